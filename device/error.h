@@ -1,0 +1,40 @@
+// The one exception type of testbed: an error that a user can cause or must know of. what() is a
+// full sentence that names the thing at fault and what to do; main() prints it as one line.
+//
+//   throw Error(Error::kUsage, "--page-size 3k is not a power of two from 4k to 64k");
+//
+// Presence and absence (a key that is not there) are return values, never errors.
+#ifndef TESTBED_DEVICE_ERROR_H_
+#define TESTBED_DEVICE_ERROR_H_
+
+#include <stdexcept>
+#include <string>
+
+namespace testbed {
+
+class Error : public std::runtime_error {
+ public:
+  enum Kind {
+    kUsage,       // an option or its environment is wrong; nothing was created or changed
+    kIo,          // the operating system refused or failed: errno in code()
+    kCorruption,  // bytes on disk are not what was written
+    kRun,         // a run began and could not be finished
+  };
+
+  Error(Kind kind, const std::string& sentence, int code = 0)
+      : std::runtime_error(sentence), kind_(kind), code_(code) {}
+
+  // An IO error of `call` ("open", "pread", ...) on `path` with errno `code`.
+  static Error Io(const std::string& call, const std::string& path, int code);
+
+  Kind kind() const { return kind_; }
+  int code() const { return code_; }
+
+ private:
+  Kind kind_;
+  int code_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_ERROR_H_

@@ -1,0 +1,417 @@
+#include "device/memory_budget.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "device/error.h"
+#include "device/sys_file.h"
+
+namespace testbed {
+namespace {
+
+constexpr char kGroupPrefix[] = "testbed-";
+constexpr uint64_t kNoLimit = std::numeric_limits<int64_t>::max() & ~uint64_t{4095};
+
+// Where memory cgroups live: the mount of the hierarchy and the group this process is in.
+struct Hierarchy {
+  int version = 0;
+  std::string mount;  // prefix included
+  std::string own;    // prefix included; mount or below it
+};
+
+bool ListHas(const std::string& list, char separator, std::string_view item) {
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(separator, at), list.size());
+    if (std::string_view(list).substr(at, end - at) == item) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+bool WordsHave(const std::string& text, std::string_view item) {
+  const std::vector<std::string> words = SplitWords(text);
+  return std::find(words.begin(), words.end(), item) != words.end();
+}
+
+// The path of this process's group in the hierarchy of `version`, as /proc/self/cgroup has it.
+std::string OwnGroup(const CgroupFs& fs, int version) {
+  for (const std::string& line :
+       SplitLines(ReadSmallFile(fs.prefix() + "/proc/self/cgroup").value_or(""))) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (version == 1 ? ListHas(controllers, ',', "memory") : controllers.empty()) {
+      return line.substr(second + 1);
+    }
+  }
+  return "/";
+}
+
+std::optional<Hierarchy> FindHierarchy(const CgroupFs& fs) {
+  std::optional<Hierarchy> found;
+  std::string found_root;
+  for (const Mount& at : ReadMounts(fs.prefix())) {
+    const std::string mount = fs.prefix() + at.point;
+    int version = 0;
+    if (at.type == "cgroup" && at.HasOption("memory")) version = 1;
+    if (at.type == "cgroup2" && WordsHave(ReadLine(mount + "/cgroup.controllers"), "memory")) {
+      version = 2;
+    }
+    // The memory controller is in one hierarchy only, but that may be mounted more than once.
+    if (version == 0 || found) continue;
+    found = Hierarchy{version, mount, mount};
+    found_root = at.root;
+  }
+  if (!found) return found;
+  std::string own = OwnGroup(fs, found->version);
+  if (found_root != "/" && own.compare(0, found_root.size(), found_root) == 0) {
+    own = own.substr(found_root.size());
+  }
+  const std::string path = found->mount + (own == "/" ? "" : own);
+  struct stat info;
+  // A namespace may show a path ("/../..") that this mount does not have: then the top is nearest.
+  if (own.find("..") == std::string::npos && stat(path.c_str(), &info) == 0) found->own = path;
+  return found;
+}
+
+// Names carry who made them, so that a killed run's groups can be told from a living one's.
+std::string GroupName() {
+  static std::atomic<int> count{0};
+  return fmt::format("{}{}-{}-{}", kGroupPrefix, getpid(), ProcessStartTime(getpid()).value_or(0),
+                     count.fetch_add(1));
+}
+
+// Whether the directory name is a group of ours whose maker no longer lives.
+bool IsLeftover(const std::string& name) {
+  int pid = 0, number = 0;
+  unsigned long long start = 0;
+  char rest = 0;
+  if (std::sscanf(name.c_str(), "testbed-%d-%llu-%d%c", &pid, &start, &number, &rest) != 3) {
+    return false;
+  }
+  return ProcessStartTime(pid) != std::optional<uint64_t>(start);
+}
+
+// Whether children of `parent` get the memory controller; on v2 it must be handed down.
+bool GivesMemory(const Hierarchy& hierarchy, const std::string& parent) {
+  if (hierarchy.version == 1) return true;
+  const std::string control = parent + "/cgroup.subtree_control";
+  if (WordsHave(ReadLine(control), "memory")) return true;
+  // Only the top group may have both processes and children with controllers; anywhere else this
+  // would change what belongs to others.
+  if (parent != hierarchy.mount) return false;
+  return WriteSmallFile(control, "+memory") == 0 && WordsHave(ReadLine(control), "memory");
+}
+
+std::string WhyNot(int code, bool controller_given, const Hierarchy& hierarchy) {
+  if (!controller_given) {
+    return fmt::format(
+        "no cgroup from {} upward hands the memory controller to its children; write +memory to "
+        "cgroup.subtree_control of a group without processes, or start testbed with "
+        "systemd-run --user --scope -p Delegate=yes",
+        hierarchy.own);
+  }
+  if (code == EROFS) {
+    return fmt::format(
+        "the cgroup file system at {} is mounted read-only, as in a container without privileges",
+        hierarchy.mount);
+  }
+  if (code == EACCES || code == EPERM) {
+    return fmt::format("this user may not make a memory cgroup in {}; run as root", hierarchy.own);
+  }
+  return fmt::format("a memory cgroup in {} could not be made: {}", hierarchy.own,
+                     std::strerror(code));
+}
+
+// The tightest limit of the groups around `path`, itself excepted.
+uint64_t OuterLimit(int version, const std::string& path, const std::string& mount) {
+  uint64_t tightest = kNoLimit;
+  for (std::string at = path; at.size() > mount.size();) {
+    at = at.substr(0, at.rfind('/'));
+    for (const char* file : {"memory.limit_in_bytes", "memory.max", "memory.high"}) {
+      if ((version == 1) != (std::strcmp(file, "memory.limit_in_bytes") == 0)) continue;
+      if (const auto limit = ReadNumber(at + "/" + file)) tightest = std::min(tightest, *limit);
+    }
+  }
+  return tightest;
+}
+
+void Pause() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
+constexpr int kPatience = 200;  // pauses: two seconds
+
+}  // namespace
+
+int CgroupFs::MakeDirectory(const std::string& path) const {
+  return mkdir(path.c_str(), 0755) == 0 ? 0 : errno;
+}
+
+int CgroupFs::RemoveDirectory(const std::string& path) const {
+  return rmdir(path.c_str()) == 0 ? 0 : errno;
+}
+
+const CgroupFs& CgroupFs::System() {
+  static const CgroupFs system;
+  return system;
+}
+
+std::optional<ProcessMemory> ReadProcessMemory(pid_t pid) {
+  const std::string directory = fmt::format("/proc/{}/", pid);
+  ProcessMemory memory;
+  const auto rollup = ReadSmallFile(directory + "smaps_rollup");
+  const auto kib = [&](const char* key) -> std::optional<uint64_t> {
+    const auto value = rollup ? FindNumber(*rollup, key) : std::nullopt;
+    return value ? std::optional(*value * 1024) : std::nullopt;
+  };
+  if (const auto anon = kib("Pss_Anon:")) {
+    memory.anon = *anon;
+    memory.shmem = kib("Pss_Shmem:").value_or(0);
+    memory.file = kib("Pss_File:").value_or(0);
+    memory.rss = kib("Rss:").value_or(0);
+    return memory;
+  }
+  const std::vector<std::string> statm = SplitWords(ReadLine(directory + "statm"));
+  if (statm.size() < 3) return std::nullopt;
+  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  memory.rss = std::stoull(statm[1]) * page;
+  memory.file =
+      std::min<uint64_t>(std::stoull(statm[2]) * page, memory.rss);  // file and shmem in one
+  memory.anon = memory.rss - memory.file;
+  return memory;
+}
+
+MemoryBudget::MemoryBudget(const CgroupFs& fs, int version, std::string path, pid_t owner)
+    : fs_(fs), version_(version), path_(std::move(path)), owner_(owner) {}
+
+MemoryBudget::~MemoryBudget() {
+  if (owner_ == getpid()) Remove();
+}
+
+std::unique_ptr<MemoryBudget> MemoryBudget::Create(uint64_t limit, std::string* why_not,
+                                                   const CgroupFs& fs) {
+  const auto hierarchy = FindHierarchy(fs);
+  if (!hierarchy) {
+    *why_not = "no memory cgroup controller is mounted here, so nothing can bound the page cache";
+    return nullptr;
+  }
+  int code = 0;
+  bool controller_given = false;
+  std::unique_ptr<MemoryBudget> budget;
+  for (std::string parent = hierarchy->own; parent.size() >= hierarchy->mount.size();
+       parent = parent.substr(0, parent.rfind('/'))) {
+    if (!GivesMemory(*hierarchy, parent)) continue;
+    controller_given = true;
+    const std::string path = parent + "/" + GroupName();
+    const int failed = fs.MakeDirectory(path);
+    if (code == 0) code = failed;  // the nearest place tells best what is wrong
+    if (failed != 0) continue;
+    budget.reset(new MemoryBudget(fs, hierarchy->version, path, getpid()));
+    break;
+  }
+  if (budget == nullptr) {
+    *why_not = WhyNot(code, controller_given, *hierarchy);
+    return nullptr;
+  }
+  *why_not = budget->SetLimit(limit);
+  const uint64_t outer = OuterLimit(budget->version_, budget->path_, hierarchy->mount);
+  if (why_not->empty() && outer < budget->limit_) {
+    *why_not = fmt::format("a cgroup around this process already limits it to {}, below {}",
+                           SizeText(outer), SizeText(limit));
+  }
+  return why_not->empty() ? std::move(budget) : nullptr;
+}
+
+std::unique_ptr<MemoryBudget> MemoryBudget::Attach(const std::string& path, const CgroupFs& fs) {
+  struct stat info;
+  const bool v1 = stat((path + "/memory.limit_in_bytes").c_str(), &info) == 0;
+  if (!v1 && stat((path + "/memory.max").c_str(), &info) != 0) {
+    throw Error(Error::kUsage, path + " is not a memory cgroup");
+  }
+  std::unique_ptr<MemoryBudget> budget(new MemoryBudget(fs, v1 ? 1 : 2, path, 0));
+  budget->limit_ = budget->Usage().limit;
+  return budget;
+}
+
+// Returns an empty string, or why the limit does not hold.
+std::string MemoryBudget::SetLimit(uint64_t limit) {
+  const std::string file = path_ + (version_ == 1 ? "/memory.limit_in_bytes" : "/memory.max");
+  const std::string text = std::to_string(limit);
+  if (const int code = WriteSmallFile(file, text); code != 0) {
+    return fmt::format("{} could not be set to {}: {}", file, text, std::strerror(code));
+  }
+  // Swap would be memory beside the budget. Kernels without swap accounting lack these files; there
+  // the budget bounds what is resident. Version 1 hits the limit of memory and swap first when both
+  // are equal, and kernels from 6.15 do not count that in failcnt, so set it only where it matters.
+  if (version_ == 1) {
+    WriteSmallFile(path_ + "/memory.swappiness", "0");
+    if (SplitLines(ReadSmallFile(fs_.prefix() + "/proc/swaps").value_or("")).size() > 1) {
+      WriteSmallFile(path_ + "/memory.memsw.limit_in_bytes", text);
+    }
+  } else {
+    WriteSmallFile(path_ + "/memory.swap.max", "0");
+  }
+  limit_ = ReadNumber(file).value_or(kNoLimit);
+  if (limit_ > limit || limit - limit_ >= static_cast<uint64_t>(sysconf(_SC_PAGESIZE))) {
+    return fmt::format("{} was set to {} but reads {}", file, text, ReadLine(file));
+  }
+  return "";
+}
+
+void MemoryBudget::Enter(pid_t pid) const {
+  // 0 means the writer itself to the kernel, which also holds inside another pid namespace.
+  const std::string file = path_ + "/cgroup.procs";
+  if (const int code = WriteSmallFile(file, std::to_string(pid)); code != 0) {
+    throw Error(Error::kIo,
+                fmt::format("process {} could not enter the memory budget at {}: {}",
+                            pid == 0 ? getpid() : pid, path_, std::strerror(code)),
+                code);
+  }
+}
+
+MemoryUsage MemoryBudget::Usage() const {
+  const auto number = [&](const char* file) { return ReadNumber(path_ + "/" + file).value_or(0); };
+  const std::string stat = ReadSmallFile(path_ + "/memory.stat").value_or("");
+  const auto field = [&](const char* key) { return FindNumber(stat, key).value_or(0); };
+  MemoryUsage usage;
+  uint64_t file = 0;
+  if (version_ == 1) {
+    usage.limit = number("memory.limit_in_bytes");
+    usage.usage = number("memory.usage_in_bytes");
+    usage.peak = number("memory.max_usage_in_bytes");
+    usage.kernel = number("memory.kmem.usage_in_bytes");
+    usage.failcnt = number("memory.failcnt") + number("memory.memsw.failcnt");
+    const std::string oom = ReadSmallFile(path_ + "/memory.oom_control").value_or("");
+    usage.oom_kills = FindNumber(oom, "oom_kill").value_or(0);
+    usage.anon = field("total_rss");
+    file = field("total_cache");
+    usage.shmem = field("total_shmem");
+    usage.mapped = field("total_mapped_file");
+    usage.dirty = field("total_dirty");
+    usage.writeback = field("total_writeback");
+    usage.refaults = field("total_workingset_refault_file");
+  } else {
+    usage.limit = number("memory.max");
+    usage.usage = number("memory.current");
+    usage.peak = number("memory.peak");
+    const std::string events = ReadSmallFile(path_ + "/memory.events").value_or("");
+    usage.failcnt = FindNumber(events, "max").value_or(0);
+    usage.oom_kills = FindNumber(events, "oom_kill").value_or(0);
+    usage.anon = field("anon");
+    file = field("file");
+    usage.shmem = field("shmem");
+    usage.mapped = field("file_mapped");
+    usage.dirty = field("file_dirty");
+    usage.writeback = field("file_writeback");
+    usage.refaults = field("workingset_refault_file");
+    // "kernel" came with Linux 5.18; before, its parts.
+    const auto kernel = FindNumber(stat, "kernel");
+    usage.kernel =
+        kernel ? *kernel
+               : field("kernel_stack") + field("pagetables") + field("percpu") + field("slab");
+    usage.kernel += field("sock");
+  }
+  usage.file = file - std::min(file, usage.shmem);
+  return usage;
+}
+
+MemoryParts MemoryBudget::Parts(uint64_t engine_cache) const {
+  MemoryParts parts;
+  const MemoryUsage usage = Usage();
+  const uint64_t process = usage.anon + usage.shmem;
+  parts.limit = usage.limit;
+  parts.engine_cache = std::min(engine_cache, process);
+  parts.engine_cache_untouched = engine_cache - parts.engine_cache;
+  parts.process_other = process - parts.engine_cache;
+  parts.page_cache = usage.file;
+  parts.kernel = usage.kernel;
+  parts.unused = usage.limit - std::min(usage.limit, usage.usage);
+
+  uint64_t by_page_tables = 0;
+  const auto processes = ReadSmallFile(path_ + "/cgroup.procs");
+  for (const std::string& pid : SplitLines(processes.value_or(""))) {
+    const auto memory = ReadProcessMemory(std::atoi(pid.c_str()));
+    if (!memory) return parts;
+    by_page_tables += memory->anon + memory->shmem;
+  }
+  if (processes && !processes->empty()) {
+    parts.process_check = static_cast<int64_t>(by_page_tables - process);
+  }
+  return parts;
+}
+
+// Pages still charged to a removed group would live on, charged to nobody, and be hits for free in
+// the next run.
+void MemoryBudget::Reclaim() const {
+  if (version_ == 1) {
+    WriteSmallFile(path_ + "/memory.force_empty", "0");
+    return;
+  }
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t usage = ReadNumber(path_ + "/memory.current").value_or(0);
+    if (usage == 0) return;
+    if (WriteSmallFile(path_ + "/memory.reclaim", std::to_string(usage)) == 0) return;
+  }
+}
+
+std::string MemoryBudget::Remove() {
+  if (removed_) return "";
+  const std::string procs = path_ + "/cgroup.procs";
+  for (int i = 0; i < kPatience && !ReadLine(procs).empty(); ++i) Pause();
+  if (ReadLine(procs).empty()) Reclaim();
+  int code = fs_.RemoveDirectory(path_);
+  for (int i = 0; i < kPatience / 4 && code == EBUSY; ++i) {
+    Pause();
+    code = fs_.RemoveDirectory(path_);
+  }
+  removed_ = code == 0 || code == ENOENT;
+  if (removed_) return "";
+  std::string inside = ReadLine(procs);
+  std::replace(inside.begin(), inside.end(), '\n', ' ');
+  return inside.empty()
+             ? fmt::format("the memory cgroup {} could not be removed: {}", path_,
+                           std::strerror(code))
+             : fmt::format("the memory cgroup {} still holds the processes {}", path_, inside);
+}
+
+std::vector<std::string> MemoryBudget::CleanLeftovers(const CgroupFs& fs) {
+  std::vector<std::string> sentences;
+  const auto hierarchy = FindHierarchy(fs);
+  if (!hierarchy) return sentences;
+  std::vector<std::string> found;
+  std::error_code failed;
+  std::filesystem::recursive_directory_iterator at(
+      hierarchy->mount, std::filesystem::directory_options::skip_permission_denied, failed);
+  for (; !failed && at != std::filesystem::recursive_directory_iterator(); at.increment(failed)) {
+    const std::string name = at->path().filename();
+    if (name.rfind(kGroupPrefix, 0) == 0 && IsLeftover(name)) found.push_back(at->path());
+  }
+  for (const std::string& path : found) {
+    MemoryBudget leftover(fs, hierarchy->version, path, 0);
+    // What a killed run started would have to be ended first, and that is for the user to say.
+    const bool busy = !ReadLine(path + "/cgroup.procs").empty();
+    if (!busy) leftover.Reclaim();
+    const int code = busy ? EBUSY : fs.RemoveDirectory(path);
+    if (code == 0) {
+      sentences.push_back(fmt::format("removed the memory cgroup {} of a killed run", path));
+    } else if (code != ENOENT) {
+      std::string inside = ReadLine(path + "/cgroup.procs");
+      std::replace(inside.begin(), inside.end(), '\n', ' ');
+      sentences.push_back(fmt::format(
+          "the memory cgroup {} of a killed run could not be removed: {}", path,
+          busy ? "it still holds the processes " + inside : std::string(std::strerror(code))));
+    }
+  }
+  return sentences;
+}
+
+}  // namespace testbed
