@@ -1,0 +1,269 @@
+#include "engines/btree/btree_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "device/error.h"
+#include "engines/btree/cursor.h"
+#include "engines/btree/store.h"
+#include "engines/extra_options.h"
+
+namespace testbed {
+namespace {
+
+using btree::Store;
+using btree::StoreOptions;
+using btree::TornPage;
+
+class BtreeSession : public Session {
+ public:
+  explicit BtreeSession(Store* store) : store_(store), client_(store) {}
+
+  void Begin() override {
+    if (in_transaction_) throw Error(Error::kRun, "btree: Begin inside a transaction");
+    in_transaction_ = true;
+  }
+
+  void Commit() override {
+    if (!in_transaction_) throw Error(Error::kRun, "btree: Commit without Begin");
+    in_transaction_ = false;
+    ++state_.epoch;
+    state_.writes.ToOperations(&operations_);
+    try {
+      client_.Commit(operations_);
+    } catch (...) {
+      state_.writes.Clear();
+      throw;
+    }
+    state_.writes.Clear();
+  }
+
+  void Rollback() override {
+    if (!in_transaction_) throw Error(Error::kRun, "btree: Rollback without Begin");
+    in_transaction_ = false;
+    ++state_.epoch;
+    state_.writes.Clear();
+  }
+
+  bool Get(TableId table, std::string_view key, std::string_view* value) override {
+    const btree::Tree* tree = Table(table);
+    if (!state_.writes.empty()) {
+      if (const auto* write = state_.writes.Find(table, key)) {
+        *value = write->value;
+        return !write->erase;
+      }
+    }
+    const bool found = tree->Get(client_.context(), key, &value_);
+    *value = value_;
+    return found;
+  }
+
+  void Put(TableId table, std::string_view key, std::string_view value) override {
+    CheckRow(key, value);
+    Write({false, table, key, value});
+  }
+
+  void Erase(TableId table, std::string_view key) override { Write({true, table, key, {}}); }
+
+  std::unique_ptr<Cursor> NewCursor(TableId table) override {
+    return std::make_unique<btree::BtreeCursor>(Table(table), client_.context(), &state_,
+                                                store_->options().page_size);
+  }
+
+  bool BlockCounts(uint64_t* requests, uint64_t* misses) override {
+    *requests = client_.context()->client.requests.Get();
+    *misses = client_.context()->client.misses.Get();
+    return true;
+  }
+
+ private:
+  btree::Tree* Table(TableId table) const {
+    btree::Tree* tree = table != btree::kCatalogueTable ? store_->Table(table) : nullptr;
+    if (tree == nullptr) {
+      throw Error(Error::kRun, "btree: table " + std::to_string(table) + " was not opened");
+    }
+    return tree;
+  }
+
+  void CheckRow(std::string_view key, std::string_view value) const {
+    const size_t longest = btree::MaxKeySize(store_->options().page_size);
+    if (key.size() > longest) {
+      throw Error(Error::kUsage, "a key of " + std::to_string(key.size()) +
+                                     " bytes is too long for btree: with pages of " +
+                                     std::to_string(store_->options().page_size) + " it takes " +
+                                     std::to_string(longest) + "; give a larger --page-size");
+    }
+    if (value.size() > btree::kMaxValueSize) {
+      throw Error(Error::kUsage, "a value of " + std::to_string(value.size()) +
+                                     " bytes is too long for btree, which takes " +
+                                     std::to_string(btree::kMaxValueSize));
+    }
+  }
+
+  void Write(const btree::RowOp& row) {
+    Table(row.table);
+    ++state_.epoch;
+    if (in_transaction_) {
+      state_.writes.Set(row.table, row.key, row.erase, row.value);
+    } else {
+      client_.Commit({&row, 1});
+    }
+  }
+
+  Store* const store_;
+  btree::StoreClient client_;
+  btree::SessionState state_;
+  bool in_transaction_ = false;
+  std::vector<btree::RowOp> operations_;
+  std::string value_;
+};
+
+class BtreeEngine : public Engine {
+ public:
+  BtreeEngine(std::unique_ptr<Store> store, const EngineOptions& options)
+      : store_(std::move(store)), lazy_interval_ms_(options.lazy_interval_ms) {}
+
+  std::string name() const override { return "btree"; }
+  TableId OpenTable(const std::string& table) override { return store_->OpenTable(table)->table(); }
+  std::unique_ptr<Session> NewSession() override {
+    return std::make_unique<BtreeSession>(store_.get());
+  }
+  void Flush() override { store_->Flush(); }
+  void Checkpoint() override { store_->Checkpoint(); }
+  void Settle() override { store_->Checkpoint(); }
+
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override {
+    const StoreOptions& o = store_->options();
+    std::vector<std::pair<std::string, std::string>> settings = {
+        {"io", IoModeName(o.io)},
+        {"advice", AdviceName(o.advice)},
+        {"page_size", std::to_string(o.page_size)},
+        {"cache_bytes", std::to_string(o.cache_bytes)},
+        {"cache_pages", std::to_string(store_->pool()->frames())},
+        {"cache_held_bytes", std::to_string(store_->pool()->MemoryBytes())},
+        {"cache_fixed_bytes", std::to_string(btree::Pool::kFixedBytes)},
+        {"replacement", "s3-fifo"},
+        {"durability", DurabilityName(o.durability)},
+        {"lazy_interval_ms", std::to_string(lazy_interval_ms_)},
+        {"torn_page", o.torn_page == TornPage::kDoublewrite ? "doublewrite" : "none"},
+        {"checkpoint_log", std::to_string(o.checkpoint_log_bytes)},
+    };
+    for (auto& [name, value] : store_->log()->EffectiveSettings()) {
+      settings.emplace_back("log_" + name, std::move(value));
+    }
+    return settings;
+  }
+
+  EngineCounters Counters() const override {
+    EngineCounters c;
+    const btree::PoolCounters pool = store_->pool()->Counters();
+    const LogCounters log = store_->log()->Counters();
+    const uint64_t page_size = store_->options().page_size;
+    c.block_requests = pool.requests;
+    c.block_hits = pool.requests - std::min(pool.misses, pool.requests);
+    c.block_reads = pool.misses;
+    c.block_read_bytes = pool.misses * page_size;
+    c.blocks_written = pool.written;
+    c.block_write_bytes = pool.written * page_size;
+    c.log_payload_bytes = log.payload_bytes;
+    c.log_written_bytes = log.written_bytes;
+    c.cache_bytes = store_->pool()->MemoryBytes();
+    c.more = {
+        {"doublewrite_bytes", store_->file()->doublewrite_bytes()},
+        {"evictions", pool.evictions},
+        {"pages_cleaned", pool.cleaned},
+        {"frame_waits", pool.frame_waits},
+        {"checkpoints", store_->checkpoints()},
+        {"file_pages", store_->space()->file_pages()},
+        {"used_pages", store_->space()->used_pages()},
+        {"log_groups", log.groups},
+        {"log_syncs", log.syncs},
+        {"log_padding_bytes", log.padding_bytes},
+        {"log_rewritten_bytes", log.rewritten_bytes},
+        {"log_preparation_bytes", log.preparation_bytes},
+        {"recovered_log_bytes", store_->recovery().log_bytes},
+        {"recovered_transactions", store_->recovery().transactions},
+        {"recovered_torn_pages", store_->recovery().torn_pages},
+    };
+    return c;
+  }
+
+  uint64_t SizeOnDisk() const override { return store_->SizeOnDisk(); }
+
+ private:
+  const std::unique_ptr<Store> store_;
+  const uint32_t lazy_interval_ms_;
+};
+
+LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra) {
+  LogOptions log;
+  log.mode = extra.Choice("log_io", options.io == IoMode::kDirect ? "direct" : "buffered",
+                          {"direct", "buffered"}) == "direct"
+                 ? IoMode::kDirect
+                 : IoMode::kBuffered;
+  log.write_size = static_cast<uint32_t>(extra.Bytes("log_write_size", 4096, 512, 8192));
+  log.pad = extra.Flag("log_pad", true);
+  log.sync = extra.Choice("log_sync", "fdatasync", {"fdatasync", "dsync"}) == "dsync"
+                 ? LogSync::kDsync
+                 : LogSync::kFdatasync;
+  const std::string space =
+      extra.Choice("log_space", "recycled", {"recycled", "fallocated", "growing"});
+  log.space = space == "recycled"     ? LogSpace::kRecycled
+              : space == "fallocated" ? LogSpace::kFallocated
+                                      : LogSpace::kGrowing;
+  log.segment_bytes = extra.Bytes("log_segment", 16ull << 20, 1ull << 20, 1ull << 30);
+  if (options.durability == Durability::kLazy) log.flush_interval_ms = options.lazy_interval_ms;
+  return log;
+}
+
+std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options) {
+  const ExtraOptions extra("btree", options.extra);
+  StoreOptions o;
+  o.create = options.create;
+  o.io = options.io;
+  o.advice = options.io == IoMode::kMmap       ? options.mmap_advice
+             : options.io == IoMode::kBuffered ? options.file_advice
+                                               : Advice::kNormal;
+  o.page_size = options.page_size;
+  o.cache_bytes = options.cache_bytes;
+  o.durability = options.durability;
+  o.torn_page = extra.Choice("torn_page", "doublewrite", {"doublewrite", "none"}) == "none"
+                    ? TornPage::kNone
+                    : TornPage::kDoublewrite;
+  o.checkpoint_log_bytes = extra.Bytes("checkpoint_log", 256ull << 20, 1ull << 20, 1ull << 40);
+  o.log = LogOptionsOf(options, extra);
+  return std::make_unique<BtreeEngine>(Store::Open(dir, o), options);
+}
+
+}  // namespace
+
+EngineInfo BtreeEngineInfo() {
+  EngineInfo info;
+  info.name = "btree";
+  info.summary = "page-based b-tree of this project: pool, write-ahead log, checkpoints";
+  info.version = "1";
+  Capabilities& can = info.capabilities;
+  can.io_modes = {IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap};
+  can.durabilities = {Durability::kSync, Durability::kLazy, Durability::kNone};
+  can.compressions = {"none"};
+  can.min_page_size = btree::kMinPageSize;
+  can.max_page_size = btree::kMaxPageSize;
+  can.max_key_size = btree::MaxKeySize(btree::kMinPageSize);
+  can.max_value_size = btree::kMaxValueSize;
+  can.extra_options = {
+      {"torn_page", "protection from torn pages: doublewrite (default), none (only detected)"},
+      {"checkpoint_log", "bytes of log after which a checkpoint is taken (256M)"},
+      {"log_io", "direct or buffered log writes (direct with --io direct, else buffered)"},
+      {"log_write_size",
+       "512, 4096 (default) or 8192: log writes begin and end at multiples of it"},
+      {"log_pad", "fill each log write up to the write size (on), or write the last block again"},
+      {"log_sync", "fdatasync (default), or dsync: each log write is durable by itself"},
+      {"log_space", "recycled (default), fallocated or growing log segments"},
+      {"log_segment", "bytes of a log segment (16M)"},
+  };
+  info.recognises = [](const std::string& dir) { return Store::Exists(dir); };
+  info.open = OpenBtree;
+  return info;
+}
+
+}  // namespace testbed

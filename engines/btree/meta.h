@@ -1,0 +1,46 @@
+// What the database knows about itself: the superblock (page 0 of the data file, written once) and
+// the state that each checkpoint leaves, in two small files that are written in turn.
+//
+//   superblock        page header, u64 magic, u32 format version, u32 page size, u64 database id
+//   checkpoint file   u64 checksum of all that follows, u64 magic, u32 format version,
+//                     u32 page size, u64 database id, u64 sequence, u64 redo LSN, u64 log id,
+//                     u32 pages of the data file, u32 unused, then the used pages' bits, u64 words
+//
+// Of the two checkpoint files the valid one with the higher sequence counts, so a crash while one
+// is written leaves the other. Errors: kUsage for another page size or a newer format, kCorruption.
+#ifndef TESTBED_ENGINES_BTREE_META_H_
+#define TESTBED_ENGINES_BTREE_META_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engines/btree/page.h"
+#include "engines/btree/space.h"
+
+namespace testbed::btree {
+
+inline constexpr uint32_t kFormatVersion = 1;
+
+struct CheckpointState {
+  uint64_t database = 0;
+  uint64_t sequence = 0;
+  Lsn redo = 0;  // recovery reads the log from here
+  uint64_t log_id = 0;
+  SpaceSnapshot space;
+};
+
+// Fills a page with the superblock, stamped.
+void FormatSuperblock(char* page, uint32_t page_size, uint64_t database);
+// Reads the superblock of `path` and returns the database's id. `dir` is for the messages.
+uint64_t CheckSuperblock(const std::string& path, const std::string& dir, uint32_t page_size);
+
+std::string CheckpointPath(const std::string& dir, int which);
+// Writes the state to the file whose turn it is, and makes it durable. Returns bytes written.
+uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const CheckpointState& state);
+// The newest whole state; throws when there is none.
+CheckpointState ReadCheckpoint(const std::string& dir, uint64_t database);
+
+}  // namespace testbed::btree
+
+#endif  // TESTBED_ENGINES_BTREE_META_H_

@@ -1,0 +1,234 @@
+#include "engines/btree/redo.h"
+
+#include <cstring>
+
+#include "device/error.h"
+#include "engines/btree/node.h"
+
+namespace testbed::btree {
+namespace {
+
+[[noreturn]] void Malformed(const std::string& what) {
+  throw Error(Error::kCorruption, "the btree's log holds a record that it cannot have written (" +
+                                      what +
+                                      "): restore the database from a copy, or load it again");
+}
+
+template <typename T>
+void Put(std::string* to, T value) {
+  to->append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// Takes values off the front of bytes, never reading past their end.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  template <typename T>
+  T Take() {
+    T value;
+    std::memcpy(&value, TakeBytes(sizeof value).data(), sizeof value);
+    return value;
+  }
+  std::string_view TakeBytes(uint64_t n) {
+    if (n > bytes_.size()) Malformed("it is too short");
+    std::string_view taken = bytes_.substr(0, n);
+    bytes_.remove_prefix(n);
+    return taken;
+  }
+  std::string_view rest() const { return bytes_; }
+
+ private:
+  std::string_view bytes_;
+};
+
+void PutRuns(const std::vector<PageRun>& runs, std::string* to) {
+  Put(to, static_cast<uint32_t>(runs.size()));
+  for (const PageRun& run : runs) {
+    Put(to, run.first);
+    Put(to, run.pages);
+  }
+}
+
+}  // namespace
+
+void FormatFree(char* page, uint32_t page_size, PageId id) {
+  const Lsn lsn = Header(page)->lsn;
+  std::memset(page, 0, page_size);
+  Header(page)->id = id;
+  Header(page)->lsn = lsn;
+  Header(page)->type = PageType::kFree;
+}
+
+void StructureRecord::Clear() {
+  used_.clear();
+  freed_.clear();
+  actions_.clear();
+  action_count_ = 0;
+}
+
+void StructureRecord::Action(PageAction action, PageId page, std::string_view a,
+                             std::string_view b) {
+  Put(&actions_, action);
+  Put(&actions_, page);
+  Put(&actions_, static_cast<uint32_t>(a.size() + b.size()));
+  actions_.append(a);
+  actions_.append(b);
+  ++action_count_;
+}
+
+void StructureRecord::Image(const char* page, uint32_t page_size) {
+  const Node node(page, page_size);
+  const NodeHeader* h = node.header();
+  const size_t front = sizeof(NodeHeader) + Node::kSlotSize * h->count;
+  Action(PageAction::kImage, h->id, {page, front}, {page + h->heap, page_size - h->heap});
+}
+
+void StructureRecord::Truncate(PageId page, std::string_view separator) {
+  Action(PageAction::kTruncate, page, separator);
+}
+
+void StructureRecord::Insert(PageId page, std::string_view key, PageId child) {
+  Action(PageAction::kInsert, page, {reinterpret_cast<const char*>(&child), sizeof child}, key);
+}
+
+void StructureRecord::Remove(PageId page, std::string_view key) {
+  Action(PageAction::kRemove, page, key);
+}
+
+void StructureRecord::FreePage(PageId page) { Action(PageAction::kFree, page, {}); }
+
+std::string_view StructureRecord::Encode(std::string_view operations) {
+  encoded_.clear();
+  const uint8_t flags = kHasStructure | (operations.empty() ? 0 : kHasOperations);
+  Put(&encoded_, flags);
+  if (!operations.empty()) Put(&encoded_, uint64_t{0});
+  const size_t runs = 8 * (used_.size() + freed_.size());
+  Put(&encoded_, static_cast<uint32_t>(12 + runs + actions_.size()));
+  PutRuns(used_, &encoded_);
+  PutRuns(freed_, &encoded_);
+  Put(&encoded_, action_count_);
+  encoded_.append(actions_);
+  encoded_.append(operations);
+  return encoded_;
+}
+
+void AppendOperation(const RowOp& op, std::string* to) {
+  Put(to, static_cast<uint8_t>(op.erase ? 1 : 0));
+  Put(to, op.table);
+  Put(to, static_cast<uint32_t>(op.key.size()));
+  Put(to, static_cast<uint64_t>(op.value.size()));
+  to->append(op.key);
+  to->append(op.value);
+}
+
+std::string OperationsHeader(uint64_t transaction, bool more) {
+  std::string header;
+  Put(&header, static_cast<uint8_t>(kHasOperations | (more ? kMoreParts : 0)));
+  Put(&header, transaction);
+  Put(&header, uint32_t{0});
+  return header;
+}
+
+DecodedRecord DecodeRecord(std::string_view bytes) {
+  Reader reader(bytes);
+  DecodedRecord record;
+  record.flags = reader.Take<uint8_t>();
+  if (record.flags == 0 || record.flags > 7) Malformed("unknown kind");
+  if ((record.flags & kHasOperations) != 0) record.transaction = reader.Take<uint64_t>();
+  record.structure = reader.TakeBytes(reader.Take<uint32_t>());
+  record.operations = reader.rest();
+  return record;
+}
+
+bool NextOperation(std::string_view* operations, RowOp* op) {
+  if (operations->empty()) return false;
+  Reader reader(*operations);
+  const auto kind = reader.Take<uint8_t>();
+  if (kind > 1) Malformed("unknown operation");
+  op->erase = kind == 1;
+  op->table = reader.Take<uint32_t>();
+  const auto key_size = reader.Take<uint32_t>();
+  const auto value_size = reader.Take<uint64_t>();
+  op->key = reader.TakeBytes(key_size);
+  op->value = reader.TakeBytes(value_size);
+  *operations = reader.rest();
+  return true;
+}
+
+void StructureReplay::Apply(std::string_view structure, Lsn begin, Lsn end) {
+  Reader reader(structure);
+  for (uint32_t n = reader.Take<uint32_t>(); n > 0; --n) {
+    const auto first = reader.Take<PageId>();
+    space_->MarkUsed(first, reader.Take<uint32_t>());
+  }
+  for (uint32_t n = reader.Take<uint32_t>(); n > 0; --n) {
+    const auto first = reader.Take<PageId>();
+    space_->MarkFree(first, reader.Take<uint32_t>());
+  }
+  for (uint32_t n = reader.Take<uint32_t>(); n > 0; --n) {
+    const auto action = reader.Take<PageAction>();
+    const auto page = reader.Take<PageId>();
+    const auto size = reader.Take<uint32_t>();
+    ApplyAction(action, page, reader.TakeBytes(size), begin, end);
+  }
+}
+
+void StructureReplay::ApplyAction(PageAction action, PageId id, std::string_view payload, Lsn begin,
+                                  Lsn end) {
+  const uint32_t page_size = pool_->page_size();
+  PageState state;
+  ExclusiveGuard guard = pool_->WriteAny(client_, id, &state);
+  char* page = guard.page();
+  const bool whole = action == PageAction::kImage || action == PageAction::kFree;
+  // An image heals even a broken page; any other change needs what it changes.
+  if (state != PageState::kValid && !whole) throw pool_->file()->Broken(id);
+  if (Header(page)->lsn >= end) return;
+  Node node(page, page_size);
+  switch (action) {
+    case PageAction::kImage: {
+      if (payload.size() < sizeof(NodeHeader) || payload.size() > page_size) Malformed("image");
+      NodeHeader header;
+      std::memcpy(&header, payload.data(), sizeof header);
+      const size_t front = sizeof header + Node::kSlotSize * header.count;
+      if (header.heap > page_size || front + page_size - header.heap != payload.size() ||
+          header.id != id) {
+        Malformed("image");
+      }
+      std::memset(page, 0, page_size);
+      std::memcpy(page, payload.data(), front);
+      std::memcpy(page + header.heap, payload.data() + front, payload.size() - front);
+      Header(page)->lsn = 0;  // MarkDirty sets it
+      break;
+    }
+    case PageAction::kTruncate:
+      if (!node.Validate().empty()) Malformed("truncate");
+      node.TruncateAt(payload);
+      break;
+    case PageAction::kInsert: {
+      Reader reader(payload);
+      const auto child = reader.Take<PageId>();
+      bool found;
+      const uint32_t at = node.LowerBound(reader.rest(), &found);
+      if (found || Header(page)->type != PageType::kInner ||
+          !node.InsertInner(at, reader.rest(), child))
+        Malformed("insert");
+      break;
+    }
+    case PageAction::kRemove: {
+      bool found;
+      const uint32_t at = node.LowerBound(payload, &found);
+      if (!found || Header(page)->type != PageType::kInner) Malformed("remove");
+      node.Remove(at);
+      break;
+    }
+    case PageAction::kFree:
+      FormatFree(page, page_size, id);
+      break;
+    default:
+      Malformed("unknown action");
+  }
+  guard.MarkDirty(begin, end);
+  ++pages_changed_;
+}
+
+}  // namespace testbed::btree

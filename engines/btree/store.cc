@@ -1,0 +1,319 @@
+#include "engines/btree/store.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+namespace testbed::btree {
+namespace {
+
+// Pages that a commit can need at most for splits: two a row if each splits its leaf and a parent,
+// and a root's two.
+uint64_t PagesForSplits(size_t rows) { return 2 * rows + 8; }
+
+constexpr size_t kKeptBuffer = 1 << 20;  // a larger one is not kept for the next commit
+
+}  // namespace
+
+StoreClient::StoreClient(Store* store) : store_(store), context_(store->pool()) {
+  std::lock_guard lock(store_->clients_mutex_);
+  store_->slots_.insert(&slot_);
+}
+
+StoreClient::~StoreClient() {
+  std::lock_guard lock(store_->clients_mutex_);
+  store_->slots_.erase(&slot_);
+}
+
+// What a commit holds until it is applied; gives it back whatever happens.
+class StoreClient::Attempt {
+ public:
+  Attempt(StoreClient* client, size_t rows)
+      : client_(client), promised_(PagesForSplits(rows)), space_(client->store_->space()) {
+    space_->Promise(promised_);
+    // Before the record is appended, so that no checkpoint takes a redo point behind it.
+    client_->slot_.active.store(client_->store_->redo_.EndLsn(), std::memory_order_seq_cst);
+  }
+  ~Attempt() {
+    space_->Unpromise(promised_);
+    if (!logged_) {
+      for (const OverflowRef& run : client_->runs_) {
+        if (run.pages > 0) space_->Cancel(run.first, run.pages);
+      }
+      client_->slot_.active.store(kNoLsn, std::memory_order_release);
+    }
+  }
+  // From here on the commit cannot be taken back.
+  void Logged() { logged_ = true; }
+  // The trees have it. Unless this is called no checkpoint will ever pass the commit.
+  void Applied() { client_->slot_.active.store(kNoLsn, std::memory_order_release); }
+
+ private:
+  StoreClient* const client_;
+  const uint64_t promised_;
+  Space* const space_;
+  bool logged_ = false;
+};
+
+void StoreClient::WriteLongValues(std::span<const RowOp> operations, Lsn begin) {
+  runs_.assign(operations.size(), OverflowRef{});
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const RowOp& op = operations[i];
+    if (op.erase || !store_->Table(op.table)->NeedsOverflow(op.key.size(), op.value.size())) {
+      continue;
+    }
+    runs_[i] = WriteOverflow(store_->pool(), store_->space(), &store_->redo_, &context_.client,
+                             op.table, op.value, begin);
+  }
+}
+
+// Appends the commit as one record, or in parts when it is long: it counts from the last part on.
+LogRange StoreClient::AppendOperations(std::span<const RowOp> operations) {
+  encoded_.clear();
+  for (const RowOp& op : operations) AppendOperation(op, &encoded_);
+  uint64_t transaction = 0;
+  LogRange range;
+  for (size_t at = 0;;) {
+    const size_t n = std::min(kMaxPart, encoded_.size() - at);
+    const bool more = at + n < encoded_.size();
+    if (more && transaction == 0) transaction = store_->next_transaction_.fetch_add(1);
+    part_ = OperationsHeader(transaction, more);
+    part_.append(encoded_, at, n);
+    const LogRange appended = store_->redo_.Append(part_);
+    if (at == 0) range.begin = appended.begin;
+    range.end = appended.end;
+    at += n;
+    if (more) continue;
+    if (encoded_.capacity() > kKeptBuffer) std::string().swap(encoded_);
+    return range;
+  }
+}
+
+void StoreClient::Apply(std::span<const RowOp> operations) {
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const RowOp& op = operations[i];
+    RowWrite row{op.key, op.erase, {op.value, false}};
+    std::string encoded;
+    if (runs_[i].pages > 0) {
+      encoded = Node::EncodeOverflow(runs_[i]);
+      row.value = {encoded, true};
+    }
+    store_->Table(op.table)->Write(&context_, row);
+  }
+}
+
+void StoreClient::Commit(std::span<const RowOp> operations) {
+  if (operations.empty()) return;
+  store_->CheckUsable();
+  runs_.clear();
+  stripes_.clear();
+  for (const RowOp& op : operations) stripes_.push_back(RowLocks::StripeOf(op.table, op.key));
+  {
+    Attempt attempt(this, operations.size());
+    WriteLongValues(operations, slot_.active.load(std::memory_order_relaxed));
+    RowLocks::Holder rows(&store_->row_locks_, &stripes_);
+    try {
+      context_.commit = AppendOperations(operations);
+    } catch (const Error& e) {
+      store_->Fail(e.what());  // the log is dead
+      throw;
+    }
+    attempt.Logged();
+    try {
+      Apply(operations);
+    } catch (const Error& e) {
+      store_->Fail(e.what());
+      throw Error(e.kind(),
+                  std::string(e.what()) +
+                      "; the transaction is in the log and may be there when the "
+                      "database is opened again",
+                  e.code());
+    } catch (const std::exception& e) {
+      store_->Fail(e.what());
+      throw;
+    }
+    attempt.Applied();
+  }
+  if (store_->options_.durability == Durability::kSync) {
+    try {
+      store_->redo_.WaitDurable(context_.commit.end);
+    } catch (const Error& e) {
+      store_->Fail(e.what());
+      throw;
+    }
+  }
+  store_->NoteLogGrowth(context_.commit.end);
+}
+
+void Store::Fail(const std::string& why) {
+  std::lock_guard lock(failure_mutex_);
+  if (failed_.load()) return;
+  failure_ = why;
+  failed_.store(true);
+}
+
+void Store::CheckUsable() const {
+  if (!failed_.load(std::memory_order_relaxed)) return;
+  std::lock_guard lock(failure_mutex_);
+  throw Error(Error::kIo, "the btree database in " + dir_ +
+                              " takes no more commits since an error (" + failure_ +
+                              "): open it again to recover");
+}
+
+void Store::NoteLogGrowth(Lsn end) {
+  if (end - last_redo_.load(std::memory_order_relaxed) < options_.checkpoint_log_bytes) return;
+  std::lock_guard lock(wake_mutex_);
+  if (wanted_) return;
+  wanted_ = true;
+  wake_.notify_one();
+}
+
+void Store::CheckpointLoop() {
+  std::unique_lock lock(wake_mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stop_ || wanted_; });
+    if (stop_) return;
+    lock.unlock();
+    try {
+      IoScope scope(kCheckpoint);
+      Checkpoint();
+    } catch (const Error&) {
+      // Whoever asks for a checkpoint gets the error; this one is tried again as the log grows.
+    }
+    lock.lock();
+    wanted_ = false;
+  }
+}
+
+// The log from here on has everything that pages may lack once all pages dirtied before it are
+// written.
+Lsn Store::RedoPoint() {
+  Lsn redo = redo_.EndLsn();
+  std::lock_guard lock(clients_mutex_);
+  for (const CommitSlot* slot : slots_) {
+    redo = std::min(redo, slot->active.load(std::memory_order_seq_cst));
+  }
+  return redo;
+}
+
+void Store::Flush() { pool_->FlushBefore(redo_.EndLsn()); }
+
+void Store::Checkpoint() {
+  std::lock_guard one(checkpoint_mutex_);
+  CheckUsable();
+  const Lsn redo = RedoPoint();
+  pool_->FlushBefore(redo);
+  CheckpointState state;
+  state.database = state_.database;
+  state.sequence = state_.sequence + 1;
+  state.redo = redo;
+  state.log_id = state_.log_id;
+  state.space = space_->Snapshot();
+  // The snapshot must not know more than the log.
+  try {
+    redo_.EnsureDurable(redo_.EndLsn());
+    file_->Sync();
+  } catch (const Error& e) {
+    Fail(e.what());
+    throw;
+  }
+  // What a store that failed meanwhile has in memory is not to be trusted.
+  CheckUsable();
+  WriteCheckpoint(dir_, options_.page_size, state);
+  state_ = std::move(state);
+  last_redo_.store(redo);
+  checkpoints_.fetch_add(1);
+  if (redo_.log() != nullptr) redo_.log()->TruncateBefore(redo);
+}
+
+std::map<std::string, uint32_t> Store::TableNames() const {
+  std::lock_guard lock(tables_mutex_);
+  return table_names_;
+}
+
+uint64_t Store::SizeOnDisk() const {
+  uint64_t size = file_->data().Size() + file_->doublewrite_size();
+  for (int which : {0, 1}) {
+    std::error_code none;
+    const uint64_t bytes = std::filesystem::file_size(CheckpointPath(dir_, which), none);
+    if (!none) size += bytes;
+  }
+  if (redo_.log() != nullptr) size += redo_.log()->SizeOnDisk();
+  return size;
+}
+
+Tree* Store::AddTable(const std::string& name, std::string_view value) {
+  struct {
+    uint32_t id;
+    PageId root;
+  } row;
+  if (value.size() != sizeof row) {
+    throw Error(Error::kCorruption,
+                "the catalogue of the btree database in " + dir_ + " is damaged at table " + name);
+  }
+  std::memcpy(&row, value.data(), sizeof row);
+  if (row.id >= kMaxTables) {
+    throw Error(Error::kUsage, "the btree database in " + dir_ + " cannot have more than " +
+                                   std::to_string(kMaxTables - 1) + " tables");
+  }
+  if (Table(row.id) != nullptr) return Table(row.id);
+  owned_tables_.push_back(
+      std::make_unique<Tree>(TreeEnv{pool_.get(), space_.get(), &redo_}, row.id, row.root));
+  tables_[row.id].store(owned_tables_.back().get(), std::memory_order_release);
+  table_names_[name] = row.id;
+  next_table_ = std::max(next_table_, row.id + 1);
+  return owned_tables_.back().get();
+}
+
+// A new table is one log record: its root page's image and its row of the catalogue. So after a
+// crash both are there or neither.
+Tree* Store::OpenTable(const std::string& name) {
+  std::lock_guard lock(tables_mutex_);
+  if (auto known = table_names_.find(name); known != table_names_.end()) {
+    return Table(known->second);
+  }
+  if (name.size() > MaxKeySize(options_.page_size)) {
+    throw Error(Error::kUsage, "the table name " + name.substr(0, 40) + "... is longer than " +
+                                   std::to_string(MaxKeySize(options_.page_size)) + " bytes");
+  }
+  CheckUsable();
+  StoreClient client(this);
+  client.runs_.clear();
+  StoreClient::Attempt attempt(&client, 2);
+  TreeContext* context = client.context();
+  const PageId root = space_->Reserve(1);
+  std::string value(8, '\0');
+  std::memcpy(value.data(), &next_table_, 4);
+  std::memcpy(value.data() + 4, &root, 4);
+  Tree* tree = nullptr;
+  try {
+    ExclusiveGuard page = pool_->WriteNew(&context->client, root);
+    tree = AddTable(name, value);  // the last step that can fail before the log
+    Tree::FormatRoot(page.page(), options_.page_size, root, tree->table());
+    StructureRecord& record = context->record;
+    record.Clear();
+    record.Use(root, 1);
+    record.Image(page.page(), options_.page_size);
+    std::string operation;
+    AppendOperation({false, kCatalogueTable, name, value}, &operation);
+    context->commit = redo_.Append(record.Encode(operation));
+    attempt.Logged();
+    space_->MarkUsed(root, 1);
+    page.MarkDirty(context->commit.begin, context->commit.end);
+  } catch (const Error& e) {
+    if (tree != nullptr) Fail(e.what());
+    space_->Cancel(root, 1);
+    throw;
+  }
+  try {
+    Table(kCatalogueTable)->Write(context, {name, false, {value, false}});
+  } catch (const Error& e) {
+    Fail(e.what());
+    throw;
+  }
+  attempt.Applied();
+  if (options_.durability == Durability::kSync) redo_.WaitDurable(context->commit.end);
+  return tree;
+}
+
+}  // namespace testbed::btree

@@ -1,0 +1,204 @@
+// A database: tables in one data file, with log, checkpoints and recovery. The engine interface
+// (btree_engine.h) and the checker (check.h) stand on it.
+//
+//   StoreOptions options;
+//   auto store = Store::Open(dir, options);
+//   Tree* tree = store->OpenTable("default");
+//   StoreClient client(store.get());               // one a thread
+//   client.Commit(operations);                     // atomic; durable as options.durability says
+//   tree->Get(client.context(), key, &value);
+//
+// A commit is one logical log record, appended while the rows' locks are held, then applied to the
+// trees; uncommitted rows never reach a page, so recovery has nothing to undo. Isolation is read
+// committed: readers take no row locks and see each row as some commit left it.
+//
+// Files in the directory:
+//   btree.data          pages (page.h); its presence means that the database exists
+//   btree.doublewrite   torn-page protection (page_file.h)
+//   btree.checkpoint.N  what the last two checkpoints left (meta.h)
+//   btree.lock          locked while the database is open
+//   btree.log/          the write-ahead log (device/log.h)
+//
+// Errors that happen after a commit is in the log, and failed syncs of the data file, put the store
+// out of service: every later commit and checkpoint throws, reads go on, and opening the database
+// again recovers it with every acknowledged commit.
+#ifndef TESTBED_ENGINES_BTREE_STORE_H_
+#define TESTBED_ENGINES_BTREE_STORE_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "device/error.h"
+#include "device/file.h"
+#include "device/log.h"
+#include "engines/btree/meta.h"
+#include "engines/btree/page_file.h"
+#include "engines/btree/pool.h"
+#include "engines/btree/redo_log.h"
+#include "engines/btree/row_locks.h"
+#include "engines/btree/space.h"
+#include "engines/btree/tree.h"
+#include "engines/engine.h"
+
+namespace testbed::btree {
+
+inline constexpr PageId kCatalogueRoot = 1;
+inline constexpr uint32_t kCatalogueTable = 0;
+
+struct StoreOptions {
+  bool create = true;
+  IoMode io = IoMode::kBuffered;
+  Advice advice = Advice::kNormal;
+  uint32_t page_size = 8192;
+  uint64_t cache_bytes = 64ull << 20;
+  Durability durability = Durability::kLazy;
+  TornPage torn_page = TornPage::kDoublewrite;
+  uint64_t checkpoint_log_bytes = 256ull << 20;  // a checkpoint after so much log
+  LogOptions log;
+};
+
+struct RecoveryResult {
+  bool needed = false;         // the log had records after the checkpoint
+  uint64_t log_bytes = 0;      // of it
+  uint64_t transactions = 0;   // run again
+  uint64_t pages_changed = 0;  // by replaying changes of shape
+  uint32_t torn_pages = 0;     // put back from the doublewrite file
+};
+
+class ReplaySpool;
+class Store;
+
+// Where a thread's commit has got to, for checkpoints.
+struct alignas(64) CommitSlot {
+  // Everything that the commit under way writes to the log comes at or after this; kNoLsn = idle.
+  std::atomic<Lsn> active{kNoLsn};
+};
+
+class StoreClient {
+ public:
+  explicit StoreClient(Store* store);
+  ~StoreClient();
+  StoreClient(const StoreClient&) = delete;
+  StoreClient& operator=(const StoreClient&) = delete;
+
+  TreeContext* context() { return &context_; }
+  // Writes the rows atomically. No two of them may have the same table and key.
+  void Commit(std::span<const RowOp> operations);
+
+ private:
+  friend class Store;
+  class Attempt;
+  void WriteLongValues(std::span<const RowOp> operations, Lsn begin);
+  LogRange AppendOperations(std::span<const RowOp> operations);
+  void Apply(std::span<const RowOp> operations);
+
+  Store* const store_;
+  TreeContext context_;
+  CommitSlot slot_;
+  // Kept between commits, so that they allocate nothing.
+  std::vector<uint32_t> stripes_;
+  std::vector<OverflowRef> runs_;  // one for each operation, pages 0 when it needs none
+  std::string encoded_, part_;
+};
+
+class Store {
+ public:
+  static std::unique_ptr<Store> Open(const std::string& dir, const StoreOptions& options);
+  // Takes a checkpoint, unless the store is out of service. Clients must be gone.
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  // True when `dir` holds a database.
+  static bool Exists(const std::string& dir);
+
+  Tree* OpenTable(const std::string& name);
+  Tree* Table(uint32_t id) const { return tables_[id].load(std::memory_order_acquire); }
+  std::map<std::string, uint32_t> TableNames() const;
+
+  // Writes pages that are dirty now.
+  void Flush();
+  // The same, and makes what is committed durable and the log before it unnecessary.
+  void Checkpoint();
+
+  // The store will not take commits any more; the first reason is kept.
+  void Fail(const std::string& why);
+  void CheckUsable() const;
+
+  const StoreOptions& options() const { return options_; }
+  const RecoveryResult& recovery() const { return recovery_; }
+  Pool* pool() { return pool_.get(); }
+  PageFile* file() { return file_.get(); }
+  Space* space() { return space_.get(); }
+  Log* log() { return redo_.log(); }
+  uint64_t checkpoints() const { return checkpoints_.load(); }
+  uint64_t SizeOnDisk() const;
+  const std::string& dir() const { return dir_; }
+
+ private:
+  friend class StoreClient;
+  static constexpr uint32_t kMaxTables = 4096;
+
+  Store(const std::string& dir, const StoreOptions& options);
+  void LockDirectory();
+  void Create();
+  void OpenFiles();
+  void Recover(const CheckpointState& state);
+  void RunAgain(ReplaySpool* spool);
+  void RunOperation(StoreClient* client, const RowOp& op);
+  void LoadCatalogue();
+  Tree* AddTable(const std::string& name, std::string_view value);
+  Lsn RedoPoint();
+  void CheckpointLoop();
+  void NoteLogGrowth(Lsn end);
+
+  const std::string dir_;
+  const StoreOptions options_;
+  int lock_fd_ = -1;
+  std::unique_ptr<PageFile> file_;
+  RedoLog redo_;
+  std::unique_ptr<Space> space_;
+  std::unique_ptr<Pool> pool_;
+  RowLocks row_locks_;
+  RecoveryResult recovery_;
+  CheckpointState state_;  // of the last checkpoint
+
+  mutable std::mutex tables_mutex_;
+  std::vector<std::atomic<Tree*>> tables_;  // by number
+  std::deque<std::unique_ptr<Tree>> owned_tables_;
+  std::map<std::string, uint32_t> table_names_;
+  uint32_t next_table_ = 1;
+
+  mutable std::mutex clients_mutex_;
+  std::set<CommitSlot*> slots_;
+
+  mutable std::mutex failure_mutex_;
+  std::atomic<bool> failed_{false};
+  std::string failure_;
+
+  std::mutex checkpoint_mutex_;  // one at a time
+  std::atomic<Lsn> last_redo_{0};
+  std::atomic<uint64_t> checkpoints_{0};
+  // Numbers for transactions that are logged in parts. Begins at the log's end, which grows faster,
+  // so no number comes twice.
+  std::atomic<uint64_t> next_transaction_{0};
+  std::mutex wake_mutex_;
+  std::condition_variable wake_;
+  bool wanted_ = false, stop_ = false;
+  std::thread checkpointer_;
+};
+
+}  // namespace testbed::btree
+
+#endif  // TESTBED_ENGINES_BTREE_STORE_H_

@@ -1,0 +1,294 @@
+// Creating, opening, recovering and closing a database.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <random>
+#include <unordered_map>
+
+#include "engines/btree/replay_spool.h"
+#include "engines/btree/store.h"
+
+namespace testbed::btree {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string DataPath(const std::string& dir) { return dir + "/btree.data"; }
+std::string DoublewritePath(const std::string& dir) { return dir + "/btree.doublewrite"; }
+std::string LogPath(const std::string& dir) { return dir + "/btree.log"; }
+std::string LockPath(const std::string& dir) { return dir + "/btree.lock"; }
+
+uint64_t RandomNumber() {
+  std::random_device device;
+  return (static_cast<uint64_t>(device()) << 32) | device();
+}
+
+std::unique_ptr<File> OpenFile(const std::string& path, FileKind kind, IoMode mode,
+                               FileOptions::Create create, Advice advice = Advice::kNormal) {
+  FileOptions options;
+  options.kind = kind;
+  options.mode = mode;
+  options.create = create;
+  options.advice = advice;
+  return File::Open(path, options);
+}
+
+}  // namespace
+
+bool Store::Exists(const std::string& dir) {
+  std::error_code none;
+  return fs::exists(DataPath(dir), none);
+}
+
+Store::Store(const std::string& dir, const StoreOptions& options)
+    : dir_(dir), options_(options), tables_(kMaxTables) {}
+
+std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& options) {
+  IoScope scope(kOpen);
+  std::error_code none;
+  if (options.create && !fs::exists(dir, none)) {
+    std::error_code error;
+    fs::create_directories(dir, error);
+    if (error) throw Error::Io("create", dir, error.value());
+  }
+  if (!fs::is_directory(dir, none)) {
+    throw Error(Error::kUsage,
+                "the directory " + dir + " does not exist: make it, or choose another --dir");
+  }
+  const uint32_t frames = Pool::FramesFor(options.cache_bytes, options.page_size);
+  if (frames == 0) {
+    throw Error(Error::kUsage, "a btree cache of " + std::to_string(options.cache_bytes) +
+                                   " bytes holds fewer than " + std::to_string(Pool::kMinFrames) +
+                                   " pages of " + std::to_string(options.page_size) +
+                                   " bytes: give a larger --cache-pct");
+  }
+  auto store = std::unique_ptr<Store>(new Store(dir, options));
+  store->LockDirectory();
+  if (!Exists(dir)) {
+    if (!options.create) {
+      throw Error(Error::kUsage, "the directory " + dir + " holds no btree database");
+    }
+    store->Create();
+  }
+  store->OpenFiles();
+  const CheckpointState state = ReadCheckpoint(dir, store->state_.database);
+  store->Recover(state);
+  store->checkpointer_ = std::thread([s = store.get()] { s->CheckpointLoop(); });
+  return store;
+}
+
+Store::~Store() {
+  if (checkpointer_.joinable()) {
+    {
+      std::lock_guard lock(wake_mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    checkpointer_.join();
+    try {
+      if (!failed_.load()) {
+        IoScope scope(kOpen);
+        Checkpoint();
+      }
+    } catch (const Error&) {
+      // What was committed is in the log.
+    }
+  }
+  pool_.reset();
+  redo_.Attach(nullptr);
+  if (lock_fd_ >= 0) ::close(lock_fd_);
+}
+
+void Store::LockDirectory() {
+  lock_fd_ = ::open(LockPath(dir_).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_fd_ < 0) throw Error::Io("open", LockPath(dir_), errno);
+  if (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) throw Error::Io("lock", LockPath(dir_), errno);
+    throw Error(Error::kUsage, "the btree database in " + dir_ +
+                                   " is open in another process: wait for it to end, or choose "
+                                   "another --dir");
+  }
+}
+
+// The data file gets its name last: what a crash leaves before that is not a database, and is made
+// anew by the next Create.
+void Store::Create() {
+  fs::remove_all(LogPath(dir_));
+  for (int which : {0, 1}) fs::remove(CheckpointPath(dir_, which));
+  std::error_code code;
+  fs::create_directory(LogPath(dir_), code);
+  if (code) throw Error::Io("mkdir", LogPath(dir_), code.value());
+
+  const std::string data = DataPath(dir_) + ".new";
+  const uint32_t page_size = options_.page_size;
+  AlignedBuffer page(page_size);
+  CheckpointState state;
+  state.database = RandomNumber();
+  state.sequence = 1;
+  state.space.pages = 2;
+  state.space.words = {3};  // the superblock and the catalogue's root
+  {
+    auto file = OpenFile(data, FileKind::kData, IoMode::kBuffered, FileOptions::kTruncate);
+    FormatSuperblock(page.data(), page_size, state.database);
+    file->Write(0, page.data(), page_size);
+    Tree::FormatRoot(page.data(), page_size, kCatalogueRoot, kCatalogueTable);
+    StampPage(page.data(), page_size);
+    file->Write(page_size, page.data(), page_size);
+    file->Sync(true);
+  }
+  {
+    auto file = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, IoMode::kBuffered,
+                         FileOptions::kTruncate);
+    // Its space is taken now, so that a full disk never stops pages on their way.
+    if (options_.torn_page == TornPage::kDoublewrite) {
+      file->Allocate(0, (WriteBatch::PagesFor(page_size) + 1ull) * page_size);
+    }
+    file->Sync(true);
+  }
+  {
+    const auto log = Log::Open(LogPath(dir_), options_.log);
+    log->Sync();
+    state.log_id = log->id();
+    state.redo = log->EndLsn();
+  }
+  WriteCheckpoint(dir_, page_size, state);
+  SyncDirectory(LogPath(dir_));
+  fs::rename(data, DataPath(dir_), code);
+  if (code) throw Error::Io("rename", data, code.value());
+  SyncDirectory(dir_);
+}
+
+void Store::OpenFiles() {
+  state_.database = CheckSuperblock(DataPath(dir_), dir_, options_.page_size);
+  auto data = OpenFile(DataPath(dir_), FileKind::kData, options_.io, FileOptions::kMustExist,
+                       options_.advice);
+  // A mapping is for reading pages in place; the doublewrite file is only written.
+  const IoMode doublewrite_mode =
+      options_.io == IoMode::kDirect ? IoMode::kDirect : IoMode::kBuffered;
+  auto doublewrite = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, doublewrite_mode,
+                              FileOptions::kMayExist);
+  // Torn pages are put back even when protection is off from now on.
+  PageFile last(std::move(data), std::move(doublewrite), options_.page_size);
+  recovery_.torn_pages = last.RestoreTorn();
+  data = OpenFile(DataPath(dir_), FileKind::kData, options_.io, FileOptions::kMustExist,
+                  options_.advice);
+  doublewrite = nullptr;
+  if (options_.torn_page == TornPage::kDoublewrite) {
+    doublewrite = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, doublewrite_mode,
+                           FileOptions::kMustExist);
+  } else {
+    // Its copies are older than what will be written in place without it.
+    OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, IoMode::kBuffered,
+             FileOptions::kTruncate)
+        ->Sync(true);
+  }
+  file_ = std::make_unique<PageFile>(std::move(data), std::move(doublewrite), options_.page_size);
+  space_ =
+      std::make_unique<Space>(options_.page_size, [this](uint32_t pages) { file_->Grow(pages); });
+  pool_ = std::make_unique<Pool>(file_.get(), &redo_,
+                                 Pool::FramesFor(options_.cache_bytes, options_.page_size));
+}
+
+void Store::LoadCatalogue() {
+  const TreeEnv env{pool_.get(), space_.get(), &redo_};
+  if (Table(kCatalogueTable) == nullptr) {
+    owned_tables_.push_back(std::make_unique<Tree>(env, kCatalogueTable, kCatalogueRoot));
+    tables_[kCatalogueTable].store(owned_tables_.back().get());
+  }
+  TreeContext context(pool_.get());
+  AlignedBuffer copy(options_.page_size);
+  const Tree* catalogue = Table(kCatalogueTable);
+  std::string from;
+  for (;;) {
+    catalogue->CopyLeaf(&context, Tree::Bound::kCover, from, copy.data());
+    const Node node(copy.data(), options_.page_size);
+    for (uint32_t i = 0; i < node.count(); ++i) AddTable(node.Key(i), node.Value(i).bytes);
+    if (node.unbounded()) return;
+    from = node.HighFence();
+  }
+}
+
+// Two passes, see docs/btree.md. The first restores the trees' shape while the log is read; the
+// second runs the transactions again. It writes log records of its own, so a crash in it is
+// recovered like any other.
+void Store::Recover(const CheckpointState& state) {
+  state_ = state;
+  space_->Restore(state.space);
+  file_->Grow(state.space.pages);  // the length itself may not have been durable
+  ReplaySpool spool(dir_ + "/btree.replay");
+  {
+    PoolClient client(pool_.get());
+    StructureReplay replay(pool_.get(), space_.get(), &client);
+    redo_.Attach(Log::Open(LogPath(dir_), options_.log, state.redo, [&](const LogRecord& r) {
+      recovery_.needed = true;
+      recovery_.log_bytes = r.end - state.redo;
+      const DecodedRecord record = DecodeRecord(r.bytes);
+      if ((record.flags & kHasStructure) != 0) replay.Apply(record.structure, r.lsn, r.end);
+      if ((record.flags & kHasOperations) != 0) {
+        spool.Add({{r.lsn, r.end},
+                   record.transaction,
+                   (record.flags & kMoreParts) != 0,
+                   record.operations});
+      }
+    }));
+    recovery_.pages_changed = replay.pages_changed();
+  }
+  if (redo_.log()->id() != state.log_id) {
+    throw Error(Error::kCorruption, "the log in " + LogPath(dir_) +
+                                        " belongs to another database: restore the "
+                                        "database from a copy, or load it again");
+  }
+  file_->Grow(space_->file_pages());
+  next_transaction_.store(redo_.EndLsn());
+  last_redo_.store(state.redo);
+  LoadCatalogue();
+  RunAgain(&spool);
+  if (recovery_.needed) Checkpoint();
+}
+
+void Store::RunAgain(ReplaySpool* spool) {
+  StoreClient client(this);
+  std::unordered_map<uint64_t, std::string> parts;
+  spool->ForEach([&](const SpooledRecord& record) {
+    std::string whole;
+    std::string_view operations = record.operations;
+    if (record.transaction != 0) {
+      std::string& so_far = parts[record.transaction];
+      so_far.append(operations);
+      if (record.more) return;
+      whole = std::move(so_far);
+      parts.erase(record.transaction);
+      operations = whole;
+    }
+    client.context()->commit = record.range;
+    RowOp op;
+    while (NextOperation(&operations, &op)) RunOperation(&client, op);
+    ++recovery_.transactions;
+  });
+}
+
+void Store::RunOperation(StoreClient* client, const RowOp& op) {
+  if (op.table >= kMaxTables || Table(op.table) == nullptr) {
+    throw Error(Error::kCorruption, "the log in " + LogPath(dir_) +
+                                        " names a table that the catalogue does not have: restore "
+                                        "the database from a copy, or load it again");
+  }
+  if (op.table == kCatalogueTable && !op.erase) AddTable(std::string(op.key), op.value);
+  Tree* tree = Table(op.table);
+  TreeContext* context = client->context();
+  RowWrite row{op.key, op.erase, {op.value, false}};
+  std::string encoded;
+  if (!op.erase && tree->NeedsOverflow(op.key.size(), op.value.size())) {
+    encoded =
+        Node::EncodeOverflow(WriteOverflow(pool_.get(), space_.get(), &redo_, &context->client,
+                                           op.table, op.value, context->commit.begin));
+    row.value = {encoded, true};
+  }
+  tree->Write(context, row);
+}
+
+}  // namespace testbed::btree

@@ -1,0 +1,168 @@
+#include "engines/btree/tree.h"
+
+#include <cstring>
+#include <utility>
+
+namespace testbed::btree {
+
+void Tree::FormatRoot(char* page, uint32_t page_size, PageId id, uint32_t table) {
+  Node(page, page_size).Init(id, table, PageType::kLeaf, 0, {}, {}, true);
+}
+
+SharedGuard Tree::FindLeaf(TreeContext* context, Bound bound, std::string_view key) const {
+  SharedGuard guard = env_.pool->Read(&context->client, root_);
+  for (;;) {
+    const Node node(guard.page(), page_size());
+    if (node.leaf()) return guard;
+    uint32_t i = 0;
+    switch (bound) {
+      case Bound::kCover:
+        i = node.ChildIndex(key);
+        break;
+      case Bound::kBelow:
+        i = node.ChildIndexBelow(key);
+        break;
+      case Bound::kLast:
+        i = node.count() - 1;
+        break;
+    }
+    // The child is latched before the parent is let go, so that no split comes in between.
+    guard = env_.pool->Read(&context->client, node.Child(i));
+  }
+}
+
+ExclusiveGuard Tree::FindLeafExclusive(TreeContext* context, std::string_view key) {
+  for (;;) {
+    SharedGuard guard = env_.pool->Read(&context->client, root_);
+    Node node(guard.page(), page_size());
+    if (node.leaf()) {
+      guard.Release();
+      ExclusiveGuard root = env_.pool->Write(&context->client, root_);
+      if (Header(root.page())->level == 0) return root;
+      continue;  // the root was split in between
+    }
+    while (node.header()->level > 1) {
+      guard = env_.pool->Read(&context->client, node.Child(node.ChildIndex(key)));
+      node = Node(guard.page(), page_size());
+    }
+    return env_.pool->Write(&context->client, node.Child(node.ChildIndex(key)));
+  }
+}
+
+// The node above `level` on the way to `key`; no guard when the root is at that level or below.
+ExclusiveGuard Tree::FindParent(TreeContext* context, std::string_view key, uint8_t level) {
+  for (;;) {
+    SharedGuard guard = env_.pool->Read(&context->client, root_);
+    Node node(guard.page(), page_size());
+    if (node.header()->level <= level) return {};
+    if (node.header()->level == level + 1) {
+      guard.Release();
+      ExclusiveGuard root = env_.pool->Write(&context->client, root_);
+      if (Header(root.page())->level == level + 1) return root;
+      continue;
+    }
+    while (node.header()->level > level + 2) {
+      guard = env_.pool->Read(&context->client, node.Child(node.ChildIndex(key)));
+      node = Node(guard.page(), page_size());
+    }
+    return env_.pool->Write(&context->client, node.Child(node.ChildIndex(key)));
+  }
+}
+
+bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) const {
+  const SharedGuard leaf = FindLeaf(context, Bound::kCover, key);
+  const Node node(leaf.page(), page_size());
+  bool found;
+  const uint32_t at = node.LowerBound(key, &found);
+  if (!found) return false;
+  const LeafValue stored = node.Value(at);
+  if (stored.overflow) {
+    ReadOverflow(env_.pool, &context->client, node.Overflow(at), value);
+  } else {
+    value->assign(stored.bytes);
+  }
+  return true;
+}
+
+void Tree::CopyLeaf(TreeContext* context, Bound bound, std::string_view key, char* copy) const {
+  const SharedGuard leaf = FindLeaf(context, bound, key);
+  std::memcpy(copy, leaf.page(), page_size());
+}
+
+bool Tree::ChangeRow(Node* node, const RowWrite& row, uint32_t at, bool found) {
+  if (row.erase) {
+    node->Remove(at);
+    return true;
+  }
+  return found ? node->UpdateLeaf(at, row.value) : node->InsertLeaf(at, row.key, row.value);
+}
+
+// A row whose old or new value lies in overflow pages. Replay must find the leaf's reference and
+// the run's pages in step, so the leaf's image goes to the log, in one record with the runs that
+// became used and free.
+bool Tree::WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const RowWrite& row,
+                             uint32_t at, bool found) {
+  Node node(leaf->page(), page_size());
+  char* image = context->scratch.data();
+  std::memcpy(image, leaf->page(), page_size());
+  Node changed(image, page_size());
+  if (!ChangeRow(&changed, row, at, found)) return false;
+  OverflowRef old, now;
+  if (found && node.Value(at).overflow) old = node.Overflow(at);
+  if (!row.erase && row.value.overflow) {
+    std::memcpy(&now, row.value.bytes.data(), kOverflowRefSize);
+  }
+  StructureRecord& record = context->record;
+  record.Clear();
+  if (now.pages > 0) record.Use(now.first, now.pages);
+  if (old.pages > 0) record.Free(old.first, old.pages);
+  record.Image(image, page_size());
+  const LogRange range = env_.log->Append(record.Encode());
+  std::memcpy(leaf->page(), image, page_size());
+  leaf->MarkDirty(std::min(context->commit.begin, range.begin), range.end);
+  if (now.pages > 0) env_.space->MarkUsed(now.first, now.pages);
+  if (old.pages > 0) {
+    env_.pool->Discard(old.first, old.pages);
+    env_.space->MarkFree(old.first, old.pages);
+  }
+  return true;
+}
+
+void Tree::Write(TreeContext* context, const RowWrite& row) {
+  for (;;) {
+    ExclusiveGuard leaf = FindLeafExclusive(context, row.key);
+    Node node(leaf.page(), page_size());
+    bool found;
+    const uint32_t at = node.LowerBound(row.key, &found);
+    if (row.erase && !found) return;
+    const size_t used = node.UsedBytes();
+    size_t need = 0;
+    if (!row.erase) {
+      need = node.LeafEntrySize(row.key.size(), row.value.bytes.size());
+      if (found) need -= node.LeafEntrySize(row.key.size(), node.Value(at).bytes.size());
+    }
+    const bool overflow = (!row.erase && row.value.overflow) || (found && node.Value(at).overflow);
+    bool done;
+    if (overflow) {
+      done = WriteWithOverflow(context, &leaf, row, at, found);
+    } else {
+      done = ChangeRow(&node, row, at, found);
+      if (done) leaf.MarkDirty(context->commit.begin, context->commit.end);
+    }
+    if (done) {
+      // Tried when the leaf falls below a threshold, not at each row below it.
+      const size_t quarter = node.Capacity() / 4;
+      const size_t left = node.UsedBytes();
+      const bool merge = (used >= quarter && left < quarter) ||
+                         (used >= quarter / 2 && left < quarter / 2) ||
+                         (row.erase && node.count() == 0);
+      leaf.Release();
+      if (merge) Merge(context, row.key, 0);
+      return;
+    }
+    leaf.Release();
+    Split(context, row.key, 0, need);
+  }
+}
+
+}  // namespace testbed::btree

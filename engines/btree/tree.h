@@ -1,0 +1,111 @@
+// One table's b-tree: look-ups, row writes, and the changes of shape that they need.
+//
+// The root's page number never changes: when the root is split, its content moves to two new
+// children. Every change of shape touches a parent and one or two children, is one log record, and
+// leaves a valid tree; a split that needs room in the parent first splits the parent, as a change
+// of its own. docs/btree.md has the latching protocol: latches are taken downwards, and left before
+// right; a thread that holds a leaf waits for no other node.
+//
+// Thread-safe: any number of threads, each with its own TreeContext. Writers of one row must not
+// meet (the row locks in store.h see to it).
+#ifndef TESTBED_ENGINES_BTREE_TREE_H_
+#define TESTBED_ENGINES_BTREE_TREE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "device/file.h"
+#include "engines/btree/node.h"
+#include "engines/btree/overflow.h"
+#include "engines/btree/pool.h"
+#include "engines/btree/redo.h"
+#include "engines/btree/redo_log.h"
+#include "engines/btree/space.h"
+
+namespace testbed::btree {
+
+struct TreeEnv {
+  Pool* pool = nullptr;
+  Space* space = nullptr;
+  RedoLog* log = nullptr;
+};
+
+// What one thread needs to work on trees.
+struct TreeContext {
+  explicit TreeContext(Pool* pool) : client(pool), scratch(pool->page_size()) {}
+  PoolClient client;
+  StructureRecord record;
+  AlignedBuffer scratch;
+  // The log record that holds the row writes being applied.
+  LogRange commit;
+};
+
+// A row to write. For a value in overflow pages `value` is the encoded OverflowRef, whose run is
+// reserved.
+struct RowWrite {
+  std::string_view key;
+  bool erase = false;
+  LeafValue value;
+};
+
+class Tree {
+ public:
+  Tree(const TreeEnv& env, uint32_t table, PageId root) : env_(env), table_(table), root_(root) {}
+
+  bool Get(TreeContext* context, std::string_view key, std::string* value) const;
+  // Applies a row of the transaction context->commit. Idempotent.
+  void Write(TreeContext* context, const RowWrite& row);
+
+  // Whether a row must have its value in overflow pages.
+  bool NeedsOverflow(size_t key_size, size_t value_size) const {
+    return key_size + 2 + value_size + Node::kSlotSize > MaxInlineRow(env_.pool->page_size());
+  }
+
+  enum class Bound : uint8_t {
+    kCover,  // the leaf whose range has the key
+    kBelow,  // the leaf whose range has the greatest keys below the key
+    kLast,   // the last leaf
+  };
+  // Copies a leaf as it is at one moment.
+  void CopyLeaf(TreeContext* context, Bound bound, std::string_view key, char* copy) const;
+
+  uint32_t table() const { return table_; }
+  PageId root() const { return root_; }
+
+  // Makes `page` the empty root of a new tree.
+  static void FormatRoot(char* page, uint32_t page_size, PageId id, uint32_t table);
+
+ private:
+  // Descent.
+  SharedGuard FindLeaf(TreeContext* context, Bound bound, std::string_view key) const;
+  ExclusiveGuard FindLeafExclusive(TreeContext* context, std::string_view key);
+  ExclusiveGuard FindParent(TreeContext* context, std::string_view key, uint8_t level);
+
+  // Row writes. Each returns false when the leaf has no room.
+  bool WriteInLeaf(ExclusiveGuard* leaf, const RowWrite& row, uint32_t at, bool found);
+  bool WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const RowWrite& row,
+                         uint32_t at, bool found);
+  static bool ChangeRow(Node* node, const RowWrite& row, uint32_t at, bool found);
+
+  // Changes of shape (tree_shape.cc).
+  void Split(TreeContext* context, std::string_view key, uint8_t level, size_t need);
+  void SplitRoot(TreeContext* context, ExclusiveGuard* root, std::string_view key);
+  void SplitChild(TreeContext* context, ExclusiveGuard* parent, ExclusiveGuard* left,
+                  const Node::SplitPoint& split);
+  void Merge(TreeContext* context, std::string_view key, uint8_t level);
+  bool MergeChildren(TreeContext* context, ExclusiveGuard* parent, uint32_t left_index,
+                     uint32_t target_index);
+  void ShrinkRoot(TreeContext* context, ExclusiveGuard* root);
+  ExclusiveGuard NewPage(TreeContext* context);
+  uint32_t page_size() const { return env_.pool->page_size(); }
+  bool Underfull(const Node& node) const { return node.UsedBytes() < node.Capacity() / 4; }
+
+  const TreeEnv env_;
+  const uint32_t table_;
+  const PageId root_;
+};
+
+}  // namespace testbed::btree
+
+#endif  // TESTBED_ENGINES_BTREE_TREE_H_

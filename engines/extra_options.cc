@@ -1,0 +1,101 @@
+#include "engines/extra_options.h"
+
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+// Reads the number that `text` begins with and leaves the rest in *rest.
+template <typename T>
+bool Leading(std::string_view text, T* value, std::string_view* rest) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  if (code != std::errc()) return false;
+  *rest = text.substr(static_cast<size_t>(end - text.data()));
+  return true;
+}
+
+// The factor of a unit: "", "k", "KiB", "M", ...; 0 when it is none.
+uint64_t Unit(std::string_view unit) {
+  if (unit.empty() || unit == "B") return 1;
+  const size_t power = std::string_view("kmgt").find(static_cast<char>(unit[0] | 0x20));
+  const std::string_view rest = unit.substr(1);
+  if (power == std::string_view::npos || !(rest.empty() || rest == "B" || rest == "iB")) return 0;
+  return 1ull << (10 * (power + 1));
+}
+
+}  // namespace
+
+const std::string* ExtraOptions::Find(const std::string& name) const {
+  const auto it = values_.find(name);
+  return it == values_.end() ? nullptr : &it->second;
+}
+
+void ExtraOptions::Refuse(const std::string& name, const std::string& accepted) const {
+  throw Error(Error::kUsage, engine_ + " cannot honour --engine-option " + name + "=" +
+                                 *Find(name) + "; it accepts " + accepted);
+}
+
+bool ExtraOptions::Flag(const std::string& name, bool otherwise) const {
+  const std::string* value = Find(name);
+  if (value == nullptr) return otherwise;
+  if (*value == "1" || *value == "true" || *value == "on") return true;
+  if (*value == "0" || *value == "false" || *value == "off") return false;
+  Refuse(name, "on and off");
+}
+
+uint64_t ExtraOptions::Integer(const std::string& name, uint64_t otherwise, uint64_t min,
+                               uint64_t max) const {
+  const std::string* value = Find(name);
+  if (value == nullptr) return otherwise;
+  uint64_t number = 0;
+  std::string_view rest;
+  if (!Leading(*value, &number, &rest) || !rest.empty() || number < min || number > max) {
+    Refuse(name, "whole numbers from " + std::to_string(min) + " to " + std::to_string(max));
+  }
+  return number;
+}
+
+double ExtraOptions::Number(const std::string& name, double otherwise, double min,
+                            double max) const {
+  const std::string* value = Find(name);
+  if (value == nullptr) return otherwise;
+  double number = 0;
+  std::string_view rest;
+  if (!Leading(*value, &number, &rest) || !rest.empty() || !(number >= min && number <= max)) {
+    Refuse(name, "numbers from " + std::to_string(min) + " to " + std::to_string(max));
+  }
+  return number;
+}
+
+uint64_t ExtraOptions::Bytes(const std::string& name, uint64_t otherwise, uint64_t min,
+                             uint64_t max) const {
+  const std::string* value = Find(name);
+  if (value == nullptr) return otherwise;
+  uint64_t number = 0;
+  std::string_view rest;
+  const bool read = Leading(*value, &number, &rest);
+  const uint64_t unit = read ? Unit(rest) : 0;
+  if (unit == 0 || number > max / unit || number * unit < min) {
+    Refuse(name, "sizes such as 4096, 64k or 1G, from " + std::to_string(min) + " to " +
+                     std::to_string(max) + " bytes");
+  }
+  return number * unit;
+}
+
+std::string ExtraOptions::Choice(const std::string& name, const std::string& otherwise,
+                                 const std::vector<std::string>& accepted) const {
+  const std::string* value = Find(name);
+  if (value == nullptr) return otherwise;
+  std::string list;
+  for (const std::string& word : accepted) {
+    if (word == *value) return word;
+    list += (list.empty() ? "" : ", ") + word;
+  }
+  Refuse(name, list);
+}
+
+}  // namespace testbed

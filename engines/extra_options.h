@@ -1,0 +1,44 @@
+// Typed reading of EngineOptions::extra (--engine-option name=value). Names were checked against
+// the engine's list before (registry.h); a value of the wrong form throws Error (kUsage) that names
+// the option, the value and what is accepted.
+//
+//   ExtraOptions extra("rocksdb", options.extra);
+//   double bits = extra.Number("bloom_bits", 10, 0, 100);
+//   uint64_t bytes = extra.Bytes("write_buffer_size", 64 << 20, 1 << 16, 1ull << 40);
+//   bool level = extra.Choice("compaction_style", "level", {"level", "universal"}) == "level";
+#ifndef TESTBED_ENGINES_EXTRA_OPTIONS_H_
+#define TESTBED_ENGINES_EXTRA_OPTIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace testbed {
+
+class ExtraOptions {
+ public:
+  ExtraOptions(std::string engine, const std::map<std::string, std::string>& values)
+      : engine_(std::move(engine)), values_(values) {}
+
+  bool Has(const std::string& name) const { return values_.contains(name); }
+  // "1", "true", "on" or "0", "false", "off".
+  bool Flag(const std::string& name, bool otherwise) const;
+  uint64_t Integer(const std::string& name, uint64_t otherwise, uint64_t min, uint64_t max) const;
+  double Number(const std::string& name, double otherwise, double min, double max) const;
+  // A size: 4096, 4k, 4KiB, 1M, 2GiB; units are powers of 1024.
+  uint64_t Bytes(const std::string& name, uint64_t otherwise, uint64_t min, uint64_t max) const;
+  std::string Choice(const std::string& name, const std::string& otherwise,
+                     const std::vector<std::string>& accepted) const;
+
+ private:
+  [[noreturn]] void Refuse(const std::string& name, const std::string& accepted) const;
+  const std::string* Find(const std::string& name) const;
+
+  const std::string engine_;
+  const std::map<std::string, std::string>& values_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_EXTRA_OPTIONS_H_

@@ -1,0 +1,115 @@
+#include "engines/registry.h"
+
+#include <filesystem>
+
+#include "device/error.h"
+#include "engines/null/null_engine.h"
+#ifdef TESTBED_HAVE_BTREE
+#include "engines/btree/btree_engine.h"
+#endif
+#ifdef TESTBED_HAVE_ROCKSDB
+#include "engines/rocksdb/rocksdb_engine.h"
+#endif
+#ifdef TESTBED_HAVE_WIREDTIGER
+#include "engines/wiredtiger/wiredtiger_engine.h"
+#endif
+
+namespace testbed {
+namespace {
+
+std::string Join(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+template <typename T, typename Name>
+void CheckOneOf(const std::string& engine, const std::string& option, T value,
+                const std::vector<T>& accepted, Name name) {
+  std::vector<std::string> names;
+  for (const T& a : accepted) {
+    if (a == value) return;
+    names.push_back(name(a));
+  }
+  throw Error(Error::kUsage, engine + " cannot honour " + option + " " + name(value) +
+                                 "; it accepts " + Join(names));
+}
+
+}  // namespace
+
+const char* DurabilityName(Durability durability) {
+  static constexpr const char* kNames[] = {"sync", "lazy", "none"};
+  return kNames[static_cast<size_t>(durability)];
+}
+
+const std::vector<EngineInfo>& Engines() {
+  static const std::vector<EngineInfo> engines = {
+#ifdef TESTBED_HAVE_BTREE
+      BtreeEngineInfo(),
+#endif
+#ifdef TESTBED_HAVE_ROCKSDB
+      RocksdbEngineInfo(),
+#endif
+#ifdef TESTBED_HAVE_WIREDTIGER
+      WiredtigerEngineInfo(),
+#endif
+      NullEngineInfo(),
+  };
+  return engines;
+}
+
+const EngineInfo& FindEngine(const std::string& name) {
+  std::vector<std::string> names;
+  for (const EngineInfo& info : Engines()) {
+    if (info.name == name) return info;
+    names.push_back(info.name);
+  }
+  throw Error(Error::kUsage, "--engine " + name + " is not known; this build has " + Join(names));
+}
+
+void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {
+  const Capabilities& can = info.capabilities;
+  CheckOneOf(info.name, "--io", options.io, can.io_modes, IoModeName);
+  CheckOneOf(info.name, "--durability", options.durability, can.durabilities, DurabilityName);
+  CheckOneOf(info.name, "--compression", options.compression, can.compressions,
+             [](const std::string& s) { return s; });
+  const uint32_t page = options.page_size;
+  if (can.max_page_size != 0 &&
+      (page < can.min_page_size || page > can.max_page_size || (page & (page - 1)) != 0)) {
+    throw Error(Error::kUsage, info.name + " cannot honour --page-size " + std::to_string(page) +
+                                   "; it accepts powers of two from " +
+                                   std::to_string(can.min_page_size) + " to " +
+                                   std::to_string(can.max_page_size));
+  }
+  for (const auto& [name, value] : options.extra) {
+    std::vector<std::string> names;
+    bool known = false;
+    for (const auto& [accepted, meaning] : can.extra_options) {
+      known = known || accepted == name;
+      names.push_back(accepted);
+    }
+    if (!known) {
+      throw Error(Error::kUsage, info.name + " has no --engine-option " + name + "; it has " +
+                                     (names.empty() ? "none" : Join(names)));
+    }
+  }
+}
+
+std::unique_ptr<Engine> OpenEngine(const std::string& name, const std::string& dir,
+                                   const EngineOptions& options) {
+  const EngineInfo& info = FindEngine(name);
+  CheckEngineOptions(info, options);
+  for (const EngineInfo& other : Engines()) {
+    if (other.name != name && other.recognises(dir)) {
+      throw Error(Error::kUsage, "the directory " + dir + " holds a database of " + other.name +
+                                     ", not of " + name + ": choose another --dir, or --fresh");
+    }
+  }
+  if (info.capabilities.persistent && !options.create && !info.recognises(dir)) {
+    throw Error(Error::kUsage, "the directory " + dir + " holds no database of " + name +
+                                   ": load one first, or choose another --dir");
+  }
+  return info.open(dir, options);
+}
+
+}  // namespace testbed

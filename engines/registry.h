@@ -1,0 +1,41 @@
+// The engines that this build has. An engine joins by one folder under engines/ and one line in
+// registry.cc.
+#ifndef TESTBED_ENGINES_REGISTRY_H_
+#define TESTBED_ENGINES_REGISTRY_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace testbed {
+
+struct EngineInfo {
+  std::string name;
+  std::string summary;  // one line
+  std::string version;  // of the library linked in
+  Capabilities capabilities;
+  // True when `dir` holds a database of this engine.
+  std::function<bool(const std::string& dir)> recognises;
+  std::function<std::unique_ptr<Engine>(const std::string& dir, const EngineOptions&)> open;
+};
+
+const std::vector<EngineInfo>& Engines();
+
+// Throws Error (kUsage) that lists the known names.
+const EngineInfo& FindEngine(const std::string& name);
+
+// Throws Error (kUsage), naming the option and the accepted values, when the engine cannot honour
+// an option. Touches nothing.
+void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options);
+
+// Checks options against the engine's capabilities and the directory against other engines'
+// databases (Error, kUsage, naming the option and the accepted values), then opens.
+std::unique_ptr<Engine> OpenEngine(const std::string& name, const std::string& dir,
+                                   const EngineOptions& options);
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_REGISTRY_H_

@@ -1,0 +1,403 @@
+#include "engines/rocksdb/file_system.h"
+
+#include <fcntl.h>
+#include <rocksdb/env.h>
+#include <rocksdb/version.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <ctime>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "device/error.h"
+#include "engines/rocksdb/errors.h"
+
+namespace testbed {
+namespace {
+
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+using rocksdb::Slice;
+
+// Tables are written once and then only read, so the size at open is the size for good.
+class RandomAccessFile : public rocksdb::FSRandomAccessFile {
+ public:
+  explicit RandomAccessFile(std::unique_ptr<File> file)
+      : file_(std::move(file)),
+        mapped_(file_->options().mode == IoMode::kMmap),
+        size_(file_->Size()) {}
+
+  IOStatus Read(uint64_t offset, size_t n, const IOOptions&, Slice* result, char* scratch,
+                IODebugContext*) const override {
+    return Guarded([&] {
+      if (mapped_) {
+        n = offset < size_ ? std::min<uint64_t>(n, size_ - offset) : 0;
+        const std::string_view bytes = n == 0 ? std::string_view() : file_->View(offset, n);
+        *result = Slice(bytes.data(), bytes.size());
+      } else {
+        *result = Slice(scratch, file_->ReadSome(offset, scratch, n));
+      }
+    });
+  }
+
+  IOStatus Prefetch(uint64_t offset, size_t n, const IOOptions&, IODebugContext*) override {
+    // NotSupported makes RocksDB read ahead into a buffer of its own, the only way without a page
+    // cache.
+    if (use_direct_io()) return IOStatus::NotSupported("Prefetch");
+    return Guarded([&] { file_->Prefetch(offset, n); });
+  }
+
+  bool use_direct_io() const override { return file_->options().mode == IoMode::kDirect; }
+  size_t GetRequiredBufferAlignment() const override { return file_->alignment(); }
+  IOStatus InvalidateCache(size_t offset, size_t length) override {
+    return Guarded([&] { file_->Forget(offset, length); });
+  }
+
+ private:
+  const std::unique_ptr<File> file_;
+  const bool mapped_;
+  const uint64_t size_;
+};
+
+class SequentialFile : public rocksdb::FSSequentialFile {
+ public:
+  explicit SequentialFile(std::unique_ptr<File> file) : file_(std::move(file)) {}
+
+  IOStatus Read(size_t n, const IOOptions&, Slice* result, char* scratch,
+                IODebugContext*) override {
+    return Guarded([&] {
+      *result = Slice(scratch, file_->ReadSome(offset_, scratch, n));
+      offset_ += result->size();
+    });
+  }
+  IOStatus PositionedRead(uint64_t offset, size_t n, const IOOptions&, Slice* result, char* scratch,
+                          IODebugContext*) override {
+    return Guarded([&] { *result = Slice(scratch, file_->ReadSome(offset, scratch, n)); });
+  }
+  IOStatus Skip(uint64_t n) override {
+    offset_ += n;
+    return IOStatus::OK();
+  }
+  bool use_direct_io() const override { return file_->options().mode == IoMode::kDirect; }
+  size_t GetRequiredBufferAlignment() const override { return file_->alignment(); }
+  IOStatus InvalidateCache(size_t offset, size_t length) override {
+    return Guarded([&] { file_->Forget(offset, length); });
+  }
+
+ private:
+  const std::unique_ptr<File> file_;
+  uint64_t offset_ = 0;
+};
+
+// RocksDB's WritableFileWriter above this class gathers small appends, so each call here is one
+// write. In direct mode it calls PositionedAppend with whole blocks, rewriting the last partial
+// one, and Truncate before Close.
+class WritableFile : public rocksdb::FSWritableFile {
+ public:
+  WritableFile(std::unique_ptr<File> file, const rocksdb::FileOptions& options, uint64_t size,
+               std::atomic<uint64_t>* log_bytes)
+      : FSWritableFile(options),
+        file_(std::move(file)),
+        keep_size_(options.fallocate_with_keep_size),
+        allocate_(options.allow_fallocate),
+        direct_(file_->options().mode == IoMode::kDirect),
+        alignment_(file_->alignment()),
+        size_(size),
+        log_bytes_(file_->options().kind == FileKind::kLog ? log_bytes : nullptr) {}
+  ~WritableFile() override {
+    if (file_ != nullptr) Close(IOOptions(), nullptr).PermitUncheckedError();
+  }
+
+  using FSWritableFile::Append;
+  using FSWritableFile::PositionedAppend;
+  IOStatus Append(const Slice& data, const IOOptions&, IODebugContext*) override {
+    return WriteAt(size_, data);
+  }
+  IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions&,
+                            IODebugContext*) override {
+    return WriteAt(offset, data);
+  }
+  IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions&,
+                            const rocksdb::DataVerificationInfo&, IODebugContext*) override {
+    return WriteAt(offset, data);
+  }
+
+  IOStatus Truncate(uint64_t size, const IOOptions&, IODebugContext*) override {
+    return Guarded([&] {
+      file_->Truncate(size);
+      size_ = size;
+    });
+  }
+
+  IOStatus Close(const IOOptions&, IODebugContext*) override {
+    return Guarded([&] {
+      size_t block, preallocated;
+      GetPreallocationStatus(&block, &preallocated);
+      std::unique_ptr<File> file = std::move(file_);
+      if (file != nullptr && preallocated > 0) {
+        // Blocks reserved past the end must not count as the database's space. ext4 gives them
+        // back at a truncation to the same size, other file systems only when a hole is punched.
+        file->Truncate(size_);
+        const uint64_t end = static_cast<uint64_t>(block) * preallocated;
+        if (end > size_) {
+          ::fallocate(file->fd(), FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE,
+                      static_cast<off_t>(size_), static_cast<off_t>(end - size_));
+        }
+      }
+    });
+  }
+
+  IOStatus Flush(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
+  IOStatus Sync(const IOOptions&, IODebugContext*) override {
+    return Guarded([&] { file_->Sync(); });
+  }
+  IOStatus Fsync(const IOOptions&, IODebugContext*) override {
+    return Guarded([&] { file_->Sync(true); });
+  }
+  // fdatasync beside pwrite is safe; lets the lazy sync run while sessions commit.
+  bool IsSyncThreadSafe() const override { return true; }
+  IOStatus RangeSync(uint64_t offset, uint64_t n, const IOOptions& options,
+                     IODebugContext* debug) override {
+    // To initiate writeback is no durability: the call is not counted as a sync. The strict form
+    // waits for the range before it.
+    const unsigned flags =
+        SYNC_FILE_RANGE_WRITE | (strict_bytes_per_sync_ ? SYNC_FILE_RANGE_WAIT_BEFORE : 0u);
+    if (strict_bytes_per_sync_) n += offset, offset = 0;
+    return Guarded([&] {
+      if (::sync_file_range(file_->fd(), static_cast<off_t>(offset), static_cast<off_t>(n),
+                            flags) != 0) {
+        throw Error::Io("sync_file_range", file_->path(), errno);
+      }
+    });
+  }
+  IOStatus Allocate(uint64_t offset, uint64_t n, const IOOptions&, IODebugContext*) override {
+    if (!allocate_) return IOStatus::OK();
+    return Guarded([&] {
+      if (::fallocate(file_->fd(), keep_size_ ? FALLOC_FL_KEEP_SIZE : 0, static_cast<off_t>(offset),
+                      static_cast<off_t>(n)) != 0) {
+        throw Error::Io("allocate", file_->path(), errno);
+      }
+    });
+  }
+  IOStatus InvalidateCache(size_t offset, size_t length) override {
+    return Guarded([&] { file_->Forget(offset, length); });
+  }
+  uint64_t GetFileSize(const IOOptions&, IODebugContext*) override { return size_; }
+  bool use_direct_io() const override { return direct_; }
+  size_t GetRequiredBufferAlignment() const override { return alignment_; }
+
+ private:
+  IOStatus WriteAt(uint64_t offset, const Slice& data) {
+    return Guarded([&] {
+      file_->Write(offset, data.data(), data.size());
+      size_ = offset + data.size();
+      if (log_bytes_ != nullptr) log_bytes_->fetch_add(data.size(), std::memory_order_relaxed);
+    });
+  }
+
+  std::unique_ptr<File> file_;
+  const bool keep_size_;
+  const bool allocate_;
+  const bool direct_;
+  const size_t alignment_;
+  uint64_t size_;
+  std::atomic<uint64_t>* const log_bytes_;
+};
+
+class Directory : public rocksdb::FSDirectory {
+ public:
+  explicit Directory(std::string path) : path_(std::move(path)) {}
+  IOStatus Fsync(const IOOptions&, IODebugContext*) override {
+    return Guarded([&] { SyncDirectory(path_); });
+  }
+  IOStatus Close(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
+
+ private:
+  const std::string path_;
+};
+
+// RocksDB's information log. Lines are gathered to a block: it is not data, and a write a line
+// would show in the account as if it were.
+class InfoLog : public rocksdb::Logger {
+ public:
+  explicit InfoLog(std::unique_ptr<File> file) : file_(std::move(file)), size_(file_->Size()) {}
+  ~InfoLog() override { CloseImpl().PermitUncheckedError(); }
+
+  using Logger::Logv;
+  void Logv(const char* format, va_list arguments) override {
+    char line[2048];
+    struct timespec now;
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    struct tm utc;
+    ::gmtime_r(&now.tv_sec, &utc);
+    size_t n = std::strftime(line, sizeof line, "%Y/%m/%d-%H:%M:%S", &utc);
+    n += static_cast<size_t>(
+        std::snprintf(line + n, sizeof line - n, ".%06ld ", static_cast<long>(now.tv_nsec / 1000)));
+    const int text = std::vsnprintf(line + n, sizeof line - n - 1, format, arguments);
+    if (text > 0) n = std::min(n + static_cast<size_t>(text), sizeof line - 2);
+    if (line[n - 1] != '\n') line[n++] = '\n';
+    std::lock_guard lock(mutex_);
+    pending_.append(line, n);
+    if (pending_.size() >= kBlock) WritePending();
+  }
+  void Flush() override {
+    std::lock_guard lock(mutex_);
+    WritePending();
+  }
+  size_t GetLogFileSize() const override {
+    std::lock_guard lock(mutex_);
+    return size_ + pending_.size();
+  }
+
+ protected:
+  rocksdb::Status CloseImpl() override {
+    std::lock_guard lock(mutex_);
+    WritePending();
+    return rocksdb::Status::OK();
+  }
+
+ private:
+  static constexpr size_t kBlock = 4096;
+
+  void WritePending() {
+    if (pending_.empty()) return;
+    // A full device must stop the run where data is lost, not where a message is.
+    Guarded([&] {
+      file_->Write(size_, pending_.data(), pending_.size());
+      size_ += pending_.size();
+    }).PermitUncheckedError();
+    pending_.clear();
+  }
+
+  const std::unique_ptr<File> file_;
+  mutable std::mutex mutex_;
+  size_t size_;
+  std::string pending_;
+};
+
+IoMode ReadMode(const rocksdb::FileOptions& options) {
+  if (options.use_mmap_reads) return IoMode::kMmap;
+  return options.use_direct_reads ? IoMode::kDirect : IoMode::kBuffered;
+}
+
+}  // namespace
+
+FileKind RocksdbFileKind(const std::string& path) {
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  if (name.ends_with(".sst") || name.ends_with(".blob")) return FileKind::kData;
+  if (name.ends_with(".log")) return FileKind::kLog;
+  return FileKind::kMeta;
+}
+
+RocksdbFileSystem::RocksdbFileSystem(Advice buffered, Advice mmap)
+    : FileSystemWrapper(rocksdb::FileSystem::Default()),
+      buffered_advice_(buffered),
+      mmap_advice_(mmap) {}
+
+testbed::FileOptions RocksdbFileSystem::DeviceOptions(const std::string& path, IoMode mode) const {
+  testbed::FileOptions options;
+  options.kind = RocksdbFileKind(path);
+  options.mode = mode;
+  if (options.kind == FileKind::kData) {
+    if (mode == IoMode::kBuffered) options.advice = buffered_advice_;
+    if (mode == IoMode::kMmap) options.advice = mmap_advice_;
+  }
+  return options;
+}
+
+IOStatus RocksdbFileSystem::NewSequentialFile(const std::string& path,
+                                              const rocksdb::FileOptions& options,
+                                              std::unique_ptr<rocksdb::FSSequentialFile>* result,
+                                              IODebugContext*) {
+  return Guarded([&] {
+    // A mapping has nothing to give to a single pass.
+    const IoMode mode = options.use_direct_reads ? IoMode::kDirect : IoMode::kBuffered;
+    testbed::FileOptions device = DeviceOptions(path, mode);
+    device.read_only = true;
+    result->reset();
+    *result = std::make_unique<SequentialFile>(File::Open(path, device));
+  });
+}
+
+IOStatus RocksdbFileSystem::NewRandomAccessFile(
+    const std::string& path, const rocksdb::FileOptions& options,
+    std::unique_ptr<rocksdb::FSRandomAccessFile>* result, IODebugContext*) {
+  return Guarded([&] {
+    testbed::FileOptions device = DeviceOptions(path, ReadMode(options));
+    device.read_only = true;
+    result->reset();
+    *result = std::make_unique<RandomAccessFile>(File::Open(path, device));
+  });
+}
+
+IOStatus RocksdbFileSystem::OpenWritable(const std::string& path,
+                                         const rocksdb::FileOptions& options,
+                                         testbed::FileOptions::Create create, bool append,
+                                         std::unique_ptr<rocksdb::FSWritableFile>* result) {
+  return Guarded([&] {
+    const IoMode mode = options.use_direct_writes ? IoMode::kDirect : IoMode::kBuffered;
+    testbed::FileOptions device = DeviceOptions(path, mode);
+    device.create = create;
+    device.advice = Advice::kNormal;  // it is written once, front to back
+    result->reset();
+    std::unique_ptr<File> file = File::Open(path, device);
+    const uint64_t size = append ? file->Size() : 0;
+    *result = std::make_unique<WritableFile>(std::move(file), options, size, &log_bytes_);
+  });
+}
+
+IOStatus RocksdbFileSystem::NewWritableFile(const std::string& path,
+                                            const rocksdb::FileOptions& options,
+                                            std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                            IODebugContext*) {
+  return OpenWritable(path, options, testbed::FileOptions::kTruncate, false, result);
+}
+
+IOStatus RocksdbFileSystem::ReopenWritableFile(const std::string& path,
+                                               const rocksdb::FileOptions& options,
+                                               std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                               IODebugContext*) {
+  return OpenWritable(path, options, testbed::FileOptions::kMayExist, true, result);
+}
+
+IOStatus RocksdbFileSystem::ReuseWritableFile(const std::string& path, const std::string& old_path,
+                                              const rocksdb::FileOptions& options,
+                                              std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                              IODebugContext* debug) {
+  IOStatus status = RenameFile(old_path, path, IOOptions(), debug);
+  if (!status.ok()) return status;
+  // Written over from the front: that its blocks exist already is the point of reuse.
+  return OpenWritable(path, options, testbed::FileOptions::kMustExist, false, result);
+}
+
+IOStatus RocksdbFileSystem::NewDirectory(const std::string& path, const IOOptions& options,
+                                         std::unique_ptr<rocksdb::FSDirectory>* result,
+                                         IODebugContext* debug) {
+  std::unique_ptr<rocksdb::FSDirectory> posix;  // tells whether the directory is there
+  IOStatus status = target()->NewDirectory(path, options, &posix, debug);
+  if (status.ok()) *result = std::make_unique<Directory>(path);
+  return status;
+}
+
+IOStatus RocksdbFileSystem::NewLogger(const std::string& path, const IOOptions&,
+                                      std::shared_ptr<rocksdb::Logger>* result, IODebugContext*) {
+  return Guarded([&] {
+    testbed::FileOptions device = DeviceOptions(path, IoMode::kBuffered);
+    device.create = testbed::FileOptions::kMayExist;
+    *result = std::make_shared<InfoLog>(File::Open(path, device));
+  });
+}
+
+#if ROCKSDB_MAJOR >= 9
+void RocksdbFileSystem::SupportedOps(int64_t& supported) {
+  // No asynchronous reads: an operation's blocks are charged while it runs on its thread.
+  supported = 0;
+}
+#endif
+
+}  // namespace testbed

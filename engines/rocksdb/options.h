@@ -1,0 +1,43 @@
+// From EngineOptions to RocksDB's options and back to what is in force.
+#ifndef TESTBED_ENGINES_ROCKSDB_OPTIONS_H_
+#define TESTBED_ENGINES_ROCKSDB_OPTIONS_H_
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/table.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace testbed {
+
+struct RocksdbOptions {
+  rocksdb::DBOptions db;  // without env and listeners
+  rocksdb::ColumnFamilyOptions table;
+  rocksdb::BlockBasedTableOptions blocks;
+  std::shared_ptr<rocksdb::Cache> cache;
+  rocksdb::WriteOptions write;
+  rocksdb::ReadOptions read;
+  bool compact_range_on_settle = false;
+};
+
+// Throws Error (kUsage) for an extra option that cannot be honoured.
+RocksdbOptions MakeRocksdbOptions(const EngineOptions& options);
+
+Capabilities RocksdbCapabilities();
+
+// The block size that the database in `dir` was last opened with; 0 when it does not say.
+uint64_t RecordedBlockSize(const std::string& dir);
+
+// The options that the open database says it runs with.
+std::vector<std::pair<std::string, std::string>> DescribeRocksdb(rocksdb::DB* db,
+                                                                 const RocksdbOptions& options);
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_ROCKSDB_OPTIONS_H_

@@ -1,0 +1,302 @@
+#include "engines/rocksdb/rocksdb_engine.h"
+
+#include <rocksdb/version.h>
+#if ROCKSDB_MAJOR >= 8
+#include <rocksdb/advanced_cache.h>  // what Cache can be asked moved there
+#endif
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+
+#include "device/error.h"
+#include "device/ledger.h"
+#include "engines/rocksdb/block_tickers.h"
+#include "engines/rocksdb/errors.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+bool HoldsDatabase(const std::string& dir) {
+  std::error_code ignored;
+  if (!fs::exists(dir + "/CURRENT", ignored)) return false;
+  for (const auto& entry : fs::directory_iterator(dir, ignored)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("MANIFEST-") || name == "IDENTITY") return true;
+  }
+  return false;
+}
+
+// RocksDB reports these too, but in the words of whichever file it happened to open first.
+void CheckDirectory(const std::string& dir, bool create) {
+  std::error_code code;
+  if (create) fs::create_directories(dir, code);
+  if (code) throw Error::Io("create directory", dir, code.value());
+  if (::access(dir.c_str(), R_OK | W_OK | X_OK) != 0) {
+    throw Error::Io("open directory", dir, errno);
+  }
+}
+
+void CheckBlockSize(const std::string& dir, uint32_t requested) {
+  const uint64_t recorded = RecordedBlockSize(dir);
+  if (recorded == 0 || recorded == requested) return;
+  throw Error(Error::kUsage, "the database in " + dir + " has blocks of " +
+                                 std::to_string(recorded) + " bytes, not of --page-size " +
+                                 std::to_string(requested) + ": use --page-size " +
+                                 std::to_string(recorded) + ", or load it anew");
+}
+
+uint64_t Property(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const std::string& name) {
+  uint64_t value = 0;
+  db->GetIntProperty(family, name, &value);
+  return value;
+}
+
+}  // namespace
+
+RocksdbEngine::RocksdbEngine(const std::string& dir, const EngineOptions& options)
+    : dir_(dir), requested_(options), options_(MakeRocksdbOptions(options)) {
+  CheckDirectory(dir_, options.create);
+  if (HoldsDatabase(dir_)) CheckBlockSize(dir_, options.page_size);
+  file_system_ = std::make_shared<RocksdbFileSystem>(options.file_advice, options.mmap_advice);
+  env_ = rocksdb::NewCompositeEnv(file_system_);
+  listener_ = std::make_shared<BackgroundListener>();
+  options_.db.env = env_.get();
+  options_.db.statistics = std::make_shared<BlockTickers>();
+  options_.db.listeners.push_back(listener_);
+  Open();
+  if (options.durability == Durability::kLazy) {
+    lazy_thread_ = std::thread([this] { RunLazySync(); });
+  }
+}
+
+void RocksdbEngine::Open() {
+  std::vector<std::string> names;
+  if (HoldsDatabase(dir_)) {
+    Check(rocksdb::DB::ListColumnFamilies(options_.db, dir_, &names),
+          "rocksdb could not list the tables of its database");
+  } else {
+    names.push_back(rocksdb::kDefaultColumnFamilyName);
+  }
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const std::string& name : names) descriptors.emplace_back(name, options_.table);
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open(options_.db, dir_, descriptors, &families_, &db);
+  if (status.IsIOError() && status.ToString().find("LOCK") != std::string::npos) {
+    throw Error(Error::kUsage, "the database in " + dir_ +
+                                   " is in use by another process: close it there first (" +
+                                   status.ToString() + ")");
+  }
+  Check(status, "rocksdb could not open its database");
+  db_.reset(db);
+}
+
+RocksdbEngine::~RocksdbEngine() {
+  if (lazy_thread_.joinable()) {
+    {
+      std::lock_guard lock(lazy_mutex_);
+      lazy_stop_ = true;
+    }
+    lazy_wake_.notify_one();
+    lazy_thread_.join();
+  }
+  // A destructor cannot tell of an error; what a commit promised was checked when it returned.
+  if (requested_.durability == Durability::kLazy) db_->SyncWAL().PermitUncheckedError();
+  for (rocksdb::ColumnFamilyHandle* family : families_) {
+    db_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
+  }
+  // Without a log, Close writes the memtables out.
+  db_->Close().PermitUncheckedError();
+}
+
+void RocksdbEngine::RunLazySync() {
+  Ledger::ThisThread().set_op(kLogWrite);
+  const auto interval = std::chrono::milliseconds(std::max(1u, requested_.lazy_interval_ms));
+  rocksdb::SequenceNumber synced = db_->GetLatestSequenceNumber();
+  Clock::duration last_sync{0};
+  std::unique_lock lock(lazy_mutex_);
+  while (!lazy_stop_) {
+    // A commit waits for the end of the sync after it: start that early enough to end in time.
+    const Clock::duration wait = std::max<Clock::duration>(interval / 2, interval - 2 * last_sync);
+    lazy_wake_.wait_for(lock, wait, [this] { return lazy_stop_; });
+    const rocksdb::SequenceNumber now = db_->GetLatestSequenceNumber();
+    if (now == synced) continue;
+    lock.unlock();
+    const auto start = Clock::now();
+    const rocksdb::Status status = db_->SyncWAL();
+    last_sync = Clock::now() - start;
+    lock.lock();
+    synced = now;
+    if (!status.ok() && lazy_error_.empty()) {
+      lazy_error_ = status.ToString();
+      lazy_failed_.store(true, std::memory_order_relaxed);
+    }
+  }
+}
+
+void RocksdbEngine::ThrowLazyFailure() const {
+  std::lock_guard lock(lazy_mutex_);
+  throw Error(Error::kIo, "rocksdb could not make its log durable: " + lazy_error_);
+}
+
+TableId RocksdbEngine::OpenTable(const std::string& table) {
+  std::lock_guard lock(mutex_);
+  const auto named = [&](rocksdb::ColumnFamilyHandle* f) { return f->GetName() == table; };
+  const auto open = std::find_if(tables_.begin(), tables_.end(), named);
+  if (open != tables_.end()) return static_cast<TableId>(open - tables_.begin());
+  auto family = std::find_if(families_.begin(), families_.end(), named);
+  if (family == families_.end()) {
+    rocksdb::ColumnFamilyHandle* handle = nullptr;
+    Check(db_->CreateColumnFamily(options_.table, table, &handle),
+          "rocksdb could not create a table");
+    family = families_.insert(families_.end(), handle);
+  }
+  tables_.push_back(*family);
+  return static_cast<TableId>(tables_.size() - 1);
+}
+
+std::vector<rocksdb::ColumnFamilyHandle*> RocksdbEngine::handles() const {
+  std::lock_guard lock(mutex_);
+  return tables_;
+}
+
+std::vector<rocksdb::ColumnFamilyHandle*> RocksdbEngine::AllFamilies() const {
+  std::lock_guard lock(mutex_);
+  return families_;
+}
+
+std::unique_ptr<Session> RocksdbEngine::NewSession() {
+  std::lock_guard lock(mutex_);
+  sessions_.push_back(std::make_unique<SessionCounts>());
+  return std::make_unique<RocksdbSession>(this, sessions_.back().get());
+}
+
+void RocksdbEngine::Retire(SessionCounts* counts) {
+  std::lock_guard lock(mutex_);
+  retired_.block_hits.Add(counts->block_hits.Get());
+  retired_.block_reads.Add(counts->block_reads.Get());
+  retired_.log_payload_bytes.Add(counts->log_payload_bytes.Get());
+  std::erase_if(sessions_, [&](const auto& s) { return s.get() == counts; });
+}
+
+void RocksdbEngine::FlushMemtables() {
+  rocksdb::FlushOptions flush;
+  flush.allow_write_stall = true;  // now, whatever it costs the writers
+  Check(db_->Flush(flush, AllFamilies()), "rocksdb could not flush its write buffers");
+}
+
+void RocksdbEngine::Flush() { FlushMemtables(); }
+
+// Tables are synced before the flush ends and recovery starts from them; the log's rest is what was
+// committed meanwhile.
+void RocksdbEngine::Checkpoint() {
+  FlushMemtables();
+  if (!options_.write.disableWAL) Check(db_->SyncWAL(), "rocksdb could not make its log durable");
+}
+
+void RocksdbEngine::Settle() {
+  FlushMemtables();
+  if (options_.compact_range_on_settle) {
+    for (rocksdb::ColumnFamilyHandle* family : AllFamilies()) {
+      Check(db_->CompactRange(rocksdb::CompactRangeOptions(), family, nullptr, nullptr),
+            "rocksdb could not compact");
+    }
+  }
+  WaitForCompactions();
+}
+
+// By properties, which every version has: at rest when no level wants a compaction and none runs.
+void RocksdbEngine::WaitForCompactions() {
+  auto pause = std::chrono::microseconds(200);
+  for (;;) {
+    Check(listener_->background_error(), "rocksdb stopped its background work");
+    uint64_t busy = 0;
+    for (rocksdb::ColumnFamilyHandle* family : AllFamilies()) {
+      for (const std::string& property : {rocksdb::DB::Properties::kMemTableFlushPending,
+                                          rocksdb::DB::Properties::kNumRunningFlushes,
+                                          rocksdb::DB::Properties::kCompactionPending,
+                                          rocksdb::DB::Properties::kNumRunningCompactions}) {
+        busy += Property(db_.get(), family, property);
+      }
+    }
+    if (busy == 0) return;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::microseconds(10000));
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> RocksdbEngine::EffectiveSettings() const {
+  return DescribeRocksdb(db_.get(), options_);
+}
+
+EngineCounters RocksdbEngine::Counters() const {
+  EngineCounters out;
+  uint64_t hits = 0, reads = 0, payload = 0;
+  const auto add = [&](const SessionCounts& counts) {
+    hits += counts.block_hits.Get();
+    reads += counts.block_reads.Get();
+    payload += counts.log_payload_bytes.Get();
+  };
+  {
+    std::lock_guard lock(mutex_);
+    add(retired_);
+    for (const auto& session : sessions_) add(*session);
+  }
+  const BackgroundListener::Totals& background = listener_->totals();
+  out.block_requests = hits + reads;
+  out.block_hits = hits;
+  out.block_reads = reads;
+  out.blocks_written = background.data_blocks.load();
+  out.block_write_bytes = background.table_bytes.load();
+  out.log_payload_bytes = payload;
+  out.log_written_bytes = file_system_->log_bytes();
+  out.cache_bytes = options_.cache->GetUsage();
+  uint64_t memtables = 0, readers = 0;
+  db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kSizeAllMemTables, &memtables);
+  db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kEstimateTableReadersMem, &readers);
+  out.more = {
+      {"cache_pinned_bytes", options_.cache->GetPinnedUsage()},
+      {"memtable_bytes", memtables},
+      {"table_reader_bytes", readers},
+      {"flushes", background.flushes.load()},
+      {"flush_write_bytes", background.flush_bytes.load()},
+      {"compactions", background.compactions.load()},
+      {"compaction_read_bytes", background.compaction_read_bytes.load()},
+      {"compaction_write_bytes", background.compaction_write_bytes.load()},
+      {"write_stalls", background.write_stalls.load()},
+  };
+  return out;
+}
+
+uint64_t RocksdbEngine::SizeOnDisk() const {
+  uint64_t bytes = 0;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(dir_, ignored)) {
+    // A file may be deleted by a compaction while we look.
+    std::error_code gone;
+    const uintmax_t size = entry.is_regular_file(gone) ? entry.file_size(gone) : 0;
+    if (!gone) bytes += size;
+  }
+  return bytes;
+}
+
+EngineInfo RocksdbEngineInfo() {
+  EngineInfo info;
+  info.name = "rocksdb";
+  info.summary = "log-structured merge tree; its files run through our file layer";
+  info.version = rocksdb::GetRocksVersionAsString();
+  info.capabilities = RocksdbCapabilities();
+  info.recognises = HoldsDatabase;
+  info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
+    return std::make_unique<RocksdbEngine>(dir, options);
+  };
+  return info;
+}
+
+}  // namespace testbed

@@ -1,0 +1,101 @@
+// RocksDB under testbed: a table is a column family (the table "default" is the default one, so
+// that RocksDB's own tools read it), files go through device/ (file_system.h), sessions are write
+// batches (session.h).
+//
+// Memory: cache_bytes is the block cache, index and filter blocks included. Write buffers
+// (memtables) are beside it, sized as a share of ram_bytes; EffectiveSettings and Counters state
+// both. In mmap mode RocksDB reads uncompressed blocks in place and keeps none of them in its
+// cache.
+//
+// Durability: sync writes the log and waits for it (WriteOptions::sync); lazy writes the log at
+// each commit and a thread makes it durable within the interval; none keeps no log: what is not in
+// a table yet is lost in a crash, and a clean close writes it out.
+//
+// Counters of blocks hold what sessions asked for, by RocksDB's tickers on their threads
+// (block_tickers.h); what flush and compaction read and wrote is listed by name. RocksDB tells
+// blocks read, not their bytes: those are at the file level.
+#ifndef TESTBED_ENGINES_ROCKSDB_ROCKSDB_ENGINE_H_
+#define TESTBED_ENGINES_ROCKSDB_ROCKSDB_ENGINE_H_
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/registry.h"
+#include "engines/rocksdb/file_system.h"
+#include "engines/rocksdb/listener.h"
+#include "engines/rocksdb/options.h"
+#include "engines/rocksdb/session.h"
+
+namespace testbed {
+
+EngineInfo RocksdbEngineInfo();
+
+class RocksdbEngine : public Engine {
+ public:
+  RocksdbEngine(const std::string& dir, const EngineOptions& options);
+  ~RocksdbEngine() override;
+
+  std::string name() const override { return "rocksdb"; }
+  TableId OpenTable(const std::string& table) override;
+  std::unique_ptr<Session> NewSession() override;
+  void Flush() override;
+  void Checkpoint() override;
+  void Settle() override;
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
+  EngineCounters Counters() const override;
+  uint64_t SizeOnDisk() const override;
+
+  rocksdb::DB* db() const { return db_.get(); }
+  const RocksdbOptions& options() const { return options_; }
+  std::vector<rocksdb::ColumnFamilyHandle*> handles() const;  // by TableId
+  // Takes back what NewSession gave to a session.
+  void Retire(SessionCounts* counts);
+  // Throws when the lazy sync failed: commits after it would promise what does not hold.
+  void CheckLazySync() const {
+    if (lazy_failed_.load(std::memory_order_relaxed)) [[unlikely]]
+      ThrowLazyFailure();
+  }
+
+ private:
+  void Open();
+  void RunLazySync();
+  [[noreturn]] void ThrowLazyFailure() const;
+  void FlushMemtables();
+  void WaitForCompactions();
+  std::vector<rocksdb::ColumnFamilyHandle*> AllFamilies() const;
+
+  const std::string dir_;
+  const EngineOptions requested_;
+  RocksdbOptions options_;
+  std::shared_ptr<RocksdbFileSystem> file_system_;
+  std::shared_ptr<BackgroundListener> listener_;
+  std::unique_ptr<rocksdb::Env> env_;
+  std::unique_ptr<rocksdb::DB> db_;
+
+  mutable std::mutex mutex_;                            // guards what follows
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // all that the database has
+  std::vector<rocksdb::ColumnFamilyHandle*> tables_;    // those opened, by TableId
+  std::vector<std::unique_ptr<SessionCounts>> sessions_;
+  SessionCounts retired_;
+
+  std::thread lazy_thread_;
+  mutable std::mutex lazy_mutex_;
+  std::condition_variable lazy_wake_;
+  bool lazy_stop_ = false;
+  std::string lazy_error_;
+  std::atomic<bool> lazy_failed_{false};
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_ROCKSDB_ROCKSDB_ENGINE_H_

@@ -1,0 +1,146 @@
+#include "engines/wiredtiger/errors.h"
+
+#include <atomic>
+#include <cerrno>
+#include <string_view>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TESTBED_LEAK_CHECK 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define TESTBED_LEAK_CHECK 1
+#endif
+
+namespace testbed::wiredtiger {
+namespace {
+
+// WiredTiger does not free its memory when it closes after a panic.
+std::atomic<bool> leaks_memory{false};
+
+// The last thing that went wrong on this thread. It may be something that WiredTiger handled (a
+// file that need not exist), so it is used only when its code is the one that a call failed with.
+struct ThreadError {
+  int code = 0;
+  bool exact = false;  // from the file layer or of a damaged page: later messages say less
+  Error::Kind kind = Error::kRun;
+  std::string sentence;
+};
+thread_local ThreadError last_error;
+
+// WiredTiger's messages begin with a time, a process, the file and the call, a severity in brackets
+// and, some of them, a C function and line; the sentence comes after them.
+std::string_view WithoutPrefix(std::string_view message) {
+  for (std::string_view mark : {"[ERROR]: ", "[WARNING]: ", "[NOTICE]: "}) {
+    const size_t at = message.find(mark);
+    if (at == std::string_view::npos) continue;
+    message = message.substr(at + mark.size());
+    break;
+  }
+  const size_t end = message.find(": ");
+  const bool function = message.starts_with("__") && end != std::string_view::npos &&
+                        message.substr(0, end).find(", ") != std::string_view::npos;
+  return function ? message.substr(end + 2) : message;
+}
+
+bool SpeaksOfDamage(std::string_view message) {
+  return message.find("checksum error") != std::string_view::npos ||
+         message.find("corrupt") != std::string_view::npos ||
+         message.find("does not appear to be a WiredTiger file") != std::string_view::npos ||
+         message.find("unable to read root page") != std::string_view::npos;
+}
+
+// When a page fails its checksum WiredTiger dumps it, line by line.
+bool IsPageDump(std::string_view message) {
+  return message.find("(chunk ") != std::string_view::npos;
+}
+
+Error::Kind KindOf(int code) {
+  switch (code) {
+    case EINVAL:
+    case ENOTSUP:
+    case EBUSY:
+      return Error::kUsage;
+    case WT_TRY_SALVAGE:
+      return Error::kCorruption;
+    default:
+      return code > 0 ? Error::kIo : Error::kRun;
+  }
+}
+
+}  // namespace
+
+Errors::Errors() {
+  handler_.handle_error = &HandleError;
+  handler_.handle_message = &HandleMessage;
+  handler_.owner = this;
+}
+
+int Errors::HandleError(WT_EVENT_HANDLER* handler, WT_SESSION*, int code, const char* message) {
+  Errors* errors = static_cast<Handler*>(handler)->owner;
+  const std::string_view text = WithoutPrefix(message);
+  if (IsPageDump(text)) return 0;
+  if (code == WT_PANIC) {
+    leaks_memory = true;
+    std::lock_guard lock(errors->mutex_);
+    if (!errors->panic_cause_) {
+      errors->panic_cause_.emplace(last_error.kind, last_error.sentence, last_error.code);
+    }
+    return 0;
+  }
+  // A refused configuration is quoted whole, and "corruption_abort" stands in it.
+  const bool damage = code != EINVAL && SpeaksOfDamage(text);
+  if (damage) {
+    // Recovery answers damage with a panic whose own message does not say why.
+    std::lock_guard lock(errors->mutex_);
+    if (!errors->panic_cause_) errors->panic_cause_.emplace(Error::kCorruption, std::string(text));
+  }
+  // A failed checksum is told with code 0 first and by "fatal read error" after.
+  if (damage && code == 0) code = WT_ERROR;
+  if (last_error.exact && last_error.code == code) return 0;
+  last_error.code = code;
+  last_error.exact = damage;
+  last_error.kind = damage ? Error::kCorruption : KindOf(code);
+  last_error.sentence = text;
+  return 0;
+}
+
+int Errors::HandleMessage(WT_EVENT_HANDLER*, WT_SESSION*, const char*) { return 0; }
+
+void Errors::Throw(int code, const std::string& doing) {
+  std::string before = "wiredtiger failed at " + doing + ": ";
+  if (code == WT_PANIC) {
+    std::lock_guard lock(mutex_);
+    if (panic_cause_) {
+      const bool damage = panic_cause_->kind() == Error::kCorruption;
+      throw Error(panic_cause_->kind(),
+                  before + panic_cause_->what() +
+                      (damage ? "; the database is damaged: load it anew"
+                              : "; open the database again to recover it"),
+                  panic_cause_->code());
+    }
+  }
+  ThreadError error = std::move(last_error);
+  last_error = ThreadError();
+  if (error.code == code && !error.sentence.empty()) {
+    throw Error(error.kind, before + error.sentence, code > 0 ? code : 0);
+  }
+  throw Error(KindOf(code), before + wiredtiger_strerror(code), code > 0 ? code : 0);
+}
+
+int FileError(const Error& error) {
+  last_error.code = error.code() != 0 ? error.code() : WT_ERROR;
+  last_error.exact = true;
+  last_error.kind = error.kind();
+  last_error.sentence = error.what();
+  return last_error.code;
+}
+
+}  // namespace testbed::wiredtiger
+
+#ifdef TESTBED_LEAK_CHECK
+// Asked at the end of the process, so that the check stays strict where there was no panic.
+extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off() {
+  return testbed::wiredtiger::leaks_memory ? 1 : 0;
+}
+#endif

@@ -1,0 +1,302 @@
+#include "engines/wiredtiger/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "device/error.h"
+
+namespace testbed::wiredtiger {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+WT_ITEM Item(std::string_view bytes) {
+  WT_ITEM item{};
+  // WiredTiger tells an item that is not set from an empty one by its pointer.
+  item.data = bytes.data() != nullptr ? bytes.data() : "";
+  item.size = bytes.size();
+  return item;
+}
+
+std::string_view View(const WT_ITEM& item) {
+  return {static_cast<const char*>(item.data), item.size};
+}
+
+}  // namespace
+
+WT_SESSION* Database::OpenSession() {
+  WT_SESSION* session = nullptr;
+  errors.Check(connection->open_session(connection, nullptr, nullptr, &session),
+               "opening a session");
+  return session;
+}
+
+std::string Database::TableUri(TableId table) {
+  std::lock_guard lock(mutex);
+  if (table >= tables.size()) {
+    throw Error(Error::kUsage, fmt::format("table {} of wiredtiger is not open", table));
+  }
+  return "table:" + tables[table];
+}
+
+void Database::NoteBackgroundFailure(const Error& error) {
+  std::lock_guard lock(mutex);
+  if (!failure) failure = error;
+  failed.store(true, std::memory_order_release);
+}
+
+void Database::ThrowFailure() {
+  std::lock_guard lock(mutex);
+  throw Error(*failure);
+}
+
+void WriteBuffer::Clear() {
+  heads_.clear();
+  bytes_.clear();
+}
+
+void WriteBuffer::Add(const Write& write) {
+  heads_.push_back({write.table, write.erase, bytes_.size(), write.key.size(), write.value.size()});
+  bytes_.insert(bytes_.end(), write.key.begin(), write.key.end());
+  bytes_.insert(bytes_.end(), write.value.begin(), write.value.end());
+}
+
+WriteBuffer::Write WriteBuffer::at(size_t i) const {
+  const Head& head = heads_[i];
+  const char* key = bytes_.data() + head.key_at;
+  return {head.table, head.erase, std::string_view(key, head.key_size),
+          std::string_view(key + head.key_size, head.value_size)};
+}
+
+WiredtigerSession::WiredtigerSession(Database* database)
+    : database_(database), session_(database->OpenSession()) {
+  thread_state.application = true;
+}
+
+WiredtigerSession::~WiredtigerSession() {
+  thread_state.application = true;
+  for (WiredtigerCursor* walk : walks_) walk->session_ = nullptr;
+  // Closes its cursors and rolls back what is open; fails only after a panic.
+  session_->close(session_, nullptr);
+}
+
+WT_CURSOR* WiredtigerSession::OpenTableCursor(TableId table) {
+  const std::string uri = database_->TableUri(table);
+  if (table >= cursors_.size()) cursors_.resize(table + 1, nullptr);
+  database_->errors.Check(
+      session_->open_cursor(session_, uri.c_str(), nullptr, nullptr, &cursors_[table]),
+      "opening " + uri);
+  return cursors_[table];
+}
+
+void WiredtigerSession::Unpin() {
+  WT_CURSOR* cursor = pinned_;
+  pinned_ = nullptr;
+  const int code = cursor->reset(cursor);
+  if (code != 0) Fail(code, "releasing a page");
+}
+
+std::string WiredtigerSession::DoingAt(const char* verb, TableId table) {
+  return std::string(verb) + " " + database_->TableUri(table);
+}
+
+void WiredtigerSession::Fail(int code, const std::string& doing) {
+  // An error outside a transaction makes WiredTiger reset every cursor of the session.
+  for (WiredtigerCursor* walk : walks_) walk->state_ = WiredtigerCursor::State::kNowhere;
+  if (code == WT_ROLLBACK) {
+    const char* reason = session_->get_rollback_reason(session_);
+    throw Error(Error::kRun, fmt::format("wiredtiger rolled back a transaction at {}: {}", doing,
+                                         reason != nullptr ? reason : "conflict"));
+  }
+  database_->errors.Throw(code, doing);
+}
+
+void WiredtigerSession::Begin() {
+  Enter();
+  const int code = session_->begin_transaction(session_, nullptr);
+  if (code != 0) Fail(code, "beginning a transaction");
+  in_transaction_ = true;
+  writes_.Clear();
+}
+
+void WiredtigerSession::Commit() {
+  Enter();
+  database_->ThrowIfFailed();
+  int code;
+  // A commit that is rolled back has ended the transaction: begin again and replay.
+  while ((code = session_->commit_transaction(session_, nullptr)) == WT_ROLLBACK) {
+    Replay("committing a transaction");
+  }
+  in_transaction_ = false;
+  if (code != 0) Fail(code, "committing a transaction");
+}
+
+void WiredtigerSession::Rollback() {
+  Enter();
+  in_transaction_ = false;
+  for (WiredtigerCursor* walk : walks_) walk->Park();
+  const int code = session_->rollback_transaction(session_, nullptr);
+  if (code != 0) Fail(code, "rolling a transaction back");
+}
+
+bool WiredtigerSession::Get(TableId table, std::string_view key, std::string_view* value) {
+  Enter();
+  WT_CURSOR* cursor = TableCursor(table);
+  WT_ITEM item = Item(key);
+  for (;;) {
+    cursor->set_key(cursor, &item);
+    int code = cursor->search(cursor);
+    if (code == 0) {
+      WT_ITEM found;
+      code = cursor->get_value(cursor, &found);
+      if (code == 0) {
+        pinned_ = cursor;
+        *value = View(found);
+        return true;
+      }
+    }
+    if (code == WT_NOTFOUND) return false;
+    if (code != WT_ROLLBACK || !in_transaction_) Fail(code, DoingAt("reading", table));
+    Replay("reading in a transaction");
+  }
+}
+
+int WiredtigerSession::Apply(const WriteBuffer::Write& write) {
+  WT_CURSOR* cursor = TableCursor(write.table);
+  WT_ITEM key = Item(write.key);
+  cursor->set_key(cursor, &key);
+  if (write.erase) {
+    const int code = cursor->remove(cursor);
+    return code == WT_NOTFOUND ? 0 : code;
+  }
+  WT_ITEM value = Item(write.value);
+  cursor->set_value(cursor, &value);
+  return cursor->insert(cursor);
+}
+
+void WiredtigerSession::Do(const WriteBuffer::Write& write) {
+  Enter();
+  database_->ThrowIfFailed();
+  const int code = Apply(write);
+  if (in_transaction_) writes_.Add(write);
+  if (code == 0) return;
+  if (code != WT_ROLLBACK || !in_transaction_) Fail(code, DoingAt("writing", write.table));
+  Replay("writing in a transaction");
+}
+
+void WiredtigerSession::Put(TableId table, std::string_view key, std::string_view value) {
+  Do({table, false, key, value});
+}
+
+void WiredtigerSession::Erase(TableId table, std::string_view key) { Do({table, true, key, {}}); }
+
+void WiredtigerSession::RollbackKeepingPositions() {
+  for (WiredtigerCursor* walk : walks_) walk->Park();
+  // Fails when a commit has already ended the transaction, which is as good.
+  session_->rollback_transaction(session_, nullptr);
+}
+
+void WiredtigerSession::Replay(const char* doing) {
+  const auto deadline =
+      Clock::now() + std::chrono::milliseconds(database_->settings.conflict_wait_ms);
+  for (int attempt = 1;; ++attempt) {
+    RollbackKeepingPositions();
+    // Longer from try to try, so that the other transaction gets the processor.
+    std::this_thread::sleep_for(std::chrono::microseconds(std::min(50 * attempt, 5000)));
+    int code = session_->begin_transaction(session_, nullptr);
+    for (size_t i = 0; code == 0 && i < writes_.size(); ++i) code = Apply(writes_.at(i));
+    if (code == 0) return;
+    if (code != WT_ROLLBACK) Fail(code, doing);
+    if (Clock::now() >= deadline) {
+      Fail(code, fmt::format("{} of {} writes and {} bytes, {} times within conflict_wait_ms",
+                             doing, writes_.size(), writes_.bytes(), attempt));
+    }
+  }
+}
+
+std::unique_ptr<Cursor> WiredtigerSession::NewCursor(TableId table) {
+  return std::make_unique<WiredtigerCursor>(this, table);
+}
+
+bool WiredtigerSession::BlockCounts(uint64_t* requests, uint64_t* misses) {
+  *requests = 0;
+  *misses = thread_state.data_reads;
+  return true;
+}
+
+WiredtigerCursor::WiredtigerCursor(WiredtigerSession* session, TableId table)
+    : session_(session), table_(table) {
+  const std::string uri = session_->database_->TableUri(table);
+  WT_SESSION* wt = session_->session_;
+  session_->database_->errors.Check(wt->open_cursor(wt, uri.c_str(), nullptr, nullptr, &cursor_),
+                                    "opening " + uri);
+  session_->walks_.push_back(this);
+}
+
+WiredtigerCursor::~WiredtigerCursor() {
+  if (session_ == nullptr) return;
+  std::erase(session_->walks_, this);
+  cursor_->close(cursor_);
+}
+
+// Called before WiredTiger resets its cursor.
+void WiredtigerCursor::Park() {
+  if (state_ != State::kOnRow) return;
+  parked_key_ = key();
+  state_ = State::kParked;
+}
+
+bool WiredtigerCursor::Arrive(int code) {
+  state_ = State::kNowhere;
+  if (code == 0) code = cursor_->get_raw_key_value(cursor_, &key_, &value_);
+  if (code == WT_NOTFOUND) return false;
+  if (code != 0) session_->Fail(code, session_->DoingAt("scanning", table_));
+  state_ = State::kOnRow;
+  return true;
+}
+
+bool WiredtigerCursor::Near(std::string_view key, bool forward) {
+  thread_state.application = true;
+  WT_ITEM item = Item(key);
+  cursor_->set_key(cursor_, &item);
+  int where = 0;
+  int code = cursor_->search_near(cursor_, &where);
+  if (code == 0 && forward && where < 0) code = cursor_->next(cursor_);
+  if (code == 0 && !forward && where > 0) code = cursor_->prev(cursor_);
+  return Arrive(code);
+}
+
+bool WiredtigerCursor::Seek(std::string_view key) { return Near(key, true); }
+bool WiredtigerCursor::SeekForPrev(std::string_view key) { return Near(key, false); }
+
+bool WiredtigerCursor::First() {
+  thread_state.application = true;
+  const int code = cursor_->reset(cursor_);
+  return Arrive(code != 0 ? code : cursor_->next(cursor_));
+}
+
+bool WiredtigerCursor::Last() {
+  thread_state.application = true;
+  const int code = cursor_->reset(cursor_);
+  return Arrive(code != 0 ? code : cursor_->prev(cursor_));
+}
+
+bool WiredtigerCursor::Step(Move move, bool forward) {
+  if (state_ == State::kNowhere) return false;
+  thread_state.application = true;
+  if (state_ == State::kParked) {
+    const std::string from = parked_key_;
+    if (!Near(from, forward)) return false;
+    // The row may be gone, undone with its transaction: then this is its neighbour already.
+    if (key() != from) return true;
+  }
+  return Arrive(move(cursor_));
+}
+
+bool WiredtigerCursor::Next() { return Step(cursor_->next, true); }
+bool WiredtigerCursor::Prev() { return Step(cursor_->prev, false); }
+
+}  // namespace testbed::wiredtiger

@@ -1,0 +1,186 @@
+#include "engines/wiredtiger/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device/error.h"
+#include "engines/extra_options.h"
+
+// Where a compressor is built in, WiredTiger's library defines the function that registers it; the
+// reference is weak, so that a build without one still links.
+extern "C" {
+#define TESTBED_WIREDTIGER_COMPRESSOR(name) \
+  __attribute__((weak)) int name##_extension_init(WT_CONNECTION*, WT_CONFIG_ARG*)
+TESTBED_WIREDTIGER_COMPRESSOR(snappy);
+TESTBED_WIREDTIGER_COMPRESSOR(lz4);
+TESTBED_WIREDTIGER_COMPRESSOR(zstd);
+TESTBED_WIREDTIGER_COMPRESSOR(zlib);
+#undef TESTBED_WIREDTIGER_COMPRESSOR
+}
+
+namespace testbed::wiredtiger {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+// More of WiredTiger's own configuration, handed on as it stands.
+std::string Verbatim(const EngineOptions& options, const std::string& name) {
+  const auto it = options.extra.find(name);
+  return it == options.extra.end() || it->second.empty() ? "" : "," + it->second;
+}
+
+std::string Connection(const EngineOptions& options, const ExtraOptions& extra, const Settings& s) {
+  std::vector<std::string> direct_io;
+  if (options.io == IoMode::kDirect) direct_io.push_back("data");
+  if (s.log_direct) direct_io.push_back("log");
+  const uint64_t most = extra.Integer("eviction_threads_max", 8, 1, 20);
+  const uint64_t least = extra.Integer("eviction_threads_min", 1, 1, most);
+  std::string config = fmt::format(
+      "create={},config_base=false,use_environment=false,session_max=1000,cache_size={},"
+      "statistics=({}),mmap=false,direct_io=[{}],buffer_alignment={},"
+      "eviction=(threads_min={},threads_max={}),debug_mode=(corruption_abort=false)",
+      options.create, options.cache_bytes, extra.Choice("statistics", "fast", {"fast", "none"}),
+      fmt::join(direct_io, ","), s.files.alignment, least, most);
+  if (s.log) {
+    const uint64_t file_max =
+        extra.Bytes("log_file_max", std::clamp(options.cache_bytes / 10, 4 * kMiB, 100 * kMiB),
+                    100 << 10, 2048 * kMiB);
+    config += fmt::format(
+        ",log=(enabled=true,file_max={},prealloc={},zero_fill={},remove=true)"
+        ",transaction_sync=(enabled={},method={})",
+        file_max, extra.Flag("log_prealloc", true), extra.Flag("log_zero_fill", false),
+        options.durability == Durability::kSync, s.files.log_dsync ? "dsync" : "fsync");
+  } else {
+    config += ",log=(enabled=false)";
+  }
+  return config + Verbatim(options, "connection_config") + std::string(FileSystem::kExtension);
+}
+
+std::string Table(const EngineOptions& options, const ExtraOptions& extra, const Settings& s) {
+  const uint64_t page = options.page_size;
+  std::string config = fmt::format(
+      "type=file,key_format=u,value_format=u,allocation_size={},leaf_page_max={},"
+      "internal_page_max={},checksum={},prefix_compression={},split_pct={}",
+      extra.Bytes("allocation_size", std::min<uint64_t>(4096, page), 512, page), page,
+      extra.Bytes("internal_page_max", page, 512, 512 * kMiB),
+      extra.Choice("checksum", "on", {"on", "off", "uncompressed", "unencrypted"}),
+      extra.Flag("prefix_compression", false), extra.Integer("split_pct", 90, 50, 100));
+  if (extra.Has("memory_page_max")) {
+    config += fmt::format(",memory_page_max={}",
+                          extra.Bytes("memory_page_max", 5 * kMiB, 512, 1024 * 1024 * kMiB));
+  }
+  if (s.compressor != "none") config += ",block_compressor=" + s.compressor;
+  return config + Verbatim(options, "table_config");
+}
+
+// Walks a configuration string with WiredTiger's own parser.
+class Parser {
+ public:
+  explicit Parser(const std::string& config) {
+    if (::wiredtiger_config_parser_open(nullptr, config.data(), config.size(), &parser_) != 0) {
+      parser_ = nullptr;
+    }
+  }
+  ~Parser() {
+    if (parser_ != nullptr) parser_->close(parser_);
+  }
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  bool Get(const std::string& key, WT_CONFIG_ITEM* value) {
+    return parser_ != nullptr && parser_->get(parser_, key.c_str(), value) == 0;
+  }
+  bool Next(WT_CONFIG_ITEM* key, WT_CONFIG_ITEM* value) {
+    return parser_ != nullptr && parser_->next(parser_, key, value) == 0;
+  }
+
+ private:
+  WT_CONFIG_PARSER* parser_ = nullptr;
+};
+
+}  // namespace
+
+Settings MakeSettings(const EngineOptions& options) {
+  if (options.cache_bytes < kMiB) {
+    throw Error(Error::kUsage, fmt::format("wiredtiger needs a cache of at least 1 MiB, not {} "
+                                           "bytes: give more --ram or --cache-pct",
+                                           options.cache_bytes));
+  }
+  const ExtraOptions extra("wiredtiger", options.extra);
+  Settings s;
+  s.page_size = options.page_size;
+  s.compressor = options.compression;
+  s.log = options.durability != Durability::kNone;
+  s.log_direct = extra.Choice("log_io", "buffered", {"buffered", "direct"}) == "direct";
+  if (options.durability == Durability::kLazy) s.flush_interval_ms = options.lazy_interval_ms;
+  s.checkpoint_interval_s = extra.Integer("checkpoint_interval_s", 60, 0, 1000000);
+  s.checkpoint_log_bytes = extra.Bytes("checkpoint_log_bytes", 2048 * kMiB, 0, UINT64_MAX);
+  s.conflict_wait_ms = extra.Integer("conflict_wait_ms", 10000, 0, 1000000);
+  s.files.io = options.io;
+  s.files.advice = options.io == IoMode::kMmap ? options.mmap_advice : options.file_advice;
+  s.files.log_dsync = extra.Choice("log_sync", "fsync", {"fsync", "dsync"}) == "dsync";
+  if (options.io == IoMode::kDirect || s.log_direct) s.files.alignment = 4096;
+  s.connection = Connection(options, extra, s);
+  s.table = Table(options, extra, s);
+  return s;
+}
+
+std::vector<std::pair<std::string, std::string>> KnownExtraOptions() {
+  return {
+      {"allocation_size", "unit of space in a file; blocks are multiples of it (4k)"},
+      {"internal_page_max", "largest internal page (the page size)"},
+      {"memory_page_max",
+       "a page in memory is written or split when larger (5M, less in a small "
+       "cache)"},
+      {"split_pct", "how full a page is when a larger one is split, per cent (90)"},
+      {"prefix_compression", "on, off: keys of a leaf share prefixes (off)"},
+      {"checksum", "on, off, uncompressed, unencrypted: which blocks have one (on)"},
+      {"eviction_threads_min", "threads that always write back and evict (1)"},
+      {"eviction_threads_max", "threads that do so under pressure (8)"},
+      {"checkpoint_interval_s", "seconds from checkpoint to checkpoint, 0 = never (60)"},
+      {"checkpoint_log_bytes", "a checkpoint after so much log, 0 = never (2G)"},
+      {"log_file_max", "size of a log file (a tenth of the cache, 4M to 100M)"},
+      {"log_prealloc", "on, off: log files are made ahead of use (on)"},
+      {"log_zero_fill", "on, off: they are filled with zeros ahead of use (off)"},
+      {"log_sync", "fsync, dsync: how sync commits reach the device (fsync)"},
+      {"log_io", "buffered, direct: direct pads each log write to 4k (buffered)"},
+      {"conflict_wait_ms", "how long a write that meets another's is tried again (10000)"},
+      {"statistics", "fast, none: WiredTiger's own counters (fast)"},
+      {"connection_config", "more of wiredtiger_open's configuration, verbatim"},
+      {"table_config", "more of WT_SESSION::create's configuration, verbatim"},
+  };
+}
+
+std::vector<std::string> Compressors() {
+  std::vector<std::string> names = {"none"};
+  if (&snappy_extension_init != nullptr) names.push_back("snappy");
+  if (&lz4_extension_init != nullptr) names.push_back("lz4");
+  if (&zstd_extension_init != nullptr) names.push_back("zstd");
+  if (&zlib_extension_init != nullptr) names.push_back("zlib");
+  return names;
+}
+
+std::string ConfigValue(const std::string& config, const std::string& key) {
+  Parser parser(config);
+  WT_CONFIG_ITEM value;
+  return parser.Get(key, &value) ? std::string(value.str, value.len) : "";
+}
+
+int64_t ConfigNumber(const std::string& config, const std::string& key) {
+  Parser parser(config);
+  WT_CONFIG_ITEM value;
+  return parser.Get(key, &value) ? value.val : 0;
+}
+
+std::vector<std::pair<std::string, std::string>> ConfigItems(const std::string& config) {
+  std::vector<std::pair<std::string, std::string>> items;
+  Parser parser(config);
+  WT_CONFIG_ITEM key, value;
+  while (parser.Next(&key, &value)) {
+    items.emplace_back(std::string(key.str, key.len), std::string(value.str, value.len));
+  }
+  return items;
+}
+
+}  // namespace testbed::wiredtiger

@@ -1,0 +1,481 @@
+#include "engines/wiredtiger/wiredtiger_engine.h"
+
+#include <fmt/format.h>
+#include <wiredtiger.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "device/error.h"
+#include "device/ledger.h"
+#include "engines/wiredtiger/session.h"
+#include "engines/wiredtiger/settings.h"
+
+namespace testbed {
+namespace wiredtiger {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+// Calls `body` every `interval` on a thread of its own until it is destroyed.
+class Periodic {
+ public:
+  Periodic(milliseconds interval, std::function<void()> body)
+      : body_(std::move(body)), thread_([this, interval] { Run(interval); }) {}
+  ~Periodic() {
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+  Periodic(const Periodic&) = delete;
+  Periodic& operator=(const Periodic&) = delete;
+
+ private:
+  void Run(milliseconds interval) {
+    thread_state.application = true;
+    std::unique_lock lock(mutex_);
+    auto next = std::chrono::steady_clock::now() + interval;
+    while (!wake_.wait_until(lock, next, [this] { return stop_; })) {
+      lock.unlock();
+      body_();
+      lock.lock();
+      next = std::max(next + interval, std::chrono::steady_clock::now());
+    }
+  }
+
+  const std::function<void()> body_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+// WiredTiger's counters, read through a statistics cursor. Thread-safe.
+class Statistics {
+ public:
+  explicit Statistics(Database* database) : database_(database) {
+    if (ConfigValue(database->settings.connection, "statistics") == "(none)") return;
+    session_ = database->OpenSession();
+    database->errors.Check(
+        session_->open_cursor(session_, "statistics:", nullptr, "statistics=(fast)", &cursor_),
+        "opening its statistics");
+  }
+  bool on() const { return cursor_ != nullptr; }
+
+  // Reads the values of `keys`; all of one moment.
+  std::vector<uint64_t> Read(const std::vector<int>& keys) {
+    std::lock_guard lock(mutex_);
+    std::vector<uint64_t> values;
+    int code = cursor_->reset(cursor_);  // takes a new moment's values
+    for (int key : keys) {
+      const char* description;
+      const char* text;
+      uint64_t value = 0;
+      cursor_->set_key(cursor_, key);
+      if (code == 0) code = cursor_->search(cursor_);
+      if (code == 0) code = cursor_->get_value(cursor_, &description, &text, &value);
+      values.push_back(value);
+    }
+    database_->errors.Check(code, "reading its statistics");
+    return values;
+  }
+
+ private:
+  Database* const database_;
+  std::mutex mutex_;
+  WT_SESSION* session_ = nullptr;
+  WT_CURSOR* cursor_ = nullptr;
+};
+
+// The configuration that the catalogue has of `uri`, empty when it has none. `view` is "metadata:",
+// or "metadata:create" for what the table was created with, defaults included.
+std::string CatalogueEntry(Database* database, WT_SESSION* session, const char* view,
+                           const std::string& uri) {
+  WT_CURSOR* cursor = nullptr;
+  database->errors.Check(session->open_cursor(session, view, nullptr, nullptr, &cursor),
+                         "opening its catalogue");
+  cursor->set_key(cursor, uri.c_str());
+  int code = cursor->search(cursor);
+  const char* config = "";
+  if (code == 0) code = cursor->get_value(cursor, &config);
+  std::string result = code == 0 ? config : "";
+  cursor->close(cursor);
+  if (code != WT_NOTFOUND) database->errors.Check(code, "reading its catalogue");
+  return result;
+}
+
+// The entries of the catalogue that begin with `type`, as in "table:".
+std::vector<std::string> Catalogue(Database* database, WT_SESSION* session, const char* type) {
+  WT_CURSOR* cursor = nullptr;
+  database->errors.Check(session->open_cursor(session, "metadata:", nullptr, nullptr, &cursor),
+                         "opening its catalogue");
+  std::vector<std::string> uris;
+  int code;
+  while ((code = cursor->next(cursor)) == 0) {
+    const char* key = "";
+    if (cursor->get_key(cursor, &key) == 0 && std::string_view(key).starts_with(type)) {
+      uris.push_back(key);
+    }
+  }
+  cursor->close(cursor);
+  if (code != WT_NOTFOUND) database->errors.Check(code, "reading its catalogue");
+  return uris;
+}
+
+void Flatten(const std::string& prefix, const std::string& config,
+             std::vector<std::pair<std::string, std::string>>* out) {
+  for (auto& [key, value] : ConfigItems(config)) {
+    if (value.size() > 2 && value.front() == '(' && value.find('=') != std::string::npos) {
+      Flatten(prefix + key + ".", value.substr(1, value.size() - 2), out);
+    } else {
+      out->emplace_back(prefix + key, value);
+    }
+  }
+}
+
+class WiredtigerEngine : public Engine {
+ public:
+  WiredtigerEngine(const std::string& dir, const EngineOptions& options);
+  ~WiredtigerEngine() override;
+
+  std::string name() const override { return "wiredtiger"; }
+  TableId OpenTable(const std::string& table) override;
+  std::unique_ptr<Session> NewSession() override {
+    return std::make_unique<WiredtigerSession>(&database_);
+  }
+  void Flush() override { Checkpoint(); }
+  void Checkpoint() override;
+  void Settle() override;
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
+  EngineCounters Counters() const override;
+  uint64_t SizeOnDisk() const override;
+
+ private:
+  void Open(const std::string& config);
+  void RecoverFromLog(const EngineOptions& options);
+  void LogFromHere();
+  void CheckTable(WT_SESSION* session, const std::string& uri);
+  void StartThreads();
+  void CheckpointWhenDue();
+
+  const std::string dir_;
+  mutable Database database_;
+  std::mutex admin_mutex_;
+  WT_SESSION* admin_ = nullptr;  // for tables and checkpoints asked for by the caller
+  WT_SESSION* checkpoint_session_ = nullptr;
+  WT_SESSION* flush_session_ = nullptr;
+  std::unique_ptr<Statistics> statistics_;
+  std::chrono::steady_clock::time_point last_checkpoint_;
+  uint64_t log_bytes_at_checkpoint_ = 0;
+  std::unique_ptr<Periodic> checkpointer_, flusher_;
+};
+
+WiredtigerEngine::WiredtigerEngine(const std::string& dir, const EngineOptions& options)
+    : dir_(dir), database_(MakeSettings(options)) {
+  IoScope scope(kOpen);
+  thread_state.application = true;
+  std::error_code error;
+  fs::create_directories(dir, error);
+  if (error) throw Error::Io("create", dir, error.value());
+  RecoverFromLog(options);
+  Open(database_.settings.connection);
+  try {
+    admin_ = database_.OpenSession();
+    LogFromHere();
+    for (const std::string& uri : Catalogue(&database_, admin_, "table:")) CheckTable(admin_, uri);
+    statistics_ = std::make_unique<Statistics>(&database_);
+    StartThreads();
+  } catch (...) {
+    database_.connection->close(database_.connection, nullptr);
+    throw;
+  }
+}
+
+WiredtigerEngine::~WiredtigerEngine() {
+  IoScope scope(kOpen);
+  thread_state.application = true;
+  checkpointer_.reset();
+  flusher_.reset();
+  // Closes the sessions that are left and takes a checkpoint. After a failure it cannot, and says
+  // so a last time: what was committed durably is in the log.
+  database_.connection->close(database_.connection, nullptr);
+}
+
+void WiredtigerEngine::Open(const std::string& config) {
+  FileSystem::Install install(&database_.files);
+  const int code = ::wiredtiger_open(dir_.c_str(), database_.errors.handler(), config.c_str(),
+                                     &database_.connection);
+  if (code == EBUSY) {
+    throw Error(Error::kUsage, "the database in " + dir_ + " is open in another process", code);
+  }
+  database_.errors.Check(code, "opening the database in " + dir_);
+}
+
+// Without a log of its own a connection does not look at the one that an earlier run left, which
+// may hold commits that no checkpoint has: open with the log first.
+void WiredtigerEngine::RecoverFromLog(const EngineOptions& options) {
+  if (database_.settings.log) return;
+  bool has_log = false;
+  for (const auto& entry : fs::directory_iterator(dir_)) {
+    has_log = has_log || FileSystem::KindOf(entry.path().string()) == FileKind::kLog;
+  }
+  if (!has_log) return;
+  EngineOptions with_log = options;
+  with_log.durability = Durability::kLazy;
+  Open(MakeSettings(with_log).connection);
+  WT_CONNECTION* connection = std::exchange(database_.connection, nullptr);
+  database_.errors.Check(connection->close(connection, nullptr),
+                         "recovering the database in " + dir_);
+}
+
+// A checkpoint without a log marks its tables so that recovery applies no log to them, whatever is
+// logged later: without this, commits between such a run and the next checkpoint of their table
+// would not survive a crash (seen with WiredTiger 11.3.1). Only tables that are open take part in a
+// checkpoint, and clean ones only when it is forced.
+void WiredtigerEngine::LogFromHere() {
+  if (!database_.settings.log) return;
+  bool marked = false;
+  std::vector<WT_CURSOR*> open;
+  for (const std::string& uri : Catalogue(&database_, admin_, "file:")) {
+    const std::string file = CatalogueEntry(&database_, admin_, "metadata:", uri);
+    marked = marked || ConfigValue(file, "checkpoint_lsn").starts_with("(4294967295,");
+  }
+  if (!marked) return;
+  for (const std::string& uri : Catalogue(&database_, admin_, "table:")) {
+    WT_CURSOR* cursor = nullptr;
+    database_.errors.Check(admin_->open_cursor(admin_, uri.c_str(), nullptr, nullptr, &cursor),
+                           "opening " + uri);
+    open.push_back(cursor);
+  }
+  database_.errors.Check(admin_->checkpoint(admin_, "force=true"), "taking a checkpoint");
+  for (WT_CURSOR* cursor : open) cursor->close(cursor);
+}
+
+void WiredtigerEngine::StartThreads() {
+  const Settings& settings = database_.settings;
+  last_checkpoint_ = std::chrono::steady_clock::now();
+  if (settings.checkpoint_interval_s != 0 || (settings.log && settings.checkpoint_log_bytes != 0)) {
+    checkpoint_session_ = database_.OpenSession();
+    checkpointer_ = std::make_unique<Periodic>(milliseconds(100), [this] { CheckpointWhenDue(); });
+  }
+  if (settings.flush_interval_ms == 0) return;
+  flush_session_ = database_.OpenSession();
+  flusher_ = std::make_unique<Periodic>(milliseconds(settings.flush_interval_ms), [this] {
+    if (database_.failed) return;
+    IoScope scope(kLogWrite);
+    try {
+      database_.errors.Check(flush_session_->log_flush(flush_session_, "sync=on"),
+                             "syncing the log");
+    } catch (const Error& error) {
+      database_.NoteBackgroundFailure(error);
+    }
+  });
+}
+
+void WiredtigerEngine::CheckpointWhenDue() {
+  const Settings& settings = database_.settings;
+  const uint64_t log_bytes = database_.files.log_bytes_written();
+  const bool by_time = settings.checkpoint_interval_s != 0 &&
+                       std::chrono::steady_clock::now() - last_checkpoint_ >=
+                           std::chrono::seconds(settings.checkpoint_interval_s);
+  const bool by_log = settings.checkpoint_log_bytes != 0 &&
+                      log_bytes - log_bytes_at_checkpoint_ >= settings.checkpoint_log_bytes;
+  if (database_.failed || (!by_time && !by_log)) return;
+  IoScope scope(kCheckpoint);
+  last_checkpoint_ = std::chrono::steady_clock::now();
+  log_bytes_at_checkpoint_ = log_bytes;
+  try {
+    database_.errors.Check(checkpoint_session_->checkpoint(checkpoint_session_, nullptr),
+                           "taking a checkpoint");
+  } catch (const Error& error) {
+    database_.NoteBackgroundFailure(error);
+  }
+}
+
+void WiredtigerEngine::CheckTable(WT_SESSION* session, const std::string& uri) {
+  const std::string config = CatalogueEntry(&database_, session, "metadata:create", uri);
+  const Settings& settings = database_.settings;
+  const int64_t page_size = ConfigNumber(config, "leaf_page_max");
+  if (page_size != settings.page_size) {
+    throw Error(Error::kUsage,
+                fmt::format("the database in {} has {}-byte pages, not {}: give --page-size {}, "
+                            "or --fresh",
+                            dir_, page_size, settings.page_size, page_size));
+  }
+  std::string compressor = ConfigValue(config, "block_compressor");
+  if (compressor.empty()) compressor = "none";
+  if (compressor != settings.compressor) {
+    throw Error(Error::kUsage,
+                fmt::format("the database in {} has compression {}, not {}: give --compression "
+                            "{}, or --fresh",
+                            dir_, compressor, settings.compressor, compressor));
+  }
+}
+
+TableId WiredtigerEngine::OpenTable(const std::string& table) {
+  thread_state.application = true;
+  const bool plain = std::all_of(table.begin(), table.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '_' || c == '-' || c == '.';
+  });
+  if (table.empty() || !plain || table.starts_with("WiredTiger")) {
+    throw Error(Error::kUsage, "wiredtiger cannot name a table '" + table +
+                                   "': a name has letters, digits, '_', '-' and '.'");
+  }
+  std::lock_guard admin_lock(admin_mutex_);
+  {
+    std::lock_guard lock(database_.mutex);
+    for (size_t i = 0; i < database_.tables.size(); ++i) {
+      if (database_.tables[i] == table) return static_cast<TableId>(i);
+    }
+  }
+  const std::string uri = "table:" + table;
+  if (CatalogueEntry(&database_, admin_, "metadata:create", uri).empty()) {
+    database_.errors.Check(admin_->create(admin_, uri.c_str(), database_.settings.table.c_str()),
+                           "creating " + uri);
+  }
+  // A cursor that stays opens the file and its root here, not in the first operation, and keeps
+  // WiredTiger from closing a file that nobody has used for a while.
+  IoScope scope(kOpen);
+  WT_CURSOR* keep_open = nullptr;
+  database_.errors.Check(admin_->open_cursor(admin_, uri.c_str(), nullptr, nullptr, &keep_open),
+                         "opening " + uri);
+  std::lock_guard lock(database_.mutex);
+  database_.tables.push_back(table);
+  return static_cast<TableId>(database_.tables.size() - 1);
+}
+
+void WiredtigerEngine::Checkpoint() {
+  thread_state.application = true;
+  std::lock_guard lock(admin_mutex_);
+  database_.ThrowIfFailed();
+  database_.errors.Check(admin_->checkpoint(admin_, nullptr), "taking a checkpoint");
+}
+
+void WiredtigerEngine::Settle() {
+  for (int round = 0; round < 3; ++round) {
+    Checkpoint();
+    if (statistics_->on() && statistics_->Read({WT_STAT_CONN_CACHE_PAGES_DIRTY})[0] == 0) return;
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> WiredtigerEngine::EffectiveSettings() const {
+  thread_state.application = true;
+  const Settings& settings = database_.settings;
+  std::vector<std::pair<std::string, std::string>> all;
+  all.emplace_back("version", ::wiredtiger_version(nullptr, nullptr, nullptr));
+  all.emplace_back("io", IoModeName(settings.files.io));
+  all.emplace_back("advice", AdviceName(settings.files.advice));
+  all.emplace_back("log_flush_interval_ms", std::to_string(settings.flush_interval_ms));
+  all.emplace_back("checkpoint_interval_s", std::to_string(settings.checkpoint_interval_s));
+  all.emplace_back("checkpoint_log_bytes", std::to_string(settings.checkpoint_log_bytes));
+  all.emplace_back("conflict_wait_ms", std::to_string(settings.conflict_wait_ms));
+  Flatten("", settings.connection, &all);
+  std::string table = settings.table;
+  // A table knows what it was created with, defaults included.
+  WT_SESSION* session = database_.OpenSession();
+  for (const std::string& uri : Catalogue(&database_, session, "table:")) {
+    table = CatalogueEntry(&database_, session, "metadata:create", uri);
+  }
+  session->close(session, nullptr);
+  Flatten("table.", table, &all);
+  return all;
+}
+
+EngineCounters WiredtigerEngine::Counters() const {
+  EngineCounters counters;
+  counters.log_written_bytes = database_.files.log_bytes_written();
+  counters.more.emplace_back("direct requests copied", database_.files.copied_requests());
+  if (!statistics_->on()) return counters;
+  static const std::vector<std::pair<const char*, int>> more = {
+      {"cache pages read", WT_STAT_CONN_CACHE_READ},
+      {"cache pages written", WT_STAT_CONN_CACHE_WRITE},
+      {"cache pages dirty", WT_STAT_CONN_CACHE_PAGES_DIRTY},
+      {"cache bytes dirty", WT_STAT_CONN_CACHE_BYTES_DIRTY},
+      {"cache bytes of history store", WT_STAT_CONN_CACHE_BYTES_HS},
+      {"cache bytes configured", WT_STAT_CONN_CACHE_BYTES_MAX},
+      {"pages evicted clean", WT_STAT_CONN_CACHE_EVICTION_CLEAN},
+      {"pages evicted dirty", WT_STAT_CONN_CACHE_EVICTION_DIRTY},
+      {"pages written by application threads", WT_STAT_CONN_CACHE_WRITE_APP_COUNT},
+      {"bytes written by checkpoints", WT_STAT_CONN_BLOCK_BYTE_WRITE_CHECKPOINT},
+      {"checkpoints", WT_STAT_CONN_CHECKPOINTS_TOTAL_SUCCEED},
+      {"log syncs", WT_STAT_CONN_LOG_SYNC},
+      {"transactions rolled back", WT_STAT_CONN_TXN_ROLLBACK},
+  };
+  std::vector<int> keys = {WT_STAT_CONN_CACHE_PAGES_REQUESTED,
+                           WT_STAT_CONN_CACHE_READ,
+                           WT_STAT_CONN_BLOCK_READ,
+                           WT_STAT_CONN_BLOCK_BYTE_READ,
+                           WT_STAT_CONN_BLOCK_WRITE,
+                           WT_STAT_CONN_BLOCK_BYTE_WRITE,
+                           WT_STAT_CONN_LOG_BYTES_PAYLOAD,
+                           WT_STAT_CONN_CACHE_BYTES_INUSE};
+  const size_t fixed = keys.size();
+  for (const auto& [label, key] : more) keys.push_back(key);
+  const std::vector<uint64_t> values = statistics_->Read(keys);
+  counters.block_requests = values[0];
+  counters.block_hits = values[0] - std::min(values[0], values[1]);
+  counters.block_reads = values[2];
+  counters.block_read_bytes = values[3];
+  counters.blocks_written = values[4];
+  counters.block_write_bytes = values[5];
+  counters.log_payload_bytes = values[6];
+  counters.cache_bytes = values[7];
+  for (size_t i = 0; i < more.size(); ++i) {
+    counters.more.emplace_back(more[i].first, values[fixed + i]);
+  }
+  return counters;
+}
+
+uint64_t WiredtigerEngine::SizeOnDisk() const {
+  uint64_t bytes = 0;
+  for (const auto& entry : fs::directory_iterator(dir_)) {
+    std::error_code gone;  // log files come and go
+    const uint64_t size = entry.file_size(gone);
+    if (!gone) bytes += size;
+  }
+  return bytes;
+}
+
+bool Recognises(const std::string& dir) {
+  std::error_code error;
+  return fs::exists(fs::path(dir) / "WiredTiger", error) &&
+         fs::exists(fs::path(dir) / "WiredTiger.turtle", error);
+}
+
+}  // namespace
+}  // namespace wiredtiger
+
+EngineInfo WiredtigerEngineInfo() {
+  EngineInfo info;
+  info.name = "wiredtiger";
+  info.summary = "WiredTiger's b-tree: pages written to new places, a log, checkpoints";
+  int major, minor, patch;
+  ::wiredtiger_version(&major, &minor, &patch);
+  info.version = fmt::format("{}.{}.{}", major, minor, patch);
+  Capabilities& can = info.capabilities;
+  can.io_modes = {IoMode::kBuffered, IoMode::kDirect, IoMode::kMmap};
+  can.durabilities = {Durability::kLazy, Durability::kSync, Durability::kNone};
+  can.compressions = wiredtiger::Compressors();
+  can.min_page_size = 4096;
+  can.max_page_size = 1 << 20;
+  can.max_key_size = 1 << 20;
+  can.max_value_size = 1ull << 30;
+  can.extra_options = wiredtiger::KnownExtraOptions();
+  info.recognises = &wiredtiger::Recognises;
+  info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
+    return std::make_unique<wiredtiger::WiredtigerEngine>(dir, options);
+  };
+  return info;
+}
+
+}  // namespace testbed
