@@ -1,0 +1,149 @@
+#include "workloads/dataset.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+// Values are cut from a pool of this size at a place that the row decides; a prime, so that cuts
+// fall at every alignment.
+constexpr size_t kPoolSize = 1048573;
+// Random and constant bytes alternate within cells of this size, so that every cut has its share.
+constexpr size_t kCell = 64;
+constexpr size_t kHeader = 16;  // tag and version
+
+void PutBigEndian(uint64_t n, char* to) {
+  n = std::endian::native == std::endian::little ? __builtin_bswap64(n) : n;
+  std::memcpy(to, &n, 8);
+}
+
+std::string MakePool(size_t size, double compressibility, uint64_t seed) {
+  std::string pool(size, 'x');
+  Random random(seed);
+  const auto noise = static_cast<size_t>(std::lround(kCell * (1 - compressibility)));
+  for (size_t i = 0; i < size; ++i) {
+    if (i % kCell < noise) pool[i] = static_cast<char>(random.Next() >> 56);
+  }
+  return pool;
+}
+
+}  // namespace
+
+const char* KeyOrderName(KeyOrder order) {
+  static constexpr const char* kNames[] = {"sequential", "random", "permuted", "file"};
+  return kNames[static_cast<size_t>(order)];
+}
+
+std::string IndexTable(uint32_t index) { return "index" + std::to_string(index + 1); }
+
+Dataset::Dataset(const DatasetOptions& options)
+    : options_(options), max_key_size_(options.key_size) {
+  if (options_.key_size < 8) {
+    throw Error(Error::kUsage, "--key-size " + std::to_string(options_.key_size) +
+                                   " is too small; it accepts 8 bytes and more");
+  }
+  if (options_.order == KeyOrder::kFile) LoadKeys();
+  if (options_.rows == 0) throw Error(Error::kUsage, "--rows 0 makes no database; give 1 or more");
+  if (options_.order == KeyOrder::kPermuted) permutation_.emplace(options_.rows, options_.seed);
+  pool_ = MakePool(kPoolSize + options_.value_size, options_.compressibility, options_.seed);
+}
+
+void Dataset::LoadKeys() {
+  std::ifstream file(options_.keys_file, std::ios::binary);
+  if (!file) {
+    throw Error(Error::kUsage, "--keys " + options_.keys_file + " cannot be read");
+  }
+  keys_text_.assign(std::istreambuf_iterator<char>(file), {});
+  max_key_size_ = 0;
+  std::string_view rest = keys_text_;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.empty()) continue;
+    keys_.push_back(line);
+    max_key_size_ = std::max(max_key_size_, line.size());
+  }
+  if (keys_.empty()) {
+    throw Error(Error::kUsage, "--keys " + options_.keys_file + " holds no key; one a line");
+  }
+  std::vector<std::string_view> sorted = keys_;
+  std::sort(sorted.begin(), sorted.end());
+  auto twin = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twin != sorted.end()) {
+    throw Error(Error::kUsage, "--keys " + options_.keys_file + " holds the key '" +
+                                   std::string(*twin) + "' twice; each must be there once");
+  }
+  options_.rows = keys_.size();
+  ++max_key_size_;  // room for AbsentKey
+}
+
+std::string_view Dataset::Key(uint64_t row, char* buffer) const {
+  if (options_.order == KeyOrder::kFile) return keys_[row];
+  PutBigEndian(options_.order == KeyOrder::kRandom ? Mix64(row ^ options_.seed) : row, buffer);
+  std::memset(buffer + 8, '0', options_.key_size - 8);
+  return {buffer, options_.key_size};
+}
+
+std::string_view Dataset::AbsentKey(uint64_t row, char* buffer) const {
+  if (options_.order == KeyOrder::kFile) {
+    // Lines hold no newline, so no key ends with one.
+    const std::string_view key = keys_[row];
+    std::memcpy(buffer, key.data(), key.size());
+    buffer[key.size()] = '\n';
+    return {buffer, key.size() + 1};
+  }
+  if (options_.key_size == 8) {
+    PutBigEndian(
+        options_.order == KeyOrder::kRandom ? Mix64((row + rows()) ^ options_.seed) : row + rows(),
+        buffer);
+    return {buffer, 8};
+  }
+  Key(row, buffer);
+  buffer[options_.key_size - 1] = '1';
+  return {buffer, options_.key_size};
+}
+
+std::string_view Dataset::IndexKey(uint32_t index, uint64_t row, char* buffer) const {
+  PutBigEndian(Mix64(row ^ Mix64(options_.seed + index + 1)), buffer);
+  const std::string_view key = Key(row, buffer + 8);
+  if (key.data() != buffer + 8) std::memcpy(buffer + 8, key.data(), key.size());
+  return {buffer, key.size() + 8};
+}
+
+void Dataset::Value(uint64_t row, uint64_t version, char* buffer) const {
+  const size_t size = options_.value_size;
+  uint64_t tag = Tag(row, version);
+  if (size < kHeader) {
+    tag = Tag(row, 0);
+    for (size_t i = 0; i < size; ++i) buffer[i] = static_cast<char>(tag >> (i % 8 * 8));
+    return;
+  }
+  std::memcpy(buffer, &tag, 8);
+  std::memcpy(buffer + 8, &version, 8);
+  std::memcpy(buffer + kHeader, pool_.data() + tag % kPoolSize, size - kHeader);
+}
+
+bool Dataset::Check(uint64_t row, std::string_view value) const {
+  const size_t size = options_.value_size;
+  if (value.size() != size) return false;
+  if (size < kHeader) {
+    char expected[kHeader];
+    Value(row, 0, expected);
+    return std::memcmp(expected, value.data(), size) == 0;
+  }
+  uint64_t tag, version;
+  std::memcpy(&tag, value.data(), 8);
+  std::memcpy(&version, value.data() + 8, 8);
+  return tag == Tag(row, version) &&
+         std::memcmp(value.data() + kHeader, pool_.data() + tag % kPoolSize, size - kHeader) == 0;
+}
+
+}  // namespace testbed

@@ -1,0 +1,14 @@
+// Workload point-read: gets one row by its key, the row drawn by --distribution.
+#ifndef TESTBED_WORKLOADS_POINT_READ_H_
+#define TESTBED_WORKLOADS_POINT_READ_H_
+
+#include "workloads/workload.h"
+
+namespace testbed {
+
+std::unique_ptr<Workload> MakePointRead(std::shared_ptr<const Dataset> dataset,
+                                        const WorkloadOptions& options);
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_POINT_READ_H_

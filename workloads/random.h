@@ -1,0 +1,98 @@
+// Seeded randomness of the workloads: the same seed gives the same operations on every machine, so
+// nothing here depends on the standard library's unspecified distributions.
+#ifndef TESTBED_WORKLOADS_RANDOM_H_
+#define TESTBED_WORKLOADS_RANDOM_H_
+
+#include <bit>
+#include <cstdint>
+
+namespace testbed {
+
+// A bijection of 64-bit words that scatters them (splitmix64's finaliser: Steele, Lea, Flood, "Fast
+// splittable pseudorandom number generators", OOPSLA 2014).
+inline uint64_t Mix64(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+// xoshiro256++ (Blackman, Vigna, "Scrambled linear pseudorandom number generators", 2021).
+class Random {
+ public:
+  explicit Random(uint64_t seed) {
+    for (uint64_t& word : s_) word = seed = Mix64(seed);
+  }
+  uint64_t Next() {
+    const uint64_t result = std::rotl(s_[0] + s_[3], 23) + s_[0];
+    const uint64_t t = s_[1] << 17;
+    s_[2] ^= s_[0];
+    s_[3] ^= s_[1];
+    s_[1] ^= s_[2];
+    s_[0] ^= s_[3];
+    s_[2] ^= t;
+    s_[3] = std::rotl(s_[3], 45);
+    return result;
+  }
+  // Uniform in [0, n), n > 0. The bias of the multiplication is below n / 2^64.
+  uint64_t Below(uint64_t n) {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(Next()) * n) >> 64);
+  }
+  // Uniform in [0, 1).
+  double Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
+
+ private:
+  uint64_t s_[4];
+};
+
+// A bijection of [0, n) chosen by a seed: a Feistel network on the next even power of two, walked
+// until it falls inside (Black, Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
+class Permutation {
+ public:
+  Permutation(uint64_t n, uint64_t seed)
+      : n_(n), half_(static_cast<int>((std::bit_width(n == 0 ? 0 : n - 1) + 1) / 2)), seed_(seed) {
+    if (half_ == 0) half_ = 1;
+  }
+  uint64_t operator()(uint64_t i) const {
+    do {
+      i = Scatter(i);
+    } while (i >= n_);
+    return i;
+  }
+  uint64_t size() const { return n_; }
+
+ private:
+  uint64_t Scatter(uint64_t i) const {
+    const uint64_t mask = (1ull << half_) - 1;
+    uint64_t left = i >> half_, right = i & mask;
+    for (uint64_t round = 0; round < 4; ++round) {
+      const uint64_t next = left ^ (Mix64(right + seed_ + (round << 56)) & mask);
+      left = right;
+      right = next;
+    }
+    return (left << half_) | right;
+  }
+  uint64_t n_;
+  int half_;
+  uint64_t seed_;
+};
+
+// Ranks 0 .. n-1 with probability proportional to 1 / (rank + 1)^theta, exactly, in constant time:
+// rejection-inversion (Hörmann, Derflinger, "Rejection-inversion to generate variates from monotone
+// discrete distributions", TOMACS 1996). theta >= 0, also 1 and above.
+class Zipfian {
+ public:
+  Zipfian(uint64_t n, double theta);
+  uint64_t operator()(Random& random) const;
+  uint64_t size() const { return n_; }
+
+ private:
+  double H(double x) const;
+  double HInverse(double x) const;
+  uint64_t n_;
+  double theta_, h_x1_, h_n_, s_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_RANDOM_H_

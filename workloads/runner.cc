@@ -1,0 +1,330 @@
+#include "workloads/runner.h"
+
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "device/error.h"
+#include "engines/null/null_engine.h"
+#include "workloads/clock.h"
+#include "workloads/point_read.h"
+
+namespace testbed {
+namespace {
+
+constexpr size_t kBatch = 64;
+
+// What one thread writes while it runs, apart from the other threads' cache lines.
+struct alignas(128) Worker {
+  struct Op {
+    Histogram latency, intended;
+    Counter count;
+  };
+  std::vector<std::unique_ptr<Op>> ops;
+  Counter verified, wrong;
+  uint64_t start = 0, end = 0;  // ticks
+  uint64_t backlog_ns = 0;
+  Client::Totals totals;
+  std::string first_wrong;
+};
+
+// Everything the threads of a phase share.
+class Phase {
+ public:
+  Phase(Engine& engine, Workload& workload, const PhaseOptions& options)
+      : engine_(engine), workload_(workload), options_(options), clock_(Clock::Get()) {
+    for (int t = 0; t < options_.threads; ++t) {
+      workers_.push_back(std::make_unique<Worker>());
+      for (size_t k = 0; k < workload_.ops().size(); ++k) {
+        workers_.back()->ops.push_back(std::make_unique<Worker::Op>());
+      }
+    }
+  }
+
+  PhaseResult Run();
+
+ private:
+  void ThreadMain(int t);
+  template <bool kRated>
+  void Loop(Client& client, Worker& worker, int t, uint64_t quota);
+  void AwaitStart(int t);
+  uint64_t AwaitIntended(uint64_t intended);
+  void Check(Client& client, Worker& worker, size_t i);
+  void Report();
+  Interval Sample(double seconds);
+  bool Stopping() const { return stop_.load(std::memory_order_relaxed); }
+  uint64_t Quota(int t) const {
+    if (options_.operations == 0) return UINT64_MAX;
+    const auto n = static_cast<uint64_t>(options_.threads);
+    return options_.operations / n + (static_cast<uint64_t>(t) < options_.operations % n);
+  }
+
+  Engine& engine_;
+  Workload& workload_;
+  const PhaseOptions& options_;
+  const Clock& clock_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int ready_ = 0, done_ = 0;
+  bool started_ = false;
+  uint64_t start_ = 0;  // ticks
+  std::exception_ptr failure_;
+  std::vector<Interval> series_;
+  HistogramCounts last_latency_;
+  DeviceStats last_device_;
+};
+
+// Sleeps until shortly before the intended start, then spins: a sleep ends late by some
+// microseconds, and lateness of the harness must not pass for latency of the engine.
+uint64_t Phase::AwaitIntended(uint64_t intended) {
+  constexpr uint64_t kSpinNs = 8000;
+  while (true) {
+    const uint64_t now = clock_.Now();
+    if (static_cast<int64_t>(now - intended) >= 0) return now;
+    if (Stopping()) return now;
+    const uint64_t left = clock_.ToNs(intended - now);
+    if (left > kSpinNs) {
+      const uint64_t ns = std::min<uint64_t>(left - kSpinNs, 100000000);
+      timespec pause{0, static_cast<long>(ns)};
+      nanosleep(&pause, nullptr);
+    }
+  }
+}
+
+void Phase::Check(Client& client, Worker& worker, size_t i) {
+  worker.verified.Add(1);
+  if (client.Verify(i)) return;
+  if (worker.wrong.Get() == 0) {
+    worker.first_wrong = engine_.name() + " answered a " + OpName(workload_.ops()[client.OpOf(i)]) +
+                         " wrongly: the value found is not the one that belongs to the key";
+  }
+  worker.wrong.Add(1);
+}
+
+template <bool kRated>
+void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
+  const std::vector<OpKind>& ops = workload_.ops();
+  ThreadLedger& ledger = Ledger::ThisThread();
+  const bool account = options_.account != AccountDepth::kOff;
+  const double interval_ns = kRated ? 1e9 * options_.threads / options_.rate : 0;
+  const double first_ns = kRated ? 1e9 * t / options_.rate : 0;
+  uint32_t until_check = options_.verify_every;
+  uint64_t done = 0;
+  while (done < quota && !Stopping()) {
+    const size_t n = client.Generate(std::min<uint64_t>(kBatch, quota - done));
+    if (n == 0) break;
+    uint64_t begin = clock_.Now();
+    for (size_t i = 0; i < n; ++i) {
+      uint64_t intended = 0;
+      if constexpr (kRated) {
+        intended = start_ + clock_.FromNs(static_cast<uint64_t>(
+                                first_ns + interval_ns * static_cast<double>(done)));
+        begin = AwaitIntended(intended);
+      }
+      if (Stopping()) break;
+      const size_t k = client.OpOf(i);
+      if (account) {
+        IoScope scope(ops[k], ledger);
+        client.Execute(i);
+      } else {
+        client.Execute(i);
+      }
+      Worker::Op& op = *worker.ops[k];
+      op.count.Add(1);
+      if (options_.latency || kRated) {
+        const uint64_t end = clock_.Now();
+        op.latency.Record(clock_.ToNs(end - begin));
+        if constexpr (kRated) {
+          op.intended.Record(clock_.ToNs(end - std::min(intended, begin)));
+          worker.backlog_ns = clock_.ToNs(begin - std::min(intended, begin));
+        }
+        begin = end;
+      }
+      ++done;
+      if (until_check != 0 && --until_check == 0) {
+        until_check = options_.verify_every;
+        Check(client, worker, i);
+        begin = clock_.Now();
+      }
+    }
+  }
+}
+
+void Phase::AwaitStart(int t) {
+  std::unique_lock lock(mutex_);
+  if (++ready_ == options_.threads) changed_.notify_all();
+  changed_.wait(lock, [this] { return started_; });
+}
+
+void Phase::ThreadMain(int t) {
+  Worker& worker = *workers_[static_cast<size_t>(t)];
+  bool waited = false;
+  try {
+    prctl(PR_SET_TIMERSLACK, 1000);
+    std::unique_ptr<Session> session = engine_.NewSession();
+    std::unique_ptr<Client> client = workload_.NewClient(*session, t, options_.threads);
+    AwaitStart(t);
+    waited = true;
+    worker.start = clock_.Now();
+    if (options_.rate > 0) {
+      Loop<true>(*client, worker, t, Quota(t));
+    } else {
+      Loop<false>(*client, worker, t, Quota(t));
+    }
+    worker.end = clock_.Now();
+    worker.totals = client->totals();
+  } catch (...) {
+    worker.end = clock_.Now();
+    stop_.store(true);
+    std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+  }
+  if (!waited) AwaitStart(t);
+  std::lock_guard lock(mutex_);
+  ++done_;
+  changed_.notify_all();
+}
+
+Interval Phase::Sample(double seconds) {
+  HistogramCounts latency;
+  uint64_t operations = 0;
+  for (const auto& worker : workers_) {
+    for (const auto& op : worker->ops) {
+      latency.Add(op->latency);
+      operations += op->count.Get();
+    }
+  }
+  HistogramCounts delta = latency.Since(last_latency_);
+  Interval interval{};
+  interval.end_seconds = seconds;
+  interval.operations = operations;
+  interval.p50_ns = delta.Percentile(0.5);
+  interval.p99_ns = delta.Percentile(0.99);
+  interval.max_ns = delta.max_ns();
+  last_latency_ = std::move(latency);
+  if (options_.device != nullptr) {
+    const DeviceStats now = options_.device->Stats();
+    const DeviceStats d = now - last_device_;
+    interval.device_reads = d.reads;
+    interval.device_read_bytes = d.read_bytes;
+    interval.device_writes = d.writes;
+    interval.device_write_bytes = d.write_bytes;
+    last_device_ = now;
+  }
+  return interval;
+}
+
+// Wakes each second for the series and the progress line, and ends the phase in time.
+void Phase::Report() {
+  uint64_t last_operations = 0;
+  double next = 1, last_seconds = 0;
+  const uint64_t total = options_.operations != 0 ? options_.operations : workload_.operations();
+  std::unique_lock lock(mutex_);
+  while (done_ < options_.threads) {
+    const double now = static_cast<double>(clock_.ToNs(clock_.Now() - start_)) / 1e9;
+    if ((options_.seconds > 0 && now >= options_.seconds) ||
+        (options_.stop != nullptr && options_.stop())) {
+      stop_.store(true, std::memory_order_relaxed);
+    }
+    if (now >= next) {
+      lock.unlock();
+      Interval interval = Sample(now);
+      const uint64_t operations = interval.operations;
+      interval.operations -= last_operations;
+      if (options_.progress) {
+        double fraction =
+            total != 0 ? static_cast<double>(operations) / static_cast<double>(total) : -1;
+        if (options_.seconds > 0) fraction = std::max(fraction, now / options_.seconds);
+        options_.progress({now, operations,
+                           static_cast<double>(interval.operations) / (now - last_seconds),
+                           std::min(fraction, 1.0)});
+      }
+      series_.push_back(interval);
+      last_operations = operations;
+      last_seconds = now;
+      next += 1;
+      lock.lock();
+      continue;
+    }
+    double wait = std::min(next - now, 0.1);
+    if (options_.seconds > 0) wait = std::min(wait, std::max(0.0, options_.seconds - now));
+    changed_.wait_for(lock, std::chrono::duration<double>(wait));
+  }
+}
+
+PhaseResult Phase::Run() {
+  workload_.OpenTables(engine_);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < options_.threads; ++t) threads.emplace_back([this, t] { ThreadMain(t); });
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ready_ == options_.threads; });
+    if (options_.device != nullptr) last_device_ = options_.device->Stats();
+    start_ = clock_.Now();
+    started_ = true;
+    changed_.notify_all();
+  }
+  Report();
+  for (std::thread& thread : threads) thread.join();
+  if (failure_) std::rethrow_exception(failure_);
+
+  PhaseResult result;
+  uint64_t end = start_;
+  for (OpKind op : workload_.ops()) result.ops.push_back({op, 0, {}, {}});
+  for (const auto& worker : workers_) {
+    end = std::max(end, worker->end);
+    for (size_t k = 0; k < worker->ops.size(); ++k) {
+      result.ops[k].count += worker->ops[k]->count.Get();
+      result.ops[k].latency.Add(worker->ops[k]->latency);
+      result.ops[k].intended.Add(worker->ops[k]->intended);
+    }
+    result.totals.rows_read += worker->totals.rows_read;
+    result.totals.rows_written += worker->totals.rows_written;
+    result.totals.not_found += worker->totals.not_found;
+    result.totals.user_bytes_written += worker->totals.user_bytes_written;
+    result.verified += worker->verified.Get();
+    result.wrong += worker->wrong.Get();
+    if (result.first_wrong.empty()) result.first_wrong = worker->first_wrong;
+    result.backlog_seconds =
+        std::max(result.backlog_seconds, static_cast<double>(worker->backlog_ns) / 1e9);
+  }
+  result.seconds = static_cast<double>(clock_.ToNs(end - start_)) / 1e9;
+  result.partial = options_.stop != nullptr && options_.stop();
+  result.series = std::move(series_);
+  return result;
+}
+
+}  // namespace
+
+PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& options) {
+  return Phase(engine, workload, options).Run();
+}
+
+double HarnessCostNs(const PhaseOptions& options) {
+  DatasetOptions rows;
+  rows.rows = 1000000;
+  rows.value_size = 0;
+  auto dataset = std::make_shared<const Dataset>(rows);
+  auto workload = MakePointRead(dataset, WorkloadOptions{});
+  std::unique_ptr<Engine> engine = NullEngineInfo().open("", {});
+  PhaseOptions calibration;
+  calibration.operations = 200000;
+  calibration.verify_every = 0;
+  calibration.latency = options.latency;
+  calibration.account = options.account;
+  double best = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const PhaseResult result = RunPhase(*engine, *workload, calibration);
+    best = std::min(best, result.seconds * 1e9 / static_cast<double>(result.operations()));
+  }
+  return best;
+}
+
+}  // namespace testbed

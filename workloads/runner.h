@@ -1,0 +1,83 @@
+// Runs one phase of a workload on an engine: threads, rate, duration, latency.
+//
+// The hot loop keeps the harness out of what it measures: keys and values are made in batches
+// outside the timed part; the clock is read once per operation (the end of one is the start of the
+// next); counters are each thread's own; verification happens on a sample, and the clock restarts
+// after it. The clock stops after the commit.
+//
+// With a rate the loop is open: operations have intended starts, an operation that is late starts
+// at once, none is dropped, and latency is reported both from the real and from the intended start.
+#ifndef TESTBED_WORKLOADS_RUNNER_H_
+#define TESTBED_WORKLOADS_RUNNER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "device/block_device.h"
+#include "workloads/histogram.h"
+#include "workloads/workload.h"
+
+namespace testbed {
+
+struct PhaseOptions {
+  int threads = 1;
+  double seconds = 0;       // 0 = until the workload's own end or `operations`
+  uint64_t operations = 0;  // all threads together; 0 = until `seconds` or the workload's own end
+  double rate = 0;          // operations per second, all threads together; 0 = as fast as it goes
+  uint32_t verify_every = 64;  // every how many-th operation is checked; 0 = none
+  bool latency = true;
+  AccountDepth account = AccountDepth::kFile;
+  const BlockDevice* device = nullptr;  // sampled for the per-second series
+  bool (*stop)() = nullptr;             // set from outside: end cleanly, the result is partial
+
+  struct Progress {
+    double seconds;
+    uint64_t operations;
+    double rate;      // of the last second
+    double fraction;  // of the phase, 0 to 1; negative when unknown
+  };
+  std::function<void(const Progress&)> progress;  // called about once a second
+};
+
+// One second of a phase.
+struct Interval {
+  double end_seconds;  // since the phase began
+  uint64_t operations;
+  uint64_t p50_ns, p99_ns, max_ns;
+  uint64_t device_reads, device_read_bytes, device_writes, device_write_bytes;
+};
+
+struct PhaseResult {
+  struct Op {
+    OpKind op;
+    uint64_t count = 0;
+    HistogramCounts latency, intended;  // from the real start; from the intended one (rate only)
+  };
+  double seconds = 0;  // from the first thread's start to the last one's end
+  std::vector<Op> ops;
+  Client::Totals totals;
+  uint64_t verified = 0, wrong = 0;
+  std::string first_wrong;     // a sentence about the first wrong answer
+  bool partial = false;        // stopped from outside
+  double backlog_seconds = 0;  // with a rate: how late the last operation started
+  std::vector<Interval> series;
+  uint64_t operations() const {
+    uint64_t n = 0;
+    for (const Op& op : ops) n += op.count;
+    return n;
+  }
+};
+
+// Opens the workload's tables and runs it. Throws what a thread threw.
+PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& options);
+
+// What one operation costs in the harness itself, in nanoseconds: the loop run on an engine that
+// does nothing, with the same accounting and latency settings.
+double HarnessCostNs(const PhaseOptions& options);
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_RUNNER_H_

@@ -1,0 +1,62 @@
+#include "workloads/workload.h"
+
+#include <algorithm>
+
+#include "device/error.h"
+#include "workloads/insert.h"
+#include "workloads/mixed.h"
+#include "workloads/point_read.h"
+
+namespace testbed {
+
+const char* DistributionName(Distribution distribution) {
+  static constexpr const char* kNames[] = {"uniform", "zipfian", "latest", "hot"};
+  return kNames[static_cast<size_t>(distribution)];
+}
+
+const std::vector<WorkloadInfo>& Workloads() {
+  static const std::vector<WorkloadInfo> workloads = {
+      {"insert", "loads the rows, in key order or not, with 0 to 3 secondary indexes", true,
+       MakeInsert},
+      {"point-read", "gets one row by its key", false, MakePointRead},
+      {"mixed", "point reads, updates, inserts, erases and scans in the proportions of --mix",
+       false, MakeMixed},
+  };
+  return workloads;
+}
+
+const WorkloadInfo& FindWorkload(const std::string& name) {
+  std::string names;
+  for (const WorkloadInfo& info : Workloads()) {
+    if (info.name == name) return info;
+    names += (names.empty() ? "" : ", ") + info.name;
+  }
+  throw Error(Error::kUsage, "--workload " + name + " is not known; there are " + names);
+}
+
+RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, uint64_t seed)
+    : dataset_(dataset),
+      distribution_(options.distribution),
+      hot_probability_(options.hot_probability),
+      hot_rows_(std::max<uint64_t>(
+          1, static_cast<uint64_t>(options.hot_fraction * static_cast<double>(dataset.rows())))),
+      random_(seed),
+      zipfian_(dataset.rows(), options.zipf_theta),
+      scatter_(dataset.rows(), options.seed) {}
+
+uint64_t RowChooser::Next() {
+  switch (distribution_) {
+    case Distribution::kUniform:
+      return random_.Below(dataset_.rows());
+    case Distribution::kZipfian:
+      return scatter_(zipfian_(random_));
+    case Distribution::kLatest:
+      return dataset_.RowAt(dataset_.rows() - 1 - zipfian_(random_));
+    case Distribution::kHot:
+      break;
+  }
+  const bool hot = hot_probability_ >= 1 || random_.Unit() < hot_probability_;
+  return random_.Below(hot ? hot_rows_ : dataset_.rows());
+}
+
+}  // namespace testbed

@@ -1,0 +1,111 @@
+// What a workload is: the operations that threads perform on an engine, prepared outside the timed
+// part and executed inside it.
+//
+//   auto workload = MakeWorkload("point-read", dataset, options);
+//   workload->OpenTables(engine);
+//   auto client = workload->NewClient(session, thread, threads);   // one a thread
+//   while (size_t n = client->Generate(64)) {                      // untimed: keys and values
+//     for (size_t i = 0; i < n; ++i) client->Execute(i);           // timed, each one operation
+//   }
+//
+// A workload knows Engine and Session, never a concrete engine. It joins by one file pair here and
+// one line in workload.cc.
+#ifndef TESTBED_WORKLOADS_WORKLOAD_H_
+#define TESTBED_WORKLOADS_WORKLOAD_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engines/engine.h"
+#include "workloads/dataset.h"
+
+namespace testbed {
+
+enum class Distribution : uint8_t { kUniform, kZipfian, kLatest, kHot };
+const char* DistributionName(Distribution distribution);
+
+struct WorkloadOptions {
+  uint32_t rows_per_transaction = 1;
+  Distribution distribution = Distribution::kUniform;
+  double zipf_theta = 0.99;
+  double hot_fraction = 0.5;     // the first half of the keys ...
+  double hot_probability = 1.0;  // ... takes this share of the accesses
+  double hit_ratio = 1.0;        // share of point reads whose key exists
+  uint32_t scan_rows = 100;
+  std::map<std::string, double> mix;  // operation -> share, of workload mixed
+  uint64_t seed = 42;
+};
+
+// One thread's part of a workload. Not thread-safe.
+class Client {
+ public:
+  virtual ~Client() = default;
+  // Prepares up to `max` operations and returns how many; 0 when this thread's work is done.
+  virtual size_t Generate(size_t max) = 0;
+  // Performs the i-th prepared operation, commit included.
+  virtual void Execute(size_t i) = 0;
+  // Index into Workload::ops() of the i-th prepared operation.
+  virtual size_t OpOf(size_t i) const { return 0; }
+  // Whether what Execute(i), the last one executed, found is right. Called for a sample of the
+  // operations, before anything else is asked of the session.
+  virtual bool Verify(size_t i) = 0;
+
+  // What was done so far. Read by other threads when the client's own has ended.
+  struct Totals {
+    uint64_t rows_read = 0, rows_written = 0, not_found = 0;
+    uint64_t user_bytes_written = 0;  // keys and values, indexes included
+  };
+  const Totals& totals() const { return totals_; }
+
+ protected:
+  Totals totals_;
+};
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  virtual const std::string& name() const = 0;
+  // The operation kinds it performs, foreground.
+  virtual const std::vector<OpKind>& ops() const = 0;
+  // Operations of all threads together when it ends by itself; 0 when only time ends it.
+  virtual uint64_t operations() const { return 0; }
+  virtual bool writes() const = 0;
+  virtual void OpenTables(Engine& engine) = 0;
+  // `session` outlives the client. Clients differ by `thread` of `threads`; the same numbers and
+  // seed give the same operations.
+  virtual std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) = 0;
+};
+
+struct WorkloadInfo {
+  std::string name;
+  std::string summary;
+  bool loads;  // fills an empty database
+  std::unique_ptr<Workload> (*make)(std::shared_ptr<const Dataset>, const WorkloadOptions&);
+};
+const std::vector<WorkloadInfo>& Workloads();
+// Throws Error (kUsage) that lists the known names.
+const WorkloadInfo& FindWorkload(const std::string& name);
+
+// Draws rows by the chosen distribution. One a thread.
+class RowChooser {
+ public:
+  RowChooser(const Dataset& dataset, const WorkloadOptions& options, uint64_t seed);
+  uint64_t Next();
+  Random& random() { return random_; }
+
+ private:
+  const Dataset& dataset_;
+  const Distribution distribution_;
+  const double hot_probability_;
+  const uint64_t hot_rows_;
+  Random random_;
+  Zipfian zipfian_;
+  Permutation scatter_;  // spreads popular ranks over the key space
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_WORKLOAD_H_
