@@ -1,0 +1,48 @@
+// What the harness itself costs an operation: the runner's loop on an engine that does nothing, at
+// each depth of accounting, with and without latency. The argument of the kernel depths needs root;
+// without it they are skipped and say so.
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <string>
+
+#include "device/block_device.h"
+#include "device/kernel_account.h"
+#include "engines/null/null_engine.h"
+#include "workloads/clock.h"
+#include "workloads/point_read.h"
+#include "workloads/runner.h"
+
+namespace testbed {
+namespace {
+
+void BM_NullPointRead(benchmark::State& state) {
+  const auto depth = static_cast<AccountDepth>(state.range(0));
+  std::unique_ptr<KernelAccount> kernel;
+  if (depth >= AccountDepth::kKernel) {
+    std::string why = "the current directory is on no block device";
+    if (auto device = BlockDevice::Find(".")) kernel = KernelAccount::Start(*device, &why);
+    if (!kernel) return state.SkipWithError(why.c_str());
+  }
+  Ledger::Get().Configure(depth, kernel.get());
+  PhaseOptions options;
+  options.account = depth;
+  options.latency = state.range(1) != 0;
+  Clock::Get();
+  for (auto _ : state) {
+    state.SetIterationTime(HarnessCostNs(options) * 1e-9);  // one operation
+  }
+  Ledger::Get().Configure(AccountDepth::kFile, nullptr);
+}
+BENCHMARK(BM_NullPointRead)
+    ->ArgNames({"depth", "latency"})
+    ->Args({static_cast<int>(AccountDepth::kOff), 0})
+    ->Args({static_cast<int>(AccountDepth::kOff), 1})
+    ->Args({static_cast<int>(AccountDepth::kFile), 1})
+    ->Args({static_cast<int>(AccountDepth::kKernel), 1})
+    ->Iterations(20)
+    ->UseManualTime()
+    ->Unit(benchmark::kNanosecond);
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,182 @@
+#include "tools/database_dir.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr char kRecord[] = "testbed.json";
+
+bool IsEmpty(const fs::path& dir) { return fs::is_directory(dir) && fs::is_empty(dir); }
+
+void CheckWritable(const fs::path& path) {
+  fs::path existing = fs::absolute(path);
+  while (!fs::exists(existing) && existing.has_parent_path() &&
+         existing != existing.parent_path()) {
+    existing = existing.parent_path();
+  }
+  if (!fs::is_directory(existing)) {
+    throw Error(Error::kUsage, fmt::format("--dir {}: {} is not a directory; choose another --dir",
+                                           path.string(), existing.string()));
+  }
+  if (::access(existing.c_str(), W_OK | X_OK) != 0) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("--dir {} cannot be written ({}): choose a directory that this user may "
+                    "write to",
+                    path.string(), errno == EROFS ? "read-only file system" : "no permission"));
+  }
+}
+
+}  // namespace
+
+DatabaseDir::DatabaseDir(const RunOptions& options)
+    : options_(options),
+      path_(options.dir),
+      temporary_(options.dir.empty()),
+      owner_(static_cast<int>(::getpid())) {
+  if (temporary_) {
+    path_ = fmt::format("testbed-{}.tmp", owner_);
+    CheckWritable(path_);
+    return;
+  }
+  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  const bool ours = fs::exists(fs::path(path_) / kRecord);
+  if (options.reuse) {
+    CheckReuse();
+  } else if (fs::exists(path_) && !IsEmpty(path_)) {
+    if (!ours) {
+      throw Error(
+          Error::kUsage,
+          fmt::format("--dir {} is not empty and not a database of testbed, which leaves it "
+                      "alone; choose another directory",
+                      path_));
+    }
+    if (!options.fresh) {
+      throw Error(Error::kUsage,
+                  fmt::format("--dir {} holds a database already; add --reuse to run on "
+                              "it or --fresh to load it anew",
+                              path_));
+    }
+  }
+  CheckWritable(path_);
+}
+
+DatabaseDir::~DatabaseDir() {
+  if (!temporary_ || static_cast<int>(::getpid()) != owner_) return;
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+std::vector<std::string> DatabaseDir::CleanLeftovers(const std::string& directory) {
+  std::vector<std::string> done;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+    int pid = 0, end = 0;
+    const std::string name = entry.path().filename().string();
+    if (std::sscanf(name.c_str(), "testbed-%d.tmp%n", &pid, &end) != 1 ||
+        name.size() != static_cast<size_t>(end)) {
+      continue;
+    }
+    if (!fs::exists(entry.path() / kRecord) || ::kill(pid, 0) == 0 || errno != ESRCH) continue;
+    fs::remove_all(entry.path(), error);
+    if (!error)
+      done.push_back("removed " + entry.path().string() +
+                     ", the database of a run that was killed");
+  }
+  return done;
+}
+
+nlohmann::json DatabaseDir::Record() const {
+  const DatasetOptions& data = options_.data;
+  return {{"schema", "testbed-database/1"},
+          {"engine", options_.engine_name},
+          {"page_size", options_.engine.page_size},
+          {"compression", options_.engine.compression},
+          {"rows", data.rows},
+          {"key_size", data.key_size},
+          {"value_size", data.value_size},
+          {"key_order", KeyOrderName(data.order)},
+          {"compressibility", data.compressibility},
+          {"indexes", data.indexes},
+          {"seed", data.seed}};
+}
+
+void DatabaseDir::CheckReuse() const {
+  const fs::path file = fs::path(path_) / kRecord;
+  if (!fs::exists(path_)) {
+    throw Error(Error::kUsage,
+                fmt::format("--dir {} does not exist; load a database first, without "
+                            "--reuse",
+                            path_));
+  }
+  std::ifstream in(file);
+  const nlohmann::json found = nlohmann::json::parse(in, nullptr, false);
+  if (!in || found.is_discarded() || !found.is_object()) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("--dir {} holds no database that testbed loaded; load one first, without "
+                    "--reuse",
+                    path_));
+  }
+  if (!found.value("loaded", false)) {
+    throw Error(Error::kUsage,
+                fmt::format("--dir {} holds a database whose load was not finished; load "
+                            "it anew with --fresh",
+                            path_));
+  }
+  const nlohmann::json expected = Record();
+  for (const auto& [name, value] : expected.items()) {
+    if (found.contains(name) && found[name] == value) continue;
+    std::string option = name;
+    for (char& c : option) c = c == '_' ? '-' : c;
+    throw Error(
+        Error::kUsage,
+        fmt::format("--reuse: the database in {} was loaded with {} {}, not {}; give --{} {} or "
+                    "load it anew with --fresh",
+                    path_, name, found.value(name, nlohmann::json()).dump(), value.dump(), option,
+                    found.value(name, nlohmann::json()).dump()));
+  }
+}
+
+void DatabaseDir::Remove() {
+  // Only what testbed made: the engine's folder and the record.
+  std::error_code error;
+  fs::remove_all(engine_path(), error);
+  if (!error) fs::remove(fs::path(path_) / kRecord, error);
+  if (error) throw Error::Io("remove", path_, error.value());
+}
+
+void DatabaseDir::Prepare() {
+  Remove();
+  std::error_code error;
+  fs::create_directories(engine_path(), error);
+  if (error) throw Error::Io("create", engine_path(), error.value());
+  nlohmann::json record = Record();
+  record["loaded"] = false;
+  std::ofstream(fs::path(path_) / kRecord) << record.dump(2) << "\n";
+}
+
+void DatabaseDir::RecordLoaded() {
+  nlohmann::json record = Record();
+  record["loaded"] = true;
+  const fs::path file = fs::path(path_) / kRecord, temporary = file.string() + ".new";
+  {
+    std::ofstream out(temporary);
+    out << record.dump(2) << "\n";
+    if (!out.flush()) throw Error::Io("write", temporary.string(), ENOSPC);
+  }
+  fs::rename(temporary, file);
+}
+
+}  // namespace testbed

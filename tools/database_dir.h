@@ -1,0 +1,51 @@
+// The directory of a database that testbed made: what it holds, and who may remove it.
+//
+// DIR/testbed.json records what loaded the database (engine, page size, rows, seed, ...), so that a
+// run that reuses it can check that it is what it expects; DIR/db holds the engine's own files. A
+// directory without that record is never written into or removed.
+#ifndef TESTBED_TOOLS_DATABASE_DIR_H_
+#define TESTBED_TOOLS_DATABASE_DIR_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/options.h"
+
+namespace testbed {
+
+class DatabaseDir {
+ public:
+  // Checks the directory against the options (--fresh, --reuse) and throws Error (kUsage) before
+  // anything is created, written or removed.
+  explicit DatabaseDir(const RunOptions& options);
+  // Removes the directory when it is a temporary one.
+  ~DatabaseDir();
+  DatabaseDir(const DatabaseDir&) = delete;
+  DatabaseDir& operator=(const DatabaseDir&) = delete;
+
+  // Removes temporary directories of killed runs below `directory`; returns a sentence for each.
+  static std::vector<std::string> CleanLeftovers(const std::string& directory);
+
+  // Makes an empty database directory, removing what --fresh allows to. Writes no record yet.
+  void Prepare();
+  // Records that the database is loaded.
+  void RecordLoaded();
+  // Keeps the directory at the end, even a temporary one.
+  void Keep() { temporary_ = false; }
+
+  const std::string& path() const { return path_; }  // DIR
+  std::string engine_path() const { return path_ + "/db"; }
+
+ private:
+  nlohmann::json Record() const;
+  void CheckReuse() const;
+  void Remove();
+  const RunOptions& options_;
+  std::string path_;
+  bool temporary_;
+  int owner_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_DATABASE_DIR_H_

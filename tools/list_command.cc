@@ -1,0 +1,53 @@
+#include "tools/list_command.h"
+
+#include <fmt/format.h>
+
+#include "engines/registry.h"
+#include "tools/options.h"
+#include "tools/table.h"
+#include "workloads/workload.h"
+
+namespace testbed {
+namespace {
+
+template <typename T, typename Name>
+std::string Joined(const std::vector<T>& values, Name name) {
+  std::string text;
+  for (const T& value : values) text += (text.empty() ? "" : " ") + std::string(name(value));
+  return text;
+}
+
+}  // namespace
+
+std::string ListText() {
+  Table engines("Engines",
+                {"name", "version", "io", "page size", "durability", "compression", "what it is"},
+                Table::kWords);
+  std::string extras;
+  for (const EngineInfo& info : Engines()) {
+    const Capabilities& can = info.capabilities;
+    engines.Row({info.name, info.version, Joined(can.io_modes, IoModeName),
+                 can.max_page_size == 0 ? "-"
+                                        : fmt::format("{} to {}", ShortSize(can.min_page_size),
+                                                      ShortSize(can.max_page_size)),
+                 Joined(can.durabilities, DurabilityName),
+                 Joined(can.compressions, [](const std::string& s) { return s; }), info.summary});
+    if (can.extra_options.empty()) continue;
+    Table options(fmt::format("--engine-option of {}", info.name), {"name", "meaning"},
+                  Table::kWords);
+    for (const auto& [name, meaning] : can.extra_options) options.Row({name, meaning});
+    extras += options.Text();
+  }
+  Table workloads("Workloads", {"name", "loads", "what it does"}, Table::kWords);
+  for (const WorkloadInfo& info : Workloads()) {
+    workloads.Row({info.name, info.loads ? "yes" : "no", info.summary});
+  }
+  Table modes("IO modes", {"name", "what it does"}, Table::kWords);
+  modes.Row({"direct", "O_DIRECT: past the page cache; the rest of --ram stays unused"});
+  modes.Row(
+      {"buffered", "pread through the OS page cache, which gets what the engine's cache leaves"});
+  modes.Row({"mmap", "mapped files: the engine reads from the page cache in place"});
+  return engines.Text() + workloads.Text() + modes.Text() + extras;
+}
+
+}  // namespace testbed

@@ -1,0 +1,461 @@
+#include "tools/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+
+#include "device/error.h"
+#include "engines/registry.h"
+
+namespace testbed {
+namespace {
+
+[[noreturn]] void Refuse(const std::string& option, const std::string& text,
+                         const std::string& accepted) {
+  throw Error(Error::kUsage,
+              fmt::format("{} {} is not accepted; it takes {}", option, text, accepted));
+}
+
+uint64_t ParseCount(const std::string& option, const std::string& text, uint64_t least,
+                    uint64_t most) {
+  uint64_t n = 0;
+  const char* end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, n);
+  uint64_t unit = 1;
+  if (error == std::errc() && at + 1 == end) {  // 10k, 5M, 1G rows: decimal
+    unit = *at == 'k' || *at == 'K' ? 1000 : *at == 'M' ? 1000000 : *at == 'G' ? 1000000000 : 0;
+    at = end;
+  }
+  if (error != std::errc() || at != end || unit == 0 || n > most / unit || n * unit < least) {
+    Refuse(option, text,
+           most == UINT64_MAX
+               ? fmt::format("a whole number from {} (k, M and G are accepted)", least)
+               : fmt::format("a whole number from {} to {}", least, most));
+  }
+  return n * unit;
+}
+
+double ParseReal(const std::string& option, const std::string& text, double least, double most) {
+  double x = 0;
+  const char* end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, x);
+  if (error != std::errc() || at != end || !(x >= least) || !(x <= most)) {
+    Refuse(option, text,
+           most > 1e15 ? fmt::format("a number from {}", least)
+                       : fmt::format("a number from {} to {}", least, most));
+  }
+  return x;
+}
+
+std::vector<std::string> Split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  while (true) {
+    const size_t end = text.find(at, begin);
+    parts.push_back(text.substr(begin, end - begin));
+    if (end == std::string::npos) return parts;
+    begin = end + 1;
+  }
+}
+
+template <typename T>
+T ParseName(const std::string& option, const std::string& text,
+            const std::vector<std::pair<std::string, T>>& names) {
+  std::string accepted;
+  for (const auto& [name, value] : names) {
+    if (name == text) return value;
+    accepted += (accepted.empty() ? "" : ", ") + name;
+  }
+  Refuse(option, text, accepted);
+}
+
+using Setter = std::function<void(const std::string& option, const std::string& text)>;
+
+void Add(CLI::App& app, const std::string& option, const std::string& type, const std::string& help,
+         Setter set) {
+  app.add_option_function<std::string>(
+         option, [option, set](const std::string& text) { set(option, text); }, help)
+      ->type_name(type);
+}
+
+void SetMix(const std::string& option, const std::string& text, WorkloadOptions* options) {
+  options->mix.clear();
+  for (const std::string& part : Split(text, ',')) {
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos) {
+      Refuse(option, text, "operation=share pairs, such as point-read=80,update=15,insert=5");
+    }
+    options->mix[part.substr(0, equals)] = ParseReal(option, part.substr(equals + 1), 0, 1e9);
+  }
+}
+
+const std::vector<std::pair<std::string, Advice>> kFileAdvice = {
+    {"normal", Advice::kNormal}, {"random", Advice::kRandom}, {"sequential", Advice::kSequential}};
+const std::vector<std::pair<std::string, Advice>> kMmapAdvice = {
+    {"normal", Advice::kNormal},
+    {"random", Advice::kRandom},
+    {"sequential", Advice::kSequential},
+    {"willneed", Advice::kWillNeed}};
+
+}  // namespace
+
+uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t least,
+                   uint64_t most) {
+  double x = 0;
+  const char* end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, x);
+  std::string unit(at, end);
+  for (char& c : unit) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  uint64_t scale = 0;
+  if (unit.empty() || unit == "b") scale = 1;
+  for (int i = 0; i < 4; ++i) {
+    const std::string letter(1, "kmgt"[i]);
+    if (unit == letter || unit == letter + "b" || unit == letter + "ib")
+      scale = 1ull << (10 * (i + 1));
+  }
+  const double bytes = x * static_cast<double>(scale);
+  if (error != std::errc() || scale == 0 || !(bytes >= static_cast<double>(least)) ||
+      !(bytes <= static_cast<double>(most)) || bytes != std::floor(bytes)) {
+    Refuse(option, text,
+           fmt::format("a size from {} to {}, such as 8k, 4KiB or 1G", ShortSize(least),
+                       ShortSize(most)));
+  }
+  return static_cast<uint64_t>(bytes);
+}
+
+std::string ShortSize(uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};
+  int unit = 0;
+  double x = static_cast<double>(bytes);
+  while (x >= 1024 && unit < 4) {
+    x /= 1024;
+    ++unit;
+  }
+  return x == std::floor(x) ? fmt::format("{:.0f}{}", x, kUnits[unit])
+                            : fmt::format("{:.1f}{}", x, kUnits[unit]);
+}
+
+void AddEngineOptions(CLI::App& app, RunOptions& o) {
+  app.option_defaults()->group("Engine and device");
+  app.add_option("--engine", o.engine_name, "Storage engine; `testbed list` shows them")
+      ->type_name("NAME");
+  app.add_option("--dir", o.dir,
+                 "Directory of the database, kept after the run; without it a temporary one below "
+                 "the current directory is used and removed")
+      ->type_name("DIR");
+  app.add_flag("--fresh", o.fresh,
+               "Remove the database that testbed made in --dir, then load anew");
+  app.add_flag("--reuse", o.reuse, "Use the loaded database in --dir as it is");
+  Add(app, "--io", "MODE", "How data files are read: direct, buffered or mmap [buffered]",
+      [&o](auto& option, auto& text) {
+        o.engine.io = ParseName<IoMode>(option, text,
+                                        {{"direct", IoMode::kDirect},
+                                         {"buffered", IoMode::kBuffered},
+                                         {"mmap", IoMode::kMmap}});
+      });
+  Add(app, "--page-size", "SIZE", "Page of a b-tree, block of a sorted run [8k]",
+      [&o](auto& option, auto& text) {
+        o.engine.page_size = static_cast<uint32_t>(ParseSize(option, text, 512, 16 << 20));
+      });
+  Add(app, "--readahead", "SIZE",
+      "read_ahead_kb of the block device during the run, put back after it (root) [as it is]",
+      [&o](auto& option, auto& text) {
+        o.readahead_bytes = ParseSize(option, text, 0, 1 << 30);
+        if (*o.readahead_bytes % 4096 != 0)
+          Refuse(option, text, "multiples of 4k, such as 0, 4k, 16k");
+      });
+  Add(app, "--file-advice", "ADVICE",
+      "posix_fadvise of buffered data files: normal, random, sequential [normal]",
+      [&o](auto& option, auto& text) {
+        o.engine.file_advice = ParseName(option, text, kFileAdvice);
+      });
+  Add(app, "--mmap-advice", "ADVICE",
+      "madvise of mapped data files: normal, random, sequential, willneed [normal]",
+      [&o](auto& option, auto& text) {
+        o.engine.mmap_advice = ParseName(option, text, kMmapAdvice);
+      });
+  Add(app, "--ram", "SIZE",
+      "Memory budget of the run, its page cache included; 0 = not bounded [256M]",
+      [&o](auto& option, auto& text) {
+        o.ram_bytes = ParseSize(option, text, 0, 1ull << 50);
+        if (o.ram_bytes != 0 && o.ram_bytes < (32u << 20))
+          Refuse(option, text, "0, or 32M and more");
+      });
+  Add(app, "--cache-pct", "PERCENT",
+      "Share of --ram that the engine's cache gets, the OS page cache having the rest [50]",
+      [&o](auto& option, auto& text) { o.cache_pct = ParseReal(option, text, 1, 95); });
+  Add(app, "--cache-size", "SIZE", "The engine's cache, instead of --cache-pct",
+      [&o](auto& option, auto& text) {
+        o.cache_bytes = ParseSize(option, text, 1 << 20, 1ull << 50);
+      });
+  Add(app, "--durability", "LEVEL",
+      "When a commit is durable: sync (at commit), lazy (within --lazy-interval), none [lazy]",
+      [&o](auto& option, auto& text) {
+        o.engine.durability = ParseName<Durability>(option, text,
+                                                    {{"sync", Durability::kSync},
+                                                     {"lazy", Durability::kLazy},
+                                                     {"none", Durability::kNone}});
+      });
+  Add(app, "--lazy-interval", "MS", "Milliseconds within which a lazy commit is durable [100]",
+      [&o](auto& option, auto& text) {
+        o.engine.lazy_interval_ms = static_cast<uint32_t>(ParseCount(option, text, 1, 60000));
+      });
+  Add(app, "--compression", "NAME", "Block compression, of those the engine has [none]",
+      [&o](auto&, auto& text) { o.engine.compression = text; });
+  app.add_option_function<std::vector<std::string>>(
+         "--engine-option",
+         [&o](const std::vector<std::string>& settings) {
+           for (const std::string& setting : settings) {
+             const size_t equals = setting.find('=');
+             if (equals == std::string::npos || equals == 0) {
+               Refuse("--engine-option", setting, "name=value; `testbed list` shows the names");
+             }
+             o.engine.extra[setting.substr(0, equals)] = setting.substr(equals + 1);
+           }
+         },
+         "A setting that only this engine has; may be given again")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  Add(app, "--scratch", "SIZE[,FS]",
+      "Run on a loop device of this size with its own ext4 or xfs, so that the device's figures "
+      "are "
+      "the run's alone (root)",
+      [&o](auto& option, auto& text) {
+        const std::vector<std::string> parts = Split(text, ',');
+        o.scratch_bytes = ParseSize(option, parts[0], 64 << 20, 1ull << 50);
+        if (parts.size() > 2) Refuse(option, text, "SIZE, SIZE,ext4 or SIZE,xfs");
+        if (parts.size() == 2) {
+          o.scratch_fs =
+              ParseName<std::string>(option, parts[1], {{"ext4", "ext4"}, {"xfs", "xfs"}});
+        }
+      });
+  app.add_flag("--strict", o.strict, "Refuse to run when --ram or --readahead cannot be enforced");
+}
+
+void AddDataOptions(CLI::App& app, RunOptions& o) {
+  app.option_defaults()->group("Data");
+  Add(app, "--rows", "N", "Rows of the database [as many as --db-ratio gives]",
+      [&o](auto& option, auto& text) { o.rows = ParseCount(option, text, 1, UINT64_MAX); });
+  Add(app, "--db-ratio", "RATIO", "Size of the database (keys and values) to --ram [4]",
+      [&o](auto& option, auto& text) { o.db_ratio = ParseReal(option, text, 0.01, 10000); });
+  Add(app, "--key-size", "SIZE", "Bytes of a key [16]",
+      [&o](auto& option, auto& text) { o.data.key_size = ParseSize(option, text, 8, 4096); });
+  Add(app, "--value-size", "SIZE", "Bytes of a value [400]",
+      [&o](auto& option, auto& text) { o.data.value_size = ParseSize(option, text, 0, 64 << 20); });
+  Add(app, "--compressibility", "SHARE",
+      "Share of a value's bytes that a compressor can remove, 0 to 1 [0.5]",
+      [&o](auto& option, auto& text) { o.data.compressibility = ParseReal(option, text, 0, 1); });
+  Add(app, "--key-order", "ORDER",
+      "Order of insertion: sequential, random, permuted (the keys of "
+      "sequential in random order) [sequential]",
+      [&o](auto& option, auto& text) {
+        o.data.order = ParseName<KeyOrder>(option, text,
+                                           {{"sequential", KeyOrder::kSequential},
+                                            {"random", KeyOrder::kRandom},
+                                            {"permuted", KeyOrder::kPermuted}});
+      });
+  Add(app, "--keys", "FILE", "Insert the keys of a file, one a line, in its order",
+      [&o](auto&, auto& text) {
+        o.data.order = KeyOrder::kFile;
+        o.data.keys_file = text;
+      });
+  Add(app, "--indexes", "N", "Secondary indexes, 0 to 3 [0]", [&o](auto& option, auto& text) {
+    o.data.indexes = static_cast<uint32_t>(ParseCount(option, text, 0, 3));
+  });
+  Add(app, "--seed", "N", "Seed of all randomness; the same seed gives the same operations [42]",
+      [&o](auto& option, auto& text) {
+        o.data.seed = o.workload.seed = ParseCount(option, text, 0, UINT64_MAX);
+      });
+}
+
+void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
+  app.option_defaults()->group("Workload");
+  Add(app, "--workload", "LIST", "Phases to run, in order [insert,point-read]",
+      [&o](auto&, auto& text) {
+        o.workloads = Split(text, ',');
+        for (const std::string& name : o.workloads) FindWorkload(name);
+      });
+  Add(app, "--threads", "LIST", "Client threads; a list runs each in turn, such as 1,8,16 [8]",
+      [&o](auto& option, auto& text) {
+        o.threads.clear();
+        for (const std::string& part : Split(text, ',')) {
+          o.threads.push_back(static_cast<int>(ParseCount(option, part, 1, 1000)));
+        }
+      });
+  Add(app, "--seconds", "S", "Length of a phase that does not load [20]",
+      [&o](auto& option, auto& text) { o.seconds = ParseReal(option, text, 0.1, 1e7); });
+  Add(app, "--operations", "N",
+      "End a phase that does not load after so many operations, all threads together",
+      [&o](auto& option, auto& text) { o.operations = ParseCount(option, text, 1, UINT64_MAX); });
+  Add(app, "--warmup", "S", "Seconds run before a phase is measured [5; 0 with --operations]",
+      [&o](auto& option, auto& text) { o.warmup = ParseReal(option, text, 0, 1e7); });
+  Add(app, "--rate", "OPS",
+      "Open loop: operations per second, all threads together; latency is also given from the "
+      "intended start [as fast as it goes]",
+      [&o](auto& option, auto& text) { o.rate = ParseReal(option, text, 0.001, 1e9); });
+  Add(app, "--rows-per-transaction", "N", "Rows of an insert transaction [1]",
+      [&o](auto& option, auto& text) {
+        o.workload.rows_per_transaction =
+            static_cast<uint32_t>(ParseCount(option, text, 1, 1000000));
+      });
+  Add(app, "--distribution", "NAME",
+      "Which rows are accessed: uniform, zipfian, latest, hot [uniform]",
+      [&o](auto& option, auto& text) {
+        o.workload.distribution = ParseName<Distribution>(option, text,
+                                                          {{"uniform", Distribution::kUniform},
+                                                           {"zipfian", Distribution::kZipfian},
+                                                           {"latest", Distribution::kLatest},
+                                                           {"hot", Distribution::kHot}});
+      });
+  Add(app, "--zipf-theta", "THETA", "Skew of zipfian and latest [0.99]",
+      [&o](auto& option, auto& text) { o.workload.zipf_theta = ParseReal(option, text, 0, 10); });
+  Add(app, "--hot-fraction", "SHARE",
+      "First share of the keys that is hot, for --distribution hot [0.5]",
+      [&o](auto& option, auto& text) {
+        o.workload.hot_fraction = ParseReal(option, text, 1e-9, 1);
+      });
+  Add(app, "--hot-probability", "SHARE", "Share of the accesses that go to the hot keys [1]",
+      [&o](auto& option, auto& text) {
+        o.workload.hot_probability = ParseReal(option, text, 0, 1);
+      });
+  Add(app, "--hit-ratio", "SHARE", "Share of point reads whose key exists [1]",
+      [&o](auto& option, auto& text) { o.workload.hit_ratio = ParseReal(option, text, 0, 1); });
+  Add(app, "--scan-rows", "N", "Rows of a scan [100]", [&o](auto& option, auto& text) {
+    o.workload.scan_rows = static_cast<uint32_t>(ParseCount(option, text, 1, 1000000000));
+  });
+  Add(app, "--mix", "LIST", "Shares of workload mixed, such as point-read=80,update=15,insert=5",
+      [&o](auto& option, auto& text) { SetMix(option, text, &o.workload); });
+  Add(app, "--verify", "WHICH", "Values checked: none, sample (one in 64), all [sample]",
+      [&o](auto& option, auto& text) {
+        o.verify_every =
+            ParseName<uint32_t>(option, text, {{"none", 0}, {"sample", 64}, {"all", 1}});
+      });
+  Add(app, "--repeat", "N",
+      "Runs of each setting, reported as mean and 95 % confidence interval [1]",
+      [&o](auto& option, auto& text) {
+        o.repeat = static_cast<int>(ParseCount(option, text, 1, 1000));
+      });
+  app.add_flag("--drop-caches", o.drop_caches,
+               "Drop the database's pages from the page cache before each measured phase");
+}
+
+void AddOutputOptions(CLI::App& app, RunOptions& o) {
+  app.option_defaults()->group("Output");
+  Add(app, "--account", "DEPTH", "How deep IO is counted: off, file, kernel, device [device]",
+      [&o](auto& option, auto& text) {
+        o.account = ParseName<AccountDepth>(option, text,
+                                            {{"off", AccountDepth::kOff},
+                                             {"file", AccountDepth::kFile},
+                                             {"kernel", AccountDepth::kKernel},
+                                             {"device", AccountDepth::kDevice}});
+      });
+  app.add_option("--json", o.json_file, "Write the whole run to a file (docs/results.md)")
+      ->type_name("FILE");
+  app.add_option("--csv", o.csv_file, "Write the tables to a file")->type_name("FILE");
+  app.add_flag("--quiet", o.quiet, "No progress lines");
+}
+
+void RunOptions::Resolve() {
+  if (engine_name.empty()) {
+    throw Error(Error::kUsage,
+                "--engine is missing; `testbed list` shows the engines, and "
+                "`testbed --engine btree` runs one");
+  }
+  const EngineInfo& info = FindEngine(engine_name);
+  if (reuse && dir.empty())
+    throw Error(Error::kUsage, "--reuse needs the --dir that holds the database");
+  if (reuse && fresh)
+    throw Error(Error::kUsage, "--reuse and --fresh exclude each other; give one of them");
+  if (scratch_bytes != 0 && !dir.empty()) {
+    throw Error(Error::kUsage, "--scratch brings its own directory; leave out --dir");
+  }
+  if (scratch_fs == "xfs" && scratch_bytes != 0 && scratch_bytes < (300ull << 20)) {
+    throw Error(Error::kUsage, "--scratch with xfs takes 300M and more");
+  }
+  engine.ram_bytes = ram_bytes;
+  if (cache_bytes) {
+    engine.cache_bytes = *cache_bytes;
+  } else if (ram_bytes != 0) {
+    engine.cache_bytes = static_cast<uint64_t>(static_cast<double>(ram_bytes) * cache_pct / 100);
+  } else {
+    throw Error(Error::kUsage, "--ram 0 leaves --cache-pct without a base; give --cache-size");
+  }
+  if (ram_bytes != 0 && engine.cache_bytes > ram_bytes) {
+    throw Error(Error::kUsage, fmt::format("--cache-size {} is larger than --ram {}; give less",
+                                           ShortSize(engine.cache_bytes), ShortSize(ram_bytes)));
+  }
+  const size_t row_bytes = data.key_size + data.value_size;
+  if (rows) {
+    data.rows = *rows;
+  } else if (ram_bytes == 0) {
+    throw Error(Error::kUsage, "--ram 0 leaves --db-ratio without a base; give --rows");
+  } else {
+    data.rows = std::max<uint64_t>(
+        1, static_cast<uint64_t>(db_ratio * static_cast<double>(ram_bytes)) / row_bytes);
+  }
+  if (data.key_size > info.capabilities.max_key_size) {
+    throw Error(Error::kUsage,
+                fmt::format("--key-size {} is more than {} accepts, which is {}", data.key_size,
+                            engine_name, info.capabilities.max_key_size));
+  }
+  bool mixed = std::find(workloads.begin(), workloads.end(), "mixed") != workloads.end();
+  if (mixed && workload.mix.empty()) workload.mix = {{"point-read", 95}, {"update", 5}};
+  if (!mixed && !workload.mix.empty()) {
+    throw Error(Error::kUsage, "--mix belongs to --workload mixed; name that workload too");
+  }
+  if (!seconds && operations == 0) seconds = 20;
+  if (!warmup) warmup = operations != 0 ? 0 : 5;
+}
+
+nlohmann::json RunOptions::ToJson() const {
+  nlohmann::json j = {
+      {"engine", engine_name},
+      {"io", IoModeName(engine.io)},
+      {"page_size", engine.page_size},
+      {"file_advice", AdviceName(engine.file_advice)},
+      {"mmap_advice", AdviceName(engine.mmap_advice)},
+      {"ram", ram_bytes},
+      {"cache_size", engine.cache_bytes},
+      {"cache_pct", ram_bytes == 0
+                        ? nlohmann::json()
+                        : nlohmann::json(100.0 * static_cast<double>(engine.cache_bytes) /
+                                         static_cast<double>(ram_bytes))},
+      {"durability", DurabilityName(engine.durability)},
+      {"lazy_interval_ms", engine.lazy_interval_ms},
+      {"compression", engine.compression},
+      {"engine_options", engine.extra},
+      {"scratch", scratch_bytes},
+      {"rows", data.rows},
+      {"key_size", data.key_size},
+      {"value_size", data.value_size},
+      {"compressibility", data.compressibility},
+      {"key_order", KeyOrderName(data.order)},
+      {"keys", data.keys_file},
+      {"indexes", data.indexes},
+      {"seed", data.seed},
+      {"workload", workloads},
+      {"rows_per_transaction", workload.rows_per_transaction},
+      {"distribution", DistributionName(workload.distribution)},
+      {"zipf_theta", workload.zipf_theta},
+      {"hot_fraction", workload.hot_fraction},
+      {"hot_probability", workload.hot_probability},
+      {"hit_ratio", workload.hit_ratio},
+      {"scan_rows", workload.scan_rows},
+      {"mix", workload.mix},
+      {"operations", operations},
+      {"seconds", seconds ? nlohmann::json(*seconds) : nlohmann::json()},
+      {"warmup", warmup.value_or(0)},
+      {"rate", rate},
+      {"verify_every", verify_every},
+      {"drop_caches", drop_caches},
+  };
+  j["readahead"] = readahead_bytes ? nlohmann::json(*readahead_bytes) : nlohmann::json();
+  if (scratch_bytes != 0) j["scratch_fs"] = scratch_fs;
+  return j;
+}
+
+}  // namespace testbed

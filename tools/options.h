@@ -1,0 +1,76 @@
+// The command line of a run: every setting, its name, its accepted values, its default.
+//
+// Options have one name everywhere (command line, JSON, documentation). A value that is not
+// accepted throws Error (kUsage) with one sentence that names the option and what it accepts;
+// nothing was created by then.
+#ifndef TESTBED_TOOLS_OPTIONS_H_
+#define TESTBED_TOOLS_OPTIONS_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/ledger.h"
+#include "engines/engine.h"
+#include "workloads/workload.h"
+
+namespace CLI {
+class App;
+}
+
+namespace testbed {
+
+struct RunOptions {
+  std::string engine_name;
+  EngineOptions engine;
+  std::string dir;  // empty: a temporary directory below the current one, removed at the end
+  bool fresh = false, reuse = false;
+  std::optional<uint64_t> readahead_bytes;
+  uint64_t ram_bytes = 256ull << 20;  // 0 = not bounded
+  double cache_pct = 50;
+  std::optional<uint64_t> cache_bytes;  // instead of cache_pct
+  bool strict = false;
+  uint64_t scratch_bytes = 0;  // 0 = no scratch device
+  std::string scratch_fs = "ext4";
+
+  DatasetOptions data;
+  std::optional<uint64_t> rows;  // instead of db_ratio
+  double db_ratio = 4;           // database size : ram
+
+  std::vector<std::string> workloads = {"insert", "point-read"};
+  std::vector<int> threads = {8};
+  WorkloadOptions workload;
+  uint64_t operations = 0;
+  std::optional<double> seconds;
+  std::optional<double> warmup;
+  double rate = 0;
+  uint32_t verify_every = 64;
+  int repeat = 1;
+  bool drop_caches = false;
+
+  AccountDepth account = AccountDepth::kDevice;
+  std::string json_file, csv_file;
+  bool quiet = false;
+
+  // Settles what depends on several options (cache size, rows, defaults of the engine), and throws
+  // for combinations that cannot be.
+  void Resolve();
+  nlohmann::json ToJson() const;
+};
+
+// Adds the options that choose and tune an engine; those of data and workload; those of output.
+void AddEngineOptions(CLI::App& app, RunOptions& options);
+void AddDataOptions(CLI::App& app, RunOptions& options);
+void AddWorkloadOptions(CLI::App& app, RunOptions& options);
+void AddOutputOptions(CLI::App& app, RunOptions& options);
+
+// "8k", "4KiB", "1G", "512" to bytes: binary units. Throws Error naming `option`.
+uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t least,
+                   uint64_t most);
+std::string ShortSize(uint64_t bytes);  // "8k", "256M", "1.5G"
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_OPTIONS_H_

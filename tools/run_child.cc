@@ -1,0 +1,392 @@
+#include "tools/run_child.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <utility>
+
+#include "device/error.h"
+#include "device/journal.h"
+#include "device/kernel_account.h"
+#include "device/page_cache.h"
+#include "device/signal_guard.h"
+#include "engines/registry.h"
+#include "tools/progress.h"
+#include "workloads/clock.h"
+#include "workloads/meter.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+json LatencyJson(const HistogramCounts& h) {
+  auto us = [](uint64_t ns) { return static_cast<double>(ns) / 1000; };
+  return {{"mean", h.mean_ns() / 1000},
+          {"p50", us(h.Percentile(0.5))},
+          {"p90", us(h.Percentile(0.9))},
+          {"p99", us(h.Percentile(0.99))},
+          {"p999", us(h.Percentile(0.999))},
+          {"p9999", us(h.Percentile(0.9999))},
+          {"max", us(h.max_ns())}};
+}
+
+json SeriesJson(const std::vector<Interval>& series) {
+  json j = json::array();
+  for (const Interval& i : series) {
+    j.push_back({{"end_seconds", i.end_seconds},
+                 {"operations", i.operations},
+                 {"p50_us", static_cast<double>(i.p50_ns) / 1000},
+                 {"p99_us", static_cast<double>(i.p99_ns) / 1000},
+                 {"max_us", static_cast<double>(i.max_ns) / 1000},
+                 {"device_reads", i.device_reads},
+                 {"device_read_bytes", i.device_read_bytes},
+                 {"device_writes", i.device_writes},
+                 {"device_write_bytes", i.device_write_bytes}});
+  }
+  return j;
+}
+
+// Steady-state flags of the figures that a series shows.
+json SteadyJson(const std::vector<Interval>& series) {
+  std::vector<double> rate, p99, reads;
+  double before = 0;
+  for (const Interval& i : series) {
+    const double seconds = i.end_seconds - before;
+    before = i.end_seconds;
+    rate.push_back(static_cast<double>(i.operations) / seconds);
+    p99.push_back(static_cast<double>(i.p99_ns));
+    reads.push_back(i.operations == 0
+                        ? 0
+                        : static_cast<double>(i.device_reads) / static_cast<double>(i.operations));
+  }
+  auto flag = [](const std::vector<double>& values, double tolerance) {
+    const std::optional<bool> steady = Steady(values, tolerance);
+    return steady ? json(*steady) : json();
+  };
+  return {{"rate", flag(rate, 0.05)}, {"p99", flag(p99, 0.2)}, {"device_reads", flag(reads, 0.05)}};
+}
+
+json MemoryJson(const MemoryBudget& budget, uint64_t engine_cache) {
+  const MemoryParts parts = budget.Parts(engine_cache);
+  const MemoryUsage usage = budget.Usage();
+  json j = {{"limit", parts.limit},
+            {"engine_cache", parts.engine_cache},
+            {"process_other", parts.process_other},
+            {"page_cache", parts.page_cache},
+            {"kernel", parts.kernel},
+            {"unused", parts.unused},
+            {"unaccounted", parts.unaccounted()},
+            {"peak", usage.peak},
+            {"dirty", usage.dirty},
+            {"limit_hits", usage.failcnt}};
+  if (parts.process_check) j["process_check"] = *parts.process_check;
+  return j;
+}
+
+class Run {
+ public:
+  Run(const RunOptions& options, const RunPlan& plan, bool (*stop)(), json* document)
+      : options_(options), plan_(plan), stop_(stop), document_(*document) {}
+
+  void Execute();
+
+ private:
+  void StartAccount();
+  json Accounting() const;
+  void OpenEngine();
+  void RunWorkload(const std::string& name);
+  json Measure(const std::string& name, const std::string& kind, Workload& workload,
+               const PhaseOptions& phase);
+  void Settle();
+  void Finish(json phase, const Reading& before, const Reading& after);
+  PhaseOptions MeasuredPhase(bool loads) const;
+
+  const RunOptions& options_;
+  const RunPlan& plan_;
+  bool (*const stop_)();
+  json& document_;
+  std::optional<BlockDevice> device_;
+  std::unique_ptr<KernelAccount> kernel_;
+  std::string why_no_kernel_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Meter> meter_;
+  std::shared_ptr<const Dataset> dataset_;
+};
+
+void Run::StartAccount() {
+  device_ = BlockDevice::Find(plan_.engine_dir);
+  if (options_.account >= AccountDepth::kKernel && device_) {
+    kernel_ = KernelAccount::Start(*device_, &why_no_kernel_);
+    if (kernel_) {
+      for (const SectorRange& range : JournalUnder(plan_.engine_dir)) {
+        kernel_->RegisterJournal(range.first, range.sectors);
+      }
+    }
+  } else if (!device_) {
+    why_no_kernel_ = "the directory is on no block device of its own";
+  }
+  Ledger::Get().Configure(options_.account, kernel_.get());
+}
+
+json Run::Accounting() const {
+  static constexpr const char* kDepths[] = {"off", "file", "kernel", "device"};
+  json missing = json::array();
+  std::string grade = "C";
+  if (::geteuid() == 0 && plan_.exclusive_device) grade = kernel_ ? "A" : "B";
+  if (::geteuid() == 0 && !plan_.exclusive_device) grade = "B";
+  if (options_.account < AccountDepth::kKernel) grade = "C";
+  if (!kernel_) {
+    missing.push_back("requests and bytes per operation kind and thread at the kernel level" +
+                      (why_no_kernel_.empty() ? "" : " (" + why_no_kernel_ + ")"));
+  }
+  if (!plan_.exclusive_device) {
+    missing.push_back(
+        kernel_
+            ? "a device of its own: other programs' IO is named, not excluded (--scratch)"
+            : "a device of its own: its statistics include other programs' IO (--scratch, root)");
+  }
+  return {{"depth", kDepths[static_cast<size_t>(options_.account)]},
+          {"grade", grade},
+          {"kernel_account", kernel_ != nullptr},
+          {"missing", missing}};
+}
+
+void Run::OpenEngine() {
+  EngineOptions engine_options = options_.engine;
+  {
+    IoScope scope(kOpen);
+    engine_ = testbed::OpenEngine(options_.engine_name, plan_.engine_dir, engine_options);
+  }
+  meter_ = std::make_unique<Meter>(*engine_, plan_.engine_dir, options_.account,
+                                   device_ ? &*device_ : nullptr, kernel_ != nullptr);
+  json effective = json::object();
+  for (const auto& [name, value] : engine_->EffectiveSettings()) effective[name] = value;
+  document_["engine"] = {{"name", options_.engine_name},
+                         {"version", FindEngine(options_.engine_name).version},
+                         {"effective", effective}};
+}
+
+PhaseOptions Run::MeasuredPhase(bool loads) const {
+  PhaseOptions phase;
+  phase.threads = plan_.threads;
+  phase.account = options_.account;
+  const bool keeps = FindEngine(options_.engine_name).capabilities.persistent;
+  phase.verify_every = keeps ? options_.verify_every : 0;
+  phase.rate = options_.rate;
+  phase.device = device_ ? &*device_ : nullptr;
+  phase.stop = stop_;
+  if (!loads) {
+    phase.operations = options_.operations;
+    phase.seconds = options_.seconds.value_or(0);
+  }
+  return phase;
+}
+
+json Run::Measure(const std::string& name, const std::string& kind, Workload& workload,
+                  const PhaseOptions& phase) {
+  ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.quiet);
+  PhaseOptions with_progress = phase;
+  with_progress.progress = [&progress](const PhaseOptions::Progress& p) { progress.Show(p); };
+  const Reading before = meter_->Read();
+  const PhaseResult result = RunPhase(*engine_, workload, with_progress);
+  progress.Clear();
+  const Reading after = meter_->Read();
+
+  json j = {{"name", name},
+            {"kind", kind},
+            {"threads", phase.threads},
+            {"seconds", result.seconds},
+            {"count", result.operations()},
+            {"rate", static_cast<double>(result.operations()) / result.seconds},
+            {"rows_read", result.totals.rows_read},
+            {"rows_written", result.totals.rows_written},
+            {"not_found", result.totals.not_found},
+            {"user_bytes_written", result.totals.user_bytes_written},
+            {"verified", result.verified},
+            {"wrong", result.wrong},
+            {"partial", result.partial},
+            {"steady", SteadyJson(result.series)},
+            {"series", SeriesJson(result.series)}};
+  if (phase.rate > 0) {
+    j["target_rate"] = phase.rate;
+    j["backlog_seconds"] = result.backlog_seconds;
+  }
+  json& operations = j["operations"] = json::array();
+  for (const PhaseResult::Op& op : result.ops) {
+    if (op.count == 0) continue;
+    json o = {{"name", OpName(op.op)},
+              {"count", op.count},
+              {"rate", static_cast<double>(op.count) / result.seconds},
+              {"latency_us", LatencyJson(op.latency)},
+              {"latency_ns_histogram", op.latency.Buckets()}};
+    if (phase.rate > 0) o["latency_from_intended_us"] = LatencyJson(op.intended);
+    operations.push_back(std::move(o));
+  }
+  Finish(j, before, after);
+  if (result.wrong != 0) {
+    throw Error(Error::kRun, fmt::format("{}; {} of {} checked answers were wrong",
+                                         result.first_wrong, result.wrong, result.verified));
+  }
+  return j;
+}
+
+void Run::Finish(json phase, const Reading& before, const Reading& after) {
+  phase["account"] = meter_->Account(before, after);
+  if (plan_.budget != nullptr) {
+    phase["memory"] = MemoryJson(*plan_.budget, after.engine.cache_bytes.value_or(0));
+  }
+  phase["database_bytes"] = engine_->SizeOnDisk();
+  document_["phases"].push_back(std::move(phase));
+}
+
+void Run::Settle() {
+  const Clock& clock = Clock::Get();
+  ProgressLine progress(fmt::format("{} settle", plan_.label), options_.quiet);
+  progress.Say("flushing, compacting, taking a checkpoint");
+  const Reading before = meter_->Read();
+  const uint64_t start = clock.Now();
+  {
+    IoScope scope(kSettle);
+    engine_->Settle();
+  }
+  const double seconds = static_cast<double>(clock.ToNs(clock.Now() - start)) / 1e9;
+  const Reading after = meter_->Read();
+  progress.Clear();
+  Finish({{"name", "settle"}, {"kind", "settle"}, {"seconds", seconds}}, before, after);
+}
+
+void Run::RunWorkload(const std::string& name) {
+  const WorkloadInfo& info = FindWorkload(name);
+  std::unique_ptr<Workload> workload = info.make(dataset_, options_.workload);
+  if (!info.loads && options_.drop_caches) DropPages(plan_.engine_dir);
+  if (!info.loads && options_.warmup.value_or(0) > 0) {
+    PhaseOptions warmup = MeasuredPhase(false);
+    warmup.operations = 0;
+    warmup.seconds = *options_.warmup;
+    Measure(name + " warm-up", "warm-up", *workload, warmup);
+    WorkloadOptions measured = options_.workload;
+    measured.seed = Mix64(measured.seed);  // not the same rows again
+    workload = info.make(dataset_, measured);
+  }
+  if (stop_()) return;
+  Measure(name, info.loads ? "load" : "measure", *workload, MeasuredPhase(info.loads));
+  if (workload->writes() && !stop_()) Settle();
+}
+
+void Run::Execute() {
+  StartAccount();
+  PhaseOptions calibration = MeasuredPhase(false);
+  document_["accounting"] = Accounting();
+  document_["accounting"]["harness_ns_per_operation"] = HarnessCostNs(calibration);
+  document_["accounting"]["clock"] = Clock::Get().uses_tsc() ? "tsc" : "clock_gettime";
+  document_["accounting"]["latency_relative_error"] = Histogram::kRelativeError;
+  dataset_ = std::make_shared<const Dataset>(options_.data);
+  if (plan_.budget != nullptr) plan_.budget->Enter();
+  OpenEngine();
+  for (const std::string& phase : plan_.phases) {
+    if (!stop_()) RunWorkload(phase);
+  }
+  // Settings that the engine chose while it ran are in force now.
+  for (const auto& [name, value] : engine_->EffectiveSettings()) {
+    document_["engine"]["effective"][name] = value;
+  }
+  document_["database"] = {{"rows", dataset_->rows()}, {"bytes", engine_->SizeOnDisk()}};
+  document_["partial"] = stop_();
+  engine_.reset();
+}
+
+json ErrorJson(const std::string& sentence, int exit_code) {
+  return {{"sentence", sentence}, {"exit_code", exit_code}};
+}
+
+void WriteAll(int fd, const std::string& text) {
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    done += static_cast<size_t>(n);
+  }
+}
+
+// Reads what the child writes until it ends. A request to stop reaches this process alone when it
+// was sent to its id; the child has to be told.
+std::string ReadAll(int fd, pid_t child) {
+  std::string text;
+  char buffer[65536];
+  bool told = false;
+  while (true) {
+    pollfd ready{fd, POLLIN, 0};
+    if (::poll(&ready, 1, 100) <= 0) {
+      if (StopRequested() && !std::exchange(told, true)) ::kill(child, SIGTERM);
+      continue;
+    }
+    const ssize_t n = ::read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return text;
+    text.append(buffer, static_cast<size_t>(n));
+  }
+}
+
+}  // namespace
+
+json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)()) {
+  json document = {{"threads", plan.threads}, {"repeat", plan.repeat}, {"phases", json::array()}};
+  Run run(options, plan, stop, &document);
+  try {
+    run.Execute();
+  } catch (const Error& e) {
+    document["error"] = ErrorJson(e.what(), e.kind() == Error::kRun ? 1 : 2);
+  } catch (const std::bad_alloc&) {
+    document["error"] = ErrorJson("memory is exhausted; give a larger --ram or a smaller cache", 1);
+  } catch (const std::exception& e) {
+    document["error"] = ErrorJson(e.what(), 1);
+  }
+  return document;
+}
+
+json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan) {
+  int pipe_fds[2];
+  if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);
+  const pid_t child = ::fork();
+  if (child < 0) throw Error::Io("fork", "", errno);
+  if (child == 0) {
+    ::close(pipe_fds[0]);
+    json document = ExecuteRun(options, plan, &StopRequested);
+    WriteAll(pipe_fds[1], document.dump());
+    ::close(pipe_fds[1]);
+    // No destructors: what they would undo belongs to the parent.
+    std::fflush(nullptr);
+    ::_exit(0);
+  }
+  ::close(pipe_fds[1]);
+  const std::string text = ReadAll(pipe_fds[0], child);
+  ::close(pipe_fds[0]);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  json document = json::parse(text, nullptr, false);
+  if (!document.is_discarded() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return document;
+  document = {{"threads", plan.threads}, {"repeat", plan.repeat}, {"phases", json::array()}};
+  if (plan.budget != nullptr && plan.budget->OomKilled()) {
+    document["error"] = ErrorJson(
+        fmt::format("the kernel ended the run because it needed more than --ram {}; give a larger "
+                    "--ram or a smaller --cache-pct",
+                    ShortSize(options.ram_bytes)),
+        1);
+  } else if (WIFSIGNALED(status)) {
+    document["error"] = ErrorJson(fmt::format("the run was ended by signal {} ({})",
+                                              WTERMSIG(status), ::strsignal(WTERMSIG(status))),
+                                  1);
+  } else {
+    document["error"] = ErrorJson("the run ended without a result", 1);
+  }
+  return document;
+}
+
+}  // namespace testbed

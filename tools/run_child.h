@@ -1,0 +1,35 @@
+// One run, in a process of its own: opens the engine, runs its phases, and returns what was
+// measured as a JSON document (docs/results.md, "run").
+#ifndef TESTBED_TOOLS_RUN_CHILD_H_
+#define TESTBED_TOOLS_RUN_CHILD_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "device/memory_budget.h"
+#include "tools/options.h"
+
+namespace testbed {
+
+struct RunPlan {
+  std::vector<std::string> phases;  // workloads, in order
+  int threads = 1;
+  int repeat = 0;     // which repetition of the same setting
+  std::string label;  // for progress lines
+  std::string engine_dir;
+  bool exclusive_device = false;         // a scratch device: all IO on it is the run's
+  const MemoryBudget* budget = nullptr;  // null: not bounded
+};
+
+// Runs the plan in this process. Errors are in the document ("error"), with what was measured up to
+// then; `stop` set from outside ends it early and marks it partial.
+nlohmann::json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)());
+
+// Forks, calls ExecuteRun in the child and returns its document. A child that died leaves an
+// "error" that says of what.
+nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_RUN_CHILD_H_

@@ -1,0 +1,274 @@
+#include "tools/run_command.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "device/block_device.h"
+#include "device/error.h"
+#include "device/host.h"
+#include "device/memory_budget.h"
+#include "device/page_cache.h"
+#include "device/readahead.h"
+#include "device/scratch.h"
+#include "device/signal_guard.h"
+#include "engines/registry.h"
+#include "tools/database_dir.h"
+#include "tools/progress.h"
+#include "tools/report.h"
+#include "tools/run_child.h"
+#include "workloads/dataset.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// What must be undone when the runs are over; destroyed in reverse order, on every path.
+class Surroundings {
+ public:
+  Surroundings(const RunOptions& options, json* document) : options_(options) {
+    json& notes = (*document)["notes"] = json::array();
+    for (const std::string& sentence : ReadaheadGuard::RestoreStale()) notes.push_back(sentence);
+    for (const std::string& sentence : MemoryBudget::CleanLeftovers()) notes.push_back(sentence);
+    MakeScratch();
+    SetReadahead(&notes);
+    CheckBudget(&notes);
+  }
+
+  // A budget of its own for each run; null when it is not bounded.
+  std::unique_ptr<MemoryBudget> NewBudget() const {
+    if (options_.ram_bytes == 0) return nullptr;
+    std::string why;
+    return MemoryBudget::Create(options_.ram_bytes, &why);
+  }
+  const std::string& scratch_path() const { return scratch_path_; }
+  bool exclusive_device() const { return scratch_ != nullptr; }
+
+ private:
+  void MakeScratch();
+  void SetReadahead(json* notes);
+  void CheckBudget(json* notes);
+
+  const RunOptions& options_;
+  std::unique_ptr<ScratchDevice> scratch_;
+  std::string scratch_path_;
+  std::unique_ptr<ReadaheadGuard> readahead_;
+};
+
+void Surroundings::MakeScratch() {
+  if (options_.scratch_bytes == 0) return;
+  ScratchOptions scratch;
+  scratch.bytes = options_.scratch_bytes;
+  scratch.file_system = options_.scratch_fs == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
+  scratch.directory = ".";
+  ProgressLine progress("scratch device", options_.quiet);
+  scratch.progress = [&progress](uint64_t done, uint64_t all) {
+    progress.Say(fmt::format("{} of {} written", ShortSize(done), ShortSize(all)));
+  };
+  scratch_ = ScratchDevice::Create(scratch);
+  scratch_path_ = scratch_->path();
+}
+
+void Surroundings::SetReadahead(json* notes) {
+  if (!options_.readahead_bytes) return;
+  const std::string where = scratch_ ? scratch_path_ : options_.dir.empty() ? "." : options_.dir;
+  try {
+    readahead_ = ReadaheadGuard::Under(where, *options_.readahead_bytes / 1024);
+  } catch (const Error& e) {
+    if (options_.strict) throw;
+    notes->push_back(std::string("--readahead is not in force: ") + e.what());
+  }
+}
+
+void Surroundings::CheckBudget(json* notes) {
+  if (options_.ram_bytes == 0) return;
+  std::string why;
+  if (MemoryBudget::Create(options_.ram_bytes, &why) != nullptr) return;
+  if (options_.strict) throw Error(Error::kUsage, "--ram cannot be enforced: " + why);
+  notes->push_back("--ram is not enforced, the page cache may hold more: " + why);
+}
+
+// The directory that will hold the database, or its nearest existing parent.
+std::string ExistingDirectory(const std::string& path) {
+  fs::path at = fs::absolute(path.empty() ? "." : path);
+  while (!fs::exists(at)) at = at.parent_path();
+  return at.string();
+}
+
+void CheckSpace(const RunOptions& options, const std::string& where) {
+  const uint64_t need = options.data.rows * (options.data.key_size + options.data.value_size);
+  std::error_code error;
+  const fs::space_info space = fs::space(where, error);
+  if (!error && space.available < need) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("the file system of {} has {} free, and the database needs {} at least; "
+                    "free space, or give fewer --rows or another --dir",
+                    where, ShortSize(space.available), ShortSize(need)));
+  }
+}
+
+bool Loads(const std::string& workload) { return FindWorkload(workload).loads; }
+
+// A run that only reads leaves the database as it was, so the next can use it too.
+bool ReadsOnly(const std::string& workload) { return workload == "point-read"; }
+
+// All runs that the options ask for, one after the other, until one fails or the user stops them.
+class Runs {
+ public:
+  Runs(const RunOptions& options, const Surroundings& surroundings, DatabaseDir* dir,
+       json* document)
+      : options_(options), surroundings_(surroundings), dir_(*dir), document_(*document) {}
+
+  void Execute() {
+    const std::vector<std::string>& all = options_.workloads;
+    const auto first_other = std::find_if_not(all.begin(), all.end(), Loads);
+    const bool shared = std::all_of(first_other, all.end(), ReadsOnly);
+    if (shared && first_other != all.begin() && first_other != all.end()) {
+      // One load serves every setting that follows.
+      if (!Fresh({all.begin(), first_other}, options_.threads[0], 0)) return;
+      ForEach([&](int threads, int repeat) {
+        return One({first_other, all.end()}, threads, repeat);
+      });
+    } else if (Loads(all[0]) && !options_.reuse) {
+      ForEach([&](int threads, int repeat) { return Fresh(all, threads, repeat); });
+    } else {
+      ForEach([&](int threads, int repeat) { return One(all, threads, repeat); });
+    }
+  }
+
+ private:
+  template <typename Function>
+  void ForEach(Function run) {
+    for (int threads : options_.threads) {
+      for (int repeat = 0; repeat < options_.repeat; ++repeat) {
+        if (!run(threads, repeat)) return;
+      }
+    }
+  }
+
+  bool Fresh(std::vector<std::string> phases, int threads, int repeat) {
+    dir_.Prepare();
+    if (!One(std::move(phases), threads, repeat)) return false;
+    dir_.RecordLoaded();
+    return true;
+  }
+
+  // Returns whether to go on.
+  bool One(std::vector<std::string> phases, int threads, int repeat) {
+    RunPlan plan;
+    plan.phases = std::move(phases);
+    plan.threads = threads;
+    plan.repeat = repeat;
+    plan.label =
+        fmt::format("{}, {} thread{}", options_.engine_name, threads, threads == 1 ? "" : "s");
+    plan.engine_dir = dir_.engine_path();
+    plan.exclusive_device = surroundings_.exclusive_device();
+    // Pages cached before belong to no budget and would be memory for nothing.
+    if (fs::exists(plan.engine_dir)) DropPages(plan.engine_dir);
+    std::unique_ptr<MemoryBudget> budget = surroundings_.NewBudget();
+    plan.budget = budget.get();
+    json run = ExecuteRunInChild(options_, plan);
+    const bool go_on = !run.contains("error") && !run.value("partial", false);
+    document_["runs"].push_back(std::move(run));
+    return go_on && !StopRequested();
+  }
+
+  const RunOptions& options_;
+  const Surroundings& surroundings_;
+  DatabaseDir& dir_;
+  json& document_;
+};
+
+int ExitCode(const json& document) {
+  for (const json& run : document["runs"]) {
+    if (run.contains("error")) return run["error"]["exit_code"];
+  }
+  return document.value("partial", false) ? 130 : 0;
+}
+
+void WriteFile(const std::string& option, const std::string& path, const std::string& text) {
+  std::ofstream out(path);
+  out << text;
+  if (!out.flush()) {
+    throw Error(Error::kIo, fmt::format("{} {} cannot be written", option, path));
+  }
+}
+
+void CheckOutputFile(const std::string& option, const std::string& path) {
+  if (path.empty()) return;
+  const fs::path parent = fs::absolute(path).parent_path();
+  if (!fs::is_directory(parent) || fs::is_directory(path)) {
+    throw Error(Error::kUsage, fmt::format("{} {} cannot be written: {} is not a directory", option,
+                                           path, parent.string()));
+  }
+}
+
+}  // namespace
+
+json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& command_line) {
+  json document = {
+      {"schema", "testbed-results/1"},
+      {"testbed", TESTBED_VERSION},
+      {"command", command_line},
+      {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+      {"options", options.ToJson()},
+      {"runs", json::array()}};
+  // Everything that can be refused is refused before anything is made.
+  CheckEngineOptions(FindEngine(options.engine_name), options.engine);
+  Dataset check(options.data);
+  for (const std::string& name : options.workloads) {
+    FindWorkload(name).make(std::make_shared<const Dataset>(options.data), options.workload);
+  }
+  if (!options.reuse && options.dir.empty() && !Loads(options.workloads[0])) {
+    throw Error(Error::kUsage,
+                fmt::format("--workload {} needs a loaded database; begin with insert, or "
+                            "give --reuse and --dir",
+                            options.workloads[0]));
+  }
+  RunOptions placed = options;
+  std::unique_ptr<DatabaseDir> dir;
+  if (options.scratch_bytes == 0) dir = std::make_unique<DatabaseDir>(placed);
+  Surroundings surroundings(options, &document);
+  if (!dir) {
+    placed.dir = surroundings.scratch_path() + "/database";
+    dir = std::make_unique<DatabaseDir>(placed);
+  }
+  const std::string where = ExistingDirectory(dir->path());
+  if (!options.reuse) CheckSpace(options, where);
+  document["machine"] = json::object();
+  for (const auto& [name, value] : ReadHostFacts(where).Fields()) document["machine"][name] = value;
+  if (std::optional<BlockDevice> device = BlockDevice::Find(where)) {
+    json queue = json::object();
+    for (const auto& [name, value] : device->QueueSettings()) queue[name] = value;
+    document["device"] = {
+        {"name", device->name()}, {"queue", queue}, {"exclusive", surroundings.exclusive_device()}};
+  }
+  Runs(options, surroundings, dir.get(), &document).Execute();
+  document["partial"] = StopRequested();
+  return document;
+}
+
+int RunCommand(RunOptions options, const std::vector<std::string>& command_line) {
+  options.Resolve();
+  CheckOutputFile("--json", options.json_file);
+  CheckOutputFile("--csv", options.csv_file);
+  const json document = ExecuteRuns(options, command_line);
+  if (!options.json_file.empty()) WriteFile("--json", options.json_file, document.dump(1) + "\n");
+  if (!options.csv_file.empty()) WriteFile("--csv", options.csv_file, ReportCsv(document));
+  fmt::print("{}", ReportText(document));
+  for (const json& run : document["runs"]) {
+    if (run.contains("error")) {
+      fmt::print(stderr, "testbed: {}\n", run["error"]["sentence"].get<std::string>());
+      break;
+    }
+  }
+  return ExitCode(document);
+}
+
+}  // namespace testbed
