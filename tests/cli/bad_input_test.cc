@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+struct BadValue {
+  const char* option;
+  const char* value;
+  const char* others = "";  // what else the command line needs to get that far
+};
+
+const BadValue kBadValues[] = {
+    {"--engine", "nosuch"},
+    {"--dir", "/proc/version"},
+    {"--io", "fast"},
+    {"--page-size", "3k"},
+    {"--page-size", "-1"},
+    {"--page-size", "8q"},
+    {"--readahead", "5k"},
+    {"--file-advice", "maybe"},
+    {"--mmap-advice", "maybe"},
+    {"--ram", "1M"},
+    {"--ram", "much"},
+    {"--cache-pct", "0"},
+    {"--cache-pct", "101"},
+    {"--cache-size", "900G"},
+    {"--durability", "perhaps"},
+    {"--lazy-interval", "0"},
+    {"--compression", "nosuch"},
+    {"--engine-option", "nosuch=1"},
+    {"--engine-option", "nosuch"},
+    {"--scratch", "1k"},
+    {"--scratch", "1G,ntfs"},
+    {"--rows", "0"},
+    {"--rows", "1.5"},
+    {"--db-ratio", "-4"},
+    {"--key-size", "4"},
+    {"--value-size", "x"},
+    {"--compressibility", "2"},
+    {"--key-order", "best"},
+    {"--keys", "/nonexistent"},
+    {"--indexes", "4"},
+    {"--seed", "abc"},
+    {"--workload", "nosuch"},
+    {"--threads", "0"},
+    {"--threads", "1,,8"},
+    {"--seconds", "0"},
+    {"--operations", "0"},
+    {"--warmup", "-1"},
+    {"--rate", "0"},
+    {"--rows-per-transaction", "0"},
+    {"--distribution", "normal"},
+    {"--zipf-theta", "-1"},
+    {"--hot-fraction", "0"},
+    {"--hot-probability", "1.5"},
+    {"--hit-ratio", "2"},
+    {"--scan-rows", "0"},
+    {"--mix", "point-read"},
+    {"--mix", "fly=3", "--workload insert,mixed"},
+    {"--mix", "update=0", "--workload insert,mixed"},
+    {"--verify", "some"},
+    {"--repeat", "0"},
+    {"--account", "deep"},
+    {"--json", "/nonexistent/x.json"},
+    {"--csv", "/nonexistent/x.csv"},
+};
+
+using BadInputTest = CommandTest;
+
+TEST_F(BadInputTest, EachBadValueGetsOneSentenceThatNamesTheOption) {
+  for (const BadValue& bad : kBadValues) {
+    SCOPED_TRACE(std::string(bad.option) + " " + bad.value);
+    std::string arguments = std::string(bad.others) + " " + bad.option + " " + bad.value;
+    if (std::string(bad.option) != "--engine") arguments += " --engine btree";
+    const CommandResult result = Run(arguments);
+    ExpectRefused(result, bad.option);
+    EXPECT_TRUE(DirectoryIsEmpty());
+  }
+}
+
+TEST_F(BadInputTest, EveryOptionThatTakesAValueIsTriedAbove) {
+  std::set<std::string> tried;
+  for (const BadValue& bad : kBadValues) tried.insert(bad.option);
+  // Lines of --help such as "  --io MODE   ...".
+  std::istringstream help(Run("--help").out);
+  int options = 0;
+  for (std::string line; std::getline(help, line);) {
+    std::istringstream words(line);
+    std::string option, type;
+    words >> option >> type;
+    if (!option.starts_with("--") || type.empty() ||
+        !std::isupper(static_cast<unsigned char>(type[0])) || type.size() < 2 ||
+        !std::isupper(static_cast<unsigned char>(type[1]))) {
+      if (!(option.starts_with("--") && (type == "N" || type == "S"))) continue;
+    }
+    ++options;
+    EXPECT_TRUE(tried.contains(option)) << "no bad value is tried for " << option;
+  }
+  EXPECT_GT(options, 30);
+}
+
+TEST_F(BadInputTest, UnknownOptionsAndCommandsAreNamed) {
+  ExpectRefused(Run("--engine btree --nosuch 3"), "--nosuch");
+  ExpectRefused(Run("nosuch"), "nosuch");
+  ExpectRefused(Run(""), "--engine");
+}
+
+TEST_F(BadInputTest, CombinationsThatCannotBeAreRefused) {
+  ExpectRefused(Run("--engine btree --reuse"), "--dir");
+  ExpectRefused(Run("--engine btree --reuse --fresh --dir x"), "--fresh");
+  ExpectRefused(Run("--engine btree --scratch 1G --dir x"), "--dir");
+  ExpectRefused(Run("--engine btree --ram 0"), "--cache-size");
+  ExpectRefused(Run("--engine btree --workload point-read"), "--reuse");
+  ExpectRefused(Run("--engine btree --workload insert --mix update=1"), "mixed");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(BadInputTest, AMissingDatabaseToReuseIsNamedAndNotMade) {
+  ExpectRefused(Run("--engine btree --reuse --dir nosuch --workload point-read"), "nosuch");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(BadInputTest, ADirectoryThatIsNotOursIsLeftAlone) {
+  std::filesystem::create_directory(directory_ / "mine");
+  std::ofstream(directory_ / "mine" / "letter") << "dear";
+  ExpectRefused(Run("--engine btree --fresh --dir mine"), "mine");
+  EXPECT_EQ(Read(directory_ / "mine" / "letter"), "dear");
+}
+
+class DatabaseTest : public CommandTest {
+ protected:
+  static constexpr char kSmall[] =
+      " --ram 64M --rows 2000 --seconds 0.2 --warmup 0 --threads 2 --quiet ";
+  void Load(const std::string& dir) {
+    const CommandResult result = Run("--engine btree --workload insert --dir " + dir + kSmall);
+    ASSERT_EQ(result.code, 0) << result.err;
+  }
+};
+
+TEST_F(DatabaseTest, IsNeitherOverwrittenNorReusedUnasked) {
+  Load("d");
+  ExpectRefused(Run(std::string("--engine btree --dir d") + kSmall), "--reuse");
+  const CommandResult reuse = Run(
+      std::string("--engine btree --reuse --workload point-read --verify all --dir d") + kSmall);
+  EXPECT_EQ(reuse.code, 0) << reuse.err;
+}
+
+TEST_F(DatabaseTest, OfAnotherEnginePageSizeOrContentIsRefused) {
+  Load("d");
+  const std::string reuse = std::string("--reuse --workload point-read --dir d") + kSmall;
+  ExpectRefused(Run("--engine rocksdb " + reuse), "engine");
+  ExpectRefused(Run("--engine btree --page-size 4k " + reuse), "page-size");
+  ExpectRefused(Run("--engine btree --value-size 99 " + reuse), "value-size");
+  ExpectRefused(Run("--engine btree --seed 9 " + reuse), "seed");
+}
+
+TEST_F(DatabaseTest, ACorruptedPageIsOneSentenceAndAFailedRun) {
+  Load("d");
+  uint64_t flipped = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ / "d/db")) {
+    if (!entry.is_regular_file() || entry.path().filename().string().starts_with("log")) continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    for (uint64_t at = 8192 * 4 + 5000; at < entry.file_size(); at += 8192, ++flipped) {
+      file.seekg(static_cast<std::streamoff>(at));
+      const int c = file.get();
+      file.seekp(static_cast<std::streamoff>(at));
+      file.put(static_cast<char>(c ^ 0x10));
+    }
+  }
+  ASSERT_GT(flipped, 10u);
+  const CommandResult result =
+      Run(std::string("--engine btree --reuse --workload point-read --dir d") + kSmall);
+  EXPECT_TRUE(result.code == 1 || result.code == 2) << result.code;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_NE(result.err.find("checksum"), std::string::npos) << result.err;
+}
+
+TEST_F(DatabaseTest, AFullDiskIsOneSentence) {
+  if (geteuid() != 0) GTEST_SKIP() << "mounting a small file system needs root";
+  std::filesystem::create_directory(directory_ / "small");
+  const std::string mount = "mount -t tmpfs -o size=24M none small";
+  // In a mount namespace of its own, so that nothing stays mounted.
+  const std::string command =
+      "unshare --mount --propagation private sh -c 'cd " + directory_.string() + " && " + mount +
+      " && exec " TESTBED_BINARY
+      " --engine btree --dir small/d --ram 64M --rows 50000 --workload insert "
+      "--quiet' 2>" +
+      (directory_ / "err").string();
+  const int status = std::system(command.c_str());
+  if (WEXITSTATUS(status) == 1 && Read(directory_ / "err").find("unshare") != std::string::npos) {
+    GTEST_SKIP() << "no mount namespaces here";
+  }
+  const std::string err = Read(directory_ / "err");
+  EXPECT_TRUE(WEXITSTATUS(status) == 1 || WEXITSTATUS(status) == 2) << err;
+  EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+  EXPECT_NE(err.find("full"), std::string::npos) << err;
+}
+
+TEST_F(DatabaseTest, AReadOnlyDirectoryIsOneSentence) {
+  if (geteuid() != 0) GTEST_SKIP() << "mounting a read-only file system needs root";
+  std::filesystem::create_directory(directory_ / "ro");
+  const std::string command =
+      "unshare --mount --propagation private sh -c 'cd " + directory_.string() +
+      " && mount -t tmpfs -o ro none ro && exec " TESTBED_BINARY
+      " --engine btree --dir ro/d --ram 64M --rows 100 --workload insert --quiet' 2>" +
+      (directory_ / "err").string();
+  const int status = std::system(command.c_str());
+  const std::string err = Read(directory_ / "err");
+  EXPECT_EQ(WEXITSTATUS(status), 2) << err;
+  EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+  EXPECT_NE(err.find("ro/d"), std::string::npos) << err;
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,70 @@
+// Runs the real binary as a user would, in an empty directory of its own.
+#ifndef TESTBED_TESTS_CLI_COMMAND_H_
+#define TESTBED_TESTS_CLI_COMMAND_H_
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace testbed {
+
+struct CommandResult {
+  int code = -1;
+  std::string out, err;
+};
+
+class CommandTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::current_path() / "cli_test_XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  CommandResult Run(const std::string& arguments, const std::string& environment = "") {
+    const std::string err = directory_.parent_path() / (directory_.filename().string() + ".err");
+    const std::string command = "cd " + directory_.string() + " && " + environment +
+                                " " TESTBED_BINARY " " + arguments + " 2>" + err + " </dev/null";
+    CommandResult result;
+    FILE* pipe = popen(command.c_str(), "r");
+    char buffer[4096];
+    while (size_t n = fread(buffer, 1, sizeof buffer, pipe)) result.out.append(buffer, n);
+    const int status = pclose(pipe);
+    result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    result.err = Read(err);
+    std::filesystem::remove(err);
+    return result;
+  }
+
+  static std::string Read(const std::filesystem::path& path) {
+    std::ifstream in(path);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  nlohmann::json Json(const std::string& name) {
+    return nlohmann::json::parse(Read(directory_ / name));
+  }
+
+  bool DirectoryIsEmpty() const { return std::filesystem::is_empty(directory_); }
+
+  std::filesystem::path directory_;
+};
+
+// One sentence on one line that has `text` in it, and the exit code of a refusal.
+inline void ExpectRefused(const CommandResult& result, const std::string& text) {
+  EXPECT_EQ(result.code, 2) << result.err;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+}
+
+}  // namespace testbed
+
+#endif  // TESTBED_TESTS_CLI_COMMAND_H_

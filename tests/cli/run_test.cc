@@ -1,0 +1,178 @@
+// Whole runs of the real binary on small databases: what a user gets.
+#include <signal.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "engines/registry.h"
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+constexpr char kSmall[] = " --ram 128M --rows 20000 --seconds 0.5 --warmup 0 --threads 2 --quiet ";
+
+class EngineRunTest : public CommandTest, public testing::WithParamInterface<std::string> {};
+
+TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
+  const CommandResult result =
+      Run("--engine " + GetParam() + " --json run.json --csv run.csv" + kSmall);
+  ASSERT_EQ(result.code, 0) << result.err;
+  for (const char* text : {"Operations", "Reads per operation", "Memory", "Database", "grade"}) {
+    EXPECT_NE(result.out.find(text), std::string::npos) << text << "\n" << result.out;
+  }
+  const nlohmann::json document = Json("run.json");
+  EXPECT_EQ(document["schema"], "testbed-results/1");
+  ASSERT_EQ(document["runs"].size(), 2u);  // the load and the reads, a process each
+  const nlohmann::json& read = document["runs"][1]["phases"].back();
+  EXPECT_EQ(read["name"], "point-read");
+  EXPECT_GT(read["count"], 0);
+  EXPECT_EQ(read["wrong"], 0);
+  EXPECT_EQ(Run("report run.json").out, result.out);
+  EXPECT_EQ(Run("report --csv run.json").out, Read(directory_ / "run.csv"));
+  EXPECT_EQ(Run("compare run.json run.json").code, 0);
+  std::filesystem::remove(directory_ / "run.json");
+  std::filesystem::remove(directory_ / "run.csv");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_P(EngineRunTest, MixedInAnOpenLoopOnAReusedDatabase) {
+  const std::string engine = "--engine " + GetParam() + " --dir d ";
+  ASSERT_EQ(Run(engine + "--workload insert --indexes 2 --rows-per-transaction 50" + kSmall).code,
+            0);
+  const CommandResult result = Run(
+      engine +
+      "--reuse --workload mixed --mix point-read=70,update=10,insert=10,erase=5,scan=5 --rate 2000 "
+      "--verify all --indexes 2 --json run.json" +
+      kSmall);
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("intended start"), std::string::npos);
+  const nlohmann::json phase = Json("run.json")["runs"][0]["phases"][0];
+  // How near it comes is the machine's affair; above it never.
+  EXPECT_LT(phase["rate"].get<double>(), 2200);
+  EXPECT_EQ(phase["wrong"], 0);
+}
+
+std::vector<std::string> PersistentEngines() {
+  std::vector<std::string> names;
+  for (const EngineInfo& info : Engines()) {
+    if (info.capabilities.persistent) names.push_back(info.name);
+  }
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Engines, EngineRunTest, testing::ValuesIn(PersistentEngines()),
+                         [](const auto& info) { return info.param; });
+
+using RunTest = CommandTest;
+
+// Names of all fields of a document, but for maps whose keys are names of something else.
+void CollectFields(const nlohmann::json& j, std::set<std::string>* fields) {
+  static const std::set<std::string> kMaps = {"effective", "queue",          "machine",
+                                              "mix",       "engine_options", "more"};
+  if (j.is_array()) {
+    for (const nlohmann::json& element : j) CollectFields(element, fields);
+  }
+  if (!j.is_object()) return;
+  for (const auto& [name, value] : j.items()) {
+    fields->insert(name);
+    if (!kMaps.contains(name)) CollectFields(value, fields);
+  }
+}
+
+TEST_F(RunTest, EveryFieldOfAResultsDocumentIsDocumented) {
+  const CommandResult result =
+      Run("--engine btree --json run.json --workload insert,mixed --mix point-read=1,update=1 "
+          "--rate 1000 "
+          "--ram 64M --rows 2000 --seconds 1.5 --warmup 0.2 --quiet");
+  ASSERT_EQ(result.code, 0) << result.err;
+  std::set<std::string> fields;
+  CollectFields(Json("run.json"), &fields);
+  EXPECT_GT(fields.size(), 100u);
+  const std::string page = Read(TESTBED_SOURCE_DIR "/docs/results.md");
+  for (const std::string& field : fields) {
+    EXPECT_NE(page.find("`" + field + "`"), std::string::npos)
+        << field << " is not in docs/results.md";
+  }
+}
+
+TEST_F(RunTest, RepeatsAndSweepsAreRunsOfTheirOwn) {
+  const CommandResult result =
+      Run("--engine rocksdb --json run.json --threads 1,2 --repeat 2 --ram 128M --rows 5000 "
+          "--operations 3000 --quiet");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("confidence"), std::string::npos);
+  const nlohmann::json document = Json("run.json");
+  ASSERT_EQ(document["runs"].size(), 5u);  // one load, then 2 x 2
+  for (size_t i = 1; i < 5; ++i) {
+    EXPECT_EQ(document["runs"][i]["threads"], i < 3 ? 1 : 2);
+    EXPECT_EQ(document["runs"][i]["phases"][0]["count"], 3000);
+  }
+}
+
+TEST_F(RunTest, InterruptedRunsReportWhatTheyHaveAndSaySo) {
+  const std::string script =
+      "( cd " + directory_.string() +
+      "; " TESTBED_BINARY
+      " --engine rocksdb --rows 5000 --ram 128M --seconds 60 --warmup 0 --quiet"
+      " --json run.json >out 2>err & pid=$!; sleep 4; kill -TERM $pid; wait $pid;"
+      " echo $? >code )";
+  ASSERT_EQ(std::system(("bash -c '" + script + "'").c_str()), 0);
+  EXPECT_EQ(Read(directory_ / "code"), "130\n");
+  EXPECT_NE(Read(directory_ / "out").find("PARTIAL"), std::string::npos);
+  const nlohmann::json document = Json("run.json");
+  EXPECT_EQ(document["partial"], true);
+  EXPECT_GT(document["runs"].back()["phases"].back()["count"], 0);
+}
+
+TEST_F(RunTest, TheNullEngineShowsTheHarnessAlone) {
+  const CommandResult result =
+      Run("--engine null --json run.json --workload insert,point-read --rows 1000 --seconds 0.3 "
+          "--warmup 0 "
+          "--quiet");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_GT(Json("run.json")["runs"][1]["accounting"]["harness_ns_per_operation"].get<double>(), 0);
+}
+
+TEST_F(RunTest, ListDoctorCompletionAndManAnswer) {
+  EXPECT_NE(Run("list").out.find("rocksdb"), std::string::npos);
+  const CommandResult doctor = Run("doctor");
+  EXPECT_EQ(doctor.code, 0);
+  EXPECT_NE(doctor.out.find("scratch"), std::string::npos);
+  EXPECT_NE(Run("completion bash").out.find("--cache-pct"), std::string::npos);
+  EXPECT_NE(Run("man").out.find(".SH OPTIONS"), std::string::npos);
+  EXPECT_NE(Run("--help").out.find("Examples:"), std::string::npos);
+  EXPECT_EQ(Run("--version").code, 0);
+  EXPECT_EQ(Run("scratch clean").code, 0);
+}
+
+TEST_F(RunTest, ResultsOfAnotherSchemaAreRefused) {
+  std::ofstream(directory_ / "x.json") << "{\"schema\": \"testbed-results/99\"}";
+  ExpectRefused(Run("report x.json"), "x.json");
+  ExpectRefused(Run("report nosuch.json"), "nosuch.json");
+}
+
+TEST_F(RunTest, ScratchClosesExactly) {
+  if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
+  const CommandResult result =
+      Run("--engine rocksdb --scratch 400M --io direct --ram 64M --rows 100000 --operations 20000 "
+          "--threads 4 --quiet --json run.json");
+  if (result.code == 2 && result.err.find("loop") != std::string::npos) {
+    GTEST_SKIP() << "no loop devices here: " << result.err;
+  }
+  ASSERT_EQ(result.code, 0) << result.err;
+  for (const nlohmann::json& run : Json("run.json")["runs"]) {
+    if (run["accounting"]["grade"] != "A") {
+      GTEST_SKIP() << "no kernel account here: " << run["accounting"]["missing"];
+    }
+    for (const nlohmann::json& phase : run["phases"]) {
+      const nlohmann::json& closure = phase["account"]["closure"];
+      for (const char* figure : {"reads", "read_bytes", "writes", "write_bytes"}) {
+        EXPECT_EQ(closure[figure], 0) << phase["name"] << " " << figure << "\n" << result.out;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,150 @@
+#include "tests/engine/engine_test.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <ostream>
+
+#include "device/kernel_account.h"
+#include "device/ledger.h"
+
+namespace testbed {
+namespace {
+
+// The ledger tells an account which file is of which kind; this one only remembers it.
+class FileKinds : public KernelAccount {
+ public:
+  void Attach(ThreadLedger*, int) override {}
+  void Detach(ThreadLedger*, int) override {}
+  void RegisterFile(uint64_t, uint64_t inode, FileKind kind) override { kinds_[inode] = kind; }
+  bool RegisterJournal(uint64_t, uint64_t) override { return true; }
+  void AddCounts(LedgerCounts*) const override {}
+  const std::map<uint64_t, FileKind>& kinds() const { return kinds_; }
+
+ private:
+  std::map<uint64_t, FileKind> kinds_;
+};
+
+}  // namespace
+
+void PrintTo(const EngineCase& c, std::ostream* out) {
+  *out << c.engine << " " << IoModeName(c.io);
+}
+
+std::vector<EngineCase> EngineCases() {
+  std::vector<EngineCase> cases;
+  for (const EngineInfo& info : Engines()) {
+    if (!info.capabilities.persistent) continue;
+    for (IoMode io : info.capabilities.io_modes) cases.push_back({info.name, io});
+  }
+  return cases;
+}
+
+std::string EngineCaseName(const testing::TestParamInfo<EngineCase>& info) {
+  return info.param.engine + "_" + IoModeName(info.param.io);
+}
+
+EngineTest::EngineTest() {
+  // Not under /tmp, which may be a tmpfs without direct IO.
+  std::string pattern = std::filesystem::current_path() / "engine_test_XXXXXX";
+  dir_ = mkdtemp(pattern.data());
+  options_.io = GetParam().io;
+  options_.cache_bytes = 16 << 20;
+}
+
+EngineTest::~EngineTest() {
+  session_.reset();
+  engine_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(dir_, ignored);
+}
+
+void EngineTest::SetUp() {
+  if (GetParam().io != IoMode::kDirect) return;
+  FileOptions options;
+  options.mode = IoMode::kDirect;
+  options.create = FileOptions::kMustCreate;
+  try {
+    File::Open(dir_ + "/probe", options);
+  } catch (const Error& e) {
+    if (e.kind() != Error::kUsage) throw;
+    GTEST_SKIP() << e.what();
+  }
+  std::filesystem::remove(dir_ + "/probe");
+}
+
+void EngineTest::Open() {
+  engine_ = OpenEngine(GetParam().engine, dir_, options_);
+  table_ = engine_->OpenTable("default");
+  session_ = engine_->NewSession();
+}
+
+void EngineTest::Close() {
+  session_.reset();
+  engine_.reset();
+}
+
+std::string EngineTest::Get(TableId table, std::string_view key) {
+  std::string_view value;
+  return session_->Get(table, key, &value) ? std::string(value) : kAbsent;
+}
+
+std::vector<std::string> EngineTest::Rows(TableId table) {
+  std::vector<std::string> rows;
+  std::unique_ptr<Cursor> cursor = session_->NewCursor(table);
+  for (bool on = cursor->First(); on; on = cursor->Next()) {
+    rows.push_back(std::string(cursor->key()) + "=" + std::string(cursor->value()));
+  }
+  return rows;
+}
+
+void EngineTest::Load(uint64_t count, size_t value_size) {
+  for (uint64_t row = 0; row < count;) {
+    session_->Begin();
+    for (const uint64_t end = std::min(count, row + 100); row < end; ++row) {
+      Put(RowKey(row), RowValue(row, value_size));
+    }
+    session_->Commit();
+  }
+}
+
+std::string RowKey(uint64_t row) {
+  std::string digits = std::to_string(row);
+  return "row" + std::string(13 - digits.size(), '0') + digits;
+}
+
+std::string RowValue(uint64_t row, size_t size) {
+  std::string value = "value of " + RowKey(row) + ":";
+  uint64_t state = row * 2 + 1;
+  while (value.size() < size) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    value.push_back(static_cast<char>('!' + (state >> 33) % 94));
+  }
+  value.resize(size);
+  return value;
+}
+
+std::vector<std::string> FilesOfKind(const std::string& dir, FileKind kind) {
+  FileKinds kinds;
+  Ledger& ledger = Ledger::Get();
+  const AccountDepth depth = ledger.depth();
+  ledger.Configure(AccountDepth::kKernel, &kinds);
+  ledger.Configure(depth, nullptr);
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir)) {
+    struct stat st;
+    if (!entry.is_regular_file() || ::stat(entry.path().c_str(), &st) != 0) continue;
+    // An empty file is a lock: not opened through the file layer, its inode perhaps another's
+    // before.
+    if (st.st_size == 0) continue;
+    const auto it = kinds.kinds().find(st.st_ino);
+    if (it != kinds.kinds().end() && it->second == kind) files.push_back(entry.path());
+  }
+  return files;
+}
+
+}  // namespace testbed

@@ -1,0 +1,278 @@
+// Transactions: over tables, all or nothing, own writes visible to their session and to no other.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/engine/engine_test.h"
+
+namespace testbed {
+namespace {
+
+class TransactionTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    EngineTest::SetUp();
+    if (!info().capabilities.transactions) GTEST_SKIP() << info().name << " has no transactions";
+  }
+  void OpenBoth() {
+    Open();
+    other_ = engine_->OpenTable("other");
+  }
+  std::string GetBy(Session* session, TableId table, std::string_view key) {
+    std::string_view value;
+    return session->Get(table, key, &value) ? std::string(value) : kAbsent;
+  }
+  TableId other_ = 0;
+};
+
+TEST_P(TransactionTest, CommitMakesWritesOfTwoTablesStay) {
+  OpenBoth();
+  Put("gone", "x");
+  session_->Begin();
+  Put("a", "1");
+  session_->Put(other_, "a", "2");
+  session_->Erase(table_, "gone");
+  session_->Commit();
+  for (int pass = 0; pass < 2; ++pass) {
+    EXPECT_EQ(Get("a"), "1");
+    EXPECT_EQ(Get(other_, "a"), "2");
+    EXPECT_EQ(Get("gone"), kAbsent);
+    Close();
+    OpenBoth();
+  }
+}
+
+TEST_P(TransactionTest, RollbackLeavesNothing) {
+  OpenBoth();
+  Put("kept", "before");
+  session_->Put(other_, "kept", "before");
+  session_->Begin();
+  Put("a", "1");
+  Put("kept", "after");
+  session_->Erase(other_, "kept");
+  session_->Put(other_, "b", "2");
+  session_->Rollback();
+  for (int pass = 0; pass < 2; ++pass) {
+    EXPECT_EQ(Rows(table_), std::vector<std::string>{"kept=before"});
+    EXPECT_EQ(Rows(other_), std::vector<std::string>{"kept=before"});
+    Close();
+    OpenBoth();
+  }
+  session_->Begin();
+  Put("later", "works");
+  session_->Commit();
+  EXPECT_EQ(Get("later"), "works");
+}
+
+TEST_P(TransactionTest, ASessionSeesItsOwnWritesInGet) {
+  OpenBoth();
+  Put("old", "1");
+  Put("erased", "1");
+  session_->Begin();
+  Put("new", "2");
+  EXPECT_EQ(Get("new"), "2");
+  Put("new", "3");
+  Put("old", "");
+  session_->Erase(table_, "erased");
+  session_->Put(other_, "new", "other");
+  EXPECT_EQ(Get("new"), "3");
+  EXPECT_EQ(Get("old"), "");
+  EXPECT_EQ(Get("erased"), kAbsent);
+  EXPECT_EQ(Get(other_, "new"), "other");
+  EXPECT_EQ(Get(other_, "old"), kAbsent);
+  Put("erased", "again");
+  EXPECT_EQ(Get("erased"), "again");
+  session_->Erase(table_, "new");
+  EXPECT_EQ(Get("new"), kAbsent);
+  session_->Commit();
+  EXPECT_EQ(Rows(table_), (std::vector<std::string>{"erased=again", "old="}));
+  EXPECT_EQ(Rows(other_), std::vector<std::string>{"new=other"});
+}
+
+TEST_P(TransactionTest, ASessionSeesItsOwnWritesThroughACursor) {
+  OpenBoth();
+  for (const char* key : {"b", "d", "f"}) Put(key, "old");
+  session_->Begin();
+  Put("a", "own");
+  Put("c", "own");
+  Put("d", "own");
+  session_->Erase(table_, "f");
+  Put("g", "own");
+  EXPECT_EQ(Rows(table_), (std::vector<std::string>{"a=own", "b=old", "c=own", "d=own", "g=own"}));
+  {
+    std::unique_ptr<Cursor> cursor = session_->NewCursor(table_);
+    ASSERT_TRUE(cursor->Seek("e"));
+    EXPECT_EQ(cursor->key(), "g");
+    ASSERT_TRUE(cursor->Prev());
+    EXPECT_EQ(cursor->key(), "d");
+    // Written after the cursor was made.
+    Put("e", "own");
+    ASSERT_TRUE(cursor->Seek("e"));
+    EXPECT_EQ(cursor->value(), "own");
+    session_->Erase(table_, "b");
+    ASSERT_TRUE(cursor->SeekForPrev("bb"));
+    EXPECT_EQ(cursor->key(), "a");
+  }
+  session_->Rollback();
+  EXPECT_EQ(Rows(table_), (std::vector<std::string>{"b=old", "d=old", "f=old"}));
+}
+
+TEST_P(TransactionTest, ACursorOutlivesTransactions) {
+  OpenBoth();
+  for (const char* key : {"b", "d"}) Put(key, "old");
+  std::unique_ptr<Cursor> cursor = session_->NewCursor(table_);
+  ASSERT_TRUE(cursor->First());
+  session_->Begin();
+  Put("a", "own");
+  ASSERT_TRUE(cursor->First());
+  EXPECT_EQ(cursor->key(), "a");
+  session_->Rollback();
+  ASSERT_TRUE(cursor->First());
+  EXPECT_EQ(cursor->key(), "b");
+  session_->Begin();
+  Put("c", "own");
+  ASSERT_TRUE(cursor->Seek("c"));
+  EXPECT_EQ(cursor->key(), "c");
+  session_->Commit();
+  ASSERT_TRUE(cursor->Last());
+  EXPECT_EQ(cursor->key(), "d");
+  ASSERT_TRUE(cursor->Prev());
+  EXPECT_EQ(cursor->key(), "c");
+  EXPECT_EQ(cursor->value(), "own");
+}
+
+TEST_P(TransactionTest, RowsCanBeErasedAndReplacedWhileACursorWalks) {
+  for (const bool in_transaction : {false, true}) {
+    Open();
+    Load(300, 40);
+    if (in_transaction) session_->Begin();
+    uint64_t seen = 0;
+    {
+      std::unique_ptr<Cursor> cursor = session_->NewCursor(table_);
+      for (bool on = cursor->First(); on; on = cursor->Next(), ++seen) {
+        const std::string key(cursor->key());
+        ASSERT_EQ(key, RowKey(seen));
+        if (seen % 2 == 0) session_->Erase(table_, key);
+        if (seen % 4 == 1) Put(key, "replaced");
+      }
+    }
+    EXPECT_EQ(seen, 300u);
+    if (in_transaction) session_->Commit();
+    for (uint64_t row = 0; row < 300; ++row) {
+      ASSERT_EQ(Get(RowKey(row)), row % 2 == 0   ? kAbsent
+                                  : row % 4 == 1 ? "replaced"
+                                                 : RowValue(row, 40));
+    }
+    Close();
+  }
+}
+
+TEST_P(TransactionTest, OthersSeeItAtCommitAndNotBefore) {
+  OpenBoth();
+  Put("a", "old");
+  std::unique_ptr<Session> reader = engine_->NewSession();
+  session_->Begin();
+  Put("a", "new");
+  session_->Put(other_, "b", "new");
+  EXPECT_EQ(GetBy(reader.get(), table_, "a"), "old");
+  EXPECT_EQ(GetBy(reader.get(), other_, "b"), kAbsent);
+  EXPECT_FALSE(reader->NewCursor(other_)->First());
+  session_->Commit();
+  EXPECT_EQ(GetBy(reader.get(), table_, "a"), "new");
+  EXPECT_EQ(GetBy(reader.get(), other_, "b"), "new");
+  EXPECT_TRUE(reader->NewCursor(other_)->First());
+}
+
+TEST_P(TransactionTest, AnEmptyTransactionIsNothing) {
+  Open();
+  session_->Begin();
+  session_->Commit();
+  session_->Begin();
+  session_->Rollback();
+  session_->Begin();
+  EXPECT_EQ(Get("a"), kAbsent);
+  session_->Commit();
+  EXPECT_TRUE(Rows(table_).empty());
+}
+
+TEST_P(TransactionTest, ASessionThatEndsInsideATransactionRollsItBack) {
+  Open();
+  std::unique_ptr<Session> session = engine_->NewSession();
+  session->Begin();
+  session->Put(table_, "a", "1");
+  session.reset();
+  EXPECT_EQ(Get("a"), kAbsent);
+  Reopen();
+  EXPECT_EQ(Get("a"), kAbsent);
+}
+
+TEST_P(TransactionTest, ABigTransactionIsAllOrNothing) {
+  // An engine may bound what a transaction writes by a share of its cache.
+  options_.cache_bytes = 64 << 20;
+  OpenBoth();
+  constexpr uint64_t kRows = 10000;
+  for (const bool commit : {false, true}) {
+    session_->Begin();
+    for (uint64_t row = 0; row < kRows; ++row) {
+      session_->Put(row % 2 ? other_ : table_, RowKey(row), RowValue(row, 200));
+    }
+    commit ? session_->Commit() : session_->Rollback();
+    Close();
+    OpenBoth();
+    for (uint64_t row = 0; row < kRows; ++row) {
+      ASSERT_EQ(Get(row % 2 ? other_ : table_, RowKey(row)), commit ? RowValue(row, 200) : kAbsent);
+    }
+  }
+}
+
+// A writer keeps two rows in two tables equal. A reader that looks at one and then at the other may
+// find the second newer, never older, in whichever order it looks.
+TEST_P(TransactionTest, ReadersNeverSeeHalfATransaction) {
+  OpenBoth();
+  const std::string key = "counter";
+  const auto encode = [](uint64_t n) { return RowKey(n); };
+  session_->Begin();
+  Put(key, encode(0));
+  session_->Put(other_, key, encode(0));
+  session_->Commit();
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> readers;
+  std::atomic<uint64_t> looks{0};
+  for (int t = 0; t < 2; ++t) {
+    readers.emplace_back([&, t] {
+      std::unique_ptr<Session> session = engine_->NewSession();
+      const TableId first = t == 0 ? table_ : other_, second = t == 0 ? other_ : table_;
+      while (!stop.load()) {
+        const std::string a = GetBy(session.get(), first, key);
+        const std::string b = GetBy(session.get(), second, key);
+        if (b < a) {
+          ADD_FAILURE() << "read " << a << " and after it " << b;
+          return;
+        }
+        looks.fetch_add(1);
+      }
+    });
+  }
+  for (uint64_t n = 1; n <= 3000 || looks.load() < 3000; ++n) {
+    session_->Begin();
+    Put(key, encode(n));
+    session_->Put(other_, key, encode(n));
+    if (n % 10 == 0) {
+      Put("padding" + std::to_string(n), RowValue(n, 2000));
+      session_->Rollback();
+    } else {
+      session_->Commit();
+    }
+    if (testing::Test::HasFailure()) break;
+  }
+  stop = true;
+  for (std::thread& reader : readers) reader.join();
+}
+
+TESTBED_FOR_EVERY_ENGINE(TransactionTest);
+
+}  // namespace
+}  // namespace testbed

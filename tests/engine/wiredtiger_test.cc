@@ -1,0 +1,528 @@
+// What is special to WiredTiger: which reads a missing page costs, who is charged for what its own
+// threads do, its counters against the file level, its conflicts, its errors. Its behaviour as an
+// engine is in the suite that all engines pass.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "device/error.h"
+#include "device/ledger.h"
+#include "engines/registry.h"
+#include "tests/engine/engine_test.h"
+
+#ifdef TESTBED_HAVE_WIREDTIGER
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMiB = 1 << 20;
+
+class WiredtigerTest : public testing::Test {
+ protected:
+  WiredtigerTest() {
+    // Not under /tmp, which may be a tmpfs without direct IO.
+    std::string pattern = fs::current_path() / "wiredtiger_test_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+    options_.cache_bytes = 4 * kMiB;
+  }
+  ~WiredtigerTest() override {
+    Close();
+    std::error_code ignored;
+    fs::remove_all(dir_, ignored);
+    fs::remove_all(dir_ + ".image", ignored);
+  }
+
+  void Open() { OpenAt(dir_); }
+  void OpenAt(const std::string& dir) {
+    Close();
+    engine_ = OpenEngine("wiredtiger", dir, options_);
+    table_ = engine_->OpenTable("t");
+    session_ = engine_->NewSession();
+  }
+  void Close() {
+    session_.reset();
+    engine_.reset();
+  }
+  // Opens in direct mode, or says why not.
+  bool OpenDirect() {
+    options_.io = IoMode::kDirect;
+    try {
+      Open();
+    } catch (const Error& e) {
+      if (e.kind() != Error::kUsage) throw;
+      return false;
+    }
+    return true;
+  }
+
+  // Rows in scattered order, so that leaves fill as they do in real use.
+  void Load(uint64_t rows, size_t value_size) {
+    const OpKind insert = DefineOp("insert", Ground::kForeground);
+    for (uint64_t i = 0; i < rows; ++i) {
+      IoScope scope(insert);
+      const uint64_t row = i * 7919 % rows;
+      session_->Put(table_, RowKey(row), RowValue(row, value_size));
+    }
+  }
+
+  std::string Get(std::string_view key) {
+    std::string_view value;
+    return session_->Get(table_, key, &value) ? std::string(value) : "(absent)";
+  }
+
+  // The files as a crash of the process would leave them now.
+  std::string Image() {
+    const fs::path image = dir_ + ".image";
+    fs::remove_all(image);
+    fs::create_directory(image);
+    for (const auto& entry : fs::directory_iterator(dir_)) {
+      std::ifstream from(entry.path(), std::ios::binary);
+      std::ofstream to(image / entry.path().filename(), std::ios::binary);
+      to << from.rdbuf();
+    }
+    return image;
+  }
+
+  void DamageEveryBlock() {
+    const std::string path = dir_ + "/t.wt";
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    for (uint64_t at = 4096 + 2000; at + 6 < fs::file_size(path); at += 4096) {
+      file.seekp(static_cast<std::streamoff>(at));
+      file.write("damage", 6);
+    }
+  }
+
+  static FileCounts Charged(const LedgerCounts& counts, OpKind op, FileKind kind) {
+    return counts.ops[op.id].file[static_cast<size_t>(kind)];
+  }
+
+  uint64_t More(const std::string& name) {
+    for (const auto& [label, value] : engine_->Counters().more) {
+      if (label == name) return value;
+    }
+    ADD_FAILURE() << "no counter " << name;
+    return 0;
+  }
+
+  std::string Setting(const std::string& name) {
+    for (const auto& [label, value] : engine_->EffectiveSettings()) {
+      if (label == name) return value;
+    }
+    return "(not set)";
+  }
+
+  std::string dir_;
+  EngineOptions options_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Session> session_;
+  TableId table_ = 0;
+};
+
+TEST_F(WiredtigerTest, AMissingPageIsOneAlignedReadOfAtMostAPage) {
+  for (uint32_t page_size : {4096u, 8192u, 32768u}) {
+    options_.page_size = page_size;
+    options_.cache_bytes = 64 * kMiB;
+    if (!OpenDirect()) GTEST_SKIP() << "no direct IO on the file system of " << dir_;
+    constexpr uint64_t kRows = 40000, kGets = 2000;
+    Load(kRows, 200);
+    options_.cache_bytes = 2 * kMiB;
+    Open();
+
+    const OpKind read = DefineOp("point-read", Ground::kForeground);
+    uint64_t requests, misses_before, misses;
+    session_->BlockCounts(&requests, &misses_before);
+    const EngineCounters engine_before = engine_->Counters();
+    const LedgerCounts before = Ledger::Get().Counts();
+    for (uint64_t i = 0; i < kGets; ++i) {
+      const uint64_t row = i * 104729 % kRows;
+      IoScope scope(read);
+      ASSERT_EQ(Get(RowKey(row)), RowValue(row, 200));
+    }
+    const LedgerCounts delta = Ledger::Get().Counts() - before;
+    const EngineCounters engine_after = engine_->Counters();
+    session_->BlockCounts(&requests, &misses);
+
+    const FileCounts data = Charged(delta, read, FileKind::kData);
+    EXPECT_GT(data.reads, kGets / 2) << "the database is not larger than the cache";
+    EXPECT_LE(data.reads, kGets * 2);
+    EXPECT_EQ(data.reads, *engine_after.block_reads - *engine_before.block_reads);
+    EXPECT_EQ(data.read_bytes, *engine_after.block_read_bytes - *engine_before.block_read_bytes);
+    EXPECT_EQ(data.reads, misses - misses_before);
+    EXPECT_EQ(data.read_bytes % 4096, 0u);
+    EXPECT_LE(data.read_bytes, data.reads * page_size);
+    EXPECT_GT(data.read_bytes, data.reads * page_size / 2);
+    EXPECT_EQ(More("direct requests copied"), 0u);
+    EXPECT_EQ(Charged(delta, read, FileKind::kMeta).reads, 0u);
+    Close();
+    fs::remove_all(dir_);
+  }
+}
+
+TEST_F(WiredtigerTest, ItsOwnThreadsAreChargedToTheirOwnKinds) {
+  options_.extra["checkpoint_interval_s"] = "1";
+  options_.lazy_interval_ms = 20;
+  Open();
+  const LedgerCounts before = Ledger::Get().Counts();
+  Load(60000, 200);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  const LedgerCounts delta = Ledger::Get().Counts() - before;
+  EXPECT_GT(Charged(delta, kEviction, FileKind::kData).writes, 100u);
+  EXPECT_GT(Charged(delta, kCheckpoint, FileKind::kData).writes, 0u);
+  EXPECT_GT(Charged(delta, kCheckpoint, FileKind::kData).syncs, 0u);
+  EXPECT_GT(Charged(delta, kLogWrite, FileKind::kLog).syncs, 10u);
+  EXPECT_EQ(Charged(delta, kEviction, FileKind::kLog).writes, 0u);
+  const FileCounts nobody = delta.ops[kUnscoped.id].FileTotal();
+  EXPECT_EQ(nobody.reads + nobody.writes + nobody.syncs, 0u);
+}
+
+TEST_F(WiredtigerTest, ItsCountersAgreeWithTheFileLevel) {
+  options_.extra["checkpoint_interval_s"] = "0";
+  Open();
+  const EngineCounters engine_before = engine_->Counters();
+  const LedgerCounts before = Ledger::Get().Counts();
+  Load(30000, 200);
+  engine_->Settle();
+  const LedgerCounts delta = Ledger::Get().Counts() - before;
+  const EngineCounters engine = engine_->Counters();
+  FileCounts data, log, meta;
+  for (OpKind op : DefinedOps()) {
+    data += Charged(delta, op, FileKind::kData);
+    log += Charged(delta, op, FileKind::kLog);
+    meta += Charged(delta, op, FileKind::kMeta);
+  }
+  // The catalogue is a b-tree too: WiredTiger counts its blocks, the file level has them as meta,
+  // beside the turtle file.
+  const uint64_t blocks = *engine.block_write_bytes - *engine_before.block_write_bytes;
+  EXPECT_GE(blocks, data.write_bytes);
+  EXPECT_LE(blocks, data.write_bytes + meta.write_bytes);
+  EXPECT_EQ(*engine.log_written_bytes - *engine_before.log_written_bytes, log.write_bytes);
+  EXPECT_GT(*engine.log_payload_bytes, 30000u * 200u);
+  EXPECT_LE(*engine.log_payload_bytes, *engine.log_written_bytes);
+  EXPECT_LE(*engine.cache_bytes, options_.cache_bytes);
+  EXPECT_EQ(More("cache bytes configured"), options_.cache_bytes);
+  EXPECT_EQ(More("cache pages dirty"), 0u);
+}
+
+TEST_F(WiredtigerTest, SyncCommitsSyncTheLogAndLazyOnesDoNot) {
+  const OpKind insert = DefineOp("insert", Ground::kForeground);
+  for (const char* method : {"fsync", "dsync"}) {
+    options_.durability = Durability::kSync;
+    options_.extra["log_sync"] = method;
+    Open();
+    const LedgerCounts before = Ledger::Get().Counts();
+    Load(50, 100);
+    const FileCounts log = Charged(Ledger::Get().Counts() - before, insert, FileKind::kLog);
+    EXPECT_GE(log.writes, 50u) << method;
+    // O_DSYNC makes the write itself durable.
+    if (std::string(method) == "fsync") {
+      EXPECT_GE(log.syncs, 50u);
+    }
+    if (std::string(method) == "dsync") {
+      EXPECT_EQ(log.syncs, 0u);
+    }
+  }
+  options_.durability = Durability::kLazy;
+  Open();
+  const LedgerCounts before = Ledger::Get().Counts();
+  Load(50, 100);
+  EXPECT_EQ(Charged(Ledger::Get().Counts() - before, insert, FileKind::kLog).syncs, 0u);
+}
+
+TEST_F(WiredtigerTest, EachLogAndTableOptionKeepsRows) {
+  const std::vector<std::pair<std::string, std::string>> choices = {
+      {"log_io", "direct"},       {"log_zero_fill", "on"},       {"log_prealloc", "off"},
+      {"log_file_max", "100KiB"}, {"prefix_compression", "on"},  {"checksum", "off"},
+      {"split_pct", "75"},        {"internal_page_max", "16k"},  {"memory_page_max", "64k"},
+      {"statistics", "none"},     {"checkpoint_log_bytes", "1M"}};
+  options_.durability = Durability::kSync;
+  for (const auto& [name, value] : choices) {
+    options_.extra = {{name, value}};
+    Open();
+    for (uint64_t row = 0; row < 1000;) {
+      session_->Begin();
+      for (int i = 0; i < 50; ++i, ++row) session_->Put(table_, RowKey(row), RowValue(row, 900));
+      session_->Commit();
+    }
+    if (name == "log_io") {
+      EXPECT_EQ(More("direct requests copied"), 0u);
+    }
+    OpenAt(Image());
+    for (uint64_t row = 0; row < 1000; row += 50) {
+      ASSERT_EQ(Get(RowKey(row)), RowValue(row, 900)) << name;
+    }
+    Close();
+    fs::remove_all(dir_);
+  }
+}
+
+TEST_F(WiredtigerTest, EachCompressorMakesTheFileSmaller) {
+  std::map<std::string, uint64_t> sizes;
+  // A compressed block still takes a multiple of 4 KiB, so small pages gain little.
+  options_.page_size = 32768;
+  for (const std::string& name : FindEngine("wiredtiger").capabilities.compressions) {
+    options_.compression = name;
+    Open();
+    for (int row = 0; row < 5000; ++row) {
+      session_->Put(table_, RowKey(row), std::string(400, static_cast<char>('a' + row % 26)));
+    }
+    Close();
+    sizes[name] = fs::file_size(dir_ + "/t.wt");
+    Open();
+    EXPECT_EQ(Get(RowKey(27)), std::string(400, 'b'));
+    Close();
+    fs::remove_all(dir_);
+  }
+  ASSERT_TRUE(sizes.contains("none"));
+  for (const auto& [name, size] : sizes) {
+    if (name != "none") {
+      EXPECT_LT(size, sizes["none"] / 2) << name;
+    }
+  }
+  EXPECT_GE(sizes.size(), 4u) << "snappy, lz4 and zstd are built in";
+}
+
+TEST_F(WiredtigerTest, ChangingDurabilityLosesNothingAndBringsNothingBack) {
+  options_.durability = Durability::kSync;
+  Open();
+  session_->Put(table_, "k", "1");
+  // Only the log has it; without a log it must still be found.
+  const std::string image = Image();
+  options_.durability = Durability::kNone;
+  OpenAt(image);
+  EXPECT_EQ(Get("k"), "1");
+  session_->Put(table_, "k", "2");
+  Close();
+  // The old log must not be replayed over what came after it.
+  options_.durability = Durability::kLazy;
+  OpenAt(image);
+  EXPECT_EQ(Get("k"), "2");
+  options_.durability = Durability::kNone;
+  OpenAt(image);
+  session_->Put(table_, "k", "3");
+  engine_->Checkpoint();
+  Close();
+  options_.durability = Durability::kSync;
+  OpenAt(image);
+  EXPECT_EQ(Get("k"), "3");
+  session_->Put(table_, "k", "4");
+  fs::remove_all(dir_);
+  fs::copy(image, dir_);
+  OpenAt(dir_);
+  EXPECT_EQ(Get("k"), "4");
+}
+
+TEST_F(WiredtigerTest, AnotherPageSizeOrCompressionIsAnErrorThatSaysWhatToGive) {
+  Open();
+  session_->Put(table_, "k", "v");
+  Close();
+  options_.page_size = 4096;
+  std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+  EXPECT_NE(sentence.find("has 8192-byte pages, not 4096"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("--page-size 8192"), std::string::npos) << sentence;
+  options_.page_size = 8192;
+  options_.compression = "snappy";
+  sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+  EXPECT_NE(sentence.find("has compression none, not snappy"), std::string::npos) << sentence;
+  options_.compression = "none";
+  Open();
+  EXPECT_EQ(Get("k"), "v");
+}
+
+TEST_F(WiredtigerTest, ADatabaseInUseIsAnError) {
+  Open();
+  const std::string sentence =
+      ErrorOf(Error::kUsage, [&] { OpenEngine("wiredtiger", dir_, options_); });
+  EXPECT_NE(sentence.find(dir_), std::string::npos) << sentence;
+}
+
+TEST_F(WiredtigerTest, BadSettingsAreRefusedInASentence) {
+  options_.extra = {{"log_sync", "sometimes"}};
+  EXPECT_NE(ErrorOf(Error::kUsage, [&] { Open(); }).find("log_sync=sometimes"), std::string::npos);
+  options_.extra = {{"connection_config", "no_such_key=1"}};
+  EXPECT_NE(ErrorOf(Error::kUsage, [&] { Open(); }).find("no_such_key"), std::string::npos);
+  options_.extra = {{"table_config", "no_such_key=1"}};
+  EXPECT_NE(ErrorOf(Error::kUsage, [&] { Open(); }).find("no_such_key"), std::string::npos);
+  options_.extra = {};
+  options_.cache_bytes = 1000;
+  EXPECT_NE(ErrorOf(Error::kUsage, [&] { Open(); }).find("1 MiB"), std::string::npos);
+  options_.cache_bytes = 4 * kMiB;
+  Open();
+  EXPECT_NE(ErrorOf(Error::kUsage, [&] { engine_->OpenTable("a,b"); }).find("a,b"),
+            std::string::npos);
+}
+
+TEST_F(WiredtigerTest, SettingsInForceAreWhatWasAskedFor) {
+  options_.page_size = 16384;
+  options_.extra = {{"internal_page_max", "8k"}, {"split_pct", "80"}};
+  options_.durability = Durability::kSync;
+  Open();
+  EXPECT_EQ(Setting("table.leaf_page_max"), "16384");
+  EXPECT_EQ(Setting("table.internal_page_max"), "8192");
+  EXPECT_EQ(Setting("table.split_pct"), "80");
+  EXPECT_EQ(Setting("cache_size"), std::to_string(options_.cache_bytes));
+  EXPECT_EQ(Setting("transaction_sync.enabled"), "true");
+  EXPECT_NE(Setting("version").find("11."), std::string::npos);
+}
+
+TEST_F(WiredtigerTest, ADamagedPageIsCorruptionNotAnAbort) {
+  options_.extra["checkpoint_interval_s"] = "0";
+  Open();
+  Load(20000, 200);
+  engine_->Settle();
+  // The root is in memory, most leaves are not.
+  DamageEveryBlock();
+  const std::string sentence = ErrorOf(Error::kCorruption, [&] {
+    for (uint64_t row = 0; row < 20000; ++row) Get(RowKey(row));
+  });
+  EXPECT_NE(sentence.find("t.wt"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("checksum"), std::string::npos) << sentence;
+  // And so it stays, on every thread.
+  ErrorOf(Error::kCorruption, [&] { engine_->Checkpoint(); });
+  std::thread([&] { ErrorOf(Error::kCorruption, [&] { Get(RowKey(1)); }); }).join();
+}
+
+TEST_F(WiredtigerTest, ADamagedRootIsCorruptionWhenTheTableIsOpened) {
+  Open();
+  Load(20000, 200);
+  Close();
+  DamageEveryBlock();
+  const std::string sentence = ErrorOf(Error::kCorruption, [&] { Open(); });
+  EXPECT_NE(sentence.find("t.wt"), std::string::npos) << sentence;
+}
+
+TEST_F(WiredtigerTest, AFailedWriteIsASentenceAndLosesNoCommit) {
+  options_.durability = Durability::kSync;
+  Open();
+  // Stands in for a full disk, which takes root to make: files may not grow past 6 MB.
+  signal(SIGXFSZ, SIG_IGN);
+  struct rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  struct rlimit limit = before;
+  limit.rlim_cur = 6 * kMiB;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  uint64_t committed = 0;
+  const std::string sentence = ErrorOf(Error::kIo, [&] {
+    for (; committed < 100000; ++committed) {
+      session_->Put(table_, RowKey(committed), RowValue(committed, 2000));
+    }
+  });
+  EXPECT_NE(sentence.find("File too large"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find(dir_), std::string::npos) << sentence;
+  Close();
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  ASSERT_GT(committed, 100u);
+  Open();
+  for (uint64_t row = 0; row < committed; ++row) {
+    ASSERT_EQ(Get(RowKey(row)), RowValue(row, 2000)) << row << " of " << committed;
+  }
+}
+
+TEST_F(WiredtigerTest, ATransactionThatMeetsAnotherIsReplayed) {
+  Open();
+  constexpr int kThreads = 4, kRounds = 200;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      auto session = engine_->NewSession();
+      const std::string mine = "mine" + std::to_string(t);
+      for (int i = 0; i < kRounds; ++i) {
+        session->Begin();
+        session->Put(table_, mine, std::to_string(i));
+        // All threads write the same two rows, in opposite orders.
+        session->Put(table_, t % 2 ? "x" : "y", mine);
+        session->Put(table_, t % 2 ? "y" : "x", mine);
+        session->Erase(table_, mine + "gone");
+        session->Commit();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Get("x"), Get("y"));
+  for (int t = 0; t < kThreads; ++t) {
+    EXPECT_EQ(Get("mine" + std::to_string(t)), std::to_string(kRounds - 1));
+  }
+}
+
+TEST_F(WiredtigerTest, AConflictThatLastsIsAnErrorAndTheTransactionCanBeRolledBack) {
+  options_.extra["conflict_wait_ms"] = "50";
+  Open();
+  auto other = engine_->NewSession();
+  other->Begin();
+  other->Put(table_, "k", "theirs");
+  session_->Begin();
+  session_->Put(table_, "a", "mine");
+  const std::string sentence = ErrorOf(Error::kRun, [&] { session_->Put(table_, "k", "mine"); });
+  EXPECT_NE(sentence.find("conflict"), std::string::npos) << sentence;
+  session_->Rollback();
+  other->Commit();
+  EXPECT_EQ(Get("k"), "theirs");
+  EXPECT_EQ(Get("a"), "(absent)");
+  session_->Begin();
+  session_->Put(table_, "k", "mine");
+  session_->Commit();
+  EXPECT_EQ(Get("k"), "mine");
+}
+
+TEST_F(WiredtigerTest, ACursorKeepsItsPlaceOverRollbackAndReplay) {
+  Open();
+  for (const char* key : {"b", "d", "f"}) session_->Put(table_, key, key);
+  session_->Begin();
+  session_->Put(table_, "c", "undone");
+  auto cursor = session_->NewCursor(table_);
+  ASSERT_TRUE(cursor->Seek("c"));
+  session_->Rollback();
+  ASSERT_TRUE(cursor->Next());
+  EXPECT_EQ(cursor->key(), "d");
+
+  // A replay in the middle of a walk.
+  auto other = engine_->NewSession();
+  other->Begin();
+  other->Put(table_, "z", "theirs");
+  session_->Begin();
+  session_->Put(table_, "e", "mine");
+  ASSERT_TRUE(cursor->Seek("d"));
+  std::thread commit([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    other->Commit();
+  });
+  session_->Put(table_, "z", "mine");
+  commit.join();
+  EXPECT_GT(More("transactions rolled back"), 1u);
+  ASSERT_TRUE(cursor->Next());
+  EXPECT_EQ(cursor->key(), "e");
+  ASSERT_TRUE(cursor->Prev());
+  EXPECT_EQ(cursor->key(), "d");
+  session_->Commit();
+  EXPECT_EQ(Get("z"), "mine");
+}
+
+TEST_F(WiredtigerTest, AReadSeesWhatOthersCommittedBeforeItBegan) {
+  Open();
+  auto other = engine_->NewSession();
+  for (int i = 0; i < 100; ++i) {
+    other->Put(table_, "k", std::to_string(i));
+    EXPECT_EQ(Get("k"), std::to_string(i));
+  }
+  session_->Begin();
+  EXPECT_EQ(Get("k"), "99");
+  other->Put(table_, "k", "later");
+  EXPECT_EQ(Get("k"), "99");
+  session_->Commit();
+  EXPECT_EQ(Get("k"), "later");
+}
+
+}  // namespace
+}  // namespace testbed
+
+#endif  // TESTBED_HAVE_WIREDTIGER

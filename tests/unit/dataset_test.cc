@@ -1,0 +1,138 @@
+#include "workloads/dataset.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+DatasetOptions Small() {
+  DatasetOptions options;
+  options.rows = 5000;
+  return options;
+}
+
+TEST(DatasetTest, KeysAreBigEndianNumbersPaddedWithZeros) {
+  Dataset data(Small());
+  char buffer[16];
+  EXPECT_EQ(data.Key(258, buffer), std::string_view("\0\0\0\0\0\0\1\2"
+                                                    "00000000",
+                                                    16));
+}
+
+TEST(DatasetTest, EveryOrderHasEachKeyOnceAndAbsentKeysAreAbsent) {
+  for (KeyOrder order : {KeyOrder::kSequential, KeyOrder::kRandom, KeyOrder::kPermuted}) {
+    for (size_t key_size : {8, 16, 33}) {
+      DatasetOptions options = Small();
+      options.order = order;
+      options.key_size = key_size;
+      Dataset data(options);
+      std::set<std::string> keys;
+      std::string buffer(64, '\0');
+      bool ascending = true;
+      std::string last;
+      for (uint64_t i = 0; i < data.rows(); ++i) {
+        std::string key(data.Key(data.RowAt(i), buffer.data()));
+        EXPECT_EQ(key.size(), key_size);
+        ascending = ascending && last < key;
+        last = key;
+        keys.insert(std::move(key));
+      }
+      EXPECT_EQ(keys.size(), data.rows());
+      EXPECT_EQ(ascending, order == KeyOrder::kSequential);
+      for (uint64_t row = 0; row < data.rows(); ++row) {
+        ASSERT_FALSE(keys.contains(std::string(data.AbsentKey(row, buffer.data()))));
+      }
+    }
+  }
+}
+
+TEST(DatasetTest, AValueIsCheckedByItsRow) {
+  for (size_t size : {0, 1, 15, 16, 17, 400, 100000}) {
+    DatasetOptions options = Small();
+    options.value_size = size;
+    Dataset data(options);
+    std::string value(size, '\0');
+    for (uint64_t version : {0, 1, 7}) {
+      data.Value(3, version, value.data());
+      EXPECT_TRUE(data.Check(3, value));
+      EXPECT_FALSE(data.Check(3, value + "x"));
+      if (size >= 8) {
+        EXPECT_FALSE(data.Check(4, value)) << size;
+      }
+      for (size_t at : {size_t{0}, size / 2, size - 1}) {
+        if (at >= size || (version > 0 && size < 16)) continue;
+        value[at] = static_cast<char>(value[at] ^ 1);
+        EXPECT_FALSE(data.Check(3, value)) << size << " byte " << at;
+        value[at] = static_cast<char>(value[at] ^ 1);
+      }
+    }
+  }
+}
+
+TEST(DatasetTest, CompressibilityIsTheShareOfConstantBytes) {
+  for (double share : {0.0, 0.25, 0.5, 1.0}) {
+    DatasetOptions options = Small();
+    options.value_size = 4000;
+    options.compressibility = share;
+    Dataset data(options);
+    std::string value(4000, '\0');
+    double constant = 0;
+    for (uint64_t row = 0; row < 100; ++row) {
+      data.Value(row, 0, value.data());
+      constant += static_cast<double>(std::count(value.begin() + 16, value.end(), 'x'));
+    }
+    EXPECT_NEAR(constant / (100 * 3984), share + (1 - share) / 256, 0.01);
+  }
+}
+
+TEST(DatasetTest, IndexKeysEndWithThePrimaryKeyAndDifferByIndex) {
+  DatasetOptions options = Small();
+  options.indexes = 2;
+  Dataset data(options);
+  char a[32], b[32], key[32];
+  EXPECT_NE(data.IndexKey(0, 9, a), data.IndexKey(1, 9, b));
+  EXPECT_TRUE(data.IndexKey(0, 9, a).ends_with(data.Key(9, key)));
+}
+
+class KeysFileTest : public testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove(path_); }
+  Dataset Load(const std::string& text) {
+    std::ofstream(path_) << text;
+    DatasetOptions options;
+    options.order = KeyOrder::kFile;
+    options.keys_file = path_;
+    return Dataset(options);
+  }
+  const std::string path_ = testing::TempDir() + "testbed_keys_file_test";
+};
+
+TEST_F(KeysFileTest, TakesLinesInTheirOrder) {
+  Dataset data = Load("pear\napple\n\nquince");
+  char buffer[16];
+  ASSERT_EQ(data.rows(), 3u);
+  EXPECT_EQ(data.Key(0, buffer), "pear");
+  EXPECT_EQ(data.Key(2, buffer), "quince");
+  EXPECT_EQ(data.AbsentKey(1, buffer), "apple\n");
+}
+
+TEST_F(KeysFileTest, RefusesAKeyThatIsThereTwice) {
+  try {
+    Load("pear\napple\npear\n");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage);
+    EXPECT_NE(std::string(e.what()).find("pear"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace testbed

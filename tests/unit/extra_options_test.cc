@@ -1,0 +1,78 @@
+#include "engines/extra_options.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+TEST(ExtraOptionsTest, AbsentOptionsHaveTheirDefault) {
+  const Values values;
+  const ExtraOptions extra("e", values);
+  EXPECT_FALSE(extra.Has("x"));
+  EXPECT_TRUE(extra.Flag("x", true));
+  EXPECT_EQ(extra.Integer("x", 7, 0, 5), 7u);
+  EXPECT_EQ(extra.Number("x", 0.5, 1, 2), 0.5);
+  EXPECT_EQ(extra.Bytes("x", 3, 4, 5), 3u);
+  EXPECT_EQ(extra.Choice("x", "a", {"b"}), "a");
+}
+
+TEST(ExtraOptionsTest, SizesTakeUnitsOf1024) {
+  const std::map<std::string, uint64_t> sizes = {
+      {"0", 0},           {"4096", 4096},     {"512B", 512},       {"4k", 4096},
+      {"4K", 4096},       {"4KiB", 4096},     {"4kB", 4096},       {"3M", 3 << 20},
+      {"2G", 2ull << 30}, {"1T", 1ull << 40}, {"1TiB", 1ull << 40}};
+  for (const auto& [text, bytes] : sizes) {
+    const Values values = {{"x", text}};
+    EXPECT_EQ(ExtraOptions("e", values).Bytes("x", 1, 0, 1ull << 50), bytes) << text;
+  }
+}
+
+TEST(ExtraOptionsTest, FlagsTakeThreeSpellingsEach) {
+  for (const char* text : {"1", "true", "on"}) {
+    const Values values = {{"x", text}};
+    EXPECT_TRUE(ExtraOptions("e", values).Flag("x", false)) << text;
+  }
+  for (const char* text : {"0", "false", "off"}) {
+    const Values values = {{"x", text}};
+    EXPECT_FALSE(ExtraOptions("e", values).Flag("x", true)) << text;
+  }
+}
+
+template <typename Read>
+void ExpectRefused(const std::string& text, Read read) {
+  const Values values = {{"opt", text}};
+  const ExtraOptions extra("engine", values);
+  try {
+    read(extra);
+    ADD_FAILURE() << "'" << text << "' was accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage);
+    const std::string what = e.what();
+    EXPECT_EQ(what.find("engine cannot honour --engine-option opt=" + text + "; it accepts "), 0u)
+        << what;
+  }
+}
+
+TEST(ExtraOptionsTest, RefusesValuesOfTheWrongForm) {
+  for (const char* text : {"", "x", "-1", "3x", "3 ", " 3", "1.5", "11", "99999999999999999999"}) {
+    ExpectRefused(text, [](const ExtraOptions& e) { e.Integer("opt", 1, 0, 10); });
+  }
+  for (const char* text : {"", "x", "nan", "-1", "10.5", "1,5"}) {
+    ExpectRefused(text, [](const ExtraOptions& e) { e.Number("opt", 1, 0, 10); });
+  }
+  for (const char* text : {"", "k", "4q", "4kk", "4ki", "-4k", "17G", "99999999T", "1"}) {
+    ExpectRefused(text, [](const ExtraOptions& e) { e.Bytes("opt", 1, 2, 16ull << 30); });
+  }
+  ExpectRefused("yes", [](const ExtraOptions& e) { e.Flag("opt", true); });
+  ExpectRefused("c", [](const ExtraOptions& e) { e.Choice("opt", "a", {"a", "b"}); });
+}
+
+}  // namespace
+}  // namespace testbed
