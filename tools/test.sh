@@ -36,6 +36,12 @@ run_tests() {
 
 # A function, because the shell reads a script while it runs it, and somebody may edit it meanwhile.
 main() {
+  case ${1:-} in
+    -h | --help)
+      sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+      exit
+      ;;
+  esac
   # Under --addr-no-randomize from here on, for the sanitizers: their builds run the test programs
   # too, to list the tests.
   if [[ ${1:-} == --sanitizer-suite ]]; then

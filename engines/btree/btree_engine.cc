@@ -53,7 +53,7 @@ class BtreeSession : public Session {
         return !write->erase;
       }
     }
-    const bool found = tree->Get(client_.context(), key, &value_);
+    const bool found = client_.Get(tree, key, &value_);
     *value = value_;
     return found;
   }

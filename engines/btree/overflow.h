@@ -37,7 +37,8 @@ constexpr uint32_t OverflowPages(uint64_t size, uint32_t page_size) {
                                OverflowPayload(page_size));
 }
 
-// Reserves a run, beside all promises, and fills it. `begin`: a log position at or before the record that has the value.
+// Reserves a run, beside all promises, and fills it. `begin`: a log position at or before the
+// record that has the value.
 OverflowRef WriteOverflow(Pool* pool, Space* space, RedoLog* log, PoolClient* client,
                           uint32_t table, std::string_view value, Lsn begin);
 void ReadOverflow(Pool* pool, PoolClient* client, const OverflowRef& ref, std::string* value);

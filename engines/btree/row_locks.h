@@ -1,8 +1,11 @@
 // Locks on rows, held by a commit from before its log record is appended until its rows are in the
-// tree: so writes of one row reach the tree in the order in which they are in the log.
+// trees: so writes of one row reach the tree in the order in which they are in the log, and a
+// reader that has seen one row of a commit finds its other rows as that commit left them.
 //
-// Rows share a fixed number of stripes by hash. A commit takes its stripes in ascending order, so
-// commits never wait for each other in a circle. Readers take none.
+// A row is known by 64 bits of hash of its table and key; two rows that share them only wait for
+// each other. A commit takes its locks in ascending order, so commits never wait in a circle.
+// A reader takes none: it waits until the row it wants is free (`AwaitUnlocked`), and only while
+// commits of several rows are under way, as a single row is atomic by its page's latch.
 #ifndef TESTBED_ENGINES_BTREE_ROW_LOCKS_H_
 #define TESTBED_ENGINES_BTREE_ROW_LOCKS_H_
 
@@ -10,44 +13,93 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
-
-#include "engines/btree/latch.h"
 
 namespace testbed::btree {
 
 class RowLocks {
  public:
-  static constexpr uint32_t kStripes = 4096;
-  static uint32_t StripeOf(uint32_t table, std::string_view key) {
-    return static_cast<uint32_t>(XXH3_64bits_withSeed(key.data(), key.size(), table) % kStripes);
+  using Row = uint64_t;
+  static Row RowOf(uint32_t table, std::string_view key) {
+    return XXH3_64bits_withSeed(key.data(), key.size(), table);
   }
 
-  // Locks a set of stripes; unlocks at its end. The vector is the caller's, so that it is reused.
+  // Locks a set of rows; unlocks at its end. The vector is the caller's, so that it is reused.
   class Holder {
    public:
-    Holder(RowLocks* locks, std::vector<uint32_t>* stripes) : locks_(locks), stripes_(stripes) {
-      std::sort(stripes->begin(), stripes->end());
-      stripes->erase(std::unique(stripes->begin(), stripes->end()), stripes->end());
-      for (uint32_t stripe : *stripes) locks_->latches_[stripe].LockExclusive();
+    Holder(RowLocks* locks, std::vector<Row>* rows) : locks_(locks), rows_(rows) {
+      std::sort(rows->begin(), rows->end());
+      rows->erase(std::unique(rows->begin(), rows->end()), rows->end());
+      many_ = rows->size() > 1;
+      for (Row row : *rows) locks_->Lock(row);
+      // Readers that see anything of this commit see this first.
+      if (many_) locks_->commits_of_many_.fetch_add(1, std::memory_order_relaxed);
     }
-    ~Holder() { Unlock(); }
-    void Unlock() {
-      for (uint32_t stripe : *stripes_) locks_->latches_[stripe].UnlockExclusive();
-      stripes_->clear();
+    ~Holder() {
+      for (Row row : *rows_) locks_->Unlock(row);
+      if (many_) locks_->commits_of_many_.fetch_sub(1, std::memory_order_release);
+      rows_->clear();
     }
     Holder(const Holder&) = delete;
     Holder& operator=(const Holder&) = delete;
 
    private:
     RowLocks* const locks_;
-    std::vector<uint32_t>* const stripes_;
+    std::vector<Row>* const rows_;
+    bool many_;
   };
 
+  // Waits while a commit of several rows has this one. The caller must hold no latch.
+  void AwaitUnlocked(uint32_t table, std::string_view key) {
+    if (commits_of_many_.load(std::memory_order_acquire) == 0) return;
+    const Row row = RowOf(table, key);
+    Shard& shard = ShardOf(row);
+    std::unique_lock lock(shard.mutex);
+    shard.WaitFor(row, &lock);
+  }
+
  private:
-  std::array<Latch, kStripes> latches_;
+  static constexpr int kShardBits = 8;
+
+  struct alignas(64) Shard {
+    void WaitFor(Row row, std::unique_lock<std::mutex>* lock) {
+      while (locked.contains(row)) {
+        ++waiting;
+        unlocked.wait(*lock);
+        --waiting;
+      }
+    }
+    std::mutex mutex;
+    std::condition_variable unlocked;
+    uint32_t waiting = 0;
+    std::unordered_set<Row> locked;
+  };
+
+  // By the top bits, so that rows in ascending order are shards in ascending order.
+  Shard& ShardOf(Row row) { return shards_[row >> (64 - kShardBits)]; }
+
+  void Lock(Row row) {
+    Shard& shard = ShardOf(row);
+    std::unique_lock lock(shard.mutex);
+    shard.WaitFor(row, &lock);
+    shard.locked.insert(row);
+  }
+
+  void Unlock(Row row) {
+    Shard& shard = ShardOf(row);
+    std::lock_guard lock(shard.mutex);
+    shard.locked.erase(row);
+    if (shard.waiting > 0) shard.unlocked.notify_all();
+  }
+
+  std::atomic<uint32_t> commits_of_many_{0};
+  std::array<Shard, 1 << kShardBits> shards_;
 };
 
 }  // namespace testbed::btree

@@ -102,16 +102,21 @@ void StoreClient::Apply(std::span<const RowOp> operations) {
   }
 }
 
+bool StoreClient::Get(const Tree* tree, std::string_view key, std::string* value) {
+  store_->row_locks_.AwaitUnlocked(tree->table(), key);
+  return tree->Get(&context_, key, value);
+}
+
 void StoreClient::Commit(std::span<const RowOp> operations) {
   if (operations.empty()) return;
   store_->CheckUsable();
   runs_.clear();
-  stripes_.clear();
-  for (const RowOp& op : operations) stripes_.push_back(RowLocks::StripeOf(op.table, op.key));
+  rows_.clear();
+  for (const RowOp& op : operations) rows_.push_back(RowLocks::RowOf(op.table, op.key));
   {
     Attempt attempt(this, operations.size());
     WriteLongValues(operations, slot_.active.load(std::memory_order_relaxed));
-    RowLocks::Holder rows(&store_->row_locks_, &stripes_);
+    RowLocks::Holder rows(&store_->row_locks_, &rows_);
     try {
       context_.commit = AppendOperations(operations);
     } catch (const Error& e) {

@@ -6,11 +6,13 @@
 //   Tree* tree = store->OpenTable("default");
 //   StoreClient client(store.get());               // one a thread
 //   client.Commit(operations);                     // atomic; durable as options.durability says
-//   tree->Get(client.context(), key, &value);
+//   client.Get(tree, key, &value);
 //
 // A commit is one logical log record, appended while the rows' locks are held, then applied to the
 // trees; uncommitted rows never reach a page, so recovery has nothing to undo. Isolation is read
-// committed: readers take no row locks and see each row as some commit left it.
+// committed: a reader sees each row as some commit left it. A Get waits for a commit that is just
+// writing its row, so Gets never show half a commit; a cursor waits for none, so rows of a scan may
+// come from before and from after a commit that runs beside it.
 //
 // Files in the directory:
 //   btree.data          pages (page.h); its presence means that the database exists
@@ -93,6 +95,8 @@ class StoreClient {
   StoreClient& operator=(const StoreClient&) = delete;
 
   TreeContext* context() { return &context_; }
+  // The row as the last commit of it left it; the store's own writes only, not a transaction's.
+  bool Get(const Tree* tree, std::string_view key, std::string* value);
   // Writes the rows atomically. No two of them may have the same table and key.
   void Commit(std::span<const RowOp> operations);
 
@@ -107,7 +111,7 @@ class StoreClient {
   TreeContext context_;
   CommitSlot slot_;
   // Kept between commits, so that they allocate nothing.
-  std::vector<uint32_t> stripes_;
+  std::vector<RowLocks::Row> rows_;
   std::vector<OverflowRef> runs_;  // one for each operation, pages 0 when it needs none
   std::string encoded_, part_;
 };
