@@ -35,8 +35,8 @@ const std::string* ExtraOptions::Find(const std::string& name) const {
 }
 
 void ExtraOptions::Refuse(const std::string& name, const std::string& accepted) const {
-  throw Error(Error::kUsage, engine_ + " cannot honour --engine-option " + name + "=" +
-                                 *Find(name) + "; it accepts " + accepted);
+  throw Error(Error::kUsage, owner_ + " cannot honour " + option_ + " " + name + "=" + *Find(name) +
+                                 "; it accepts " + accepted);
 }
 
 bool ExtraOptions::Flag(const std::string& name, bool otherwise) const {

@@ -1,6 +1,6 @@
-// Typed reading of EngineOptions::extra (--engine-option name=value). Names were checked against
-// the engine's list before (registry.h); a value of the wrong form throws Error (kUsage) that names
-// the option, the value and what is accepted.
+// Typed reading of EngineOptions::extra (--engine-option name=value) and of a workload's
+// (--workload-option). Names were checked against the engine's list before (registry.h); a value of
+// the wrong form throws Error (kUsage) that names the option, the value and what is accepted.
 //
 //   ExtraOptions extra("rocksdb", options.extra);
 //   double bits = extra.Number("bloom_bits", 10, 0, 100);
@@ -18,8 +18,9 @@ namespace testbed {
 
 class ExtraOptions {
  public:
-  ExtraOptions(std::string engine, const std::map<std::string, std::string>& values)
-      : engine_(std::move(engine)), values_(values) {}
+  ExtraOptions(std::string owner, const std::map<std::string, std::string>& values,
+               std::string option = "--engine-option")
+      : owner_(std::move(owner)), values_(values), option_(std::move(option)) {}
 
   bool Has(const std::string& name) const { return values_.contains(name); }
   // "1", "true", "on" or "0", "false", "off".
@@ -35,8 +36,9 @@ class ExtraOptions {
   [[noreturn]] void Refuse(const std::string& name, const std::string& accepted) const;
   const std::string* Find(const std::string& name) const;
 
-  const std::string engine_;
+  const std::string owner_;
   const std::map<std::string, std::string>& values_;
+  const std::string option_;
 };
 
 }  // namespace testbed

@@ -99,7 +99,15 @@ std::vector<std::string> DatabaseDir::CleanLeftovers(const std::string& director
 
 nlohmann::json DatabaseDir::Record() const {
   const DatasetOptions& data = options_.data;
+  const std::string loader = FindWorkload(options_.workloads[0]).loader;
+  nlohmann::json settings = nlohmann::json::object();
+  for (const auto& [name, meaning] : FindWorkload(loader).extra_options) {
+    const auto given = options_.workload.extra.find(name);
+    if (given != options_.workload.extra.end()) settings[name] = given->second;
+  }
   return {{"schema", "testbed-database/1"},
+          {"workload", loader},
+          {"workload_option", settings},
           {"engine", options_.engine_name},
           {"page_size", options_.engine.page_size},
           {"compression", options_.engine.compression},

@@ -41,6 +41,11 @@ std::string ListText() {
   Table workloads("Workloads", {"name", "loads", "what it does"}, Table::kWords);
   for (const WorkloadInfo& info : Workloads()) {
     workloads.Row({info.name, info.loads ? "yes" : "no", info.summary});
+    if (info.extra_options.empty()) continue;
+    Table options(fmt::format("--workload-option of {}", info.name), {"name", "meaning"},
+                  Table::kWords);
+    for (const auto& [name, meaning] : info.extra_options) options.Row({name, meaning});
+    extras += options.Text();
   }
   Table modes("IO modes", {"name", "what it does"}, Table::kWords);
   modes.Row({"direct", "O_DIRECT: past the page cache; the rest of --ram stays unused"});

@@ -82,6 +82,18 @@ void Add(CLI::App& app, const std::string& option, const std::string& type, cons
       ->type_name(type);
 }
 
+// name=value pairs of options that may be given again.
+void ParseSettings(const std::string& option, const std::vector<std::string>& settings,
+                   std::map<std::string, std::string>* values) {
+  for (const std::string& setting : settings) {
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      Refuse(option, setting, "name=value; `testbed list` shows the names");
+    }
+    (*values)[setting.substr(0, equals)] = setting.substr(equals + 1);
+  }
+}
+
 void SetMix(const std::string& option, const std::string& text, WorkloadOptions* options) {
   options->mix.clear();
   for (const std::string& part : Split(text, ',')) {
@@ -209,13 +221,7 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
   app.add_option_function<std::vector<std::string>>(
          "--engine-option",
          [&o](const std::vector<std::string>& settings) {
-           for (const std::string& setting : settings) {
-             const size_t equals = setting.find('=');
-             if (equals == std::string::npos || equals == 0) {
-               Refuse("--engine-option", setting, "name=value; `testbed list` shows the names");
-             }
-             o.engine.extra[setting.substr(0, equals)] = setting.substr(equals + 1);
-           }
+           ParseSettings("--engine-option", settings, &o.engine.extra);
          },
          "A setting that only this engine has; may be given again")
       ->type_name("NAME=VALUE")
@@ -329,6 +335,14 @@ void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
   });
   Add(app, "--mix", "LIST", "Shares of workload mixed, such as point-read=80,update=15,insert=5",
       [&o](auto& option, auto& text) { SetMix(option, text, &o.workload); });
+  app.add_option_function<std::vector<std::string>>(
+         "--workload-option",
+         [&o](const std::vector<std::string>& settings) {
+           ParseSettings("--workload-option", settings, &o.workload.extra);
+         },
+         "A setting that only one of the workloads has; may be given again")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
   Add(app, "--verify", "WHICH", "Values checked: none, sample (one in 64), all [sample]",
       [&o](auto& option, auto& text) {
         o.verify_every =
@@ -446,6 +460,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"hit_ratio", workload.hit_ratio},
       {"scan_rows", workload.scan_rows},
       {"mix", workload.mix},
+      {"workload_options", workload.extra},
       {"operations", operations},
       {"seconds", seconds ? nlohmann::json(*seconds) : nlohmann::json()},
       {"warmup", warmup.value_or(0)},

@@ -35,9 +35,15 @@ json LatencyJson(const HistogramCounts& h) {
           {"max", us(h.max_ns())}};
 }
 
-json SeriesJson(const std::vector<Interval>& series) {
+json SeriesJson(const std::vector<Interval>& series, const std::vector<OpKind>& ops) {
   json j = json::array();
   for (const Interval& i : series) {
+    json by_operation = json::array();
+    for (size_t k = 0; ops.size() > 1 && k < ops.size(); ++k) {
+      by_operation.push_back({{"name", OpName(ops[k])},
+                              {"count", i.counts[k]},
+                              {"max_us", static_cast<double>(i.max_latency_ns[k]) / 1000}});
+    }
     j.push_back({{"end_seconds", i.end_seconds},
                  {"operations", i.operations},
                  {"p50_us", static_cast<double>(i.p50_ns) / 1000},
@@ -47,6 +53,7 @@ json SeriesJson(const std::vector<Interval>& series) {
                  {"device_read_bytes", i.device_read_bytes},
                  {"device_writes", i.device_writes},
                  {"device_write_bytes", i.device_write_bytes}});
+    if (ops.size() > 1) j.back()["by_operation"] = std::move(by_operation);
   }
   return j;
 }
@@ -201,6 +208,8 @@ json Run::Measure(const std::string& name, const std::string& kind, Workload& wo
             {"kind", kind},
             {"threads", phase.threads},
             {"seconds", result.seconds},
+            {"thread_operations", result.thread_operations},
+            {"thread_seconds", result.thread_seconds},
             {"count", result.operations()},
             {"rate", static_cast<double>(result.operations()) / result.seconds},
             {"rows_read", result.totals.rows_read},
@@ -211,7 +220,7 @@ json Run::Measure(const std::string& name, const std::string& kind, Workload& wo
             {"wrong", result.wrong},
             {"partial", result.partial},
             {"steady", SteadyJson(result.series)},
-            {"series", SeriesJson(result.series)}};
+            {"series", SeriesJson(result.series, workload.ops())}};
   if (phase.rate > 0) {
     j["target_rate"] = phase.rate;
     j["backlog_seconds"] = result.backlog_seconds;
@@ -227,7 +236,11 @@ json Run::Measure(const std::string& name, const std::string& kind, Workload& wo
     if (phase.rate > 0) o["latency_from_intended_us"] = LatencyJson(op.intended);
     operations.push_back(std::move(o));
   }
+  const std::string wrong =
+      result.partial || phase.verify_every == 0 ? "" : workload.CheckDatabase(*engine_);
+  if (json details = workload.Details(); !details.is_null()) j["details"] = std::move(details);
   Finish(j, before, after);
+  if (!wrong.empty()) throw Error(Error::kRun, wrong);
   if (result.wrong != 0) {
     throw Error(Error::kRun, fmt::format("{}; {} of {} checked answers were wrong",
                                          result.first_wrong, result.wrong, result.verified));
@@ -264,7 +277,7 @@ void Run::RunWorkload(const std::string& name) {
   const WorkloadInfo& info = FindWorkload(name);
   std::unique_ptr<Workload> workload = info.make(dataset_, options_.workload);
   if (!info.loads && options_.drop_caches) DropPages(plan_.engine_dir);
-  if (!info.loads && options_.warmup.value_or(0) > 0) {
+  if (!info.loads && workload->operations() == 0 && options_.warmup.value_or(0) > 0) {
     PhaseOptions warmup = MeasuredPhase(false);
     warmup.operations = 0;
     warmup.seconds = *options_.warmup;

@@ -116,7 +116,23 @@ void CheckSpace(const RunOptions& options, const std::string& where) {
 bool Loads(const std::string& workload) { return FindWorkload(workload).loads; }
 
 // A run that only reads leaves the database as it was, so the next can use it too.
-bool ReadsOnly(const std::string& workload) { return workload == "point-read"; }
+bool ReadsOnly(const std::string& workload) { return FindWorkload(workload).reads_only; }
+
+// Values of --engine-option are the engine's to judge, which it does when it is opened: lets it do
+// so in an empty directory, so that what it refuses is refused before anything is made or removed.
+void TryEngineOptions(const RunOptions& options, const std::string& where) {
+  if (options.engine.extra.empty()) return;
+  std::string directory = where + "/testbed-trial.XXXXXX";
+  if (::mkdtemp(directory.data()) == nullptr) throw Error::Io("create", directory, errno);
+  RunPlan plan;
+  plan.engine_dir = directory;
+  const json trial = ExecuteRunInChild(options, plan);
+  std::error_code ignored;
+  fs::remove_all(directory, ignored);
+  if (trial.contains("error") && trial["error"]["exit_code"] == 2) {
+    throw Error(Error::kUsage, trial["error"]["sentence"].get<std::string>());
+  }
+}
 
 // All runs that the options ask for, one after the other, until one fails or the user stops them.
 class Runs {
@@ -225,11 +241,12 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
   for (const std::string& name : options.workloads) {
     FindWorkload(name).make(std::make_shared<const Dataset>(options.data), options.workload);
   }
+  CheckWorkloadOptions(options.workloads, options.workload);
   if (!options.reuse && options.dir.empty() && !Loads(options.workloads[0])) {
     throw Error(Error::kUsage,
-                fmt::format("--workload {} needs a loaded database; begin with insert, or "
+                fmt::format("--workload {} needs a loaded database; begin with {}, or "
                             "give --reuse and --dir",
-                            options.workloads[0]));
+                            options.workloads[0], FindWorkload(options.workloads[0]).loader));
   }
   RunOptions placed = options;
   std::unique_ptr<DatabaseDir> dir;
@@ -241,6 +258,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
   }
   const std::string where = ExistingDirectory(dir->path());
   if (!options.reuse) CheckSpace(options, where);
+  TryEngineOptions(options, where);
   document["machine"] = json::object();
   for (const auto& [name, value] : ReadHostFacts(where).Fields()) document["machine"][name] = value;
   if (std::optional<BlockDevice> device = BlockDevice::Find(where)) {

@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "device/error.h"
 #include "engines/null/null_engine.h"
@@ -37,8 +38,12 @@ struct alignas(128) Worker {
 class Phase {
  public:
   Phase(Engine& engine, Workload& workload, const PhaseOptions& options)
-      : engine_(engine), workload_(workload), options_(options), clock_(Clock::Get()) {
-    for (int t = 0; t < options_.threads; ++t) {
+      : engine_(engine),
+        workload_(workload),
+        options_(options),
+        threads_(options.threads * workload.threads_per_client()),
+        clock_(Clock::Get()) {
+    for (int t = 0; t < threads_; ++t) {
       workers_.push_back(std::make_unique<Worker>());
       for (size_t k = 0; k < workload_.ops().size(); ++k) {
         workers_.back()->ops.push_back(std::make_unique<Worker::Op>());
@@ -54,19 +59,25 @@ class Phase {
   void Loop(Client& client, Worker& worker, int t, uint64_t quota);
   void AwaitStart(int t);
   uint64_t AwaitIntended(uint64_t intended);
+  // Operations per second of a thread; 0 = as fast as it goes.
+  double RateOf(int t) const {
+    const double own = workload_.ThreadRate(t, threads_);
+    return own > 0 ? own : options_.rate / threads_;
+  }
   void Check(Client& client, Worker& worker, size_t i);
   void Report();
   Interval Sample(double seconds);
   bool Stopping() const { return stop_.load(std::memory_order_relaxed); }
   uint64_t Quota(int t) const {
     if (options_.operations == 0) return UINT64_MAX;
-    const auto n = static_cast<uint64_t>(options_.threads);
+    const auto n = static_cast<uint64_t>(threads_);
     return options_.operations / n + (static_cast<uint64_t>(t) < options_.operations % n);
   }
 
   Engine& engine_;
   Workload& workload_;
   const PhaseOptions& options_;
+  const int threads_;
   const Clock& clock_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<bool> stop_{false};
@@ -77,7 +88,8 @@ class Phase {
   uint64_t start_ = 0;  // ticks
   std::exception_ptr failure_;
   std::vector<Interval> series_;
-  HistogramCounts last_latency_;
+  std::vector<HistogramCounts> last_latency_;  // by kind of operation, at the last sample
+  std::vector<uint64_t> last_counts_;
   DeviceStats last_device_;
 };
 
@@ -113,8 +125,8 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
   const std::vector<OpKind>& ops = workload_.ops();
   ThreadLedger& ledger = Ledger::ThisThread();
   const bool account = options_.account != AccountDepth::kOff;
-  const double interval_ns = kRated ? 1e9 * options_.threads / options_.rate : 0;
-  const double first_ns = kRated ? 1e9 * t / options_.rate : 0;
+  const double interval_ns = kRated ? 1e9 / RateOf(t) : 0;
+  const double first_ns = interval_ns * t / threads_;
   uint32_t until_check = options_.verify_every;
   uint64_t done = 0;
   while (done < quota && !Stopping()) {
@@ -159,7 +171,7 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
 
 void Phase::AwaitStart(int t) {
   std::unique_lock lock(mutex_);
-  if (++ready_ == options_.threads) changed_.notify_all();
+  if (++ready_ == threads_) changed_.notify_all();
   changed_.wait(lock, [this] { return started_; });
 }
 
@@ -169,11 +181,11 @@ void Phase::ThreadMain(int t) {
   try {
     prctl(PR_SET_TIMERSLACK, 1000);
     std::unique_ptr<Session> session = engine_.NewSession();
-    std::unique_ptr<Client> client = workload_.NewClient(*session, t, options_.threads);
+    std::unique_ptr<Client> client = workload_.NewClient(*session, t, threads_);
     AwaitStart(t);
     waited = true;
     worker.start = clock_.Now();
-    if (options_.rate > 0) {
+    if (RateOf(t) > 0) {
       Loop<true>(*client, worker, t, Quota(t));
     } else {
       Loop<false>(*client, worker, t, Quota(t));
@@ -193,22 +205,31 @@ void Phase::ThreadMain(int t) {
 }
 
 Interval Phase::Sample(double seconds) {
-  HistogramCounts latency;
-  uint64_t operations = 0;
-  for (const auto& worker : workers_) {
-    for (const auto& op : worker->ops) {
-      latency.Add(op->latency);
-      operations += op->count.Get();
-    }
-  }
-  HistogramCounts delta = latency.Since(last_latency_);
+  const size_t kinds = workload_.ops().size();
   Interval interval{};
   interval.end_seconds = seconds;
-  interval.operations = operations;
-  interval.p50_ns = delta.Percentile(0.5);
-  interval.p99_ns = delta.Percentile(0.99);
-  interval.max_ns = delta.max_ns();
-  last_latency_ = std::move(latency);
+  interval.counts.resize(kinds);
+  interval.max_latency_ns.resize(kinds);
+  last_latency_.resize(kinds);
+  last_counts_.resize(kinds);
+  HistogramCounts all;
+  for (size_t k = 0; k < kinds; ++k) {
+    HistogramCounts latency;
+    uint64_t count = 0;
+    for (const auto& worker : workers_) {
+      latency.Add(worker->ops[k]->latency);
+      count += worker->ops[k]->count.Get();
+    }
+    HistogramCounts delta = latency.Since(last_latency_[k]);
+    interval.max_latency_ns[k] = delta.max_ns();
+    interval.counts[k] = count - std::exchange(last_counts_[k], count);
+    interval.operations += interval.counts[k];
+    last_latency_[k] = std::move(latency);
+    all.Add(delta);
+  }
+  interval.p50_ns = all.Percentile(0.5);
+  interval.p99_ns = all.Percentile(0.99);
+  interval.max_ns = all.max_ns();
   if (options_.device != nullptr) {
     const DeviceStats now = options_.device->Stats();
     const DeviceStats d = now - last_device_;
@@ -223,38 +244,36 @@ Interval Phase::Sample(double seconds) {
 
 // Wakes each second for the series and the progress line, and ends the phase in time.
 void Phase::Report() {
-  uint64_t last_operations = 0;
+  uint64_t operations = 0;
   double next = 1, last_seconds = 0;
   const uint64_t total = options_.operations != 0 ? options_.operations : workload_.operations();
+  const double seconds = workload_.operations() == 0 ? options_.seconds : 0;
   std::unique_lock lock(mutex_);
-  while (done_ < options_.threads) {
+  while (done_ < threads_) {
     const double now = static_cast<double>(clock_.ToNs(clock_.Now() - start_)) / 1e9;
-    if ((options_.seconds > 0 && now >= options_.seconds) ||
-        (options_.stop != nullptr && options_.stop())) {
+    if ((seconds > 0 && now >= seconds) || (options_.stop != nullptr && options_.stop())) {
       stop_.store(true, std::memory_order_relaxed);
     }
     if (now >= next) {
       lock.unlock();
       Interval interval = Sample(now);
-      const uint64_t operations = interval.operations;
-      interval.operations -= last_operations;
+      operations += interval.operations;
       if (options_.progress) {
         double fraction =
             total != 0 ? static_cast<double>(operations) / static_cast<double>(total) : -1;
-        if (options_.seconds > 0) fraction = std::max(fraction, now / options_.seconds);
+        if (seconds > 0) fraction = std::max(fraction, now / seconds);
         options_.progress({now, operations,
                            static_cast<double>(interval.operations) / (now - last_seconds),
                            std::min(fraction, 1.0)});
       }
-      series_.push_back(interval);
-      last_operations = operations;
+      series_.push_back(std::move(interval));
       last_seconds = now;
       next += 1;
       lock.lock();
       continue;
     }
     double wait = std::min(next - now, 0.1);
-    if (options_.seconds > 0) wait = std::min(wait, std::max(0.0, options_.seconds - now));
+    if (seconds > 0) wait = std::min(wait, std::max(0.0, seconds - now));
     changed_.wait_for(lock, std::chrono::duration<double>(wait));
   }
 }
@@ -262,10 +281,10 @@ void Phase::Report() {
 PhaseResult Phase::Run() {
   workload_.OpenTables(engine_);
   std::vector<std::thread> threads;
-  for (int t = 0; t < options_.threads; ++t) threads.emplace_back([this, t] { ThreadMain(t); });
+  for (int t = 0; t < threads_; ++t) threads.emplace_back([this, t] { ThreadMain(t); });
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return ready_ == options_.threads; });
+    changed_.wait(lock, [this] { return ready_ == threads_; });
     if (options_.device != nullptr) last_device_ = options_.device->Stats();
     start_ = clock_.Now();
     started_ = true;
@@ -285,6 +304,11 @@ PhaseResult Phase::Run() {
       result.ops[k].latency.Add(worker->ops[k]->latency);
       result.ops[k].intended.Add(worker->ops[k]->intended);
     }
+    uint64_t operations = 0;
+    for (const auto& op : worker->ops) operations += op->count.Get();
+    result.thread_operations.push_back(operations);
+    result.thread_seconds.push_back(
+        static_cast<double>(clock_.ToNs(worker->end - std::min(start_, worker->end))) / 1e9);
     result.totals.rows_read += worker->totals.rows_read;
     result.totals.rows_written += worker->totals.rows_written;
     result.totals.not_found += worker->totals.not_found;

@@ -23,7 +23,7 @@
 namespace testbed {
 
 struct PhaseOptions {
-  int threads = 1;
+  int threads = 1;          // clients; a workload may give each several threads
   double seconds = 0;       // 0 = until the workload's own end or `operations`
   uint64_t operations = 0;  // all threads together; 0 = until `seconds` or the workload's own end
   double rate = 0;          // operations per second, all threads together; 0 = as fast as it goes
@@ -47,6 +47,8 @@ struct Interval {
   double end_seconds;  // since the phase began
   uint64_t operations;
   uint64_t p50_ns, p99_ns, max_ns;
+  std::vector<uint64_t> counts;          // of the operations, by index into Workload::ops()
+  std::vector<uint64_t> max_latency_ns;  // the same
   uint64_t device_reads, device_read_bytes, device_writes, device_write_bytes;
 };
 
@@ -64,6 +66,8 @@ struct PhaseResult {
   bool partial = false;        // stopped from outside
   double backlog_seconds = 0;  // with a rate: how late the last operation started
   std::vector<Interval> series;
+  std::vector<uint64_t> thread_operations;  // of each thread, in order
+  std::vector<double> thread_seconds;       // from the phase's start to the thread's end
   uint64_t operations() const {
     uint64_t n = 0;
     for (const Op& op : ops) n += op.count;

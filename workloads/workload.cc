@@ -1,6 +1,10 @@
 #include "workloads/workload.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <set>
 
 #include "device/error.h"
 #include "workloads/insert.h"
@@ -18,7 +22,7 @@ const std::vector<WorkloadInfo>& Workloads() {
   static const std::vector<WorkloadInfo> workloads = {
       {"insert", "loads the rows, in key order or not, with 0 to 3 secondary indexes", true,
        MakeInsert},
-      {"point-read", "gets one row by its key", false, MakePointRead},
+      {"point-read", "gets one row by its key", false, MakePointRead, true},
       {"mixed", "point reads, updates, inserts, erases and scans in the proportions of --mix",
        false, MakeMixed},
   };
@@ -32,6 +36,21 @@ const WorkloadInfo& FindWorkload(const std::string& name) {
     names += (names.empty() ? "" : ", ") + info.name;
   }
   throw Error(Error::kUsage, "--workload " + name + " is not known; there are " + names);
+}
+
+void CheckWorkloadOptions(const std::vector<std::string>& workloads,
+                          const WorkloadOptions& options) {
+  std::set<std::string> known;
+  for (const std::string& workload : workloads) {
+    for (const auto& [name, meaning] : FindWorkload(workload).extra_options) known.insert(name);
+  }
+  for (const auto& [name, value] : options.extra) {
+    if (known.contains(name)) continue;
+    throw Error(Error::kUsage,
+                fmt::format("--workload-option {} is not one of --workload {}; it has {}", name,
+                            fmt::join(workloads, ","),
+                            known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+  }
 }
 
 RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, uint64_t seed)

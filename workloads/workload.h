@@ -16,7 +16,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engines/engine.h"
@@ -36,6 +38,8 @@ struct WorkloadOptions {
   double hit_ratio = 1.0;        // share of point reads whose key exists
   uint32_t scan_rows = 100;
   std::map<std::string, double> mix;  // operation -> share, of workload mixed
+  // Settings that only this workload knows: --workload-option name=value.
+  std::map<std::string, std::string> extra;
   uint64_t seed = 42;
 };
 
@@ -70,13 +74,25 @@ class Workload {
   virtual const std::string& name() const = 0;
   // The operation kinds it performs, foreground.
   virtual const std::vector<OpKind>& ops() const = 0;
-  // Operations of all threads together when it ends by itself; 0 when only time ends it.
+  // Operations of all threads together when it ends by itself; 0 when only time ends it. What ends
+  // by itself is not ended by --seconds.
   virtual uint64_t operations() const { return 0; }
   virtual bool writes() const = 0;
+  // Clients may be made of several threads with a role each (one inserts, one queries): --threads
+  // counts clients, and `thread` of NewClient goes up to clients x this.
+  virtual int threads_per_client() const { return 1; }
+  // Operations per second of one thread, for workloads with a rate of their own; 0 = its share of
+  // --rate, or as fast as it goes.
+  virtual double ThreadRate(int thread, int threads) const { return 0; }
   virtual void OpenTables(Engine& engine) = 0;
   // `session` outlives the client. Clients differ by `thread` of `threads`; the same numbers and
   // seed give the same operations.
   virtual std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) = 0;
+  // Called when all clients have ended, outside the measured time: looks at the database as a
+  // whole. Returns a sentence about the first thing that is wrong, or an empty string.
+  virtual std::string CheckDatabase(Engine& engine) { return {}; }
+  // What only this workload knows of its phase; becomes "details" in the results. Called last.
+  virtual nlohmann::json Details() const { return {}; }
 };
 
 struct WorkloadInfo {
@@ -84,10 +100,18 @@ struct WorkloadInfo {
   std::string summary;
   bool loads;  // fills an empty database
   std::unique_ptr<Workload> (*make)(std::shared_ptr<const Dataset>, const WorkloadOptions&);
+  bool reads_only = false;        // leaves the database as it was
+  std::string loader = "insert";  // the workload that makes the database it needs; a loader's own
+  // Names and one-line meanings of the extra options; make() reads them through ExtraOptions. Those
+  // of a loader belong to its database: who reuses it must give the same.
+  std::vector<std::pair<std::string, std::string>> extra_options = {};
 };
 const std::vector<WorkloadInfo>& Workloads();
 // Throws Error (kUsage) that lists the known names.
 const WorkloadInfo& FindWorkload(const std::string& name);
+// Throws Error (kUsage) when none of these workloads has an extra option of a name that is given.
+void CheckWorkloadOptions(const std::vector<std::string>& workloads,
+                          const WorkloadOptions& options);
 
 // Draws rows by the chosen distribution. One a thread.
 class RowChooser {

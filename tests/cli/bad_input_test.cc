@@ -33,6 +33,8 @@ const BadValue kBadValues[] = {
     {"--compression", "nosuch"},
     {"--engine-option", "nosuch=1"},
     {"--engine-option", "nosuch"},
+    {"--workload-option", "nosuch=1"},
+    {"--workload-option", "nosuch"},
     {"--scratch", "1k"},
     {"--scratch", "1G,ntfs"},
     {"--rows", "0"},
@@ -147,6 +149,16 @@ TEST_F(DatabaseTest, IsNeitherOverwrittenNorReusedUnasked) {
   const CommandResult reuse = Run(
       std::string("--engine btree --reuse --workload point-read --verify all --dir d") + kSmall);
   EXPECT_EQ(reuse.code, 0) << reuse.err;
+}
+
+TEST_F(DatabaseTest, IsNotLostToAnEngineOptionThatIsRefused) {
+  Load("d");
+  const std::string refused = std::string("--engine rocksdb --engine-option bloom_bits=many") +
+                              kSmall + " --workload insert";
+  ExpectRefused(Run(refused + " --fresh --dir d"), "bloom_bits=many");
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "d/db/btree.data"));
+  ExpectRefused(Run(refused + " --dir new"), "bloom_bits=many");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "new"));
 }
 
 TEST_F(DatabaseTest, OfAnotherEnginePageSizeOrContentIsRefused) {
