@@ -8,6 +8,8 @@
 
 #include "device/error.h"
 #include "workloads/insert.h"
+#include "workloads/linkbench_load.h"
+#include "workloads/linkbench_schema.h"
 #include "workloads/mixed.h"
 #include "workloads/point_read.h"
 
@@ -25,6 +27,8 @@ const std::vector<WorkloadInfo>& Workloads() {
       {"point-read", "gets one row by its key", false, MakePointRead, true},
       {"mixed", "point reads, updates, inserts, erases and scans in the proportions of --mix",
        false, MakeMixed},
+      {"linkbench-load", "makes LinkBench's social graph of --rows nodes: nodes, links, counts",
+       true, MakeLinkbenchLoad, false, "linkbench-load", linkbench::SettingsOptions()},
   };
   return workloads;
 }

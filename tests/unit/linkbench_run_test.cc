@@ -1,0 +1,183 @@
+// LinkBench's loader, operations and check on an engine.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "device/error.h"
+#include "engines/registry.h"
+#include "workloads/linkbench_check.h"
+#include "workloads/linkbench_schema.h"
+#include "workloads/runner.h"
+
+namespace testbed::linkbench {
+namespace {
+
+class LinkbenchRunTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::current_path() / "linkbench_test_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+    UseRows(3000);
+  }
+  void TearDown() override {
+    engine_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+
+  void UseRows(uint64_t rows) {
+    DatasetOptions data;
+    data.rows = rows;
+    dataset_ = std::make_shared<const Dataset>(data);
+  }
+  void Open(const std::string& name = "btree") {
+    engine_.reset();
+    std::filesystem::remove_all(dir_);
+    std::filesystem::create_directory(dir_);
+    EngineOptions options;
+    options.durability = Durability::kNone;
+    engine_ = OpenEngine(name, dir_, options);
+  }
+  PhaseResult Run(const std::string& workload, int threads, uint64_t operations = 0) {
+    workload_ = FindWorkload(workload).make(dataset_, options_);
+    PhaseOptions phase;
+    phase.threads = threads;
+    phase.operations = operations;
+    phase.verify_every = 1;
+    return RunPhase(*engine_, *workload_, phase);
+  }
+  std::string Check() { return workload_->CheckDatabase(*engine_); }
+
+  std::string dir_;
+  std::shared_ptr<const Dataset> dataset_;
+  WorkloadOptions options_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Workload> workload_;
+};
+
+TEST_F(LinkbenchRunTest, RowsAreReadAsTheyWereWritten) {
+  const Settings settings(*dataset_, options_);
+  const Content content(settings);
+  const LinkId id{7, kFirstLinkType + 1, 9};
+  char key[64], value[512], entry[512];
+  for (bool id1_first : {false, true}) {
+    EXPECT_EQ(ReadLinkKey(LinkKey(id, id1_first, key), id1_first), id);
+  }
+  const size_t size = content.LinkData(id, 1234567890123, value + kLinkHead);
+  LinkRow row;
+  ASSERT_TRUE(ReadLink(LinkValue(kVisible, 1234567890123, 5, size, value), &row));
+  EXPECT_EQ(row.visibility, kVisible);
+  EXPECT_EQ(row.time, 1234567890123u);
+  EXPECT_EQ(row.version, 5u);
+  EXPECT_TRUE(content.CheckLink(id, row.time, row.data));
+  EXPECT_FALSE(content.CheckLink(id, row.time + 1, row.data));
+  uint8_t visibility;
+  uint64_t time;
+  EXPECT_EQ(ReadIndexKey(IndexKey(id, kVisible, row.time, key), &visibility, &time), id);
+  EXPECT_EQ(visibility, kVisible);
+  EXPECT_EQ(time, row.time);
+  EXPECT_EQ(IndexValue(5, row.data, entry).substr(kIndexHead), row.data);
+  CountRow count;
+  ASSERT_TRUE(ReadCount(CountValue({77, 5, 6}, value), &count));
+  EXPECT_EQ(count.count, 77u);
+  EXPECT_EQ(count.version, 6u);
+}
+
+TEST_F(LinkbenchRunTest, TheIndexGivesNewerLinksFirst) {
+  char a[64], b[64];
+  const std::string newer(IndexKey({7, kFirstLinkType, 9}, kVisible, 2000, a));
+  const std::string older(IndexKey({7, kFirstLinkType, 1}, kVisible, 1000, b));
+  EXPECT_LT(newer, older);
+}
+
+TEST_F(LinkbenchRunTest, TheLoadIsWhatTheDegreesSay) {
+  for (const char* distribution : {"2017", "2011"}) {
+    options_.extra["distribution"] = distribution;
+    const Settings settings(*dataset_, options_);
+    const LinkDegrees degrees(settings.Degrees());
+    uint64_t links = 0, counts = 0;
+    for (uint64_t id = 0; id < settings.nodes; ++id) {
+      for (uint32_t type = 0; type < settings.link_types; ++type) {
+        links += degrees.Links(id, type);
+        counts += degrees.Links(id, type) > 0;
+      }
+    }
+    for (int threads : {1, 3}) {
+      Open();
+      const PhaseResult result = Run("linkbench-load", threads);
+      EXPECT_EQ(result.wrong, 0u) << result.first_wrong;
+      EXPECT_EQ(result.operations(), workload_->operations());
+      EXPECT_EQ(result.totals.rows_written, 3000 + links + counts);
+      EXPECT_EQ(Check(), "");
+      const nlohmann::json details = workload_->Details();
+      EXPECT_EQ(details["nodes"], 3000);
+      EXPECT_EQ(details["links"], links);
+      EXPECT_EQ(details["counts"], counts);
+      EXPECT_EQ(details["distribution"], distribution);
+      EXPECT_EQ(details["check"]["visible_links"], links);
+      EXPECT_EQ(details["check"]["index_entries"], links);
+      EXPECT_GT(details["links_per_second"], 0);
+    }
+  }
+}
+
+// Each kind of damage is found, and the sentence names the row.
+TEST_F(LinkbenchRunTest, TheCheckFindsWhatIsBroken) {
+  Open();
+  Run("linkbench-load", 2);
+  const Tables tables = OpenTables(*engine_);
+  auto session = engine_->NewSession();
+  char key[64];
+  auto damage = [&](TableId table, std::string_view at, auto&& change) {
+    std::string_view found;
+    ASSERT_TRUE(session->Get(table, at, &found));
+    const std::string value(found);
+    std::string broken = value;
+    change(&broken);
+    session->Put(table, at, broken);
+    EXPECT_NE(Check(), "");
+    session->Put(table, at, value);
+    ASSERT_EQ(Check(), "");
+  };
+  const std::string count(CountKey(5, kFirstLinkType, key));
+  damage(tables.count, count, [](std::string* v) { v->at(3) = static_cast<char>(v->at(3) + 1); });
+  session->Put(tables.count, count, std::string(CountValue({9999, 0, 0}, key)));
+  EXPECT_NE(Check().find("the count of id 5 and type 123456789 is 9999"), std::string::npos);
+  Run("linkbench-load", 1);  // writes the same rows again
+  ASSERT_EQ(Check(), "");
+
+  const std::string link(LinkKey({5, kFirstLinkType, 5}, false, key));
+  damage(tables.link, link, [](std::string* v) { v->at(0) = kHidden; });
+  damage(tables.link, link, [](std::string* v) { v->at(12) = 1; });
+  damage(tables.link, link, [](std::string* v) { v->append("x"); });
+  damage(tables.node, NodeKey(8, key), [](std::string* v) { v->at(6) = 3; });
+
+  LinkRow row;
+  std::string_view value;
+  ASSERT_TRUE(session->Get(tables.link, link, &value) && ReadLink(value, &row));
+  const std::string entry(IndexKey({5, kFirstLinkType, 5}, kVisible, row.time, key));
+  const std::string stale(IndexKey({5, kFirstLinkType, 5}, kVisible, row.time + 1, key));
+  damage(tables.index, entry, [](std::string* v) { v->at(0) = 1; });
+  ASSERT_TRUE(session->Get(tables.index, entry, &value));
+  session->Put(tables.index, stale, std::string(value));
+  EXPECT_NE(Check().find("that no link has"), std::string::npos);
+  session->Erase(tables.index, entry);
+  EXPECT_NE(Check().find("has no entry in the index"), std::string::npos);
+}
+
+TEST_F(LinkbenchRunTest, SettingsThatCannotBeAreRefused) {
+  for (auto [name, value] : std::map<std::string, std::string>{{"distribution", "2013"},
+                                                               {"degree_cap", "7"},
+                                                               {"bugs", "some"},
+                                                               {"link_type_count", "0"}}) {
+    WorkloadOptions options;
+    options.extra[name] = value;
+    EXPECT_THROW(Settings(*dataset_, options), Error) << name;
+  }
+}
+
+}  // namespace
+}  // namespace testbed::linkbench
