@@ -14,6 +14,7 @@
 #include "tools/crashtest.h"
 #include "tools/database_dir.h"
 #include "tools/doctor_command.h"
+#include "tools/experiment/command.h"
 #include "tools/list_command.h"
 #include "tools/report.h"
 #include "tools/run_command.h"
@@ -40,6 +41,8 @@ constexpr char kExamples[] =
     "      --reuse --workload mixed --mix point-read=80,update=20 --rate 5000\n"
     "      load once, then an open-loop mix with latency from the intended start\n"
     "  testbed report run.json; testbed compare old.json new.json\n"
+    "  testbed experiment list; testbed experiment read-size --scale tiny\n"
+    "      a published experiment, with its findings checked\n"
     "  testbed crashtest --engine btree --kills 200\n";
 
 int ScratchClean(const std::string& directory) {
@@ -110,6 +113,7 @@ int Main(int argc, char** argv) {
     };
   });
 
+  AddExperimentCommands(app, &command);
   CrashtestOptions crash;
   CLI::App* crashtest = app.add_subcommand(
       "crashtest",

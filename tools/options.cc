@@ -373,6 +373,21 @@ void AddOutputOptions(CLI::App& app, RunOptions& o) {
   app.add_flag("--quiet", o.quiet, "No progress lines");
 }
 
+RunOptions ParseRunOptions(const std::vector<std::string>& words) {
+  CLI::App app;
+  RunOptions options;
+  AddEngineOptions(app, options);
+  AddDataOptions(app, options);
+  AddWorkloadOptions(app, options);
+  AddOutputOptions(app, options);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& e) {
+    throw Error(Error::kUsage, e.what());
+  }
+  return options;
+}
+
 void RunOptions::Resolve() {
   if (engine_name.empty()) {
     throw Error(Error::kUsage,

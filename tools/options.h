@@ -49,6 +49,7 @@ struct RunOptions {
   uint32_t verify_every = 64;
   int repeat = 1;
   bool drop_caches = false;
+  bool exclusive_device = false;  // dir is on a device that nobody else writes to
 
   AccountDepth account = AccountDepth::kDevice;
   std::string json_file, csv_file;
@@ -65,6 +66,9 @@ void AddEngineOptions(CLI::App& app, RunOptions& options);
 void AddDataOptions(CLI::App& app, RunOptions& options);
 void AddWorkloadOptions(CLI::App& app, RunOptions& options);
 void AddOutputOptions(CLI::App& app, RunOptions& options);
+
+// The options of these words of a command line. Throws Error (kUsage).
+RunOptions ParseRunOptions(const std::vector<std::string>& words);
 
 // "8k", "4KiB", "1G", "512" to bytes: binary units. Throws Error naming `option`.
 uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t least,

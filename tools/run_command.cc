@@ -47,7 +47,7 @@ class Surroundings {
     return MemoryBudget::Create(options_.ram_bytes, &why);
   }
   const std::string& scratch_path() const { return scratch_path_; }
-  bool exclusive_device() const { return scratch_ != nullptr; }
+  bool exclusive_device() const { return scratch_ != nullptr || options_.exclusive_device; }
 
  private:
   void MakeScratch();

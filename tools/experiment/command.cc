@@ -1,0 +1,222 @@
+#include "tools/experiment/command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "device/error.h"
+#include "device/signal_guard.h"
+#include "tools/experiment/experiment.h"
+#include "tools/experiment/plan.h"
+#include "tools/experiment/report.h"
+#include "tools/experiment/results.h"
+#include "tools/experiment/run.h"
+#include "tools/table.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kExamples[] =
+    "\nExamples:\n"
+    "  testbed experiment list\n"
+    "  testbed experiment show read-size\n"
+    "      what it is about, its axes, scales and findings\n"
+    "  testbed experiment plan read-size --scale small\n"
+    "      the cells that would run\n"
+    "  sudo testbed experiment read-size --scale tiny\n"
+    "      runs it, prints its tables and verdicts, keeps everything in ./testbed-read-size-tiny;\n"
+    "      the same command again goes on where it was interrupted\n"
+    "  testbed experiment read-size --only engine=btree,rocksdb --only io=mmap --set seconds=5\n"
+    "  testbed experiment mine.toml\n"
+    "  testbed findings testbed-read-size-tiny\n";
+
+struct Arguments {
+  std::vector<std::string> words;
+  std::vector<std::string> set, only;
+  std::string out, json_file, csv_file;
+  PlanOptions plan;
+  uint64_t shuffle = 0;
+  bool fresh = false;
+  ExperimentRunOptions run;
+};
+
+std::pair<std::string, std::string> NameAndValue(const std::string& option,
+                                                 const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw Error(Error::kUsage,
+                fmt::format("{} {} is not accepted; it takes name=value", option, text));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+void Settle(Arguments* a) {
+  for (const std::string& text : a->set) {
+    auto [name, value] = NameAndValue("--set", text);
+    // --set engine-option.NAME=VALUE or --set engine-option=NAME=VALUE
+    const bool inner = name == "engine-option" || name == "workload-option";
+    const size_t equals = value.find('=');
+    if (inner && equals != std::string::npos) {
+      name += "." + value.substr(0, equals);
+      value = value.substr(equals + 1);
+    }
+    a->plan.set[name] = value;
+  }
+  for (const std::string& text : a->only) {
+    const auto [axis, labels] = NameAndValue("--only", text);
+    std::vector<std::string>& list = a->plan.only[axis];
+    for (size_t at = 0; at <= labels.size();) {
+      const size_t end = std::min(labels.find(',', at), labels.size());
+      list.push_back(labels.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+  if (a->shuffle != 0) a->plan.shuffle = a->shuffle;
+}
+
+int List() {
+  Table table("Experiments", {"name", "title", "findings"}, Table::kWords);
+  for (const auto& [name, text] : ShippedExperiments()) {
+    const Experiment e = ParseExperiment(text, name + ".toml");
+    std::vector<std::string> ids;
+    for (const Finding& finding : e.findings) ids.push_back(finding.id);
+    table.Row({name, e.title, fmt::format("{}", fmt::join(ids, " "))});
+  }
+  fmt::print("{}", table.Text());
+  return 0;
+}
+
+int Show(const Experiment& e) {
+  fmt::print("{}: {}\n\n{}\n", e.name, e.title, e.about);
+  if (!e.source.empty()) fmt::print("Source: {}\n", e.source);
+  Table axes("Axes, the last varying fastest", {"name", "values"}, Table::kWords);
+  for (const Axis& axis : e.axes) {
+    std::vector<std::string> labels;
+    for (const AxisValue& value : axis.values) labels.push_back(value.label);
+    axes.Row({axis.name, fmt::format("{}", fmt::join(labels, ", "))});
+  }
+  Table scales("Scales", {"name", "options"}, Table::kWords);
+  for (const auto& [name, scale] : e.scales) {
+    std::vector<std::string> options;
+    for (const auto& [option, value] : scale.options) options.push_back(option + "=" + value);
+    scales.Row({name, fmt::format("{}", fmt::join(options, " "))});
+  }
+  Table metrics("Metrics", {"name", "unit", "expression over the figures of a run"}, Table::kWords);
+  for (const Metric& m : e.metrics) metrics.Row({m.name, m.unit, m.expression});
+  fmt::print("{}{}{}\nFindings\n", axes.Text(), scales.Text(), metrics.Text());
+  for (const Finding& f : e.findings) fmt::print("{:<4} {}\n", f.id, f.claim);
+  return 0;
+}
+
+int Plan(const std::vector<Cell>& cells) {
+  Table table("Cells, in the order in which they run",
+              {"cell", "database", "options or why it does not run"}, Table::kWords);
+  for (const Cell& cell : cells) {
+    std::vector<std::string> options;
+    for (const auto& [name, value] : cell.options) options.push_back(name + "=" + value);
+    table.Row({cell.name,
+               !cell.runs()            ? "-"
+               : cell.load_key.empty() ? "its own"
+                                       : "shared " + cell.load_key.substr(0, 6),
+               !cell.waits_for.empty() ? "waits for engine " + cell.waits_for
+               : !cell.skipped.empty() ? cell.skipped
+                                       : fmt::format("{}", fmt::join(options, " "))});
+  }
+  fmt::print("{}", table.Text());
+  return 0;
+}
+
+void WriteFile(const std::string& option, const std::string& path, const std::string& text) {
+  if (path.empty()) return;
+  std::ofstream out(path);
+  out << text;
+  if (!out.flush()) throw Error(Error::kIo, fmt::format("{} {} cannot be written", option, path));
+}
+
+int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
+  if (a->out.empty()) a->out = fmt::format("testbed-{}-{}", e.name, a->plan.scale);
+  ResultsDir dir(a->out);
+  if (a->fresh && dir.Exists()) {
+    dir.ReadHeader();  // only what an experiment left is removed
+    fs::remove_all(a->out);
+  }
+  dir.Create(e, a->plan);
+  const bool complete = RunExperiment(e, cells, dir, a->run);
+  const ResultSet results(e, cells, dir);
+  fmt::print("{}", ExperimentText(results));
+  WriteFile("--json", a->json_file, FindingsJson(results).dump(1) + "\n");
+  WriteFile("--csv", a->csv_file, TablesCsv(results));
+  if (StopRequested()) {
+    fmt::print(stderr, "testbed: interrupted; the same command goes on from here\n");
+    return 130;
+  }
+  if (!complete) fmt::print(stderr, "testbed: not every cell could be run; see above\n");
+  return complete ? 0 : 1;
+}
+
+int ExperimentMain(Arguments a) {
+  Settle(&a);
+  const std::string& first = a.words[0];
+  if (first == "list") return List();
+  const bool explains = first == "show" || first == "plan";
+  if (a.words.size() != (explains ? 2 : 1)) {
+    throw Error(Error::kUsage,
+                "testbed experiment takes list, show NAME, plan NAME or NAME; NAME is one of "
+                "`testbed experiment list` or a file that ends in .toml");
+  }
+  const Experiment e = LoadExperiment(a.words.back());
+  if (first == "show") return Show(e);
+  const std::vector<Cell> cells = PlanCells(e, a.plan);
+  return first == "plan" ? Plan(cells) : RunIt(e, cells, &a);
+}
+
+}  // namespace
+
+void AddExperimentCommands(CLI::App& app, std::function<int()>* command) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* experiment = app.add_subcommand(
+      "experiment", "Run a published experiment, or one of your own, and check its findings");
+  experiment->footer(kExamples);
+  experiment
+      ->add_option("what", a->words,
+                   "list, show NAME, plan NAME, or NAME: the name of an experiment or a .toml file")
+      ->required()
+      ->type_name("WORDS");
+  experiment->add_option("--scale", a->plan.scale, "tiny, small, full, or a factor of full [small]")
+      ->type_name("SCALE");
+  experiment->add_option("--out", a->out, "Directory of the results [testbed-NAME-SCALE]")
+      ->type_name("DIR");
+  experiment->add_flag("--fresh", a->fresh, "Remove earlier results in --out and begin anew");
+  experiment->add_option("--only", a->only, "Only these values of an axis; may be given again")
+      ->type_name("AXIS=LIST")
+      ->allow_extra_args(false);
+  experiment->add_option("--set", a->set, "An option for every cell; may be given again")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  experiment->add_option("--shuffle", a->shuffle, "Run the cells in a random order, by this seed")
+      ->type_name("SEED");
+  experiment->add_flag("--keep-databases", a->run.keep_databases, "Do not remove the databases");
+  experiment->add_option("--json", a->json_file, "Write the verdicts to a file")->type_name("FILE");
+  experiment->add_option("--csv", a->csv_file, "Write the tables to a file")->type_name("FILE");
+  experiment->add_flag("--quiet", a->run.quiet, "No progress lines");
+  experiment->callback([a, command] { *command = [a] { return ExperimentMain(*a); }; });
+
+  auto dirs = std::make_shared<std::vector<std::string>>();
+  CLI::App* findings =
+      app.add_subcommand("findings", "Print the tables and verdicts of experiments that were run");
+  findings->add_option("results", *dirs, "Directories of results")->required()->type_name("DIR");
+  findings->callback([dirs, command] {
+    *command = [dirs] {
+      for (const std::string& dir : *dirs) fmt::print("{}", ExperimentText(ResultSet::Read(dir)));
+      return 0;
+    };
+  });
+}
+
+}  // namespace testbed

@@ -1,0 +1,346 @@
+// Reads an experiment from TOML. Every name that is not known is an error, so that a typing mistake
+// is not an experiment that quietly does something else.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "device/error.h"
+#include "tools/experiment/experiment.h"
+
+namespace testbed {
+namespace {
+
+class Parser {
+ public:
+  Parser(const std::string& text, const std::string& origin) : origin_(origin) {
+    e_.text = text;
+    try {
+      root_ = toml::parse(text, origin);
+    } catch (const toml::parse_error& error) {
+      throw Error(Error::kUsage,
+                  fmt::format("{}:{}: {}", origin, error.source().begin.line, error.description()));
+    }
+  }
+
+  Experiment Parse();
+
+ private:
+  [[noreturn]] void Refuse(const toml::node& at, const std::string& why) const {
+    throw Error(Error::kUsage, fmt::format("{}:{}: {}", origin_, at.source().begin.line, why));
+  }
+  void CheckKeys(const toml::table& table, const std::set<std::string>& known) const;
+  const toml::table& AsTable(const toml::node& node, const std::string& what) const;
+  std::string AsText(const toml::node& node) const;
+  std::vector<std::string> AsTexts(const toml::node& node) const;
+  std::string Text(const toml::table& table, const char* key) const;
+  std::vector<std::string> Texts(const toml::table& table, const char* key) const;
+  std::string Needed(const toml::table& table, const char* key) const;
+  OptionMap Options(const toml::node* node) const;
+  Where ParseWhere(const toml::table& table) const;
+  template <typename F>
+  void ForEachTable(const char* key, F use);
+
+  void ParseAxis(const toml::table& table);
+  void ParseScale(const std::string& name, const toml::table& table);
+  void ParseTable(const toml::table& table);
+  void ParseFinding(const toml::table& table);
+  void CheckReferences() const;
+
+  const std::string origin_;
+  toml::table root_;
+  Experiment e_;
+};
+
+void Parser::CheckKeys(const toml::table& table, const std::set<std::string>& known) const {
+  for (const auto& [key, node] : table) {
+    if (known.contains(std::string(key.str()))) continue;
+    Refuse(node,
+           fmt::format("{} is not known here; there are {}", key.str(), fmt::join(known, ", ")));
+  }
+}
+
+const toml::table& Parser::AsTable(const toml::node& node, const std::string& what) const {
+  if (!node.is_table()) Refuse(node, what + " must be a table");
+  return *node.as_table();
+}
+
+std::string Parser::AsText(const toml::node& node) const {
+  if (const auto* s = node.as_string()) return s->get();
+  if (const auto* i = node.as_integer()) return std::to_string(i->get());
+  if (const auto* d = node.as_floating_point()) return fmt::format("{}", d->get());
+  if (const auto* b = node.as_boolean()) return b->get() ? "true" : "false";
+  Refuse(node, "a text, a number or true or false is wanted");
+}
+
+std::vector<std::string> Parser::AsTexts(const toml::node& node) const {
+  if (!node.is_array()) return {AsText(node)};
+  std::vector<std::string> all;
+  for (const toml::node& item : *node.as_array()) all.push_back(AsText(item));
+  return all;
+}
+
+std::string Parser::Text(const toml::table& table, const char* key) const {
+  const toml::node* node = table.get(key);
+  return node == nullptr ? "" : AsText(*node);
+}
+
+std::vector<std::string> Parser::Texts(const toml::table& table, const char* key) const {
+  const toml::node* node = table.get(key);
+  return node == nullptr ? std::vector<std::string>{} : AsTexts(*node);
+}
+
+std::string Parser::Needed(const toml::table& table, const char* key) const {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) Refuse(table, std::string(key) + " is missing");
+  return AsText(*node);
+}
+
+OptionMap Parser::Options(const toml::node* node) const {
+  OptionMap options;
+  if (node == nullptr) return options;
+  for (const auto& [key, value] : AsTable(*node, "options")) {
+    const std::string name(key.str());
+    if (!value.is_table()) {
+      options[name] = AsText(value);
+      continue;
+    }
+    for (const auto& [inner, setting] : *value.as_table()) {
+      options[name + "." + std::string(inner.str())] = AsText(setting);
+    }
+  }
+  return options;
+}
+
+Where Parser::ParseWhere(const toml::table& table) const {
+  Where where;
+  if (const toml::node* node = table.get("where")) {
+    for (const auto& [axis, labels] : AsTable(*node, "where")) {
+      where[std::string(axis.str())] = AsTexts(labels);
+    }
+  }
+  return where;
+}
+
+template <typename F>
+void Parser::ForEachTable(const char* key, F use) {
+  const toml::node* node = root_.get(key);
+  if (node == nullptr) return;
+  if (!node->is_array()) Refuse(*node, fmt::format("write each as [[{}]]", key));
+  for (const toml::node& item : *node->as_array()) use(AsTable(item, key));
+}
+
+void Parser::ParseAxis(const toml::table& table) {
+  CheckKeys(table, {"name", "values"});
+  Axis axis;
+  axis.name = Needed(table, "name");
+  const toml::node* values = table.get("values");
+  if (values == nullptr || !values->is_array()) Refuse(table, "values must be a list");
+  for (const toml::node& node : *values->as_array()) {
+    AxisValue value;
+    if (!node.is_table()) {
+      value.label = AsText(node);
+      value.options[axis.name] = value.label;
+    } else {
+      value.options = Options(&node);
+      value.label = Needed(*node.as_table(), "label");
+      value.options.erase("label");
+    }
+    axis.values.push_back(std::move(value));
+  }
+  if (axis.values.empty()) Refuse(table, "an axis needs a value");
+  e_.axes.push_back(std::move(axis));
+}
+
+void Parser::ParseScale(const std::string& name, const toml::table& table) {
+  CheckKeys(table, {"options", "axes"});
+  Scale& scale = e_.scales[name];
+  scale.options = Options(table.get("options"));
+  if (const toml::node* axes = table.get("axes")) {
+    for (const auto& [axis, labels] : AsTable(*axes, "axes")) {
+      scale.labels[std::string(axis.str())] = AsTexts(labels);
+    }
+  }
+}
+
+void Parser::ParseTable(const toml::table& table) {
+  CheckKeys(table, {"title", "note", "rows", "columns", "metrics", "where", "published"});
+  TableSpec spec;
+  spec.title = Needed(table, "title");
+  spec.note = Text(table, "note");
+  spec.rows = Texts(table, "rows");
+  spec.columns = Text(table, "columns");
+  spec.metrics = Texts(table, "metrics");
+  spec.where = ParseWhere(table);
+  if (spec.rows.empty() || spec.metrics.empty()) Refuse(table, "a table needs rows and metrics");
+  if (const toml::node* node = table.get("published")) {
+    const toml::table& published = AsTable(*node, "published");
+    CheckKeys(published, {"columns", "rows"});
+    spec.published_columns = Texts(published, "columns");
+    const toml::array* rows = published.get_as<toml::array>("rows");
+    if (rows == nullptr) Refuse(published, "published needs rows");
+    for (const toml::node& row : *rows) {
+      spec.published.push_back(AsTexts(row));
+      if (spec.published.back().size() != spec.published_columns.size()) {
+        Refuse(row, "a published row has as many cells as there are columns");
+      }
+    }
+  }
+  e_.tables.push_back(std::move(spec));
+}
+
+void Parser::ParseFinding(const toml::table& table) {
+  CheckKeys(table, {"id", "claim", "waits_for", "untestable", "reproduced", "opposite", "figures",
+                    "mechanism"});
+  Finding finding;
+  finding.id = Needed(table, "id");
+  finding.claim = Needed(table, "claim");
+  finding.waits_for = Texts(table, "waits_for");
+  finding.untestable = Text(table, "untestable");
+  finding.reproduced = Text(table, "reproduced");
+  finding.opposite = Text(table, "opposite");
+  finding.figures = Text(table, "figures");
+  if (finding.reproduced.empty() && finding.untestable.empty() && finding.waits_for.empty()) {
+    Refuse(table, "a finding needs reproduced, waits_for or untestable");
+  }
+  if (const toml::node* node = table.get("mechanism")) {
+    if (!node->is_array()) Refuse(*node, "mechanism must be a list");
+    for (const toml::node& item : *node->as_array()) {
+      const toml::table& mechanism = AsTable(item, "mechanism");
+      CheckKeys(mechanism, {"when", "says"});
+      finding.mechanisms.push_back({Needed(mechanism, "when"), Needed(mechanism, "says")});
+    }
+  }
+  e_.findings.push_back(std::move(finding));
+}
+
+// Names that one part uses of another.
+void Parser::CheckReferences() const {
+  const auto check_axis = [&](const std::string& axis, const std::string& in) {
+    if (e_.FindAxis(axis) != nullptr) return;
+    throw Error(Error::kUsage,
+                fmt::format("{}: {} names the axis {}, which is not there", origin_, in, axis));
+  };
+  const auto check_where = [&](const Where& where, const std::string& in) {
+    for (const auto& [axis, labels] : where) {
+      check_axis(axis, in);
+      for (const std::string& label : labels) {
+        const auto& values = e_.FindAxis(axis)->values;
+        if (std::any_of(values.begin(), values.end(),
+                        [&](const AxisValue& v) { return v.label == label; })) {
+          continue;
+        }
+        throw Error(Error::kUsage, fmt::format("{}: {} names {} = {}, which is not there", origin_,
+                                               in, axis, label));
+      }
+    }
+  };
+  for (const TableSpec& table : e_.tables) {
+    const std::string in = "table \"" + table.title + "\"";
+    for (const std::string& axis : table.rows) check_axis(axis, in);
+    if (!table.columns.empty()) check_axis(table.columns, in);
+    check_where(table.where, in);
+    for (const std::string& metric : table.metrics) {
+      if (e_.FindMetric(metric) != nullptr) continue;
+      throw Error(Error::kUsage, fmt::format("{}: {} names the metric {}, which is not there",
+                                             origin_, in, metric));
+    }
+  }
+  for (const Skip& skip : e_.skips) check_where(skip.where, "skip");
+  for (const auto& [name, scale] : e_.scales) check_where(scale.labels, "scale " + name);
+}
+
+Experiment Parser::Parse() {
+  CheckKeys(root_, {"name", "title", "about", "source", "options", "load", "engine", "scale",
+                    "axis", "skip", "metrics", "table", "finding"});
+  e_.name = Needed(root_, "name");
+  e_.title = Needed(root_, "title");
+  e_.about = Text(root_, "about");
+  e_.source = Text(root_, "source");
+  e_.options = Options(root_.get("options"));
+  e_.load_options = Options(root_.get("load"));
+  if (const toml::node* engines = root_.get("engine")) {
+    for (const auto& [name, node] : AsTable(*engines, "engine")) {
+      e_.engine_options[std::string(name.str())] = Options(&node);
+    }
+  }
+  ForEachTable("axis", [&](const toml::table& t) { ParseAxis(t); });
+  if (e_.FindAxis("engine") == nullptr && !e_.options.contains("engine")) {
+    throw Error(Error::kUsage, origin_ + ": neither an axis nor an option names the engine");
+  }
+  if (const toml::node* scales = root_.get("scale")) {
+    for (const auto& [name, node] : AsTable(*scales, "scale")) {
+      ParseScale(std::string(name.str()), AsTable(node, "scale"));
+    }
+  }
+  ForEachTable("skip", [&](const toml::table& t) {
+    CheckKeys(t, {"where", "why"});
+    e_.skips.push_back({ParseWhere(t), Needed(t, "why")});
+  });
+  if (const toml::node* metrics = root_.get("metrics")) {
+    for (const auto& [name, node] : AsTable(*metrics, "metrics")) {
+      Metric metric;
+      metric.name = name.str();
+      if (node.is_table()) {
+        CheckKeys(*node.as_table(), {"value", "unit", "about"});
+        metric.expression = Needed(*node.as_table(), "value");
+        metric.unit = Text(*node.as_table(), "unit");
+        metric.about = Text(*node.as_table(), "about");
+      } else {
+        metric.expression = AsText(node);
+      }
+      e_.metrics.push_back(std::move(metric));
+    }
+  }
+  ForEachTable("table", [&](const toml::table& t) { ParseTable(t); });
+  ForEachTable("finding", [&](const toml::table& t) { ParseFinding(t); });
+  CheckReferences();
+  return std::move(e_);
+}
+
+}  // namespace
+
+const Axis* Experiment::FindAxis(const std::string& axis) const {
+  for (const Axis& a : axes) {
+    if (a.name == axis) return &a;
+  }
+  return nullptr;
+}
+
+const Metric* Experiment::FindMetric(const std::string& metric) const {
+  for (const Metric& m : metrics) {
+    if (m.name == metric) return &m;
+  }
+  return nullptr;
+}
+
+Experiment ParseExperiment(const std::string& text, const std::string& origin) {
+  return Parser(text, origin).Parse();
+}
+
+Experiment LoadExperiment(const std::string& name) {
+  if (name.ends_with(".toml")) {
+    std::ifstream in(name);
+    std::stringstream text;
+    text << in.rdbuf();
+    if (!in) throw Error(Error::kUsage, "the experiment file " + name + " cannot be read");
+    return ParseExperiment(text.str(), name);
+  }
+  const auto& shipped = ShippedExperiments();
+  const auto found = shipped.find(name);
+  if (found == shipped.end()) {
+    std::vector<std::string> names;
+    for (const auto& [known, text] : shipped) names.push_back(known);
+    throw Error(Error::kUsage,
+                fmt::format("there is no experiment {}; there are {}, or give a file that ends in "
+                            ".toml",
+                            name, fmt::join(names, ", ")));
+  }
+  return ParseExperiment(found->second, name + ".toml");
+}
+
+}  // namespace testbed

@@ -1,0 +1,227 @@
+#include "tools/experiment/plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/sysinfo.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "device/error.h"
+#include "engines/registry.h"
+#include "workloads/random.h"
+
+namespace testbed {
+namespace {
+
+void Overlay(const OptionMap& over, OptionMap* options) {
+  for (const auto& [name, value] : over) (*options)[name] = value;
+}
+
+// "auto": half of the machine's memory, so that the operating system keeps the other.
+uint64_t RamOf(const std::string& text) {
+  if (text != "auto") return ParseSize("--ram", text, 0, UINT64_MAX);
+  struct sysinfo info {};
+  ::sysinfo(&info);
+  return static_cast<uint64_t>(info.totalram) * info.mem_unit / 2;
+}
+
+// The options and labels of a scale by name or, for a number, of "full" with its ram times that.
+Scale FindScale(const Experiment& e, const std::string& name) {
+  const auto known = e.scales.find(name);
+  if (known != e.scales.end()) {
+    Scale scale = known->second;
+    const auto ram = scale.options.find("ram");
+    if (ram != scale.options.end()) ram->second = std::to_string(RamOf(ram->second));
+    return scale;
+  }
+  double factor = 0;
+  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), factor);
+  const auto full = e.scales.find("full");
+  if (code != std::errc() || end != name.data() + name.size() || factor <= 0 ||
+      full == e.scales.end()) {
+    std::vector<std::string> names;
+    for (const auto& [known_name, scale] : e.scales) names.push_back(known_name);
+    throw Error(Error::kUsage,
+                fmt::format("--scale {} is not accepted; experiment {} takes {}{}", name, e.name,
+                            fmt::join(names, ", "),
+                            full == e.scales.end() ? "" : ", or a factor of full such as 0.1"));
+  }
+  Scale scale = full->second;
+  const auto ram = scale.options.find("ram");
+  const uint64_t base = RamOf(ram == scale.options.end() ? "auto" : ram->second);
+  scale.options["ram"] =
+      std::to_string(static_cast<uint64_t>(factor * static_cast<double>(base)) >> 20 << 20);
+  return scale;
+}
+
+// Every combination, the last axis varying fastest.
+void Combine(const Experiment& e, size_t depth, Cell* cell, std::vector<Cell>* cells) {
+  if (depth == e.axes.size()) {
+    cells->push_back(*cell);
+    return;
+  }
+  const Axis& axis = e.axes[depth];
+  for (const AxisValue& value : axis.values) {
+    Cell next = *cell;
+    next.labels[axis.name] = value.label;
+    next.name += (next.name.empty() ? "" : " ") + axis.name + "=" + value.label;
+    Overlay(value.options, &next.options);
+    Combine(e, depth + 1, &next, cells);
+  }
+}
+
+// What the database of a run depends on.
+std::string LoadKey(const RunOptions& run, const std::vector<std::string>& load) {
+  const DatasetOptions& d = run.data;
+  std::string all =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {}", run.engine_name, run.engine.page_size,
+                  run.engine.compression, d.rows, KeyOrderName(d.order), d.key_size, d.value_size,
+                  d.compressibility, d.indexes, d.seed, fmt::join(load, ","));
+  for (const auto& [name, value] : run.engine.extra) all += " " + name + "=" + value;
+  for (const auto& [name, value] : run.workload.extra) all += " " + name + "=" + value;
+  return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
+}
+
+void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale, Cell* cell) {
+  const OptionMap of_axes = cell->options;
+  const auto engine_of = [&]() -> std::string {
+    for (const OptionMap* map : {&options.set, &of_axes, &scale.options, &e.options}) {
+      const auto found = map->find("engine");
+      if (found != map->end()) return found->second;
+    }
+    return "";
+  };
+  const std::string engine = engine_of();
+  cell->options = e.options;
+  Overlay(scale.options, &cell->options);
+  const auto own = e.engine_options.find(engine);
+  if (own != e.engine_options.end()) Overlay(own->second, &cell->options);
+  Overlay(of_axes, &cell->options);
+  Overlay(options.set, &cell->options);
+  for (const Skip& skip : e.skips) {
+    if (Matches(cell->labels, skip.where)) cell->skipped = skip.why;
+  }
+  if (!cell->skipped.empty()) return;
+  const auto& engines = Engines();
+  if (std::none_of(engines.begin(), engines.end(),
+                   [&](const EngineInfo& info) { return info.name == engine; })) {
+    cell->waits_for = engine;
+    return;
+  }
+  OptionMap run_options = cell->options;
+  run_options.erase("scratch");
+  try {
+    const RunOptions run = CellRunOptions(run_options);
+    CheckEngineOptions(FindEngine(engine), run.engine);
+    cell->data_bytes = run.data.rows * (run.data.key_size + run.data.value_size);
+    const CellPhases phases = PhasesOf(run.workloads);
+    const bool shared = !phases.load.empty() && !phases.rest.empty() &&
+                        std::all_of(phases.rest.begin(), phases.rest.end(),
+                                    [](const auto& w) { return FindWorkload(w).reads_only; });
+    if (!shared) return;
+    cell->load_key = LoadKey(run, phases.load);
+    cell->load_options = cell->options;
+    Overlay(e.load_options, &cell->load_options);
+  } catch (const Error& error) {
+    cell->skipped = error.what();
+  }
+}
+
+// Cells with one database stand together, where the first of them stood; then, when asked, in
+// random order.
+void Order(const PlanOptions& options, std::vector<Cell>* cells) {
+  std::vector<std::vector<Cell>> groups;
+  std::map<std::string, size_t> group_of;
+  for (Cell& cell : *cells) {
+    if (!cell.load_key.empty() && group_of.contains(cell.load_key)) {
+      groups[group_of[cell.load_key]].push_back(std::move(cell));
+      continue;
+    }
+    if (!cell.load_key.empty()) group_of[cell.load_key] = groups.size();
+    groups.push_back({std::move(cell)});
+  }
+  if (options.shuffle) {
+    Random random(*options.shuffle);
+    const auto shuffle = [&](auto* list) {
+      for (size_t i = list->size(); i > 1; --i) std::swap((*list)[i - 1], (*list)[random.Below(i)]);
+    };
+    shuffle(&groups);
+    for (auto& group : groups) shuffle(&group);
+  }
+  cells->clear();
+  for (auto& group : groups) {
+    for (Cell& cell : group) cells->push_back(std::move(cell));
+  }
+}
+
+}  // namespace
+
+bool Matches(const std::map<std::string, std::string>& labels, const Where& where) {
+  return std::all_of(where.begin(), where.end(), [&](const auto& condition) {
+    const auto found = labels.find(condition.first);
+    return found != labels.end() && std::find(condition.second.begin(), condition.second.end(),
+                                              found->second) != condition.second.end();
+  });
+}
+
+CellPhases PhasesOf(const std::vector<std::string>& workloads) {
+  CellPhases phases;
+  for (const std::string& workload : workloads) {
+    const bool loads = phases.rest.empty() && FindWorkload(workload).loads;
+    (loads ? phases.load : phases.rest).push_back(workload);
+  }
+  return phases;
+}
+
+RunOptions CellRunOptions(const OptionMap& options) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : options) {
+    const size_t dot = name.find('.');
+    if (dot != std::string::npos) {
+      words.push_back("--" + name.substr(0, dot));
+      words.push_back(name.substr(dot + 1) + "=" + value);
+    } else if (value == "true" || value == "false") {
+      if (value == "true") words.push_back("--" + name);
+    } else {
+      words.push_back("--" + name);
+      words.push_back(value);
+    }
+  }
+  RunOptions run = ParseRunOptions(words);
+  run.Resolve();
+  return run;
+}
+
+std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
+  const Scale scale = FindScale(e, options.scale);
+  for (const auto& [axis, labels] : options.only) {
+    if (e.FindAxis(axis) == nullptr) {
+      throw Error(Error::kUsage,
+                  fmt::format("--only {}: experiment {} has no such axis", axis, e.name));
+    }
+  }
+  Where keep = scale.labels;  // the user's choice goes before the scale's
+  for (const auto& [axis, labels] : options.only) keep[axis] = labels;
+  std::vector<Cell> all, cells;
+  Cell first;
+  Combine(e, 0, &first, &all);
+  for (Cell& cell : all) {
+    if (Matches(cell.labels, keep)) cells.push_back(cell);
+  }
+  for (Cell& cell : cells) Settle(e, options, scale, &cell);
+  if (std::none_of(cells.begin(), cells.end(), [](const Cell& c) { return c.runs(); })) {
+    throw Error(Error::kUsage,
+                cells.empty()
+                    ? fmt::format("experiment {} has no cell with these settings", e.name)
+                    : fmt::format("experiment {} cannot run: {}", e.name,
+                                  cells[0].skipped.empty()
+                                      ? "engine " + cells[0].waits_for + " is not in this build"
+                                      : cells[0].skipped));
+  }
+  Order(options, &cells);
+  return cells;
+}
+
+}  // namespace testbed

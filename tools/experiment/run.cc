@@ -1,0 +1,182 @@
+#include "tools/experiment/run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "device/error.h"
+#include "device/scratch.h"
+#include "device/signal_guard.h"
+#include "tools/progress.h"
+#include "tools/run_command.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+class ExperimentRun {
+ public:
+  ExperimentRun(const std::vector<Cell>& cells, const ResultsDir& results,
+                const ExperimentRunOptions& options)
+      : cells_(cells), results_(results), options_(options) {
+    for (const Cell& cell : cells_) left_ += cell.runs() && !results_.HasCell(cell);
+    wanted_ = left_;
+  }
+
+  bool Execute();
+
+ private:
+  void MakeScratch();
+  RunOptions OptionsOf(const OptionMap& map, const std::string& dir) const;
+  bool Load(const Cell& cell, const std::string& dir);
+  bool One(const Cell& cell, const std::string& dir);
+  bool Run(RunOptions run, const std::string& what, json* document) const;
+  bool LastOfLoad(size_t i) const;
+  void Say(const std::string& text) const {
+    if (!options_.quiet) fmt::print(stderr, "{}\n", text);
+  }
+  std::string TimeLeft() const;
+
+  const std::vector<Cell>& cells_;
+  const ResultsDir& results_;
+  const ExperimentRunOptions& options_;
+  std::unique_ptr<ScratchDevice> scratch_;
+  std::string base_;  // where databases go
+  size_t left_ = 0, wanted_ = 0;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// A scratch device for all cells, where the experiment asks for one and this user may make it.
+// Large enough for the largest database, and for an engine that writes all of it anew beside it.
+void ExperimentRun::MakeScratch() {
+  base_ = results_.path() + "/databases";
+  std::string asked, file_system = "ext4";
+  uint64_t data = 0;
+  for (const Cell& cell : cells_) {
+    if (!cell.runs() || results_.HasCell(cell)) continue;
+    data = std::max(data, cell.data_bytes);
+    const auto found = cell.options.find("scratch");
+    if (found != cell.options.end()) asked = found->second;
+  }
+  if (asked.empty() || asked == "none" || ::geteuid() != 0) return;
+  const size_t comma = asked.find(',');
+  if (comma != std::string::npos) file_system = asked.substr(comma + 1);
+  const std::string size = asked.substr(0, comma);
+  ScratchOptions scratch;
+  scratch.bytes = size == "auto" ? (3 * data + (512ull << 20)) >> 20 << 20
+                                 : ParseSize("scratch", size, 64 << 20, UINT64_MAX);
+  scratch.file_system = file_system == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
+  scratch.directory = results_.path();
+  ProgressLine progress("scratch device", options_.quiet);
+  scratch.progress = [&progress](uint64_t done, uint64_t all) {
+    progress.Say(fmt::format("{} of {} written", ShortSize(done), ShortSize(all)));
+  };
+  scratch_ = ScratchDevice::Create(scratch);
+  base_ = scratch_->path();
+}
+
+RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir) const {
+  OptionMap placed = map;
+  placed.erase("scratch");
+  placed["dir"] = dir;
+  RunOptions run = CellRunOptions(placed);
+  run.exclusive_device = scratch_ != nullptr;
+  run.quiet = options_.quiet;
+  return run;
+}
+
+bool ExperimentRun::Run(RunOptions run, const std::string& what, json* document) const {
+  *document = ExecuteRuns(run, {"experiment", what});
+  if (StopRequested() || document->value("partial", false)) return false;
+  for (const json& one : (*document)["runs"]) {
+    if (!one.contains("error")) continue;
+    Say(fmt::format("{}: {}", what, one["error"].value("sentence", "")));
+    return false;
+  }
+  return true;
+}
+
+bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
+  RunOptions run = OptionsOf(cell.load_options, dir);
+  if (results_.HasLoad(cell.load_key) && fs::exists(dir + "/testbed.json")) return true;
+  run.workloads = PhasesOf(run.workloads).load;
+  run.threads.resize(1);
+  run.repeat = 1;
+  run.fresh = true;
+  json document;
+  if (!Run(run, "loading for " + cell.name, &document)) return false;
+  results_.WriteLoad(cell.load_key, document);
+  return true;
+}
+
+bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
+  RunOptions run = OptionsOf(cell.options, dir);
+  if (cell.load_key.empty()) {
+    run.fresh = true;
+  } else {
+    run.workloads = PhasesOf(run.workloads).rest;
+    run.reuse = true;
+  }
+  json document;
+  if (!Run(run, cell.name, &document)) return false;
+  results_.WriteCell(cell, std::move(document));
+  return true;
+}
+
+bool ExperimentRun::LastOfLoad(size_t i) const {
+  return std::none_of(
+      cells_.begin() + static_cast<ptrdiff_t>(i) + 1, cells_.end(), [&](const Cell& cell) {
+        return cell.load_key == cells_[i].load_key && cell.runs() && !results_.HasCell(cell);
+      });
+}
+
+std::string ExperimentRun::TimeLeft() const {
+  const size_t done = wanted_ - left_;
+  if (done == 0) return "";
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
+  const auto seconds = static_cast<uint64_t>(passed.count() / static_cast<double>(done) *
+                                             static_cast<double>(left_));
+  return fmt::format(", {}:{:02}:{:02} left", seconds / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+bool ExperimentRun::Execute() {
+  if (left_ == 0) return true;
+  MakeScratch();
+  bool all = true;
+  for (size_t i = 0; i < cells_.size() && !StopRequested(); ++i) {
+    const Cell& cell = cells_[i];
+    if (!cell.runs() || results_.HasCell(cell)) continue;
+    Say(fmt::format("[{}/{}{}] {}", wanted_ - left_ + 1, wanted_, TimeLeft(), cell.name));
+    const std::string dir =
+        base_ + "/" + (cell.load_key.empty() ? std::string("cell") : cell.load_key);
+    bool done = false;
+    try {
+      done = (cell.load_key.empty() || Load(cell, dir)) && One(cell, dir);
+    } catch (const Error& error) {
+      // One cell that cannot be does not take the others with it.
+      Say(fmt::format("{}: {}", cell.name, error.what()));
+    }
+    all = all && done;
+    --left_;
+    const bool needed = !cell.load_key.empty() && !LastOfLoad(i);
+    std::error_code ignored;
+    if (!needed && !options_.keep_databases) fs::remove_all(dir, ignored);
+  }
+  std::error_code ignored;
+  if (!scratch_ && !options_.keep_databases && !StopRequested()) fs::remove(base_, ignored);
+  return all && !StopRequested();
+}
+
+}  // namespace
+
+bool RunExperiment(const Experiment& experiment, const std::vector<Cell>& cells,
+                   const ResultsDir& results, const ExperimentRunOptions& options) {
+  return ExperimentRun(cells, results, options).Execute();
+}
+
+}  // namespace testbed
