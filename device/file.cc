@@ -307,11 +307,11 @@ void File::Truncate(uint64_t size) {
   if (::ftruncate(fd_, static_cast<off_t>(size)) != 0) throw Error::Io("truncate", path_, errno);
 }
 
-void File::Allocate(uint64_t offset, uint64_t n) {
-  if (::fallocate(fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(n)) != 0 &&
-      errno != EOPNOTSUPP) {
-    throw Error::Io("allocate", path_, errno);
-  }
+bool File::Allocate(uint64_t offset, uint64_t n, bool keep_size) {
+  const int mode = keep_size ? FALLOC_FL_KEEP_SIZE : 0;
+  if (::fallocate(fd_, mode, static_cast<off_t>(offset), static_cast<off_t>(n)) == 0) return true;
+  if (errno != EOPNOTSUPP) throw Error::Io("allocate", path_, errno);
+  return false;
 }
 
 void File::Prefetch(uint64_t offset, uint64_t n) {

@@ -76,8 +76,9 @@ class File {
 
   uint64_t Size() const;
   void Truncate(uint64_t size);
-  // Reserves space without changing the size's meaning: fallocate(2) of [offset, offset+n).
-  void Allocate(uint64_t offset, uint64_t n);
+  // Reserves space for [offset, offset+n): fallocate(2). The file grows to its end, unless
+  // keep_size. Returns false where the file system has no fallocate.
+  bool Allocate(uint64_t offset, uint64_t n, bool keep_size = false);
   // Tells the kernel that a range will be read soon (readahead) or is no longer needed.
   void Prefetch(uint64_t offset, uint64_t n);
   void Forget(uint64_t offset, uint64_t n);

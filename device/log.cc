@@ -76,7 +76,7 @@ const char* LogSyncName(LogSync sync) {
 }
 
 const char* LogSpaceName(LogSpace space) {
-  static constexpr const char* kNames[] = {"recycled", "fallocated", "growing"};
+  static constexpr const char* kNames[] = {"recycled", "fallocated", "growing", "keep-size"};
   return kNames[static_cast<size_t>(space)];
 }
 

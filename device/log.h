@@ -70,8 +70,9 @@ enum class LogSpace : uint8_t {
   kRecycled,    // written with zeros once, then used again and again: a sync writes log bytes only
   kFallocated,  // fallocate(2) for each new segment; old segments are removed
   kGrowing,     // the file grows with each write; old segments are removed
+  kKeepSize,    // as fallocated, but the space lies behind the end of the file, which grows
 };
-const char* LogSpaceName(LogSpace space);  // "recycled", "fallocated", "growing"
+const char* LogSpaceName(LogSpace space);  // "recycled", "fallocated", "growing", "keep-size"
 
 struct LogOptions {
   IoMode mode = IoMode::kBuffered;  // direct or buffered

@@ -57,8 +57,7 @@ SegmentHeader LogSegments::NextHeader() const {
   return header;
 }
 
-void LogSegments::WriteHeader(File& file, const SegmentHeader& header) {
-  const size_t n = std::max(kSegmentHeaderUsed, file.alignment());
+void LogSegments::WriteHeader(File& file, const SegmentHeader& header, size_t n) {
   AlignedBuffer block(n);
   std::memset(block.data(), 0, n);
   EncodeSegmentHeader(header, block.data());
@@ -70,10 +69,10 @@ void LogSegments::WriteHeader(File& file, const SegmentHeader& header) {
 // Gives an empty file its space.
 void LogSegments::Fill(File& file) {
   if (options_.space == LogSpace::kGrowing) return;
-  if (options_.space == LogSpace::kFallocated) {
-    file.Allocate(0, options_.segment_bytes);
-    if (file.Size() != options_.segment_bytes) {
-      throw Error(Error::kUsage, "log space 'fallocated' is not possible in " + directory_ +
+  if (options_.space != LogSpace::kRecycled) {
+    if (!file.Allocate(0, options_.segment_bytes, options_.space == LogSpace::kKeepSize)) {
+      throw Error(Error::kUsage, std::string("log space '") + LogSpaceName(options_.space) +
+                                     "' is not possible in " + directory_ +
                                      ", whose file system has no fallocate: use recycled or "
                                      "growing");
     }
@@ -98,7 +97,9 @@ void LogSegments::Make(const SegmentHeader& header) {
     file = OpenFile(path, FileOptions::kTruncate);
     CheckAlignment(*file);
     Fill(*file);
-    WriteHeader(*file, header);
+    // All of it, so that written space is one run: a file system keeps a gap in it as an extent of
+    // its own, and with a few more the extents leave the inode, whose journal entry they double.
+    WriteHeader(*file, header, kSegmentHeaderBytes);
     file->Sync(true);
     SyncDirectory(directory_);
     counts_.syncs += 1;
@@ -119,7 +120,7 @@ void LogSegments::Recycle(LogSegment& old) {
   const std::string to = LogSegmentPath(directory_, header.number);
   if (::rename(from.c_str(), to.c_str()) != 0) throw Error::Io("rename", from, errno);
   auto file = OpenFile(to, FileOptions::kMustExist);
-  WriteHeader(*file, header);
+  WriteHeader(*file, header, std::max(kSegmentHeaderUsed, file->alignment()));
   file->Sync();
   SyncDirectory(directory_);
   ++counts_.syncs;

@@ -65,7 +65,7 @@ class LogSegments {
   void Make(const SegmentHeader& header);
   void Fill(File& file);
   void Recycle(LogSegment& old);
-  void WriteHeader(File& file, const SegmentHeader& header);
+  void WriteHeader(File& file, const SegmentHeader& header, size_t bytes);
   void Remove(const std::string& path);
   bool Fits(const SegmentInfo& info, const File& file) const;
 

@@ -58,6 +58,7 @@ struct Capabilities {
   size_t max_key_size = 0;                        // at the smallest page size
   size_t max_value_size = 0;
   bool persistent = true;    // keeps what it is given
+  bool reads = true;         // finds it again; without, only workloads that load can run
   bool transactions = true;  // over tables, with rollback
   bool scans = true;
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "device/error.h"
+#include "engines/log/log_engine.h"
 #include "engines/null/null_engine.h"
 #ifdef TESTBED_HAVE_BTREE
 #include "engines/btree/btree_engine.h"
@@ -53,7 +54,7 @@ const std::vector<EngineInfo>& Engines() {
 #ifdef TESTBED_HAVE_WIREDTIGER
       WiredtigerEngineInfo(),
 #endif
-      NullEngineInfo(),
+      LogEngineInfo(),        NullEngineInfo(),
   };
   return engines;
 }

@@ -293,10 +293,12 @@ CrashtestResult Test::Run() {
 
 CrashtestResult RunCrashtest(const CrashtestOptions& options) {
   const EngineInfo& info = FindEngine(options.run.engine_name);
-  if (!info.capabilities.persistent || !info.capabilities.transactions) {
-    throw Error(Error::kUsage, options.run.engine_name +
-                                   " keeps nothing, so it has no crash to survive; "
-                                   "choose another --engine");
+  const Capabilities& can = info.capabilities;
+  if (!can.persistent || !can.reads || !can.transactions) {
+    throw Error(Error::kUsage,
+                options.run.engine_name +
+                    " keeps nothing that could be read back, so it has no crash to survive; "
+                    "choose another --engine");
   }
   if (options.writers < 1 || options.writers > kMaxWriters) {
     throw Error(Error::kUsage, fmt::format("--writers takes 1 to {}", kMaxWriters));

@@ -218,6 +218,30 @@ Table WriteTable(const json& document) {
   return table;
 }
 
+// What a commit's log writes cost, from the record to the device. A commit is an operation of the
+// phase.
+Table LogTable(const json& document) {
+  Table table("Log writes, bytes per commit",
+              {"phase", "commits", "payload", "framing", "padding", "rewritten", "engine says",
+               "device all", "device log", "device journal", "estimate", "at least", "syncs",
+               "device writes", "flushes"});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (!phase["account"].contains("log") || phase["kind"] == "settle") return;
+    const double n = Number(phase, "/count");
+    auto each = [&](const std::string& figure) {
+      return Short(Number(phase, "/account/" + figure) / n);
+    };
+    table.Row({RowName(run, phase, ""), Count(static_cast<uint64_t>(n)),
+               each("engine/log_payload_bytes"), each("engine/more/log_framing_bytes"),
+               each("engine/more/log_padding_bytes"), each("engine/more/log_rewritten_bytes"),
+               each("log/bytes"), each("device/write_bytes"), each("log/device_bytes"),
+               each("log/journal_bytes"), each("log/estimate_bytes"),
+               each("log/estimate_least_bytes"), each("log/syncs"), each("device/writes"),
+               each("device/flushes")});
+  });
+  return table;
+}
+
 Table MemoryTable(const json& document) {
   Table table("Memory at the end of the phase",
               {"phase", "ram", "engine cache", "process other", "page cache", "kernel", "unused",
@@ -318,9 +342,10 @@ std::string Closure(const json& document) {
 
 std::vector<Table> Tables(const json& document) {
   std::vector<Table> tables;
-  for (Table& table : std::vector<Table>{
-           RateTable(document), IntendedTable(document), ReadTable(document), WriteTable(document),
-           MemoryTable(document), DatabaseTable(document), RepeatTable(document)}) {
+  for (Table& table :
+       std::vector<Table>{RateTable(document), IntendedTable(document), ReadTable(document),
+                          WriteTable(document), LogTable(document), MemoryTable(document),
+                          DatabaseTable(document), RepeatTable(document)}) {
     if (!table.empty()) tables.push_back(std::move(table));
   }
   return tables;

@@ -182,8 +182,8 @@ PhaseOptions Run::MeasuredPhase(bool loads) const {
   PhaseOptions phase;
   phase.threads = plan_.threads;
   phase.account = options_.account;
-  const bool keeps = FindEngine(options_.engine_name).capabilities.persistent;
-  phase.verify_every = keeps ? options_.verify_every : 0;
+  const Capabilities& can = FindEngine(options_.engine_name).capabilities;
+  phase.verify_every = can.persistent && can.reads ? options_.verify_every : 0;
   phase.rate = options_.rate;
   phase.device = device_ ? &*device_ : nullptr;
   phase.stop = stop_;

@@ -7,6 +7,8 @@
 
 #include <cmath>
 
+#include "workloads/log_estimate.h"
+
 namespace testbed {
 namespace {
 
@@ -75,6 +77,42 @@ json DeviceDelta(const DeviceStats& d) {
   return {{"reads", d.reads},     {"read_merges", d.read_merges},   {"read_bytes", d.read_bytes},
           {"writes", d.writes},   {"write_merges", d.write_merges}, {"write_bytes", d.write_bytes},
           {"flushes", d.flushes}, {"discards", d.discards}};
+}
+
+// What writing logs cost: as the engine reports it, at the device, and as its counters alone would
+// let one expect. Null when no log was written.
+json LogDelta(const LedgerCounts& delta, const json& engine, bool kernel) {
+  constexpr auto kLog = static_cast<size_t>(FileKind::kLog);
+  constexpr size_t kJournal[] = {static_cast<size_t>(FileKind::kFsJournal),
+                                 static_cast<size_t>(FileKind::kFsMetadata)};
+  FileCounts file;
+  uint64_t device = 0, journal = 0;
+  for (const LedgerCounts::Op& op : delta.ops) {
+    file += op.file[kLog];
+    device += op.kernel[kLog].write_bytes;
+    for (size_t kind : kJournal) journal += op.kernel[kind].write_bytes;
+  }
+  for (const LedgerCounts::Foreign& f : delta.foreign) {
+    if (f.kind == FileKind::kLog) device += f.counts.write_bytes;
+    if (f.kind == FileKind::kFsJournal || f.kind == FileKind::kFsMetadata) {
+      journal += f.counts.write_bytes;
+    }
+  }
+  if (file.write_bytes == 0) return {};
+  // Without sync calls each write was durable by itself, or none was.
+  const uint64_t syncs = file.syncs != 0 ? file.syncs : file.writes;
+  const uint64_t bytes = engine.value("log_written_bytes", file.write_bytes);
+  const LogWriteEstimate estimate = EstimateLogWrites(bytes, syncs);
+  json j = {{"bytes", bytes},
+            {"writes", file.writes},
+            {"syncs", syncs},
+            {"estimate_least_bytes", static_cast<uint64_t>(estimate.least_bytes)},
+            {"estimate_bytes", static_cast<uint64_t>(estimate.expected_bytes)}};
+  if (kernel) {
+    j["device_bytes"] = device;
+    j["journal_bytes"] = journal;
+  }
+  return j;
 }
 
 int64_t Difference(uint64_t a, uint64_t b) { return static_cast<int64_t>(a - b); }
@@ -163,6 +201,9 @@ json Meter::Account(const Reading& before, const Reading& after) const {
     }
   }
   account["engine"] = EngineDelta(before.engine, after.engine);
+  if (json log = LogDelta(delta, account["engine"], kernel_account_); !log.is_null()) {
+    account["log"] = std::move(log);
+  }
   account["cpu_user_seconds"] = after.cpu_user_seconds - before.cpu_user_seconds;
   account["cpu_system_seconds"] = after.cpu_system_seconds - before.cpu_system_seconds;
   account["process_read_bytes"] = after.process_read_bytes - before.process_read_bytes;

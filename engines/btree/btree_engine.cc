@@ -7,6 +7,7 @@
 #include "engines/btree/cursor.h"
 #include "engines/btree/store.h"
 #include "engines/extra_options.h"
+#include "engines/log_settings.h"
 
 namespace testbed {
 namespace {
@@ -149,7 +150,7 @@ class BtreeEngine : public Engine {
         {"checkpoint_log", std::to_string(o.checkpoint_log_bytes)},
     };
     for (auto& [name, value] : store_->log()->EffectiveSettings()) {
-      settings.emplace_back("log_" + name, std::move(value));
+      settings.emplace_back(name, std::move(value));
     }
     return settings;
   }
@@ -176,15 +177,11 @@ class BtreeEngine : public Engine {
         {"checkpoints", store_->checkpoints()},
         {"file_pages", store_->space()->file_pages()},
         {"used_pages", store_->space()->used_pages()},
-        {"log_groups", log.groups},
-        {"log_syncs", log.syncs},
-        {"log_padding_bytes", log.padding_bytes},
-        {"log_rewritten_bytes", log.rewritten_bytes},
-        {"log_preparation_bytes", log.preparation_bytes},
         {"recovered_log_bytes", store_->recovery().log_bytes},
         {"recovered_transactions", store_->recovery().transactions},
         {"recovered_torn_pages", store_->recovery().torn_pages},
     };
+    for (auto& counter : LogCounterPairs(log)) c.more.push_back(std::move(counter));
     return c;
   }
 
@@ -194,27 +191,6 @@ class BtreeEngine : public Engine {
   const std::unique_ptr<Store> store_;
   const uint32_t lazy_interval_ms_;
 };
-
-LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra) {
-  LogOptions log;
-  log.mode = extra.Choice("log_io", options.io == IoMode::kDirect ? "direct" : "buffered",
-                          {"direct", "buffered"}) == "direct"
-                 ? IoMode::kDirect
-                 : IoMode::kBuffered;
-  log.write_size = static_cast<uint32_t>(extra.Bytes("log_write_size", 4096, 512, 8192));
-  log.pad = extra.Flag("log_pad", true);
-  log.sync = extra.Choice("log_sync", "fdatasync", {"fdatasync", "dsync"}) == "dsync"
-                 ? LogSync::kDsync
-                 : LogSync::kFdatasync;
-  const std::string space =
-      extra.Choice("log_space", "recycled", {"recycled", "fallocated", "growing"});
-  log.space = space == "recycled"     ? LogSpace::kRecycled
-              : space == "fallocated" ? LogSpace::kFallocated
-                                      : LogSpace::kGrowing;
-  log.segment_bytes = extra.Bytes("log_segment", 16ull << 20, 1ull << 20, 1ull << 30);
-  if (options.durability == Durability::kLazy) log.flush_interval_ms = options.lazy_interval_ms;
-  return log;
-}
 
 std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options) {
   const ExtraOptions extra("btree", options.extra);
@@ -253,14 +229,8 @@ EngineInfo BtreeEngineInfo() {
   can.extra_options = {
       {"torn_page", "protection from torn pages: doublewrite (default), none (only detected)"},
       {"checkpoint_log", "bytes of log after which a checkpoint is taken (256M)"},
-      {"log_io", "direct or buffered log writes (direct with --io direct, else buffered)"},
-      {"log_write_size",
-       "512, 4096 (default) or 8192: log writes begin and end at multiples of it"},
-      {"log_pad", "fill each log write up to the write size (on), or write the last block again"},
-      {"log_sync", "fdatasync (default), or dsync: each log write is durable by itself"},
-      {"log_space", "recycled (default), fallocated or growing log segments"},
-      {"log_segment", "bytes of a log segment (16M)"},
   };
+  AddLogOptions(&can);
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };
   info.open = OpenBtree;
   return info;

@@ -57,7 +57,7 @@ TEST_P(EngineRunTest, MixedInAnOpenLoopOnAReusedDatabase) {
 std::vector<std::string> PersistentEngines() {
   std::vector<std::string> names;
   for (const EngineInfo& info : Engines()) {
-    if (info.capabilities.persistent) names.push_back(info.name);
+    if (info.capabilities.persistent && info.capabilities.reads) names.push_back(info.name);
   }
   return names;
 }
@@ -94,6 +94,26 @@ TEST_F(RunTest, EveryFieldOfAResultsDocumentIsDocumented) {
     EXPECT_NE(page.find("`" + field + "`"), std::string::npos)
         << field << " is not in docs/results.md";
   }
+}
+
+TEST_F(RunTest, AnEngineThatCannotBeReadLoadsAndSaysWhatItsLogCost) {
+  const std::string log =
+      "--engine log --ram 64M --rows 500 --rows-per-transaction 1 --value-size 228 --threads 1 "
+      "--durability sync --engine-option log_pad=off --quiet ";
+  const CommandResult result = Run(log + "--workload insert --json run.json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("Log writes, bytes per commit"), std::string::npos) << result.out;
+  const nlohmann::json phase = Json("run.json")["runs"][0]["phases"][0];
+  EXPECT_EQ(phase["verified"], 0);
+  const nlohmann::json& cost = phase["account"]["log"];
+  EXPECT_EQ(cost["bytes"], 500 * 300);
+  EXPECT_EQ(cost["syncs"], 500);
+  EXPECT_EQ(cost["estimate_least_bytes"], 500 * 4096);
+  std::filesystem::remove(directory_ / "run.json");
+  const CommandResult refused = Run(log + "--workload insert,point-read");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("nothing can be read from"), std::string::npos);
+  EXPECT_TRUE(DirectoryIsEmpty());
 }
 
 TEST_F(RunTest, RepeatsAndSweepsAreRunsOfTheirOwn) {

@@ -38,7 +38,7 @@ void PrintTo(const EngineCase& c, std::ostream* out) {
 std::vector<EngineCase> EngineCases() {
   std::vector<EngineCase> cases;
   for (const EngineInfo& info : Engines()) {
-    if (!info.capabilities.persistent) continue;
+    if (!info.capabilities.persistent || !info.capabilities.reads) continue;
     for (IoMode io : info.capabilities.io_modes) cases.push_back({info.name, io});
   }
   return cases;

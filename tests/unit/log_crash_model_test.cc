@@ -27,7 +27,7 @@ Files Picture(const std::string& directory) {
 // What the device held of a segment that was made since the last picture: its header, and zeros.
 std::string JustMade(const std::string& now, LogSpace space) {
   std::string made = now.substr(0, kSegmentHeaderUsed);
-  if (space != LogSpace::kGrowing) made.resize(now.size());
+  if (space == LogSpace::kRecycled || space == LogSpace::kFallocated) made.resize(now.size());
   return made;
 }
 
@@ -41,7 +41,7 @@ class LogCrashModelTest : public LogTestInMemory {
     options.write_size = std::vector<uint32_t>{512, 4096, 8192}[Pick(3)];
     options.pad = Pick(2);
     options.mode = Pick(4) == 0 ? IoMode::kDirect : IoMode::kBuffered;
-    options.space = static_cast<LogSpace>(Pick(3));
+    options.space = static_cast<LogSpace>(Pick(4));
     options.sync = static_cast<LogSync>(Pick(3));
     return options;
   }

@@ -174,7 +174,7 @@ class LogFullDeviceTest : public LogTestDirectory {
 };
 
 TEST_F(LogFullDeviceTest, NoRoomForTheFirstSegmentsIsAnErrorThatLeavesNothing) {
-  for (LogSpace space : {LogSpace::kRecycled, LogSpace::kFallocated}) {
+  for (LogSpace space : {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kKeepSize}) {
     LogOptions options;
     options.space = space;
     EXPECT_THAT(ErrorOf([&] { OpenLog(mount_, options); }, ENOSPC), HasSubstr("full"));
@@ -183,7 +183,8 @@ TEST_F(LogFullDeviceTest, NoRoomForTheFirstSegmentsIsAnErrorThatLeavesNothing) {
 }
 
 TEST_F(LogFullDeviceTest, NoRoomForAnotherSegmentComesBeforeAnAcknowledgement) {
-  for (LogSpace space : {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kGrowing}) {
+  for (LogSpace space :
+       {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kGrowing, LogSpace::kKeepSize}) {
     SCOPED_TRACE(LogSpaceName(space));
     LogOptions options = TinyOptions();
     options.space = space;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -45,7 +46,8 @@ std::vector<Setting> AllSettings() {
     for (uint32_t write_size : {512u, 4096u, 8192u}) {
       for (bool pad : {false, true}) {
         for (LogSync sync : {LogSync::kFdatasync, LogSync::kDsync, LogSync::kNone}) {
-          for (LogSpace space : {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kGrowing}) {
+          for (LogSpace space : {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kGrowing,
+                                 LogSpace::kKeepSize}) {
             settings.push_back({mode, write_size, pad, sync, space});
           }
         }
@@ -58,7 +60,8 @@ std::vector<Setting> AllSettings() {
 std::string SettingName(const testing::TestParamInfo<Setting>& info) {
   const Setting& s = info.param;
   return std::string(IoModeName(s.mode)) + std::to_string(s.write_size) +
-         (s.pad ? "padded" : "unpadded") + LogSyncName(s.sync) + LogSpaceName(s.space);
+         (s.pad ? "padded" : "unpadded") + LogSyncName(s.sync) +
+         (s.space == LogSpace::kKeepSize ? "keepsize" : LogSpaceName(s.space));
 }
 
 class LogSettingTest : public LogTest, public testing::WithParamInterface<Setting> {
@@ -149,21 +152,39 @@ TEST_P(LogSettingTest, SegmentsAreOfTheSizeThatTheirSpaceGivesThem) {
   auto log = Open();
   if (!log) GTEST_SKIP() << reason_;
   for (int i = 0; i < 30; ++i) log->WaitDurable(log->Append(NumberedRecord(i, 5000)).end);
-  uint64_t total = 0;
+  uint64_t total = 0, last = 0;
   for (const SegmentInfo& info : ListLogSegments(directory_, IoMode::kBuffered)) {
     const uint64_t size = std::filesystem::file_size(info.path);
     total += size;
-    if (GetParam().space != LogSpace::kGrowing) {
+    struct stat status;
+    ASSERT_EQ(::stat(info.path.c_str(), &status), 0);
+    const uint64_t held = static_cast<uint64_t>(status.st_blocks) * 512;
+    EXPECT_TRUE(GetParam().space == LogSpace::kGrowing || held >= log->options().segment_bytes);
+    if (GetParam().space == LogSpace::kRecycled || GetParam().space == LogSpace::kFallocated) {
       EXPECT_EQ(size, log->options().segment_bytes);
     }
+    last = size;
   }
   EXPECT_EQ(log->SizeOnDisk(), total);
-  if (GetParam().space == LogSpace::kGrowing) {
+  if (GetParam().space == LogSpace::kGrowing || GetParam().space == LogSpace::kKeepSize) {
     // Nothing but headers and what was written; a rewritten block lies once.
+    EXPECT_LT(last, log->options().segment_bytes);
     const LogCounters c = log->Counters();
     EXPECT_LE(total, c.segments_created * kSegmentHeaderBytes + c.written_bytes);
     EXPECT_GE(total, c.payload_bytes);
   }
+}
+
+// No unwritten block between a new segment's header and its first frame: the gap would be an extent
+// of its own.
+TEST_P(LogSettingTest, WrittenSpaceHasNoGapAtItsBeginning) {
+  auto log = Open();
+  if (!log) GTEST_SKIP() << reason_;
+  const LogCounters c = log->Counters();
+  const uint64_t filled = GetParam().space == LogSpace::kRecycled
+                              ? c.segments_created * log->options().segment_bytes
+                              : 0;
+  EXPECT_EQ(c.preparation_bytes, filled + c.segments_created * kSegmentHeaderBytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Settings, LogSettingTest, testing::ValuesIn(AllSettings()), SettingName);
@@ -425,7 +446,8 @@ TEST_F(LogTest, TruncationRecyclesAndTheFilesStayTheSame) {
 }
 
 TEST_F(LogTest, TruncationRemovesWhatIsNotRecycled) {
-  for (LogSpace space : {LogSpace::kFallocated, LogSpace::kGrowing, LogSpace::kRecycled}) {
+  for (LogSpace space :
+       {LogSpace::kFallocated, LogSpace::kGrowing, LogSpace::kRecycled, LogSpace::kKeepSize}) {
     LogOptions options = SmallOptions();
     options.space = space;
     options.max_segments = 2;

@@ -1,0 +1,252 @@
+#include "engines/log/log_engine.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "device/error.h"
+#include "engines/log_settings.h"
+
+namespace testbed {
+namespace append_log {
+namespace {
+
+constexpr uint32_t kErase = 1u << 31;
+
+using RowHeader = std::array<char, kRowHeaderBytes>;
+
+RowHeader EncodeRowHeader(const Row& row) {
+  const uint32_t words[] = {row.table | (row.erase ? kErase : 0),
+                            static_cast<uint32_t>(row.key.size()),
+                            static_cast<uint32_t>(row.value.size())};
+  RowHeader header;
+  std::memcpy(header.data(), words, sizeof words);
+  return header;
+}
+
+[[noreturn]] void RefuseRead() {
+  throw Error(Error::kUsage,
+              "the engine log only appends, nothing can be read from it; choose --workload insert "
+              "or another --engine");
+}
+
+// Names of tables by id. "default" is always there, so that a run on it alone writes log bytes
+// only.
+class Tables {
+ public:
+  explicit Tables(const std::string& directory) : path_(directory + "/tables") {
+    FileOptions options;
+    options.kind = FileKind::kMeta;
+    options.create = FileOptions::kMayExist;
+    file_ = File::Open(path_, options);
+    std::string text(file_->Size(), '\0');
+    file_->Read(0, text.data(), text.size());
+    for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+      names_.push_back(text.substr(at, end - at));
+      end_ = end + 1;  // a line that a crash cut off is written over
+    }
+  }
+
+  TableId Open(const std::string& name) {
+    std::lock_guard lock(mutex_);
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    if (found != names_.end()) return static_cast<TableId>(found - names_.begin());
+    if (name.find('\n') != std::string::npos) {
+      throw Error(Error::kUsage, "a table's name cannot have a line break in the engine log");
+    }
+    const std::string line = name + "\n";
+    file_->Write(end_, line.data(), line.size());
+    file_->Sync(true);
+    end_ += line.size();
+    names_.push_back(name);
+    return static_cast<TableId>(names_.size() - 1);
+  }
+
+ private:
+  const std::string path_;
+  std::unique_ptr<File> file_;
+  std::mutex mutex_;
+  std::vector<std::string> names_ = {"default"};
+  uint64_t end_ = 0;
+};
+
+// The log, and how much of it is kept.
+class AppendLog {
+ public:
+  AppendLog(std::unique_ptr<Log> log, Durability durability, uint64_t keep)
+      : log_(std::move(log)), durability_(durability), keep_(keep), begin_(log_->BeginLsn()) {}
+
+  void Append(std::span<const std::string_view> parts) {
+    const LogRange range = log_->Append(parts);
+    if (durability_ == Durability::kSync) log_->WaitDurable(range.end);
+    if (range.end - begin_.load(std::memory_order_relaxed) > keep_ + 2 * segment_bytes()) {
+      Truncate(range.end - keep_);
+    }
+  }
+  Log* log() { return log_.get(); }
+  uint64_t keep() const { return keep_; }
+
+ private:
+  uint64_t segment_bytes() const { return log_->options().segment_bytes; }
+
+  // One thread does it, the others go on.
+  void Truncate(Lsn lsn) {
+    const std::unique_lock lock(truncation_, std::try_to_lock);
+    if (!lock) return;
+    IoScope scope(kCheckpoint);
+    log_->TruncateBefore(lsn);
+    begin_.store(log_->BeginLsn(), std::memory_order_relaxed);
+  }
+
+  const std::unique_ptr<Log> log_;
+  const Durability durability_;
+  const uint64_t keep_;
+  std::mutex truncation_;
+  std::atomic<Lsn> begin_;  // as of the last truncation
+};
+
+class LogSession : public Session {
+ public:
+  explicit LogSession(AppendLog* log) : log_(log) {}
+
+  void Begin() override {
+    if (in_transaction_) throw Error(Error::kRun, "log: Begin inside a transaction");
+    in_transaction_ = true;
+  }
+  void Commit() override {
+    if (!in_transaction_) throw Error(Error::kRun, "log: Commit without Begin");
+    in_transaction_ = false;
+    if (rows_.empty()) return;
+    const std::string_view record = rows_;
+    log_->Append({&record, 1});
+    rows_.clear();
+  }
+  void Rollback() override {
+    if (!in_transaction_) throw Error(Error::kRun, "log: Rollback without Begin");
+    in_transaction_ = false;
+    rows_.clear();
+  }
+  bool Get(TableId, std::string_view, std::string_view*) override { RefuseRead(); }
+  void Put(TableId table, std::string_view key, std::string_view value) override {
+    Write({table, false, key, value});
+  }
+  void Erase(TableId table, std::string_view key) override { Write({table, true, key, {}}); }
+  std::unique_ptr<Cursor> NewCursor(TableId) override { RefuseRead(); }
+
+ private:
+  void Write(const Row& row) {
+    const RowHeader header = EncodeRowHeader(row);
+    const std::string_view parts[] = {{header.data(), header.size()}, row.key, row.value};
+    if (!in_transaction_) return log_->Append(parts);
+    for (std::string_view part : parts) rows_.append(part);
+  }
+
+  AppendLog* const log_;
+  bool in_transaction_ = false;
+  std::string rows_;  // of the transaction; keeps its memory
+};
+
+class LogEngine : public Engine {
+ public:
+  LogEngine(const std::string& directory, const LogOptions& options, Durability durability,
+            uint64_t keep)
+      : tables_(directory), log_(Log::Open(directory, options), durability, keep) {}
+
+  std::string name() const override { return "log"; }
+  TableId OpenTable(const std::string& table) override { return tables_.Open(table); }
+  std::unique_ptr<Session> NewSession() override { return std::make_unique<LogSession>(&log_); }
+  void Flush() override { log_.log()->Write(log_.log()->EndLsn()); }
+  void Checkpoint() override { log_.log()->Sync(); }
+  void Settle() override { log_.log()->Sync(); }
+
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override {
+    auto settings = log_.log()->EffectiveSettings();
+    settings.emplace_back("log_keep", std::to_string(log_.keep()));
+    return settings;
+  }
+
+  EngineCounters Counters() const override {
+    const LogCounters log = log_.log()->Counters();
+    EngineCounters c;
+    c.log_payload_bytes = log.payload_bytes;
+    c.log_written_bytes = log.written_bytes;
+    c.more = LogCounterPairs(log);
+    c.more.emplace_back("log_segments_created", log.segments_created);
+    c.more.emplace_back("log_segments_recycled", log.segments_recycled);
+    c.more.emplace_back("log_segments_removed", log.segments_removed);
+    return c;
+  }
+  uint64_t SizeOnDisk() const override { return log_.log()->SizeOnDisk(); }
+
+ private:
+  Tables tables_;
+  mutable AppendLog log_;
+};
+
+bool Recognises(const std::string& dir) { return std::filesystem::is_directory(LogDirectory(dir)); }
+
+std::unique_ptr<Engine> OpenLogEngine(const std::string& dir, const EngineOptions& options) {
+  const ExtraOptions extra("log", options.extra);
+  LogOptions log = LogOptionsOf(options, extra);
+  if (options.durability == Durability::kNone) log.sync = LogSync::kNone;
+  const uint64_t keep = extra.Bytes("log_keep", 32ull << 20, 0, 1ull << 40);
+  // So many that in recycled space none is made while the log is in use.
+  log.min_segments = static_cast<uint32_t>((keep + log.segment_bytes - 1) / log.segment_bytes + 4);
+  const std::string directory = LogDirectory(dir);
+  const bool is_new = std::filesystem::create_directory(directory);
+  try {
+    return std::make_unique<LogEngine>(directory, log, options.durability, keep);
+  } catch (...) {
+    std::error_code ignored;
+    if (is_new) std::filesystem::remove_all(directory, ignored);
+    throw;
+  }
+}
+
+}  // namespace
+
+bool NextRow(std::string_view* record, Row* row) {
+  if (record->empty()) return false;
+  uint32_t words[3];
+  const auto damaged = [] { throw Error(Error::kCorruption, "a log record holds no whole row"); };
+  if (record->size() < sizeof words) damaged();
+  std::memcpy(words, record->data(), sizeof words);
+  record->remove_prefix(sizeof words);
+  if (uint64_t{words[1]} + words[2] > record->size()) damaged();
+  *row = {words[0] & ~kErase, (words[0] & kErase) != 0, record->substr(0, words[1]),
+          record->substr(words[1], words[2])};
+  record->remove_prefix(words[1] + words[2]);
+  return true;
+}
+
+std::string LogDirectory(const std::string& dir) { return dir + "/append-log"; }
+
+}  // namespace append_log
+
+EngineInfo LogEngineInfo() {
+  EngineInfo info;
+  info.name = "log";
+  info.summary = "the log layer of this project alone: appends and commits, nothing can be read";
+  info.version = "1";
+  Capabilities& can = info.capabilities;
+  can.io_modes = {IoMode::kDirect, IoMode::kBuffered};
+  can.durabilities = {Durability::kSync, Durability::kLazy, Durability::kNone};
+  can.compressions = {"none"};
+  can.max_key_size = 64 << 10;
+  can.max_value_size = 512 << 10;
+  can.reads = false;
+  can.scans = false;
+  AddLogOptions(&can);
+  can.extra_options.emplace_back("log_keep",
+                                 "bytes of log that are kept; older segments are recycled (32M)");
+  info.recognises = append_log::Recognises;
+  info.open = append_log::OpenLogEngine;
+  return info;
+}
+
+}  // namespace testbed

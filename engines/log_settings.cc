@@ -1,0 +1,51 @@
+#include "engines/log_settings.h"
+
+namespace testbed {
+
+void AddLogOptions(Capabilities* capabilities) {
+  const std::pair<std::string, std::string> options[] = {
+      {"log_io", "direct or buffered log writes (direct with --io direct, else buffered)"},
+      {"log_write_size",
+       "512, 4096 (default) or 8192: log writes begin and end at multiples of it"},
+      {"log_pad", "fill each log write up to the write size (on), or write the last block again"},
+      {"log_sync", "fdatasync (default), or dsync: each log write is durable by itself"},
+      {"log_space",
+       "recycled (default), fallocated, growing, or keep-size (fallocated behind the end of the "
+       "file) log segments"},
+      {"log_segment", "bytes of a log segment (16M)"},
+  };
+  for (const auto& option : options) capabilities->extra_options.push_back(option);
+}
+
+LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra) {
+  LogOptions log;
+  log.mode = extra.Choice("log_io", options.io == IoMode::kDirect ? "direct" : "buffered",
+                          {"direct", "buffered"}) == "direct"
+                 ? IoMode::kDirect
+                 : IoMode::kBuffered;
+  log.write_size = static_cast<uint32_t>(extra.Bytes("log_write_size", 4096, 512, 8192));
+  log.pad = extra.Flag("log_pad", true);
+  log.sync = extra.Choice("log_sync", "fdatasync", {"fdatasync", "dsync"}) == "dsync"
+                 ? LogSync::kDsync
+                 : LogSync::kFdatasync;
+  const std::string space =
+      extra.Choice("log_space", "recycled", {"recycled", "fallocated", "growing", "keep-size"});
+  for (LogSpace s :
+       {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kGrowing, LogSpace::kKeepSize}) {
+    if (space == LogSpaceName(s)) log.space = s;
+  }
+  log.segment_bytes = extra.Bytes("log_segment", 16ull << 20, 1ull << 20, 1ull << 30);
+  if (options.durability == Durability::kLazy) log.flush_interval_ms = options.lazy_interval_ms;
+  return log;
+}
+
+std::vector<std::pair<std::string, uint64_t>> LogCounterPairs(const LogCounters& log) {
+  return {{"log_groups", log.groups},
+          {"log_syncs", log.syncs},
+          {"log_framing_bytes", log.framing_bytes},
+          {"log_padding_bytes", log.padding_bytes},
+          {"log_rewritten_bytes", log.rewritten_bytes},
+          {"log_preparation_bytes", log.preparation_bytes}};
+}
+
+}  // namespace testbed
