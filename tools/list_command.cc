@@ -17,6 +17,12 @@ std::string Joined(const std::vector<T>& values, Name name) {
   return text;
 }
 
+// "ib.*" of "ib.qr100".
+std::string Family(const std::string& workload) {
+  const size_t dot = workload.find('.');
+  return dot == std::string::npos ? workload : workload.substr(0, dot) + ".*";
+}
+
 }  // namespace
 
 std::string ListText() {
@@ -39,10 +45,14 @@ std::string ListText() {
     extras += options.Text();
   }
   Table workloads("Workloads", {"name", "loads", "what it does"}, Table::kWords);
+  std::vector<std::pair<std::string, std::string>> last;
   for (const WorkloadInfo& info : Workloads()) {
     workloads.Row({info.name, info.loads ? "yes" : "no", info.summary});
-    if (info.extra_options.empty()) continue;
-    Table options(fmt::format("--workload-option of {}", info.name), {"name", "meaning"},
+    // Steps of one benchmark have the same options.
+    const bool known = info.extra_options == last;
+    last = info.extra_options;
+    if (known || info.extra_options.empty()) continue;
+    Table options(fmt::format("--workload-option of {}", Family(info.name)), {"name", "meaning"},
                   Table::kWords);
     for (const auto& [name, meaning] : info.extra_options) options.Row({name, meaning});
     extras += options.Text();

@@ -99,14 +99,16 @@ Table RateTable(const json& document) {
 }
 
 Table IntendedTable(const json& document) {
-  Table table("Latency from the intended start (--rate)",
+  Table table("Latency from the intended start",
               {"phase", "target ops/s", "ops/s", "mean us", "p50 us", "p99 us", "p99.9 us",
                "max us", "backlog s"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
-    if (!phase.contains("target_rate")) return;
+    if (phase["kind"] == "settle") return;
     for (const json& op : phase["operations"]) {
+      if (!op.contains("latency_from_intended_us")) continue;
       const json& us = op["latency_from_intended_us"];
-      table.Row({RowName(run, phase, op["name"]), Short(phase["target_rate"]), Short(phase["rate"]),
+      table.Row({RowName(run, phase, op["name"]), Short(Number(phase, "/target_rate")),
+                 Short(phase.contains("target_rate") ? phase["rate"] : op["rate"]),
                  Short(us["mean"]), Short(us["p50"]), Short(us["p99"]), Short(us["p999"]),
                  Short(us["max"]), Short(phase["backlog_seconds"])});
     }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -65,6 +66,7 @@ json SteadyJson(const std::vector<Interval>& series) {
   for (const Interval& i : series) {
     const double seconds = i.end_seconds - before;
     before = i.end_seconds;
+    if (seconds < 0.5) continue;  // the phase's last moment tells little
     rate.push_back(static_cast<double>(i.operations) / seconds);
     p99.push_back(static_cast<double>(i.p99_ns));
     reads.push_back(i.operations == 0
@@ -221,10 +223,11 @@ json Run::Measure(const std::string& name, const std::string& kind, Workload& wo
             {"partial", result.partial},
             {"steady", SteadyJson(result.series)},
             {"series", SeriesJson(result.series, workload.ops())}};
-  if (phase.rate > 0) {
-    j["target_rate"] = phase.rate;
-    j["backlog_seconds"] = result.backlog_seconds;
-  }
+  if (phase.rate > 0) j["target_rate"] = phase.rate;
+  // A workload may have rates of its own for some of its threads.
+  const bool rated = std::any_of(result.ops.begin(), result.ops.end(),
+                                 [](const auto& op) { return op.intended.count() != 0; });
+  if (rated) j["backlog_seconds"] = result.backlog_seconds;
   json& operations = j["operations"] = json::array();
   for (const PhaseResult::Op& op : result.ops) {
     if (op.count == 0) continue;
@@ -233,7 +236,7 @@ json Run::Measure(const std::string& name, const std::string& kind, Workload& wo
               {"rate", static_cast<double>(op.count) / result.seconds},
               {"latency_us", LatencyJson(op.latency)},
               {"latency_ns_histogram", op.latency.Buckets()}};
-    if (phase.rate > 0) o["latency_from_intended_us"] = LatencyJson(op.intended);
+    if (op.intended.count() != 0) o["latency_from_intended_us"] = LatencyJson(op.intended);
     operations.push_back(std::move(o));
   }
   const std::string wrong =
@@ -288,7 +291,7 @@ void Run::RunWorkload(const std::string& name) {
   }
   if (stop_()) return;
   Measure(name, info.loads ? "load" : "measure", *workload, MeasuredPhase(info.loads));
-  if (workload->writes() && !stop_()) Settle();
+  if (workload->settles() && !stop_()) Settle();
 }
 
 void Run::Execute() {

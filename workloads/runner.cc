@@ -276,10 +276,12 @@ void Phase::Report() {
     if (seconds > 0) wait = std::min(wait, std::max(0.0, seconds - now));
     changed_.wait_for(lock, std::chrono::duration<double>(wait));
   }
+  // What is left of the last second, so that the series adds up to the phase.
+  series_.push_back(Sample(static_cast<double>(clock_.ToNs(clock_.Now() - start_)) / 1e9));
 }
 
 PhaseResult Phase::Run() {
-  workload_.OpenTables(engine_);
+  workload_.OpenClientTables(engine_, options_.threads);
   std::vector<std::thread> threads;
   for (int t = 0; t < threads_; ++t) threads.emplace_back([this, t] { ThreadMain(t); });
   {

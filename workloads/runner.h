@@ -42,7 +42,7 @@ struct PhaseOptions {
   std::function<void(const Progress&)> progress;  // called about once a second
 };
 
-// One second of a phase.
+// One second of a phase; the last may be shorter. The counts of all add up to the phase's.
 struct Interval {
   double end_seconds;  // since the phase began
   uint64_t operations;
@@ -64,7 +64,7 @@ struct PhaseResult {
   uint64_t verified = 0, wrong = 0;
   std::string first_wrong;     // a sentence about the first wrong answer
   bool partial = false;        // stopped from outside
-  double backlog_seconds = 0;  // with a rate: how late the last operation started
+  double backlog_seconds = 0;  // with a rate: how late the last operation started, at worst
   std::vector<Interval> series;
   std::vector<uint64_t> thread_operations;  // of each thread, in order
   std::vector<double> thread_seconds;       // from the phase's start to the thread's end

@@ -7,6 +7,9 @@
 #include <set>
 
 #include "device/error.h"
+#include "workloads/ib_build.h"
+#include "workloads/ib_insert.h"
+#include "workloads/ib_read.h"
 #include "workloads/insert.h"
 #include "workloads/linkbench_load.h"
 #include "workloads/linkbench_schema.h"
@@ -29,6 +32,37 @@ const std::vector<WorkloadInfo>& Workloads() {
        false, MakeMixed},
       {"linkbench-load", "makes LinkBench's social graph of --rows nodes: nodes, links, counts",
        true, MakeLinkbenchLoad, false, "linkbench-load", linkbench::SettingsOptions()},
+      {"ib.i0", "insert benchmark: loads tables without secondary indexes", true, MakeIbI0, false,
+       "ib.i0", IbOptions::Names()},
+      {"ib.x", "insert benchmark: builds the secondary indexes", false, MakeIbX, false, "ib.i0",
+       IbOptions::Names()},
+      {"ib.i1", "insert benchmark: inserts, 50 rows a transaction, with 3 secondary indexes", false,
+       MakeIbI1, false, "ib.i0", IbOptions::Names()},
+      {"ib.i2", "insert benchmark: the same with 5 rows a transaction", false, MakeIbI2, false,
+       "ib.i0", IbOptions::Names()},
+      {"ib.vac", "insert benchmark: brings the database to rest", false, MakeIbVac, false, "ib.i0",
+       IbOptions::Names()},
+      {"ib.qr100",
+       "insert benchmark: range queries while 100 rows a second and client are inserted", false,
+       MakeIbRead<IbQuery::kRange, 100>, false, "ib.i0", IbOptions::Names()},
+      {"ib.qr500",
+       "insert benchmark: range queries while 500 rows a second and client are inserted", false,
+       MakeIbRead<IbQuery::kRange, 500>, false, "ib.i0", IbOptions::Names()},
+      {"ib.qr1000",
+       "insert benchmark: range queries while 1000 rows a second and client are inserted", false,
+       MakeIbRead<IbQuery::kRange, 1000>, false, "ib.i0", IbOptions::Names()},
+      {"ib.qp100",
+       "insert benchmark: point queries while 100 rows a second and client are inserted", false,
+       MakeIbRead<IbQuery::kPoint, 100>, false, "ib.i0", IbOptions::Names()},
+      {"ib.qp500",
+       "insert benchmark: point queries while 500 rows a second and client are inserted", false,
+       MakeIbRead<IbQuery::kPoint, 500>, false, "ib.i0", IbOptions::Names()},
+      {"ib.qp1000",
+       "insert benchmark: point queries while 1000 rows a second and client are inserted", false,
+       MakeIbRead<IbQuery::kPoint, 1000>, false, "ib.i0", IbOptions::Names()},
+      {"concurrent-inserts",
+       "clients insert 1000 rows a transaction, each into its own table with 3 secondary indexes",
+       true, MakeConcurrentInserts, false, "concurrent-inserts", ConcurrentInsertOptions::Names()},
   };
   return workloads;
 }

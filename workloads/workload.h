@@ -78,6 +78,8 @@ class Workload {
   // by itself is not ended by --seconds.
   virtual uint64_t operations() const { return 0; }
   virtual bool writes() const = 0;
+  // Whether the runner brings the database to rest after it.
+  virtual bool settles() const { return writes(); }
   // Clients may be made of several threads with a role each (one inserts, one queries): --threads
   // counts clients, and `thread` of NewClient goes up to clients x this.
   virtual int threads_per_client() const { return 1; }
@@ -85,6 +87,8 @@ class Workload {
   // --rate, or as fast as it goes.
   virtual double ThreadRate(int thread, int threads) const { return 0; }
   virtual void OpenTables(Engine& engine) = 0;
+  // The same, for who has tables for each client; called in its place.
+  virtual void OpenClientTables(Engine& engine, int clients) { OpenTables(engine); }
   // `session` outlives the client. Clients differ by `thread` of `threads`; the same numbers and
   // seed give the same operations.
   virtual std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) = 0;
