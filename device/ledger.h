@@ -61,7 +61,7 @@ struct OpKind {
   uint8_t id = 0;
   friend bool operator==(OpKind a, OpKind b) { return a.id == b.id; }
 };
-inline constexpr size_t kMaxOps = 24;
+inline constexpr size_t kMaxOps = 48;
 
 // Kinds that always exist. kUnscoped holds what ran outside any scope.
 inline constexpr OpKind kUnscoped{0};

@@ -43,6 +43,17 @@ struct LoadState {
 class LoadClient : public Client {
  public:
   LoadClient(LoadState* state, Session& session) : state_(*state), session_(session) {}
+  ~LoadClient() override {
+    if (sums_.end == 0) sums_.end = Clock::Get().Now();  // stopped before its end
+    std::lock_guard lock(state_.mutex);
+    LoadState::Sums& all = state_.sums;
+    all.nodes += sums_.nodes;
+    all.links += sums_.links;
+    all.counts += sums_.counts;
+    all.most_links = std::max(all.most_links, sums_.most_links);
+    all.begin = std::min(all.begin, sums_.begin);
+    all.end = std::max(all.end, sums_.end);
+  }
 
   // One transaction.
   size_t Generate(size_t) override {
@@ -51,7 +62,7 @@ class LoadClient : public Client {
     buffer_.clear();
     while (!Fill()) {
       if (!NextTask()) {
-        Finish();
+        sums_.end = Clock::Get().Now();
         return 0;
       }
     }
@@ -188,18 +199,6 @@ class LoadClient : public Client {
     CountKey(count.id, count.type, at);
     CountValue(count.row, at + kCountKeySize);
     ++sums_.counts;
-  }
-
-  void Finish() {
-    sums_.end = Clock::Get().Now();
-    std::lock_guard lock(state_.mutex);
-    LoadState::Sums& all = state_.sums;
-    all.nodes += sums_.nodes;
-    all.links += sums_.links;
-    all.counts += sums_.counts;
-    all.most_links = std::max(all.most_links, sums_.most_links);
-    all.begin = std::min(all.begin, sums_.begin);
-    all.end = std::max(all.end, sums_.end);
   }
 
   LoadState& state_;

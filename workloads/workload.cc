@@ -12,6 +12,7 @@
 #include "workloads/ib_read.h"
 #include "workloads/insert.h"
 #include "workloads/linkbench_load.h"
+#include "workloads/linkbench_run.h"
 #include "workloads/linkbench_schema.h"
 #include "workloads/mixed.h"
 #include "workloads/point_read.h"
@@ -32,6 +33,8 @@ const std::vector<WorkloadInfo>& Workloads() {
        false, MakeMixed},
       {"linkbench-load", "makes LinkBench's social graph of --rows nodes: nodes, links, counts",
        true, MakeLinkbenchLoad, false, "linkbench-load", linkbench::SettingsOptions()},
+      {"linkbench", "LinkBench's ten operations on its social graph", false, MakeLinkbench, false,
+       "linkbench-load", LinkbenchOptions()},
       {"ib.i0", "insert benchmark: loads tables without secondary indexes", true, MakeIbI0, false,
        "ib.i0", IbOptions::Names()},
       {"ib.x", "insert benchmark: builds the secondary indexes", false, MakeIbX, false, "ib.i0",

@@ -9,6 +9,7 @@
 
 #include "device/error.h"
 #include "engines/registry.h"
+#include "workloads/linkbench_access.h"
 #include "workloads/linkbench_check.h"
 #include "workloads/linkbench_schema.h"
 #include "workloads/runner.h"
@@ -166,6 +167,124 @@ TEST_F(LinkbenchRunTest, TheCheckFindsWhatIsBroken) {
   EXPECT_NE(Check().find("that no link has"), std::string::npos);
   session->Erase(tables.index, entry);
   EXPECT_NE(Check().find("has no entry in the index"), std::string::npos);
+}
+
+TEST_F(LinkbenchRunTest, ARunLeavesCountsLinksAndIndexInAgreement) {
+  for (const char* bugs : {"kept", "mended"}) {
+    options_.extra = {{"bugs", bugs}};
+    Open();
+    Run("linkbench-load", 2);
+    const auto phase = [&](uint64_t number) {
+      const PhaseResult result = Run("linkbench", 3, 20000);
+      EXPECT_EQ(result.wrong, 0u) << result.first_wrong;
+      EXPECT_EQ(result.verified, 20000u);
+      EXPECT_EQ(Check(), "");
+      const nlohmann::json details = workload_->Details();
+      EXPECT_EQ(details["phase"], number);
+      EXPECT_EQ(details["mix"], "2017");
+      for (size_t op = 0; op < kOps; ++op) {
+        EXPECT_EQ(OpName(result.ops[op].op), kOpNames[op]);
+        EXPECT_NEAR(static_cast<double>(result.ops[op].count) / 200, MixOf("2017")[op], 2);
+      }
+      const nlohmann::json& found = details["found"];
+      EXPECT_EQ(found["getlink_ids"].get<uint64_t>(),
+                found["getlink_found"].get<uint64_t>() + found["getlink_missing"].get<uint64_t>());
+      EXPECT_NEAR(
+          found["getlink_ids"].get<double>() / static_cast<double>(result.ops[kGetLink].count),
+          options_.extra["bugs"] == "kept" ? 3.6 : 2.6, 0.2);
+      // Every node was loaded with links, and 5 of 100 additions find theirs.
+      EXPECT_GT(found["list_links"], result.ops[kGetLinkList].count);
+      EXPECT_GT(found["addlink_existing"], 0);
+      return details["check"]["nodes"].get<uint64_t>() - result.ops[kAddNode].count +
+             result.ops[kDeleteNode].count - found["deletenode_missing"].get<uint64_t>();
+    };
+    EXPECT_EQ(phase(1), 3000u);
+    const uint64_t nodes = workload_->Details()["check"]["nodes"];
+    EXPECT_EQ(phase(2), nodes);  // none of its new nodes was there already
+  }
+}
+
+// Few ids and only writes: what the locks are for.
+TEST_F(LinkbenchRunTest, CountsStayRightUnderContention) {
+  UseRows(16);
+  options_.extra = {{"distribution", "2011"}, {"write_shape", "0.99"}, {"read_shape", "0.99"}};
+  Open();
+  Run("linkbench-load", 1);
+  const PhaseResult result = Run("linkbench", 6, 60000);
+  EXPECT_EQ(result.wrong, 0u) << result.first_wrong;
+  EXPECT_EQ(Check(), "");
+  const nlohmann::json found = workload_->Details()["found"];
+  EXPECT_GT(found["deletelink_hidden"], 0);
+  EXPECT_GT(found["updatelink_missing"], 0);
+}
+
+TEST_F(LinkbenchRunTest, EveryOperationDoesItsWork) {
+  UseRows(40);
+  options_.extra = {{"mix", "2011"}};
+  Open();
+  Run("linkbench-load", 1);
+  // A link that is added, hidden and added again, by rows.
+  const Tables tables = OpenTables(*engine_);
+  auto session = engine_->NewSession();
+  auto rows = [&](TableId table) {
+    uint64_t n = 0;
+    auto cursor = session->NewCursor(table);
+    for (bool on = cursor->First(); on; on = cursor->Next()) ++n;
+    return n;
+  };
+  const uint64_t links = rows(tables.link), nodes = rows(tables.node);
+  const PhaseResult result = Run("linkbench", 1, 4000);
+  const nlohmann::json found = workload_->Details()["found"];
+  auto count = [&](Op op) { return result.ops[op].count; };
+  auto of = [&](const char* name) { return found[name].get<uint64_t>(); };
+  EXPECT_EQ(rows(tables.link),
+            links + count(kAddLink) - of("addlink_existing") + of("updatelink_missing"));
+  EXPECT_EQ(rows(tables.index), rows(tables.link));
+  EXPECT_EQ(rows(tables.node),
+            nodes + count(kAddNode) - (count(kDeleteNode) - of("deletenode_missing")));
+  // Each hidden link was visible before: loaded, or added since.
+  ASSERT_EQ(Check(), "");
+  const nlohmann::json check = workload_->Details()["check"];
+  EXPECT_LT(check["visible_links"], check["links"]);
+  EXPECT_EQ(check["links"].get<uint64_t>(), rows(tables.link));
+  EXPECT_EQ(result.totals.rows_read, count(kGetNode) - of("getnode_missing") + count(kCountLink) -
+                                         of("countlink_missing") + of("getlink_found") +
+                                         of("list_links"));
+}
+
+TEST_F(LinkbenchRunTest, FullListsGoOnWhereTheyEnded) {
+  UseRows(12000);
+  options_.extra = {{"link_type_count", "1"},
+                    {"read_uncorrelated", "0"},
+                    {"mix", "read-list"},
+                    {"history", "50"}};
+  Open();
+  Run("linkbench-load", 2);
+  const PhaseResult result = Run("linkbench", 1, 300);
+  EXPECT_EQ(result.wrong, 0u) << result.first_wrong;
+  const nlohmann::json found = workload_->Details()["found"];
+  // One node has 12000 links; what a list leaves is read by the next query for it.
+  const double lists = found["history_lists"];
+  ASSERT_GT(lists, 3);
+  EXPECT_NEAR(found["history_links"].get<double>() / lists, 2000, 60);
+}
+
+TEST_F(LinkbenchRunTest, TheSameSeedGivesTheSameOperations) {
+  auto once = [&] {
+    Open();
+    Run("linkbench-load", 1);
+    const PhaseResult result = Run("linkbench", 1, 5000);
+    EXPECT_EQ(Check(), "");
+    nlohmann::json all = workload_->Details();
+    all["written"] = result.totals.user_bytes_written;
+    all["read"] = result.totals.rows_read;
+    all["blocks"] = engine_->Counters().block_requests.value_or(0);
+    return all.dump();
+  };
+  const std::string first = once();
+  EXPECT_EQ(once(), first);
+  options_.seed = 43;
+  EXPECT_NE(once(), first);
 }
 
 TEST_F(LinkbenchRunTest, SettingsThatCannotBeAreRefused) {

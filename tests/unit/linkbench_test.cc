@@ -3,9 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
+#include "workloads/linkbench_access.h"
 #include "workloads/linkbench_degree.h"
+#include "workloads/linkbench_history.h"
 #include "workloads/linkbench_random.h"
 
 namespace testbed::linkbench {
@@ -175,6 +181,150 @@ TEST(LinkbenchDegreeTest, LinksAreSharedOutAmongTheTypesByEachTimesRule) {
     const uint64_t total = std::max<uint64_t>(degrees.LinksOfRank(id), 3);
     for (uint32_t type = 0; type < 3; ++type) ASSERT_EQ(degrees.Links(id, type), total / 3);
   }
+}
+
+class LinkbenchAccessTest : public testing::Test {
+ protected:
+  static constexpr uint64_t kNodes = 10000;
+  const Access& Make(const std::map<std::string, std::string>& options) {
+    DatasetOptions rows;
+    rows.rows = kNodes;
+    WorkloadOptions workload;
+    workload.extra = options;
+    access_ = std::make_unique<Access>(Settings(Dataset(rows), workload), workload);
+    return *access_;
+  }
+  // Share of the accesses that `draw` makes to the id.
+  template <typename DrawId>
+  double ShareOf(uint64_t id, DrawId&& draw) {
+    constexpr int kDraws = 500000;
+    Chooser chooser(*access_, 3);
+    int hits = 0;
+    for (int i = 0; i < kDraws; ++i) hits += draw(chooser) == id;
+    return static_cast<double>(hits) / kDraws;
+  }
+  static double HottestShare(double shape) { return 1 / GeneralisedHarmonic(kNodes, shape); }
+  std::unique_ptr<Access> access_;
+};
+
+TEST_F(LinkbenchAccessTest, OperationsAreDrawnByTheirShares) {
+  constexpr int kDraws = 1000000;
+  for (const char* mix : {"2017", "2011", "read-node", "read-list"}) {
+    const Access& access = Make({{"mix", mix}});
+    double all = 0;
+    for (double share : MixOf(mix)) all += share;
+    EXPECT_NEAR(all, 100, 1e-4) << mix;
+    Chooser chooser(access, 11);
+    std::vector<double> counts(kOps);
+    for (int i = 0; i < kDraws; ++i) counts[chooser.NextOp()] += 1;
+    for (size_t op = 0; op < kOps; ++op) {
+      const double share = MixOf(mix)[op] / 100;
+      const double sigma = std::sqrt(share * (1 - share) / kDraws);
+      EXPECT_NEAR(counts[op] / kDraws, share, std::min(5 * sigma, 0.0025)) << mix << kOpNames[op];
+    }
+  }
+  auto writes = [](const Mix& mix) {
+    return mix[kAddLink] + mix[kDeleteLink] + mix[kUpdateLink] + mix[kAddNode] + mix[kUpdateNode] +
+           mix[kDeleteNode];
+  };
+  EXPECT_NEAR(writes(MixOf("2017")), 17.0, 0.05);
+  EXPECT_NEAR(writes(MixOf("2011")), 30.9, 0.05);
+}
+
+TEST_F(LinkbenchAccessTest, TheMixIsThatOfTheDistributionUnlessGiven) {
+  EXPECT_EQ(Make({}).mix_name, "2017");
+  EXPECT_EQ(Make({{"distribution", "2011"}}).mix_name, "2011");
+  EXPECT_EQ(Make({{"distribution", "2011"}, {"mix", "2017"}}).mix_name, "2017");
+}
+
+TEST_F(LinkbenchAccessTest, ReadsOfLinksBlendTwoSkews) {
+  Make({});
+  const uint64_t degree = kFirstId + InvertibleShuffler(kDegreeSeed, kNodes).Permute(0);
+  const uint64_t other = kFirstId + InvertibleShuffler(kUncorrelatedSeed, kNodes).Permute(0);
+  auto read = [](Chooser& chooser) { return chooser.LinkRead(); };
+  EXPECT_NEAR(ShareOf(other, read), 0.995 * HottestShare(0.8), 0.001);
+  EXPECT_NEAR(ShareOf(degree, read), 0.005 * HottestShare(0.8), 0.0004);
+  Make({{"read_uncorrelated", "0"}});
+  EXPECT_NEAR(ShareOf(degree, read), HottestShare(0.8), 0.001);
+}
+
+TEST_F(LinkbenchAccessTest, WritesOfLinksUseTheReadsSkewUnlessMended) {
+  const uint64_t other = kFirstId + InvertibleShuffler(kUncorrelatedSeed, kNodes).Permute(0);
+  auto write = [](Chooser& chooser) { return chooser.LinkWrite(); };
+  Make({});
+  EXPECT_NEAR(ShareOf(other, write), 0.995 * HottestShare(0.8), 0.001);
+  Make({{"bugs", "mended"}});
+  EXPECT_NEAR(ShareOf(other, write), 0.95 * HottestShare(0.741), 0.001);
+  EXPECT_GT(0.995 * HottestShare(0.8), 0.95 * HottestShare(0.741) + 0.003);  // these do differ
+}
+
+TEST_F(LinkbenchAccessTest, NodesHaveSkewsOfTheirOwn) {
+  Make({});
+  const uint64_t hot = kFirstId + InvertibleShuffler(kNodeAccessSeed, kNodes).Permute(0);
+  EXPECT_NEAR(ShareOf(hot, [](Chooser& c) { return c.NodeRead(); }), HottestShare(0.625), 0.0008);
+  EXPECT_NEAR(ShareOf(hot, [](Chooser& c) { return c.NodeUpdate(); }), HottestShare(0.606), 0.0008);
+  EXPECT_LT(ShareOf(hot, [](Chooser& c) { return c.NodeDelete(); }), 0.001);
+}
+
+TEST_F(LinkbenchAccessTest, MultigetsAskForOneIdTooManyUnlessMended) {
+  for (const bool kept : {true, false}) {
+    Chooser chooser(Make({{"bugs", kept ? "kept" : "mended"}}), 5);
+    double sum = 0;
+    int least = kMaxMultiget;
+    for (int i = 0; i < 200000; ++i) {
+      const int size = chooser.MultigetSize();
+      least = std::min(least, size);
+      ASSERT_LE(size, kMaxMultiget);
+      sum += size;
+    }
+    EXPECT_NEAR(sum / 200000, (kept ? 1 : 0) + 1 / 0.382, 0.03);
+    EXPECT_EQ(least, kept ? 2 : 1);
+  }
+}
+
+TEST_F(LinkbenchAccessTest, TheIdsOfAMultigetDiffer) {
+  Chooser chooser(Make({}), 5);
+  std::vector<uint64_t> ids;
+  for (int i = 0; i < 20000; ++i) {
+    const uint64_t id1 = chooser.LinkRead(), type = chooser.LinkType();
+    ASSERT_TRUE(type == kFirstLinkType || type == kFirstLinkType + 1);
+    chooser.Multiget(id1, type, &ids);
+    ASSERT_EQ(std::set<uint64_t>(ids.begin(), ids.end()).size(), ids.size());
+  }
+}
+
+TEST_F(LinkbenchAccessTest, TheSecondIdIsALoadedOneAsOftenAsItShould) {
+  const Access& access = Make({});
+  Chooser chooser(access, 5);
+  for (double share : {0.05, 0.5, 0.9}) {
+    int loaded = 0;
+    for (int i = 0; i < 100000; ++i) {
+      const uint64_t id1 = chooser.NodeDelete(), type = chooser.LinkType();
+      const uint64_t id2 = chooser.Id2(id1, type, share);
+      const uint64_t links = access.degrees.Links(id1 - kFirstId, 0);
+      loaded += id2 >= id1 && id2 < id1 + links;
+    }
+    EXPECT_NEAR(loaded / 1e5, share, 0.01);
+  }
+}
+
+TEST(LinkbenchHistoryTest, ListsGoOnUntilTheyEnd) {
+  ListHistory history(3);
+  Random random(1);
+  EXPECT_TRUE(history.empty());
+  history.Add({1, 7, 100}, random);
+  history.Add({1, 7, 50}, random);  // is known
+  EXPECT_EQ(history.size(), 1u);
+  EXPECT_EQ(history.Any(random).time, 100u);
+  history.Continue({1, 7, 60}, true);
+  EXPECT_EQ(history.Any(random).time, 60u);
+  history.Continue({2, 7, 60}, false);  // is not known
+  history.Continue({1, 7, 10}, false);
+  EXPECT_TRUE(history.empty());
+  for (uint64_t id = 1; id <= 10; ++id) history.Add({id, 7, id}, random);
+  EXPECT_EQ(history.size(), 3u);
+  for (uint64_t id = 1; id <= 10; ++id) history.Continue({id, 7, 0}, false);
+  EXPECT_TRUE(history.empty());
 }
 
 }  // namespace

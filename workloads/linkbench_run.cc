@@ -1,0 +1,85 @@
+#include "workloads/linkbench_run.h"
+
+#include "device/ledger.h"
+#include "engines/extra_options.h"
+#include "workloads/linkbench_check.h"
+#include "workloads/linkbench_client.h"
+
+namespace testbed {
+namespace linkbench {
+namespace {
+
+constexpr char kPhases[] = "phases";
+
+class Run : public Workload {
+ public:
+  Run(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
+      : state_(Settings(*dataset, options), options) {
+    const ExtraOptions extra("linkbench", options.extra, "--workload-option");
+    state_.history_share = extra.Number("history", 0.3, 0, 100) / 100;
+    state_.seed = options.seed;
+    for (const char* op : kOpNames) ops_.push_back(DefineOp(op, Ground::kForeground));
+  }
+  const std::string& name() const override { return name_; }
+  const std::vector<OpKind>& ops() const override { return ops_; }
+  bool writes() const override { return true; }
+
+  // Also numbers the phase and finds where new nodes begin.
+  void OpenTables(Engine& engine) override {
+    const IoScope scope(kOpen);
+    state_.tables = linkbench::OpenTables(engine);
+    auto session = engine.NewSession();
+    std::string_view value;
+    const bool seen = session->Get(state_.tables.state, kPhases, &value) && value.size() == 8;
+    state_.phase = seen ? GetNumber(value, 0, 8) : 0;
+    char phases[8];
+    PutNumber(phases, state_.phase + 1, 8);
+    session->Put(state_.tables.state, kPhases, {phases, sizeof phases});
+    auto nodes = session->NewCursor(state_.tables.node);
+    state_.first_new = state_.access.settings.max_id();
+    if (nodes->Last()) {
+      state_.first_new = std::max(state_.first_new, GetNumber(nodes->key(), 0, 8) + 1);
+    }
+  }
+
+  std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
+    return std::make_unique<RunClient>(&state_, session, thread, threads);
+  }
+  std::string CheckDatabase(Engine& engine) override {
+    return linkbench::CheckDatabase(engine, state_.tables, state_.access.settings, state_.content,
+                                    &checked_);
+  }
+  nlohmann::json Details() const override {
+    nlohmann::json details = SettingsJson(state_.access.settings);
+    details["mix"] = state_.access.mix_name;
+    nlohmann::json& shares = details["mix_per_cent"];
+    for (size_t k = 0; k < kOps; ++k) shares[kOpNames[k]] = state_.access.mix[k];
+    details["phase"] = state_.phase + 1;
+    details["found"] = state_.found.ToJson();
+    if (checked_.done) details["check"] = checked_.ToJson();
+    return details;
+  }
+
+ private:
+  const std::string name_ = "linkbench";
+  std::vector<OpKind> ops_;
+  RunState state_;
+  CheckCounts checked_;
+};
+
+}  // namespace
+}  // namespace linkbench
+
+std::unique_ptr<Workload> MakeLinkbench(std::shared_ptr<const Dataset> dataset,
+                                        const WorkloadOptions& options) {
+  return std::make_unique<linkbench::Run>(std::move(dataset), options);
+}
+
+std::vector<std::pair<std::string, std::string>> LinkbenchOptions() {
+  auto options = linkbench::SettingsOptions();
+  for (auto& option : linkbench::AccessOptions()) options.push_back(std::move(option));
+  options.emplace_back("history", "per cent of the lists that go on where a full one ended [0.3]");
+  return options;
+}
+
+}  // namespace testbed
