@@ -118,6 +118,17 @@ bool Loads(const std::string& workload) { return FindWorkload(workload).loads; }
 // A run that only reads leaves the database as it was, so the next can use it too.
 bool ReadsOnly(const std::string& workload) { return FindWorkload(workload).reads_only; }
 
+void CheckReads(const RunOptions& options) {
+  if (FindEngine(options.engine_name).capabilities.reads) return;
+  for (const std::string& name : options.workloads) {
+    if (Loads(name)) continue;
+    throw Error(Error::kUsage,
+                fmt::format("--workload {} reads, and nothing can be read from --engine {}; give "
+                            "one that only loads, such as {}",
+                            name, options.engine_name, FindWorkload(name).loader));
+  }
+}
+
 // Values of --engine-option are the engine's to judge, which it does when it is opened: lets it do
 // so in an empty directory, so that what it refuses is refused before anything is made or removed.
 void TryEngineOptions(const RunOptions& options, const std::string& where) {
@@ -237,6 +248,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
       {"runs", json::array()}};
   // Everything that can be refused is refused before anything is made.
   CheckEngineOptions(FindEngine(options.engine_name), options.engine);
+  CheckReads(options);
   Dataset check(options.data);
   for (const std::string& name : options.workloads) {
     FindWorkload(name).make(std::make_shared<const Dataset>(options.data), options.workload);

@@ -7,6 +7,9 @@
 #include <set>
 
 #include "device/error.h"
+#ifdef TESTBED_HAVE_DOCUMENTS
+#include "workloads/document.h"
+#endif
 #include "workloads/ib_build.h"
 #include "workloads/ib_insert.h"
 #include "workloads/ib_read.h"
@@ -31,6 +34,10 @@ const std::vector<WorkloadInfo>& Workloads() {
       {"point-read", "gets one row by its key", false, MakePointRead, true},
       {"mixed", "point reads, updates, inserts, erases and scans in the proportions of --mix",
        false, MakeMixed},
+#ifdef TESTBED_HAVE_DOCUMENTS
+      DocumentLoadInfo(),
+      DocumentQueryInfo(),
+#endif
       {"linkbench-load", "makes LinkBench's social graph of --rows nodes: nodes, links, counts",
        true, MakeLinkbenchLoad, false, "linkbench-load", linkbench::SettingsOptions()},
       {"linkbench", "LinkBench's ten operations on its social graph", false, MakeLinkbench, false,
