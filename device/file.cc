@@ -259,6 +259,7 @@ void File::Remap(uint64_t size) {
 
 size_t File::ReadSome(uint64_t offset, void* buffer, size_t n) {
   char* to = static_cast<char*>(buffer);
+  if (options_.mode != IoMode::kMmap) NoteRead(offset, n, false);
   switch (options_.mode) {
     case IoMode::kDirect:
       return ReadDirect(offset, to, n);
@@ -281,6 +282,7 @@ void File::Read(uint64_t offset, void* buffer, size_t n) {
 
 std::string_view File::View(uint64_t offset, size_t n) {
   if (Counting()) Ledger::ThisThread().CountRead(options_.kind, n);
+  NoteRead(offset, n, true);
   return {Mapped(offset, n), n};
 }
 

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "device/ledger.h"
+#include "device/read_trace.h"
 
 namespace testbed {
 
@@ -98,10 +99,14 @@ class File {
   const char* Mapped(uint64_t offset, size_t n);
   void Remap(uint64_t size);
   bool Aligned(uint64_t offset, const void* memory, size_t n) const;
+  void NoteRead(uint64_t offset, size_t n, bool mapped) const {
+    if (options_.kind == FileKind::kData) ReadTrace::Note(trace_id_, offset, n, mapped);
+  }
 
   const std::string path_;
   const FileOptions options_;
   const int fd_;
+  const uint32_t trace_id_ = ReadTrace::NewFile();
   size_t alignment_ = 1;
   // Mapping of mmap mode. It grows by mapping anew; old mappings stay until close, as views may
   // point into them.

@@ -9,7 +9,8 @@
 // What is counted when, so that the sum is the device's own statistics exactly:
 //   block_getrq          a request is made for a bio, after splitting: one request and its bytes
 //   block_bio_*merge     a bio joins a request that waits: bytes only
-//   block_rq_merge       two waiting requests become one (IO schedulers): one request less, taken from the
+//   block_rq_merge       two waiting requests become one (IO schedulers): one request less, taken
+//   from the
 //                        thread that merged them (nearly always the one that made it)
 // Devices without a queue of requests (zram, device mapper, md) are counted by bio, at
 // block_bio_queue; of those the device's own statistics may count a split bio, or one that only

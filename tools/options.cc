@@ -355,6 +355,9 @@ void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
       });
   app.add_flag("--drop-caches", o.drop_caches,
                "Drop the database's pages from the page cache before each measured phase");
+  app.add_flag("--readahead-model", o.readahead_model,
+               "Also say what a kernel of 2014 would have read from the device for the same file "
+               "reads (docs/accounting.md)");
 }
 
 void AddOutputOptions(CLI::App& app, RunOptions& o) {
@@ -482,6 +485,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"rate", rate},
       {"verify_every", verify_every},
       {"drop_caches", drop_caches},
+      {"readahead_model", readahead_model},
   };
   j["readahead"] = readahead_bytes ? nlohmann::json(*readahead_bytes) : nlohmann::json();
   if (scratch_bytes != 0) j["scratch_fs"] = scratch_fs;

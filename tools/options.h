@@ -49,6 +49,7 @@ struct RunOptions {
   uint32_t verify_every = 64;
   int repeat = 1;
   bool drop_caches = false;
+  bool readahead_model = false;
   bool exclusive_device = false;  // dir is on a device that nobody else writes to
 
   AccountDepth account = AccountDepth::kDevice;

@@ -14,6 +14,8 @@
 #include "device/journal.h"
 #include "device/kernel_account.h"
 #include "device/page_cache.h"
+#include "device/read_trace.h"
+#include "device/readahead_model.h"
 #include "device/signal_guard.h"
 #include "engines/registry.h"
 #include "tools/progress.h"
@@ -94,6 +96,38 @@ json MemoryJson(const MemoryBudget& budget, uint64_t engine_cache) {
             {"dirty", usage.dirty},
             {"limit_hits", usage.failcnt}};
   if (parts.process_check) j["process_check"] = *parts.process_check;
+  return j;
+}
+
+// What a kernel of 2014 would have sent to the device for the recorded reads, at the read_ahead_kb
+// of the published experiment. The first half warms the model's page cache, the second counts.
+json ReadaheadModelJson(const ReadTrace::Recording& recording, uint64_t operations,
+                        uint64_t cache_bytes, bool random) {
+  json j = {{"reads_recorded", recording.reads.size()},
+            {"reads_dropped", recording.dropped},
+            {"cache_bytes", cache_bytes},
+            {"settings", json::array()}};
+  const size_t half = recording.reads.size() / 2;
+  for (const uint64_t kb : {0, 4, 8, 16, 32, 64, 128}) {
+    ReadaheadModel model(
+        {.read_ahead_bytes = kb << 10, .cache_bytes = cache_bytes, .random = random});
+    for (size_t i = 0; i < recording.reads.size(); ++i) {
+      const ReadTrace::Read& read = recording.reads[i];
+      if (i == half) model.ResetTotals();
+      read.mapped ? model.Touch(read.file, read.offset, read.bytes)
+                  : model.Read(read.file, read.offset, read.bytes);
+    }
+    const ReadaheadModel::Totals& t = model.totals();
+    const uint64_t all = recording.reads.size() + recording.dropped;
+    const double counted = all == 0 ? 0
+                                    : static_cast<double>(operations) *
+                                          static_cast<double>(t.calls) / static_cast<double>(all);
+    j["settings"].push_back({{"name", fmt::format("{}k", kb)},
+                             {"read_ahead_kb", kb},
+                             {"reads", t.reads},
+                             {"read_bytes", t.read_bytes},
+                             {"operations", counted}});
+  }
   return j;
 }
 
@@ -201,7 +235,13 @@ json Run::Measure(const std::string& name, const std::string& kind, Workload& wo
   ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.quiet);
   PhaseOptions with_progress = phase;
   with_progress.progress = [&progress](const PhaseOptions::Progress& p) { progress.Show(p); };
+  const bool model = options_.readahead_model && kind == "measure";
   const Reading before = meter_->Read();
+  // What is recorded takes memory of the run's budget: a part that does not matter.
+  if (model) {
+    const uint64_t room = options_.ram_bytes == 0 ? 256 << 20 : options_.ram_bytes / 16;
+    ReadTrace::Start(room / sizeof(ReadTrace::Read));
+  }
   const PhaseResult result = RunPhase(*engine_, workload, with_progress);
   progress.Clear();
   const Reading after = meter_->Read();
@@ -242,6 +282,15 @@ json Run::Measure(const std::string& name, const std::string& kind, Workload& wo
   const std::string wrong =
       result.partial || phase.verify_every == 0 ? "" : workload.CheckDatabase(*engine_);
   if (json details = workload.Details(); !details.is_null()) j["details"] = std::move(details);
+  if (model) {
+    const uint64_t cache =
+        plan_.budget == nullptr
+            ? 0
+            : options_.ram_bytes - std::min(options_.ram_bytes, options_.engine.cache_bytes);
+    j["readahead_2014"] = ReadaheadModelJson(
+        ReadTrace::Stop(), result.operations(), cache,
+        options_.engine.io == IoMode::kMmap && options_.engine.mmap_advice == Advice::kRandom);
+  }
   Finish(j, before, after);
   if (!wrong.empty()) throw Error(Error::kRun, wrong);
   if (result.wrong != 0) {

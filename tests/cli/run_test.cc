@@ -135,8 +135,9 @@ TEST_F(RunTest, InterruptedRunsReportWhatTheyHaveAndSaySo) {
       "( cd " + directory_.string() +
       "; " TESTBED_BINARY
       " --engine rocksdb --rows 5000 --ram 128M --seconds 60 --warmup 0 --quiet"
-      " --json run.json >out 2>err & pid=$!; sleep 4; kill -TERM $pid; wait $pid;"
-      " echo $? >code )";
+      " --json run.json >out 2>err & pid=$!; for i in {1..600}; do"
+      " grep -q loaded.*true testbed-*/testbed.json && break; sleep 0.1; done 2>/dev/null;"
+      " sleep 3; kill -TERM $pid; wait $pid; echo $? >code )";
   ASSERT_EQ(std::system(("bash -c '" + script + "'").c_str()), 0);
   EXPECT_EQ(Read(directory_ / "code"), "130\n");
   EXPECT_NE(Read(directory_ / "out").find("PARTIAL"), std::string::npos);
@@ -172,11 +173,19 @@ TEST_F(RunTest, ResultsOfAnotherSchemaAreRefused) {
   ExpectRefused(Run("report nosuch.json"), "nosuch.json");
 }
 
+// A sanitizer's own memory counts against --ram too.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 TEST_F(RunTest, ScratchClosesExactly) {
   if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
-  const CommandResult result =
-      Run("--engine rocksdb --scratch 400M --io direct --ram 64M --rows 100000 --operations 20000 "
-          "--threads 4 --quiet --json run.json");
+  const CommandResult result = Run(
+      "--engine rocksdb --scratch 400M --io direct --rows 100000 --operations 20000 --threads 4 "
+      "--quiet --json run.json --ram " +
+      std::string(kSanitized ? "512M" : "64M"));
   if (result.code == 2 && result.err.find("loop") != std::string::npos) {
     GTEST_SKIP() << "no loop devices here: " << result.err;
   }
