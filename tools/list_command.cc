@@ -49,12 +49,14 @@ std::string ListText() {
   for (const WorkloadInfo& info : Workloads()) {
     workloads.Row({info.name, info.loads ? "yes" : "no", info.summary});
     // Steps of one benchmark have the same options.
-    const bool known = info.extra_options == last;
-    last = info.extra_options;
-    if (known || info.extra_options.empty()) continue;
+    std::vector<std::pair<std::string, std::string>> all = info.extra_options;
+    all.insert(all.end(), info.run_options.begin(), info.run_options.end());
+    const bool known = all == last;
+    last = all;
+    if (known || all.empty()) continue;
     Table options(fmt::format("--workload-option of {}", Family(info.name)), {"name", "meaning"},
                   Table::kWords);
-    for (const auto& [name, meaning] : info.extra_options) options.Row({name, meaning});
+    for (const auto& [name, meaning] : all) options.Row({name, meaning});
     extras += options.Text();
   }
   Table modes("IO modes", {"name", "what it does"}, Table::kWords);

@@ -278,12 +278,31 @@ void AddDataOptions(CLI::App& app, RunOptions& o) {
       });
 }
 
+// The number in NAME:NUMBER.
+size_t ParseTimes(const std::string& option, const std::string& part, const std::string& number) {
+  size_t n = 0;
+  const char* end = number.data() + number.size();
+  const auto [at, error] = std::from_chars(number.data(), end, n);
+  if (error != std::errc() || at != end || n < 1 || n > 1000) {
+    Refuse(option, part, "NAME:NUMBER with a number from 1 to 1000");
+  }
+  return n;
+}
+
 void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group("Workload");
-  Add(app, "--workload", "LIST", "Phases to run, in order [insert,point-read]",
-      [&o](auto&, auto& text) {
-        o.workloads = Split(text, ',');
-        for (const std::string& name : o.workloads) FindWorkload(name);
+  Add(app, "--workload", "LIST",
+      "Phases to run, in order; NAME:3 is one three times [insert,point-read]",
+      [&o](auto& option, auto& text) {
+        o.workloads.clear();
+        for (const std::string& part : Split(text, ',')) {
+          const size_t colon = part.find(':');
+          const size_t times =
+              colon == std::string::npos ? 1 : ParseTimes(option, part, part.substr(colon + 1));
+          const std::string name = part.substr(0, colon);
+          FindWorkload(name);
+          o.workloads.insert(o.workloads.end(), times, name);
+        }
       });
   Add(app, "--threads", "LIST", "Client threads; a list runs each in turn, such as 1,8,16 [8]",
       [&o](auto& option, auto& text) {

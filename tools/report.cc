@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "device/error.h"
+#include "tools/insert_benchmark_metrics.h"
 #include "tools/options.h"
 #include "tools/statistics.h"
 #include "tools/table.h"
@@ -343,11 +344,12 @@ std::string Closure(const json& document) {
 }
 
 std::vector<Table> Tables(const json& document) {
+  std::vector<Table> all = {RateTable(document),     IntendedTable(document), ReadTable(document),
+                            WriteTable(document),    LogTable(document),      MemoryTable(document),
+                            DatabaseTable(document), RepeatTable(document)};
+  for (Table& table : InsertBenchmarkTables(document)) all.push_back(std::move(table));
   std::vector<Table> tables;
-  for (Table& table :
-       std::vector<Table>{RateTable(document), IntendedTable(document), ReadTable(document),
-                          WriteTable(document), LogTable(document), MemoryTable(document),
-                          DatabaseTable(document), RepeatTable(document)}) {
+  for (Table& table : all) {
     if (!table.empty()) tables.push_back(std::move(table));
   }
   return tables;

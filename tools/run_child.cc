@@ -18,6 +18,7 @@
 #include "device/readahead_model.h"
 #include "device/signal_guard.h"
 #include "engines/registry.h"
+#include "tools/insert_benchmark_metrics.h"
 #include "tools/progress.h"
 #include "workloads/clock.h"
 #include "workloads/meter.h"
@@ -306,6 +307,9 @@ void Run::Finish(json phase, const Reading& before, const Reading& after) {
     phase["memory"] = MemoryJson(*plan_.budget, after.engine.cache_bytes.value_or(0));
   }
   phase["database_bytes"] = engine_->SizeOnDisk();
+  if (json metrics = InsertBenchmarkMetrics(phase); !metrics.is_null()) {
+    phase["details"]["metrics"] = std::move(metrics);
+  }
   document_["phases"].push_back(std::move(phase));
 }
 

@@ -101,7 +101,8 @@ std::string ExistingDirectory(const std::string& path) {
 }
 
 void CheckSpace(const RunOptions& options, const std::string& where) {
-  const uint64_t need = options.data.rows * (options.data.key_size + options.data.value_size);
+  const uint64_t need =
+      DataBytes(options.workloads, std::make_shared<const Dataset>(options.data), options.workload);
   std::error_code error;
   const fs::space_info space = fs::space(where, error);
   if (!error && space.available < need) {

@@ -146,6 +146,9 @@ class IbInsertStep : public Workload {
   }
   bool writes() const override { return true; }
   bool settles() const override { return options_.settle; }
+  uint64_t AddedBytes() const override {
+    return static_cast<uint64_t>(options_.BytesOfRow() * static_cast<double>(step_.rows));
+  }
   void OpenTables(Engine& engine) override { OpenClientTables(engine, 1); }
   void OpenClientTables(Engine& engine, int clients) override {
     tables_.Open(engine, clients, step_.need, step_.name);

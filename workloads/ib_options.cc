@@ -36,7 +36,10 @@ IbOptions IbOptions::Parse(const Dataset& dataset, const WorkloadOptions& option
   o.schema.seed = options.seed;
   ParseSchema(extra, &o.schema);
   o.nr1 = extra.Integer("nr1", dataset.rows(), 1, kMaxRows);
-  o.nr2 = extra.Integer("nr2", std::max<uint64_t>(o.nr1 / 10, 5), 5, kMaxRows);
+  const double share = extra.Number("nr2_share", 0.1, 0, 1000);
+  o.nr2 = extra.Integer(
+      "nr2", std::max<uint64_t>(static_cast<uint64_t>(static_cast<double>(o.nr1) * share), 5), 5,
+      kMaxRows);
   o.rows_per_commit_load = Small(extra, "rows_per_commit_load", 100, 1, kMaxRowsPerCommit);
   o.rows_per_commit_i1 = Small(extra, "rows_per_commit_i1", 50, 1, kMaxRowsPerCommit);
   o.rows_per_commit_i2 = Small(extra, "rows_per_commit_i2", 5, 1, kMaxRowsPerCommit);
@@ -51,16 +54,30 @@ IbOptions IbOptions::Parse(const Dataset& dataset, const WorkloadOptions& option
   return o;
 }
 
+double IbOptions::BytesOfRow() const {
+  static constexpr size_t kIndexKeySizes[] = {20, 20, 21};
+  double bytes = IbSchema::kKeySize + IbSchema::kFixedSize +
+                 (static_cast<double>(schema.data_min) + schema.data_max) / 2;
+  for (uint32_t k = 0; k < schema.indexes; ++k) bytes += static_cast<double>(kIndexKeySizes[k]);
+  return bytes;
+}
+
 std::vector<std::pair<std::string, std::string>> IbOptions::Names() {
   return {
       {"nr1", "rows that ib.i0 loads, all clients together [--rows]"},
-      {"nr2", "rows that ib.i1 (4/5) and ib.i2 (1/5) insert, all clients together [nr1 / 10]"},
-      {"deletes", "delete as many of the oldest rows as are inserted, but in ib.i0 and ib.x [off]"},
       {"shared", "one table for all clients [off: a table a client]"},
       {"indexes", "secondary indexes, 0 to 3 [3]"},
       {"data_min", "least length of column data [10]"},
       {"data_max", "greatest length of column data [20]"},
       {"random_pct", "share of column data that does not compress, times 4/3 [50]"},
+  };
+}
+
+std::vector<std::pair<std::string, std::string>> IbOptions::RunNames() {
+  return {
+      {"nr2", "rows that ib.i1 (4/5) and ib.i2 (1/5) insert, all clients together"},
+      {"nr2_share", "the same, as a share of nr1 [0.1]"},
+      {"deletes", "delete as many of the oldest rows as are inserted, but in ib.i0 and ib.x [off]"},
       {"rows_per_commit_load", "rows a transaction in ib.i0 and of the 100 rows in ib.x [100]"},
       {"rows_per_commit_i1", "rows a transaction in ib.i1 [50]"},
       {"rows_per_commit_i2", "rows a transaction in ib.i2 [5]"},
@@ -90,13 +107,18 @@ IbOptions ConcurrentInsertOptions::Parse(const Dataset& dataset, const WorkloadO
 
 std::vector<std::pair<std::string, std::string>> ConcurrentInsertOptions::Names() {
   return {
-      {"rows_per_round", "rows that a round inserts, all clients together [--rows]"},
-      {"rows_per_commit", "rows a transaction [1000]"},
       {"shared", "one table for all clients [off: a table a client]"},
       {"indexes", "secondary indexes, 0 to 3 [3]"},
       {"data_min", "least length of column data [71: 100 bytes a row]"},
       {"data_max", "greatest length of column data [71]"},
       {"random_pct", "share of column data that does not compress, times 4/3 [50]"},
+  };
+}
+
+std::vector<std::pair<std::string, std::string>> ConcurrentInsertOptions::RunNames() {
+  return {
+      {"rows_per_round", "rows that a round inserts, all clients together [--rows]"},
+      {"rows_per_commit", "rows a transaction [1000]"},
       {"check_rows", "rows whose contents are checked after a round; 0 = no check [1000000]"},
       {"settle", "bring the database to rest after each round [off]"},
   };

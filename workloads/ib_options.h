@@ -27,8 +27,12 @@ struct IbOptions {
 
   // Throws Error (kUsage). Rows that are not given are those of the dataset.
   static IbOptions Parse(const Dataset& dataset, const WorkloadOptions& options);
+  // Of what is in the database, and of what is done with it.
   static std::vector<std::pair<std::string, std::string>> Names();
+  static std::vector<std::pair<std::string, std::string>> RunNames();
 
+  // Keys and values of a row and its index entries, on average.
+  double BytesOfRow() const;
   // Rows of one client, a multiple of `rows_per_commit`, when all together insert `rows`.
   static uint64_t RowsOfClient(uint64_t rows, uint32_t clients, uint32_t rows_per_commit) {
     const uint64_t each = (rows + clients - 1) / clients;
@@ -39,7 +43,9 @@ struct IbOptions {
 // The options of concurrent-inserts, the insert benchmark's form of 2014.
 struct ConcurrentInsertOptions {
   static IbOptions Parse(const Dataset& dataset, const WorkloadOptions& options);
+  // Of what is in the database, and of what is done with it.
   static std::vector<std::pair<std::string, std::string>> Names();
+  static std::vector<std::pair<std::string, std::string>> RunNames();
 };
 
 }  // namespace testbed

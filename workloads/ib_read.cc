@@ -224,6 +224,9 @@ class IbRead : public Workload {
   }
   bool writes() const override { return true; }
   bool settles() const override { return options_.settle; }
+  uint64_t AddedBytes() const override {  // by each client, of whom there may be some ten
+    return static_cast<uint64_t>(options_.BytesOfRow() * static_cast<double>(10 * Work().rows));
+  }
   int threads_per_client() const override { return 2; }
   double ThreadRate(int thread, int) const override {
     if (!Inserts(thread)) return 0;

@@ -43,36 +43,39 @@ const std::vector<WorkloadInfo>& Workloads() {
       {"linkbench", "LinkBench's ten operations on its social graph", false, MakeLinkbench, false,
        "linkbench-load", LinkbenchOptions()},
       {"ib.i0", "insert benchmark: loads tables without secondary indexes", true, MakeIbI0, false,
-       "ib.i0", IbOptions::Names()},
+       "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
       {"ib.x", "insert benchmark: builds the secondary indexes", false, MakeIbX, false, "ib.i0",
-       IbOptions::Names()},
+       IbOptions::Names(), IbOptions::RunNames()},
       {"ib.i1", "insert benchmark: inserts, 50 rows a transaction, with 3 secondary indexes", false,
-       MakeIbI1, false, "ib.i0", IbOptions::Names()},
+       MakeIbI1, false, "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
       {"ib.i2", "insert benchmark: the same with 5 rows a transaction", false, MakeIbI2, false,
-       "ib.i0", IbOptions::Names()},
+       "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
       {"ib.vac", "insert benchmark: brings the database to rest", false, MakeIbVac, false, "ib.i0",
-       IbOptions::Names()},
+       IbOptions::Names(), IbOptions::RunNames()},
       {"ib.qr100",
        "insert benchmark: range queries while 100 rows a second and client are inserted", false,
-       MakeIbRead<IbQuery::kRange, 100>, false, "ib.i0", IbOptions::Names()},
+       MakeIbRead<IbQuery::kRange, 100>, false, "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
       {"ib.qr500",
        "insert benchmark: range queries while 500 rows a second and client are inserted", false,
-       MakeIbRead<IbQuery::kRange, 500>, false, "ib.i0", IbOptions::Names()},
+       MakeIbRead<IbQuery::kRange, 500>, false, "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
       {"ib.qr1000",
        "insert benchmark: range queries while 1000 rows a second and client are inserted", false,
-       MakeIbRead<IbQuery::kRange, 1000>, false, "ib.i0", IbOptions::Names()},
+       MakeIbRead<IbQuery::kRange, 1000>, false, "ib.i0", IbOptions::Names(),
+       IbOptions::RunNames()},
       {"ib.qp100",
        "insert benchmark: point queries while 100 rows a second and client are inserted", false,
-       MakeIbRead<IbQuery::kPoint, 100>, false, "ib.i0", IbOptions::Names()},
+       MakeIbRead<IbQuery::kPoint, 100>, false, "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
       {"ib.qp500",
        "insert benchmark: point queries while 500 rows a second and client are inserted", false,
-       MakeIbRead<IbQuery::kPoint, 500>, false, "ib.i0", IbOptions::Names()},
+       MakeIbRead<IbQuery::kPoint, 500>, false, "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
       {"ib.qp1000",
        "insert benchmark: point queries while 1000 rows a second and client are inserted", false,
-       MakeIbRead<IbQuery::kPoint, 1000>, false, "ib.i0", IbOptions::Names()},
+       MakeIbRead<IbQuery::kPoint, 1000>, false, "ib.i0", IbOptions::Names(),
+       IbOptions::RunNames()},
       {"concurrent-inserts",
        "clients insert 1000 rows a transaction, each into its own table with 3 secondary indexes",
-       true, MakeConcurrentInserts, false, "concurrent-inserts", ConcurrentInsertOptions::Names()},
+       true, MakeConcurrentInserts, false, "concurrent-inserts", ConcurrentInsertOptions::Names(),
+       ConcurrentInsertOptions::RunNames()},
   };
   return workloads;
 }
@@ -86,11 +89,22 @@ const WorkloadInfo& FindWorkload(const std::string& name) {
   throw Error(Error::kUsage, "--workload " + name + " is not known; there are " + names);
 }
 
+uint64_t DataBytes(const std::vector<std::string>& workloads,
+                   const std::shared_ptr<const Dataset>& dataset, const WorkloadOptions& options) {
+  uint64_t bytes = 0;
+  for (const std::string& name : workloads) {
+    bytes += FindWorkload(name).make(dataset, options)->AddedBytes();
+  }
+  const DatasetOptions& rows = dataset->options();
+  return bytes != 0 ? bytes : rows.rows * (rows.key_size + rows.value_size);
+}
+
 void CheckWorkloadOptions(const std::vector<std::string>& workloads,
                           const WorkloadOptions& options) {
   std::set<std::string> known;
   for (const std::string& workload : workloads) {
     for (const auto& [name, meaning] : FindWorkload(workload).extra_options) known.insert(name);
+    for (const auto& [name, meaning] : FindWorkload(workload).run_options) known.insert(name);
   }
   for (const auto& [name, value] : options.extra) {
     if (known.contains(name)) continue;

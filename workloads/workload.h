@@ -78,6 +78,9 @@ class Workload {
   // by itself is not ended by --seconds.
   virtual uint64_t operations() const { return 0; }
   virtual bool writes() const = 0;
+  // About how many bytes of keys and values it adds to the database, for who provides room; 0: what
+  // --rows, --key-size and --value-size say.
+  virtual uint64_t AddedBytes() const { return 0; }
   // Whether the runner brings the database to rest after it.
   virtual bool settles() const { return writes(); }
   // Clients may be made of several threads with a role each (one inserts, one queries): --threads
@@ -107,12 +110,17 @@ struct WorkloadInfo {
   bool reads_only = false;        // leaves the database as it was
   std::string loader = "insert";  // the workload that makes the database it needs; a loader's own
   // Names and one-line meanings of the extra options; make() reads them through ExtraOptions. Those
-  // of a loader belong to its database: who reuses it must give the same.
+  // of a loader belong to its database: who reuses it must give the same. Those that say how it is
+  // made, not what is in it, stand apart.
   std::vector<std::pair<std::string, std::string>> extra_options = {};
+  std::vector<std::pair<std::string, std::string>> run_options = {};
 };
 const std::vector<WorkloadInfo>& Workloads();
 // Throws Error (kUsage) that lists the known names.
 const WorkloadInfo& FindWorkload(const std::string& name);
+// About how many bytes of keys and values a database holds after these workloads.
+uint64_t DataBytes(const std::vector<std::string>& workloads,
+                   const std::shared_ptr<const Dataset>& dataset, const WorkloadOptions& options);
 // Throws Error (kUsage) when none of these workloads has an extra option of a name that is given.
 void CheckWorkloadOptions(const std::vector<std::string>& workloads,
                           const WorkloadOptions& options);

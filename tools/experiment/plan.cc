@@ -115,7 +115,8 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
   try {
     const RunOptions run = CellRunOptions(run_options);
     CheckEngineOptions(FindEngine(engine), run.engine);
-    cell->data_bytes = run.data.rows * (run.data.key_size + run.data.value_size);
+    cell->data_bytes =
+        DataBytes(run.workloads, std::make_shared<const Dataset>(run.data), run.workload);
     const CellPhases phases = PhasesOf(run.workloads);
     const bool shared = !phases.load.empty() && !phases.rest.empty() &&
                         std::all_of(phases.rest.begin(), phases.rest.end(),
