@@ -1,0 +1,132 @@
+// Whole experiments by the real binary at their smallest scale, and what an interruption leaves.
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "tests/cli/command.h"
+#include "tools/experiment/experiment.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ShippedTest : public CommandTest, public testing::WithParamInterface<std::string> {};
+
+TEST_P(ShippedTest, RunsFromOneCommandAndJudgesEachFinding) {
+  const CommandResult result =
+      Run("experiment " + GetParam() + " --scale tiny --quiet --out o --json v.json --csv t.csv");
+  ASSERT_EQ(result.code, 0) << result.err << result.out;
+  const Experiment e = LoadExperiment(GetParam());
+  const nlohmann::json verdicts = Json("v.json");
+  ASSERT_EQ(verdicts.size(), e.findings.size());
+  for (size_t i = 0; i < e.findings.size(); ++i) {
+    EXPECT_EQ(verdicts[i]["id"], e.findings[i].id);
+    EXPECT_FALSE(verdicts[i]["verdict"].get<std::string>().empty());
+  }
+  // On a device of its own with the kernel's account, nothing is left unexplained.
+  for (const auto& entry : fs::directory_iterator(directory_ / "o/cells")) {
+    const nlohmann::json cell = Json(fs::relative(entry.path(), directory_));
+    for (const nlohmann::json& run : cell["runs"]) {
+      if (run["accounting"]["grade"] != "A") continue;
+      for (const nlohmann::json& phase : run["phases"]) {
+        for (const char* figure : {"reads", "read_bytes", "writes", "write_bytes"}) {
+          EXPECT_EQ(phase["account"]["closure"][figure], 0)
+              << cell["cell"]["name"] << " " << phase["name"] << " " << figure;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(Run("findings o").out, result.out);
+  EXPECT_FALSE(Read(directory_ / "t.csv").empty());
+  EXPECT_FALSE(fs::exists(directory_ / "o/databases"));
+  // Finished cells are not run again.
+  const CommandResult again = Run("experiment " + GetParam() + " --scale tiny --quiet --out o");
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.out, result.out);
+}
+
+std::vector<std::string> Shipped() {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : ShippedExperiments()) names.push_back(name);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Experiments, ShippedTest, testing::ValuesIn(Shipped()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
+using ExperimentRunTest = CommandTest;
+
+constexpr char kTwoCells[] = R"toml(
+name = "mine"
+title = "Two cells, the second a long one"
+[options]
+engine = "btree"
+workload = "insert,point-read"
+rows = 2000
+ram = "64M"
+warmup = 0
+threads = 1
+[scale.small]
+[[axis]]
+name = "length"
+values = [ { label = "short", operations = 100 }, { label = "long", seconds = 4 } ]
+[metrics]
+qps = "point_read.rate"
+[[table]]
+title = "Rates"
+rows = ["length"]
+metrics = ["qps"]
+)toml";
+
+TEST_F(ExperimentRunTest, GoesOnWhereItWasInterrupted) {
+  std::ofstream(directory_ / "mine.toml") << kTwoCells;
+  const std::string script =
+      "( cd " + directory_.string() +
+      "; " TESTBED_BINARY
+      " experiment mine.toml --quiet --out o >out 2>err & pid=$!; for i in {1..600}; do"
+      " ls o/cells/*short*.json >/dev/null && break; sleep 0.1; done 2>/dev/null;"
+      " sleep 0.5; kill -TERM $pid; wait $pid; echo $? >code )";
+  ASSERT_EQ(std::system(("bash -c '" + script + "'").c_str()), 0);
+  EXPECT_EQ(Read(directory_ / "code"), "130\n");
+  EXPECT_NE(Read(directory_ / "out").find("1 of 2 cells"), std::string::npos)
+      << Read(directory_ / "out");
+  std::map<std::string, fs::file_time_type> before;
+  for (const auto& entry : fs::directory_iterator(directory_ / "o/cells")) {
+    before[entry.path().filename()] = entry.last_write_time();
+  }
+  ASSERT_EQ(before.size(), 1u);
+  const CommandResult rest = Run("experiment mine.toml --quiet --out o");
+  EXPECT_EQ(rest.code, 0) << rest.err;
+  EXPECT_NE(rest.out.find("2 of 2 cells"), std::string::npos) << rest.out;
+  EXPECT_EQ(fs::last_write_time(directory_ / "o/cells" / before.begin()->first),
+            before.begin()->second);
+}
+
+TEST_F(ExperimentRunTest, BadInputIsOneSentence) {
+  std::ofstream(directory_ / "mine.toml") << kTwoCells;
+  std::ofstream(directory_ / "bad.toml") << "name = \"x\"\ntitle = \"y\"\nengines = 1\n";
+  ExpectRefused(Run("experiment nosuch"), "nosuch");
+  ExpectRefused(Run("experiment nosuch.toml"), "nosuch.toml");
+  ExpectRefused(Run("experiment bad.toml"), "bad.toml:3");
+  ExpectRefused(Run("experiment mine.toml --scale huge"), "--scale");
+  ExpectRefused(Run("experiment mine.toml --only nosuch=1"), "nosuch");
+  ExpectRefused(Run("experiment mine.toml --set nosuch=1"), "nosuch");
+  ExpectRefused(Run("experiment mine.toml --set nosuch"), "--set");
+  ExpectRefused(Run("experiment show"), "show NAME");
+  ExpectRefused(Run("findings nosuch"), "nosuch");
+  std::filesystem::create_directory(directory_ / "full");
+  std::ofstream(directory_ / "full/file") << "mine";
+  ExpectRefused(Run("experiment mine.toml --out full"), "--out full");
+  ExpectRefused(Run("experiment mine.toml --out full --fresh"), "--out full");
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "full/file"));
+  EXPECT_EQ(Run("experiment list").code, 0);
+  EXPECT_EQ(Run("experiment show read-size").code, 0);
+  EXPECT_EQ(Run("experiment plan mine.toml").code, 0);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,311 @@
+#include "tools/experiment/experiment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "device/error.h"
+#include "engines/registry.h"
+#include "tools/experiment/expression.h"
+#include "tools/experiment/plan.h"
+#include "tools/experiment/report.h"
+#include "tools/experiment/results.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kSmall[] = R"toml(
+name = "small"
+title = "A small one"
+[options]
+workload = "insert,point-read"
+engine = "btree"
+rows = 1000
+ram = "64M"
+[load]
+threads = 1
+[scale.tiny]
+options = { operations = 100 }
+axes = { io = ["direct"] }
+[scale.full]
+options = { ram = "1G" }
+[[axis]]
+name = "io"
+values = ["direct", "buffered"]
+[[axis]]
+name = "page-size"
+values = ["4k", { label = "big", page-size = "16k", threads = 2 }]
+[[skip]]
+where = { io = "buffered", page-size = "big" }
+why = "for the test"
+[metrics]
+qps = { value = "point_read.rate", unit = "/s" }
+reads = "point_read.account.device.reads / point_read.count"
+[[table]]
+title = "Rates"
+rows = ["io"]
+columns = "page-size"
+metrics = ["qps"]
+published = { columns = ["who", "4k"], rows = [["me", 7]] }
+[[finding]]
+id = "Z1"
+claim = "direct is faster"
+reproduced = "min(qps[io=direct]) > max(qps[io=buffered])"
+opposite = "max(qps[io=direct]) < min(qps[io=buffered])"
+figures = "{min(qps[io=direct])} against {max(qps[io=buffered])}"
+mechanism = [ { when = "max(reads) < 1", says = "reads {max(reads)}" } ]
+[[finding]]
+id = "Z2"
+claim = "another engine is faster"
+waits_for = ["nosuch"]
+[[finding]]
+id = "Z3"
+claim = "cannot be"
+untestable = "no way"
+)toml";
+
+Experiment Small() { return ParseExperiment(kSmall, "small.toml"); }
+
+std::string ErrorOf(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(ExperimentTest, IsReadFromToml) {
+  const Experiment e = Small();
+  EXPECT_EQ(e.options.at("rows"), "1000");
+  ASSERT_EQ(e.axes.size(), 2u);
+  EXPECT_EQ(e.axes[1].values[1].label, "big");
+  EXPECT_EQ(e.axes[1].values[1].options.at("threads"), "2");
+  EXPECT_EQ(e.findings[0].mechanisms[0].when, "max(reads) < 1");
+  EXPECT_EQ(e.tables[0].published[0], (std::vector<std::string>{"me", "7"}));
+}
+
+TEST(ExperimentTest, WhatIsNotKnownIsRefusedWithItsLine) {
+  const auto parse = [](const std::string& text) {
+    return ErrorOf([&] { ParseExperiment(text, "x.toml"); });
+  };
+  EXPECT_THAT(parse("name = \n"), HasSubstr("x.toml:1"));
+  EXPECT_THAT(parse("name=\"a\"\ntitle=\"b\"\nfoo=1\n"), HasSubstr("x.toml:3: foo is not known"));
+  EXPECT_THAT(parse("title=\"b\"\n"), HasSubstr("name is missing"));
+  EXPECT_THAT(parse("name=\"a\"\ntitle=\"b\"\n"), HasSubstr("engine"));
+  std::string text = kSmall;
+  text.replace(text.find("columns = \"page-size\""), 21, "columns = \"nosuch\"   ");
+  EXPECT_THAT(parse(text), HasSubstr("the axis nosuch"));
+  text = kSmall;
+  text.replace(text.find("metrics = [\"qps\"]"), 17, "metrics = [\"qqq\"]");
+  EXPECT_THAT(parse(text), HasSubstr("the metric qqq"));
+  EXPECT_THAT(ErrorOf([] { LoadExperiment("nosuch"); }), HasSubstr("read-size"));
+}
+
+TEST(ExperimentTest, CellsAreTheCombinationsOfTheAxes) {
+  const std::vector<Cell> cells = PlanCells(Small(), {"full", {}, {}, {}});
+  std::vector<std::string> names;
+  for (const Cell& cell : cells) names.push_back(cell.name);
+  EXPECT_THAT(names, ElementsAre("io=direct page-size=4k", "io=buffered page-size=4k",
+                                 "io=direct page-size=big", "io=buffered page-size=big"));
+  EXPECT_EQ(cells[0].load_key, cells[1].load_key) << "only pages and rows make a database";
+  EXPECT_NE(cells[0].load_key, cells[2].load_key);
+  EXPECT_EQ(cells[3].skipped, "for the test");
+  EXPECT_EQ(cells[2].options.at("page-size"), "16k");
+  EXPECT_EQ(cells[2].load_options.at("threads"), "1");
+}
+
+TEST(ExperimentTest, ScalesSetOptionsAndChooseValues) {
+  EXPECT_EQ(PlanCells(Small(), {"tiny", {}, {}, {}}).size(), 2u);
+  const std::vector<Cell> half = PlanCells(Small(), {"0.5", {}, {}, {}});
+  EXPECT_EQ(half[0].options.at("ram"), std::to_string(512 << 20));
+  EXPECT_THAT(ErrorOf([] { PlanCells(Small(), {"huge", {}, {}, {}}); }), HasSubstr("full, tiny"));
+  PlanOptions only{"tiny", {{"ram", "128M"}}, {{"io", {"buffered"}}}, {}};
+  const std::vector<Cell> cells = PlanCells(Small(), only);
+  EXPECT_EQ(cells[0].labels.at("io"), "buffered") << "the user's choice goes before the scale's";
+  EXPECT_EQ(cells[0].options.at("ram"), "128M");
+  only.only = {{"nosuch", {"x"}}};
+  EXPECT_THAT(ErrorOf([&] { PlanCells(Small(), only); }), HasSubstr("nosuch"));
+}
+
+TEST(ExperimentTest, ShufflingKeepsCellsOfOneDatabaseTogether) {
+  std::set<std::string> first;
+  for (uint64_t seed = 1; seed < 30; ++seed) {
+    const std::vector<Cell> cells = PlanCells(Small(), {"full", {}, {}, seed});
+    ASSERT_EQ(cells.size(), 4u);
+    first.insert(cells[0].name);
+    std::set<std::string> closed;
+    for (size_t i = 1; i < cells.size(); ++i) {
+      if (cells[i].load_key.empty() || cells[i].load_key == cells[i - 1].load_key) continue;
+      closed.insert(cells[i - 1].load_key);
+      EXPECT_FALSE(closed.contains(cells[i].load_key));
+    }
+  }
+  EXPECT_GT(first.size(), 2u);
+}
+
+TEST(ExperimentTest, CellsOfEnginesThatAreNotThereWait) {
+  std::string text = kSmall;
+  text.replace(text.find("values = [\"direct\", \"buffered\"]"), 31,
+               "values = [\"direct\", { label = \"buffered\", engine = \"nosuch\" }]");
+  for (const Cell& cell : PlanCells(ParseExperiment(text, "x"), {"full", {}, {}, {}})) {
+    const bool there = cell.labels.at("io") == "direct";
+    EXPECT_EQ(cell.runs(), there) << cell.name;
+    if (!there && cell.skipped.empty()) EXPECT_EQ(cell.waits_for, "nosuch") << cell.name;
+  }
+}
+
+TEST(ExperimentTest, EveryShippedExperimentPlansAtEveryScale) {
+  for (const auto& [name, text] : ShippedExperiments()) {
+    const Experiment e = LoadExperiment(name);
+    EXPECT_EQ(e.name, name);
+    EXPECT_TRUE(e.scales.contains("tiny")) << name;
+    EXPECT_TRUE(e.scales.contains("small")) << name;
+    EXPECT_TRUE(e.scales.contains("full")) << name;
+    for (const auto& [scale, unused] : e.scales) {
+      for (const Cell& cell : PlanCells(e, {scale, {}, {}, {}})) {
+        // A cell may be more than an engine can; an option that is none is a mistake in the file.
+        EXPECT_THAT(cell.skipped, testing::Not(HasSubstr("not expected"))) << name;
+        EXPECT_THAT(cell.skipped, testing::Not(HasSubstr("has no --"))) << name;
+        EXPECT_THAT(cell.skipped, testing::Not(HasSubstr("is not one of"))) << name;
+      }
+    }
+  }
+}
+
+TEST(ExpressionTest, FiguresAreNumbersByPath) {
+  const Figures figures = {{"a.b", 6}, {"c", 2}};
+  EXPECT_EQ(EvaluateFigures("a.b / c + 1", figures), 4);
+  EXPECT_TRUE(std::isnan(EvaluateFigures("a.b / nosuch", figures)));
+  EXPECT_EQ(EvaluateFigures("within(a.b, 5.9, 0.05) && max(1, c) == 2", figures), 1);
+  EXPECT_THAT(ErrorOf([&] { EvaluateFigures("a.b / (", figures); }), HasSubstr("a.b / ("));
+}
+
+TEST(ExpressionTest, ASelectionIsAListOfArguments) {
+  const auto is_metric = [](const std::string& name) { return name == "qps"; };
+  const Select select = [](const std::string&, const Where& where) -> std::vector<double> {
+    if (where.empty()) return {1, 2, 3};
+    const std::string& label = where.at("io")[0];
+    if (label == "none") return {};
+    if (label == "nan") return {std::nan("")};
+    return where.at("io").size() == 2 ? std::vector<double>{4, 5} : std::vector<double>{-4};
+  };
+  const auto value = [&](const std::string& text) {
+    return EvaluateSelection(text, is_metric, select);
+  };
+  EXPECT_EQ(value("max(qps)").value, 3);
+  EXPECT_EQ(value("count(qps) + qps[io=a] * 1e2").value, -397);
+  EXPECT_EQ(value("sum(qps[io = a | b])").value, 9);
+  EXPECT_FALSE(value("max(qps[io=none]) > 1").known);
+  EXPECT_EQ(value("max(qps[io=none]) > 1").missing, "qps[io=none]");
+  EXPECT_FALSE(value("qps[io=nan] > 1").known);
+  EXPECT_THAT(ErrorOf([&] { value("max(qps[io)"); }), HasSubstr("not closed"));
+  EXPECT_THAT(ErrorOf([&] { value("max(qps[io])"); }), HasSubstr("axis=label"));
+}
+
+// Results documents as a run writes them, with the figures that the small experiment uses.
+class ResultsTest : public testing::Test {
+ protected:
+  ResultsTest() : directory_(testing::TempDir() + "/experiment_results"), dir_(directory_) {
+    std::filesystem::remove_all(directory_);
+    dir_.Create(Small(), {"full", {}, {}, {}});
+    cells_ = PlanCells(Small(), {"full", {}, {}, {}});
+  }
+  ~ResultsTest() override { std::filesystem::remove_all(directory_); }
+
+  static json Run(double rate) {
+    return {{"accounting", {{"grade", "A"}}},
+            {"threads", 1},
+            {"phases",
+             {{{"name", "point-read"},
+               {"rate", rate},
+               {"count", 100},
+               {"series", {{{"operations", 5}}}},
+               {"thread_seconds", {1.0, 3.0}},
+               {"account", {{"device", {{"reads", 50}}}}}},
+              {{"name", "settle"}, {"seconds", 1}},
+              {{"name", "settle"}, {"seconds", 2}}}}};
+  }
+  void Write(size_t cell, std::vector<double> rates) {
+    json document = {{"runs", json::array()}, {"options", {{"page_size", 4096}}}};
+    for (double rate : rates) document["runs"].push_back(Run(rate));
+    dir_.WriteCell(cells_[cell], document);
+  }
+  ResultSet Results() const { return ResultSet(Small(), cells_, dir_); }
+
+  const std::string directory_;
+  ResultsDir dir_;
+  std::vector<Cell> cells_;
+};
+
+TEST_F(ResultsTest, FiguresHaveTheirPathsAsNames) {
+  const Figures figures = FiguresOf({{"options", {{"page_size", 4096}}}}, Run(7));
+  EXPECT_EQ(figures.at("point_read.rate"), 7);
+  EXPECT_EQ(figures.at("point_read.account.device.reads"), 50);
+  EXPECT_EQ(figures.at("point_read.thread_seconds.max"), 3);
+  EXPECT_EQ(figures.at("settle.seconds"), 1);
+  EXPECT_EQ(figures.at("settle_2.seconds"), 2);
+  EXPECT_EQ(figures.at("options.page_size"), 4096);
+}
+
+TEST_F(ResultsTest, AFindingIsReproducedNotReproducedOrOpposite) {
+  EXPECT_EQ(CheckFindings(Results())[0].kind, Verdict::kIncomplete);
+  Write(0, {100});
+  Write(2, {90});
+  EXPECT_EQ(CheckFindings(Results())[0].kind, Verdict::kIncomplete);
+  EXPECT_THAT(CheckFindings(Results())[0].because, HasSubstr("qps[io=buffered]"));
+  Write(1, {80});
+  EXPECT_EQ(CheckFindings(Results())[0].kind, Verdict::kReproduced);
+  EXPECT_EQ(CheckFindings(Results())[0].figures, "90.0 against 80.0");
+  Write(1, {95});
+  EXPECT_EQ(CheckFindings(Results())[0].kind, Verdict::kNotReproduced);
+  EXPECT_THAT(CheckFindings(Results())[0].mechanisms, ElementsAre("reads 0.500"));
+  Write(1, {150, 160});
+  EXPECT_EQ(CheckFindings(Results())[0].kind, Verdict::kOpposite);
+  EXPECT_EQ(CheckFindings(Results())[1].kind, Verdict::kWaits);
+  EXPECT_EQ(CheckFindings(Results())[1].because, "engine nosuch");
+  EXPECT_EQ(CheckFindings(Results())[2].kind, Verdict::kUntestable);
+}
+
+TEST_F(ResultsTest, TablesHaveRowsColumnsAndThePublishedFigures) {
+  Write(0, {100});
+  Write(1, {10, 20, 30});
+  Write(2, {90});
+  const std::string text = ExperimentText(Results());
+  EXPECT_THAT(text, HasSubstr("page-size=4k  page-size=big"));
+  EXPECT_THAT(text, testing::ContainsRegex("direct +100 +90"));
+  EXPECT_THAT(text, testing::ContainsRegex("buffered +20.0 ±24.8"));
+  EXPECT_THAT(text, testing::ContainsRegex("me +7"));
+  EXPECT_THAT(text, HasSubstr("3 of 3 cells; 5 runs of grade A"));
+  EXPECT_THAT(text, HasSubstr("not run: 1 cells: for the test"));
+  EXPECT_THAT(ResultSet::Read(directory_).experiment().name, "small");
+}
+
+TEST_F(ResultsTest, ADirectoryOfAnotherExperimentIsRefused) {
+  dir_.Create(Small(), {"full", {}, {}, {}});
+  EXPECT_THAT(ErrorOf([&] { dir_.Create(Small(), {"tiny", {}, {}, {}}); }), HasSubstr("--scale"));
+  Experiment other = Small();
+  other.text += "#";
+  EXPECT_THAT(ErrorOf([&] {
+                dir_.Create(other, {"full", {}, {}, {}});
+              }),
+              HasSubstr("another experiment"));
+  std::filesystem::create_directories(directory_ + "/x");
+  std::ofstream(directory_ + "/x/file") << "mine";
+  ResultsDir foreign(directory_ + "/x");
+  EXPECT_THAT(ErrorOf([&] {
+                foreign.Create(Small(), {"full", {}, {}, {}});
+              }),
+              HasSubstr("not empty"));
+}
+
+}  // namespace
+}  // namespace testbed
