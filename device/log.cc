@@ -517,6 +517,7 @@ std::vector<std::pair<std::string, std::string>> Log::EffectiveSettings() const 
           {"log_pad", o.pad ? "true" : "false"},
           {"log_sync", LogSyncName(o.sync)},
           {"log_space", LogSpaceName(o.space)},
+          {"log_uncached", o.uncached ? "true" : "false"},
           {"log_segment_bytes", std::to_string(o.segment_bytes)},
           {"log_min_segments", std::to_string(o.min_segments)},
           {"log_max_segments", std::to_string(o.max_segments)},

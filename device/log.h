@@ -83,6 +83,9 @@ struct LogOptions {
   bool pad = true;
   LogSync sync = LogSync::kFdatasync;
   LogSpace space = LogSpace::kRecycled;
+  // Recycled space, buffered: segments leave the page cache before they are used, as those do that
+  // were written long ago. A write of a part of a page then has to read it first.
+  bool uncached = false;
   uint64_t segment_bytes = 16ull << 20;  // a multiple of 8192, 64 KiB to 1 GiB
   uint32_t min_segments = 2;             // made when the log is opened; recycled space only
   uint32_t max_segments = 0;             // more than these are removed, not recycled; 0 = no limit

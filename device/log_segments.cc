@@ -101,6 +101,7 @@ void LogSegments::Make(const SegmentHeader& header) {
     // its own, and with a few more the extents leave the inode, whose journal entry they double.
     WriteHeader(*file, header, kSegmentHeaderBytes);
     file->Sync(true);
+    if (options_.uncached) file->Forget(0, 0);
     SyncDirectory(directory_);
     counts_.syncs += 1;
   } catch (...) {
@@ -122,6 +123,7 @@ void LogSegments::Recycle(LogSegment& old) {
   auto file = OpenFile(to, FileOptions::kMustExist);
   WriteHeader(*file, header, std::max(kSegmentHeaderUsed, file->alignment()));
   file->Sync();
+  if (options_.uncached) file->Forget(0, 0);
   SyncDirectory(directory_);
   ++counts_.syncs;
   ++counts_.recycled;

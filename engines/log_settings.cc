@@ -12,6 +12,7 @@ void AddLogOptions(Capabilities* capabilities) {
       {"log_space",
        "recycled (default), fallocated, growing, or keep-size (fallocated behind the end of the "
        "file) log segments"},
+      {"log_uncached", "on: segments leave the page cache before they are used (off)"},
       {"log_segment", "bytes of a log segment (16M)"},
   };
   for (const auto& option : options) capabilities->extra_options.push_back(option);
@@ -34,6 +35,7 @@ LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra)
        {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kGrowing, LogSpace::kKeepSize}) {
     if (space == LogSpaceName(s)) log.space = s;
   }
+  log.uncached = extra.Flag("log_uncached", false);
   log.segment_bytes = extra.Bytes("log_segment", 16ull << 20, 1ull << 20, 1ull << 30);
   if (options.durability == Durability::kLazy) log.flush_interval_ms = options.lazy_interval_ms;
   return log;

@@ -15,7 +15,7 @@
 namespace testbed {
 
 // Appends the names and meanings: log_io, log_write_size, log_pad, log_sync, log_space,
-// log_segment.
+// log_uncached, log_segment.
 void AddLogOptions(Capabilities* capabilities);
 
 // Lazy durability gives the log a thread that flushes it. Throws Error (kUsage) for values that

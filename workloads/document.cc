@@ -8,6 +8,7 @@
 #include "workloads/allocation_meter.h"
 #include "workloads/clock.h"
 #include "workloads/document_format.h"
+#include "workloads/histogram.h"
 
 namespace testbed {
 namespace {
@@ -155,22 +156,19 @@ class DocumentLoad : public Workload {
   TableId table_ = 0;
 };
 
-// What the samples of a client, or of all, add up to.
+// What a client, or all of them, did. Times are kept as histograms: on a busy machine a query in a
+// thousand is interrupted for as long as all others take, and a mean would be of that.
 struct Split {
-  uint64_t timed = 0;                           // queries split by part
-  uint64_t engine = 0, parse = 0, project = 0;  // ticks of them
-  uint64_t metered = 0;                         // queries whose allocations were timed
-  double allocation_ns = 0;                     // of those
+  HistogramCounts engine, parse, project;  // nanoseconds, of queries split by part
+  HistogramCounts allocation;              // of queries whose allocations were timed
   uint64_t queries = 0, allocations = 0, allocated_bytes = 0;  // all of them
-  uint64_t document_bytes = 0, answer_bytes = 0;               // of the timed ones
+  uint64_t document_bytes = 0, answer_bytes = 0;               // of the split ones
 
   void Add(const Split& o) {
-    timed += o.timed;
-    engine += o.engine;
-    parse += o.parse;
-    project += o.project;
-    metered += o.metered;
-    allocation_ns += o.allocation_ns;
+    engine.Add(o.engine);
+    parse.Add(o.parse);
+    project.Add(o.project);
+    allocation.Add(o.allocation);
     queries += o.queries;
     allocations += o.allocations;
     allocated_bytes += o.allocated_bytes;
@@ -185,22 +183,23 @@ json Split::ToJson(const DocumentSettings& settings) const {
             {"access", settings.access == DocumentAccess::kWhole ? "whole" : "needed"},
             {"attributes", settings.shape.attributes},
             {"y", settings.shape.y_first ? "first" : "last"},
-            {"sampled", timed}};
-  if (timed == 0) return j;
-  const auto n = static_cast<double>(timed);
-  auto ns = [n](uint64_t ticks) { return static_cast<double>(Clock::Get().ToNs(ticks)) / n; };
-  const double all = ns(engine) + ns(parse) + ns(project);
-  const double allocation = metered == 0 ? 0 : allocation_ns / static_cast<double>(metered);
+            {"sampled", engine.count()}};
+  if (engine.count() == 0) return j;
+  const auto median = [](const HistogramCounts& h) {
+    return h.count() == 0 ? 0 : static_cast<double>(h.Percentile(0.5));
+  };
+  const double all = median(engine) + median(parse) + median(project);
+  const auto n = static_cast<double>(engine.count());
   j["document_bytes"] = static_cast<double>(document_bytes) / n;
   j["answer_bytes"] = static_cast<double>(answer_bytes) / n;
-  j["engine_ns"] = ns(engine);
-  j["parse_ns"] = ns(parse);
-  j["project_ns"] = ns(project);
-  j["allocation_ns"] = allocation;
-  j["engine_share"] = ns(engine) / all;
-  j["parse_share"] = ns(parse) / all;
-  j["project_share"] = ns(project) / all;
-  j["allocation_share"] = allocation / all;
+  j["engine_ns"] = median(engine);
+  j["parse_ns"] = median(parse);
+  j["project_ns"] = median(project);
+  j["allocation_ns"] = median(allocation);
+  j["engine_share"] = median(engine) / all;
+  j["parse_share"] = median(parse) / all;
+  j["project_share"] = median(project) / all;
+  j["allocation_share"] = median(allocation) / all;
   j["allocations"] = static_cast<double>(allocations) / static_cast<double>(queries);
   j["allocated_bytes"] = static_cast<double>(allocated_bytes) / static_cast<double>(queries);
   return j;
@@ -226,10 +225,10 @@ class QueryClient : public Client {
   ~QueryClient() override {
     split_.allocations = meter_.allocations - meter_at_start_.allocations - not_of_queries_;
     split_.allocated_bytes = meter_.bytes - meter_at_start_.bytes - bytes_not_of_queries_;
-    AllocationMeter timed = meter_;
-    timed.timed_calls -= meter_at_start_.timed_calls;
-    timed.ticks -= meter_at_start_.ticks;
-    split_.allocation_ns = timed.NetNs();
+    split_.engine.Add(engine_ns_);
+    split_.parse.Add(parse_ns_);
+    split_.project.Add(project_ns_);
+    split_.allocation.Add(allocation_ns_);
     done_(split_);
   }
 
@@ -252,10 +251,11 @@ class QueryClient : public Client {
     if (kind == 0) {
       ExecuteTimed(q);
     } else if (kind == kSampleEvery / 2) {
+      meter_.timed_calls = meter_.ticks = 0;
       meter_.timed = true;
       ExecutePlain(q);
       meter_.timed = false;
-      ++split_.metered;
+      allocation_ns_.Record(static_cast<uint64_t>(meter_.NetNs()));
     } else {
       ExecutePlain(q);
     }
@@ -298,10 +298,9 @@ class QueryClient : public Client {
     const uint64_t parsed = clock.Now();
     answer_ = found_ ? codec_->Project() : std::string_view();
     const uint64_t projected = clock.Now();
-    ++split_.timed;
-    split_.engine += got - start;
-    split_.parse += parsed - got;
-    split_.project += projected - parsed;
+    engine_ns_.Record(clock.ToNs(got - start));
+    parse_ns_.Record(clock.ToNs(parsed - got));
+    project_ns_.Record(clock.ToNs(projected - parsed));
     split_.document_bytes += document.size();
     split_.answer_bytes += answer_.size();
   }
@@ -330,6 +329,7 @@ class QueryClient : public Client {
   std::string_view answer_;
   std::string expected_;
   Split split_;
+  Histogram engine_ns_, parse_ns_, project_ns_, allocation_ns_;
   const std::function<void(const Split&)> done_;
   AllocationMeter& meter_;
   const AllocationMeter meter_at_start_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -222,6 +223,36 @@ TEST_F(LogTest, OneSyncCommitOnRecycledSpaceIsOneWriteAndOneSync) {
       EXPECT_EQ(delta.ops[op.id].FileTotal().writes, kCommits);
       EXPECT_EQ(log->SizeOnDisk(), size);
     }
+  }
+}
+
+// Pages of the file that are in the page cache.
+size_t CachedPages(const std::string& path, size_t bytes) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  void* map = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  ::close(fd);
+  std::vector<unsigned char> cached(bytes / 4096);
+  EXPECT_EQ(::mincore(map, bytes, cached.data()), 0);
+  ::munmap(map, bytes);
+  return static_cast<size_t>(
+      std::count_if(cached.begin(), cached.end(), [](auto c) { return c & 1; }));
+}
+
+TEST_F(LogTest, UncachedSegmentsAreNotInThePageCacheWhenTheyAreUsed) {
+  for (const bool uncached : {false, true}) {
+    LogOptions options = SmallOptions();
+    options.uncached = uncached;
+    options.min_segments = 3;
+    const std::string directory = Fresh("log");
+    auto log = OpenLog(directory, options);
+    const std::string third = LogSegmentPath(directory, 3);
+    EXPECT_EQ(CachedPages(third, options.segment_bytes) == 0, uncached);
+    while (log->Counters().segments_recycled == 0) {
+      log->WaitDurable(log->Append(NumberedRecord(1, 5000)).end);
+      log->TruncateBefore(log->EndLsn());
+    }
+    const std::string recycled = ListLogSegments(directory, IoMode::kDirect).back().path;
+    EXPECT_EQ(CachedPages(recycled, options.segment_bytes) == 0, uncached) << recycled;
   }
 }
 

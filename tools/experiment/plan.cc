@@ -73,14 +73,18 @@ void Combine(const Experiment& e, size_t depth, Cell* cell, std::vector<Cell>* c
 }
 
 // What the database of a run depends on.
-std::string LoadKey(const RunOptions& run, const std::vector<std::string>& load) {
+std::string LoadKey(const RunOptions& run, const std::string& scratch,
+                    const std::vector<std::string>& load) {
   const DatasetOptions& d = run.data;
   std::string all =
       fmt::format("{} {} {} {} {} {} {} {} {} {} {}", run.engine_name, run.engine.page_size,
                   run.engine.compression, d.rows, KeyOrderName(d.order), d.key_size, d.value_size,
                   d.compressibility, d.indexes, d.seed, fmt::join(load, ","));
   for (const auto& [name, value] : run.engine.extra) all += " " + name + "=" + value;
-  for (const auto& [name, value] : run.workload.extra) all += " " + name + "=" + value;
+  for (const auto& [name, value] : OptionsOfWorkloads(run.workload.extra, load)) {
+    all += " " + name + "=" + value;
+  }
+  all += " " + scratch;
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
 }
 
@@ -111,6 +115,7 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
     return;
   }
   OptionMap run_options = cell->options;
+  const std::string scratch = run_options["scratch"];
   run_options.erase("scratch");
   try {
     const RunOptions run = CellRunOptions(run_options);
@@ -122,7 +127,7 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
                         std::all_of(phases.rest.begin(), phases.rest.end(),
                                     [](const auto& w) { return FindWorkload(w).reads_only; });
     if (!shared) return;
-    cell->load_key = LoadKey(run, phases.load);
+    cell->load_key = LoadKey(run, scratch, phases.load);
     cell->load_options = cell->options;
     Overlay(e.load_options, &cell->load_options);
   } catch (const Error& error) {
@@ -165,6 +170,18 @@ bool Matches(const std::map<std::string, std::string>& labels, const Where& wher
     return found != labels.end() && std::find(condition.second.begin(), condition.second.end(),
                                               found->second) != condition.second.end();
   });
+}
+
+std::map<std::string, std::string> OptionsOfWorkloads(
+    const std::map<std::string, std::string>& options, const std::vector<std::string>& workloads) {
+  std::map<std::string, std::string> theirs;
+  for (const std::string& workload : workloads) {
+    for (const auto& [name, meaning] : FindWorkload(workload).extra_options) {
+      const auto given = options.find(name);
+      if (given != options.end()) theirs.insert(*given);
+    }
+  }
+  return theirs;
 }
 
 CellPhases PhasesOf(const std::vector<std::string>& workloads) {

@@ -49,6 +49,10 @@ struct CellPhases {
 };
 CellPhases PhasesOf(const std::vector<std::string>& workloads);
 
+// Those of the --workload-option settings that one of these workloads knows.
+std::map<std::string, std::string> OptionsOfWorkloads(
+    const std::map<std::string, std::string>& options, const std::vector<std::string>& workloads);
+
 // Whether labels has, for each axis in where, one of its labels.
 bool Matches(const std::map<std::string, std::string>& labels, const Where& where);
 

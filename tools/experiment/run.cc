@@ -31,7 +31,7 @@ class ExperimentRun {
   bool Execute();
 
  private:
-  void MakeScratch();
+  void UseScratch(const Cell& cell);
   RunOptions OptionsOf(const OptionMap& map, const std::string& dir) const;
   bool Load(const Cell& cell, const std::string& dir);
   bool One(const Cell& cell, const std::string& dir);
@@ -46,27 +46,34 @@ class ExperimentRun {
   const ResultsDir& results_;
   const ExperimentRunOptions& options_;
   std::unique_ptr<ScratchDevice> scratch_;
-  std::string base_;  // where databases go
+  std::string scratch_asked_;  // what the cells asked for that it was made for; empty: none
+  std::string base_;           // where databases go
   size_t left_ = 0, wanted_ = 0;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// A scratch device for all cells, where the experiment asks for one and this user may make it.
-// Large enough for the largest database, and for an engine that writes all of it anew beside it.
-void ExperimentRun::MakeScratch() {
+std::string ScratchOf(const Cell& cell) {
+  const auto found = cell.options.find("scratch");
+  if (found == cell.options.end() || found->second == "none" || ::geteuid() != 0) return "";
+  return found->second;
+}
+
+// A scratch device for all cells that ask for the same one, where this user may make it. Large
+// enough for the largest database, and for an engine that writes all of it anew beside it.
+void ExperimentRun::UseScratch(const Cell& cell) {
+  const std::string asked = ScratchOf(cell);
+  if (asked == scratch_asked_) return;
+  scratch_.reset();
+  scratch_asked_ = asked;
   base_ = results_.path() + "/databases";
-  std::string asked, file_system = "ext4";
+  if (asked.empty()) return;
   uint64_t data = 0;
-  for (const Cell& cell : cells_) {
-    if (!cell.runs() || results_.HasCell(cell)) continue;
-    data = std::max(data, cell.data_bytes);
-    const auto found = cell.options.find("scratch");
-    if (found != cell.options.end()) asked = found->second;
+  for (const Cell& other : cells_) {
+    if (other.runs() && ScratchOf(other) == asked) data = std::max(data, other.data_bytes);
   }
-  if (asked.empty() || asked == "none" || ::geteuid() != 0) return;
   const size_t comma = asked.find(',');
-  if (comma != std::string::npos) file_system = asked.substr(comma + 1);
   const std::string size = asked.substr(0, comma);
+  const std::string file_system = comma == std::string::npos ? "ext4" : asked.substr(comma + 1);
   ScratchOptions scratch;
   scratch.bytes = size == "auto" ? (3 * data + (512ull << 20)) >> 20 << 20
                                  : ParseSize("scratch", size, 64 << 20, UINT64_MAX);
@@ -105,6 +112,7 @@ bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
   RunOptions run = OptionsOf(cell.load_options, dir);
   if (results_.HasLoad(cell.load_key) && fs::exists(dir + "/testbed.json")) return true;
   run.workloads = PhasesOf(run.workloads).load;
+  run.workload.extra = OptionsOfWorkloads(run.workload.extra, run.workloads);
   run.threads.resize(1);
   run.repeat = 1;
   run.fresh = true;
@@ -146,16 +154,17 @@ std::string ExperimentRun::TimeLeft() const {
 
 bool ExperimentRun::Execute() {
   if (left_ == 0) return true;
-  MakeScratch();
+  base_ = results_.path() + "/databases";
   bool all = true;
   for (size_t i = 0; i < cells_.size() && !StopRequested(); ++i) {
     const Cell& cell = cells_[i];
     if (!cell.runs() || results_.HasCell(cell)) continue;
     Say(fmt::format("[{}/{}{}] {}", wanted_ - left_ + 1, wanted_, TimeLeft(), cell.name));
-    const std::string dir =
-        base_ + "/" + (cell.load_key.empty() ? std::string("cell") : cell.load_key);
+    std::string dir;
     bool done = false;
     try {
+      UseScratch(cell);
+      dir = base_ + "/" + (cell.load_key.empty() ? std::string("cell") : cell.load_key);
       done = (cell.load_key.empty() || Load(cell, dir)) && One(cell, dir);
     } catch (const Error& error) {
       // One cell that cannot be does not take the others with it.
@@ -165,7 +174,7 @@ bool ExperimentRun::Execute() {
     --left_;
     const bool needed = !cell.load_key.empty() && !LastOfLoad(i);
     std::error_code ignored;
-    if (!needed && !options_.keep_databases) fs::remove_all(dir, ignored);
+    if (!needed && !options_.keep_databases && !dir.empty()) fs::remove_all(dir, ignored);
   }
   std::error_code ignored;
   if (!scratch_ && !options_.keep_databases && !StopRequested()) fs::remove(base_, ignored);
