@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "engines/extra_options.h"
 #include "workloads/clock.h"
 #include "workloads/linkbench_check.h"
 #include "workloads/linkbench_schema.h"
@@ -218,9 +219,11 @@ class LoadClient : public Client {
 class Load : public Workload {
  public:
   Load(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
-      : state_(Settings(*dataset, options)) {
+      : state_(Settings(*dataset, options)),
+        checks_(ExtraOptions("linkbench", options.extra, "--workload-option").Flag("check", true)) {
     // Transactions, as the clients will make them.
     operations_ = state_.node_batches();
+    uint64_t all_links = 0, all_counts = 0;
     const uint32_t types = state_.settings.link_types;
     for (uint64_t chunk = 0; chunk < state_.chunks(); ++chunk) {
       uint64_t links = 0, counts = 0;
@@ -233,17 +236,29 @@ class Load : public Workload {
         }
       }
       operations_ += Batches(links, kBulk) + Batches(counts, kBulk);
+      all_links += links;
+      all_counts += counts;
     }
+    const auto mean = [](uint64_t median) {
+      return static_cast<uint64_t>(LogNormalSize(median, kMaxNodeData).Mean());
+    };
+    const Settings& s = state_.settings;
+    const size_t link = kLinkKeySize + kLinkHead, entry = kIndexKeySize + kIndexHead;
+    added_bytes_ = s.nodes * (kNodeKeySize + kNodeHead + mean(s.node_data_size)) +
+                   all_links * (link + entry + 2 * mean(s.link_data_size)) +
+                   all_counts * (kCountKeySize + kCountSize);
   }
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   uint64_t operations() const override { return operations_; }
   bool writes() const override { return true; }
+  uint64_t AddedBytes() const override { return added_bytes_; }
   void OpenTables(Engine& engine) override { state_.tables = linkbench::OpenTables(engine); }
   std::unique_ptr<Client> NewClient(Session& session, int, int) override {
     return std::make_unique<LoadClient>(&state_, session);
   }
   std::string CheckDatabase(Engine& engine) override {
+    if (!checks_) return {};
     return linkbench::CheckDatabase(engine, state_.tables, state_.settings, state_.content,
                                     &found_);
   }
@@ -277,7 +292,8 @@ class Load : public Workload {
                                     DefineOp("load-links", Ground::kForeground),
                                     DefineOp("load-counts", Ground::kForeground)};
   LoadState state_;
-  uint64_t operations_ = 0;
+  const bool checks_;
+  uint64_t operations_ = 0, added_bytes_ = 0;
   CheckCounts found_;
 };
 

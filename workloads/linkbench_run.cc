@@ -1,5 +1,8 @@
 #include "workloads/linkbench_run.h"
 
+#include <utility>
+
+#include "device/error.h"
 #include "device/ledger.h"
 #include "engines/extra_options.h"
 #include "workloads/linkbench_check.h"
@@ -18,11 +21,14 @@ class Run : public Workload {
     const ExtraOptions extra("linkbench", options.extra, "--workload-option");
     state_.history_share = extra.Number("history", 0.3, 0, 100) / 100;
     state_.seed = options.seed;
+    checks_ = extra.Flag("check", true);
+    settles_ = extra.Flag("settle", true);
     for (const char* op : kOpNames) ops_.push_back(DefineOp(op, Ground::kForeground));
   }
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override { return true; }
+  bool settles() const override { return settles_; }
 
   // Also numbers the phase and finds where new nodes begin.
   void OpenTables(Engine& engine) override {
@@ -46,6 +52,7 @@ class Run : public Workload {
     return std::make_unique<RunClient>(&state_, session, thread, threads);
   }
   std::string CheckDatabase(Engine& engine) override {
+    if (!checks_) return {};
     return linkbench::CheckDatabase(engine, state_.tables, state_.access.settings, state_.content,
                                     &checked_);
   }
@@ -65,6 +72,57 @@ class Run : public Workload {
   std::vector<OpKind> ops_;
   RunState state_;
   CheckCounts checked_;
+  bool checks_ = true, settles_ = true;
+};
+
+// The check as a phase of its own: one operation, of the first thread.
+class Check : public Workload {
+ public:
+  Check(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
+      : settings_(*dataset, options), content_(settings_) {}
+  const std::string& name() const override { return name_; }
+  const std::vector<OpKind>& ops() const override { return ops_; }
+  uint64_t operations() const override { return 1; }
+  bool writes() const override { return false; }
+  void OpenTables(Engine& engine) override {
+    engine_ = &engine;
+    tables_ = linkbench::OpenTables(engine);
+  }
+  std::unique_ptr<Client> NewClient(Session&, int thread, int) override {
+    return std::make_unique<CheckClient>(this, thread == 0);
+  }
+  nlohmann::json Details() const override {
+    nlohmann::json details = SettingsJson(settings_);
+    if (found_.done) details["check"] = found_.ToJson();
+    return details;
+  }
+
+ private:
+  class CheckClient : public Client {
+   public:
+    CheckClient(Check* check, bool checks) : check_(check), left_(checks) {}
+    size_t Generate(size_t) override { return std::exchange(left_, 0); }
+    void Execute(size_t) override {
+      const std::string wrong = linkbench::CheckDatabase(
+          *check_->engine_, check_->tables_, check_->settings_, check_->content_, &check_->found_);
+      if (!wrong.empty()) throw Error(Error::kRun, wrong);
+      const CheckCounts& found = check_->found_;
+      totals_.rows_read = found.nodes + found.links + found.index_entries + found.counts;
+    }
+    bool Verify(size_t) override { return true; }  // what is wrong was thrown
+
+   private:
+    Check* const check_;
+    size_t left_;
+  };
+
+  const std::string name_ = "linkbench-check";
+  const std::vector<OpKind> ops_ = {DefineOp("check", Ground::kForeground)};
+  const Settings settings_;
+  const Content content_;
+  Engine* engine_ = nullptr;
+  Tables tables_{};
+  CheckCounts found_;
 };
 
 }  // namespace
@@ -75,11 +133,21 @@ std::unique_ptr<Workload> MakeLinkbench(std::shared_ptr<const Dataset> dataset,
   return std::make_unique<linkbench::Run>(std::move(dataset), options);
 }
 
+std::unique_ptr<Workload> MakeLinkbenchCheck(std::shared_ptr<const Dataset> dataset,
+                                             const WorkloadOptions& options) {
+  return std::make_unique<linkbench::Check>(std::move(dataset), options);
+}
+
 std::vector<std::pair<std::string, std::string>> LinkbenchOptions() {
   auto options = linkbench::SettingsOptions();
   for (auto& option : linkbench::AccessOptions()) options.push_back(std::move(option));
   options.emplace_back("history", "per cent of the lists that go on where a full one ended [0.3]");
   return options;
+}
+
+std::vector<std::pair<std::string, std::string>> LinkbenchRunOptions() {
+  return {{"check", "look at the whole database after each phase [on]"},
+          {"settle", "bring the database to rest after each phase of linkbench [on]"}};
 }
 
 }  // namespace testbed

@@ -14,7 +14,12 @@ namespace testbed {
 
 std::unique_ptr<Workload> MakeLinkbench(std::shared_ptr<const Dataset> dataset,
                                         const WorkloadOptions& options);
+// Workload linkbench-check: looks at the whole database, once (linkbench_check.h).
+std::unique_ptr<Workload> MakeLinkbenchCheck(std::shared_ptr<const Dataset> dataset,
+                                             const WorkloadOptions& options);
 std::vector<std::pair<std::string, std::string>> LinkbenchOptions();
+// Those that say nothing about the database, also of linkbench-load.
+std::vector<std::pair<std::string, std::string>> LinkbenchRunOptions();
 
 }  // namespace testbed
 

@@ -115,6 +115,9 @@ TEST_F(LinkbenchRunTest, TheLoadIsWhatTheDegreesSay) {
       EXPECT_EQ(Check(), "");
       const nlohmann::json details = workload_->Details();
       EXPECT_EQ(details["nodes"], 3000);
+      EXPECT_NEAR(static_cast<double>(workload_->AddedBytes()),
+                  static_cast<double>(result.totals.user_bytes_written),
+                  0.05 * static_cast<double>(result.totals.user_bytes_written));
       EXPECT_EQ(details["links"], links);
       EXPECT_EQ(details["counts"], counts);
       EXPECT_EQ(details["distribution"], distribution);
@@ -285,6 +288,28 @@ TEST_F(LinkbenchRunTest, TheSameSeedGivesTheSameOperations) {
   EXPECT_EQ(once(), first);
   options_.seed = 43;
   EXPECT_NE(once(), first);
+}
+
+TEST_F(LinkbenchRunTest, TheCheckIsAPhaseToo) {
+  options_.extra = {{"check", "off"}, {"settle", "off"}};
+  Open();
+  Run("linkbench-load", 2);
+  EXPECT_EQ(Check(), "");
+  EXPECT_FALSE(workload_->Details().contains("check"));
+  Run("linkbench", 2, 3000);
+  EXPECT_FALSE(workload_->settles());
+  options_.extra = {};
+  const PhaseResult result = Run("linkbench-check", 3);
+  EXPECT_EQ(result.operations(), 1u);
+  const nlohmann::json check = workload_->Details()["check"];
+  EXPECT_EQ(check["links"], check["index_entries"]);
+  EXPECT_GT(check["links"], 3000 * 2);
+
+  const Tables tables = OpenTables(*engine_);
+  char key[64];
+  engine_->NewSession()->Put(tables.count, CountKey(5, kFirstLinkType, key),
+                             std::string(CountValue({9999, 0, 0}, key + 32)));
+  EXPECT_THROW(Run("linkbench-check", 1), Error);
 }
 
 TEST_F(LinkbenchRunTest, SettingsThatCannotBeAreRefused) {
