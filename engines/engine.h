@@ -61,6 +61,7 @@ struct Capabilities {
   bool reads = true;         // finds it again; without, only workloads that load can run
   bool transactions = true;  // over tables, with rollback
   bool scans = true;
+  bool resizable_cache = false;  // while it runs
 
   // Names and one-line meanings of the extra options.
   std::vector<std::pair<std::string, std::string>> extra_options;
@@ -136,6 +137,10 @@ class Engine {
   // Brings the database to rest after writes: flushed, compactions done, checkpoint taken. Charged
   // by the caller; what the engine's threads do meanwhile is charged to their own kinds.
   virtual void Settle() = 0;
+
+  // Changes the size of the cache while sessions work. False when the engine cannot; what it gives
+  // up it may give up over the next operations. Only where Capabilities say so.
+  virtual bool ResizeCache(uint64_t bytes) { return false; }
 
   // Settings as they are in force, by the engine's own names: what it was told and what it chose.
   virtual std::vector<std::pair<std::string, std::string>> EffectiveSettings() const = 0;

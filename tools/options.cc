@@ -82,6 +82,21 @@ void Add(CLI::App& app, const std::string& option, const std::string& type, cons
       ->type_name(type);
 }
 
+void SetCachePct(const std::string& option, const std::string& text, RunOptions* options) {
+  options->cache_auto = text == "auto" || text.starts_with("auto:");
+  if (text == "auto") {
+    options->cache_pct = 50;
+    return;
+  }
+  const std::string number = options->cache_auto ? text.substr(5) : text;
+  char* end = nullptr;
+  const double share = std::strtod(number.c_str(), &end);
+  if (number.empty() || *end != '\0' || !(share >= 1 && share <= 95)) {
+    Refuse(option, text, "a number from 1 to 95, auto, or auto:START");
+  }
+  options->cache_pct = share;
+}
+
 // name=value pairs of options that may be given again.
 void ParseSettings(const std::string& option, const std::vector<std::string>& settings,
                    std::map<std::string, std::string>* values) {
@@ -198,8 +213,9 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
           Refuse(option, text, "0, or 32M and more");
       });
   Add(app, "--cache-pct", "PERCENT",
-      "Share of --ram that the engine's cache gets, the OS page cache having the rest [50]",
-      [&o](auto& option, auto& text) { o.cache_pct = ParseReal(option, text, 1, 95); });
+      "Share of --ram that the engine's cache gets, the OS page cache having the rest; auto or "
+      "auto:START finds it by trying, from START on [50]",
+      [&o](auto& option, auto& text) { SetCachePct(option, text, &o); });
   Add(app, "--cache-size", "SIZE", "The engine's cache, instead of --cache-pct",
       [&o](auto& option, auto& text) {
         o.cache_bytes = ParseSize(option, text, 1 << 20, 1ull << 50);
@@ -439,6 +455,15 @@ void RunOptions::Resolve() {
     throw Error(Error::kUsage, fmt::format("--cache-size {} is larger than --ram {}; give less",
                                            ShortSize(engine.cache_bytes), ShortSize(ram_bytes)));
   }
+  if (cache_auto && (cache_bytes || ram_bytes == 0)) {
+    throw Error(Error::kUsage,
+                "--cache-pct auto divides --ram; leave out --cache-size and --ram 0");
+  }
+  if (cache_auto && !info.capabilities.resizable_cache) {
+    throw Error(Error::kUsage, engine_name +
+                                   " cannot resize its cache while it runs, which "
+                                   "--cache-pct auto takes; give a number");
+  }
   const size_t row_bytes = data.key_size + data.value_size;
   if (rows) {
     data.rows = *rows;
@@ -475,6 +500,7 @@ nlohmann::json RunOptions::ToJson() const {
                         ? nlohmann::json()
                         : nlohmann::json(100.0 * static_cast<double>(engine.cache_bytes) /
                                          static_cast<double>(ram_bytes))},
+      {"cache_auto", cache_auto},
       {"durability", DurabilityName(engine.durability)},
       {"lazy_interval_ms", engine.lazy_interval_ms},
       {"compression", engine.compression},

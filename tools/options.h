@@ -30,6 +30,7 @@ struct RunOptions {
   std::optional<uint64_t> readahead_bytes;
   uint64_t ram_bytes = 256ull << 20;  // 0 = not bounded
   double cache_pct = 50;
+  bool cache_auto = false;              // cache_pct is where the search for the best share starts
   std::optional<uint64_t> cache_bytes;  // instead of cache_pct
   bool strict = false;
   uint64_t scratch_bytes = 0;  // 0 = no scratch device

@@ -1,6 +1,7 @@
 #include "tools/run_child.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 #include "device/readahead_model.h"
 #include "device/signal_guard.h"
 #include "engines/registry.h"
+#include "tools/cache_tuning.h"
 #include "tools/insert_benchmark_metrics.h"
 #include "tools/progress.h"
 #include "workloads/clock.h"
@@ -146,6 +148,8 @@ class Run {
   void RunWorkload(const std::string& name);
   json Measure(const std::string& name, const std::string& kind, Workload& workload,
                const PhaseOptions& phase);
+  ReadTrial TryShare(const std::string& name, double cache_pct);
+  void TuneCache(const std::string& name);
   void Settle();
   void Finish(json phase, const Reading& before, const Reading& after);
   PhaseOptions MeasuredPhase(bool loads) const;
@@ -329,6 +333,74 @@ void Run::Settle() {
   Finish({{"name", "settle"}, {"kind", "settle"}, {"seconds", seconds}}, before, after);
 }
 
+void SetCache(Engine& engine, uint64_t ram_bytes, double cache_pct) {
+  engine.ResizeCache(static_cast<uint64_t>(static_cast<double>(ram_bytes) * cache_pct / 100));
+  // What a smaller cache frees stays with the allocator, where the page cache cannot have it.
+  ::malloc_trim(0);
+}
+
+ReadTrial Run::TryShare(const std::string& name, double cache_pct) {
+  SetCache(*engine_, options_.ram_bytes, cache_pct);
+  PhaseOptions phase = MeasuredPhase(false);
+  phase.operations = 0;
+  phase.seconds = std::clamp(options_.seconds.value_or(0) / 2, 0.5, 30.0);
+  WorkloadOptions drawn = options_.workload;
+  for (const char* part : {"settling", "trial"}) {
+    drawn.seed = Mix64(drawn.seed + static_cast<uint64_t>(cache_pct * 8));
+    Measure(fmt::format("{} {}", name, part), "tune", *FindWorkload(name).make(dataset_, drawn),
+            phase);
+    if (std::string(part) == "settling") ::malloc_trim(0);
+  }
+  const json& trial = document_["phases"].back();
+  const double count = std::max(1.0, trial["count"].get<double>());
+  const json& engine = trial["account"]["engine"];
+  return {trial["rate"], engine.value("block_reads", 0.0) / count,
+          trial["account"]["device"].value("reads", 0.0) / count};
+}
+
+void Run::TuneCache(const std::string& name) {
+  double best = options_.cache_pct;
+  const std::vector<CacheTrial> trials = ClimbShare(
+      options_.cache_pct,
+      [&](double pct) {
+        return stop_() ? ReadTrial{1, 0, 0} : TryShare(name, pct);
+      },
+      &best);
+  if (stop_()) return;
+  SetCache(*engine_, options_.ram_bytes, best);
+  json& tuning = document_["cache_tuning"] = {
+      {"start_pct", options_.cache_pct}, {"chosen_pct", best}, {"trials", json::array()}};
+  for (const CacheTrial& trial : trials) {
+    tuning["trials"].push_back({{"cache_pct", trial.cache_pct},
+                                {"rate", trial.measured.rate},
+                                {"engine_misses_per_operation", trial.measured.engine_misses},
+                                {"device_reads_per_operation", trial.measured.device_reads}});
+  }
+  if (name != "point-read") return;
+  const DatasetOptions& data = options_.data;
+  const double row = static_cast<double>(data.key_size + data.value_size);
+  const double page = options_.engine.page_size;
+  const double pages = std::max(1.0, static_cast<double>(data.rows) * row / page);
+  const json& memory = document_["phases"].back()["memory"];
+  RowChooser chooser(*dataset_, options_.workload, options_.workload.seed);
+  const bool scattered = data.order == KeyOrder::kRandom || data.order == KeyOrder::kFile;
+  const CacheModel model(
+      {.ram_bytes = static_cast<double>(options_.ram_bytes),
+       .other_bytes = memory.is_object() ? std::max(0.0, memory.value("process_other", 0.0)) +
+                                               memory.value("kernel", 0.0)
+                                         : 0,
+       .page_bytes = page,
+       .stored_bytes = static_cast<double>(engine_->SizeOnDisk()) / pages,
+       .page_cache = options_.engine.io != IoMode::kDirect},
+      PagePopularity(
+          [&] {
+            const uint64_t at = chooser.Next();
+            return scattered ? Mix64(at) % data.rows : at;
+          },
+          data.rows, page / row));
+  tuning["prediction"] = PredictionJson(model, static_cast<double>(options_.ram_bytes), trials);
+}
+
 void Run::RunWorkload(const std::string& name) {
   const WorkloadInfo& info = FindWorkload(name);
   std::unique_ptr<Workload> workload = info.make(dataset_, options_.workload);
@@ -342,6 +414,7 @@ void Run::RunWorkload(const std::string& name) {
     measured.seed = Mix64(measured.seed);  // not the same rows again
     workload = info.make(dataset_, measured);
   }
+  if (options_.cache_auto && !info.loads && !stop_()) TuneCache(name);
   if (stop_()) return;
   Measure(name, info.loads ? "load" : "measure", *workload, MeasuredPhase(info.loads));
   if (workload->settles() && !stop_()) Settle();

@@ -245,6 +245,7 @@ Capabilities RocksdbCapabilities() {
   can.max_page_size = 1024 * 1024;
   can.max_key_size = 8 * kMiB;       // as RocksDB's FAQ has it
   can.max_value_size = 3072 * kMiB;  // likewise
+  can.resizable_cache = true;
   can.extra_options = {
       {"block_align", "pad data blocks to a divisor of the page size (off)"},
       {"bloom_bits", "bits a key of the Bloom filters, 0 = none (10)"},

@@ -51,6 +51,10 @@ class RocksdbEngine : public Engine {
   void Flush() override;
   void Checkpoint() override;
   void Settle() override;
+  bool ResizeCache(uint64_t bytes) override {
+    options_.cache->SetCapacity(bytes);
+    return true;
+  }
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
   EngineCounters Counters() const override;
   uint64_t SizeOnDisk() const override;

@@ -156,6 +156,7 @@ class WiredtigerEngine : public Engine {
   void Flush() override { Checkpoint(); }
   void Checkpoint() override;
   void Settle() override;
+  bool ResizeCache(uint64_t bytes) override;
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
   EngineCounters Counters() const override;
   uint64_t SizeOnDisk() const override;
@@ -209,6 +210,11 @@ WiredtigerEngine::~WiredtigerEngine() {
   // Closes the sessions that are left and takes a checkpoint. After a failure it cannot, and says
   // so a last time: what was committed durably is in the log.
   database_.connection->close(database_.connection, nullptr);
+}
+
+bool WiredtigerEngine::ResizeCache(uint64_t bytes) {
+  const std::string config = "cache_size=" + std::to_string(bytes);
+  return database_.connection->reconfigure(database_.connection, config.c_str()) == 0;
 }
 
 void WiredtigerEngine::Open(const std::string& config) {
@@ -470,6 +476,7 @@ EngineInfo WiredtigerEngineInfo() {
   can.max_page_size = 1 << 20;
   can.max_key_size = 1 << 20;
   can.max_value_size = 1ull << 30;
+  can.resizable_cache = true;
   can.extra_options = wiredtiger::KnownExtraOptions();
   info.recognises = &wiredtiger::Recognises;
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {

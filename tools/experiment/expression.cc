@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <muParser.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <deque>
@@ -22,10 +23,17 @@ double Count(const double*, int n) { return n; }
 // Whether a is within a share of b: within(a, b, 0.05).
 double Within(double a, double b, double share) { return std::abs(a - b) <= share * std::abs(b); }
 
+// Of n figures and n labels: the label of the largest figure.
+double ArgMax(const double* values, int n) {
+  const int half = n / 2;
+  return half == 0 ? kNaN : values[half + (std::max_element(values, values + half) - values)];
+}
+
 void Prepare(mu::Parser* parser) {
   parser->DefineNameChars(kNameChars);
   parser->DefineFun("count", Count);
   parser->DefineFun("within", Within);
+  parser->DefineFun("argmax", ArgMax);
 }
 
 [[noreturn]] void Refuse(const std::string& expression, const mu::Parser::exception_type& e) {
