@@ -82,6 +82,8 @@ struct EngineCounters {
   std::optional<uint64_t> log_written_bytes;  // log bytes written, padding and rewrites included
   std::optional<uint64_t> cache_bytes;        // held by the cache now
   std::vector<std::pair<std::string, uint64_t>> more;  // by the engine's own names
+  // No counters but values that rise and fall, as they are now; by the engine's own names.
+  std::vector<std::pair<std::string, uint64_t>> now;
 };
 
 // An ordered walk over one table. Key and value stay valid until the next call on the cursor or a

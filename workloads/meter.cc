@@ -70,6 +70,7 @@ json EngineDelta(const EngineCounters& before, const EngineCounters& after) {
     }
     j["more"][name] = value - base;
   }
+  for (const auto& [name, value] : after.now) j["now"][name] = value;
   return j;
 }
 

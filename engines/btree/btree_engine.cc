@@ -169,17 +169,19 @@ class BtreeEngine : public Engine {
     c.log_payload_bytes = log.payload_bytes;
     c.log_written_bytes = log.written_bytes;
     c.cache_bytes = store_->pool()->MemoryBytes();
+    c.now = {
+        {"file_pages", store_->space()->file_pages()},
+        {"used_pages", store_->space()->used_pages()},
+        {"recovered_log_bytes", store_->recovery().log_bytes},
+        {"recovered_transactions", store_->recovery().transactions},
+        {"recovered_torn_pages", store_->recovery().torn_pages},
+    };
     c.more = {
         {"doublewrite_bytes", store_->file()->doublewrite_bytes()},
         {"evictions", pool.evictions},
         {"pages_cleaned", pool.cleaned},
         {"frame_waits", pool.frame_waits},
         {"checkpoints", store_->checkpoints()},
-        {"file_pages", store_->space()->file_pages()},
-        {"used_pages", store_->space()->used_pages()},
-        {"recovered_log_bytes", store_->recovery().log_bytes},
-        {"recovered_transactions", store_->recovery().transactions},
-        {"recovered_torn_pages", store_->recovery().torn_pages},
     };
     for (auto& counter : LogCounterPairs(log)) c.more.push_back(std::move(counter));
     return c;

@@ -260,10 +260,12 @@ EngineCounters RocksdbEngine::Counters() const {
   uint64_t memtables = 0, readers = 0;
   db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kSizeAllMemTables, &memtables);
   db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kEstimateTableReadersMem, &readers);
-  out.more = {
+  out.now = {
       {"cache_pinned_bytes", options_.cache->GetPinnedUsage()},
       {"memtable_bytes", memtables},
       {"table_reader_bytes", readers},
+  };
+  out.more = {
       {"flushes", background.flushes.load()},
       {"flush_write_bytes", background.flush_bytes.load()},
       {"compactions", background.compactions.load()},

@@ -402,13 +402,15 @@ EngineCounters WiredtigerEngine::Counters() const {
   counters.log_written_bytes = database_.files.log_bytes_written();
   counters.more.emplace_back("direct requests copied", database_.files.copied_requests());
   if (!statistics_->on()) return counters;
-  static const std::vector<std::pair<const char*, int>> more = {
-      {"cache pages read", WT_STAT_CONN_CACHE_READ},
-      {"cache pages written", WT_STAT_CONN_CACHE_WRITE},
+  static const std::vector<std::pair<const char*, int>> now = {
       {"cache pages dirty", WT_STAT_CONN_CACHE_PAGES_DIRTY},
       {"cache bytes dirty", WT_STAT_CONN_CACHE_BYTES_DIRTY},
       {"cache bytes of history store", WT_STAT_CONN_CACHE_BYTES_HS},
       {"cache bytes configured", WT_STAT_CONN_CACHE_BYTES_MAX},
+  };
+  static const std::vector<std::pair<const char*, int>> more = {
+      {"cache pages read", WT_STAT_CONN_CACHE_READ},
+      {"cache pages written", WT_STAT_CONN_CACHE_WRITE},
       {"pages evicted clean", WT_STAT_CONN_CACHE_EVICTION_CLEAN},
       {"pages evicted dirty", WT_STAT_CONN_CACHE_EVICTION_DIRTY},
       {"pages written by application threads", WT_STAT_CONN_CACHE_WRITE_APP_COUNT},
@@ -426,6 +428,7 @@ EngineCounters WiredtigerEngine::Counters() const {
                            WT_STAT_CONN_LOG_BYTES_PAYLOAD,
                            WT_STAT_CONN_CACHE_BYTES_INUSE};
   const size_t fixed = keys.size();
+  for (const auto& [label, key] : now) keys.push_back(key);
   for (const auto& [label, key] : more) keys.push_back(key);
   const std::vector<uint64_t> values = statistics_->Read(keys);
   counters.block_requests = values[0];
@@ -436,9 +439,9 @@ EngineCounters WiredtigerEngine::Counters() const {
   counters.block_write_bytes = values[5];
   counters.log_payload_bytes = values[6];
   counters.cache_bytes = values[7];
-  for (size_t i = 0; i < more.size(); ++i) {
-    counters.more.emplace_back(more[i].first, values[fixed + i]);
-  }
+  size_t at = fixed;
+  for (const auto& [label, key] : now) counters.now.emplace_back(label, values[at++]);
+  for (const auto& [label, key] : more) counters.more.emplace_back(label, values[at++]);
   return counters;
 }
 

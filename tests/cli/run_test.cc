@@ -68,8 +68,8 @@ using RunTest = CommandTest;
 
 // Names of all fields of a document, but for maps whose keys are names of something else.
 void CollectFields(const nlohmann::json& j, std::set<std::string>* fields) {
-  static const std::set<std::string> kMaps = {"effective", "queue",          "machine",
-                                              "mix",       "engine_options", "more"};
+  static const std::set<std::string> kMaps = {"effective",      "queue", "machine", "mix",
+                                              "engine_options", "more",  "now"};
   if (j.is_array()) {
     for (const nlohmann::json& element : j) CollectFields(element, fields);
   }

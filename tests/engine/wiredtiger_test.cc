@@ -108,8 +108,11 @@ class WiredtigerTest : public testing::Test {
   }
 
   uint64_t More(const std::string& name) {
-    for (const auto& [label, value] : engine_->Counters().more) {
-      if (label == name) return value;
+    const EngineCounters counters = engine_->Counters();
+    for (const auto& list : {counters.more, counters.now}) {
+      for (const auto& [label, value] : list) {
+        if (label == name) return value;
+      }
     }
     ADD_FAILURE() << "no counter " << name;
     return 0;
