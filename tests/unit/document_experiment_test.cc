@@ -1,0 +1,56 @@
+// What cells of an experiment may share a load, seen with the document workloads.
+#include <gtest/gtest.h>
+
+#include "tools/experiment/experiment.h"
+#include "tools/experiment/plan.h"
+
+namespace testbed {
+namespace {
+
+constexpr char kText[] = R"toml(
+name = "loads"
+title = "Loads"
+[options]
+workload = "document-load,document-query"
+engine = "btree"
+rows = 100
+ram = "64M"
+[scale.small]
+[[axis]]
+name = "device"
+values = [ { label = "a", scratch = "128M,ext4" }, { label = "b", scratch = "128M,xfs" } ]
+[[axis]]
+name = "format"
+values = [
+  { label = "bson", workload-option = { format = "bson" } },
+  { label = "cbor", workload-option = { format = "cbor" } },
+]
+[[axis]]
+name = "access"
+values = [
+  { label = "whole", workload-option = { access = "whole" } },
+  { label = "needed", workload-option = { access = "needed" } },
+]
+[metrics]
+qps = "document_query.rate"
+)toml";
+
+TEST(DocumentExperimentTest, ALoadIsSharedUnlessItsOwnOptionsOrItsDeviceDiffer) {
+  const std::vector<Cell> cells = PlanCells(ParseExperiment(kText, "test"), {"small", {}, {}, {}});
+  ASSERT_EQ(cells.size(), 8u);  // device, format, access; the last varies fastest
+  for (const Cell& cell : cells) EXPECT_TRUE(cell.runs()) << cell.name << " " << cell.skipped;
+  EXPECT_EQ(cells[0].load_key, cells[1].load_key) << "how a query reads makes no other database";
+  EXPECT_NE(cells[0].load_key, cells[2].load_key) << "another format does";
+  EXPECT_NE(cells[0].load_key, cells[4].load_key) << "another device holds another one";
+}
+
+TEST(DocumentExperimentTest, AWorkloadIsGivenItsOwnOptionsOnly) {
+  const std::map<std::string, std::string> all = {{"format", "bson"}, {"access", "needed"}};
+  EXPECT_EQ(OptionsOfWorkloads(all, {"document-load"}),
+            (std::map<std::string, std::string>{{"format", "bson"}}));
+  EXPECT_EQ(OptionsOfWorkloads(all, {"document-query"}), all);
+  EXPECT_TRUE(OptionsOfWorkloads(all, {"insert"}).empty());
+}
+
+}  // namespace
+}  // namespace testbed
