@@ -10,6 +10,7 @@
 
 #include "device/error.h"
 #include "device/signal_guard.h"
+#include "tools/experiment/advise.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/plan.h"
 #include "tools/experiment/report.h"
@@ -150,6 +151,7 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   const bool complete = RunExperiment(e, cells, dir, a->run);
   const ResultSet results(e, cells, dir);
   fmt::print("{}", ExperimentText(results));
+  if (e.name == "advise") fmt::print("{}", AdviceText(results));
   WriteFile("--json", a->json_file, FindingsJson(results).dump(1) + "\n");
   WriteFile("--csv", a->csv_file, TablesCsv(results));
   if (StopRequested()) {
@@ -206,6 +208,48 @@ void AddExperimentCommands(CLI::App& app, std::function<int()>* command) {
   experiment->add_option("--csv", a->csv_file, "Write the tables to a file")->type_name("FILE");
   experiment->add_flag("--quiet", a->run.quiet, "No progress lines");
   experiment->callback([a, command] { *command = [a] { return ExperimentMain(*a); }; });
+
+  auto advice = std::make_shared<Arguments>();
+  auto asked = std::make_shared<std::map<std::string, std::string>>();
+  CLI::App* advise = app.add_subcommand(
+      "advise", "Measure which page size, IO mode and cache share serve a workload best");
+  advise->footer(
+      "\nExamples:\n"
+      "  testbed advise --engine rocksdb --ram 1G\n"
+      "  testbed advise --engine wiredtiger --ram 512M --set compression=zstd --set "
+      "value-size=1000 "
+      "\\\n      --set distribution=zipfian --set db-ratio=8\n");
+  const auto ask = [&](const char* name, const char* type, const char* help) {
+    advise
+        ->add_option_function<std::string>(
+            std::string("--") + name,
+            [asked, name = std::string(name)](const std::string& value) { (*asked)[name] = value; },
+            help)
+        ->type_name(type);
+  };
+  ask("engine", "NAME", "Storage engine [btree]");
+  ask("ram", "SIZE", "Memory budget, page cache included [256M]");
+  ask("seconds", "S", "Length of each measurement [5]");
+  advise
+      ->add_option("--set", advice->set,
+                   "Any other option of a run, to describe the workload; may be given again")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  advise->add_option("--out", advice->out, "Directory of the results [testbed-advise-ENGINE]")
+      ->type_name("DIR");
+  advise->add_flag("--fresh", advice->fresh, "Remove earlier results in --out and begin anew");
+  advise->add_flag("--quiet", advice->run.quiet, "No progress lines");
+  advise->callback([advice, asked, command] {
+    *command = [advice, asked] {
+      for (const auto& [name, value] : *asked) advice->set.push_back(name + "=" + value);
+      if (advice->out.empty()) {
+        advice->out =
+            "testbed-advise-" + (asked->contains("engine") ? asked->at("engine") : "btree");
+      }
+      advice->words = {"advise"};
+      return ExperimentMain(*advice);
+    };
+  });
 
   auto dirs = std::make_shared<std::vector<std::string>>();
   CLI::App* findings =

@@ -1,4 +1,4 @@
-// testbed experiment ... and testbed findings ...: the command line of experiments.
+// testbed experiment, testbed findings and testbed advise: the command line of experiments.
 #ifndef TESTBED_TOOLS_EXPERIMENT_COMMAND_H_
 #define TESTBED_TOOLS_EXPERIMENT_COMMAND_H_
 
@@ -11,7 +11,7 @@ class App;
 
 namespace testbed {
 
-// Adds both commands; *command is set to what the user chose, when it was one of them.
+// Adds the commands; *command is set to what the user chose, when it was one of them.
 void AddExperimentCommands(CLI::App& app, std::function<int()>* command);
 
 }  // namespace testbed
