@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "device/error.h"
@@ -403,16 +404,17 @@ void Run::TuneCache(const std::string& name) {
 
 void Run::RunWorkload(const std::string& name) {
   const WorkloadInfo& info = FindWorkload(name);
-  std::unique_ptr<Workload> workload = info.make(dataset_, options_.workload);
+  WorkloadOptions workload_options = options_.workload;
+  workload_options.directory = std::filesystem::path(plan_.engine_dir).parent_path();
+  std::unique_ptr<Workload> workload = info.make(dataset_, workload_options);
   if (!info.loads && options_.drop_caches) DropPages(plan_.engine_dir);
   if (!info.loads && workload->operations() == 0 && options_.warmup.value_or(0) > 0) {
     PhaseOptions warmup = MeasuredPhase(false);
     warmup.operations = 0;
     warmup.seconds = *options_.warmup;
     Measure(name + " warm-up", "warm-up", *workload, warmup);
-    WorkloadOptions measured = options_.workload;
-    measured.seed = Mix64(measured.seed);  // not the same rows again
-    workload = info.make(dataset_, measured);
+    workload_options.seed = Mix64(workload_options.seed);  // not the same rows again
+    workload = info.make(dataset_, workload_options);
   }
   if (options_.cache_auto && !info.loads && !stop_()) TuneCache(name);
   if (stop_()) return;

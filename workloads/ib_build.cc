@@ -1,36 +1,40 @@
 #include "workloads/ib_build.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <cstring>
+#include <filesystem>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "workloads/ib_insert.h"
+#include "workloads/ib_sort.h"
 
 namespace testbed {
 namespace {
 
 enum BuildOp : uint8_t { kInsertRows, kScan, kWrite };
 
-// Inserts 100 rows and then builds the indexes: reads the client's rows in pieces that fit into
-// memory, sorts each index's entries of a piece, and writes them in that order.
+// Inserts 100 rows and then builds the indexes: reads the client's rows, sorts each index's entries
+// (ib_sort.h) and writes them in order.
 class IbBuilder : public Client {
  public:
   IbBuilder(IbTables& tables, uint32_t client, Session& session, const IbInserter::Work& work,
-            uint32_t indexes, uint64_t sort_rows)
+            const IbOptions& options, const std::string& directory)
       : tables_(tables),
         set_(tables.set(client)),
         client_(client),
         session_(session),
-        indexes_(indexes),
-        sort_rows_(sort_rows),
         inserter_(std::make_unique<IbInserter>(tables, client, session, work)),
-        at_end_(indexes == 0) {
-    const IbClientState::Inserter& state = tables.client(client).inserter;
-    next_id_ = tables.schema().IdOf(client, state.first);
-    const uint64_t rows = state.next - state.first + work.rows;
-    for (uint32_t k = 0; k < indexes; ++k) entries_[k].reserve(std::min(rows, sort_rows));
+        next_id_(tables.schema().IdOf(client, tables.client(client).inserter.first)),
+        at_end_(options.schema.indexes == 0),
+        batch_(kEntriesPerWrite) {
+    for (uint32_t k = 0; k < options.schema.indexes; ++k) {
+      sorters_.push_back(
+          std::make_unique<IbSorter>(fmt::format("{}/ib-{}-{}.tmp", directory, client + 1, k + 1),
+                                     IbSchema::kIndexKeySizes[k], options.sort_rows));
+    }
   }
 
   size_t Generate(size_t max) override {
@@ -40,22 +44,18 @@ class IbBuilder : public Client {
       totals_ = inserter_->totals();
       inserter_.reset();
     }
-    writes_.clear();
-    while (writes_.size() < max && index_ < indexes_) {
-      const size_t count = std::min(kEntriesPerWrite, entries_[index_].size() - written_);
-      if (count > 0) writes_.push_back({index_, written_, count});
-      written_ += count;
-      if (written_ == entries_[index_].size()) {
-        written_ = 0;
-        ++index_;
-      }
+    kind_ = at_end_ ? kWrite : kScan;
+    if (!at_end_) return 1;
+    while (index_ < sorters_.size() && written_ == sorters_[index_]->size()) {
+      sorters_[index_++].reset();
+      written_ = 0;
     }
-    if (!writes_.empty()) {
-      kind_ = kWrite;
-      return writes_.size();
-    }
-    kind_ = kScan;
-    return at_end_ ? 0 : 1;
+    if (index_ == sorters_.size()) return 0;
+    const uint64_t left = sorters_[index_]->size() - written_;
+    const size_t n = std::min<uint64_t>(max, (left + kEntriesPerWrite - 1) / kEntriesPerWrite);
+    written_ += std::min<uint64_t>(left, n * kEntriesPerWrite);
+    last_of_all_ = index_ + 1 == sorters_.size() && written_ == sorters_[index_]->size() ? n : 0;
+    return n;
   }
 
   size_t OpOf(size_t) const override { return kind_; }
@@ -66,70 +66,57 @@ class IbBuilder : public Client {
     } else if (kind_ == kScan) {
       Scan();
     } else {
-      Write(writes_[i]);
+      Write(i + 1 == last_of_all_);
     }
   }
 
   bool Verify(size_t i) override {
     if (kind_ == kInsertRows) return inserter_->Verify(i);
     if (kind_ == kScan) return true;
-    const auto& [k, first, count] = writes_[i];
     std::string_view value;
-    return session_.Get(set_.indexes[k], entries_[k][first].key(), &value);
+    return session_.Get(set_.indexes[index_], Key(batch_[0]), &value);
   }
 
  private:
-  static constexpr size_t kEntriesPerWrite = 1000;
-  struct Entry {
-    char bytes[IbSchema::kMaxIndexKeySize];
-    uint8_t size;
-    std::string_view key() const { return {bytes, size}; }
-  };
-  struct WriteOp {
-    uint32_t index;
-    size_t first, count;
-  };
+  static constexpr size_t kEntriesPerWrite = 1000, kRowsPerScan = 10000;
 
-  void Scan() {
-    for (uint32_t k = 0; k < indexes_; ++k) entries_[k].clear();
-    char from[IbSchema::kKeySize];
-    IbSchema::Key(next_id_, from);
-    uint64_t rows = 0;
-    {
-      std::unique_ptr<Cursor> cursor = session_.NewCursor(set_.rows);
-      bool on = cursor->Seek({from, sizeof from});
-      for (; on && rows < sort_rows_; on = cursor->Next()) {
-        const uint64_t id = IbGet(cursor->key().data(), IbSchema::kKeySize);
-        next_id_ = id + 1;
-        if (tables_.schema().ClientOf(id, client_) != client_) continue;
-        for (uint32_t k = 0; k < indexes_; ++k) {
-          Entry& entry = entries_[k].emplace_back();
-          entry.size =
-              static_cast<uint8_t>(IbSchema::IndexKey(k, id, cursor->value(), entry.bytes));
-        }
-        ++rows;
-      }
-      at_end_ = !on;
-    }
-    for (uint32_t k = 0; k < indexes_; ++k) {
-      std::sort(entries_[k].begin(), entries_[k].end(),
-                [](const Entry& a, const Entry& b) { return a.key() < b.key(); });
-    }
-    totals_.rows_read += rows;
-    index_ = rows > 0 ? 0 : indexes_;
-    written_ = 0;
-    if (at_end_ && rows == 0) tables_.RecordIndexed(session_, client_);
+  std::string_view Key(const IbSorter::Entry& entry) const {
+    return {entry.bytes, IbSchema::kIndexKeySizes[index_]};
   }
 
-  void Write(const WriteOp& write) {
-    session_.Begin();
-    for (size_t e = write.first; e < write.first + write.count; ++e) {
-      const Entry& entry = entries_[write.index][e];
-      session_.Put(set_.indexes[write.index], entry.key(), {});
-      totals_.user_bytes_written += entry.size;
+  void Scan() {
+    char from[IbSchema::kKeySize];
+    IbSchema::Key(next_id_, from);
+    std::unique_ptr<Cursor> cursor = session_.NewCursor(set_.rows);
+    size_t rows = 0;
+    bool on = cursor->Seek({from, sizeof from});
+    for (; on && rows < kRowsPerScan; on = cursor->Next(), ++rows) {
+      const uint64_t id = IbGet(cursor->key().data(), IbSchema::kKeySize);
+      next_id_ = id + 1;
+      if (tables_.schema().ClientOf(id, client_) != client_) continue;
+      for (uint32_t k = 0; k < sorters_.size(); ++k) {
+        IbSorter::Entry entry;
+        IbSchema::IndexKey(k, id, cursor->value(), entry.bytes);
+        sorters_[k]->Add(entry);
+      }
     }
-    const bool last = at_end_ && write.index + 1 == indexes_ &&
-                      write.first + write.count == entries_[write.index].size();
+    totals_.rows_read += rows;
+    if (on) return;
+    cursor.reset();
+    at_end_ = true;
+    for (const auto& sorter : sorters_) sorter->Finish();
+    if (sorters_.back()->size() == 0) tables_.RecordIndexed(session_, client_);
+  }
+
+  // The next entries of the index; with the last of all, that the indexes are built.
+  void Write(bool last) {
+    size_t n = 0;
+    while (n < kEntriesPerWrite && sorters_[index_]->Next(&batch_[n])) ++n;
+    session_.Begin();
+    for (size_t e = 0; e < n; ++e) {
+      session_.Put(set_.indexes[index_], Key(batch_[e]), {});
+      totals_.user_bytes_written += Key(batch_[e]).size();
+    }
     if (last) tables_.RecordIndexed(session_, client_);
     session_.Commit();
   }
@@ -138,22 +125,23 @@ class IbBuilder : public Client {
   const IbTables::Set& set_;
   const uint32_t client_;
   Session& session_;
-  const uint32_t indexes_;
-  const uint64_t sort_rows_;
-  std::unique_ptr<IbInserter> inserter_;  // until the rows are inserted
-  BuildOp kind_ = kInsertRows;            // of the prepared operations
-  std::vector<WriteOp> writes_;
-  std::array<std::vector<Entry>, IbSchema::kMaxIndexes> entries_;  // of the piece
-  uint32_t index_ =
-      IbSchema::kMaxIndexes;  // the piece's next entries to prepare: of this index ...
-  size_t written_ = 0;        // ... from this on
-  uint64_t next_id_;          // rows are read from here on
-  bool at_end_;               // there are no more
+  std::unique_ptr<IbInserter> inserter_;            // until the rows are inserted
+  BuildOp kind_ = kInsertRows;                      // of the prepared operations
+  uint64_t next_id_;                                // rows are read from here on
+  bool at_end_;                                     // there are no more to read
+  std::vector<std::unique_ptr<IbSorter>> sorters_;  // of each index, until it is written
+  uint32_t index_ = 0;                              // that is written now
+  uint64_t written_ = 0;                            // of its entries, with the prepared ones
+  size_t last_of_all_ = 0;  // the prepared operation that is the step's last, counted from 1
+  std::vector<IbSorter::Entry> batch_;
 };
 
 class IbX : public Workload {
  public:
-  explicit IbX(const IbOptions& options) : options_(options), tables_(options.schema) {}
+  IbX(const IbOptions& options, const std::string& directory)
+      : options_(options),
+        directory_(directory.empty() ? std::filesystem::temp_directory_path().string() : directory),
+        tables_(options.schema) {}
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   // A lower bound: how much there is to index is known when the tables are open.
@@ -168,7 +156,7 @@ class IbX : public Workload {
   }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
     return std::make_unique<IbBuilder>(tables_, static_cast<uint32_t>(thread), session, Work(),
-                                       options_.schema.indexes, options_.sort_rows);
+                                       options_, directory_);
   }
   std::string CheckDatabase(Engine& engine) override {
     return tables_.Check(engine, options_.check_rows);
@@ -190,6 +178,7 @@ class IbX : public Workload {
                                     DefineOp("index-scan", Ground::kForeground),
                                     DefineOp("index-write", Ground::kForeground)};
   const IbOptions options_;
+  const std::string directory_;  // for temporary files
   IbTables tables_;
 };
 
@@ -241,7 +230,7 @@ class IbVac : public Workload {
 
 std::unique_ptr<Workload> MakeIbX(std::shared_ptr<const Dataset> dataset,
                                   const WorkloadOptions& options) {
-  return std::make_unique<IbX>(IbOptions::Parse(*dataset, options));
+  return std::make_unique<IbX>(IbOptions::Parse(*dataset, options), options.directory);
 }
 
 std::unique_ptr<Workload> MakeIbVac(std::shared_ptr<const Dataset> dataset,

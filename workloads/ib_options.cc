@@ -55,10 +55,10 @@ IbOptions IbOptions::Parse(const Dataset& dataset, const WorkloadOptions& option
 }
 
 double IbOptions::BytesOfRow() const {
-  static constexpr size_t kIndexKeySizes[] = {20, 20, 21};
   double bytes = IbSchema::kKeySize + IbSchema::kFixedSize +
                  (static_cast<double>(schema.data_min) + schema.data_max) / 2;
-  for (uint32_t k = 0; k < schema.indexes; ++k) bytes += static_cast<double>(kIndexKeySizes[k]);
+  for (uint32_t k = 0; k < schema.indexes; ++k)
+    bytes += static_cast<double>(IbSchema::kIndexKeySizes[k]);
   return bytes;
 }
 
@@ -85,7 +85,7 @@ std::vector<std::pair<std::string, std::string>> IbOptions::RunNames() {
       {"query_seconds", "length of a read step when it keeps its rate [60]"},
       {"rate", "rows a second and client that read steps insert [as their names say]"},
       {"query_rows", "rows of a range query, ids of a point query [10]"},
-      {"sort_rows", "rows of a client that ib.x reads and sorts at a time [100000]"},
+      {"sort_rows", "rows of a client whose index entries ib.x sorts in memory [100000]"},
       {"check_rows", "rows whose contents are checked after a step; 0 = no check [1000000]"},
       {"settle", "bring the database to rest after each step, not in ib.vac alone [off]"},
   };

@@ -21,7 +21,7 @@ struct IbOptions {
   double query_seconds = 60;    // a read step inserts as many rows as its rate asks in this time
   double rate = 0;              // rows per second and client of a read step; 0 = the step's own
   uint32_t query_rows = 10;     // rows of a range query, ids of a point query
-  uint64_t sort_rows = 100000;  // of a client, read and sorted at a time by ib.x
+  uint64_t sort_rows = 100000;  // of a client, whose entries ib.x sorts in memory
   uint64_t check_rows = 1000000;
   bool settle = false;  // bring the database to rest after each step
 

@@ -41,7 +41,7 @@ class IbSchema {
   static constexpr uint32_t kMaxIndexes = 3;
   static constexpr size_t kKeySize = 8;            // transactionid
   static constexpr size_t kFixedSize = 5 + 4 * 4;  // of a value: all columns but data
-  static constexpr size_t kMaxIndexKeySize = 21;
+  static constexpr size_t kIndexKeySizes[kMaxIndexes] = {20, 20, 21}, kMaxIndexKeySize = 21;
   static constexpr uint32_t kRowsPerTick = 1000;
   static constexpr uint32_t kCashRegisters = 1000, kCustomers = 100000, kProducts = 10000,
                             kPrices = 500;

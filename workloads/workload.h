@@ -41,6 +41,7 @@ struct WorkloadOptions {
   // Settings that only this workload knows: --workload-option name=value.
   std::map<std::string, std::string> extra;
   uint64_t seed = 42;
+  std::string directory;  // for temporary files, on the database's device; empty: the system's
 };
 
 // One thread's part of a workload. Not thread-safe.

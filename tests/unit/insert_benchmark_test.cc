@@ -7,11 +7,14 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "device/error.h"
 #include "engines/registry.h"
 #include "workloads/ib_schema.h"
+#include "workloads/ib_sort.h"
 #include "workloads/ib_tables.h"
+#include "workloads/random.h"
 #include "workloads/runner.h"
 
 namespace testbed {
@@ -95,6 +98,31 @@ TEST(IbSchemaTest, ClientsTakeTurnsInASharedTable) {
   EXPECT_EQ(*ids.begin(), 1u);
   EXPECT_EQ(*ids.rbegin(), 30u);
   EXPECT_EQ(ids.size(), 30u);
+}
+
+// Of as many entries as memory holds, one more, and many times that.
+TEST(IbSorterTest, EntriesComeInOrderOnceEach) {
+  const std::string path = testing::TempDir() + "ib_sorter_test";
+  for (const uint64_t count : {0u, 1u, 100u, 101u, 5000u}) {
+    IbSorter sorter(path, 20, 100);
+    std::vector<std::string> expected;
+    Random random(count);
+    for (uint64_t i = 0; i < count; ++i) {
+      IbSorter::Entry entry;
+      IbPut(random.Next() % 50, 12, entry.bytes);  // many with the same beginning
+      IbPut(i, 8, entry.bytes + 12);
+      expected.emplace_back(entry.bytes, 20);
+      sorter.Add(entry);
+    }
+    sorter.Finish();
+    EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_EQ(sorter.runs(), count <= 100 ? 0u : (count + 99) / 100);
+    std::sort(expected.begin(), expected.end());
+    std::vector<std::string> found;
+    for (IbSorter::Entry entry; sorter.Next(&entry);) found.emplace_back(entry.bytes, 20);
+    EXPECT_EQ(found, expected) << count;
+    EXPECT_EQ(sorter.size(), count);
+  }
 }
 
 class InsertBenchmarkTest : public testing::Test {
@@ -226,6 +254,22 @@ TEST_F(InsertBenchmarkTest, ASharedTableHoldsTheRowsOfAllClients) {
   }
   EXPECT_EQ(Rows("pi"), Rows("pi_pdc"));
   EXPECT_EQ(Rows("pi"), 4200u + 300u);  // 1400 a client, and 100 of ib.x
+}
+
+TEST_F(InsertBenchmarkTest, AnIndexLargerThanTheSortsMemoryIsBuiltInOrder) {
+  options_["nr1"] = "60000";
+  options_["sort_rows"] = "700";
+  GoodStep("ib.i0");
+  const LedgerCounts before = Ledger::Get().Counts();
+  GoodStep("ib.x");
+  const LedgerCounts spent = Ledger::Get().Counts() - before;
+  const OpKind scan = DefineOp("index-scan", Ground::kForeground);
+  // Every entry went through the temporary file once.
+  EXPECT_EQ(spent.ops[scan.id].file[static_cast<size_t>(FileKind::kTemp)].write_bytes,
+            3u * 60200 * sizeof(IbSorter::Entry));
+  // 30 times 1000 entries and once less than 1000 in each of 3 indexes of each client.
+  EXPECT_EQ(result_.ops[2].count, 2u * 3 * 31);
+  EXPECT_EQ(result_.ops[1].count, 2u * 4);
 }
 
 TEST_F(InsertBenchmarkTest, LaterProcessesGoOnWhereTheDatabaseEnds) {
