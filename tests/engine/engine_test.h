@@ -1,5 +1,6 @@
 // What the conformance suite is made of: every test runs for each engine of this build that keeps
-// data and finds it again, in each IO mode that it has. An engine joins by standing in the registry.
+// data and finds it again, in each IO mode that it has. An engine joins by standing in the
+// registry.
 //
 //   class ScanTest : public EngineTest {};
 //   TEST_P(ScanTest, FindsEveryRow) { Open(); ... }

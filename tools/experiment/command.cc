@@ -140,6 +140,11 @@ void WriteFile(const std::string& option, const std::string& path, const std::st
   if (!out.flush()) throw Error(Error::kIo, fmt::format("{} {} cannot be written", option, path));
 }
 
+std::string ResultsText(const ResultSet& results) {
+  const bool advises = results.experiment().name == "advise";
+  return ExperimentText(results) + (advises ? AdviceText(results) : "");
+}
+
 int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   if (a->out.empty()) a->out = fmt::format("testbed-{}-{}", e.name, a->plan.scale);
   ResultsDir dir(a->out);
@@ -150,8 +155,7 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   dir.Create(e, a->plan);
   const bool complete = RunExperiment(e, cells, dir, a->run);
   const ResultSet results(e, cells, dir);
-  fmt::print("{}", ExperimentText(results));
-  if (e.name == "advise") fmt::print("{}", AdviceText(results));
+  fmt::print("{}", ResultsText(results));
   WriteFile("--json", a->json_file, FindingsJson(results).dump(1) + "\n");
   WriteFile("--csv", a->csv_file, TablesCsv(results));
   if (StopRequested()) {
@@ -257,7 +261,7 @@ void AddExperimentCommands(CLI::App& app, std::function<int()>* command) {
   findings->add_option("results", *dirs, "Directories of results")->required()->type_name("DIR");
   findings->callback([dirs, command] {
     *command = [dirs] {
-      for (const std::string& dir : *dirs) fmt::print("{}", ExperimentText(ResultSet::Read(dir)));
+      for (const std::string& dir : *dirs) fmt::print("{}", ResultsText(ResultSet::Read(dir)));
       return 0;
     };
   });

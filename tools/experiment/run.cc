@@ -37,6 +37,8 @@ class ExperimentRun {
   bool One(const Cell& cell, const std::string& dir);
   bool Run(RunOptions run, const std::string& what, json* document) const;
   bool LastOfLoad(size_t i) const;
+  // Failures are told even to those who want no progress.
+  static void Complain(const std::string& text) { fmt::print(stderr, "testbed: {}\n", text); }
   void Say(const std::string& text) const {
     if (!options_.quiet) fmt::print(stderr, "{}\n", text);
   }
@@ -102,7 +104,7 @@ bool ExperimentRun::Run(RunOptions run, const std::string& what, json* document)
   if (StopRequested() || document->value("partial", false)) return false;
   for (const json& one : (*document)["runs"]) {
     if (!one.contains("error")) continue;
-    Say(fmt::format("{}: {}", what, one["error"].value("sentence", "")));
+    Complain(fmt::format("{}: {}", what, one["error"].value("sentence", "")));
     return false;
   }
   return true;
@@ -168,7 +170,7 @@ bool ExperimentRun::Execute() {
       done = (cell.load_key.empty() || Load(cell, dir)) && One(cell, dir);
     } catch (const Error& error) {
       // One cell that cannot be does not take the others with it.
-      Say(fmt::format("{}: {}", cell.name, error.what()));
+      Complain(fmt::format("{}: {}", cell.name, error.what()));
     }
     all = all && done;
     --left_;
