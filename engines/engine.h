@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "device/file.h"
+#include "engines/disk_size.h"
 
 namespace testbed {
 
@@ -147,7 +148,7 @@ class Engine {
   // Settings as they are in force, by the engine's own names: what it was told and what it chose.
   virtual std::vector<std::pair<std::string, std::string>> EffectiveSettings() const = 0;
   virtual EngineCounters Counters() const = 0;
-  virtual uint64_t SizeOnDisk() const = 0;  // bytes of its files
+  virtual DiskSize SizeOnDisk() const = 0;
 };
 
 }  // namespace testbed

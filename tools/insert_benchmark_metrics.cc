@@ -113,6 +113,23 @@ json AllBlocks(const json& account, double rows) {
   return all;
 }
 
+// The whole machine's CPU and context switches, as vmstat shows them, and the process's memory.
+void PutHost(const json& phase, double secs, double rate, json* m) {
+  if (phase["series"].empty()) return;
+  const double switches = SeriesSum(phase, "host_context_switches") / secs;
+  const double cpu =
+      SeriesSum(phase, "host_user_seconds") + SeriesSum(phase, "host_system_seconds");
+  Put(m, "csps", switches);
+  Put(m, "cspq", switches / rate);
+  Put(m, "cpups", 100 * cpu / secs / Number(phase, "/host_cpus"));
+  Put(m, "cpupq", cpu * 1e6 / (rate * secs));
+  double most = 0;
+  for (const json& second : phase["series"]) {
+    most = std::max(most, Number(second, "/resident_bytes"));
+  }
+  Put(m, "rss", most / 1e9);
+}
+
 void PutDevice(const json& phase, double secs, double ips, double rate, json* m) {
   if (!phase["account"].contains("device") || phase["series"].empty()) return;
   const double reads = SeriesSum(phase, "device_reads") / secs;
@@ -154,8 +171,10 @@ json InsertBenchmarkMetrics(const json& phase) {
   PutDevice(phase, secs, ips, rate, &m);
   const double cpu =
       Number(phase, "/account/cpu_user_seconds") + Number(phase, "/account/cpu_system_seconds");
-  Put(&m, "cpupq", cpu * 1e6 / (rate * secs));
-  Put(&m, "dbgb", Number(phase, "/database_bytes") / 1e9);
+  Put(&m, "process_cpupq", cpu * 1e6 / (rate * secs));
+  PutHost(phase, secs, rate, &m);
+  Put(&m, "dbgb1", (Number(phase, "/database_bytes") - Number(phase, "/log_file_bytes")) / 1e9);
+  Put(&m, "dbgb2", Number(phase, "/database_bytes") / 1e9);
   Put(&m, "bytes_per_row", Number(phase, "/database_bytes") / Number(details, "/table_rows"));
   if (const json* op = Operation(phase, main)) {
     Put(&m, "maxop", Number(*op, "/latency_us/max") / 1e6);
@@ -186,8 +205,9 @@ json InsertBenchmarkMetrics(const json& phase) {
 
 std::vector<Table> InsertBenchmarkTables(const json& document) {
   Table classic("Insert benchmark: the device's figures divided by the step's rate",
-                {"step", "clients", "ips", "qps", "of target", "rps", "rMB/s", "wps", "wMB/s",
-                 "rpq", "rKB/q", "wpi", "wKB/i", "cpu us/q", "GB", "max op s", "p50", "p99"});
+                {"step",  "clients", "ips",   "qps",    "of target", "rps",  "rMB/s", "wps",
+                 "wMB/s", "rpq",     "rKB/q", "wpi",    "wKB/i",     "csps", "cpups", "cspq",
+                 "cpupq", "dbgb1",   "dbgb2", "rss GB", "max op s",  "p50",  "p99"});
   Table rounds("Insert benchmark: sizes, and when clients finished",
                {"step", "rows", "seconds", "GB", "bytes/row", "GB written", "MB/s written", "ips",
                 "first client s", "last client s"});
@@ -205,12 +225,20 @@ std::vector<Table> InsertBenchmarkTables(const json& document) {
       if (m.contains("target_share")) {
         target = Percent(m["target_share"]) + (m["sla_met"].get<bool>() ? "" : " MISSED");
       }
-      classic.Row({name, Short(Number(phase, "/details/clients")), cell("ips"), cell("qps"), target,
-                   cell("rps"), cell("rmbps"), cell("wps"), cell("wmbps"), cell("rpq"),
-                   cell("rkbpq"), cell("wpi"), cell("wkbpi"), cell("cpupq"), cell("dbgb"),
-                   cell("maxop"), cell("p50"), cell("p99")});
+      classic.Row({name,          Short(Number(phase, "/details/clients")),
+                   cell("ips"),   cell("qps"),
+                   target,        cell("rps"),
+                   cell("rmbps"), cell("wps"),
+                   cell("wmbps"), cell("rpq"),
+                   cell("rkbpq"), cell("wpi"),
+                   cell("wkbpi"), cell("csps"),
+                   cell("cpups"), cell("cspq"),
+                   cell("cpupq"), cell("dbgb1"),
+                   cell("dbgb2"), cell("rss"),
+                   cell("maxop"), cell("p50"),
+                   cell("p99")});
       rounds.Row({name, Short(Number(phase, "/details/table_rows")), Short(phase["seconds"]),
-                  cell("dbgb"), cell("bytes_per_row"),
+                  cell("dbgb2"), cell("bytes_per_row"),
                   Short(Number(m, "/device_write_bytes") / 1e9), cell("device_write_mbps"),
                   cell("ips"), cell("first_client_seconds"), cell("last_client_seconds")});
       for (const json& b : m["blocks"]) {

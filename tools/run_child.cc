@@ -59,7 +59,11 @@ json SeriesJson(const std::vector<Interval>& series, const std::vector<OpKind>& 
                  {"device_reads", i.device_reads},
                  {"device_read_bytes", i.device_read_bytes},
                  {"device_writes", i.device_writes},
-                 {"device_write_bytes", i.device_write_bytes}});
+                 {"device_write_bytes", i.device_write_bytes},
+                 {"host_context_switches", i.host_context_switches},
+                 {"host_user_seconds", i.host_user_seconds},
+                 {"host_system_seconds", i.host_system_seconds},
+                 {"resident_bytes", i.resident_bytes}});
     if (ops.size() > 1) j.back()["by_operation"] = std::move(by_operation);
   }
   return j;
@@ -256,6 +260,7 @@ json Run::Measure(const std::string& name, const std::string& kind, Workload& wo
             {"kind", kind},
             {"threads", phase.threads},
             {"seconds", result.seconds},
+            {"host_cpus", ::sysconf(_SC_NPROCESSORS_ONLN)},
             {"thread_operations", result.thread_operations},
             {"thread_seconds", result.thread_seconds},
             {"count", result.operations()},
@@ -311,7 +316,9 @@ void Run::Finish(json phase, const Reading& before, const Reading& after) {
   if (plan_.budget != nullptr) {
     phase["memory"] = MemoryJson(*plan_.budget, after.engine.cache_bytes.value_or(0));
   }
-  phase["database_bytes"] = engine_->SizeOnDisk();
+  const DiskSize size = engine_->SizeOnDisk();
+  phase["database_bytes"] = size.total();
+  phase["log_file_bytes"] = size.log_bytes;
   if (json metrics = InsertBenchmarkMetrics(phase); !metrics.is_null()) {
     phase["details"]["metrics"] = std::move(metrics);
   }
@@ -391,7 +398,7 @@ void Run::TuneCache(const std::string& name) {
                                                memory.value("kernel", 0.0)
                                          : 0,
        .page_bytes = page,
-       .stored_bytes = static_cast<double>(engine_->SizeOnDisk()) / pages,
+       .stored_bytes = static_cast<double>(engine_->SizeOnDisk().total()) / pages,
        .page_cache = options_.engine.io != IoMode::kDirect},
       PagePopularity(
           [&] {
@@ -439,7 +446,7 @@ void Run::Execute() {
   for (const auto& [name, value] : engine_->EffectiveSettings()) {
     document_["engine"]["effective"][name] = value;
   }
-  document_["database"] = {{"rows", dataset_->rows()}, {"bytes", engine_->SizeOnDisk()}};
+  document_["database"] = {{"rows", dataset_->rows()}, {"bytes", engine_->SizeOnDisk().total()}};
   document_["partial"] = stop_();
   engine_.reset();
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/host_activity.h"
 #include "engines/null/null_engine.h"
 #include "workloads/clock.h"
 #include "workloads/point_read.h"
@@ -91,6 +92,7 @@ class Phase {
   std::vector<HistogramCounts> last_latency_;  // by kind of operation, at the last sample
   std::vector<uint64_t> last_counts_;
   DeviceStats last_device_;
+  HostActivity last_host_;
 };
 
 // Sleeps until shortly before the intended start, then spins: a sleep ends late by some
@@ -239,6 +241,12 @@ Interval Phase::Sample(double seconds) {
     interval.device_write_bytes = d.write_bytes;
     last_device_ = now;
   }
+  const HostActivity host = ReadHostActivity();
+  interval.host_context_switches = host.context_switches - last_host_.context_switches;
+  interval.host_user_seconds = host.user_seconds - last_host_.user_seconds;
+  interval.host_system_seconds = host.system_seconds - last_host_.system_seconds;
+  interval.resident_bytes = ProcessResidentBytes();
+  last_host_ = host;
   return interval;
 }
 
@@ -288,6 +296,7 @@ PhaseResult Phase::Run() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ready_ == threads_; });
     if (options_.device != nullptr) last_device_ = options_.device->Stats();
+    last_host_ = ReadHostActivity();
     start_ = clock_.Now();
     started_ = true;
     changed_.notify_all();

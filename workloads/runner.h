@@ -50,6 +50,10 @@ struct Interval {
   std::vector<uint64_t> counts;          // of the operations, by index into Workload::ops()
   std::vector<uint64_t> max_latency_ns;  // the same
   uint64_t device_reads, device_read_bytes, device_writes, device_write_bytes;
+  // Of the whole machine, and what this process held in RAM when the second ended.
+  uint64_t host_context_switches;
+  double host_user_seconds, host_system_seconds;
+  uint64_t resident_bytes;
 };
 
 struct PhaseResult {

@@ -187,7 +187,9 @@ class BtreeEngine : public Engine {
     return c;
   }
 
-  uint64_t SizeOnDisk() const override { return store_->SizeOnDisk(); }
+  DiskSize SizeOnDisk() const override {
+    return {store_->DataBytesOnDisk(), store_->LogBytesOnDisk()};
+  }
 
  private:
   const std::unique_ptr<Store> store_;

@@ -236,14 +236,17 @@ std::map<std::string, uint32_t> Store::TableNames() const {
   return table_names_;
 }
 
-uint64_t Store::SizeOnDisk() const {
+uint64_t Store::LogBytesOnDisk() const {
+  return redo_.log() == nullptr ? 0 : redo_.log()->SizeOnDisk();
+}
+
+uint64_t Store::DataBytesOnDisk() const {
   uint64_t size = file_->data().Size() + file_->doublewrite_size();
   for (int which : {0, 1}) {
     std::error_code none;
     const uint64_t bytes = std::filesystem::file_size(CheckpointPath(dir_, which), none);
     if (!none) size += bytes;
   }
-  if (redo_.log() != nullptr) size += redo_.log()->SizeOnDisk();
   return size;
 }
 

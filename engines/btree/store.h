@@ -147,7 +147,8 @@ class Store {
   Space* space() { return space_.get(); }
   Log* log() { return redo_.log(); }
   uint64_t checkpoints() const { return checkpoints_.load(); }
-  uint64_t SizeOnDisk() const;
+  uint64_t DataBytesOnDisk() const;  // pages, torn-page protection, checkpoint records
+  uint64_t LogBytesOnDisk() const;
   const std::string& dir() const { return dir_; }
 
  private:

@@ -181,7 +181,7 @@ class LogEngine : public Engine {
     c.more.emplace_back("log_segments_removed", log.segments_removed);
     return c;
   }
-  uint64_t SizeOnDisk() const override { return log_.log()->SizeOnDisk(); }
+  DiskSize SizeOnDisk() const override { return {0, log_.log()->SizeOnDisk()}; }
 
  private:
   Tables tables_;

@@ -39,7 +39,7 @@ class NullEngine : public Engine {
   void Settle() override {}
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override { return {}; }
   EngineCounters Counters() const override { return {}; }
-  uint64_t SizeOnDisk() const override { return 0; }
+  DiskSize SizeOnDisk() const override { return {}; }
 };
 
 }  // namespace

@@ -276,16 +276,8 @@ EngineCounters RocksdbEngine::Counters() const {
   return out;
 }
 
-uint64_t RocksdbEngine::SizeOnDisk() const {
-  uint64_t bytes = 0;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(dir_, ignored)) {
-    // A file may be deleted by a compaction while we look.
-    std::error_code gone;
-    const uintmax_t size = entry.is_regular_file(gone) ? entry.file_size(gone) : 0;
-    if (!gone) bytes += size;
-  }
-  return bytes;
+DiskSize RocksdbEngine::SizeOnDisk() const {
+  return DiskSizeOf(dir_, [](const std::string& path) { return path.ends_with(".log"); });
 }
 
 EngineInfo RocksdbEngineInfo() {

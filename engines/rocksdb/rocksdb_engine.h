@@ -57,7 +57,7 @@ class RocksdbEngine : public Engine {
   }
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
   EngineCounters Counters() const override;
-  uint64_t SizeOnDisk() const override;
+  DiskSize SizeOnDisk() const override;
 
   rocksdb::DB* db() const { return db_.get(); }
   const RocksdbOptions& options() const { return options_; }

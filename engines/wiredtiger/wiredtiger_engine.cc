@@ -159,7 +159,7 @@ class WiredtigerEngine : public Engine {
   bool ResizeCache(uint64_t bytes) override;
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
   EngineCounters Counters() const override;
-  uint64_t SizeOnDisk() const override;
+  DiskSize SizeOnDisk() const override;
 
  private:
   void Open(const std::string& config);
@@ -445,14 +445,9 @@ EngineCounters WiredtigerEngine::Counters() const {
   return counters;
 }
 
-uint64_t WiredtigerEngine::SizeOnDisk() const {
-  uint64_t bytes = 0;
-  for (const auto& entry : fs::directory_iterator(dir_)) {
-    std::error_code gone;  // log files come and go
-    const uint64_t size = entry.file_size(gone);
-    if (!gone) bytes += size;
-  }
-  return bytes;
+DiskSize WiredtigerEngine::SizeOnDisk() const {
+  return DiskSizeOf(
+      dir_, [](const std::string& path) { return FileSystem::KindOf(path) == FileKind::kLog; });
 }
 
 bool Recognises(const std::string& dir) {

@@ -24,10 +24,14 @@ json ReadStep() {
                       {"by_operation",
                        {{{"name", "insert"}, {"count", last ? 2 : i}},
                         {{"name", "range-query"}, {"count", last ? 10 : 100 * i}}}},
-                      {"device_reads", last ? 5 : 100},                   // 1205
-                      {"device_read_bytes", last ? 20480 : 409600},       // 4935680
-                      {"device_writes", last ? 25 : 50},                  // 625
-                      {"device_write_bytes", last ? 204800 : 1024000}});  // 12492800
+                      {"device_reads", last ? 5 : 100},                 // 1205
+                      {"device_read_bytes", last ? 20480 : 409600},     // 4935680
+                      {"device_writes", last ? 25 : 50},                // 625
+                      {"device_write_bytes", last ? 204800 : 1024000},  // 12492800
+                      {"host_context_switches", last ? 30 : 1950},      // 23430
+                      {"host_user_seconds", last ? 0.22 : 1.0},         // 12.22
+                      {"host_system_seconds", last ? 0.16 : 0.27},      // 3.4
+                      {"resident_bytes", i == 7 ? 300000000 : 200000000}});
   }
   const json insert_counts = {
       {"reads", 40}, {"read_bytes", 163840}, {"writes", 80}, {"write_bytes", 655360}};
@@ -40,7 +44,9 @@ json ReadStep() {
   return {{"name", "ib.qr500"},
           {"seconds", 12.25},
           {"thread_seconds", {12.0, 12.25, 11.5, 12.1}},
+          {"host_cpus", 4},
           {"database_bytes", 2500000000},
+          {"log_file_bytes", 300000000},
           {"details",
            {{"clients", 2},
             {"rows_per_commit", 50},
@@ -101,8 +107,14 @@ TEST(InsertBenchmarkMetricsTest, OfAReadStepEachIsWhatTheHandFinds) {
   ExpectNear(m, "rkbpq", 4820.0 / 7810);
   ExpectNear(m, "wpi", 625.0 / 4000);  // by rows, always
   ExpectNear(m, "wkbpi", 12200.0 / 4000);
-  ExpectNear(m, "cpupq", 2000);  // 15.62 s of 7810 queries
-  ExpectNear(m, "dbgb", 2.5);
+  ExpectNear(m, "process_cpupq", 2000);  // 15.62 s of 7810 queries
+  ExpectNear(m, "csps", 23430 / 12.25);
+  ExpectNear(m, "cspq", 3);
+  ExpectNear(m, "cpups", 100 * 15.62 / 12.25 / 4);
+  ExpectNear(m, "cpupq", 2000);
+  ExpectNear(m, "dbgb1", 2.2);
+  ExpectNear(m, "dbgb2", 2.5);
+  ExpectNear(m, "rss", 0.3);
   ExpectNear(m, "bytes_per_row", 100);
   ExpectNear(m, "maxop", 0.025);  // of the query, not of the insert
   // Rates 1200, 1100, ... 100: entry 6 of 12, and entry 11. The quarter of a second is left out.
@@ -155,6 +167,7 @@ TEST(InsertBenchmarkMetricsTest, OfALoadStepTheRateIsOfRows) {
   ExpectNear(m, "rkbpq", 4820.0 / 4000);
   ExpectNear(m, "wpi", 625.0 / 4000);
   ExpectNear(m, "cpupq", 15.62e6 / 4000);
+  ExpectNear(m, "cspq", 23430.0 / 4000);
   ExpectNear(m, "maxop", 0.9);
   ExpectNear(m, "p50", 6 * 50);  // rows a second
   ExpectNear(m, "p99", 50);

@@ -29,7 +29,7 @@ class MapEngine : public Engine {
   void Settle() override {}
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override { return {}; }
   EngineCounters Counters() const override { return {}; }
-  uint64_t SizeOnDisk() const override { return 0; }
+  DiskSize SizeOnDisk() const override { return {}; }
 
   std::map<std::string, std::string>& table(TableId id) { return tables_[id]; }
   long pause_ns = 0;          // of each Get

@@ -1,0 +1,22 @@
+// What an engine's files take on disk.
+#ifndef TESTBED_ENGINES_DISK_SIZE_H_
+#define TESTBED_ENGINES_DISK_SIZE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace testbed {
+
+struct DiskSize {  // bytes, by the lengths of the files
+  uint64_t data_bytes = 0;
+  uint64_t log_bytes = 0;  // of the write-ahead log, spare files included
+  uint64_t total() const { return data_bytes + log_bytes; }
+};
+
+// Of all files in a directory, which may come and go meanwhile.
+DiskSize DiskSizeOf(const std::string& dir, const std::function<bool(const std::string&)>& is_log);
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_DISK_SIZE_H_

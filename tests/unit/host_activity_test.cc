@@ -1,0 +1,55 @@
+#include "device/host_activity.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+namespace testbed {
+namespace {
+
+TEST(HostActivityTest, IsWhatProcStatSays) {
+  const std::filesystem::path root =
+      std::filesystem::path(testing::TempDir()) / ("host_activity_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(root / "proc");
+  std::ofstream(root / "proc/stat") << "cpu  100 20 300 4000 50 6 7 8 0 0\n"
+                                       "cpu0 100 20 300 4000 50 6 7 8 0 0\n"
+                                       "intr 12 3\nctxt 987654321\nbtime 1\n";
+  const HostActivity activity = ReadHostActivity(root);
+  const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  EXPECT_EQ(activity.context_switches, 987654321u);
+  EXPECT_DOUBLE_EQ(activity.user_seconds, 120 / ticks);
+  EXPECT_DOUBLE_EQ(activity.system_seconds, 313 / ticks);
+  std::filesystem::remove_all(root);
+  EXPECT_EQ(ReadHostActivity(root).context_switches, 0u);
+}
+
+TEST(HostActivityTest, CountsWhatThisProcessDoes) {
+  const HostActivity before = ReadHostActivity();
+  rusage start{}, now{};
+  getrusage(RUSAGE_SELF, &start);
+  volatile uint64_t sum = 0;
+  do {  // a third of a second of the processor's time
+    for (uint64_t i = 0; i < 1000000; ++i) sum = sum + i;
+    getrusage(RUSAGE_SELF, &now);
+  } while ((now.ru_utime.tv_sec - start.ru_utime.tv_sec) * 1000000 + now.ru_utime.tv_usec -
+               start.ru_utime.tv_usec <
+           333333);
+  for (int i = 0; i < 50; ++i) ::usleep(1000);  // each leaves the processor and comes back
+  const HostActivity after = ReadHostActivity();
+  EXPECT_GE(after.user_seconds - before.user_seconds, 0.25);
+  EXPECT_GE(after.context_switches - before.context_switches, 50u);
+}
+
+TEST(HostActivityTest, ResidentMemoryGrowsByWhatIsTouched) {
+  const uint64_t before = ProcessResidentBytes();
+  const std::vector<char> touched(64 << 20, 1);
+  EXPECT_NEAR(static_cast<double>(ProcessResidentBytes() - before), 64 << 20, 4 << 20);
+  EXPECT_EQ(touched.back(), 1);
+}
+
+}  // namespace
+}  // namespace testbed
