@@ -28,6 +28,14 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
+// What a sanitizer needs for itself (shadow memory, red zones, freed memory that it keeps) is no
+// part of --ram.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint64_t kSanitizerBytes = 1ull << 30;
+#else
+constexpr uint64_t kSanitizerBytes = 0;
+#endif
+
 // What must be undone when the runs are over; destroyed in reverse order, on every path.
 class Surroundings {
  public:
@@ -44,7 +52,7 @@ class Surroundings {
   std::unique_ptr<MemoryBudget> NewBudget() const {
     if (options_.ram_bytes == 0) return nullptr;
     std::string why;
-    return MemoryBudget::Create(options_.ram_bytes, &why);
+    return MemoryBudget::Create(options_.ram_bytes + kSanitizerBytes, &why);
   }
   const std::string& scratch_path() const { return scratch_path_; }
   bool exclusive_device() const { return scratch_ != nullptr || options_.exclusive_device; }
