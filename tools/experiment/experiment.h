@@ -75,7 +75,8 @@ struct Experiment {
   std::string name, title, about, source;
   std::string text;  // of the file, as it was
   OptionMap options, load_options;
-  std::map<std::string, OptionMap> engine_options;  // by engine
+  std::map<std::string, OptionMap> engine_options;       // by engine
+  std::map<std::string, OptionMap> engine_load_options;  // by engine, over load_options
   std::vector<Axis> axes;                           // the last varies fastest
   std::map<std::string, Scale> scales;
   std::vector<Skip> skips;

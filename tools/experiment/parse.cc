@@ -265,7 +265,13 @@ Experiment Parser::Parse() {
   e_.load_options = Options(root_.get("load"));
   if (const toml::node* engines = root_.get("engine")) {
     for (const auto& [name, node] : AsTable(*engines, "engine")) {
-      e_.engine_options[std::string(name.str())] = Options(&node);
+      OptionMap& options = e_.engine_options[std::string(name.str())];
+      OptionMap& load = e_.engine_load_options[std::string(name.str())];
+      const std::string prefix = "load.";
+      for (const auto& [option, value] : Options(&node)) {
+        const bool of_load = option.starts_with(prefix);
+        (of_load ? load : options)[of_load ? option.substr(prefix.size()) : option] = value;
+      }
     }
   }
   ForEachTable("axis", [&](const toml::table& t) { ParseAxis(t); });

@@ -88,6 +88,21 @@ std::string LoadKey(const RunOptions& run, const std::string& scratch,
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
 }
 
+// How a shared database is loaded: with the cell's options but for what the experiment says of
+// loads. The rows are the cell's, whatever memory the load is given.
+OptionMap LoadOptions(const Experiment& e, const std::string& engine, const OptionMap& cell,
+                      uint64_t rows) {
+  OptionMap options = cell;
+  Overlay(e.load_options, &options);
+  const auto own = e.engine_load_options.find(engine);
+  if (own != e.engine_load_options.end()) Overlay(own->second, &options);
+  options.erase("db-ratio");
+  options["rows"] = std::to_string(rows);
+  const auto ram = options.find("ram");
+  if (ram != options.end()) ram->second = std::to_string(RamOf(ram->second));
+  return options;
+}
+
 void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale, Cell* cell) {
   const OptionMap of_axes = cell->options;
   const auto engine_of = [&]() -> std::string {
@@ -128,8 +143,7 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
                                     [](const auto& w) { return FindWorkload(w).reads_only; });
     if (!shared) return;
     cell->load_key = LoadKey(run, scratch, phases.load);
-    cell->load_options = cell->options;
-    Overlay(e.load_options, &cell->load_options);
+    cell->load_options = LoadOptions(e, engine, cell->options, run.data.rows);
   } catch (const Error& error) {
     cell->skipped = error.what();
   }
