@@ -18,6 +18,7 @@
 #include "tools/list_command.h"
 #include "tools/report.h"
 #include "tools/run_command.h"
+#include "tools/unknown_word.h"
 
 namespace testbed {
 namespace {
@@ -173,6 +174,8 @@ int Main(int argc, char** argv) {
     return app.exit(e);
   } catch (const CLI::CallForVersion& e) {
     return app.exit(e);
+  } catch (const CLI::ExtrasError&) {
+    throw Error(Error::kUsage, UnknownWordText(app, words));
   } catch (const CLI::ParseError& e) {
     throw Error(Error::kUsage, std::string(e.what()) + "; see testbed --help");
   }

@@ -108,6 +108,10 @@ TEST_F(BadInputTest, EveryOptionThatTakesAValueIsTriedAbove) {
 TEST_F(BadInputTest, UnknownOptionsAndCommandsAreNamed) {
   ExpectRefused(Run("--engine btree --nosuch 3"), "--nosuch");
   ExpectRefused(Run("nosuch"), "nosuch");
+  ExpectRefused(Run("--engin btree"), "did you mean --engine?");
+  ExpectRefused(Run("repot file"), "did you mean report?");
+  ExpectRefused(Run("experiment read-size --dir x"), "--dir");
+  ExpectRefused(Run("advise"), "--engine");
   ExpectRefused(Run(""), "--engine");
 }
 

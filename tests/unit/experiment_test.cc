@@ -159,7 +159,9 @@ TEST(ExperimentTest, CellsOfEnginesThatAreNotThereWait) {
   for (const Cell& cell : PlanCells(ParseExperiment(text, "x"), {"full", {}, {}, {}})) {
     const bool there = cell.labels.at("io") == "direct";
     EXPECT_EQ(cell.runs(), there) << cell.name;
-    if (!there && cell.skipped.empty()) EXPECT_EQ(cell.waits_for, "nosuch") << cell.name;
+    if (!there && cell.skipped.empty()) {
+      EXPECT_EQ(cell.waits_for, "nosuch") << cell.name;
+    }
   }
 }
 

@@ -115,12 +115,31 @@ int Show(const Experiment& e) {
   return 0;
 }
 
+// What all cells that run have alike.
+OptionMap CommonOptions(const std::vector<Cell>& cells) {
+  std::optional<OptionMap> common;
+  for (const Cell& cell : cells) {
+    if (!cell.runs()) continue;
+    if (!common) common = cell.options;
+    std::erase_if(*common, [&](const auto& option) {
+      const auto found = cell.options.find(option.first);
+      return found == cell.options.end() || found->second != option.second;
+    });
+  }
+  return common.value_or(OptionMap());
+}
+
 int Plan(const std::vector<Cell>& cells) {
+  const OptionMap common = CommonOptions(cells);
+  Table shared("Options of every cell", {"option", "value"}, Table::kWords);
+  for (const auto& [name, value] : common) shared.Row({name, value});
   Table table("Cells, in the order in which they run",
-              {"cell", "database", "options or why it does not run"}, Table::kWords);
+              {"cell", "database", "its other options, or why it does not run"}, Table::kWords);
   for (const Cell& cell : cells) {
     std::vector<std::string> options;
-    for (const auto& [name, value] : cell.options) options.push_back(name + "=" + value);
+    for (const auto& [name, value] : cell.options) {
+      if (!common.contains(name)) options.push_back(name + "=" + value);
+    }
     table.Row({cell.name,
                !cell.runs()            ? "-"
                : cell.load_key.empty() ? "its own"
@@ -129,7 +148,7 @@ int Plan(const std::vector<Cell>& cells) {
                : !cell.skipped.empty() ? cell.skipped
                                        : fmt::format("{}", fmt::join(options, " "))});
   }
-  fmt::print("{}", table.Text());
+  fmt::print("{}{}", shared.Text(), table.Text());
   return 0;
 }
 
@@ -229,9 +248,10 @@ void AddExperimentCommands(CLI::App& app, std::function<int()>* command) {
             std::string("--") + name,
             [asked, name = std::string(name)](const std::string& value) { (*asked)[name] = value; },
             help)
-        ->type_name(type);
+        ->type_name(type)
+        ->required(name == std::string("engine"));
   };
-  ask("engine", "NAME", "Storage engine [btree]");
+  ask("engine", "NAME", "Storage engine");
   ask("ram", "SIZE", "Memory budget, page cache included [256M]");
   ask("seconds", "S", "Length of each measurement [5]");
   advise
@@ -246,10 +266,7 @@ void AddExperimentCommands(CLI::App& app, std::function<int()>* command) {
   advise->callback([advice, asked, command] {
     *command = [advice, asked] {
       for (const auto& [name, value] : *asked) advice->set.push_back(name + "=" + value);
-      if (advice->out.empty()) {
-        advice->out =
-            "testbed-advise-" + (asked->contains("engine") ? asked->at("engine") : "btree");
-      }
+      if (advice->out.empty()) advice->out = "testbed-advise-" + asked->at("engine");
       advice->words = {"advise"};
       return ExperimentMain(*advice);
     };

@@ -40,7 +40,7 @@ class ExperimentRun {
   // Failures are told even to those who want no progress.
   static void Complain(const std::string& text) { fmt::print(stderr, "testbed: {}\n", text); }
   void Say(const std::string& text) const {
-    if (!options_.quiet) fmt::print(stderr, "{}\n", text);
+    if (!options_.quiet && ::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "{}\n", text);
   }
   std::string TimeLeft() const;
 

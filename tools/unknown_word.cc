@@ -1,0 +1,87 @@
+#include "tools/unknown_word.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <numeric>
+
+namespace testbed {
+namespace {
+
+size_t Distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t changed = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::vector<std::string> OptionNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+std::string Guess(const std::string& name) {
+  return name.empty() ? ";" : fmt::format("; did you mean {}?", name);
+}
+
+}  // namespace
+
+std::string NearestName(const std::string& word, const std::vector<std::string>& names) {
+  std::string nearest;
+  size_t least = 1 + word.size() / 4;  // more than that is another word
+  for (const std::string& name : names) {
+    const size_t distance = Distance(word, name);
+    if (distance > least || (distance == least && !nearest.empty())) continue;
+    nearest = name;
+    least = distance;
+  }
+  if (!nearest.empty()) return nearest;
+  const auto begins = std::find_if(names.begin(), names.end(),
+                                   [&](const std::string& name) { return name.starts_with(word); });
+  return begins == names.end() ? "" : *begins;
+}
+
+std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  std::string path = "testbed";
+  while (!command->get_subcommands().empty()) {  // those that the line named
+    command = command->get_subcommands().front();
+    path += " " + command->get_name();
+  }
+  const std::vector<std::string> unknown = app.remaining(true);
+  const auto first = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
+    return std::find(unknown.begin(), unknown.end(), word) != unknown.end();
+  });
+  const std::string word = first == words.end() ? "a word" : first->substr(0, first->find('='));
+  if (word.starts_with("-")) {
+    return fmt::format("{} is not an option of {}{} `{} --help` shows all", word, path,
+                       Guess(NearestName(word, OptionNames(*command))), path);
+  }
+  if (command != &app) {
+    return fmt::format("{} does not take {}; see `{} --help`", path, word, path);
+  }
+  const std::vector<std::string> commands = CommandNames(app);
+  const std::string guess = NearestName(word, commands);
+  return fmt::format("{} is not a command{} there are {}, and options alone are a run", word,
+                     Guess(guess), CLI::detail::join(commands, ", "));
+}
+
+}  // namespace testbed
