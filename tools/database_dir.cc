@@ -112,6 +112,7 @@ nlohmann::json DatabaseDir::Record() const {
           {"page_size", options_.engine.page_size},
           {"compression", options_.engine.compression},
           {"rows", data.rows},
+          {"databases", options_.databases},
           {"key_size", data.key_size},
           {"value_size", data.value_size},
           {"key_order", KeyOrderName(data.order)},

@@ -260,6 +260,13 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
 
 void AddDataOptions(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group("Data");
+  Add(app, "--databases", "N",
+      "Databases that tables are spread over by the numbers in their names, each with its own "
+      "files, "
+      "log and share of the cache [1]",
+      [&o](auto& option, auto& text) {
+        o.databases = static_cast<uint32_t>(ParseCount(option, text, 1, 1000));
+      });
   Add(app, "--rows", "N", "Rows of the database [as many as --db-ratio gives]",
       [&o](auto& option, auto& text) { o.rows = ParseCount(option, text, 1, UINT64_MAX); });
   Add(app, "--db-ratio", "RATIO", "Size of the database (keys and values) to --ram [4]",
@@ -507,6 +514,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"engine_options", engine.extra},
       {"scratch", scratch_bytes},
       {"rows", data.rows},
+      {"databases", databases},
       {"key_size", data.key_size},
       {"value_size", data.value_size},
       {"compressibility", data.compressibility},

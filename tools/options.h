@@ -39,6 +39,7 @@ struct RunOptions {
   DatasetOptions data;
   std::optional<uint64_t> rows;  // instead of db_ratio
   double db_ratio = 4;           // database size : ram
+  uint32_t databases = 1;        // that tables are spread over (engines/databases.h)
 
   std::vector<std::string> workloads = {"insert", "point-read"};
   std::vector<int> threads = {8};

@@ -19,6 +19,7 @@
 #include "device/read_trace.h"
 #include "device/readahead_model.h"
 #include "device/signal_guard.h"
+#include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/cache_tuning.h"
 #include "tools/insert_benchmark_metrics.h"
@@ -213,7 +214,8 @@ void Run::OpenEngine() {
   EngineOptions engine_options = options_.engine;
   {
     IoScope scope(kOpen);
-    engine_ = testbed::OpenEngine(options_.engine_name, plan_.engine_dir, engine_options);
+    engine_ =
+        OpenDatabases(options_.engine_name, plan_.engine_dir, engine_options, options_.databases);
   }
   meter_ = std::make_unique<Meter>(*engine_, plan_.engine_dir, options_.account,
                                    device_ ? &*device_ : nullptr, kernel_ != nullptr);

@@ -38,6 +38,7 @@ const BadValue kBadValues[] = {
     {"--scratch", "1k"},
     {"--scratch", "1G,ntfs"},
     {"--rows", "0"},
+    {"--databases", "0"},
     {"--rows", "1.5"},
     {"--db-ratio", "-4"},
     {"--key-size", "4"},

@@ -136,6 +136,31 @@ TEST(ExperimentTest, ScalesSetOptionsAndChooseValues) {
   EXPECT_THAT(ErrorOf([&] { PlanCells(Small(), only); }), HasSubstr("nosuch"));
 }
 
+TEST(ExperimentTest, ALoadMayHaveOtherMemoryButTheSameRows) {
+  std::string text = kSmall;
+  text.replace(text.find("rows = 1000"), 11, "db-ratio = 2");
+  text += "[engine.btree]\npage-size = \"8k\"\nload = { ram = \"auto\" }\n";
+  const Cell cell = PlanCells(ParseExperiment(text, "x"), {"full", {}, {}, {}})[0];
+  const RunOptions run = CellRunOptions(cell.options), load = CellRunOptions(cell.load_options);
+  EXPECT_EQ(run.ram_bytes, 1ull << 30);
+  EXPECT_NE(load.ram_bytes, run.ram_bytes);
+  EXPECT_EQ(load.data.rows, run.data.rows);
+  EXPECT_EQ(load.threads, std::vector<int>{1});
+}
+
+TEST(ExperimentTest, ASkipMayBeOfOneScale) {
+  std::string text = kSmall;
+  text.replace(text.find("why = "), 6, "scale = \"full\"\nwhy = ");
+  const auto skipped = [&](const char* scale) {
+    return !PlanCells(ParseExperiment(text, "x"), {scale, {}, {{"io", {"buffered"}}}, {}})[1]
+                .skipped.empty();
+  };
+  EXPECT_TRUE(skipped("full"));
+  EXPECT_FALSE(skipped("tiny"));
+  text.replace(text.find("scale = \"full\""), 14, "scale = \"big\" ");
+  EXPECT_THAT(ErrorOf([&] { ParseExperiment(text, "x"); }), HasSubstr("the scale big"));
+}
+
 TEST(ExperimentTest, ShufflingKeepsCellsOfOneDatabaseTogether) {
   std::set<std::string> first;
   for (uint64_t seed = 1; seed < 30; ++seed) {

@@ -68,6 +68,7 @@ struct Finding {
 
 struct Skip {
   Where where;
+  std::vector<std::string> scales;  // only at these; empty: at every one
   std::string why;
 };
 

@@ -250,7 +250,14 @@ void Parser::CheckReferences() const {
                                              origin_, in, metric));
     }
   }
-  for (const Skip& skip : e_.skips) check_where(skip.where, "skip");
+  for (const Skip& skip : e_.skips) {
+    check_where(skip.where, "skip");
+    for (const std::string& scale : skip.scales) {
+      if (e_.scales.contains(scale)) continue;
+      throw Error(Error::kUsage,
+                  fmt::format("{}: skip names the scale {}, which is not there", origin_, scale));
+    }
+  }
   for (const auto& [name, scale] : e_.scales) check_where(scale.labels, "scale " + name);
 }
 
@@ -284,8 +291,8 @@ Experiment Parser::Parse() {
     }
   }
   ForEachTable("skip", [&](const toml::table& t) {
-    CheckKeys(t, {"where", "why"});
-    e_.skips.push_back({ParseWhere(t), Needed(t, "why")});
+    CheckKeys(t, {"where", "scale", "why"});
+    e_.skips.push_back({ParseWhere(t), Texts(t, "scale"), Needed(t, "why")});
   });
   if (const toml::node* metrics = root_.get("metrics")) {
     for (const auto& [name, node] : AsTable(*metrics, "metrics")) {

@@ -76,10 +76,10 @@ void Combine(const Experiment& e, size_t depth, Cell* cell, std::vector<Cell>* c
 std::string LoadKey(const RunOptions& run, const std::string& scratch,
                     const std::vector<std::string>& load) {
   const DatasetOptions& d = run.data;
-  std::string all =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {}", run.engine_name, run.engine.page_size,
-                  run.engine.compression, d.rows, KeyOrderName(d.order), d.key_size, d.value_size,
-                  d.compressibility, d.indexes, d.seed, fmt::join(load, ","));
+  std::string all = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", run.engine_name,
+                                run.databases, run.engine.page_size, run.engine.compression, d.rows,
+                                KeyOrderName(d.order), d.key_size, d.value_size, d.compressibility,
+                                d.indexes, d.seed, fmt::join(load, ","));
   for (const auto& [name, value] : run.engine.extra) all += " " + name + "=" + value;
   for (const auto& [name, value] : OptionsOfWorkloads(run.workload.extra, load)) {
     all += " " + name + "=" + value;
@@ -120,7 +120,9 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
   Overlay(of_axes, &cell->options);
   Overlay(options.set, &cell->options);
   for (const Skip& skip : e.skips) {
-    if (Matches(cell->labels, skip.where)) cell->skipped = skip.why;
+    const bool here = skip.scales.empty() || std::find(skip.scales.begin(), skip.scales.end(),
+                                                       options.scale) != skip.scales.end();
+    if (here && Matches(cell->labels, skip.where)) cell->skipped = skip.why;
   }
   if (!cell->skipped.empty()) return;
   const auto& engines = Engines();

@@ -1,0 +1,215 @@
+#include "engines/databases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <mutex>
+
+#include "device/error.h"
+#include "engines/registry.h"
+
+namespace testbed {
+namespace {
+
+struct Place {
+  uint32_t database;
+  TableId table;  // as that database has it
+};
+
+class DatabasesEngine;
+
+class DatabasesSession : public Session {
+ public:
+  explicit DatabasesSession(const DatabasesEngine& engine);
+
+  void Begin() override { open_ = true; }
+  void Commit() override {
+    if (writes_to_ != kNone) sessions_[writes_to_]->Commit();
+    open_ = false;
+    writes_to_ = kNone;
+  }
+  void Rollback() override {
+    if (writes_to_ != kNone) sessions_[writes_to_]->Rollback();
+    open_ = false;
+    writes_to_ = kNone;
+  }
+  bool Get(TableId table, std::string_view key, std::string_view* value) override {
+    const Place place = PlaceOf(table);
+    return sessions_[place.database]->Get(place.table, key, value);
+  }
+  void Put(TableId table, std::string_view key, std::string_view value) override {
+    const Place place = PlaceToWrite(table);
+    sessions_[place.database]->Put(place.table, key, value);
+  }
+  void Erase(TableId table, std::string_view key) override {
+    const Place place = PlaceToWrite(table);
+    sessions_[place.database]->Erase(place.table, key);
+  }
+  std::unique_ptr<Cursor> NewCursor(TableId table) override {
+    const Place place = PlaceOf(table);
+    return sessions_[place.database]->NewCursor(place.table);
+  }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  Place PlaceOf(TableId table);
+  Place PlaceToWrite(TableId table);
+
+  const DatabasesEngine& engine_;
+  std::vector<std::unique_ptr<Session>> sessions_;
+  std::vector<Place> places_;   // by TableId: the engine's as they were when one was missing
+  bool open_ = false;           // a transaction is
+  uint32_t writes_to_ = kNone;  // the database in which it has begun
+};
+
+class DatabasesEngine : public Engine {
+ public:
+  DatabasesEngine(const std::string& name, const std::string& dir, EngineOptions options,
+                  uint32_t count) {
+    options.cache_bytes /= count;
+    options.ram_bytes /= count;
+    for (uint32_t d = 0; d < count; ++d) {
+      const std::string path = fmt::format("{}/{}", dir, d);
+      std::filesystem::create_directories(path);
+      databases_.push_back(OpenEngine(name, path, options));
+    }
+  }
+
+  std::string name() const override { return databases_[0]->name(); }
+  TableId OpenTable(const std::string& table) override {
+    const auto count = static_cast<uint32_t>(databases_.size());
+    const uint32_t database = DatabaseOfTable(table, count);
+    const Place place = {database, databases_[database]->OpenTable(table)};
+    std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i].database == place.database && places_[i].table == place.table) {
+        return static_cast<TableId>(i);
+      }
+    }
+    places_.push_back(place);
+    return static_cast<TableId>(places_.size() - 1);
+  }
+  std::unique_ptr<Session> NewSession() override {
+    return std::make_unique<DatabasesSession>(*this);
+  }
+  void Flush() override {
+    for (auto& database : databases_) database->Flush();
+  }
+  void Checkpoint() override {
+    for (auto& database : databases_) database->Checkpoint();
+  }
+  void Settle() override {
+    for (auto& database : databases_) database->Settle();
+  }
+  bool ResizeCache(uint64_t bytes) override {
+    return std::all_of(databases_.begin(), databases_.end(),
+                       [&](auto& d) { return d->ResizeCache(bytes / databases_.size()); });
+  }
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override {
+    auto settings = databases_[0]->EffectiveSettings();
+    settings.emplace_back("databases", std::to_string(databases_.size()));
+    return settings;
+  }
+  EngineCounters Counters() const override;
+  DiskSize SizeOnDisk() const override {
+    DiskSize all;
+    for (const auto& database : databases_) {
+      const DiskSize size = database->SizeOnDisk();
+      all.data_bytes += size.data_bytes;
+      all.log_bytes += size.log_bytes;
+    }
+    return all;
+  }
+
+  const std::vector<std::unique_ptr<Engine>>& databases() const { return databases_; }
+  std::vector<Place> Places() const {
+    std::lock_guard lock(mutex_);
+    return places_;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Engine>> databases_;
+  mutable std::mutex mutex_;
+  std::vector<Place> places_;  // by TableId
+};
+
+using Named = std::vector<std::pair<std::string, uint64_t>>;
+
+void Add(const std::optional<uint64_t>& more, std::optional<uint64_t>* sum) {
+  if (more) *sum = sum->value_or(0) + *more;
+}
+
+void Add(const Named& more, Named* sum) {
+  for (const auto& [name, value] : more) {
+    const auto known =
+        std::find_if(sum->begin(), sum->end(), [&](const auto& s) { return s.first == name; });
+    if (known == sum->end()) {
+      sum->emplace_back(name, value);
+    } else {
+      known->second += value;
+    }
+  }
+}
+
+EngineCounters DatabasesEngine::Counters() const {
+  EngineCounters sum;
+  for (const auto& database : databases_) {
+    const EngineCounters one = database->Counters();
+    Add(one.block_requests, &sum.block_requests);
+    Add(one.block_hits, &sum.block_hits);
+    Add(one.block_reads, &sum.block_reads);
+    Add(one.block_read_bytes, &sum.block_read_bytes);
+    Add(one.blocks_written, &sum.blocks_written);
+    Add(one.block_write_bytes, &sum.block_write_bytes);
+    Add(one.log_payload_bytes, &sum.log_payload_bytes);
+    Add(one.log_written_bytes, &sum.log_written_bytes);
+    Add(one.cache_bytes, &sum.cache_bytes);
+    Add(one.more, &sum.more);
+    Add(one.now, &sum.now);
+  }
+  return sum;
+}
+
+DatabasesSession::DatabasesSession(const DatabasesEngine& engine) : engine_(engine) {
+  for (const auto& database : engine.databases()) sessions_.push_back(database->NewSession());
+}
+
+Place DatabasesSession::PlaceOf(TableId table) {
+  if (table >= places_.size()) places_ = engine_.Places();
+  return places_[table];
+}
+
+Place DatabasesSession::PlaceToWrite(TableId table) {
+  const Place place = PlaceOf(table);
+  if (!open_ || writes_to_ == place.database) return place;
+  if (writes_to_ != kNone) {
+    throw Error(Error::kUsage,
+                "a transaction writes to two databases; use --databases 1, or a workload whose "
+                "clients have tables of their own");
+  }
+  sessions_[place.database]->Begin();
+  writes_to_ = place.database;
+  return place;
+}
+
+}  // namespace
+
+uint32_t DatabaseOfTable(const std::string& table, uint32_t count) {
+  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  const auto begin = std::find_if(table.begin(), table.end(), digit);
+  uint64_t number = 0;
+  for (auto at = begin; at != table.end() && digit(*at); ++at) {
+    number = (number * 10 + static_cast<uint64_t>(*at - '0')) % (1ull << 32);
+  }
+  return number == 0 ? 0 : static_cast<uint32_t>((number - 1) % count);
+}
+
+std::unique_ptr<Engine> OpenDatabases(const std::string& name, const std::string& dir,
+                                      const EngineOptions& options, uint32_t count) {
+  if (count <= 1) return OpenEngine(name, dir, options);
+  return std::make_unique<DatabasesEngine>(name, dir, options, count);
+}
+
+}  // namespace testbed

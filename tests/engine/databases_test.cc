@@ -1,0 +1,78 @@
+// Several databases of one engine behave as one, but for transactions that would span them.
+#include "engines/databases.h"
+
+#include <filesystem>
+
+#include "tests/engine/engine_test.h"
+
+namespace testbed {
+namespace {
+
+TEST(DatabaseOfTableTest, IsThatOfTheFirstNumberInItsName) {
+  EXPECT_EQ(DatabaseOfTable("default", 10), 0u);
+  EXPECT_EQ(DatabaseOfTable("pi1", 10), 0u);
+  EXPECT_EQ(DatabaseOfTable("pi3", 10), 2u);
+  EXPECT_EQ(DatabaseOfTable("pi3_index7", 10), 2u);
+  EXPECT_EQ(DatabaseOfTable("pi10", 10), 9u);
+  EXPECT_EQ(DatabaseOfTable("pi11", 10), 0u);
+  EXPECT_EQ(DatabaseOfTable("pi0", 10), 0u);
+}
+
+class DatabasesTest : public EngineTest {
+ protected:
+  void OpenThree() {
+    options_.cache_bytes = 48 << 20;
+    engine_ = OpenDatabases(info().name, dir_, options_, 3);
+    for (int t = 1; t <= 4; ++t) tables_[t - 1] = engine_->OpenTable("t" + std::to_string(t));
+    session_ = engine_->NewSession();
+  }
+  TableId tables_[4];
+};
+TESTBED_FOR_EVERY_ENGINE(DatabasesTest);
+
+TEST_P(DatabasesTest, TablesKeepTheirRowsApartAndComeBack) {
+  OpenThree();
+  for (int t = 0; t < 4; ++t) {
+    session_->Begin();
+    for (int row = 0; row < 100 * (t + 1); ++row) {
+      session_->Put(tables_[t], RowKey(row), RowValue(row + t, 50));
+    }
+    session_->Commit();
+  }
+  engine_->Settle();
+  EXPECT_GT(engine_->SizeOnDisk().total(), 1000 * 50u);
+  Close();
+  for (int d = 0; d < 3; ++d) EXPECT_TRUE(info().recognises(dir_ + "/" + std::to_string(d))) << d;
+  OpenThree();
+  for (int t = 0; t < 4; ++t) {
+    EXPECT_EQ(Rows(tables_[t]).size(), 100u * (t + 1)) << t;
+    EXPECT_EQ(Get(tables_[t], RowKey(7)), RowValue(7 + t, 50)) << t;
+  }
+  EXPECT_GT(engine_->Counters().cache_bytes.value_or(1), 0u);
+}
+
+TEST_P(DatabasesTest, ATransactionIsWholeAndStaysInOneDatabase) {
+  OpenThree();
+  session_->Begin();
+  session_->Put(tables_[1], "a", "1");
+  EXPECT_EQ(Get(tables_[1], "a"), "1");
+  session_->Rollback();
+  EXPECT_EQ(Get(tables_[1], "a"), kAbsent);
+  session_->Put(tables_[1], "a", "2");
+  EXPECT_EQ(Get(tables_[1], "a"), "2");
+  session_->Begin();
+  session_->Put(tables_[0], "a", "3");
+  session_->Put(tables_[3], "a", "4");  // the fourth table stands with the first
+  const std::string sentence = ErrorOf(Error::kUsage, [&] { session_->Put(tables_[1], "a", "5"); });
+  EXPECT_NE(sentence.find("--databases"), std::string::npos);
+  session_->Rollback();
+  EXPECT_EQ(Get(tables_[0], "a"), kAbsent);
+  EXPECT_EQ(Get(tables_[1], "a"), "2");
+  session_->Begin();
+  session_->Put(tables_[3], "a", "6");
+  session_->Commit();
+  EXPECT_EQ(Get(tables_[3], "a"), "6");
+}
+
+}  // namespace
+}  // namespace testbed
