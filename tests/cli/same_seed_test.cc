@@ -1,0 +1,105 @@
+// The same seed gives the same operations; with one client on btree also the same blocks.
+#include <map>
+#include <string>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+class SameSeedTest : public CommandTest {
+ protected:
+  json Phases(const std::string& arguments) {
+    const CommandResult result =
+        Run(arguments + " --fresh --dir d --ram 128M --quiet --json run.json");
+    EXPECT_EQ(result.code, 0) << result.err;
+    json phases = json::array();
+    const json document = Json("run.json");
+    for (const json& run : document["runs"]) {
+      for (const json& phase : run["phases"]) phases.push_back(phase);
+    }
+    return phases;
+  }
+
+  // What the clients did, whatever it cost.
+  json LogicalCounts(const json& phase) const {
+    json counts = {{"name", phase["name"]}};
+    for (const char* figure : {"count", "rows_written", "user_bytes_written", "wrong"}) {
+      if (phase.contains(figure)) counts[figure] = phase[figure];
+    }
+    for (const char* figure : {"rows_read", "not_found", "verified"}) {
+      if (found_ && phase.contains(figure)) counts[figure] = phase[figure];
+    }
+    if (!phase.contains("operations")) return counts;
+    for (const json& op : phase["operations"]) {
+      counts["operations"][op["name"].get<std::string>()] = op["count"];
+    }
+    return counts;
+  }
+
+  void ExpectTheSameTwice(const std::string& arguments) {
+    const json first = Phases(arguments), second = Phases(arguments);
+    ASSERT_EQ(first.size(), second.size()) << arguments;
+    uint64_t operations = 0;
+    for (size_t i = 0; i < first.size(); ++i) {
+      EXPECT_EQ(LogicalCounts(first[i]), LogicalCounts(second[i])) << arguments;
+      operations += first[i].value("count", uint64_t{0});
+    }
+    EXPECT_GT(operations, 1000u) << arguments;
+  }
+
+  bool found_ = true;  // what reads found is compared too
+};
+
+TEST_F(SameSeedTest, GivesTheSameOperations) {
+  for (const char* engine : {"btree", "rocksdb", "wiredtiger"}) {
+    const CommandResult list = Run("list");
+    if (list.out.find(engine) == std::string::npos) continue;
+    const std::string base = std::string("--engine ") + engine + " ";
+    ExpectTheSameTwice(base +
+                       "--rows 5000 --operations 4000 --threads 4 --hit-ratio 0.8 "
+                       "--key-order random --indexes 2 --distribution zipfian");
+    const std::string mixed = base +
+                              "--rows 5000 --operations 4000 --workload insert,mixed "
+                              "--mix point-read=60,update=20,insert=10,erase=5,scan=5 --threads ";
+    ExpectTheSameTwice(mixed + "1");
+    found_ = false;  // whether a client finds a row depends on when another erases it
+    ExpectTheSameTwice(mixed + "3");
+    found_ = true;
+    ExpectTheSameTwice(base +
+                       "--rows 300 --operations 2000 --threads 2 "
+                       "--workload document-load,document-query");
+  }
+}
+
+// Loaded in random order, so that pages split anywhere; read with a quarter of it in the pool.
+TEST_F(SameSeedTest, GivesOneClientOfBtreeTheSameBlocks) {
+  for (const char* io : {"direct", "buffered"}) {
+    const std::string arguments =
+        std::string(
+            "--engine btree --threads 1 --key-order permuted --rows 40000 --value-size 400 "
+            "--operations 20000 --cache-size 6M --drop-caches --io ") +
+        io;
+    std::map<std::string, json> first;
+    for (int time = 0; time < 2; ++time) {
+      const json phases = Phases(arguments);
+      const json& read = phases.back();
+      ASSERT_EQ(read["name"], "point-read");
+      json blocks = {{"engine", read["account"]["engine"]["block_requests"]},
+                     {"misses", read["account"]["engine"]["block_reads"]}};
+      for (const json& cause : read["account"]["causes"]) {
+        if (cause["name"] != "point-read") continue;
+        blocks["file"] = cause["file"];
+        blocks["histogram"] = cause["file_reads_histogram"];
+      }
+      EXPECT_GT(blocks["file"]["reads"], 5000);
+      const auto [at, is_new] = first.try_emplace(io, blocks);
+      EXPECT_EQ(at->second, blocks) << io;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace testbed
