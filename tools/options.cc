@@ -345,6 +345,13 @@ void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
       "Open loop: operations per second, all threads together; latency is also given from the "
       "intended start [as fast as it goes]",
       [&o](auto& option, auto& text) { o.rate = ParseReal(option, text, 0.001, 1e9); });
+  Add(app, "--arrivals", "HOW",
+      "Gaps between the intended starts of --rate, on each thread: even or exponential (random, a "
+      "Poisson process) [even]",
+      [&o](auto& option, auto& text) {
+        o.arrivals = ParseName<Arrivals>(
+            option, text, {{"even", Arrivals::kEven}, {"exponential", Arrivals::kExponential}});
+      });
   Add(app, "--rows-per-transaction", "N", "Rows of an insert transaction [1]",
       [&o](auto& option, auto& text) {
         o.workload.rows_per_transaction =
@@ -536,6 +543,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"seconds", seconds ? nlohmann::json(*seconds) : nlohmann::json()},
       {"warmup", warmup.value_or(0)},
       {"rate", rate},
+      {"arrivals", arrivals == Arrivals::kEven ? "even" : "exponential"},
       {"verify_every", verify_every},
       {"drop_caches", drop_caches},
       {"readahead_model", readahead_model},

@@ -14,6 +14,7 @@
 
 #include "device/ledger.h"
 #include "engines/engine.h"
+#include "workloads/arrivals.h"
 #include "workloads/workload.h"
 
 namespace CLI {
@@ -48,6 +49,7 @@ struct RunOptions {
   std::optional<double> seconds;
   std::optional<double> warmup;
   double rate = 0;
+  Arrivals arrivals = Arrivals::kEven;
   uint32_t verify_every = 64;
   int repeat = 1;
   bool drop_caches = false;

@@ -17,6 +17,7 @@
 #include "device/signal_guard.h"
 #include "engines/registry.h"
 #include "tools/database_dir.h"
+#include "tools/output_file.h"
 #include "tools/progress.h"
 #include "tools/report.h"
 #include "tools/run_child.h"
@@ -228,23 +229,6 @@ int ExitCode(const json& document) {
   return document.value("partial", false) ? 130 : 0;
 }
 
-void WriteFile(const std::string& option, const std::string& path, const std::string& text) {
-  std::ofstream out(path);
-  out << text;
-  if (!out.flush()) {
-    throw Error(Error::kIo, fmt::format("{} {} cannot be written", option, path));
-  }
-}
-
-void CheckOutputFile(const std::string& option, const std::string& path) {
-  if (path.empty()) return;
-  const fs::path parent = fs::absolute(path).parent_path();
-  if (!fs::is_directory(parent) || fs::is_directory(path)) {
-    throw Error(Error::kUsage, fmt::format("{} {} cannot be written: {} is not a directory", option,
-                                           path, parent.string()));
-  }
-}
-
 }  // namespace
 
 json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& command_line) {
@@ -298,8 +282,8 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
   CheckOutputFile("--json", options.json_file);
   CheckOutputFile("--csv", options.csv_file);
   const json document = ExecuteRuns(options, command_line);
-  if (!options.json_file.empty()) WriteFile("--json", options.json_file, document.dump(1) + "\n");
-  if (!options.csv_file.empty()) WriteFile("--csv", options.csv_file, ReportCsv(document));
+  WriteOutputFile("--json", options.json_file, document.dump(1) + "\n");
+  WriteOutputFile("--csv", options.csv_file, ReportCsv(document));
   fmt::print("{}", ReportText(document));
   for (const json& run : document["runs"]) {
     if (run.contains("error")) {

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -127,8 +128,8 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
   const std::vector<OpKind>& ops = workload_.ops();
   ThreadLedger& ledger = Ledger::ThisThread();
   const bool account = options_.account != AccountDepth::kOff;
-  const double interval_ns = kRated ? 1e9 / RateOf(t) : 0;
-  const double first_ns = interval_ns * t / threads_;
+  std::optional<ArrivalTimes> arrivals;
+  if constexpr (kRated) arrivals.emplace(options_.arrivals, RateOf(t), t, threads_, options_.seed);
   uint32_t until_check = options_.verify_every;
   uint64_t done = 0;
   while (done < quota && !Stopping()) {
@@ -138,8 +139,7 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
     for (size_t i = 0; i < n; ++i) {
       uint64_t intended = 0;
       if constexpr (kRated) {
-        intended = start_ + clock_.FromNs(static_cast<uint64_t>(
-                                first_ns + interval_ns * static_cast<double>(done)));
+        intended = start_ + clock_.FromNs(arrivals->Next());
         begin = AwaitIntended(intended);
       }
       if (Stopping()) break;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "device/block_device.h"
+#include "workloads/arrivals.h"
 #include "workloads/histogram.h"
 #include "workloads/workload.h"
 
@@ -27,6 +28,8 @@ struct PhaseOptions {
   double seconds = 0;       // 0 = until the workload's own end or `operations`
   uint64_t operations = 0;  // all threads together; 0 = until `seconds` or the workload's own end
   double rate = 0;          // operations per second, all threads together; 0 = as fast as it goes
+  Arrivals arrivals = Arrivals::kEven;
+  uint64_t seed = 0;           // of random arrivals
   uint32_t verify_every = 64;  // every how many-th operation is checked; 0 = none
   bool latency = true;
   AccountDepth account = AccountDepth::kFile;

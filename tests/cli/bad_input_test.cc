@@ -55,6 +55,7 @@ const BadValue kBadValues[] = {
     {"--operations", "0"},
     {"--warmup", "-1"},
     {"--rate", "0"},
+    {"--arrivals", "late"},
     {"--rows-per-transaction", "0"},
     {"--distribution", "normal"},
     {"--zipf-theta", "-1"},

@@ -116,6 +116,8 @@ TEST_F(ExperimentRunTest, BadInputIsOneSentence) {
   ExpectRefused(Run("experiment mine.toml --only nosuch=1"), "nosuch");
   ExpectRefused(Run("experiment mine.toml --set nosuch=1"), "nosuch");
   ExpectRefused(Run("experiment mine.toml --set nosuch"), "--set");
+  ExpectRefused(Run("experiment mine.toml --json nosuch/v.json"), "--json nosuch/v.json");
+  ExpectRefused(Run("experiment mine.toml --csv ."), "--csv .");
   ExpectRefused(Run("experiment show"), "show NAME");
   ExpectRefused(Run("findings nosuch"), "nosuch");
   std::filesystem::create_directory(directory_ / "full");

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "device/error.h"
@@ -16,6 +15,7 @@
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/run.h"
+#include "tools/output_file.h"
 #include "tools/table.h"
 
 namespace testbed {
@@ -152,13 +152,6 @@ int Plan(const std::vector<Cell>& cells) {
   return 0;
 }
 
-void WriteFile(const std::string& option, const std::string& path, const std::string& text) {
-  if (path.empty()) return;
-  std::ofstream out(path);
-  out << text;
-  if (!out.flush()) throw Error(Error::kIo, fmt::format("{} {} cannot be written", option, path));
-}
-
 std::string ResultsText(const ResultSet& results) {
   const bool advises = results.experiment().name == "advise";
   return ExperimentText(results) + (advises ? AdviceText(results) : "");
@@ -166,6 +159,8 @@ std::string ResultsText(const ResultSet& results) {
 
 int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   if (a->out.empty()) a->out = fmt::format("testbed-{}-{}", e.name, a->plan.scale);
+  CheckOutputFile("--json", a->json_file);
+  CheckOutputFile("--csv", a->csv_file);
   ResultsDir dir(a->out);
   if (a->fresh && dir.Exists()) {
     dir.ReadHeader();  // only what an experiment left is removed
@@ -175,8 +170,8 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   const bool complete = RunExperiment(e, cells, dir, a->run);
   const ResultSet results(e, cells, dir);
   fmt::print("{}", ResultsText(results));
-  WriteFile("--json", a->json_file, FindingsJson(results).dump(1) + "\n");
-  WriteFile("--csv", a->csv_file, TablesCsv(results));
+  WriteOutputFile("--json", a->json_file, FindingsJson(results).dump(1) + "\n");
+  WriteOutputFile("--csv", a->csv_file, TablesCsv(results));
   if (StopRequested()) {
     fmt::print(stderr, "testbed: interrupted; the same command goes on from here\n");
     return 130;
