@@ -106,26 +106,20 @@ void AskMincore(int fd, const std::string& path, PageCacheUse* use) {
   munmap(map, use->size);
 }
 
-DropResult DropFile(const std::string& path) {
-  DropResult result;
+// Writes back and evicts once; false when there is no such file.
+bool DropFile(const std::string& path, PageCacheUse* before, PageCacheUse* after) {
   const OpenFile file(path);
-  if (file.fd() < 0) return result;
-  result.before = Residency(file.fd(), path);
-  result.after = result.before;
-  // At least once, even when nothing seems cached: pages may be on their way in.
-  constexpr int kTries = 5;
-  for (int i = 0; i < kTries && (i == 0 || result.after.cached > 0); ++i) {
-    if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2 << i));
-    // EROFS and EINVAL: nothing can be dirty there.
-    if (fdatasync(file.fd()) != 0 && errno != EROFS && errno != EINVAL) {
-      throw Error::Io("fdatasync", path, errno);
-    }
-    if (const int code = posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED); code != 0) {
-      throw Error::Io("fadvise", path, code);
-    }
-    result.after = Residency(file.fd(), path);
+  if (file.fd() < 0) return false;
+  *before = Residency(file.fd(), path);
+  // EROFS and EINVAL: nothing can be dirty there.
+  if (fdatasync(file.fd()) != 0 && errno != EROFS && errno != EINVAL) {
+    throw Error::Io("fdatasync", path, errno);
   }
-  return result;
+  if (const int code = posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED); code != 0) {
+    throw Error::Io("fadvise", path, code);
+  }
+  *after = Residency(file.fd(), path);
+  return true;
 }
 
 // Reads in pieces first: faults alone would read by the file's readahead, 4 KiB at a time when that
@@ -186,11 +180,25 @@ PageCacheUse Residency(const std::string& path) {
 }
 
 DropResult DropPages(const std::string& path) {
+  // At least once, even where nothing seems cached: pages may be on their way in. The waits are
+  // for all files together: what is mapped stays, in however many files.
+  constexpr int kTries = 5;
+  std::vector<std::string> left = RegularFiles(path);
   DropResult sum;
-  for (const std::string& name : RegularFiles(path)) {
-    const DropResult result = DropFile(name);
-    sum.before += result.before;
-    sum.after += result.after;
+  for (int i = 0; i < kTries && !left.empty(); ++i) {
+    if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2 << i));
+    std::vector<std::string> still;
+    for (const std::string& name : left) {
+      PageCacheUse before, after;
+      if (!DropFile(name, &before, &after)) continue;
+      if (i == 0) sum.before += before;
+      if (after.cached == 0 || i == kTries - 1) {
+        sum.after += after;
+      } else {
+        still.push_back(name);
+      }
+    }
+    left = std::move(still);
   }
   return sum;
 }

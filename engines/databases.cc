@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 #include <mutex>
+#include <utility>
 
 #include "device/error.h"
 #include "engines/registry.h"
@@ -24,16 +25,19 @@ class DatabasesSession : public Session {
  public:
   explicit DatabasesSession(const DatabasesEngine& engine);
 
-  void Begin() override { open_ = true; }
+  void Begin() override {
+    if (open_) throw Error(Error::kRun, "databases: Begin inside a transaction");
+    open_ = true;
+  }
   void Commit() override {
-    if (writes_to_ != kNone) sessions_[writes_to_]->Commit();
-    open_ = false;
-    writes_to_ = kNone;
+    if (!open_) throw Error(Error::kRun, "databases: Commit without Begin");
+    const uint32_t database = End();
+    if (database != kNone) sessions_[database]->Commit();
   }
   void Rollback() override {
-    if (writes_to_ != kNone) sessions_[writes_to_]->Rollback();
-    open_ = false;
-    writes_to_ = kNone;
+    if (!open_) throw Error(Error::kRun, "databases: Rollback without Begin");
+    const uint32_t database = End();
+    if (database != kNone) sessions_[database]->Rollback();
   }
   bool Get(TableId table, std::string_view key, std::string_view* value) override {
     const Place place = PlaceOf(table);
@@ -54,6 +58,11 @@ class DatabasesSession : public Session {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
+  // Ends the transaction here; returns where it has begun.
+  uint32_t End() {
+    open_ = false;
+    return std::exchange(writes_to_, kNone);
+  }
   Place PlaceOf(TableId table);
   Place PlaceToWrite(TableId table);
 

@@ -47,28 +47,26 @@ bool ExtraOptions::Flag(const std::string& name, bool otherwise) const {
   Refuse(name, "on and off");
 }
 
-uint64_t ExtraOptions::Integer(const std::string& name, uint64_t otherwise, uint64_t min,
-                               uint64_t max) const {
+template <typename T>
+T ExtraOptions::Ranged(const std::string& name, T otherwise, T min, T max, const char* kind) const {
   const std::string* value = Find(name);
   if (value == nullptr) return otherwise;
-  uint64_t number = 0;
+  T number = 0;
   std::string_view rest;
-  if (!Leading(*value, &number, &rest) || !rest.empty() || number < min || number > max) {
-    Refuse(name, "whole numbers from " + std::to_string(min) + " to " + std::to_string(max));
+  if (!Leading(*value, &number, &rest) || !rest.empty() || !(number >= min && number <= max)) {
+    Refuse(name, std::string(kind) + " from " + std::to_string(min) + " to " + std::to_string(max));
   }
   return number;
 }
 
+uint64_t ExtraOptions::Integer(const std::string& name, uint64_t otherwise, uint64_t min,
+                               uint64_t max) const {
+  return Ranged(name, otherwise, min, max, "whole numbers");
+}
+
 double ExtraOptions::Number(const std::string& name, double otherwise, double min,
                             double max) const {
-  const std::string* value = Find(name);
-  if (value == nullptr) return otherwise;
-  double number = 0;
-  std::string_view rest;
-  if (!Leading(*value, &number, &rest) || !rest.empty() || !(number >= min && number <= max)) {
-    Refuse(name, "numbers from " + std::to_string(min) + " to " + std::to_string(max));
-  }
-  return number;
+  return Ranged(name, otherwise, min, max, "numbers");
 }
 
 uint64_t ExtraOptions::Bytes(const std::string& name, uint64_t otherwise, uint64_t min,

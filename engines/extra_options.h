@@ -33,6 +33,9 @@ class ExtraOptions {
                      const std::vector<std::string>& accepted) const;
 
  private:
+  // `kind`: what it takes, for the sentence.
+  template <typename T>
+  T Ranged(const std::string& name, T otherwise, T min, T max, const char* kind) const;
   [[noreturn]] void Refuse(const std::string& name, const std::string& accepted) const;
   const std::string* Find(const std::string& name) const;
 

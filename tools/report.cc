@@ -275,13 +275,15 @@ Table DatabaseTable(const json& document) {
 
 Table RepeatTable(const json& document) {
   Table table("Repeats: mean and 95 % confidence interval",
-              {"phase", "runs", "ops/s", "+-", "p99 us", "+-", "device reads/op", "+-"});
+              {"phase", "runs", "ops/s", "+-", "p99 us", "+-", "device reads/op", "+-",
+               "device writes/op", "+-"});
   for (const Repeated& r : Repeats(document)) {
     if (r.rate.n < 2) continue;
-    table.Row({r.name, Count(r.rate.n), Short(r.rate.mean),
-               Percent(r.rate.half_width / r.rate.mean), Short(r.p99_us.mean),
-               Percent(r.p99_us.half_width / r.p99_us.mean), Short(r.device_reads.mean),
-               Percent(r.device_reads.half_width / r.device_reads.mean)});
+    table.Row(
+        {r.name, Count(r.rate.n), Short(r.rate.mean), Percent(r.rate.half_width / r.rate.mean),
+         Short(r.p99_us.mean), Percent(r.p99_us.half_width / r.p99_us.mean),
+         Short(r.device_reads.mean), Percent(r.device_reads.half_width / r.device_reads.mean),
+         Short(r.device_writes.mean), Percent(r.device_writes.half_width / r.device_writes.mean)});
   }
   return table;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -282,9 +283,14 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
   CheckOutputFile("--json", options.json_file);
   CheckOutputFile("--csv", options.csv_file);
   const json document = ExecuteRuns(options, command_line);
+  // The report first: it must not be lost to a file that cannot be written.
+  const auto measured = [](const json& run) { return !run["phases"].empty(); };
+  if (std::any_of(document["runs"].begin(), document["runs"].end(), measured)) {
+    fmt::print("{}", ReportText(document));
+    std::fflush(stdout);
+  }
   WriteOutputFile("--json", options.json_file, document.dump(1) + "\n");
   WriteOutputFile("--csv", options.csv_file, ReportCsv(document));
-  fmt::print("{}", ReportText(document));
   for (const json& run : document["runs"]) {
     if (run.contains("error")) {
       fmt::print(stderr, "testbed: {}\n", run["error"]["sentence"].get<std::string>());

@@ -36,7 +36,7 @@ Estimate EstimateMean(const std::vector<double>& values) {
 
 std::vector<Repeated> Repeats(const nlohmann::json& document) {
   struct Values {
-    std::vector<double> rate, p99, reads;
+    std::vector<double> rate, p99, reads, writes;
   };
   std::vector<std::string> order;
   std::map<std::string, Values> groups;
@@ -52,8 +52,10 @@ std::vector<Repeated> Repeats(const nlohmann::json& document) {
         values.rate.push_back(op["rate"]);
         values.p99.push_back(op["latency_us"]["p99"]);
         if (phase["account"].contains("device")) {
-          values.reads.push_back(phase["account"]["device"]["reads"].get<double>() /
-                                 phase["count"].get<double>());
+          const auto& device = phase["account"]["device"];
+          const auto count = phase["count"].get<double>();
+          values.reads.push_back(device["reads"].get<double>() / count);
+          values.writes.push_back(device["writes"].get<double>() / count);
         }
       }
     }
@@ -61,8 +63,8 @@ std::vector<Repeated> Repeats(const nlohmann::json& document) {
   std::vector<Repeated> repeats;
   for (const std::string& name : order) {
     const Values& values = groups[name];
-    repeats.push_back(
-        {name, EstimateMean(values.rate), EstimateMean(values.p99), EstimateMean(values.reads)});
+    repeats.push_back({name, EstimateMean(values.rate), EstimateMean(values.p99),
+                       EstimateMean(values.reads), EstimateMean(values.writes)});
   }
   return repeats;
 }

@@ -18,7 +18,8 @@ Estimate EstimateMean(const std::vector<double>& values);
 // One phase and operation of a results document, over its repeats.
 struct Repeated {
   std::string name;
-  Estimate rate, p99_us, device_reads;  // device_reads: per operation of the phase
+  Estimate rate, p99_us;
+  Estimate device_reads, device_writes;  // per operation of the phase
 };
 std::vector<Repeated> Repeats(const nlohmann::json& document);
 

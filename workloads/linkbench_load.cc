@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "device/ledger.h"
 #include "engines/extra_options.h"
 #include "workloads/clock.h"
 #include "workloads/linkbench_check.h"
@@ -24,11 +25,13 @@ uint64_t Batches(uint64_t n, uint64_t of) { return (n + of - 1) / of; }
 struct LoadState {
   LoadState(const Settings& s) : settings(s), content(s), degrees(s.Degrees()) {}
   const Settings settings;
+  bool index_after = false;  // links are loaded without their index
   const Content content;
   const LinkDegrees degrees;
   Tables tables{};
   uint64_t node_batches() const { return Batches(settings.nodes, kBulk); }
   uint64_t chunks() const { return Batches(settings.nodes, kChunk); }
+  uint64_t puts_a_link() const { return index_after ? 1 : 2; }
   std::atomic<uint64_t> next_task{0};  // batches of nodes, then chunks from the last to the first
 
   struct Sums {
@@ -83,7 +86,7 @@ class LoadClient : public Client {
     session_.Begin();
     for (const Put& put : puts_) session_.Put(put.table, put.key, put.value);
     session_.Commit();
-    totals_.rows_written += puts_.size() / (op_ == kLoadLinks ? 2 : 1);
+    totals_.rows_written += puts_.size() / (op_ == kLoadLinks ? state_.puts_a_link() : 1);
     totals_.user_bytes_written += user_bytes_;
   }
 
@@ -130,7 +133,7 @@ class LoadClient : public Client {
       return true;
     }
     op_ = kLoadLinks;
-    while (id_ < id_end_ && puts_.size() < 2 * kBulk) {
+    while (id_ < id_end_ && puts_.size() < state_.puts_a_link() * kBulk) {
       if (link_ < links_) {
         AddLink({kFirstId + id_, kFirstLinkType + type_, kFirstId + id_ + link_});
         ++link_;
@@ -188,11 +191,12 @@ class LoadClient : public Client {
     LinkKey(id, state_.settings.id1_first, at);
     LinkValue(kVisible, time, 0, size, at + kLinkKeySize);
     std::copy_n(data, size, at + kLinkKeySize + kLinkHead);
+    max_time_ = std::max(max_time_, time);
+    ++sums_.links;
+    if (state_.index_after) return;
     at = Room(state_.tables.index, kIndexKeySize, kIndexHead + size);
     IndexKey(id, kVisible, time, at);
     IndexValue(0, {data, size}, at + kIndexKeySize);
-    max_time_ = std::max(max_time_, time);
-    ++sums_.links;
   }
 
   void AddCount(const Pending& count) {
@@ -221,6 +225,9 @@ class Load : public Workload {
   Load(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
       : state_(Settings(*dataset, options)),
         checks_(ExtraOptions("linkbench", options.extra, "--workload-option").Flag("check", true)) {
+    state_.index_after =
+        ExtraOptions("linkbench", options.extra, "--workload-option")
+            .Choice("covering_index", "with-links", {"with-links", "after"}) == "after";
     // Transactions, as the clients will make them.
     operations_ = state_.node_batches();
     uint64_t all_links = 0, all_counts = 0;
@@ -245,7 +252,8 @@ class Load : public Workload {
     const Settings& s = state_.settings;
     const size_t link = kLinkKeySize + kLinkHead, entry = kIndexKeySize + kIndexHead;
     added_bytes_ = s.nodes * (kNodeKeySize + kNodeHead + mean(s.node_data_size)) +
-                   all_links * (link + entry + 2 * mean(s.link_data_size)) +
+                   all_links * (link + mean(s.link_data_size)) +
+                   (state_.index_after ? 0 : all_links * (entry + mean(s.link_data_size))) +
                    all_counts * (kCountKeySize + kCountSize);
   }
   const std::string& name() const override { return name_; }
@@ -253,12 +261,16 @@ class Load : public Workload {
   uint64_t operations() const override { return operations_; }
   bool writes() const override { return true; }
   uint64_t AddedBytes() const override { return added_bytes_; }
-  void OpenTables(Engine& engine) override { state_.tables = linkbench::OpenTables(engine); }
+  void OpenTables(Engine& engine) override {
+    const IoScope scope(kOpen);
+    state_.tables = linkbench::OpenTables(engine);
+    if (state_.index_after) SetIndexMissing(*engine.NewSession(), state_.tables, true);
+  }
   std::unique_ptr<Client> NewClient(Session& session, int, int) override {
     return std::make_unique<LoadClient>(&state_, session);
   }
   std::string CheckDatabase(Engine& engine) override {
-    if (!checks_) return {};
+    if (!checks_ || state_.index_after) return {};  // linkbench-index will
     return linkbench::CheckDatabase(engine, state_.tables, state_.settings, state_.content,
                                     &found_);
   }

@@ -35,6 +35,7 @@ class Run : public Workload {
     const IoScope scope(kOpen);
     state_.tables = linkbench::OpenTables(engine);
     auto session = engine.NewSession();
+    NeedIndex(*session, state_.tables, name_);
     std::string_view value;
     const bool seen = session->Get(state_.tables.state, kPhases, &value) && value.size() == 8;
     state_.phase = seen ? GetNumber(value, 0, 8) : 0;
@@ -87,6 +88,7 @@ class Check : public Workload {
   void OpenTables(Engine& engine) override {
     engine_ = &engine;
     tables_ = linkbench::OpenTables(engine);
+    NeedIndex(*engine.NewSession(), tables_, name_);
   }
   std::unique_ptr<Client> NewClient(Session&, int thread, int) override {
     return std::make_unique<CheckClient>(this, thread == 0);
@@ -147,6 +149,9 @@ std::vector<std::pair<std::string, std::string>> LinkbenchOptions() {
 
 std::vector<std::pair<std::string, std::string>> LinkbenchRunOptions() {
   return {{"check", "look at the whole database after each phase [on]"},
+          {"covering_index",
+           "of linkbench-load: with-links, or after, which leaves it to linkbench-index "
+           "[with-links]"},
           {"settle", "bring the database to rest after each phase of linkbench [on]"}};
 }
 

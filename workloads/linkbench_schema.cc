@@ -37,6 +37,25 @@ Tables OpenTables(Engine& engine) {
           engine.OpenTable("count"), engine.OpenTable("linkbench")};
 }
 
+constexpr char kIndexMissing[] = "index missing";
+
+bool IndexIsMissing(Session& session, const Tables& tables) {
+  std::string_view value;
+  return session.Get(tables.state, kIndexMissing, &value);
+}
+
+void SetIndexMissing(Session& session, const Tables& tables, bool missing) {
+  missing ? session.Put(tables.state, kIndexMissing, "1")
+          : session.Erase(tables.state, kIndexMissing);
+}
+
+void NeedIndex(Session& session, const Tables& tables, const std::string& workload) {
+  if (!IndexIsMissing(session, tables)) return;
+  throw Error(Error::kUsage, workload +
+                                 " needs the covering index, which this database was loaded "
+                                 "without; run --workload linkbench-index first");
+}
+
 Settings::Settings(const Dataset& dataset, const WorkloadOptions& options)
     : nodes(dataset.rows()), seed(dataset.options().seed) {
   ExtraOptions extra("linkbench", options.extra, "--workload-option");

@@ -48,6 +48,12 @@ struct Tables {
 };
 Tables OpenTables(Engine& engine);
 
+// Whether the covering index has still to be built; linkbench-load may leave it out.
+bool IndexIsMissing(Session& session, const Tables& tables);
+void SetIndexMissing(Session& session, const Tables& tables, bool missing);
+// Throws Error (kUsage) when it has.
+void NeedIndex(Session& session, const Tables& tables, const std::string& workload);
+
 // What the loader and the workload must agree on.
 struct Settings {
   Settings(const Dataset& dataset, const WorkloadOptions& options);

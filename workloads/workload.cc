@@ -14,6 +14,7 @@
 #include "workloads/ib_insert.h"
 #include "workloads/ib_read.h"
 #include "workloads/insert.h"
+#include "workloads/linkbench_index.h"
 #include "workloads/linkbench_load.h"
 #include "workloads/linkbench_run.h"
 #include "workloads/linkbench_schema.h"
@@ -40,6 +41,9 @@ const std::vector<WorkloadInfo>& Workloads() {
 #endif
       {"linkbench-load", "makes LinkBench's social graph of --rows nodes: nodes, links, counts",
        true, MakeLinkbenchLoad, false, "linkbench-load", linkbench::SettingsOptions(),
+       LinkbenchRunOptions()},
+      {"linkbench-index", "builds LinkBench's covering index after a load without it", false,
+       MakeLinkbenchIndex, false, "linkbench-load", linkbench::SettingsOptions(),
        LinkbenchRunOptions()},
       {"linkbench", "LinkBench's ten operations on its social graph", false, MakeLinkbench, false,
        "linkbench-load", LinkbenchOptions(), LinkbenchRunOptions()},

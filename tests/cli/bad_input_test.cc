@@ -206,8 +206,8 @@ TEST_F(DatabaseTest, AFullDiskIsOneSentence) {
       "unshare --mount --propagation private sh -c 'cd " + directory_.string() + " && " + mount +
       " && exec " TESTBED_BINARY
       " --engine btree --dir small/d --ram 64M --rows 50000 --workload insert "
-      "--quiet' 2>" +
-      (directory_ / "err").string();
+      "--quiet' >" +
+      (directory_ / "out").string() + " 2>" + (directory_ / "err").string();
   const int status = std::system(command.c_str());
   if (WEXITSTATUS(status) == 1 && Read(directory_ / "err").find("unshare") != std::string::npos) {
     GTEST_SKIP() << "no mount namespaces here";
@@ -216,6 +216,7 @@ TEST_F(DatabaseTest, AFullDiskIsOneSentence) {
   EXPECT_TRUE(WEXITSTATUS(status) == 1 || WEXITSTATUS(status) == 2) << err;
   EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
   EXPECT_NE(err.find("full"), std::string::npos) << err;
+  EXPECT_EQ(Read(directory_ / "out"), "") << "there is nothing to report";
 }
 
 TEST_F(DatabaseTest, AReadOnlyDirectoryIsOneSentence) {

@@ -84,6 +84,28 @@ TEST_F(InsertBenchmarkRunTest, EveryStepRunsAndItsTotalsAreTheSumsOverItsSeconds
                 "seed");
 }
 
+// --verify all and the check after each step compare what is there, row by row, entry by entry.
+TEST_F(InsertBenchmarkRunTest, EveryEngineKeepsEveryRowOfEveryStep) {
+  const std::string engines = Run("list").out;
+  for (const char* engine : {"rocksdb", "wiredtiger"}) {
+    if (engines.find(engine) == std::string::npos) continue;
+    const CommandResult result = Run(
+        std::string("--json run.json --workload ib.i0,ib.x,ib.i1,ib.i2,ib.vac,ib.qr100,ib.qp100 "
+                    "--engine ") +
+        engine + kSettings);
+    ASSERT_EQ(result.code, 0) << engine << ": " << result.err;
+    const json document = Json("run.json");
+    for (const json& phase : document["runs"][0]["phases"]) {
+      if (phase["name"] == "ib.vac") continue;
+      ExpectTotalsAreSums(phase);
+      EXPECT_EQ(phase["wrong"], 0) << engine;
+      // From ib.i1 on inserts are 100 rows a client ahead of the deletes.
+      const bool loads = phase["name"] == "ib.i0" || phase["name"] == "ib.x";
+      EXPECT_EQ(phase["details"]["table_rows"], loads ? 20000 : 20200) << engine << phase["name"];
+    }
+  }
+}
+
 TEST_F(InsertBenchmarkRunTest, WithoutRowsAStepIsRefused) {
   ExpectRefused(Run("--engine btree --workload ib.i1" + kSettings), "ib.i0");
   ExpectRefused(Run("--engine btree --workload ib.i0,ib.i1" + kSettings), "ib.x");

@@ -129,6 +129,42 @@ TEST_F(LinkbenchRunTest, TheLoadIsWhatTheDegreesSay) {
 }
 
 // Each kind of damage is found, and the sentence names the row.
+TEST_F(LinkbenchRunTest, TheIndexBuiltAfterTheLoadIsTheOneBuiltWithIt) {
+  for (const char* key : {"type-first", "id1-first"}) {
+    options_.extra = {{"link_key", key}, {"link_type_count", "3"}};
+    Open();
+    Run("linkbench-load", 2);
+    const auto entries = [&] {
+      std::map<std::string, std::string> all;
+      const Tables tables = OpenTables(*engine_);
+      auto session = engine_->NewSession();
+      auto cursor = session->NewCursor(tables.index);
+      for (bool on = cursor->First(); on; on = cursor->Next())
+        all.emplace(cursor->key(), cursor->value());
+      return all;
+    };
+    const std::map<std::string, std::string> with_links = entries();
+    EXPECT_GT(with_links.size(), 3000u);
+
+    Open();
+    options_.extra["covering_index"] = "after";
+    Run("linkbench-load", 2);
+    EXPECT_TRUE(entries().empty());
+    for (const char* refused : {"linkbench", "linkbench-check"}) {
+      EXPECT_THROW(Run(refused, 1, 1), Error) << refused;
+    }
+    const PhaseResult built = Run("linkbench-index", 2);
+    EXPECT_EQ(built.operations(), workload_->operations());
+    EXPECT_EQ(built.totals.rows_written, with_links.size());
+    EXPECT_EQ(built.wrong, 0u);
+    EXPECT_EQ(Check(), "");
+    EXPECT_EQ(entries(), with_links) << key;
+    EXPECT_THROW(Run("linkbench-index", 1), Error) << "a second time";
+    Run("linkbench", 2, 500);
+    EXPECT_EQ(Check(), "");
+  }
+}
+
 TEST_F(LinkbenchRunTest, TheCheckFindsWhatIsBroken) {
   Open();
   Run("linkbench-load", 2);

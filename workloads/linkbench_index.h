@@ -1,0 +1,17 @@
+// Workload linkbench-index: builds the covering index of a database that linkbench-load made
+// without it (covering_index=after).
+#ifndef TESTBED_WORKLOADS_LINKBENCH_INDEX_H_
+#define TESTBED_WORKLOADS_LINKBENCH_INDEX_H_
+
+#include <memory>
+
+#include "workloads/workload.h"
+
+namespace testbed {
+
+std::unique_ptr<Workload> MakeLinkbenchIndex(std::shared_ptr<const Dataset> dataset,
+                                             const WorkloadOptions& options);
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_LINKBENCH_INDEX_H_
