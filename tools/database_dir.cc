@@ -51,6 +51,7 @@ DatabaseDir::DatabaseDir(const RunOptions& options)
     return;
   }
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  if (fs::is_directory(path_)) lock_ = DirLock(path_, "--dir");
   const bool ours = fs::exists(fs::path(path_) / kRecord);
   if (options.reuse) {
     CheckReuse();
@@ -171,6 +172,8 @@ void DatabaseDir::Prepare() {
   std::error_code error;
   fs::create_directories(engine_path(), error);
   if (error) throw Error::Io("create", engine_path(), error.value());
+  lock_ = DirLock();
+  lock_ = DirLock(path_, "--dir");
   nlohmann::json record = Record();
   record["loaded"] = false;
   std::ofstream(fs::path(path_) / kRecord) << record.dump(2) << "\n";

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "device/dir_lock.h"
 #include "tools/options.h"
 
 namespace testbed {
@@ -44,6 +45,7 @@ class DatabaseDir {
   std::string path_;
   bool temporary_;
   int owner_;
+  DirLock lock_;  // no other run may use it meanwhile
 };
 
 }  // namespace testbed

@@ -157,6 +157,19 @@ TEST_F(DatabaseTest, IsNeitherOverwrittenNorReusedUnasked) {
   EXPECT_EQ(reuse.code, 0) << reuse.err;
 }
 
+TEST_F(DatabaseTest, IsLeftAloneWhileAnotherRunUsesIt) {
+  Load("d");
+  const int held = Hold("d");
+  ASSERT_GE(held, 0);
+  for (const char* how : {" --fresh", " --reuse --workload point-read"}) {
+    ExpectRefused(Run(std::string("--engine btree --dir d") + kSmall + how), "another testbed");
+  }
+  close(held);
+  const CommandResult after =
+      Run(std::string("--engine btree --reuse --workload point-read --dir d") + kSmall);
+  EXPECT_EQ(after.code, 0) << after.err;
+}
+
 TEST_F(DatabaseTest, IsNotLostToAnEngineOptionThatIsRefused) {
   Load("d");
   const std::string refused = std::string("--engine rocksdb --engine-option bloom_bits=many") +

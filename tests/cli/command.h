@@ -2,9 +2,12 @@
 #ifndef TESTBED_TESTS_CLI_COMMAND_H_
 #define TESTBED_TESTS_CLI_COMMAND_H_
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -51,6 +54,12 @@ class CommandTest : public testing::Test {
 
   nlohmann::json Json(const std::string& name) {
     return nlohmann::json::parse(Read(directory_ / name));
+  }
+
+  // As a testbed that uses the directory, until it is closed; -1 when it cannot be had.
+  int Hold(const std::string& name) const {
+    const int fd = open((directory_ / name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 ? fd : -1;
   }
 
   bool DirectoryIsEmpty() const { return std::filesystem::is_empty(directory_); }

@@ -125,6 +125,11 @@ TEST_F(ExperimentRunTest, BadInputIsOneSentence) {
   ExpectRefused(Run("experiment mine.toml --out full"), "--out full");
   ExpectRefused(Run("experiment mine.toml --out full --fresh"), "--out full");
   EXPECT_TRUE(std::filesystem::exists(directory_ / "full/file"));
+  std::filesystem::create_directory(directory_ / "held");
+  const int held = Hold("held");
+  ASSERT_GE(held, 0);
+  ExpectRefused(Run("experiment mine.toml --out held"), "another testbed");
+  close(held);
   EXPECT_EQ(Run("experiment list").code, 0);
   EXPECT_EQ(Run("experiment show read-size").code, 0);
   EXPECT_EQ(Run("experiment plan mine.toml").code, 0);

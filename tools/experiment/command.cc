@@ -164,6 +164,7 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   ResultsDir dir(a->out);
   if (a->fresh && dir.Exists()) {
     dir.ReadHeader();  // only what an experiment left is removed
+    const DirLock unused(a->out, "--out");
     fs::remove_all(a->out);
   }
   dir.Create(e, a->plan);

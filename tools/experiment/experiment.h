@@ -78,7 +78,7 @@ struct Experiment {
   OptionMap options, load_options;
   std::map<std::string, OptionMap> engine_options;       // by engine
   std::map<std::string, OptionMap> engine_load_options;  // by engine, over load_options
-  std::vector<Axis> axes;                           // the last varies fastest
+  std::vector<Axis> axes;                                // the last varies fastest
   std::map<std::string, Scale> scales;
   std::vector<Skip> skips;
   std::vector<Metric> metrics;

@@ -99,6 +99,8 @@ void ResultsDir::Create(const Experiment& e, const PlanOptions& options) {
                                            path_));
   }
   const json wanted = Settings(e, options);
+  fs::create_directories(path_);
+  lock_ = DirLock(path_, "--out");
   if (Exists()) {
     const json found = ReadHeader();
     for (const char* part : {"text", "scale", "set"}) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "device/dir_lock.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/expression.h"
 #include "tools/experiment/plan.h"
@@ -24,8 +25,8 @@ class ResultsDir {
   explicit ResultsDir(std::string path) : path_(std::move(path)) {}
   const std::string& path() const { return path_; }
   bool Exists() const;
-  // Makes the directory and its experiment.json; throws Error (kUsage) when it holds another
-  // experiment, other settings, or something that is none.
+  // Makes the directory and its experiment.json, and keeps other processes from running it; throws
+  // Error (kUsage) when it holds another experiment, other settings, or something that is none.
   void Create(const Experiment& experiment, const PlanOptions& options);
   nlohmann::json ReadHeader() const;
 
@@ -41,6 +42,7 @@ class ResultsDir {
   std::string CellFile(const Cell& cell) const;
   std::string LoadFile(const std::string& key) const;
   const std::string path_;
+  DirLock lock_;  // since Create
 };
 
 // Every number of a run, named by its path: see expression.h. Phases of one name get _2, _3, ...;
