@@ -9,39 +9,68 @@ namespace testbed {
 
 using nlohmann::json;
 
-std::vector<CacheTrial> ClimbShare(double start, const TryShare& measure, double* best) {
+std::vector<ReadTrial> Measured(const std::vector<CacheTrial>& trials) {
+  std::vector<ReadTrial> measured;
+  for (const CacheTrial& trial : trials) measured.push_back(trial.measured);
+  return measured;
+}
+
+std::vector<CacheTrial> ClimbShare(double start, double most, const TryShare& measure,
+                                   double* best) {
   constexpr double kNoise = 1.01;  // a better rate is better by this factor
   std::vector<CacheTrial> trials;
-  const auto rate_at = [&](double pct) {
-    for (const CacheTrial& trial : trials) {
-      if (std::abs(trial.cache_pct - pct) < 0.5) return trial.measured.rate;
+  const auto try_at = [&](double pct) {
+    for (size_t i = 0; i < trials.size(); ++i) {
+      if (std::abs(trials[i].cache_pct - pct) < 0.5) return i;
     }
-    trials.push_back({pct, measure(pct)});
-    return trials.back().measured.rate;
+    trials.push_back(measure(pct));
+    return trials.size() - 1;
   };
-  double at = std::clamp(start, kLeastShare, kMostShare);
-  for (double step = 25; step > 4;) {
-    double next = at, rate = rate_at(at) * kNoise;
-    for (const double direction : {-step, step}) {
-      const double pct = std::clamp(at + direction, kLeastShare, kMostShare);
-      const double there = rate_at(pct);
-      if (there > rate) {
-        rate = there;
-        next = pct;
-      }
+  // The best of these, `here` unless another is better. With each trial the device's speed is known
+  // better, so all are compared anew.
+  const auto best_of = [&](size_t here, std::initializer_list<double> shares) {
+    std::vector<size_t> others;
+    for (const double pct : shares) {
+      others.push_back(try_at(std::clamp(pct, kLeastShare, most)));
     }
-    if (next == at) step /= 2;
-    at = next;
+    const std::vector<double> rates = SteadyRates(Measured(trials));
+    size_t next = here;
+    for (const size_t other : others) {
+      if (rates[other] > rates[next] * (next == here ? kNoise : 1)) next = other;
+    }
+    return next;
+  };
+  // The curve often has a top at each end: one cache or the other holds what is hot.
+  size_t here = best_of(try_at(std::clamp(start, kLeastShare, most)), {kLeastShare, most});
+  for (double step = 25; step > 4;) {
+    const double at = trials[here].cache_pct;
+    const size_t next = best_of(here, {at - step, at + step});
+    if (next == here) step /= 2;
+    here = next;
   }
-  *best = at;
+  *best = trials[here].cache_pct;
   return trials;
+}
+
+// A straight line by least squares, with neither part below 0.
+OtherMemory FitOtherMemory(const std::vector<CacheTrial>& trials, double ram_bytes) {
+  if (trials.empty()) return {};
+  double x = 0, y = 0, xx = 0, xy = 0;
+  for (const CacheTrial& trial : trials) {
+    const double cache = ram_bytes * trial.cache_pct / 100;
+    x += cache, y += trial.other_bytes;
+    xx += cache * cache, xy += cache * trial.other_bytes;
+  }
+  const auto n = static_cast<double>(trials.size());
+  const double spread = n * xx - x * x;
+  double slope = spread > 0 ? std::max(0.0, (n * xy - x * y) / spread) : 0;
+  if (y < slope * x) slope = x > 0 ? y / x : 0;
+  return {std::max(0.0, (y - slope * x) / n), slope};
 }
 
 json PredictionJson(const CacheModel& model, double ram_bytes,
                     const std::vector<CacheTrial>& trials) {
-  std::vector<ReadTrial> measured;
-  for (const CacheTrial& trial : trials) measured.push_back(trial.measured);
-  const ReadCosts costs = FitReadCosts(measured);
+  const ReadCosts costs = FitReadCosts(Measured(trials));
   json curve = json::array();
   double best = 0, best_rate = 0;
   for (double pct = kLeastShare; pct <= kMostShare; pct += 5) {

@@ -1,10 +1,12 @@
 // Finds the engine's share of the memory by trying: --cache-pct auto.
 //
-// A trial resizes the engine's cache while it runs, lets both caches settle, and measures the rate
-// of the workload. The search climbs from where it starts with halving steps, so it needs about ten
-// trials and ends at a top of the curve; shares whose rates differ by less than the noise count as
-// alike. From the same trials the costs of a miss and of a device read are fitted, and the whole
-// curve is predicted (workloads/cache_model.h) and printed beside the trials.
+// A trial resizes the engine's cache while it runs, lets both caches settle, and measures what an
+// operation costs. The search tries where it starts and both ends, and climbs from the best of them
+// with halving steps: about ten trials. Trials are compared by the rates they would have had on a
+// device of one speed (SteadyRates in workloads/cache_model.h), since a device that others use too
+// changes more from one trial to the next than neighbouring shares differ; rates within the noise
+// count as alike. From the same trials the costs of a miss and of a device read are fitted, and the
+// whole curve is predicted and printed beside the trials.
 #ifndef TESTBED_TOOLS_CACHE_TUNING_H_
 #define TESTBED_TOOLS_CACHE_TUNING_H_
 
@@ -19,13 +21,21 @@ namespace testbed {
 struct CacheTrial {
   double cache_pct = 0;
   ReadTrial measured{};
+  double other_bytes = 0;  // of the memory, neither cache
 };
-using TryShare = std::function<ReadTrial(double cache_pct)>;
+using TryShare = std::function<CacheTrial(double cache_pct)>;
 
 constexpr double kLeastShare = 5, kMostShare = 90;
 
-// Tries shares from `start` on until the steps are small; *best is the one to use.
-std::vector<CacheTrial> ClimbShare(double start, const TryShare& measure, double* best);
+// Tries shares up to `most` until the steps are small; *best is the one to use.
+std::vector<CacheTrial> ClimbShare(double start, double most, const TryShare& measure,
+                                   double* best);
+
+// What is neither cache: a part that is always there, and one that grows with the engine's cache.
+struct OtherMemory {
+  double bytes = 0, per_cache_byte = 0;
+};
+OtherMemory FitOtherMemory(const std::vector<CacheTrial>& trials, double ram_bytes);
 
 // The curve from kLeastShare to kMostShare as the model gives it with costs fitted to the trials.
 nlohmann::json PredictionJson(const CacheModel& model, double ram_bytes,

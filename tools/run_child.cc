@@ -46,7 +46,7 @@ class Run {
   void RunWorkload(const std::string& name);
   json Measure(const std::string& name, const std::string& kind, Workload& workload,
                const PhaseOptions& phase);
-  ReadTrial TryShare(const std::string& name, double cache_pct);
+  CacheTrial TryShare(const std::string& name, double cache_pct);
   void TuneCache(const std::string& name);
   void Settle();
   void Finish(json phase, const Reading& before, const Reading& after);
@@ -210,7 +210,7 @@ void SetCache(Engine& engine, uint64_t ram_bytes, double cache_pct) {
   ::malloc_trim(0);
 }
 
-ReadTrial Run::TryShare(const std::string& name, double cache_pct) {
+CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
   SetCache(*engine_, options_.ram_bytes, cache_pct);
   PhaseOptions phase = MeasuredPhase(false);
   phase.operations = 0;
@@ -224,42 +224,55 @@ ReadTrial Run::TryShare(const std::string& name, double cache_pct) {
   }
   const json& trial = document_["phases"].back();
   const double count = std::max(1.0, trial["count"].get<double>());
-  const json& engine = trial["account"]["engine"];
-  return {trial["rate"], engine.value("block_reads", 0.0) / count,
-          trial["account"]["device"].value("reads", 0.0) / count};
+  const json& account = trial["account"];
+  const json device = account.value("device", json::object());
+  const double cpu =
+      account.value("cpu_user_seconds", 0.0) + account.value("cpu_system_seconds", 0.0);
+  const json memory = trial.value("memory", json::object());
+  return {cache_pct,
+          {.rate = trial["rate"],
+           .engine_misses = account["engine"].value("block_reads", 0.0) / count,
+           .device_reads = device.value("reads", 0.0) / count,
+           .cpu_seconds = cpu / count,
+           .device_seconds = device.value("read_ms", 0.0) / 1000 / count,
+           .clients = static_cast<double>(plan_.threads)},
+          std::max(0.0, memory.value("process_other", 0.0)) + memory.value("kernel", 0.0)};
 }
 
 void Run::TuneCache(const std::string& name) {
   double best = options_.cache_pct;
   const std::vector<CacheTrial> trials = ClimbShare(
-      options_.cache_pct,
+      options_.cache_pct, FindEngine(options_.engine_name).capabilities.most_cache_pct,
       [&](double pct) {
-        return stop_() ? ReadTrial{1, 0, 0} : TryShare(name, pct);
+        return stop_() ? CacheTrial{pct, {1, 0, 0}} : TryShare(name, pct);
       },
       &best);
   if (stop_()) return;
-  SetCache(*engine_, options_.ram_bytes, best);
+  // Both caches must come to rest at what was chosen before it is measured.
+  if (trials.back().cache_pct != best) TryShare(name, best);
   json& tuning = document_["cache_tuning"] = {
       {"start_pct", options_.cache_pct}, {"chosen_pct", best}, {"trials", json::array()}};
   for (const CacheTrial& trial : trials) {
     tuning["trials"].push_back({{"cache_pct", trial.cache_pct},
                                 {"rate", trial.measured.rate},
                                 {"engine_misses_per_operation", trial.measured.engine_misses},
-                                {"device_reads_per_operation", trial.measured.device_reads}});
+                                {"device_reads_per_operation", trial.measured.device_reads},
+                                {"cpu_us_per_operation", trial.measured.cpu_seconds * 1e6},
+                                {"device_us_per_operation", trial.measured.device_seconds * 1e6},
+                                {"other_bytes", trial.other_bytes}});
   }
   if (name != "point-read") return;
   const DatasetOptions& data = options_.data;
   const double row = static_cast<double>(data.key_size + data.value_size);
   const double page = options_.engine.page_size;
   const double pages = std::max(1.0, static_cast<double>(data.rows) * row / page);
-  const json& memory = document_["phases"].back()["memory"];
+  const OtherMemory other = FitOtherMemory(trials, static_cast<double>(options_.ram_bytes));
   RowChooser chooser(*dataset_, options_.workload, options_.workload.seed);
   const bool scattered = data.order == KeyOrder::kRandom || data.order == KeyOrder::kFile;
   const CacheModel model(
       {.ram_bytes = static_cast<double>(options_.ram_bytes),
-       .other_bytes = memory.is_object() ? std::max(0.0, memory.value("process_other", 0.0)) +
-                                               memory.value("kernel", 0.0)
-                                         : 0,
+       .other_bytes = other.bytes,
+       .overhead = other.per_cache_byte,
        .page_bytes = page,
        .stored_bytes = static_cast<double>(engine_->SizeOnDisk().total()) / pages,
        .page_cache = options_.engine.io != IoMode::kDirect},

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 namespace testbed {
@@ -66,6 +67,60 @@ bool Solve(std::array<std::array<double, 4>, 3> m, const std::array<bool, 3>& us
   return true;
 }
 
+struct Sample {
+  double seconds, misses, reads;  // per operation
+};
+
+// seconds = base + miss x misses + device x reads, for all samples as nearly as can be.
+ReadCosts FitSamples(const std::vector<Sample>& samples) {
+  std::array<std::array<double, 4>, 3> normal{};
+  for (const Sample& s : samples) {
+    // Divided by what was measured, so that each trial's relative error counts alike.
+    const std::array<double, 4> row = {1 / s.seconds, s.misses / s.seconds, s.reads / s.seconds, 1};
+    for (size_t i = 0; i < 3; ++i) {
+      for (size_t j = 0; j < 4; ++j) normal[i][j] += row[i] * row[j];
+    }
+  }
+  ReadCosts best;
+  double best_error = std::numeric_limits<double>::infinity();
+  for (int mask = 1; mask < 8; ++mask) {
+    std::array<double, 3> x{};
+    const std::array<bool, 3> used = {(mask & 1) != 0, (mask & 2) != 0, (mask & 4) != 0};
+    if (!Solve(normal, used, &x)) continue;
+    if (*std::min_element(x.begin(), x.end()) < 0) continue;
+    const ReadCosts costs = {x[0], x[1], x[2]};
+    double error = 0;
+    for (const Sample& s : samples) {
+      const double off = 1 / (s.seconds * costs.Rate(s.misses, s.reads)) - 1;
+      error += off * off;
+    }
+    if (error < best_error) {
+      best_error = error;
+      best = costs;
+    }
+  }
+  return best;
+}
+
+struct Times {
+  double device_read;   // seconds of one read, over all trials
+  double wall_per_cpu;  // a client's seconds outside the device for each of the processor's: it may
+                        // have to wait for one
+};
+
+// Nothing where a trial does not know its times.
+std::optional<Times> TimesOf(const std::vector<ReadTrial>& trials) {
+  double device = 0, reads = 0, cpu = 0, wall = 0;
+  for (const ReadTrial& t : trials) {
+    if (t.cpu_seconds <= 0) return std::nullopt;
+    device += t.device_seconds;
+    reads += t.device_reads;
+    cpu += t.cpu_seconds;
+    wall += t.clients / t.rate;
+  }
+  return Times{reads > 0 ? device / reads : 0, std::max(1.0, (wall - device) / cpu)};
+}
+
 }  // namespace
 
 PagePopularity::PagePopularity(const std::function<uint64_t()>& draw, uint64_t rows,
@@ -107,9 +162,8 @@ CacheModel::Hits CacheModel::At(double cache_bytes) const {
   if (frames > 0) kept = CharacteristicTime(classes, frames);
   for (auto& c : classes) c.share *= std::exp(-c.share * kept);
   hits.engine_misses = hits.device_reads = Total(classes);
-  const double second = sizes_.page_cache ? (sizes_.ram_bytes - sizes_.other_bytes - cache_bytes) /
-                                                sizes_.stored_bytes
-                                          : 0;
+  const double left = sizes_.ram_bytes - sizes_.other_bytes - cache_bytes * (1 + sizes_.overhead);
+  const double second = sizes_.page_cache ? left / sizes_.stored_bytes : 0;
   if (second <= 0) return hits;
   // A page that the engine has just read is in both caches, and is not asked of the second again
   // before the first has lost it: only what the second keeps it longer is worth something.
@@ -123,35 +177,30 @@ CacheModel::Hits CacheModel::At(double cache_bytes) const {
   return hits;
 }
 
-ReadCosts FitReadCosts(const std::vector<ReadTrial>& trials) {
-  std::array<std::array<double, 4>, 3> normal{};
+std::vector<double> SteadyRates(const std::vector<ReadTrial>& trials) {
+  std::vector<double> rates;
+  const std::optional<Times> times = TimesOf(trials);
   for (const ReadTrial& t : trials) {
-    // Divided by the measured 1/rate, so that each trial's relative error counts alike.
-    const std::array<double, 4> row = {t.rate, t.rate * t.engine_misses, t.rate * t.device_reads,
-                                       1};
-    for (size_t i = 0; i < 3; ++i) {
-      for (size_t j = 0; j < 4; ++j) normal[i][j] += row[i] * row[j];
-    }
+    rates.push_back(times ? t.clients / (times->wall_per_cpu * t.cpu_seconds +
+                                         times->device_read * t.device_reads)
+                          : t.rate);
   }
-  ReadCosts best;
-  double best_error = std::numeric_limits<double>::infinity();
-  for (int mask = 1; mask < 8; ++mask) {
-    std::array<double, 3> x{};
-    const std::array<bool, 3> used = {(mask & 1) != 0, (mask & 2) != 0, (mask & 4) != 0};
-    if (!Solve(normal, used, &x)) continue;
-    if (*std::min_element(x.begin(), x.end()) < 0) continue;
-    const ReadCosts costs = {x[0], x[1], x[2]};
-    double error = 0;
-    for (const ReadTrial& t : trials) {
-      const double off = t.rate / costs.Rate(t.engine_misses, t.device_reads) - 1;
-      error += off * off;
-    }
-    if (error < best_error) {
-      best_error = error;
-      best = costs;
-    }
+  return rates;
+}
+
+ReadCosts FitReadCosts(const std::vector<ReadTrial>& trials) {
+  std::vector<Sample> samples;
+  const std::optional<Times> times = TimesOf(trials);
+  for (const ReadTrial& t : trials) {
+    samples.push_back({times ? t.cpu_seconds : 1 / t.rate, t.engine_misses, t.device_reads});
   }
-  return best;
+  ReadCosts costs = FitSamples(samples);
+  if (!times) return costs;
+  const double scale = times->wall_per_cpu / trials[0].clients;
+  costs.base *= scale;
+  costs.miss *= scale;
+  costs.device = costs.device * scale + times->device_read / trials[0].clients;
+  return costs;
 }
 
 }  // namespace testbed

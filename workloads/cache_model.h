@@ -46,6 +46,7 @@ class PagePopularity {
 struct CacheSizes {
   double ram_bytes = 0;     // the whole budget
   double other_bytes = 0;   // of it, neither cache: the process
+  double overhead = 0;      // and for each byte of the engine's cache: its allocator
   double page_bytes = 0;    // of a block in the engine's cache
   double stored_bytes = 0;  // of a block on the device, as the page cache holds it
   bool page_cache = true;   // false with direct reads
@@ -74,11 +75,21 @@ struct ReadCosts {
     return 1 / (base + miss * engine_misses + device * device_reads);
   }
 };
+// What a trial measured, per operation. A device's speed changes from one second to the next, what
+// an operation asks of it and of the processor hardly does; so where a trial knows them, the
+// processor's time and the device's are looked at apart.
 struct ReadTrial {
-  double rate, engine_misses, device_reads;  // the latter per operation
+  double rate, engine_misses, device_reads;
+  double cpu_seconds = 0;     // 0: not known, as the device's
+  double device_seconds = 0;  // that its reads took
+  double clients = 1;         // that waited for them
 };
 // Least squares of the relative error, with no cost below 0. Needs a trial.
 ReadCosts FitReadCosts(const std::vector<ReadTrial>& trials);
+
+// The rates that the trials would have had on a device of one speed, that of all trials together.
+// Those measured where a trial does not know its times.
+std::vector<double> SteadyRates(const std::vector<ReadTrial>& trials);
 
 }  // namespace testbed
 

@@ -475,6 +475,7 @@ EngineInfo WiredtigerEngineInfo() {
   can.max_key_size = 1 << 20;
   can.max_value_size = 1ull << 30;
   can.resizable_cache = true;
+  can.most_cache_pct = 80;
   can.extra_options = wiredtiger::KnownExtraOptions();
   info.recognises = &wiredtiger::Recognises;
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {

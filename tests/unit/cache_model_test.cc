@@ -113,6 +113,23 @@ TEST(CacheModelTest, CostsAreFoundAgain) {
   EXPECT_NEAR(costs.device, true_costs.device, 1e-9);
 }
 
+TEST(CacheModelTest, CostsAreFoundThoughTheDevicesSpeedChanges) {
+  std::vector<ReadTrial> trials;
+  double speed = 0.8;
+  for (const auto& [misses, reads] : {std::pair{0.9, 0.2}, {0.5, 0.4}, {0.3, 0.28}, {0.7, 0.3}}) {
+    const double cpu = 6e-6 + 9e-6 * misses + 4e-6 * reads, device = 100e-6 * speed * reads;
+    trials.push_back({2 / (1.5 * cpu + device), misses, reads, cpu, device, 2});
+    speed += 0.1;
+  }
+  const ReadCosts costs = FitReadCosts(trials);
+  EXPECT_NEAR(costs.base, 4.5e-6, 1e-9);
+  EXPECT_NEAR(costs.miss, 6.75e-6, 1e-9);
+  EXPECT_NEAR(costs.device, 3e-6 + 50e-6 * 0.98, 5e-6 * 0.3);
+  const std::vector<double> rates = SteadyRates(trials);
+  EXPECT_GT(rates[0], 0);
+  EXPECT_LT(std::abs(rates[3] / costs.Rate(0.7, 0.3) - 1), 0.02);
+}
+
 TEST(CacheModelTest, NoCostIsNegativeWhateverTheNoise) {
   Random random(5);
   for (int i = 0; i < 200; ++i) {

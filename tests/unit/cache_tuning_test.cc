@@ -4,15 +4,17 @@
 
 #include <cmath>
 
+#include "workloads/random.h"
+
 namespace testbed {
 namespace {
 
 double Find(double start, const std::function<double(double)>& rate, size_t* trials) {
   double best = 0;
   *trials = ClimbShare(
-                start,
+                start, kMostShare,
                 [&](double pct) {
-                  return ReadTrial{rate(pct), 0, 0};
+                  return CacheTrial{pct, {rate(pct), 0, 0}};
                 },
                 &best)
                 .size();
@@ -26,8 +28,16 @@ TEST(CacheTuningTest, FindsTheTopFromEitherEnd) {
       size_t trials = 0;
       const double found = Find(start, rate, &trials);
       EXPECT_GE(rate(found), 0.97 * rate(top)) << "top " << top << " from " << start;
-      EXPECT_LE(trials, 14u);
+      EXPECT_LE(trials, 15u);
     }
+  }
+}
+
+TEST(CacheTuningTest, IsNotCaughtByTheLowerOfTwoTops) {
+  const auto rate = [](double pct) { return pct < 60 ? 80000 - 900 * pct : 200 + 400 * pct; };
+  for (const double start : {5.0, 50.0, 70.0, 90.0}) {
+    size_t trials = 0;
+    EXPECT_EQ(Find(start, rate, &trials), 5) << start;
   }
 }
 
@@ -41,15 +51,43 @@ TEST(CacheTuningTest, StaysWhereNothingMatters) {
 TEST(CacheTuningTest, NeverLeavesTheRange) {
   double best = 0;
   for (const CacheTrial& trial : ClimbShare(
-           1,
+           1, kMostShare,
            [](double pct) {
-             return ReadTrial{100 - pct, 0, 0};
+             return CacheTrial{pct, {100 - pct, 0, 0}};
            },
            &best)) {
     EXPECT_GE(trial.cache_pct, kLeastShare);
     EXPECT_LE(trial.cache_pct, kMostShare);
   }
   EXPECT_EQ(best, kLeastShare);
+}
+
+// The device of the trials is up to a third slower or faster from one to the next, as devices are
+// that others use too: choosing by the rates alone would follow that.
+TEST(CacheTuningTest, IsNotMisledByADeviceOfChangingSpeed) {
+  Random random(3);
+  for (const double top : {10.0, 40.0, 85.0}) {
+    const auto trial = [&](double pct) {
+      const double reads = 0.2 + 0.01 * std::abs(pct - top), cpu = 30e-6 + 0.02e-6 * pct;
+      const double device = 80e-6 * reads * (0.75 + 0.5 * random.Unit());
+      return CacheTrial{pct, {4 / (1.2 * cpu + device), 1, reads, cpu, device, 4}};
+    };
+    for (int i = 0; i < 20; ++i) {
+      double best = 0;
+      ClimbShare(i % 2 == 0 ? 5 : 90, kMostShare, trial, &best);
+      EXPECT_NEAR(best, top, 6) << i;
+    }
+  }
+}
+
+TEST(CacheTuningTest, OtherMemoryHasAPartThatGrowsWithTheCache) {
+  std::vector<CacheTrial> trials;
+  for (const double pct : {10.0, 50.0, 80.0}) trials.push_back({pct, {}, 20 + 0.3 * 10 * pct});
+  const OtherMemory other = FitOtherMemory(trials, 1000);
+  EXPECT_NEAR(other.bytes, 20, 1e-6);
+  EXPECT_NEAR(other.per_cache_byte, 0.3, 1e-9);
+  for (CacheTrial& trial : trials) trial.other_bytes = 100 - trial.cache_pct;
+  EXPECT_GE(FitOtherMemory(trials, 1000).per_cache_byte, 0) << "it does not shrink";
 }
 
 TEST(CacheTuningTest, PredictsTheCurveOfItsOwnModel) {
