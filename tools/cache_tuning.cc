@@ -40,9 +40,10 @@ std::vector<CacheTrial> ClimbShare(double start, double most, const TryShare& me
     }
     return next;
   };
-  // The curve often has a top at each end: one cache or the other holds what is hot.
-  size_t here = best_of(try_at(std::clamp(start, kLeastShare, most)), {kLeastShare, most});
-  for (double step = 25; step > 4;) {
+  // The curve often has a top at each end, where one cache or the other holds what is hot; and at
+  // the low end a cliff, where the engine's cache is too small to work in.
+  size_t here = best_of(try_at(std::clamp(start, kLeastShare, most)), {kLeastShare, 20, most});
+  for (double step = 20; step > 4;) {
     const double at = trials[here].cache_pct;
     const size_t next = best_of(here, {at - step, at + step});
     if (next == here) step /= 2;
@@ -68,9 +69,30 @@ OtherMemory FitOtherMemory(const std::vector<CacheTrial>& trials, double ram_byt
   return {std::max(0.0, (y - slope * x) / n), slope};
 }
 
+// Takes trials away in which the engine's cache was too small to work in, so that an operation cost
+// more than its misses and reads explain (upper levels missing, eviction without end): the model
+// knows nothing of that. Returns the largest such share; below every share when there is none.
+double TakeStarved(std::vector<CacheTrial>* trials) {
+  constexpr double kUnexplained = 1.15;
+  std::sort(trials->begin(), trials->end(),
+            [](const CacheTrial& a, const CacheTrial& b) { return a.cache_pct < b.cache_pct; });
+  double starved = 0;
+  while (trials->size() > 3) {
+    const std::vector<ReadTrial> all = Measured(*trials);
+    const ReadCosts costs = FitReadCosts({all.begin() + 1, all.end()});
+    const double explained = costs.Rate(all[0].engine_misses, all[0].device_reads);
+    if (explained < kUnexplained * SteadyRates(all)[0]) break;
+    starved = trials->front().cache_pct;
+    trials->erase(trials->begin());
+  }
+  return starved;
+}
+
 json PredictionJson(const CacheModel& model, double ram_bytes,
                     const std::vector<CacheTrial>& trials) {
-  const ReadCosts costs = FitReadCosts(Measured(trials));
+  std::vector<CacheTrial> sound = trials;
+  const double starved = TakeStarved(&sound);
+  const ReadCosts costs = FitReadCosts(Measured(sound));
   json curve = json::array();
   double best = 0, best_rate = 0;
   for (double pct = kLeastShare; pct <= kMostShare; pct += 5) {
@@ -81,12 +103,13 @@ json PredictionJson(const CacheModel& model, double ram_bytes,
                      {"rate", rate},
                      {"engine_misses_per_operation", hits.engine_misses},
                      {"device_reads_per_operation", hits.device_reads}});
-    if (rate > best_rate) {
+    if (pct > starved && rate > best_rate) {
       best_rate = rate;
       best = pct;
     }
   }
   return {{"best_pct", best},
+          {"starved_pct", starved},
           {"base_us", costs.base * 1e6},
           {"engine_miss_us", costs.miss * 1e6},
           {"device_read_us", costs.device * 1e6},

@@ -38,6 +38,7 @@ struct OtherMemory {
 OtherMemory FitOtherMemory(const std::vector<CacheTrial>& trials, double ram_bytes);
 
 // The curve from kLeastShare to kMostShare as the model gives it with costs fitted to the trials.
+// "best_pct" is above "starved_pct": up to there the engine's cache was too small to work in.
 nlohmann::json PredictionJson(const CacheModel& model, double ram_bytes,
                               const std::vector<CacheTrial>& trials);
 

@@ -41,6 +41,16 @@ TEST(CacheTuningTest, IsNotCaughtByTheLowerOfTwoTops) {
   }
 }
 
+TEST(CacheTuningTest, FindsATopBesideACliff) {
+  const auto rate = [](double pct) {
+    return pct < 8 ? 37000 : pct < 60 ? 56000 - 350 * pct : 500 * pct;
+  };
+  for (const double start : {5.0, 50.0, 90.0}) {
+    size_t trials = 0;
+    EXPECT_NEAR(Find(start, rate, &trials), 10, 3) << start;
+  }
+}
+
 TEST(CacheTuningTest, StaysWhereNothingMatters) {
   size_t trials = 0;
   EXPECT_EQ(Find(
@@ -111,6 +121,24 @@ TEST(CacheTuningTest, PredictsTheCurveOfItsOwnModel) {
   EXPECT_EQ(prediction["best_pct"], best);
   EXPECT_NEAR(prediction["device_read_us"].get<double>(), 80, 0.1);
   EXPECT_NEAR(prediction["engine_miss_us"].get<double>(), 10, 0.1);
+}
+
+// At 5 % the engine takes twice the processor's time: that is no cost of a miss.
+TEST(CacheTuningTest, ATrialOfAStarvedCacheIsLeftOut) {
+  const CacheModel model({.ram_bytes = 1000, .page_bytes = 1, .stored_bytes = 0.4},
+                         PagePopularity::Even(2000, 0, 0));
+  std::vector<CacheTrial> trials;
+  for (const double pct : {80.0, 5.0, 20.0, 50.0, 35.0}) {
+    const CacheModel::Hits hits = model.At(10 * pct);
+    const double cpu = (pct == 5 ? 2 : 1) * (10e-6 + 8e-6 * hits.engine_misses);
+    const double device = 90e-6 * hits.device_reads;
+    trials.push_back(
+        {pct, {4 / (1.3 * cpu + device), hits.engine_misses, hits.device_reads, cpu, device, 4}});
+  }
+  const nlohmann::json prediction = PredictionJson(model, 1000, trials);
+  EXPECT_EQ(prediction["starved_pct"], 5);
+  EXPECT_GT(prediction["best_pct"], 5);
+  EXPECT_NEAR(prediction["engine_miss_us"].get<double>(), 1.3 * 8 / 4, 0.3);
 }
 
 }  // namespace

@@ -100,6 +100,7 @@ void ResultsDir::Create(const Experiment& e, const PlanOptions& options) {
   }
   const json wanted = Settings(e, options);
   fs::create_directories(path_);
+  lock_ = DirLock();  // of an earlier call
   lock_ = DirLock(path_, "--out");
   if (Exists()) {
     const json found = ReadHeader();
