@@ -63,8 +63,8 @@ struct Capabilities {
   bool transactions = true;  // over tables, with rollback
   bool scans = true;
   bool resizable_cache = false;  // while it runs
-  // The most of a memory budget that the cache may be given: what its allocator takes beside it must
-  // fit in too.
+  // The most of a memory budget that the cache may be given: what its allocator takes beside it
+  // must fit in too.
   double most_cache_pct = 90;
 
   // Names and one-line meanings of the extra options.
