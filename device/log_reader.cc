@@ -133,6 +133,7 @@ void LogReader::Accept(size_t segment, Lsn lsn, const FrameHeader& header) {
   next_record_ = kFrameHeaderBytes;
   tail_.segment = segments_[segment].number;
   tail_.lsn = lsn + header.span;
+  tail_.frame = lsn;
   tail_.chain = header.checksum;
   tail_.epoch = std::max(tail_.epoch, header.epoch);
 }

@@ -40,6 +40,7 @@ class LogReader {
     uint64_t log_id = 0;
     uint64_t segment = 0;  // number of the segment with the last frame
     Lsn lsn = 0;           // of the next frame, if it fits into that segment
+    Lsn frame = 0;         // of the last frame; 0 when there is none
     uint64_t chain = 0;    // checksum of the last frame
     uint32_t epoch = 0;    // the highest that any frame or header shows
   };

@@ -2,6 +2,9 @@
 
 #include <xxhash.h>
 
+#include <cinttypes>
+#include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -13,6 +16,8 @@ namespace {
 
 constexpr uint64_t kSuperMagic = 0x7265707573727462;       // "btrsuper"
 constexpr uint64_t kCheckpointMagic = 0x746e706b63727462;  // "btrckpnt"
+
+constexpr uint64_t kSector = 512;  // is written whole or not at all
 
 struct Superblock {
   uint64_t checksum;
@@ -42,34 +47,47 @@ struct CheckpointHeader {
 };
 static_assert(sizeof(CheckpointHeader) == 64);
 
-[[noreturn]] void NewerFormat(const std::string& dir, uint32_t version) {
-  throw Error(Error::kUsage, "the btree database in " + dir + " has format version " +
-                                 std::to_string(version) + ", this testbed knows " +
-                                 std::to_string(kFormatVersion) +
-                                 ": use the testbed that made it, or --fresh");
-}
-
 std::string SizeName(uint32_t bytes) { return std::to_string(bytes / 1024) + "k"; }
 
-std::optional<CheckpointState> ReadOne(const std::string& dir, int which, uint64_t database) {
-  const std::string path = CheckpointPath(dir, which);
-  if (!std::filesystem::exists(path)) return std::nullopt;
-  FileOptions options;
-  options.kind = FileKind::kMeta;
-  auto file = File::Open(path, options);
-  const uint64_t size = file->Size();
-  if (size < sizeof(CheckpointHeader)) return std::nullopt;
-  std::string bytes(size, '\0');
-  file->Read(0, bytes.data(), size);
+std::string Hex(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%016" PRIx64, value);
+  return text;
+}
+
+// Finds out what is wrong with the file's bytes, or fills in the state.
+void DecodeCheckpoint(const std::string& bytes, CheckpointFile* file) {
   CheckpointHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
   const uint64_t words = (static_cast<uint64_t>(header.pages) + 63) / 64;
   const uint64_t length = sizeof header + 8 * words;
-  if (header.magic != kCheckpointMagic || length > size) return std::nullopt;
-  if (header.checksum != XXH3_64bits(bytes.data() + 8, length - 8)) return std::nullopt;
-  if (header.version > kFormatVersion) NewerFormat(dir, header.version);
-  if (header.database != database) return std::nullopt;
-  CheckpointState state;
+  const auto fault = [&](const char* what, size_t at, std::string expected, std::string found) {
+    file->fault = what;
+    file->fault_at = at;
+    file->expected = std::move(expected);
+    file->found = std::move(found);
+  };
+  if (header.magic != kCheckpointMagic) {
+    file->may_be_torn = header.magic == 0;  // made, and not written yet
+    return fault("it does not begin as a checkpoint file does", offsetof(CheckpointHeader, magic),
+                 Hex(kCheckpointMagic), Hex(header.magic));
+  }
+  if (length > bytes.size()) {
+    return fault("it is too short for its number of pages", offsetof(CheckpointHeader, pages),
+                 std::to_string(length) + " bytes", std::to_string(bytes.size()));
+  }
+  file->may_be_torn = length > kSector;
+  const uint64_t checksum = XXH3_64bits(bytes.data() + 8, length - 8);
+  if (header.checksum != checksum) {
+    return fault("its checksum does not match", 0, Hex(checksum), Hex(header.checksum));
+  }
+  if (header.pages > kMaxPages) {
+    return fault("it has more pages than a database can", offsetof(CheckpointHeader, pages),
+                 std::to_string(kMaxPages), std::to_string(header.pages));
+  }
+  file->version = header.version;
+  file->page_size = header.page_size;
+  CheckpointState& state = file->state;
   state.database = header.database;
   state.sequence = header.sequence;
   state.redo = header.redo;
@@ -77,10 +95,29 @@ std::optional<CheckpointState> ReadOne(const std::string& dir, int which, uint64
   state.space.pages = header.pages;
   state.space.words.resize(words);
   std::memcpy(state.space.words.data(), bytes.data() + sizeof header, 8 * words);
-  return state;
+}
+
+std::optional<CheckpointState> ReadOne(const std::string& dir, int which, uint64_t database) {
+  CheckpointFile file = InspectCheckpoint(dir, which);
+  if (!file.exists || !file.fault.empty()) return std::nullopt;
+  if (file.version > kFormatVersion) NewerFormat(dir, file.version);
+  if (file.state.database != database) return std::nullopt;
+  return std::move(file.state);
 }
 
 }  // namespace
+
+std::string DataPath(const std::string& dir) { return dir + "/btree.data"; }
+std::string DoublewritePath(const std::string& dir) { return dir + "/btree.doublewrite"; }
+std::string LogPath(const std::string& dir) { return dir + "/btree.log"; }
+std::string LockPath(const std::string& dir) { return dir + "/btree.lock"; }
+
+void NewerFormat(const std::string& dir, uint32_t version) {
+  throw Error(Error::kUsage, "the btree database in " + dir + " has format version " +
+                                 std::to_string(version) + ", this testbed knows " +
+                                 std::to_string(kFormatVersion) +
+                                 ": use the testbed that made it, or --fresh");
+}
 
 void FormatSuperblock(char* page, uint32_t page_size, uint64_t database) {
   std::memset(page, 0, page_size);
@@ -105,8 +142,7 @@ uint64_t CheckSuperblock(const std::string& path, const std::string& dir, uint32
     throw Error(Error::kCorruption, not_one);
   }
   if (super.version > kFormatVersion) NewerFormat(dir, super.version);
-  if (super.page_size < kMinPageSize || super.page_size > kMaxPageSize ||
-      (super.page_size & (super.page_size - 1)) != 0) {
+  if (!IsPageSize(super.page_size)) {
     throw Error(Error::kCorruption, not_one);
   }
   std::string page(super.page_size, '\0');
@@ -123,6 +159,22 @@ uint64_t CheckSuperblock(const std::string& path, const std::string& dir, uint32
                                    SizeName(super.page_size) + ", or --fresh");
   }
   return super.database;
+}
+
+std::optional<SuperblockFields> ReadSuperblock(File* file) {
+  std::string page(kMaxPageSize, '\0');
+  const size_t size = file->ReadSome(0, page.data(), page.size());
+  if (size < sizeof(Superblock)) return std::nullopt;
+  Superblock super;
+  std::memcpy(&super, page.data(), sizeof super);
+  SuperblockFields fields;
+  fields.magic = super.magic == kSuperMagic;
+  fields.version = super.version;
+  fields.page_size = super.page_size;
+  fields.database = super.database;
+  fields.whole = fields.magic && IsPageSize(super.page_size) && super.page_size <= size &&
+                 InspectPage(page.data(), super.page_size, 0) == PageState::kValid;
+  return fields;
 }
 
 std::string CheckpointPath(const std::string& dir, int which) {
@@ -154,6 +206,33 @@ uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const Check
   file->Sync(is_new);
   if (is_new) SyncDirectory(dir);
   return bytes.size();
+}
+
+CheckpointFile InspectCheckpoint(const std::string& dir, int which) {
+  CheckpointFile result;
+  result.path = CheckpointPath(dir, which);
+  std::error_code none;
+  result.exists = std::filesystem::exists(result.path, none);
+  if (!result.exists) return result;
+  FileOptions options;
+  options.kind = FileKind::kMeta;
+  options.read_only = true;
+  auto file = File::Open(result.path, options);
+  result.size = file->Size();
+  result.may_be_torn = true;
+  const uint64_t longest = sizeof(CheckpointHeader) + kMaxPages / 8;
+  if (result.size < sizeof(CheckpointHeader) || result.size > longest) {
+    const bool is_short = result.size < sizeof(CheckpointHeader);
+    result.fault = is_short ? "it is too short" : "it is too long";
+    result.expected = is_short ? "at least " + std::to_string(sizeof(CheckpointHeader)) + " bytes"
+                               : "at most " + std::to_string(longest) + " bytes";
+    result.found = std::to_string(result.size);
+    return result;
+  }
+  std::string bytes(result.size, '\0');
+  file->Read(0, bytes.data(), bytes.size());
+  DecodeCheckpoint(bytes, &result);
+  return result;
 }
 
 CheckpointState ReadCheckpoint(const std::string& dir, uint64_t database) {

@@ -15,12 +15,19 @@
 #include <optional>
 #include <string>
 
+#include "device/file.h"
 #include "engines/btree/page.h"
 #include "engines/btree/space.h"
 
 namespace testbed::btree {
 
 inline constexpr uint32_t kFormatVersion = 1;
+
+// Files of the database in `dir`.
+std::string DataPath(const std::string& dir);
+std::string DoublewritePath(const std::string& dir);
+std::string LogPath(const std::string& dir);  // a directory
+std::string LockPath(const std::string& dir);
 
 struct CheckpointState {
   uint64_t database = 0;
@@ -34,10 +41,34 @@ struct CheckpointState {
 void FormatSuperblock(char* page, uint32_t page_size, uint64_t database);
 // Reads the superblock of `path` and returns the database's id. `dir` is for the messages.
 uint64_t CheckSuperblock(const std::string& path, const std::string& dir, uint32_t page_size);
+// The superblock's fields as they are, whatever they are; absent when the file is too short.
+struct SuperblockFields {
+  bool magic = false;  // is right
+  bool whole = false;  // its checksum is right, so the other fields are
+  uint32_t version = 0;
+  uint32_t page_size = 0;
+  uint64_t database = 0;
+};
+std::optional<SuperblockFields> ReadSuperblock(File* file);
+[[noreturn]] void NewerFormat(const std::string& dir, uint32_t version);
 
 std::string CheckpointPath(const std::string& dir, int which);
 // Writes the state to the file whose turn it is, and makes it durable. Returns bytes written.
 uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const CheckpointState& state);
+// A checkpoint file as it was found.
+struct CheckpointFile {
+  std::string path;
+  bool exists = false;
+  uint64_t size = 0;
+  std::string fault;  // why it does not count; empty when it does
+  uint64_t fault_at = 0;
+  std::string expected, found;  // of the fault
+  // A crash while it was written can have left it so. A part that fits one sector cannot be torn.
+  bool may_be_torn = false;
+  uint32_t version = 0, page_size = 0;
+  CheckpointState state;  // when it counts
+};
+CheckpointFile InspectCheckpoint(const std::string& dir, int which);
 // The newest whole state; throws when there is none.
 CheckpointState ReadCheckpoint(const std::string& dir, uint64_t database);
 

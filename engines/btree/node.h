@@ -27,6 +27,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -61,6 +62,13 @@ struct OverflowRef {
   uint64_t size = 0;
 };
 inline constexpr size_t kOverflowRefSize = 16;
+
+// What is wrong with a node, and where.
+struct NodeFault {
+  std::string what;
+  uint32_t at = 0;              // byte of the page
+  std::string expected, found;  // may be empty
+};
 
 // A new row's value as a leaf stores it: the bytes, or a reference.
 struct LeafValue {
@@ -140,12 +148,19 @@ class Node {
   };
   SplitPoint FindSplit(std::string_view new_key) const;
   // Changes: what lies at or above `separator` goes, which becomes the high fence. Needed at the
-  // split and again when its log record is replayed on an older state of the page.
-  void TruncateAt(std::string_view separator);
+  // split and again when its log record is replayed on an older state of the page. Returns false,
+  // the page unchanged, when the separator cannot be the fence of what stays: no split does that.
+  bool TruncateAt(std::string_view separator);
 
   // Says what is wrong with the node's own structure, or nothing. Never reads outside the page,
-  // whatever the page holds.
-  std::string Validate() const;
+  // whatever the page holds. No other function may be called on a page that fails.
+  std::optional<NodeFault> FindFault() const;
+  std::string Validate() const;  // the same in words; empty: nothing
+  // Byte of the page where the entry's slot lies, and its cell.
+  static uint32_t SlotAt(uint32_t i) {
+    return static_cast<uint32_t>(sizeof(NodeHeader) + i * kSlotSize);
+  }
+  uint32_t CellAt(uint32_t i) const { return slots()[i].at; }
 
   static constexpr size_t kSlotSize = 8;
   static constexpr uint16_t kOverflowBit = 0x8000;
@@ -169,6 +184,15 @@ class Node {
   bool MakeRoom(size_t bytes);
   std::string_view SuffixOf(std::string_view key) const { return key.substr(header()->prefix); }
   void NoteInsert(uint32_t at);
+  // Inside the page and behind the slots.
+  bool Inside(size_t at, size_t n) const {
+    return n == 0 || (at >= sizeof(NodeHeader) + kSlotSize * count() && at + n <= size_);
+  }
+  // Each relies on the ones before.
+  std::optional<NodeFault> FindHeaderFault() const;
+  std::optional<NodeFault> FindFenceFault() const;
+  std::optional<NodeFault> FindCellFault() const;
+  std::optional<NodeFault> FindOrderFault() const;
 
   char* p_;
   uint32_t size_;

@@ -19,6 +19,9 @@ inline constexpr uint32_t kMaxPages = 1u << 30;  // of a data file
 
 inline constexpr uint32_t kMinPageSize = 4096;
 inline constexpr uint32_t kMaxPageSize = 65536;
+constexpr bool IsPageSize(uint32_t bytes) {
+  return bytes >= kMinPageSize && bytes <= kMaxPageSize && (bytes & (bytes - 1)) == 0;
+}
 
 // A page can hold at least four of the longest keys beside its two fences. A row longer than
 // MaxInlineRow has its value in overflow pages; with these limits a split always yields two pages

@@ -127,28 +127,33 @@ void PageFile::Grow(uint32_t pages) {
   if (data_->Size() < wanted) data_->Truncate(wanted);  // no fallocate(2) here
 }
 
-uint32_t PageFile::RestoreTorn() {
-  if (doublewrite_ == nullptr) return 0;
+void PageFile::FindTorn(const std::function<void(PageId id, const char* copy)>& use) {
+  if (doublewrite_ == nullptr) return;
   AlignedBuffer first(page_size_), copy(page_size_), current(page_size_);
-  if (doublewrite_->ReadSome(0, first.data(), page_size_) < page_size_) return 0;
+  if (doublewrite_->ReadSome(0, first.data(), page_size_) < page_size_) return;
   const auto* header = reinterpret_cast<const DoublewriteHeader*>(first.data());
   // A header that is not whole: that batch never went to its places.
   if (header->checksum != HeaderChecksum(first.data(), page_size_) || header->magic != kMagic ||
       header->page_size != page_size_ ||
       header->count > (page_size_ - sizeof *header) / sizeof(PageId)) {
-    return 0;
+    return;
   }
-  uint32_t restored = 0;
   for (uint32_t i = 0; i < header->count; ++i) {
     PageId id;
     std::memcpy(&id, first.data() + sizeof *header + i * sizeof id, sizeof id);
     const uint64_t at = (i + 1ull) * page_size_;
     if (doublewrite_->ReadSome(at, copy.data(), page_size_) < page_size_) continue;
     if (InspectPage(copy.data(), page_size_, id) != PageState::kValid) continue;
-    if (Inspect(id, current.data()) == PageState::kValid) continue;
-    data_->Write(static_cast<uint64_t>(id) * page_size_, copy.data(), page_size_);
-    ++restored;
+    if (Inspect(id, current.data()) != PageState::kValid) use(id, copy.data());
   }
+}
+
+uint32_t PageFile::RestoreTorn() {
+  uint32_t restored = 0;
+  FindTorn([&](PageId id, const char* copy) {
+    data_->Write(static_cast<uint64_t>(id) * page_size_, copy, page_size_);
+    ++restored;
+  });
   if (restored > 0) data_->Sync();
   return restored;
 }

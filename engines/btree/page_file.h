@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -60,6 +61,8 @@ class PageFile {
   PageState Inspect(PageId id, char* page);
   // Reads a page that must be valid; throws Error (kCorruption) naming it when it is not.
   void Read(PageId id, char* page);
+  // The page will be read soon.
+  void Prefetch(PageId id) { data_->Prefetch(static_cast<uint64_t>(id) * page_size_, page_size_); }
   // The page in place (mmap mode). `check` makes sure that it is valid.
   const char* View(PageId id, bool check);
 
@@ -68,7 +71,10 @@ class PageFile {
   void Sync();
   void Grow(uint32_t pages);
 
-  // Puts back whole copies of pages that were torn. Returns how many.
+  // Calls `use` for each page of the last batch that is not whole in its place, with its whole copy
+  // from the doublewrite file, which is valid during the call. Writes nothing.
+  void FindTorn(const std::function<void(PageId id, const char* copy)>& use);
+  // Puts these copies back. Returns how many.
   uint32_t RestoreTorn();
 
   Error Broken(PageId id) const;

@@ -155,78 +155,95 @@ bool NextOperation(std::string_view* operations, RowOp* op) {
   return true;
 }
 
-void StructureReplay::Apply(std::string_view structure, Lsn begin, Lsn end) {
+DecodedStructure DecodeStructure(std::string_view structure) {
   Reader reader(structure);
-  for (uint32_t n = reader.Take<uint32_t>(); n > 0; --n) {
-    const auto first = reader.Take<PageId>();
-    space_->MarkUsed(first, reader.Take<uint32_t>());
-  }
-  for (uint32_t n = reader.Take<uint32_t>(); n > 0; --n) {
-    const auto first = reader.Take<PageId>();
-    space_->MarkFree(first, reader.Take<uint32_t>());
+  DecodedStructure decoded;
+  for (std::vector<PageRun>* runs : {&decoded.used, &decoded.freed}) {
+    for (uint32_t n = reader.Take<uint32_t>(); n > 0; --n) {
+      const auto first = reader.Take<PageId>();
+      runs->push_back({first, reader.Take<uint32_t>()});
+    }
   }
   for (uint32_t n = reader.Take<uint32_t>(); n > 0; --n) {
     const auto action = reader.Take<PageAction>();
     const auto page = reader.Take<PageId>();
     const auto size = reader.Take<uint32_t>();
-    ApplyAction(action, page, reader.TakeBytes(size), begin, end);
+    decoded.changes.push_back({action, page, reader.TakeBytes(size)});
+  }
+  return decoded;
+}
+
+namespace {
+
+void ApplyImage(const PageChange& change, char* page, uint32_t page_size) {
+  const std::string_view payload = change.payload;
+  if (payload.size() < sizeof(NodeHeader) || payload.size() > page_size) Malformed("image");
+  NodeHeader header;
+  std::memcpy(&header, payload.data(), sizeof header);
+  const size_t front = sizeof header + Node::kSlotSize * header.count;
+  if (header.heap > page_size || front + page_size - header.heap != payload.size() ||
+      header.id != change.page) {
+    Malformed("image");
+  }
+  std::memset(page, 0, page_size);
+  std::memcpy(page, payload.data(), front);
+  std::memcpy(page + header.heap, payload.data() + front, payload.size() - front);
+  Header(page)->lsn = 0;  // the caller sets it
+}
+
+void ApplyInsert(std::string_view payload, Node* node, uint32_t page_size) {
+  Reader reader(payload);
+  const auto child = reader.Take<PageId>();
+  const std::string_view key = reader.rest();
+  bool found;
+  const uint32_t at = node->LowerBound(key, &found);
+  if (found || node->leaf() || key.size() > MaxKeySize(page_size) ||
+      !key.starts_with(node->Prefix()) || !node->InsertInner(at, key, child)) {
+    Malformed("insert");
   }
 }
 
-void StructureReplay::ApplyAction(PageAction action, PageId id, std::string_view payload, Lsn begin,
-                                  Lsn end) {
-  const uint32_t page_size = pool_->page_size();
-  PageState state;
-  ExclusiveGuard guard = pool_->WriteAny(client_, id, &state);
-  char* page = guard.page();
-  const bool whole = action == PageAction::kImage || action == PageAction::kFree;
-  // An image heals even a broken page; any other change needs what it changes.
-  if (state != PageState::kValid && !whole) throw pool_->file()->Broken(id);
-  if (Header(page)->lsn >= end) return;
+}  // namespace
+
+void ApplyChange(const PageChange& change, char* page, uint32_t page_size) {
+  if (change.action == PageAction::kImage) return ApplyImage(change, page, page_size);
+  if (change.action == PageAction::kFree) return FormatFree(page, page_size, change.page);
   Node node(page, page_size);
-  switch (action) {
-    case PageAction::kImage: {
-      if (payload.size() < sizeof(NodeHeader) || payload.size() > page_size) Malformed("image");
-      NodeHeader header;
-      std::memcpy(&header, payload.data(), sizeof header);
-      const size_t front = sizeof header + Node::kSlotSize * header.count;
-      if (header.heap > page_size || front + page_size - header.heap != payload.size() ||
-          header.id != id) {
-        Malformed("image");
-      }
-      std::memset(page, 0, page_size);
-      std::memcpy(page, payload.data(), front);
-      std::memcpy(page + header.heap, payload.data() + front, payload.size() - front);
-      Header(page)->lsn = 0;  // MarkDirty sets it
-      break;
-    }
+  if (!node.Validate().empty()) Malformed("a change of no node");
+  switch (change.action) {
     case PageAction::kTruncate:
-      if (!node.Validate().empty()) Malformed("truncate");
-      node.TruncateAt(payload);
+      if (!node.TruncateAt(change.payload)) Malformed("truncate");
       break;
-    case PageAction::kInsert: {
-      Reader reader(payload);
-      const auto child = reader.Take<PageId>();
-      bool found;
-      const uint32_t at = node.LowerBound(reader.rest(), &found);
-      if (found || Header(page)->type != PageType::kInner ||
-          !node.InsertInner(at, reader.rest(), child))
-        Malformed("insert");
+    case PageAction::kInsert:
+      ApplyInsert(change.payload, &node, page_size);
       break;
-    }
     case PageAction::kRemove: {
       bool found;
-      const uint32_t at = node.LowerBound(payload, &found);
-      if (!found || Header(page)->type != PageType::kInner) Malformed("remove");
+      const uint32_t at = node.LowerBound(change.payload, &found);
+      if (!found || node.leaf()) Malformed("remove");
       node.Remove(at);
       break;
     }
-    case PageAction::kFree:
-      FormatFree(page, page_size, id);
-      break;
     default:
       Malformed("unknown action");
   }
+}
+
+void StructureReplay::Apply(std::string_view structure, Lsn begin, Lsn end) {
+  const DecodedStructure decoded = DecodeStructure(structure);
+  for (const PageRun& run : decoded.used) space_->MarkUsed(run.first, run.pages);
+  for (const PageRun& run : decoded.freed) space_->MarkFree(run.first, run.pages);
+  for (const PageChange& change : decoded.changes) ApplyAction(change, begin, end);
+}
+
+void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) {
+  PageState state;
+  ExclusiveGuard guard = pool_->WriteAny(client_, change.page, &state);
+  char* page = guard.page();
+  // An image heals even a broken page; any other change needs what it changes.
+  if (state != PageState::kValid && !change.whole()) throw pool_->file()->Broken(change.page);
+  if (Header(page)->lsn >= end) return;
+  ApplyChange(change, page, pool_->page_size());
   guard.MarkDirty(begin, end);
   ++pages_changed_;
 }

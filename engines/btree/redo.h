@@ -93,6 +93,25 @@ std::string OperationsHeader(uint64_t transaction, bool more);
 // Takes operations apart, one by one; returns false at the end.
 bool NextOperation(std::string_view* operations, RowOp* op);
 
+// What a change of shape did to one page.
+struct PageChange {
+  PageAction action = PageAction::kImage;
+  PageId page = kNoPage;
+  std::string_view payload;
+  // Replaces the page, whatever it was.
+  bool whole() const { return action == PageAction::kImage || action == PageAction::kFree; }
+};
+// A structure section taken apart. Throws Error (kCorruption) when it is not well-formed.
+struct DecodedStructure {
+  std::vector<PageRun> used, freed;
+  std::vector<PageChange> changes;
+};
+DecodedStructure DecodeStructure(std::string_view structure);
+// Changes `page`, which is valid or, for a whole change, anything. The LSN is left to the caller.
+// Throws Error (kCorruption) when this page cannot have been changed so; nothing outside the page
+// is touched, whatever page and change hold.
+void ApplyChange(const PageChange& change, char* page, uint32_t page_size);
+
 // First pass: brings pages and space to where the record left them. Safe to run any number of
 // times, on pages in any state between the checkpoint's and the crash's.
 class StructureReplay {
@@ -103,7 +122,7 @@ class StructureReplay {
   uint64_t pages_changed() const { return pages_changed_; }
 
  private:
-  void ApplyAction(PageAction action, PageId page, std::string_view payload, Lsn begin, Lsn end);
+  void ApplyAction(const PageChange& change, Lsn begin, Lsn end);
   Pool* const pool_;
   Space* const space_;
   PoolClient* const client_;

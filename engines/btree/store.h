@@ -57,6 +57,7 @@ namespace testbed::btree {
 
 inline constexpr PageId kCatalogueRoot = 1;
 inline constexpr uint32_t kCatalogueTable = 0;
+inline constexpr uint32_t kMaxTables = 4096;  // the catalogue counts as one
 
 struct StoreOptions {
   bool create = true;
@@ -153,7 +154,6 @@ class Store {
 
  private:
   friend class StoreClient;
-  static constexpr uint32_t kMaxTables = 4096;
 
   Store(const std::string& dir, const StoreOptions& options);
   void LockDirectory();

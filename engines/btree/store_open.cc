@@ -17,11 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string DataPath(const std::string& dir) { return dir + "/btree.data"; }
-std::string DoublewritePath(const std::string& dir) { return dir + "/btree.doublewrite"; }
-std::string LogPath(const std::string& dir) { return dir + "/btree.log"; }
-std::string LockPath(const std::string& dir) { return dir + "/btree.lock"; }
-
 uint64_t RandomNumber() {
   std::random_device device;
   return (static_cast<uint64_t>(device()) << 32) | device();
