@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/inspect.h"
 
 namespace testbed {
 
@@ -20,6 +21,10 @@ struct EngineInfo {
   // True when `dir` holds a database of this engine.
   std::function<bool(const std::string& dir)> recognises;
   std::function<std::unique_ptr<Engine>(const std::string& dir, const EngineOptions&)> open;
+  // Look into a database that is not open, changing nothing (engines/inspect.h): whether every byte
+  // of it is right, and what its trees look like. Null where the engine has none.
+  using Inspect = std::function<Inspection(const std::string& dir, const InspectOptions&)>;
+  Inspect check, tree;
 };
 
 const std::vector<EngineInfo>& Engines();

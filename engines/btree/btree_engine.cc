@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "engines/btree/check.h"
 #include "engines/btree/cursor.h"
 #include "engines/btree/store.h"
 #include "engines/extra_options.h"
@@ -237,6 +238,7 @@ EngineInfo BtreeEngineInfo() {
   AddLogOptions(&can);
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };
   info.open = OpenBtree;
+  info.check = info.tree = btree::InspectDatabase;
   return info;
 }
 

@@ -1,199 +1,367 @@
 #include "engines/btree/check.h"
 
 #include <algorithm>
-#include <optional>
+#include <cstring>
+#include <map>
+#include <tuple>
 #include <utility>
 
-#include "engines/btree/node.h"
-#include "engines/btree/overflow.h"
+#include "device/error.h"
+#include "engines/btree/image.h"
+#include "engines/btree/tree_stats.h"
+#include "engines/btree/walk.h"
 
 namespace testbed::btree {
 namespace {
 
-// What a parent says of its child.
-struct Expected {
-  PageId page = kNoPage;
-  std::optional<uint8_t> level;  // unknown for a root
-  std::string low, high;
-  bool unbounded = false;
+constexpr char kCatalogueName[] = "(catalogue)";
+
+class StorePages : public PageReader {
+ public:
+  explicit StorePages(PageFile* file) : file_(file) {}
+  PageState Read(PageId id, char* page, std::string* why) override {
+    try {
+      return file_->Inspect(id, page);
+    } catch (const Error& e) {
+      *why = e.what();
+      return PageState::kBroken;
+    }
+  }
+
+ private:
+  PageFile* const file_;
 };
 
 class Checker {
  public:
-  explicit Checker(Store* store)
-      : store_(store),
-        page_size_(store->options().page_size),
-        snapshot_(store->space()->Snapshot()),
-        seen_(snapshot_.pages) {}
+  // `log` is null when there is none to look at.
+  Checker(const WalkInput& input, const RedoIndex* log, const InspectOptions& options,
+          Inspection* inspection)
+      : input_(input),
+        log_(log),
+        options_(options),
+        inspection_(inspection),
+        walk_(input, inspection) {}
 
-  CheckReport Run() {
-    report_.page_size = page_size_;
-    report_.file_pages = snapshot_.pages;
-    report_.used_pages = store_->space()->used_pages();
-    AlignedBuffer super(page_size_);
-    if (store_->file()->Inspect(0, super.data()) != PageState::kValid) {
-      Problem(0, "its checksum does not match");
+  void Run() {
+    walk_.Take(0, Walk::kSuper);
+    WalkCatalogue();
+    for (const TableRoot& table : tables_) {
+      if (options_.table.empty() || options_.table == table.name) WalkTable(table, {});
     }
-    seen_[0] = true;
-    CheckTable("(catalogue)", store_->Table(kCatalogueTable));
-    for (const auto& [name, id] : store_->TableNames()) CheckTable(name, store_->Table(id));
-    CheckSpace();
-    return std::move(report_);
+    if (options_.table.empty()) {
+      CheckLogTables();
+      if (input_.space && !walk_.stopped()) CheckLoosePages();
+    }
+    CountPages();
   }
 
  private:
-  void Problem(PageId page, const std::string& what) {
-    ++report_.problem_count;
-    if (report_.problems.size() < CheckReport::kMaxProblems) {
-      report_.problems.push_back("page " + std::to_string(page) + " of file " +
-                                 store_->file()->data().path() + ": " + what);
+  // A used page that no tree has.
+  struct Loose {
+    uint8_t level;
+    PageId page;
+  };
+
+  void WalkTable(const TableRoot& table, const Walk::Rows& rows) {
+    TreeStats stats = walk_.Tree(table, rows);
+    if (options_.shape_levels > 0 && !stats.levels.empty()) {
+      stats.shape = ReadShape(input_.reader, input_.page_size, table.root, options_);
+    }
+    if (options_.table.empty() || options_.table == table.name) {
+      inspection_->trees.push_back(std::move(stats));
     }
   }
 
-  // Notes that the page belongs to the tree. False when it must not be looked at.
-  bool Claim(PageId page) {
-    if (page == kNoPage || page >= snapshot_.pages) {
-      Problem(page, "something points to it, but the file has " + std::to_string(snapshot_.pages) +
-                        " pages");
-      return false;
-    }
-    if (seen_[page]) {
-      Problem(page, "it belongs to two places");
-      return false;
-    }
-    seen_[page] = true;
-    if ((snapshot_.words[page / 64] >> (page % 64) & 1) == 0) {
-      Problem(page, "it is in use, but the space map calls it free");
-    }
-    return true;
+  void WalkCatalogue();
+  void AddTable(const std::string& name, std::string_view value, const Pointer& from);
+  void CheckLogTables();
+  void CheckLoosePages();
+  void LookAtFree(PageId id);
+  void LookAtLost(PageId id);
+  void CheckLostTrees();
+  void CheckLostRuns();
+  void CheckLostBroken();
+  void NoteExcused();
+  void CountPages();
+  // Damage above explains why pages of this table were not reached.
+  bool Excused(uint32_t table) const { return walk_.cut(table) || walk_.cut(kCatalogueTable); }
+  std::string NameOf(uint32_t table) const {
+    if (table == kCatalogueTable) return kCatalogueName;
+    const auto name = names_.find(table);
+    return name == names_.end() ? "number " + std::to_string(table) : name->second;
   }
 
-  void CheckTable(const std::string& name, const Tree* tree) {
-    TreeStats stats;
-    stats.table = name;
-    table_ = tree->table();
-    stats_ = &stats;
-    // Depth first, leftmost child on top: leaves come in key order.
-    std::vector<Expected> todo;
-    todo.push_back({tree->root(), std::nullopt, {}, {}, true});
-    while (!todo.empty()) {
-      const Expected expected = std::move(todo.back());
-      todo.pop_back();
-      CheckNode(expected, &todo);
-    }
-    report_.trees.push_back(std::move(stats));
-  }
-
-  void CheckNode(const Expected& expected, std::vector<Expected>* todo) {
-    const PageId id = expected.page;
-    if (!Claim(id)) return;
-    AlignedBuffer page(page_size_);
-    switch (store_->file()->Inspect(id, page.data())) {
-      case PageState::kValid:
-        break;
-      case PageState::kBlank:
-        return Problem(id, "it is in use, but was never written");
-      case PageState::kBroken:
-        return Problem(id, "its checksum does not match");
-    }
-    const Node node(page.data(), page_size_);
-    if (const std::string wrong = node.Validate(); !wrong.empty()) return Problem(id, wrong);
-    const NodeHeader* h = node.header();
-    if (h->table != table_) Problem(id, "it says that it belongs to another table");
-    if (expected.level && h->level != *expected.level) {
-      return Problem(id, "its level is not one below its parent's");
-    }
-    if (node.LowFence() != expected.low || node.unbounded() != expected.unbounded ||
-        node.HighFence() != expected.high) {
-      Problem(id, "its fences are not what its parent says");
-    }
-    CountNode(node);
-    if (node.leaf()) return CheckRows(id, node);
-    for (uint32_t i = node.count(); i-- > 0;) {
-      Expected child;
-      child.page = node.Child(i);
-      child.level = static_cast<uint8_t>(h->level - 1);
-      child.low = i == 0 ? std::string(node.LowFence()) : node.Key(i);
-      const bool last = i + 1 == node.count();
-      child.high = last ? std::string(node.HighFence()) : node.Key(i + 1);
-      child.unbounded = last && node.unbounded();
-      todo->push_back(std::move(child));
-    }
-  }
-
-  void CountNode(const Node& node) {
-    const size_t level = node.header()->level;
-    if (stats_->levels.size() <= level) stats_->levels.resize(level + 1);
-    LevelStats& stats = stats_->levels[level];
-    ++stats.pages;
-    stats.entries += node.count();
-    stats.used_bytes += node.UsedBytes();
-    stats.capacity_bytes += node.Capacity();
-    ++stats.fill[std::min<size_t>(9, node.UsedBytes() * 10 / node.Capacity())];
-  }
-
-  void CheckRows(PageId id, const Node& leaf) {
-    for (uint32_t i = 0; i < leaf.count(); ++i) {
-      ++stats_->rows;
-      stats_->key_bytes += leaf.header()->prefix + leaf.Suffix(i).size();
-      if (!leaf.Value(i).overflow) {
-        stats_->value_bytes += leaf.Value(i).bytes.size();
-        continue;
-      }
-      const OverflowRef ref = leaf.Overflow(i);
-      ++stats_->overflow_values;
-      stats_->overflow_pages += ref.pages;
-      stats_->value_bytes += ref.size;
-      if (ref.pages != OverflowPages(ref.size, page_size_)) {
-        Problem(id, "an overflow reference has the wrong number of pages");
-        continue;
-      }
-      CheckOverflow(ref);
-    }
-  }
-
-  void CheckOverflow(const OverflowRef& ref) {
-    AlignedBuffer page(page_size_);
-    for (uint32_t i = 0; i < ref.pages; ++i) {
-      const PageId id = ref.first + i;
-      if (!Claim(id)) return;
-      if (store_->file()->Inspect(id, page.data()) != PageState::kValid) {
-        Problem(id, "its checksum does not match");
-        continue;
-      }
-      const auto* header = reinterpret_cast<const OverflowHeader*>(page.data());
-      const uint64_t before = static_cast<uint64_t>(i) * OverflowPayload(page_size_);
-      if (header->type != PageType::kOverflow || header->table != table_) {
-        Problem(id, "it is not the overflow page that it should be");
-      } else if (header->size !=
-                 std::min<uint64_t>(ref.size - before, OverflowPayload(page_size_))) {
-        Problem(id, "its piece of an overflow value has the wrong size");
-      }
-    }
-  }
-
-  void CheckSpace() {
-    for (PageId page = 0; page < snapshot_.pages; ++page) {
-      if ((snapshot_.words[page / 64] >> (page % 64) & 1) != 0 && !seen_[page]) {
-        Problem(page, "the space map calls it used, but nothing points to it");
-      }
-    }
-  }
-
-  Store* const store_;
-  const uint32_t page_size_;
-  const SpaceSnapshot snapshot_;
-  std::vector<bool> seen_;
-  uint32_t table_ = 0;
-  TreeStats* stats_ = nullptr;
-  CheckReport report_;
+  const WalkInput input_;
+  const RedoIndex* const log_;
+  const InspectOptions& options_;
+  Inspection* const inspection_;
+  Walk walk_;
+  std::vector<TableRoot> tables_;          // by name
+  std::map<uint32_t, std::string> names_;  // by number
+  std::vector<Loose> lost_nodes_;
+  std::vector<PageId> lost_broken_;
+  std::vector<std::pair<PageId, uint32_t>> lost_overflow_;  // page, table
+  uint64_t excused_ = 0;
 };
+
+void Checker::AddTable(const std::string& name, std::string_view value, const Pointer& from) {
+  TableRoot table;
+  table.name = name;
+  table.from = from;
+  if (value.size() != 8) {
+    return walk_.Damage(from.page, from.byte, "a row of the catalogue has the wrong size", "8",
+                        std::to_string(value.size()));
+  }
+  std::memcpy(&table.number, value.data(), 4);
+  std::memcpy(&table.root, value.data() + 4, 4);
+  table.from.byte += 4;
+  if (table.number == kCatalogueTable || table.number >= kMaxTables) {
+    return walk_.Damage(from.page, from.byte, "the catalogue has a table with such a number",
+                        "1 to " + std::to_string(kMaxTables - 1), std::to_string(table.number));
+  }
+  if (!names_.emplace(table.number, name).second) {
+    return walk_.Damage(from.page, from.byte, "the catalogue has two tables with one number", "",
+                        std::to_string(table.number));
+  }
+  tables_.push_back(std::move(table));
+}
+
+void Checker::WalkCatalogue() {
+  TableRoot catalogue;
+  catalogue.name = kCatalogueName;
+  catalogue.number = kCatalogueTable;
+  catalogue.root = kCatalogueRoot;
+  WalkTable(catalogue, [this](PageId page, const Node& leaf) {
+    for (uint32_t i = 0; i < leaf.count(); ++i) {
+      const uint64_t at = leaf.CellAt(i) + leaf.Suffix(i).size() + sizeof(uint16_t);
+      AddTable(leaf.Key(i), leaf.Value(i).bytes, {page, at});
+    }
+  });
+  const auto known = [this](const std::string& name) {
+    return std::any_of(tables_.begin(), tables_.end(),
+                       [&](const TableRoot& table) { return table.name == name; });
+  };
+  if (log_ != nullptr) {
+    for (const auto& [name, value] : log_->catalogue()) {
+      if (!known(name)) AddTable(name, value, {kCatalogueRoot, 0});
+    }
+  }
+  std::sort(tables_.begin(), tables_.end(),
+            [](const TableRoot& a, const TableRoot& b) { return a.name < b.name; });
+  if (options_.table.empty() || options_.table == kCatalogueName || known(options_.table) ||
+      walk_.cut(kCatalogueTable)) {
+    return;
+  }
+  std::string names;
+  for (const TableRoot& table : tables_) names += (names.empty() ? "" : ", ") + table.name;
+  throw Error(Error::kUsage, "the database has no table " + options_.table + "; it has " +
+                                 (names.empty() ? "none" : names));
+}
+
+void Checker::CheckLogTables() {
+  if (log_ == nullptr || walk_.cut(kCatalogueTable)) return;
+  for (const auto& [table, lsn] : log_->tables()) {
+    if (table == kCatalogueTable || names_.contains(table)) continue;
+    inspection_->faults.Add(log_->At(lsn, "a record has a row of table " + std::to_string(table) +
+                                              ", which the catalogue does not have"));
+  }
+}
+
+// Pages that no tree has: free ones, and used ones that should have been reached.
+void Checker::CheckLoosePages() {
+  for (PageId id = 1; id < walk_.pages() && !walk_.stopped(); ++id) {
+    if (walk_.seen(id)) continue;
+    if (walk_.used(id)) {
+      LookAtLost(id);
+    } else if (id < walk_.file_pages()) {
+      LookAtFree(id);
+    }
+  }
+  if (walk_.stopped()) return;
+  CheckLostTrees();
+  CheckLostRuns();
+  CheckLostBroken();
+  NoteExcused();
+}
+
+void Checker::LookAtFree(PageId id) {
+  std::string why;
+  if (walk_.ReadLoose(id, &why) != PageState::kBroken) return;
+  inspection_->notes.Add(walk_.At(id, 0,
+                                  "it is free, and its checksum does not match: harmless, as it is "
+                                  "written before it is read again"));
+}
+
+void Checker::LookAtLost(PageId id) {
+  std::string why;
+  const bool valid = walk_.ReadLoose(id, &why) == PageState::kValid;
+  const Node node(walk_.page(), input_.page_size);
+  if (valid && node.header()->type == PageType::kOverflow) {
+    lost_overflow_.emplace_back(id, node.header()->table);
+  } else if (valid && node.Validate().empty()) {
+    lost_nodes_.push_back({node.header()->level, id});
+  } else {
+    lost_broken_.push_back(id);
+  }
+}
+
+// From the top down, so that of a tree that was cut off only the topmost page counts as lost.
+void Checker::CheckLostTrees() {
+  std::sort(lost_nodes_.begin(), lost_nodes_.end(), [](const Loose& a, const Loose& b) {
+    return std::tuple(-a.level, a.page) < std::tuple(-b.level, b.page);
+  });
+  for (const Loose& loose : lost_nodes_) {
+    std::string why;
+    if (walk_.seen(loose.page) || walk_.stopped()) continue;
+    if (walk_.ReadLoose(loose.page, &why) != PageState::kValid) continue;
+    const uint32_t table = Header(walk_.page())->table;
+    const bool excused = Excused(table);
+    const auto taken = [&] {
+      return walk_.counts()[Walk::kLeaf] + walk_.counts()[Walk::kInner] +
+             walk_.counts()[Walk::kOverflow];
+    };
+    const uint64_t before = taken();
+    walk_.Orphan(loose.page, NameOf(table), !excused);
+    if (excused) excused_ += taken() - before;
+  }
+}
+
+void Checker::CheckLostRuns() {
+  for (size_t i = 0; i < lost_overflow_.size();) {
+    const auto [first, table] = lost_overflow_[i];
+    if (walk_.seen(first)) {
+      ++i;
+      continue;
+    }
+    PageId pages = 0;
+    for (; i < lost_overflow_.size() && lost_overflow_[i].first == first + pages &&
+           lost_overflow_[i].second == table && !walk_.seen(first + pages);
+         ++i, ++pages) {
+      walk_.Take(first + pages, Walk::kOverflow);
+    }
+    if (Excused(table)) {
+      excused_ += pages;
+      continue;
+    }
+    Fault fault = walk_.At(
+        first, 0, "the space map calls it used, but nothing points to it", "",
+        "overflow pages " + std::to_string(first) + " to " + std::to_string(first + pages - 1));
+    fault.table = NameOf(table);
+    inspection_->faults.Add(std::move(fault));
+  }
+}
+
+// Last: trees that were cut off may point to them.
+void Checker::CheckLostBroken() {
+  for (const PageId id : lost_broken_) {
+    if (walk_.seen(id)) continue;
+    std::string why, expected, found;
+    const PageState state = walk_.ReadLoose(id, &why);
+    const char* page = walk_.page();
+    const std::string more = state == PageState::kValid ? Node(page, input_.page_size).Validate()
+                                                        : PageFault(state, page, input_.page_size,
+                                                                    id, why, &expected, &found);
+    walk_.Take(id, Walk::kUnreadable);
+    walk_.Damage(id, 0, "the space map calls it used, but nothing points to it, and " + more,
+                 std::move(expected), std::move(found));
+  }
+}
+
+void Checker::NoteExcused() {
+  if (excused_ == 0) return;
+  Fault note;
+  note.file = input_.path;
+  note.what = std::to_string(excused_) +
+              " pages are not reached from their tables' roots, for the damage above; they were "
+              "checked by themselves";
+  inspection_->notes.Add(std::move(note));
+}
+
+void Checker::CountPages() {
+  const uint64_t in_file = walk_.file_pages();
+  uint64_t other = 0, free = 0;
+  for (PageId id = 0; id < walk_.pages() && id < in_file; ++id) {
+    if (!walk_.seen(id)) ++(walk_.used(id) || !input_.space ? other : free);
+  }
+  const auto add = [&](const char* type, uint64_t pages) {
+    if (pages > 0) inspection_->pages.push_back({type, pages, pages * input_.page_size});
+  };
+  const auto& counts = walk_.counts();
+  add("superblock", counts[Walk::kSuper]);
+  add("leaf", counts[Walk::kLeaf]);
+  add("inner", counts[Walk::kInner]);
+  add("overflow", counts[Walk::kOverflow]);
+  add("damaged", counts[Walk::kUnreadable]);
+  add(options_.table.empty() ? "not reached" : "of other tables", other);
+  add("free", free);
+  add("not in the space map", in_file - std::min<uint64_t>(in_file, walk_.pages()));
+  if (const uint64_t rest = input_.data_bytes % input_.page_size; rest > 0) {
+    inspection_->pages.push_back({"cut off", 0, rest});
+  }
+}
 
 }  // namespace
 
 CheckReport CheckStore(Store* store) {
   store->Checkpoint();
-  return Checker(store).Run();
+  StorePages pages(store->file());
+  WalkInput input;
+  input.reader = &pages;
+  input.page_size = store->options().page_size;
+  input.path = store->file()->data().path();
+  input.data_bytes = store->file()->data().Size();
+  input.space = store->space()->Snapshot();
+  input.log_end = store->log()->EndLsn();
+  Inspection inspection;
+  inspection.faults.most = CheckReport::kMaxProblems;
+  AlignedBuffer super(input.page_size);
+  if (store->file()->Inspect(0, super.data()) != PageState::kValid) {
+    Fault fault;
+    fault.file = input.path;
+    fault.page = 0;
+    fault.what = "its checksum does not match";
+    inspection.faults.Add(std::move(fault));
+  }
+  const InspectOptions options;
+  Checker(input, nullptr, options, &inspection).Run();
+  CheckReport report;
+  for (const Fault& fault : inspection.faults.kept) report.problems.push_back(fault.Text());
+  report.problem_count = inspection.faults.count;
+  report.trees = std::move(inspection.trees);
+  report.page_size = input.page_size;
+  report.file_pages = input.space->pages;
+  report.used_pages = store->space()->used_pages();
+  return report;
+}
+
+Inspection InspectDatabase(const std::string& dir, const InspectOptions& options) {
+  Inspection inspection;
+  inspection.faults.most = inspection.notes.most = options.most_faults;
+  Image image(dir, &inspection);
+  if (image.page_size() == 0) return inspection;
+  WalkInput input;
+  input.reader = &image;
+  input.page_size = image.page_size();
+  input.path = image.data_path();
+  input.data_bytes = image.data_bytes();
+  input.space = image.space();
+  input.log_end = image.log_end();
+  input.progress = options.progress;
+  Checker(input, image.log(), options, &inspection).Run();
+  if (image.log() != nullptr && !image.log_end()) {
+    Fault note;
+    note.file = image.data_path();
+    note.what =
+        "the log cannot be read to its end: trees that wait for what it has may look damaged";
+    inspection.notes.Add(std::move(note));
+  }
+  for (const PageCount& count : inspection.pages) {
+    inspection.disk.emplace_back(count.type + (count.type == "superblock" ? "" : " pages"),
+                                 count.bytes);
+  }
+  for (auto& part : image.OtherFiles()) inspection.disk.push_back(std::move(part));
+  return inspection;
 }
 
 }  // namespace testbed::btree

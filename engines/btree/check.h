@@ -3,11 +3,19 @@
 //   CheckReport report = CheckStore(store.get());
 //   for (const std::string& problem : report.problems) ...   // none: the database is sound
 //
-// Takes a checkpoint and then reads every page from the file, not from the pool: so it sees what a
-// reopened database would see. Checked are each page's checksum, number, owner, level and inner
-// structure; that each child's fences are what its parent says, which puts all keys in order over
-// the whole tree; that overflow values are whole; that no page belongs to two places; and that the
-// pages reached are exactly those that the space map calls used. No commit may run meanwhile.
+//   Inspection result = InspectDatabase(dir, options);       // of one that is not open
+//
+// Every page is read from the file, not from the pool: so both see what a reopened database would
+// see. Checked are each page's checksum, number, owner, LSN, level and inner structure; that each
+// child's fences are what its parent says, which puts all keys in order over the whole tree; that
+// overflow values are whole; that no page belongs to two places; and that the pages reached are
+// exactly those that the space map calls used. Pages that should have been reached and were not are
+// checked as trees of their own. InspectDatabase looks at the superblock, the checkpoint files, the
+// doublewrite file and every record of the log after the checkpoint, too (image.h), and changes
+// nothing.
+//
+// A fault names page and byte of the file, and where it can, what was expected and what is there.
+// After a fault the check goes on.
 #ifndef TESTBED_ENGINES_BTREE_CHECK_H_
 #define TESTBED_ENGINES_BTREE_CHECK_H_
 
@@ -16,24 +24,9 @@
 #include <vector>
 
 #include "engines/btree/store.h"
+#include "engines/inspect.h"
 
 namespace testbed::btree {
-
-struct LevelStats {
-  uint64_t pages = 0;
-  uint64_t entries = 0;
-  uint64_t used_bytes = 0;  // of the pages' capacity: entries, fences
-  uint64_t capacity_bytes = 0;
-  std::vector<uint64_t> fill = std::vector<uint64_t>(10);  // pages by tenth of capacity used
-};
-
-struct TreeStats {
-  std::string table;
-  uint64_t rows = 0;
-  uint64_t key_bytes = 0, value_bytes = 0;
-  uint64_t overflow_values = 0, overflow_pages = 0;
-  std::vector<LevelStats> levels;  // [0] = leaves; size = height
-};
 
 struct CheckReport {
   static constexpr size_t kMaxProblems = 100;  // more are counted, not described
@@ -45,7 +38,12 @@ struct CheckReport {
   bool ok() const { return problem_count == 0; }
 };
 
+// Takes a checkpoint first. No commit may run meanwhile.
 CheckReport CheckStore(Store* store);
+
+// Errors: engines/inspect.h. With a table in the options only its pages and the catalogue's are
+// read, and kUsage says that there is no such table.
+Inspection InspectDatabase(const std::string& dir, const InspectOptions& options);
 
 }  // namespace testbed::btree
 
