@@ -70,7 +70,7 @@ std::string BashCompletion(const CLI::App& app) {
       "    --account) words='off file kernel device' ;;\n"
       "    --key-order) words='sequential random permuted' ;;\n"
       "    --verify) words='none sample all' ;;\n"
-      "    --dir|--json|--csv|--keys|report|compare) COMPREPLY=($(compgen -f -- \"$current\")); "
+      "    --dir|--json|--csv|--keys|report|compare|check|tree) COMPREPLY=($(compgen -f -- \"$current\")); "
       "return ;;\n"
       "    *) case ${{COMP_WORDS[1]}} in\n{}"
       "    *) words='{}{}' ;; esac ;;\n"

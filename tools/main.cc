@@ -10,6 +10,7 @@
 #include "device/readahead.h"
 #include "device/scratch.h"
 #include "device/signal_guard.h"
+#include "tools/check_command.h"
 #include "tools/completion.h"
 #include "tools/crashtest.h"
 #include "tools/database_dir.h"
@@ -18,6 +19,7 @@
 #include "tools/list_command.h"
 #include "tools/report.h"
 #include "tools/run_command.h"
+#include "tools/tree_command.h"
 #include "tools/unknown_word.h"
 
 namespace testbed {
@@ -44,7 +46,9 @@ constexpr char kExamples[] =
     "  testbed report run.json; testbed compare old.json new.json\n"
     "  testbed experiment list; testbed experiment read-size --scale tiny\n"
     "      a published experiment, with its findings checked\n"
-    "  testbed crashtest --engine btree --kills 200\n";
+    "  testbed crashtest --engine btree --kills 200\n"
+    "  testbed check /data/b; testbed tree /data/b\n"
+    "      whether every byte of a database is right; what its trees look like\n";
 
 int ScratchClean(const std::string& directory) {
   std::vector<std::string> found = ScratchDevice::CleanLeftovers(directory);
@@ -115,6 +119,8 @@ int Main(int argc, char** argv) {
   });
 
   AddExperimentCommands(app, &command);
+  AddCheckCommand(app, &command);
+  AddTreeCommand(app, &command);
   CrashtestOptions crash;
   CLI::App* crashtest = app.add_subcommand(
       "crashtest",
