@@ -1,0 +1,211 @@
+// `testbed check` and `testbed tree` on databases that runs made: where they are looked for, what
+// is said of a sound and of a damaged one, and one sentence for everything else.
+#include <map>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+class InspectCommandTest : public CommandTest {
+ protected:
+  static constexpr char kSmall[] = " --ram 64M --rows 3000 --threads 2 --quiet ";
+  void Load(const std::string& dir, const std::string& more = "") {
+    const CommandResult result =
+        Run("--engine btree --workload insert --dir " + dir + kSmall + more);
+    ASSERT_EQ(result.code, 0) << result.err;
+  }
+  // Damages one page behind the ones that the torn-page protection has a copy of.
+  void Damage(const std::string& dir) const {
+    std::filesystem::resize_file(directory_ / dir / "btree.doublewrite", 0);
+    std::fstream file(directory_ / dir / "btree.data",
+                      std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(8192 * 4 + 5000);
+    const int c = file.get();
+    file.seekp(8192 * 4 + 5000);
+    file.put(static_cast<char>(c ^ 0x10));
+  }
+  std::map<std::string, std::string> AllFiles() const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_)) {
+      if (entry.is_regular_file()) files[entry.path()] = Read(entry.path());
+    }
+    return files;
+  }
+  static bool Contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  }
+};
+
+TEST_F(InspectCommandTest, ARunsDirectoryAndTheEnginesOwnAreTaken) {
+  Load("d");
+  const auto before = AllFiles();
+  for (const char* dir : {"d", "d/", "d/db", "./d/db/"}) {
+    SCOPED_TRACE(dir);
+    const CommandResult check = Run(std::string("check ") + dir);
+    EXPECT_EQ(check.code, 0) << check.err;
+    EXPECT_EQ(check.err, "");
+    EXPECT_TRUE(Contains(check.out, "d/db: btree, pages of 8k\nclosed cleanly")) << check.out;
+    EXPECT_TRUE(Contains(check.out, "3,001 rows")) << check.out;
+    EXPECT_TRUE(Contains(check.out, "\nsound: nothing is wrong\n")) << check.out;
+    const CommandResult tree = Run(std::string("tree ") + dir);
+    EXPECT_EQ(tree.code, 0) << tree.err;
+    EXPECT_EQ(tree.err, "");
+    EXPECT_TRUE(Contains(tree.out, "size on disk")) << tree.out;
+  }
+  EXPECT_EQ(AllFiles(), before);
+}
+
+TEST_F(InspectCommandTest, SeveralDatabasesOfOneRunAreLookedAtOneByOne) {
+  Load("d", "--databases 3");
+  const CommandResult check = Run("check d --json check.json");
+  EXPECT_EQ(check.code, 0) << check.err;
+  for (const char* path : {"d/db/0: btree", "d/db/1: btree", "d/db/2: btree"}) {
+    EXPECT_TRUE(Contains(check.out, path)) << check.out;
+  }
+  EXPECT_EQ(Json("check.json")["databases"].size(), 3u);
+  EXPECT_EQ(Run("check d/db").out.size(), check.out.size());
+  EXPECT_EQ(Run("tree d/db/2").code, 0);
+  Damage("d/db/0");
+  EXPECT_EQ(Run("check d").code, 1);
+  EXPECT_EQ(Run("check d/db/2").code, 0);
+  std::filesystem::remove(directory_ / "d/db/1/btree.data");
+  ExpectRefused(Run("check d"), "directory d/db/1 holds no database of btree");
+}
+
+TEST_F(InspectCommandTest, DamageIsNamedLineByLineAndCountsAsFailure) {
+  Load("d");
+  Damage("d/db");
+  const CommandResult check = Run("check d --json check.json");
+  EXPECT_EQ(check.code, 1);
+  EXPECT_EQ(check.err, "");
+  EXPECT_TRUE(Contains(check.out,
+                       "\npage 4 of file d/db/btree.data, byte 32768, table default: its checksum "
+                       "does not match: expected 0x"))
+      << check.out;
+  EXPECT_TRUE(Contains(check.out, "\nDAMAGED: 1 faults\n")) << check.out;
+  const json document = Json("check.json");
+  EXPECT_EQ(document["schema"], "testbed-check/1");
+  const json& database = document["databases"][0];
+  EXPECT_EQ(database["sound"], false);
+  EXPECT_EQ(database["fault_count"], 1);
+  const json& fault = database["faults"][0];
+  EXPECT_EQ(fault["page"], 4);
+  EXPECT_EQ(fault["byte"], 32768);
+  EXPECT_EQ(fault["file"], "d/db/btree.data");
+  EXPECT_EQ(fault["table"], "default");
+  uint64_t bytes = 0;
+  for (const json& count : database["pages"]) bytes += count["bytes"].get<uint64_t>();
+  EXPECT_EQ(bytes, std::filesystem::file_size(directory_ / "d/db/btree.data"));
+  const CommandResult tree = Run("tree d");
+  EXPECT_EQ(tree.code, 1);
+  EXPECT_TRUE(Contains(tree.err, "`testbed check d` says what is wrong")) << tree.err;
+}
+
+TEST_F(InspectCommandTest, ManyFaultsAreCutShortUnlessAllAreAskedFor) {
+  Load("d");
+  std::fstream file(directory_ / "d/db/btree.data",
+                    std::ios::in | std::ios::out | std::ios::binary);
+  const uint64_t pages = std::filesystem::file_size(directory_ / "d/db/btree.data") / 8192;
+  for (uint64_t page = 3; page < pages; ++page) {
+    file.seekp(static_cast<std::streamoff>(page * 8192 + 24));
+    file.put('\x63');
+  }
+  file.close();
+  std::filesystem::resize_file(directory_ / "d/db/btree.doublewrite", 0);
+  const auto lines = [](const std::string& text) {
+    size_t n = 0;
+    for (size_t at = text.find("its checksum does not match: expected"); at != std::string::npos;
+         at = text.find("its checksum does not match: expected", at + 1)) {
+      ++n;
+    }
+    return n;
+  };
+  const CommandResult some = Run("check d"), all = Run("check d --all");
+  EXPECT_EQ(some.code, 1);
+  EXPECT_EQ(lines(some.out), 20u) << some.out;
+  EXPECT_TRUE(Contains(some.out, " more; --all shows them\n"));
+  EXPECT_GT(lines(all.out), 50u);
+  EXPECT_FALSE(Contains(all.out, "--all shows them"));
+}
+
+TEST_F(InspectCommandTest, TreeShowsOneTableAndItsPages) {
+  Load("d");
+  const CommandResult tree = Run("tree d --table default --pages --levels 2 --json tree.json");
+  EXPECT_EQ(tree.code, 0) << tree.err;
+  EXPECT_FALSE(Contains(tree.out, "(catalogue)"));
+  EXPECT_TRUE(Contains(tree.out, "Pages of default\n  page 2, level 1, ")) << tree.out;
+  EXPECT_TRUE(Contains(tree.out, "\n  |- page ")) << tree.out;
+  const json document = Json("tree.json");
+  EXPECT_EQ(document["schema"], "testbed-tree/1");
+  const json& database = document["databases"][0];
+  uint64_t disk = 0, on_disk = 0, parts = 0;
+  for (const json& part : database["disk"]) disk += part["bytes"].get<uint64_t>();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ / "d/db")) {
+    if (entry.is_regular_file()) on_disk += entry.file_size();
+  }
+  EXPECT_EQ(disk, on_disk);
+  EXPECT_EQ(database["size_on_disk"], on_disk);
+  const json& table = database["tables"][0];
+  EXPECT_EQ(table["name"], "default");
+  EXPECT_EQ(table["rows"], 3000);
+  EXPECT_EQ(table["key_bytes"], 3000 * 16);
+  EXPECT_EQ(table["value_bytes"], 3000 * 400);
+  for (const json& part : table["parts"]) parts += part["bytes"].get<uint64_t>();
+  EXPECT_EQ(parts, table["pages"].get<uint64_t>() * 8192);
+  EXPECT_EQ(table["shape"]["page"], 2);
+  ExpectRefused(Run("tree d --table nosuch"), "it has default");
+  ExpectRefused(Run("tree d --pages --levels 99"), "--levels");
+}
+
+TEST_F(InspectCommandTest, WhatIsNoDatabaseIsOneSentence) {
+  std::filesystem::create_directory(directory_ / "empty");
+  std::ofstream(directory_ / "letter") << "dear";
+  for (const std::string command : {"check", "tree"}) {
+    ExpectRefused(Run(command), "DIR is required");
+    ExpectRefused(Run(command + " nosuch"), "directory nosuch does not exist");
+    ExpectRefused(Run(command + " letter"), "letter is not a directory");
+    ExpectRefused(Run(command + " empty"), "directory empty holds no database of btree");
+    ExpectRefused(Run(command + " empty letter"), "does not take letter");
+    ExpectRefused(Run(command + " empty --deep"), "--deep is not an option of testbed " + command);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_ / "empty"));
+}
+
+TEST_F(InspectCommandTest, ADatabaseOfAnotherEngineInUseOrUnfinishedIsOneSentence) {
+  ASSERT_EQ(Run(std::string("--engine log --workload insert --dir l") + kSmall).code, 0);
+  Load("d");
+  for (const std::string command : {"check", "tree"}) {
+    ExpectRefused(Run(command + " l"), "holds a database of log, which testbed " + command +
+                                           " does not know; it knows "
+                                           "those of btree");
+    const int outer = Hold("d");
+    ASSERT_GE(outer, 0);
+    ExpectRefused(Run(command + " d"),
+                  "directory " + (directory_ / "d").string() + " is used by another testbed now");
+    ExpectRefused(Run(command + " d/db"), "is used by another testbed now");
+    close(outer);
+    const int lock = open((directory_ / "d/db/btree.lock").c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_EQ(flock(lock, LOCK_EX | LOCK_NB), 0);
+    ExpectRefused(Run(command + " d"), "is open in another process");
+    close(lock);
+    ExpectRefused(Run(command + " d --json nosuch/x.json"), "--json");
+    EXPECT_EQ(Run(command + " d").code, 0);
+  }
+  std::filesystem::remove(directory_ / "d/db/btree.data");
+  ExpectRefused(Run("check d"), "d/testbed.json says that btree was loaded there");
+}
+
+TEST_F(InspectCommandTest, HelpHasExamples) {
+  for (const std::string command : {"check", "tree"}) {
+    const CommandResult help = Run(command + " --help");
+    EXPECT_EQ(help.code, 0);
+    EXPECT_TRUE(Contains(help.out, "Examples:")) << help.out;
+    EXPECT_TRUE(Contains(help.out, "--json")) << help.out;
+  }
+}
+
+}  // namespace
+}  // namespace testbed
