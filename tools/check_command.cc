@@ -102,7 +102,10 @@ std::string CheckText(const Checked& checked, size_t shown) {
   } else if (r.faults.count == 0) {
     text += "sound: nothing is wrong\n";
   }
-  if (r.faults.count > 0) text += fmt::format("DAMAGED: {} faults\n", Count(r.faults.count));
+  if (r.faults.count > 0) {
+    text +=
+        fmt::format("DAMAGED: {} fault{}\n", Count(r.faults.count), r.faults.count == 1 ? "" : "s");
+  }
   return text;
 }
 

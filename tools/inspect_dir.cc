@@ -11,6 +11,7 @@
 
 #include "device/error.h"
 #include "tools/progress.h"
+#include "tools/table.h"
 
 namespace testbed {
 namespace {
@@ -128,8 +129,9 @@ std::function<void(uint64_t done, uint64_t total)> InspectProgress(const std::st
     const double seconds = std::chrono::duration<double>(now - state->begin).count();
     const double fraction =
         std::min(1.0, static_cast<double>(done) / static_cast<double>(std::max(total, done)));
-    state->line.Say(fmt::format("{:.0f} s, {} of {} pages, {:.0f} %, {:.0f} s left", seconds, done,
-                                total, fraction * 100, seconds * (1 - fraction) / fraction));
+    state->line.Say(fmt::format("{:.0f} s, {} of {} pages, {:.0f} %, {:.0f} s left", seconds,
+                                Count(done), Count(total), fraction * 100,
+                                seconds * (1 - fraction) / fraction));
   };
 }
 

@@ -61,7 +61,7 @@ int Tree(const Arguments& a) {
     document["databases"].push_back(std::move(j));
     if (result.faults.count > 0) {
       fmt::print(stderr,
-                 "testbed: {} is damaged ({} faults), so the figures may miss something; "
+                 "testbed: {} is damaged (faults: {}), so the figures may miss something; "
                  "`testbed check {}` says what is wrong\n",
                  database.path, Count(result.faults.count), a.dir);
       code = 1;

@@ -98,8 +98,10 @@ std::string PageText(const TreePage& page) {
   std::string text = fmt::format("page {}", page.page);
   if (!page.fault.empty()) return text + ": " + Printable(page.fault);
   text += page.level == 0 ? ", leaf" : fmt::format(", level {}", page.level);
-  text += fmt::format(", {} {}, {:.0f} % full, keys from {}", page.entries,
-                      page.level == 0 ? "rows" : "children", page.fill * 100, page.low);
+  const bool one = page.entries == 1;
+  const char* entries = page.level == 0 ? (one ? "row" : "rows") : (one ? "child" : "children");
+  text += fmt::format(", {} {}, {:.0f} % full, keys from {}", page.entries, entries,
+                      page.fill * 100, page.low);
   return text + (page.high.empty() ? " on" : " up to " + page.high);
 }
 

@@ -85,7 +85,7 @@ TEST_F(InspectCommandTest, DamageIsNamedLineByLineAndCountsAsFailure) {
                        "\npage 4 of file d/db/btree.data, byte 32768, table default: its checksum "
                        "does not match: expected 0x"))
       << check.out;
-  EXPECT_TRUE(Contains(check.out, "\nDAMAGED: 1 faults\n")) << check.out;
+  EXPECT_TRUE(Contains(check.out, "\nDAMAGED: 1 fault\n")) << check.out;
   const json document = Json("check.json");
   EXPECT_EQ(document["schema"], "testbed-check/1");
   const json& database = document["databases"][0];

@@ -131,6 +131,12 @@ class BtreeCrashTest : public testing::TestWithParam<IoMode> {
     ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended by itself";
   }
 
+  // What the kill left is sound as it lies there, before anybody opens it.
+  void ExpectNoFault() {
+    const Inspection left = InspectDatabase(dir_, {});
+    for (const Fault& fault : left.faults.kept) ADD_FAILURE() << fault.Text();
+  }
+
   // The state of slot s is that of the last transaction on it. The thread may have one transaction
   // more in the log than it was told.
   void ExpectThread(Store* store, StoreClient* client, int thread) {
@@ -186,6 +192,8 @@ TEST_P(BtreeCrashTest, KilledAtRandomMomentsLosesNothing) {
     for (int i = 0; i < kills; ++i) {
       KillOne(&random);
       if (HasFatalFailure()) return;
+      ExpectNoFault();
+      if (HasFailure()) return;
     }
     auto store = Store::Open(dir_, options_);
     recoveries += store->recovery().needed ? 1 : 0;

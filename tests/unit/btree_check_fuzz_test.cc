@@ -173,7 +173,13 @@ TEST_F(BtreeCheckFuzzTest, NonsenseWithRightChecksumsCrashesNothing) {
       EncodeSegmentHeader(header, bytes.data());
       Spill(path, bytes);
     }
-    faults += Inspect().faults.count;
+    try {
+      faults += Inspect().faults.count;
+    } catch (const Error& e) {
+      // A superblock of nonsense may be one of a newer format.
+      ASSERT_EQ(e.kind(), Error::kUsage) << e.what();
+      ASSERT_NE(std::string(e.what()).find("has format version"), std::string::npos) << e.what();
+    }
     Restore(good);
   }
   EXPECT_GT(faults, 300u);
