@@ -103,7 +103,13 @@ void Image::ReadMeta() {
       NewerFormat(dir_, file.version);
     }
   }
-  const std::optional<SuperblockFields> super = ReadSuperblock(data_.get());
+  std::optional<SuperblockFields> super;
+  std::string why = "the file is too short for the superblock";
+  try {
+    super = ReadSuperblock(data_.get());
+  } catch (const Error& e) {
+    why = e.what();
+  }
   if (super && super->whole && super->version > kFormatVersion) NewerFormat(dir_, super->version);
   if (super && super->whole) {
     page_size_ = super->page_size;
@@ -111,7 +117,7 @@ void Image::ReadMeta() {
   } else {
     FindPageSize();
   }
-  CheckSuper(super);
+  CheckSuper(super, why);
   for (const CheckpointFile& file : checkpoints_) {
     if (Usable(file) &&
         (checkpoint_ == nullptr || file.state.sequence > checkpoint_->state.sequence)) {
@@ -135,21 +141,26 @@ void Image::FindPageSize() {
   }
   AlignedBuffer page(kMaxPageSize);
   for (uint32_t size = kMinPageSize; page_size_ == 0 && size <= kMaxPageSize; size *= 2) {
-    if (data_->ReadSome(kCatalogueRoot * size, page.data(), size) == size &&
-        InspectPage(page.data(), size, kCatalogueRoot) == PageState::kValid) {
-      page_size_ = size;
+    try {
+      if (data_->ReadSome(kCatalogueRoot * size, page.data(), size) == size &&
+          InspectPage(page.data(), size, kCatalogueRoot) == PageState::kValid) {
+        page_size_ = size;
+      }
+    } catch (const Error&) {
+      // It may be another size, whose page can be read.
     }
   }
 }
 
-void Image::CheckSuper(const std::optional<SuperblockFields>& super) {
+// `why`: what to say when there are no fields.
+void Image::CheckSuper(const std::optional<SuperblockFields>& super, const std::string& why) {
   const bool whole = super && super->whole;
   const bool known = super && super->version == kFormatVersion;
   if (whole && known) return;
   Fault fault = InFile(data_path_, 0, "");
   fault.page = 0;
   if (!super) {
-    fault.what = "the file is too short for the superblock";
+    fault.what = why;
   } else if (!super->magic) {
     fault.what = "it is no superblock of btree";
     fault.byte = 32;

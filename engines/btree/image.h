@@ -55,7 +55,7 @@ class Image : public PageReader {
   void Lock();
   void ReadMeta();
   void FindPageSize();
-  void CheckSuper(const std::optional<SuperblockFields>& super);
+  void CheckSuper(const std::optional<SuperblockFields>& super, const std::string& why);
   void CheckCheckpoint(const CheckpointFile& file, const CheckpointFile& other, bool written_after);
   bool Usable(const CheckpointFile& file) const;
   void OpenPages();

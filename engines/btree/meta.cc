@@ -162,17 +162,16 @@ uint64_t CheckSuperblock(const std::string& path, const std::string& dir, uint32
 }
 
 std::optional<SuperblockFields> ReadSuperblock(File* file) {
-  std::string page(kMaxPageSize, '\0');
-  const size_t size = file->ReadSome(0, page.data(), page.size());
-  if (size < sizeof(Superblock)) return std::nullopt;
   Superblock super;
-  std::memcpy(&super, page.data(), sizeof super);
+  if (file->ReadSome(0, &super, sizeof super) < sizeof super) return std::nullopt;
   SuperblockFields fields;
   fields.magic = super.magic == kSuperMagic;
   fields.version = super.version;
   fields.page_size = super.page_size;
   fields.database = super.database;
-  fields.whole = fields.magic && IsPageSize(super.page_size) && super.page_size <= size &&
+  if (!fields.magic || !IsPageSize(super.page_size)) return fields;
+  std::string page(super.page_size, '\0');
+  fields.whole = file->ReadSome(0, page.data(), page.size()) == page.size() &&
                  InspectPage(page.data(), super.page_size, 0) == PageState::kValid;
   return fields;
 }
