@@ -132,6 +132,10 @@ class BtreeEngine : public Engine {
   void Flush() override { store_->Flush(); }
   void Checkpoint() override { store_->Checkpoint(); }
   void Settle() override { store_->Checkpoint(); }
+  bool ResizeCache(uint64_t bytes) override {
+    store_->pool()->Resize(bytes);
+    return true;
+  }
 
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override {
     const StoreOptions& o = store_->options();
@@ -139,7 +143,7 @@ class BtreeEngine : public Engine {
         {"io", IoModeName(o.io)},
         {"advice", AdviceName(o.advice)},
         {"page_size", std::to_string(o.page_size)},
-        {"cache_bytes", std::to_string(o.cache_bytes)},
+        {"cache_bytes", std::to_string(store_->pool()->bytes())},
         {"cache_pages", std::to_string(store_->pool()->frames())},
         {"cache_held_bytes", std::to_string(store_->pool()->MemoryBytes())},
         {"cache_fixed_bytes", std::to_string(btree::Pool::kFixedBytes)},
@@ -224,6 +228,7 @@ EngineInfo BtreeEngineInfo() {
   info.version = "1";
   Capabilities& can = info.capabilities;
   can.io_modes = {IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap};
+  can.resizable_cache = true;
   can.durabilities = {Durability::kSync, Durability::kLazy, Durability::kNone};
   can.compressions = {"none"};
   can.min_page_size = btree::kMinPageSize;

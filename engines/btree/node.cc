@@ -33,7 +33,10 @@ std::string ShortestSeparator(std::string_view a, std::string_view b) {
   return std::string(b.substr(0, CommonPrefix(a, b) + 1));
 }
 
-std::string_view Node::Suffix(uint32_t i) const { return {p_ + slots()[i].at, slots()[i].size}; }
+std::string_view Node::Suffix(uint32_t i) const {
+  const Slot s = slots()[i];
+  return Bytes(s.at, s.size);
+}
 
 void Node::CopyKey(uint32_t i, std::string* key) const {
   key->assign(Prefix());
@@ -47,9 +50,10 @@ std::string Node::Key(uint32_t i) const {
 }
 
 LeafValue Node::Value(uint32_t i) const {
-  const char* at = p_ + slots()[i].at + slots()[i].size;
-  const uint16_t size = LoadU16(at);
-  return {{at + 2, static_cast<size_t>(size & ~kOverflowBit)}, (size & kOverflowBit) != 0};
+  const Slot s = slots()[i];
+  const size_t at = std::min<size_t>(static_cast<size_t>(s.at) + s.size, size_ - 2);
+  const uint16_t size = LoadU16(p_ + at);
+  return {Bytes(at + 2, size & ~kOverflowBit), (size & kOverflowBit) != 0};
 }
 
 OverflowRef Node::Overflow(uint32_t i) const {
@@ -66,36 +70,54 @@ std::string Node::EncodeOverflow(const OverflowRef& ref) {
 
 PageId Node::Child(uint32_t i) const {
   PageId child;
-  std::memcpy(&child, p_ + slots()[i].at + slots()[i].size, sizeof child);
-  return child;
+  const Slot s = slots()[i];
+  const size_t at = static_cast<size_t>(s.at) + s.size;
+  std::memcpy(&child, p_ + std::min<size_t>(at, size_ - sizeof child), sizeof child);
+  return std::min(child, kMaxPages - 1);
 }
 
 uint32_t Node::LowerBound(std::string_view key, bool* found) const {
-  *found = false;
   const std::string_view prefix = Prefix();
   const int order = key.substr(0, prefix.size()).compare(prefix);
-  if (order != 0) return order < 0 ? 0 : count();
-  const std::string_view suffix = key.substr(prefix.size());
+  if (order == 0) return Search(key.substr(prefix.size()), found);
+  *found = false;
+  return order < 0 ? 0 : count();
+}
+
+uint32_t Node::LowerBoundInside(std::string_view key, bool* found) const {
+  return Search(key.substr(std::min<size_t>(header()->prefix, key.size())), found);
+}
+
+uint32_t Node::Search(std::string_view suffix, bool* found) const {
+  *found = false;
   const uint32_t head = KeyHead(suffix);
   const Slot* slot = slots();
-  uint32_t low = 0, high = count();
+  uint32_t low = 0, n = count();
+  // Halves the range [low, low + n) without a branch that depends on the key.
+  while (n > 1) {
+    const uint32_t half = n / 2;
+    low = slot[low + half - 1].head < head ? low + half : low;
+    n -= half;
+  }
+  if (n == 1 && slot[low].head < head) ++low;
+  // From here on heads are equal for as long as keys can be.
+  uint32_t high = low;
+  const uint32_t end = count();
+  for (uint32_t step = 1; high < end && slot[high].head == head; step *= 2) {
+    high = std::min(high + step, end);
+  }
   while (low < high) {
     const uint32_t middle = (low + high) / 2;
-    const Slot& s = slot[middle];
-    int compared;
-    if (s.head != head) {
-      compared = s.head < head ? -1 : 1;
-    } else {
-      compared = std::string_view(p_ + s.at, s.size).compare(suffix);
+    const Slot s = slot[middle];
+    const int compared = s.head != head ? 1 : Bytes(s.at, s.size).compare(suffix);
+    if (compared == 0) {
+      *found = true;
+      return middle;
     }
     if (compared < 0) {
       low = middle + 1;
     } else {
       high = middle;
-      if (compared == 0) {
-        *found = true;
-        return middle;
-      }
     }
   }
   return low;
@@ -103,7 +125,7 @@ uint32_t Node::LowerBound(std::string_view key, bool* found) const {
 
 uint32_t Node::ChildIndex(std::string_view key) const {
   bool found;
-  const uint32_t i = LowerBound(key, &found);
+  const uint32_t i = LowerBoundInside(key, &found);
   if (found) return i;
   return i == 0 ? 0 : i - 1;
 }

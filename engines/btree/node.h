@@ -16,11 +16,13 @@
 // An inner node's entry i leads to the child for keys from key i up to key i+1. The key of entry 0
 // counts as the low fence, whatever it is.
 //
-// Node is a view: it owns nothing and does no latching. Functions that change the page keep it
-// well-formed at every step. Sources: slotted pages as in Gray and Reuter, "Transaction Processing"
-// (1993), ch. 14; prefix truncation and fences: Bayer and Unterauer, "Prefix B-trees", TODS 2(1),
-// 1977, Graefe, "Modern B-tree techniques", 2011, sec. 3.5; key heads: Graefe and Larson, "B-tree
-// indexes and CPU caches", ICDE 2001.
+// Node is a view: it owns nothing and does no latching. A page may change while its readers look at
+// it (optimistic reads, pool.h): what they are told then is nonsense, but functions that change
+// nothing stay inside the page and come to an end, whatever it holds. Functions that change the
+// page keep it well-formed at every step. Sources: slotted pages as in Gray and Reuter,
+// "Transaction Processing" (1993), ch. 14; prefix truncation and fences: Bayer and Unterauer,
+// "Prefix B-trees", TODS 2(1), 1977, Graefe, "Modern B-tree techniques", 2011, sec. 3.5; key heads:
+// Graefe and Larson, "B-tree indexes and CPU caches", ICDE 2001.
 #ifndef TESTBED_ENGINES_BTREE_NODE_H_
 #define TESTBED_ENGINES_BTREE_NODE_H_
 
@@ -78,12 +80,14 @@ class Node {
   NodeHeader* header() { return reinterpret_cast<NodeHeader*>(p_); }
   const NodeHeader* header() const { return reinterpret_cast<const NodeHeader*>(p_); }
   bool leaf() const { return header()->type == PageType::kLeaf; }
-  uint32_t count() const { return header()->count; }
+  uint32_t count() const {
+    return std::min<uint32_t>(header()->count, (size_ - sizeof(NodeHeader)) / kSlotSize);
+  }
 
-  std::string_view LowFence() const { return {p_ + header()->low_at, header()->low_size}; }
-  std::string_view HighFence() const { return {p_ + header()->high_at, header()->high_size}; }
+  std::string_view LowFence() const { return Bytes(header()->low_at, header()->low_size); }
+  std::string_view HighFence() const { return Bytes(header()->high_at, header()->high_size); }
   bool unbounded() const { return header()->unbounded != 0; }
-  std::string_view Prefix() const { return {p_ + header()->low_at, header()->prefix}; }
+  std::string_view Prefix() const { return Bytes(header()->low_at, header()->prefix); }
   std::string_view Suffix(uint32_t i) const;
   void CopyKey(uint32_t i, std::string* key) const;
   std::string Key(uint32_t i) const;
@@ -95,9 +99,14 @@ class Node {
 
   // The first entry with a key >= `key`; *found tells whether it is equal.
   uint32_t LowerBound(std::string_view key, bool* found) const;
-  // Inner: the entry whose child covers `key`.
+  // The same for a key between the fences, which has the prefix: it is not looked at.
+  uint32_t LowerBoundInside(std::string_view key, bool* found) const;
+  // Has the processor fetch what a search will look at first, all at once.
+  static void PrefetchSearch(const char* page);
+  // Inner: the entry whose child covers `key`, which lies between the fences.
   uint32_t ChildIndex(std::string_view key) const;
-  // Inner: the entry whose child holds the greatest keys below `key`.
+  // Inner: the entry whose child holds the greatest keys below `key`, which lies between the fences
+  // or is the high fence.
   uint32_t ChildIndexBelow(std::string_view key) const;
 
   // Bytes that an entry takes with its slot. `key_size` counts the whole key; the prefix is taken
@@ -160,8 +169,14 @@ class Node {
   };
   static_assert(sizeof(Slot) == kSlotSize);
 
+  // Cut off where the page ends.
+  std::string_view Bytes(size_t at, size_t n) const {
+    at = std::min<size_t>(at, size_);
+    return {p_ + at, std::min(n, size_ - at)};
+  }
   Slot* slots() { return reinterpret_cast<Slot*>(p_ + sizeof(NodeHeader)); }
   const Slot* slots() const { return reinterpret_cast<const Slot*>(p_ + sizeof(NodeHeader)); }
+  uint32_t Search(std::string_view suffix, bool* found) const;
   size_t ContiguousBytes() const;
   size_t CellSize(uint32_t i) const;
   char* NewCell(uint32_t at, std::string_view suffix, size_t payload);
@@ -187,6 +202,10 @@ inline uint32_t KeyHead(std::string_view suffix) {
     head |= static_cast<uint32_t>(static_cast<uint8_t>(suffix[i])) << (24 - 8 * i);
   }
   return head;
+}
+
+inline void Node::PrefetchSearch(const char* page) {
+  for (size_t at = 0; at < 640; at += 64) __builtin_prefetch(page + at);
 }
 
 size_t CommonPrefix(std::string_view a, std::string_view b);

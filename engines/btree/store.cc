@@ -165,12 +165,22 @@ void Store::CheckUsable() const {
                               "): open it again to recover");
 }
 
+// Asks for a checkpoint when the log has grown enough; when it has grown twice as much, because
+// commits are faster than checkpoints, the commit waits for one.
 void Store::NoteLogGrowth(Lsn end) {
-  if (end - last_redo_.load(std::memory_order_relaxed) < options_.checkpoint_log_bytes) return;
-  std::lock_guard lock(wake_mutex_);
-  if (wanted_) return;
-  wanted_ = true;
-  wake_.notify_one();
+  const auto grown = [&] {
+    const Lsn redo = last_redo_.load(std::memory_order_relaxed);
+    return end > redo ? end - redo : 0;
+  };
+  if (grown() < options_.checkpoint_log_bytes) return;
+  std::unique_lock lock(wake_mutex_);
+  if (!wanted_) {
+    wanted_ = true;
+    wake_.notify_one();
+  }
+  if (grown() < 2 * options_.checkpoint_log_bytes) return;
+  const uint64_t round = checkpoint_rounds_;
+  checkpointed_.wait(lock, [&] { return checkpoint_rounds_ != round || stop_; });
 }
 
 void Store::CheckpointLoop() {
@@ -187,6 +197,8 @@ void Store::CheckpointLoop() {
     }
     lock.lock();
     wanted_ = false;
+    ++checkpoint_rounds_;
+    checkpointed_.notify_all();
   }
 }
 

@@ -61,7 +61,8 @@ class PoolTest : public testing::TestWithParam<IoMode> {
     doublewrite.create = FileOptions::kTruncate;
     file_ = std::make_unique<PageFile>(std::move(data),
                                        File::Open(dir_ + "/doublewrite", doublewrite), kPageSize);
-    pool_ = std::make_unique<Pool>(file_.get(), &log_, frames);
+    pool_ =
+        std::make_unique<Pool>(file_.get(), &log_, Pool::BytesFor(frames, kPageSize, pages + 1));
   }
 
   static uint64_t* Word(char* page) {
@@ -273,13 +274,18 @@ TEST(PoolSizeTest, NeverAboveTheSetting) {
 }
 
 // A cache simulated over the policy, counting misses.
-class PolicyCache {
+class PolicyCache : private VisitCounts {
  public:
-  explicit PolicyCache(uint32_t frames) : policy_(frames), pages_(frames, kNoPage) {
+  explicit PolicyCache(uint32_t frames)
+      : policy_(frames, frames, this), pages_(frames, kNoPage), visits_(frames) {
     for (uint32_t i = 0; i < frames; ++i) free_.push_back(i);
   }
   void Ask(PageId page) {
-    if (auto at = where_.find(page); at != where_.end()) return policy_.Touch(at->second);
+    if (auto at = where_.find(page); at != where_.end()) {
+      uint8_t& visits = visits_[at->second];
+      visits = std::min<uint8_t>(visits + 1, Replacement::kMaxVisits);
+      return;
+    }
     ++misses_;
     uint32_t frame;
     if (!free_.empty()) {
@@ -292,13 +298,18 @@ class PolicyCache {
     }
     pages_[frame] = page;
     where_[page] = frame;
+    visits_[frame] = 0;
     policy_.Admit(frame, page);
   }
   uint64_t misses() const { return misses_; }
 
  private:
+  uint8_t Visits(uint32_t frame) const override { return visits_[frame]; }
+  void SetVisits(uint32_t frame, uint8_t visits) override { visits_[frame] = visits; }
+
   Replacement policy_;
   std::vector<PageId> pages_;
+  std::vector<uint8_t> visits_;
   std::vector<uint32_t> free_;
   std::unordered_map<PageId, uint32_t> where_;
   uint64_t misses_ = 0;
