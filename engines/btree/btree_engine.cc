@@ -29,9 +29,8 @@ class BtreeSession : public Session {
     if (!in_transaction_) throw Error(Error::kRun, "btree: Commit without Begin");
     in_transaction_ = false;
     ++state_.epoch;
-    state_.writes.ToOperations(&operations_);
     try {
-      client_.Commit(operations_);
+      client_.Commit(state_.writes.rows());
     } catch (...) {
       state_.writes.Clear();
       throw;
@@ -115,7 +114,6 @@ class BtreeSession : public Session {
   btree::StoreClient client_;
   btree::SessionState state_;
   bool in_transaction_ = false;
-  std::vector<btree::RowOp> operations_;
   std::string value_;
 };
 
