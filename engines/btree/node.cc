@@ -206,12 +206,17 @@ char* Node::NewCell(uint32_t at, std::string_view suffix, size_t payload) {
   return p_ + h->heap + suffix.size();
 }
 
-void Node::NoteInsert(uint32_t at) {
+// Whether an insert at `at` would come right after the last one: its cell is the lowest.
+bool Node::ContinuesRun(uint32_t at) const {
+  return count() == 0 || (at > 0 && slots()[at - 1].at == header()->heap);
+}
+
+void Node::NoteInsert(bool continues) {
   NodeHeader* h = header();
-  if (at + 1u != h->count) {
-    h->append_run = 0;
-  } else if (h->append_run < 255) {
-    ++h->append_run;
+  if (!continues) {
+    h->run = 0;
+  } else if (h->run < 255) {
+    ++h->run;
   }
 }
 
@@ -219,11 +224,12 @@ bool Node::InsertLeaf(uint32_t at, std::string_view key, LeafValue value) {
   const std::string_view suffix = SuffixOf(key);
   const size_t payload = 2 + value.bytes.size();
   if (!MakeRoom(suffix.size() + payload + kSlotSize)) return false;
+  const bool continues = ContinuesRun(at);
   char* to = NewCell(at, suffix, payload);
   const auto size = static_cast<uint16_t>(value.bytes.size() | (value.overflow ? kOverflowBit : 0));
   std::memcpy(to, &size, 2);
   if (!value.bytes.empty()) std::memcpy(to + 2, value.bytes.data(), value.bytes.size());
-  NoteInsert(at);
+  NoteInsert(continues);
   return true;
 }
 
@@ -247,21 +253,22 @@ bool Node::UpdateLeaf(uint32_t at, LeafValue value) {
   char suffix[kMaxPageSize / 8];
   const size_t suffix_size = s.size;
   std::memcpy(suffix, cell, suffix_size);
-  const uint8_t run = header()->append_run;
+  const uint8_t run = header()->run;
   Remove(at);
   MakeRoom(grown + kSlotSize);
   char* to = NewCell(at, {suffix, suffix_size}, 2 + value.bytes.size());
   std::memcpy(to, &size, 2);
   std::memcpy(to + 2, value.bytes.data(), value.bytes.size());
-  header()->append_run = run;
+  header()->run = run;
   return true;
 }
 
 bool Node::InsertInner(uint32_t at, std::string_view key, PageId child) {
   const std::string_view suffix = SuffixOf(key);
   if (!MakeRoom(suffix.size() + sizeof child + kSlotSize)) return false;
+  const bool continues = ContinuesRun(at);
   std::memcpy(NewCell(at, suffix, sizeof child), &child, sizeof child);
-  NoteInsert(at);
+  NoteInsert(continues);
   return true;
 }
 
@@ -271,7 +278,7 @@ void Node::Remove(uint32_t at) {
   Slot* s = slots();
   std::memmove(s + at, s + at + 1, (h->count - at - 1u) * kSlotSize);
   --h->count;
-  h->append_run = 0;
+  h->run = 0;
 }
 
 void Node::Compact() {
@@ -326,17 +333,19 @@ size_t Node::SizeWithPrefix(const Node& source, size_t prefix) {
 Node::SplitPoint Node::FindSplit(std::string_view new_key) const {
   const uint32_t n = count();
   SplitPoint split;
-  if (header()->append_run >= kAppendRun) {
-    if (!leaf()) return {n - 1, true, Key(n - 1)};
-    const std::string last = Key(n - 1);
-    if (last < new_key) {
-      split = {n, true, ShortestSeparator(last, new_key)};
+  if (header()->run >= kRun) {
+    if (!leaf() && ContinuesRun(n)) return {n - 1, true, Key(n - 1)};
+    bool found;
+    const uint32_t at = leaf() ? LowerBound(new_key, &found) : 0;
+    // What comes after the run goes right, and the run goes on there before it.
+    if (at >= n / 2 && ContinuesRun(at)) {
+      split = {at, true, ShortestSeparator(Key(at - 1), new_key)};
       if (FenceRoom(split.separator.size()) <= FreeBytes() + FenceRoom(header()->high_size)) {
         return split;
       }
     }
   }
-  split.appending = false;
+  split.in_run = false;
   size_t total = 0;
   for (uint32_t i = 0; i < n; ++i) total += CellSize(i) + kSlotSize;
   uint32_t middle = 0;
@@ -391,12 +400,15 @@ std::string Node::Validate() const {
   if (h->prefix > h->low_size || (h->prefix > 0 && (h->unbounded || h->prefix > h->high_size))) {
     return "its prefix is longer than its fences";
   }
+  const size_t longest = MaxKeySize(size_);
+  if (h->low_size > longest || h->high_size > longest) return "a fence is too long";
   size_t used = h->low_size + h->high_size;
   for (uint32_t i = 0; i < h->count; ++i) {
     const Slot& s = slots()[i];
     const size_t payload = leaf() ? 2 : sizeof(PageId);
     if (s.at < h->heap || !inside(s.at, s.size + payload)) return "a cell lies outside the page";
     if (s.at + CellSize(i) > size_) return "a value reaches outside the page";
+    if (h->prefix + size_t{s.size} > longest) return "a key is too long";
     if (s.head != KeyHead(Suffix(i))) return "a key head differs from its key";
     if (leaf() && Value(i).overflow && Value(i).bytes.size() != kOverflowRefSize) {
       return "an overflow reference has the wrong size";

@@ -52,7 +52,7 @@ struct NodeHeader {
   uint16_t high_at;    // the high fence, a whole key; empty when unbounded
   uint16_t high_size;  //
   uint8_t unbounded;   // 1 = no high fence
-  uint8_t append_run;  // inserts in a row that went to the end; a hint for the split
+  uint8_t run;         // inserts that each came right after the one before; a hint for the split
 };
 static_assert(sizeof(NodeHeader) == 48);
 
@@ -140,11 +140,12 @@ class Node {
   static size_t SizeWithPrefix(const Node& source, size_t prefix);
 
   // Where a full node is to be split: entries [0, at) stay, the others go right. `separator` is the
-  // shortest key that parts them. A node that is filled in ascending order is split at its end,
-  // `appending`: a leaf keeps everything, and the new page begins with `new_key`.
+  // shortest key that parts them. A leaf that is filled in ascending order is split where that has
+  // got to, `in_run`: it keeps everything below `new_key`, with which the new page will begin. So
+  // loads in key order fill their pages, also when several sessions load parts of the key range.
   struct SplitPoint {
     uint32_t at = 0;
-    bool appending = false;
+    bool in_run = false;
     std::string separator;
   };
   SplitPoint FindSplit(std::string_view new_key) const;
@@ -158,8 +159,8 @@ class Node {
 
   static constexpr size_t kSlotSize = 8;
   static constexpr uint16_t kOverflowBit = 0x8000;
-  // Runs of at least this many inserts at the end make a split an append.
-  static constexpr uint8_t kAppendRun = 8;
+  // So many inserts in ascending order decide where to split.
+  static constexpr uint8_t kRun = 8;
 
  private:
   struct Slot {
@@ -183,7 +184,8 @@ class Node {
   uint16_t AddBytes(std::string_view bytes);
   bool MakeRoom(size_t bytes);
   std::string_view SuffixOf(std::string_view key) const { return key.substr(header()->prefix); }
-  void NoteInsert(uint32_t at);
+  bool ContinuesRun(uint32_t at) const;
+  void NoteInsert(bool continues);
 
   char* p_;
   uint32_t size_;

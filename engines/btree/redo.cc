@@ -49,6 +49,22 @@ void PutRuns(const std::vector<PageRun>& runs, std::string* to) {
   }
 }
 
+PageRun TakeRun(Reader* reader) {
+  PageRun run;
+  run.first = reader->Take<PageId>();
+  run.pages = reader->Take<uint32_t>();
+  if (run.first == kNoPage || uint64_t{run.first} + run.pages > kMaxPages) Malformed("page number");
+  return run;
+}
+
+// Throws unless `key` can be looked for in this inner node.
+void CheckInner(const Node& node, std::string_view key, const char* action) {
+  if (!node.Validate().empty() || node.leaf() || key < node.LowFence() ||
+      (!node.unbounded() && key >= node.HighFence())) {
+    Malformed(action);
+  }
+}
+
 }  // namespace
 
 void FormatFree(char* page, uint32_t page_size, PageId id) {
@@ -158,12 +174,12 @@ bool NextOperation(std::string_view* operations, RowOp* op) {
 void StructureReplay::Apply(std::string_view structure, Lsn begin, Lsn end) {
   Reader reader(structure);
   for (uint32_t n = reader.Take<uint32_t>(); n > 0; --n) {
-    const auto first = reader.Take<PageId>();
-    space_->MarkUsed(first, reader.Take<uint32_t>());
+    const PageRun run = TakeRun(&reader);
+    space_->MarkUsed(run.first, run.pages);
   }
   for (uint32_t n = reader.Take<uint32_t>(); n > 0; --n) {
-    const auto first = reader.Take<PageId>();
-    space_->MarkFree(first, reader.Take<uint32_t>());
+    const PageRun run = TakeRun(&reader);
+    space_->MarkFree(run.first, run.pages);
   }
   for (uint32_t n = reader.Take<uint32_t>(); n > 0; --n) {
     const auto action = reader.Take<PageAction>();
@@ -173,9 +189,31 @@ void StructureReplay::Apply(std::string_view structure, Lsn begin, Lsn end) {
   }
 }
 
+// The page becomes the image, if that is a node.
+void StructureReplay::ApplyImage(std::string_view image, PageId id, char* page) {
+  const uint32_t page_size = pool_->page_size();
+  if (image.size() < sizeof(NodeHeader) || image.size() > page_size) Malformed("image");
+  NodeHeader header;
+  std::memcpy(&header, image.data(), sizeof header);
+  const size_t front = sizeof header + Node::kSlotSize * header.count;
+  if (header.heap > page_size || front + page_size - header.heap != image.size() ||
+      header.id != id) {
+    Malformed("image");
+  }
+  if (scratch_.size() == 0) scratch_ = AlignedBuffer(page_size);
+  char* made = scratch_.data();
+  std::memset(made, 0, page_size);
+  std::memcpy(made, image.data(), front);
+  std::memcpy(made + header.heap, image.data() + front, image.size() - front);
+  if (!Node(made, page_size).Validate().empty()) Malformed("image");
+  Header(made)->lsn = 0;  // MarkDirty sets it
+  std::memcpy(page, made, page_size);
+}
+
 void StructureReplay::ApplyAction(PageAction action, PageId id, std::string_view payload, Lsn begin,
                                   Lsn end) {
   const uint32_t page_size = pool_->page_size();
+  if (id == kNoPage || id >= kMaxPages) Malformed("page number");
   PageState state;
   ExclusiveGuard guard = pool_->WriteAny(client_, id, &state);
   char* page = guard.page();
@@ -185,39 +223,35 @@ void StructureReplay::ApplyAction(PageAction action, PageId id, std::string_view
   if (Header(page)->lsn >= end) return;
   Node node(page, page_size);
   switch (action) {
-    case PageAction::kImage: {
-      if (payload.size() < sizeof(NodeHeader) || payload.size() > page_size) Malformed("image");
-      NodeHeader header;
-      std::memcpy(&header, payload.data(), sizeof header);
-      const size_t front = sizeof header + Node::kSlotSize * header.count;
-      if (header.heap > page_size || front + page_size - header.heap != payload.size() ||
-          header.id != id) {
-        Malformed("image");
-      }
-      std::memset(page, 0, page_size);
-      std::memcpy(page, payload.data(), front);
-      std::memcpy(page + header.heap, payload.data() + front, payload.size() - front);
-      Header(page)->lsn = 0;  // MarkDirty sets it
+    case PageAction::kImage:
+      ApplyImage(payload, id, page);
       break;
-    }
     case PageAction::kTruncate:
-      if (!node.Validate().empty()) Malformed("truncate");
+      if (!node.Validate().empty() || payload <= node.LowFence() ||
+          payload.size() > MaxKeySize(page_size) ||
+          (!node.unbounded() && payload >= node.HighFence())) {
+        Malformed("truncate");
+      }
       node.TruncateAt(payload);
       break;
     case PageAction::kInsert: {
       Reader reader(payload);
       const auto child = reader.Take<PageId>();
+      const std::string_view key = reader.rest();
+      CheckInner(node, key, "insert");
       bool found;
-      const uint32_t at = node.LowerBound(reader.rest(), &found);
-      if (found || Header(page)->type != PageType::kInner ||
-          !node.InsertInner(at, reader.rest(), child))
+      const uint32_t at = node.LowerBound(key, &found);
+      if (found || key.size() > MaxKeySize(page_size) || child >= kMaxPages ||
+          !node.InsertInner(at, key, child)) {
         Malformed("insert");
+      }
       break;
     }
     case PageAction::kRemove: {
+      CheckInner(node, payload, "remove");
       bool found;
       const uint32_t at = node.LowerBound(payload, &found);
-      if (!found || Header(page)->type != PageType::kInner) Malformed("remove");
+      if (!found || node.count() == 1) Malformed("remove");
       node.Remove(at);
       break;
     }

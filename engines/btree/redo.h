@@ -27,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/file.h"
 #include "engines/btree/page.h"
 #include "engines/btree/pool.h"
 #include "engines/btree/space.h"
@@ -94,7 +95,8 @@ std::string OperationsHeader(uint64_t transaction, bool more);
 bool NextOperation(std::string_view* operations, RowOp* op);
 
 // First pass: brings pages and space to where the record left them. Safe to run any number of
-// times, on pages in any state between the checkpoint's and the crash's.
+// times, on pages in any state between the checkpoint's and the crash's. Throws Error (kCorruption)
+// for records and pages that do not go together, and leaves well-formed pages whatever it is given.
 class StructureReplay {
  public:
   StructureReplay(Pool* pool, Space* space, PoolClient* client)
@@ -104,9 +106,11 @@ class StructureReplay {
 
  private:
   void ApplyAction(PageAction action, PageId page, std::string_view payload, Lsn begin, Lsn end);
+  void ApplyImage(std::string_view image, PageId id, char* page);
   Pool* const pool_;
   Space* const space_;
   PoolClient* const client_;
+  AlignedBuffer scratch_;  // where an image is looked at before it becomes a page
   uint64_t pages_changed_ = 0;
 };
 
