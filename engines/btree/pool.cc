@@ -455,7 +455,7 @@ uint32_t Pool::AcquireFrame(PageId id) {
       Retire(index);
       continue;
     }
-    if (!give_up) give_up = Clock::now() + kPatience;
+    if (!give_up) give_up = Clock::now() + patience_;
     WaitForFrame(&lock, *give_up);
   }
 }
@@ -477,7 +477,7 @@ void Pool::Resize(uint64_t bytes) {
       Retire(index);
       continue;
     }
-    if (!give_up) give_up = Clock::now() + kPatience;
+    if (!give_up) give_up = Clock::now() + patience_;
     WaitForFrame(&lock, *give_up);
   }
 }

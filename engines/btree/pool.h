@@ -205,6 +205,9 @@ class Pool : private VisitCounts {
   // cleaner where it is dirty; throws when that fails, or when too many pages are in use.
   void Resize(uint64_t bytes);
 
+  // How long a thread waits for a frame before it is an error; before others use the pool.
+  void SetPatience(std::chrono::milliseconds patience) { patience_ = patience; }
+
   PoolCounters Counters() const;
   uint64_t MemoryBytes() const;
   uint64_t bytes() const;   // the setting
@@ -220,7 +223,6 @@ class Pool : private VisitCounts {
   static constexpr size_t kDirtyScan = 64;   // dirty candidates passed over before waiting
   static constexpr size_t kCleanStart = 32;  // candidates that wake the cleaner
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kPatience{30};  // for a frame, before it is an error
   enum class Load : uint8_t { kRead, kNew, kAny };
 
   char* Data(uint32_t frame) { return memory_.data() + static_cast<size_t>(frame) * page_size_; }
@@ -280,6 +282,7 @@ class Pool : private VisitCounts {
   std::vector<uint32_t> to_clean_;  // chosen to go, but dirty
   std::condition_variable frames_available_, work_for_cleaner_;
   uint32_t waiters_ = 0;
+  std::chrono::milliseconds patience_{30000};
   uint64_t clean_rounds_ = 0;
   std::string clean_error_;
   int clean_error_code_ = 0;
