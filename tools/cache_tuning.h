@@ -2,11 +2,11 @@
 //
 // A trial resizes the engine's cache while it runs, lets both caches settle, and measures what an
 // operation costs. The search tries where it starts and both ends, and climbs from the best of them
-// with halving steps: about ten trials. Trials are compared by the rates they would have had on a
-// device of one speed (SteadyRates in workloads/cache_model.h), since a device that others use too
-// changes more from one trial to the next than neighbouring shares differ; rates within the noise
-// count as alike. From the same trials the costs of a miss and of a device read are fitted, and the
-// whole curve is predicted and printed beside the trials.
+// with halving steps, and measures the best few again: about twelve trials. Trials are compared by
+// the rates they would have had on a device of one speed (SteadyRates in workloads/cache_model.h),
+// since a device that others use too changes more from one trial to the next than neighbouring
+// shares differ; rates within the noise count as alike. From the same trials the costs of a miss
+// and of a device read are fitted, and the whole curve is predicted and printed beside the trials.
 #ifndef TESTBED_TOOLS_CACHE_TUNING_H_
 #define TESTBED_TOOLS_CACHE_TUNING_H_
 
@@ -22,6 +22,7 @@ struct CacheTrial {
   double cache_pct = 0;
   ReadTrial measured{};
   double other_bytes = 0;  // of the memory, neither cache
+  int times = 1;           // that it was measured; the figures are means
 };
 using TryShare = std::function<CacheTrial(double cache_pct)>;
 
@@ -37,9 +38,14 @@ struct OtherMemory {
 };
 OtherMemory FitOtherMemory(const std::vector<CacheTrial>& trials, double ram_bytes);
 
+// The model with what a block takes of the engine's cache as the trials' misses show it: its own
+// overhead, and what the engine keeps free (WiredTiger evicts from 80 % on).
+CacheModel FitPageBytes(const CacheModel& model, double ram_bytes,
+                        const std::vector<CacheTrial>& trials);
+
 // The curve from kLeastShare to kMostShare as the model gives it with costs fitted to the trials.
 // "best_pct" is above "starved_pct": up to there the engine's cache was too small to work in.
-nlohmann::json PredictionJson(const CacheModel& model, double ram_bytes,
+nlohmann::json PredictionJson(const CacheModel& unfitted, double ram_bytes,
                               const std::vector<CacheTrial>& trials);
 
 }  // namespace testbed

@@ -222,7 +222,12 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
             phase);
     if (std::string(part) == "settling") ::malloc_trim(0);
   }
-  const json& trial = document_["phases"].back();
+  // Trials leave their figures only: what the document holds in memory is not the page cache's.
+  json& trial = document_["phases"].back();
+  for (json& phase : document_["phases"]) {
+    if (phase["kind"] != "tune") continue;
+    for (const char* part : {"operations", "series"}) phase[part] = json::array();
+  }
   const double count = std::max(1.0, trial["count"].get<double>());
   const json& account = trial["account"];
   const json device = account.value("device", json::object());
@@ -249,11 +254,13 @@ void Run::TuneCache(const std::string& name) {
       &best);
   if (stop_()) return;
   // Both caches must come to rest at what was chosen before it is measured.
-  if (trials.back().cache_pct != best) TryShare(name, best);
+  TryShare(name, best);
+  ::malloc_trim(0);
   json& tuning = document_["cache_tuning"] = {
       {"start_pct", options_.cache_pct}, {"chosen_pct", best}, {"trials", json::array()}};
   for (const CacheTrial& trial : trials) {
     tuning["trials"].push_back({{"cache_pct", trial.cache_pct},
+                                {"times", trial.times},
                                 {"rate", trial.measured.rate},
                                 {"engine_misses_per_operation", trial.measured.engine_misses},
                                 {"device_reads_per_operation", trial.measured.device_reads},

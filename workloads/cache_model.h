@@ -62,6 +62,14 @@ class CacheModel {
   };
   Hits At(double cache_bytes) const;
 
+  double page_bytes() const { return sizes_.page_bytes; }
+  // The same, but for what a block takes in the engine's cache.
+  CacheModel WithPageBytes(double bytes) const {
+    CacheSizes sizes = sizes_;
+    sizes.page_bytes = bytes;
+    return {sizes, popularity_};
+  }
+
  private:
   const CacheSizes sizes_;
   const PagePopularity popularity_;

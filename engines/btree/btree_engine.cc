@@ -30,9 +30,8 @@ class BtreeSession : public Session {
     if (!in_transaction_) throw Error(Error::kRun, "btree: Commit without Begin");
     in_transaction_ = false;
     ++state_.epoch;
-    state_.writes.ToOperations(&operations_);
     try {
-      client_.Commit(operations_);
+      client_.Commit(state_.writes.rows());
     } catch (...) {
       state_.writes.Clear();
       throw;
@@ -116,7 +115,6 @@ class BtreeSession : public Session {
   btree::StoreClient client_;
   btree::SessionState state_;
   bool in_transaction_ = false;
-  std::vector<btree::RowOp> operations_;
   std::string value_;
 };
 
@@ -133,6 +131,10 @@ class BtreeEngine : public Engine {
   void Flush() override { store_->Flush(); }
   void Checkpoint() override { store_->Checkpoint(); }
   void Settle() override { store_->Checkpoint(); }
+  bool ResizeCache(uint64_t bytes) override {
+    store_->pool()->Resize(bytes);
+    return true;
+  }
 
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override {
     const StoreOptions& o = store_->options();
@@ -140,7 +142,7 @@ class BtreeEngine : public Engine {
         {"io", IoModeName(o.io)},
         {"advice", AdviceName(o.advice)},
         {"page_size", std::to_string(o.page_size)},
-        {"cache_bytes", std::to_string(o.cache_bytes)},
+        {"cache_bytes", std::to_string(store_->pool()->bytes())},
         {"cache_pages", std::to_string(store_->pool()->frames())},
         {"cache_held_bytes", std::to_string(store_->pool()->MemoryBytes())},
         {"cache_fixed_bytes", std::to_string(btree::Pool::kFixedBytes)},
@@ -225,6 +227,7 @@ EngineInfo BtreeEngineInfo() {
   info.version = "1";
   Capabilities& can = info.capabilities;
   can.io_modes = {IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap};
+  can.resizable_cache = true;
   can.durabilities = {Durability::kSync, Durability::kLazy, Durability::kNone};
   can.compressions = {"none"};
   can.min_page_size = btree::kMinPageSize;

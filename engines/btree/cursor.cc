@@ -82,33 +82,30 @@ bool TreeCursor::TakeRow() {
   return true;
 }
 
-void BtreeCursor::CheckOverlay(Iterator at) {
-  overlay_ = at;
-  overlay_on_ = at != session_->writes.map().end() && at->first.table == table_;
+void BtreeCursor::StandAt(size_t position) {
+  overlay_ = position;
+  overlay_on_ = position < session_->writes.Sorted().size() && Overlay().table == table_;
 }
 
 // The session's writes from `key` on, in the direction of the walk.
 void BtreeCursor::SetOverlay(std::string_view key, bool forward, bool beyond) {
-  const WriteSet::Map& map = session_->writes.map();
   overlay_on_ = false;
-  if (map.empty()) return;
-  const WriteSet::KeyView view{table_, key};
+  if (session_->writes.empty()) return;
+  const size_t at = session_->writes.Position(table_, key, forward == beyond);
   if (forward) {
-    CheckOverlay(beyond ? map.upper_bound(view) : map.lower_bound(view));
-    return;
+    StandAt(at);
+  } else if (at > 0) {
+    StandAt(at - 1);
   }
-  Iterator at = beyond ? map.lower_bound(view) : map.upper_bound(view);
-  if (at == map.begin()) return;
-  CheckOverlay(--at);
 }
 
 void BtreeCursor::StepOverlay() {
   if (forward_) {
-    CheckOverlay(std::next(overlay_));
-  } else if (overlay_ == session_->writes.map().begin()) {
+    StandAt(overlay_ + 1);
+  } else if (overlay_ == 0) {
     overlay_on_ = false;
   } else {
-    CheckOverlay(std::prev(overlay_));
+    StandAt(overlay_ - 1);
   }
 }
 
@@ -124,10 +121,9 @@ bool BtreeCursor::Last() {
   forward_ = false;
   epoch_ = session_->epoch;
   base_on_ = base_.Last();
-  const WriteSet::Map& map = session_->writes.map();
-  const Iterator at = map.lower_bound(WriteSet::KeyView{table_ + 1, {}});
+  const size_t at = session_->writes.Position(table_ + 1, {}, false);
   overlay_on_ = false;
-  if (at != map.begin()) CheckOverlay(std::prev(at));
+  if (at > 0) StandAt(at - 1);
   return Choose();
 }
 
@@ -137,19 +133,19 @@ bool BtreeCursor::Choose() {
     if (!base_on_ && !overlay_on_) return on_row_ = false;
     int order = base_on_ ? -1 : 1;
     if (base_on_ && overlay_on_) {
-      order = base_.key().compare(overlay_->first.key);
+      order = base_.key().compare(Overlay().key);
       if (!forward_) order = -order;
     }
     from_base_ = order <= 0;
     from_overlay_ = order >= 0;
-    if (from_overlay_ && overlay_->second.erase) {
+    if (from_overlay_ && Overlay().erase) {
       if (from_base_) base_on_ = forward_ ? base_.Next() : base_.Prev();
       StepOverlay();
       continue;
     }
     if (from_overlay_) {
-      key_.assign(overlay_->first.key);
-      value_ = overlay_->second.value;
+      key_.assign(Overlay().key);
+      value_ = Overlay().value;
     } else {
       key_.assign(base_.key());
       value_ = base_.value();

@@ -71,14 +71,16 @@ class BtreeCursor : public Cursor {
   std::string_view value() const override { return value_; }
 
  private:
-  using Iterator = WriteSet::Map::const_iterator;
   bool Begin(std::string_view key, bool forward, bool beyond);
   bool Step(bool forward);
   bool Choose();
   bool ChooseLast();
   void SetOverlay(std::string_view key, bool forward, bool beyond);
   void StepOverlay();
-  void CheckOverlay(Iterator at);
+  void StandAt(size_t position);
+  const RowOp& Overlay() const {
+    return session_->writes.rows()[session_->writes.Sorted()[overlay_]];
+  }
 
   TreeCursor base_;
   const SessionState* const session_;
@@ -90,7 +92,7 @@ class BtreeCursor : public Cursor {
   bool overlay_on_ = false;  // so does overlay_
   bool from_base_ = false;   // the current row is base_'s, overlay_'s or both
   bool from_overlay_ = false;
-  Iterator overlay_;
+  size_t overlay_ = 0;  // a position in the session's sorted writes
   std::string key_;
   std::string_view value_;
 };

@@ -33,7 +33,10 @@ std::string ShortestSeparator(std::string_view a, std::string_view b) {
   return std::string(b.substr(0, CommonPrefix(a, b) + 1));
 }
 
-std::string_view Node::Suffix(uint32_t i) const { return {p_ + slots()[i].at, slots()[i].size}; }
+std::string_view Node::Suffix(uint32_t i) const {
+  const Slot s = slots()[i];
+  return Bytes(s.at, s.size);
+}
 
 void Node::CopyKey(uint32_t i, std::string* key) const {
   key->assign(Prefix());
@@ -47,9 +50,10 @@ std::string Node::Key(uint32_t i) const {
 }
 
 LeafValue Node::Value(uint32_t i) const {
-  const char* at = p_ + slots()[i].at + slots()[i].size;
-  const uint16_t size = LoadU16(at);
-  return {{at + 2, static_cast<size_t>(size & ~kOverflowBit)}, (size & kOverflowBit) != 0};
+  const Slot s = slots()[i];
+  const size_t at = std::min<size_t>(static_cast<size_t>(s.at) + s.size, size_ - 2);
+  const uint16_t size = LoadU16(p_ + at);
+  return {Bytes(at + 2, size & ~kOverflowBit), (size & kOverflowBit) != 0};
 }
 
 OverflowRef Node::Overflow(uint32_t i) const {
@@ -66,36 +70,54 @@ std::string Node::EncodeOverflow(const OverflowRef& ref) {
 
 PageId Node::Child(uint32_t i) const {
   PageId child;
-  std::memcpy(&child, p_ + slots()[i].at + slots()[i].size, sizeof child);
-  return child;
+  const Slot s = slots()[i];
+  const size_t at = static_cast<size_t>(s.at) + s.size;
+  std::memcpy(&child, p_ + std::min<size_t>(at, size_ - sizeof child), sizeof child);
+  return std::min(child, kMaxPages - 1);
 }
 
 uint32_t Node::LowerBound(std::string_view key, bool* found) const {
-  *found = false;
   const std::string_view prefix = Prefix();
   const int order = key.substr(0, prefix.size()).compare(prefix);
-  if (order != 0) return order < 0 ? 0 : count();
-  const std::string_view suffix = key.substr(prefix.size());
+  if (order == 0) return Search(key.substr(prefix.size()), found);
+  *found = false;
+  return order < 0 ? 0 : count();
+}
+
+uint32_t Node::LowerBoundInside(std::string_view key, bool* found) const {
+  return Search(key.substr(std::min<size_t>(header()->prefix, key.size())), found);
+}
+
+uint32_t Node::Search(std::string_view suffix, bool* found) const {
+  *found = false;
   const uint32_t head = KeyHead(suffix);
   const Slot* slot = slots();
-  uint32_t low = 0, high = count();
+  uint32_t low = 0, n = count();
+  // Halves the range [low, low + n) without a branch that depends on the key.
+  while (n > 1) {
+    const uint32_t half = n / 2;
+    low = slot[low + half - 1].head < head ? low + half : low;
+    n -= half;
+  }
+  if (n == 1 && slot[low].head < head) ++low;
+  // From here on heads are equal for as long as keys can be.
+  uint32_t high = low;
+  const uint32_t end = count();
+  for (uint32_t step = 1; high < end && slot[high].head == head; step *= 2) {
+    high = std::min(high + step, end);
+  }
   while (low < high) {
     const uint32_t middle = (low + high) / 2;
-    const Slot& s = slot[middle];
-    int compared;
-    if (s.head != head) {
-      compared = s.head < head ? -1 : 1;
-    } else {
-      compared = std::string_view(p_ + s.at, s.size).compare(suffix);
+    const Slot s = slot[middle];
+    const int compared = s.head != head ? 1 : Bytes(s.at, s.size).compare(suffix);
+    if (compared == 0) {
+      *found = true;
+      return middle;
     }
     if (compared < 0) {
       low = middle + 1;
     } else {
       high = middle;
-      if (compared == 0) {
-        *found = true;
-        return middle;
-      }
     }
   }
   return low;
@@ -103,7 +125,7 @@ uint32_t Node::LowerBound(std::string_view key, bool* found) const {
 
 uint32_t Node::ChildIndex(std::string_view key) const {
   bool found;
-  const uint32_t i = LowerBound(key, &found);
+  const uint32_t i = LowerBoundInside(key, &found);
   if (found) return i;
   return i == 0 ? 0 : i - 1;
 }
@@ -184,12 +206,17 @@ char* Node::NewCell(uint32_t at, std::string_view suffix, size_t payload) {
   return p_ + h->heap + suffix.size();
 }
 
-void Node::NoteInsert(uint32_t at) {
+// Whether an insert at `at` would come right after the last one: its cell is the lowest.
+bool Node::ContinuesRun(uint32_t at) const {
+  return count() == 0 || (at > 0 && slots()[at - 1].at == header()->heap);
+}
+
+void Node::NoteInsert(bool continues) {
   NodeHeader* h = header();
-  if (at + 1u != h->count) {
-    h->append_run = 0;
-  } else if (h->append_run < 255) {
-    ++h->append_run;
+  if (!continues) {
+    h->run = 0;
+  } else if (h->run < 255) {
+    ++h->run;
   }
 }
 
@@ -197,11 +224,12 @@ bool Node::InsertLeaf(uint32_t at, std::string_view key, LeafValue value) {
   const std::string_view suffix = SuffixOf(key);
   const size_t payload = 2 + value.bytes.size();
   if (!MakeRoom(suffix.size() + payload + kSlotSize)) return false;
+  const bool continues = ContinuesRun(at);
   char* to = NewCell(at, suffix, payload);
   const auto size = static_cast<uint16_t>(value.bytes.size() | (value.overflow ? kOverflowBit : 0));
   std::memcpy(to, &size, 2);
   if (!value.bytes.empty()) std::memcpy(to + 2, value.bytes.data(), value.bytes.size());
-  NoteInsert(at);
+  NoteInsert(continues);
   return true;
 }
 
@@ -225,21 +253,22 @@ bool Node::UpdateLeaf(uint32_t at, LeafValue value) {
   char suffix[kMaxPageSize / 8];
   const size_t suffix_size = s.size;
   std::memcpy(suffix, cell, suffix_size);
-  const uint8_t run = header()->append_run;
+  const uint8_t run = header()->run;
   Remove(at);
   MakeRoom(grown + kSlotSize);
   char* to = NewCell(at, {suffix, suffix_size}, 2 + value.bytes.size());
   std::memcpy(to, &size, 2);
   std::memcpy(to + 2, value.bytes.data(), value.bytes.size());
-  header()->append_run = run;
+  header()->run = run;
   return true;
 }
 
 bool Node::InsertInner(uint32_t at, std::string_view key, PageId child) {
   const std::string_view suffix = SuffixOf(key);
   if (!MakeRoom(suffix.size() + sizeof child + kSlotSize)) return false;
+  const bool continues = ContinuesRun(at);
   std::memcpy(NewCell(at, suffix, sizeof child), &child, sizeof child);
-  NoteInsert(at);
+  NoteInsert(continues);
   return true;
 }
 
@@ -249,7 +278,7 @@ void Node::Remove(uint32_t at) {
   Slot* s = slots();
   std::memmove(s + at, s + at + 1, (h->count - at - 1u) * kSlotSize);
   --h->count;
-  h->append_run = 0;
+  h->run = 0;
 }
 
 void Node::Compact() {
@@ -304,17 +333,19 @@ size_t Node::SizeWithPrefix(const Node& source, size_t prefix) {
 Node::SplitPoint Node::FindSplit(std::string_view new_key) const {
   const uint32_t n = count();
   SplitPoint split;
-  if (header()->append_run >= kAppendRun) {
-    if (!leaf()) return {n - 1, true, Key(n - 1)};
-    const std::string last = Key(n - 1);
-    if (last < new_key) {
-      split = {n, true, ShortestSeparator(last, new_key)};
+  if (header()->run >= kRun) {
+    if (!leaf() && ContinuesRun(n)) return {n - 1, true, Key(n - 1)};
+    bool found;
+    const uint32_t at = leaf() ? LowerBound(new_key, &found) : 0;
+    // What comes after the run goes right, and the run goes on there before it.
+    if (at >= n / 2 && ContinuesRun(at)) {
+      split = {at, true, ShortestSeparator(Key(at - 1), new_key)};
       if (FenceRoom(split.separator.size()) <= FreeBytes() + FenceRoom(header()->high_size)) {
         return split;
       }
     }
   }
-  split.appending = false;
+  split.in_run = false;
   size_t total = 0;
   for (uint32_t i = 0; i < n; ++i) total += CellSize(i) + kSlotSize;
   uint32_t middle = 0;

@@ -16,11 +16,13 @@
 // An inner node's entry i leads to the child for keys from key i up to key i+1. The key of entry 0
 // counts as the low fence, whatever it is.
 //
-// Node is a view: it owns nothing and does no latching. Functions that change the page keep it
-// well-formed at every step. Sources: slotted pages as in Gray and Reuter, "Transaction Processing"
-// (1993), ch. 14; prefix truncation and fences: Bayer and Unterauer, "Prefix B-trees", TODS 2(1),
-// 1977, Graefe, "Modern B-tree techniques", 2011, sec. 3.5; key heads: Graefe and Larson, "B-tree
-// indexes and CPU caches", ICDE 2001.
+// Node is a view: it owns nothing and does no latching. A page may change while its readers look at
+// it (optimistic reads, pool.h): what they are told then is nonsense, but functions that change
+// nothing stay inside the page and come to an end, whatever it holds. Functions that change the
+// page keep it well-formed at every step. Sources: slotted pages as in Gray and Reuter,
+// "Transaction Processing" (1993), ch. 14; prefix truncation and fences: Bayer and Unterauer,
+// "Prefix B-trees", TODS 2(1), 1977, Graefe, "Modern B-tree techniques", 2011, sec. 3.5; key heads:
+// Graefe and Larson, "B-tree indexes and CPU caches", ICDE 2001.
 #ifndef TESTBED_ENGINES_BTREE_NODE_H_
 #define TESTBED_ENGINES_BTREE_NODE_H_
 
@@ -51,7 +53,7 @@ struct NodeHeader {
   uint16_t high_at;    // the high fence, a whole key; empty when unbounded
   uint16_t high_size;  //
   uint8_t unbounded;   // 1 = no high fence
-  uint8_t append_run;  // inserts in a row that went to the end; a hint for the split
+  uint8_t run;         // inserts that each came right after the one before; a hint for the split
 };
 static_assert(sizeof(NodeHeader) == 48);
 
@@ -86,12 +88,14 @@ class Node {
   NodeHeader* header() { return reinterpret_cast<NodeHeader*>(p_); }
   const NodeHeader* header() const { return reinterpret_cast<const NodeHeader*>(p_); }
   bool leaf() const { return header()->type == PageType::kLeaf; }
-  uint32_t count() const { return header()->count; }
+  uint32_t count() const {
+    return std::min<uint32_t>(header()->count, (size_ - sizeof(NodeHeader)) / kSlotSize);
+  }
 
-  std::string_view LowFence() const { return {p_ + header()->low_at, header()->low_size}; }
-  std::string_view HighFence() const { return {p_ + header()->high_at, header()->high_size}; }
+  std::string_view LowFence() const { return Bytes(header()->low_at, header()->low_size); }
+  std::string_view HighFence() const { return Bytes(header()->high_at, header()->high_size); }
   bool unbounded() const { return header()->unbounded != 0; }
-  std::string_view Prefix() const { return {p_ + header()->low_at, header()->prefix}; }
+  std::string_view Prefix() const { return Bytes(header()->low_at, header()->prefix); }
   std::string_view Suffix(uint32_t i) const;
   void CopyKey(uint32_t i, std::string* key) const;
   std::string Key(uint32_t i) const;
@@ -103,9 +107,14 @@ class Node {
 
   // The first entry with a key >= `key`; *found tells whether it is equal.
   uint32_t LowerBound(std::string_view key, bool* found) const;
-  // Inner: the entry whose child covers `key`.
+  // The same for a key between the fences, which has the prefix: it is not looked at.
+  uint32_t LowerBoundInside(std::string_view key, bool* found) const;
+  // Has the processor fetch what a search will look at first, all at once.
+  static void PrefetchSearch(const char* page);
+  // Inner: the entry whose child covers `key`, which lies between the fences.
   uint32_t ChildIndex(std::string_view key) const;
-  // Inner: the entry whose child holds the greatest keys below `key`.
+  // Inner: the entry whose child holds the greatest keys below `key`, which lies between the fences
+  // or is the high fence.
   uint32_t ChildIndexBelow(std::string_view key) const;
 
   // Bytes that an entry takes with its slot. `key_size` counts the whole key; the prefix is taken
@@ -139,11 +148,12 @@ class Node {
   static size_t SizeWithPrefix(const Node& source, size_t prefix);
 
   // Where a full node is to be split: entries [0, at) stay, the others go right. `separator` is the
-  // shortest key that parts them. A node that is filled in ascending order is split at its end,
-  // `appending`: a leaf keeps everything, and the new page begins with `new_key`.
+  // shortest key that parts them. A leaf that is filled in ascending order is split where that has
+  // got to, `in_run`: it keeps everything below `new_key`, with which the new page will begin. So
+  // loads in key order fill their pages, also when several sessions load parts of the key range.
   struct SplitPoint {
     uint32_t at = 0;
-    bool appending = false;
+    bool in_run = false;
     std::string separator;
   };
   SplitPoint FindSplit(std::string_view new_key) const;
@@ -164,8 +174,8 @@ class Node {
 
   static constexpr size_t kSlotSize = 8;
   static constexpr uint16_t kOverflowBit = 0x8000;
-  // Runs of at least this many inserts at the end make a split an append.
-  static constexpr uint8_t kAppendRun = 8;
+  // So many inserts in ascending order decide where to split.
+  static constexpr uint8_t kRun = 8;
 
  private:
   struct Slot {
@@ -175,15 +185,22 @@ class Node {
   };
   static_assert(sizeof(Slot) == kSlotSize);
 
+  // Cut off where the page ends.
+  std::string_view Bytes(size_t at, size_t n) const {
+    at = std::min<size_t>(at, size_);
+    return {p_ + at, std::min(n, size_ - at)};
+  }
   Slot* slots() { return reinterpret_cast<Slot*>(p_ + sizeof(NodeHeader)); }
   const Slot* slots() const { return reinterpret_cast<const Slot*>(p_ + sizeof(NodeHeader)); }
+  uint32_t Search(std::string_view suffix, bool* found) const;
   size_t ContiguousBytes() const;
   size_t CellSize(uint32_t i) const;
   char* NewCell(uint32_t at, std::string_view suffix, size_t payload);
   uint16_t AddBytes(std::string_view bytes);
   bool MakeRoom(size_t bytes);
   std::string_view SuffixOf(std::string_view key) const { return key.substr(header()->prefix); }
-  void NoteInsert(uint32_t at);
+  bool ContinuesRun(uint32_t at) const;
+  void NoteInsert(bool continues);
   // Inside the page and behind the slots.
   bool Inside(size_t at, size_t n) const {
     return n == 0 || (at >= sizeof(NodeHeader) + kSlotSize * count() && at + n <= size_);
@@ -211,6 +228,10 @@ inline uint32_t KeyHead(std::string_view suffix) {
     head |= static_cast<uint32_t>(static_cast<uint8_t>(suffix[i])) << (24 - 8 * i);
   }
   return head;
+}
+
+inline void Node::PrefetchSearch(const char* page) {
+  for (size_t at = 0; at < 640; at += 64) __builtin_prefetch(page + at);
 }
 
 size_t CommonPrefix(std::string_view a, std::string_view b);

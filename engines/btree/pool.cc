@@ -1,8 +1,11 @@
 #include "engines/btree/pool.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <bit>
 #include <chrono>
+#include <cstring>
+#include <new>
 
 #include "device/error.h"
 #include "engines/btree/overflow.h"
@@ -10,9 +13,17 @@
 namespace testbed::btree {
 namespace {
 
-// Of a frame: its page, the frame's own state, its part of page table and replacement.
+// Of a frame beside its page: its own state, its part of the replacement and of the lists.
 constexpr size_t TableBytesPerFrame() {
-  return sizeof(Frame) + 4 * sizeof(uint32_t) + Replacement::BytesPerFrame() + 2 * sizeof(uint32_t);
+  return sizeof(Frame) + Replacement::BytesPerFrame() + 4 * sizeof(uint32_t);
+}
+
+// Address space for the whole of the machine's memory, so that Resize can go anywhere.
+uint32_t MostFrames(uint64_t bytes, uint32_t page_size) {
+  const uint64_t machine = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                           static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(std::max(bytes, machine) / page_size, kMaxFrames));
 }
 
 }  // namespace
@@ -33,7 +44,6 @@ SharedGuard& SharedGuard::operator=(SharedGuard&& other) noexcept {
   if (this == &other) return *this;
   Release();  // now, not when `other` ends
   std::swap(pool_, other.pool_);
-  std::swap(frame_, other.frame_);
   std::swap(data_, other.data_);
   std::swap(id_, other.id_);
   return *this;
@@ -42,13 +52,7 @@ SharedGuard& SharedGuard::operator=(SharedGuard&& other) noexcept {
 void SharedGuard::Release() {
   if (data_ == nullptr) return;
   data_ = nullptr;
-  if (frame_ == nullptr) {
-    pool_->mapped_->UnlockShared(id_);
-    return;
-  }
-  frame_->latch.UnlockShared();
-  frame_->pins.fetch_sub(1, std::memory_order_release);
-  frame_ = nullptr;
+  pool_->table_.Unshare(id_);
 }
 
 ExclusiveGuard& ExclusiveGuard::operator=(ExclusiveGuard&& other) noexcept {
@@ -64,42 +68,41 @@ ExclusiveGuard& ExclusiveGuard::operator=(ExclusiveGuard&& other) noexcept {
 void ExclusiveGuard::Release() {
   if (data_ == nullptr) return;
   data_ = nullptr;
-  frame_->latch.UnlockExclusive();
-  frame_->pins.fetch_sub(1, std::memory_order_release);
-  frame_ = nullptr;
+  pool_->table_.Unexclude(id_, frame_, pool_->table_.Load(id_).visits());
 }
 
 void ExclusiveGuard::MarkDirty(Lsn begin, Lsn end) {
   PageHeader* header = Header(data_);
   header->lsn = std::max(header->lsn, end);
-  frame_->LowerRecLsn(begin);
-  if (!frame_->dirty.load(std::memory_order_relaxed)) {
-    frame_->dirty.store(true, std::memory_order_release);
+  Frame& frame = pool_->frames_[frame_];
+  frame.LowerRecLsn(begin);
+  if (!frame.dirty.load(std::memory_order_relaxed)) {
+    frame.dirty.store(true, std::memory_order_release);
   }
 }
 
-uint32_t Pool::FramesFor(uint64_t bytes, uint32_t page_size) {
+uint32_t Pool::FramesFor(uint64_t bytes, uint32_t page_size, uint64_t file_pages) {
+  bytes -= std::min(bytes, file_pages * PageTable::kBytesPerPage);
   const uint64_t frames = bytes / (page_size + TableBytesPerFrame());
-  return frames < kMinFrames ? 0 : static_cast<uint32_t>(std::min<uint64_t>(frames, 1u << 30));
+  return frames < kMinFrames ? 0 : static_cast<uint32_t>(std::min<uint64_t>(frames, kMaxFrames));
 }
 
-Pool::Pool(PageFile* file, RedoLog* log, uint32_t frames)
+uint64_t Pool::BytesFor(uint32_t frames, uint32_t page_size, uint64_t file_pages) {
+  return frames * (page_size + TableBytesPerFrame()) + file_pages * PageTable::kBytesPerPage;
+}
+
+Pool::Pool(PageFile* file, RedoLog* log, uint64_t bytes)
     : file_(file),
       log_(log),
       page_size_(file->page_size()),
-      frame_count_(frames),
-      memory_(static_cast<size_t>(frames) * page_size_),
-      frames_(std::make_unique<Frame[]>(frames)),
-      buckets_(std::bit_ceil(std::max<uint32_t>(frames, 2)), kNone),
-      bucket_shift_(64 - std::countr_zero(buckets_.size())),
-      bucket_latches_(std::make_unique<Latch[]>(kBucketLatches)),
-      mapped_(file->mmap() ? std::make_unique<MappedPages>() : nullptr),
-      replacement_(frames),
+      in_place_(file->mmap()),
+      most_frames_(MostFrames(bytes, page_size_)),
+      memory_(static_cast<size_t>(most_frames_) * page_size_, true),
+      frames_(most_frames_),
+      replacement_(FramesFor(bytes, page_size_), most_frames_, this),
+      bytes_(bytes),
       flush_batch_(page_size_, WriteBatch::PagesFor(page_size_)) {
-  free_.reserve(frames);
-  to_clean_.reserve(frames);
-  cleaned_.reserve(frames);
-  for (uint32_t i = frames; i-- > 0;) free_.push_back(i);
+  SetLimit();
   cleaner_ = std::thread([this] { CleanerLoop(); });
 }
 
@@ -112,154 +115,157 @@ Pool::~Pool() {
   cleaner_.join();
 }
 
-Frame* Pool::PinExisting(PageId id) {
-  const size_t bucket = Bucket(id);
-  Latch& latch = BucketLatch(bucket);
-  latch.LockExclusive();
-  Frame* found = nullptr;
-  for (uint32_t i = buckets_[bucket]; i != kNone; i = frames_[i].next) {
-    if (frames_[i].page.load(std::memory_order_relaxed) == id) {
-      found = &frames_[i];
-      found->pins.fetch_add(1, std::memory_order_acquire);
-      break;
+uint8_t Pool::Visits(uint32_t frame) const {
+  const PageId id = frames_[frame].page.load(std::memory_order_relaxed);
+  if (id == kNoPage) return 0;
+  const PageWord word = table_.Load(id);
+  return word.in_pool() && word.frame() == frame ? word.visits() : 0;
+}
+
+void Pool::SetVisits(uint32_t frame, uint8_t visits) {
+  const PageId id = frames_[frame].page.load(std::memory_order_relaxed);
+  if (id == kNoPage) return;
+  // Whoever holds the page: else pages in use could send the search for a victim round for ever.
+  for (;;) {
+    const PageWord word = table_.Load(id);
+    if (!word.in_pool() || word.frame() != frame) return;
+    if (table_.Replace(id, word, word.WithVisits(visits))) return;
+  }
+}
+
+bool Pool::Share(PageId id) {
+  for (;;) {
+    const PageWord word = table_.Load(id);
+    if (word.exclusive()) {
+      table_.AwaitRelease(id, word);
+    } else if (!word.in_pool()) {
+      return false;
+    } else if (table_.TryShare(id, word)) {
+      return true;
+    } else if (word.readers() == PageWord::kReaders) {
+      table_.AwaitRelease(id, word);
     }
   }
-  latch.UnlockExclusive();
-  return found;
 }
 
-Frame* Pool::Pin(PageId id, bool* loading) {
-  *loading = false;
-  Frame* frame = PinExisting(id);
-  if (frame != nullptr) return frame;
-  const uint32_t index = AcquireFrame();
-  const size_t bucket = Bucket(id);
-  Latch& latch = BucketLatch(bucket);
-  latch.LockExclusive();
-  for (uint32_t i = buckets_[bucket]; i != kNone; i = frames_[i].next) {
-    if (frames_[i].page.load(std::memory_order_relaxed) != id) continue;
-    frame = &frames_[i];  // another thread was faster
-    frame->pins.fetch_add(1, std::memory_order_acquire);
-    latch.UnlockExclusive();
-    ReleaseFrame(index);
-    return frame;
+bool Pool::Exclude(PageId id, uint32_t* frame) {
+  for (;;) {
+    const PageWord word = table_.Load(id);
+    if (word.latched()) {
+      table_.AwaitRelease(id, word);
+    } else if (!word.in_pool()) {
+      return false;
+    } else if (table_.TryExclude(id, word)) {
+      *frame = word.frame();
+      return true;
+    }
   }
-  frame = &frames_[index];
-  frame->latch.LockExclusive();  // nobody else knows the frame
-  frame->pins.fetch_add(1, std::memory_order_relaxed);
-  frame->page.store(id, std::memory_order_relaxed);
-  frame->next = buckets_[bucket];
-  buckets_[bucket] = index;
-  if (mapped_ != nullptr) mapped_->SetInPool(id);
-  latch.UnlockExclusive();
-  if (mapped_ != nullptr) mapped_->WaitForReaders(id);
-  {
-    std::lock_guard lock(mutex_);
-    replacement_.Admit(index, id);
-  }
-  *loading = true;
-  return frame;
 }
 
-// Takes the frame out of the page table; the chain's latch is held.
-void Pool::Unlink(Frame* frame, PageId id) {
-  const uint32_t index = Index(frame);
-  uint32_t* at = &buckets_[Bucket(id)];
-  while (*at != index) at = &frames_[*at].next;
-  *at = frame->next;
-  frame->next = kNone;
-  frame->page.store(kNoPage, std::memory_order_relaxed);
-  frame->valid.store(false, std::memory_order_relaxed);
-  if (mapped_ != nullptr) mapped_->ClearInPool(id);
-}
-
-// A page could not be read: those who wait for the frame find it invalid and try for themselves.
-void Pool::AbandonLoad(Frame* frame, PageId id) {
-  Latch& latch = BucketLatch(Bucket(id));
-  latch.LockExclusive();
-  Unlink(frame, id);
-  latch.UnlockExclusive();
-  frame->latch.UnlockExclusive();
-  frame->pins.fetch_sub(1, std::memory_order_release);
-}
-
-void Pool::LoadPage(PoolClient* client, Frame* frame, PageId id, Load load, PageState* state) {
+void Pool::ReadInto(PoolClient* client, PageId id, uint32_t frame, Load load, PageState* state) {
+  if (load == Load::kNew) return;
+  client->misses.Add(1);
   char* data = Data(frame);
+  if (load == Load::kRead) {
+    file_->Read(id, data);
+    return;
+  }
+  *state = file_->Inspect(id, data);
+  if (*state != PageState::kValid) std::memset(data, 0, page_size_);
+}
+
+uint32_t Pool::BringIn(PoolClient* client, PageId id, Load load, PageState* state) {
+  uint32_t frame = kNoFrame;
   try {
-    if (load == Load::kRead) {
-      client->misses.Add(1);
-      file_->Read(id, data);
-    } else if (load == Load::kAny) {
-      client->misses.Add(1);
-      *state = file_->Inspect(id, data);
-      if (*state != PageState::kValid) std::memset(data, 0, page_size_);
-    }
+    frame = AcquireFrame(id);
+    ReadInto(client, id, frame, load, state);
+    return frame;
   } catch (...) {
-    AbandonLoad(frame, id);
+    // The frame stays with the replacement, which finds it empty.
+    if (frame != kNoFrame) frames_[frame].page.store(kNoPage, std::memory_order_relaxed);
+    table_.Unexclude(id, kNoFrame, 0);
     throw;
   }
-  frame->valid.store(true, std::memory_order_release);
+}
+
+// The page where it lies in the mapping. The caller asks afterwards whether it was in use there all
+// the time.
+const char* Pool::ReadInPlace(PoolClient* client, PageId id, PageWord* seen) {
+  const char* page = file_->View(id, !seen->verified());
+  client->misses.Add(1);
+  if (!seen->verified()) {
+    table_.Replace(id, *seen, seen->WithVerified());  // else the next reader looks again
+  }
+  return page;
+}
+
+OptimisticGuard Pool::OptimisticSlow(PoolClient* client, PageId id) {
+  OptimisticGuard guard;
+  guard.table_ = &table_;
+  guard.id_ = id;
+  if constexpr (kLatchedReads) {
+    guard.held_ = Read(client, id);
+    client->requests.Add(~0ull);  // counted by the caller
+    guard.seen_ = table_.Load(id);
+    guard.data_ = guard.held_.page();
+    return guard;
+  }
+  for (;;) {
+    const PageWord word = table_.Load(id);
+    guard.seen_ = word;
+    if (word.exclusive()) {
+      table_.AwaitRelease(id, word);
+    } else if (word.in_pool()) {
+      table_.Touch(id, word);
+      guard.data_ = Data(word.frame());
+      return guard;
+    } else if (in_place_) {
+      guard.data_ = ReadInPlace(client, id, &guard.seen_);
+      return guard;
+    } else if (table_.TryExclude(id, word)) {
+      table_.Unexclude(id, BringIn(client, id, Load::kRead, nullptr), 0);
+    }
+  }
 }
 
 SharedGuard Pool::Read(PoolClient* client, PageId id) {
   client->requests.Add(1);
   SharedGuard guard;
-  guard.pool_ = this;
-  guard.id_ = id;
   for (;;) {
-    if (mapped_ != nullptr && mapped_->TryLockShared(id)) {
-      client->misses.Add(1);
+    PageWord word = table_.Load(id);
+    if (word.exclusive() || word.readers() == PageWord::kReaders) {
+      table_.AwaitRelease(id, word);
+      continue;
+    }
+    if (word.in_pool()) {
+      if (!table_.TryShare(id, word)) continue;
+      table_.Touch(id, table_.Load(id));
+      guard.data_ = Data(word.frame());
+      break;
+    }
+    if (in_place_) {
+      if (!table_.TryShare(id, word)) continue;
       try {
-        const bool verified = mapped_->Verified(id);
-        guard.data_ = file_->View(id, !verified);
-        if (!verified) mapped_->SetVerified(id);
+        word = table_.Load(id);
+        guard.data_ = ReadInPlace(client, id, &word);
       } catch (...) {
-        mapped_->UnlockShared(id);
+        table_.Unshare(id);
         throw;
       }
-      return guard;
+      break;
     }
-    bool loading = false;
-    Frame* frame = mapped_ != nullptr ? PinExisting(id) : Pin(id, &loading);
-    if (frame == nullptr) continue;  // it has just left the pool: read it in place
-    if (loading) {
-      LoadPage(client, frame, id, Load::kRead, nullptr);
-      frame->latch.Downgrade();
-    } else {
-      frame->latch.LockShared();
-      if (!frame->valid.load(std::memory_order_acquire)) {
-        frame->latch.UnlockShared();
-        frame->pins.fetch_sub(1, std::memory_order_release);
-        continue;
-      }
-      replacement_.Touch(Index(frame));
-    }
-    guard.frame_ = frame;
+    if (!table_.TryExclude(id, word)) continue;
+    const uint32_t frame = BringIn(client, id, Load::kRead, nullptr);
+    table_.Unexclude(id, frame, 0, true);
     guard.data_ = Data(frame);
-    return guard;
+    break;
   }
+  guard.pool_ = this;
+  guard.id_ = id;
+  return guard;
 }
 
-Frame* Pool::PinExclusive(PoolClient* client, PageId id, Load load, PageState* state) {
-  client->requests.Add(1);
-  for (;;) {
-    bool loading;
-    Frame* frame = Pin(id, &loading);
-    if (loading) {
-      LoadPage(client, frame, id, load, state);
-      return frame;
-    }
-    frame->latch.LockExclusive();
-    if (frame->valid.load(std::memory_order_acquire)) {
-      replacement_.Touch(Index(frame));
-      return frame;
-    }
-    frame->latch.UnlockExclusive();
-    frame->pins.fetch_sub(1, std::memory_order_release);
-  }
-}
-
-ExclusiveGuard Pool::MakeExclusive(Frame* frame, PageId id) {
+ExclusiveGuard Pool::MakeExclusive(uint32_t frame, PageId id) {
   ExclusiveGuard guard;
   guard.pool_ = this;
   guard.frame_ = frame;
@@ -268,34 +274,81 @@ ExclusiveGuard Pool::MakeExclusive(Frame* frame, PageId id) {
   return guard;
 }
 
+ExclusiveGuard Pool::WriteAs(PoolClient* client, PageId id, Load load, PageState* state) {
+  client->requests.Add(1);
+  for (;;) {
+    const PageWord word = table_.Load(id);
+    if (word.latched()) {
+      table_.AwaitRelease(id, word);
+      continue;
+    }
+    if (word.in_pool()) table_.Touch(id, word);
+    if (!table_.TryExclude(id, word.in_pool() ? table_.Load(id) : word)) continue;
+    const PageWord held = table_.Load(id);
+    return MakeExclusive(held.in_pool() ? held.frame() : BringIn(client, id, load, state), id);
+  }
+}
+
 ExclusiveGuard Pool::Write(PoolClient* client, PageId id) {
-  return MakeExclusive(PinExclusive(client, id, Load::kRead, nullptr), id);
+  return WriteAs(client, id, Load::kRead, nullptr);
 }
 
 ExclusiveGuard Pool::WriteNew(PoolClient* client, PageId id) {
-  return MakeExclusive(PinExclusive(client, id, Load::kNew, nullptr), id);
+  return WriteAs(client, id, Load::kNew, nullptr);
 }
 
 ExclusiveGuard Pool::WriteAny(PoolClient* client, PageId id, PageState* state) {
   *state = PageState::kValid;
-  return MakeExclusive(PinExclusive(client, id, Load::kAny, state), id);
+  return WriteAs(client, id, Load::kAny, state);
+}
+
+ExclusiveGuard Pool::Upgrade(PoolClient* client, OptimisticGuard* guard) {
+  const PageId id = guard->id();
+  const PageWord seen = guard->seen_;
+  if constexpr (kLatchedReads) guard->held_.Release();
+  for (;;) {
+    const PageWord word = table_.Load(id);
+    if (((word.bits ^ seen.bits) & PageWord::kIdentity) != 0) return {};
+    if (word.latched()) {
+      table_.AwaitRelease(id, word);
+    } else if (table_.TryExclude(id, word)) {
+      return MakeExclusive(
+          word.in_pool() ? word.frame() : BringIn(client, id, Load::kRead, nullptr), id);
+    }
+  }
+}
+
+SharedGuard Pool::Hold(OptimisticGuard* guard) {
+  if constexpr (kLatchedReads) return std::move(guard->held_);
+  for (;;) {
+    const PageWord word = table_.Load(guard->id_);
+    if (((word.bits ^ guard->seen_.bits) & PageWord::kIdentity) != 0) return {};
+    if (word.readers() == PageWord::kReaders) {
+      table_.AwaitRelease(guard->id_, word);
+    } else if (table_.TryShare(guard->id_, word)) {
+      SharedGuard held;
+      held.pool_ = this;
+      held.id_ = guard->id_;
+      held.data_ = guard->data_;
+      return held;
+    }
+  }
 }
 
 void Pool::Discard(PageId first, uint32_t pages) {
   for (PageId id = first; id < first + pages; ++id) {
-    Frame* frame = PinExisting(id);
-    if (frame == nullptr) continue;
-    frame->latch.LockExclusive();
+    uint32_t index;
+    if (!Exclude(id, &index)) continue;
+    Frame& frame = frames_[index];
     // Unless the frame was dirty already when the overflow page was written into it: then log
     // records from before still rely on the page's coming to the file.
-    const auto* header = reinterpret_cast<const OverflowHeader*>(Data(frame));
-    if (frame->valid.load(std::memory_order_relaxed) && header->type == PageType::kOverflow &&
-        frame->rec_lsn.load(std::memory_order_relaxed) == header->begin) {
-      frame->dirty.store(false, std::memory_order_relaxed);
-      frame->rec_lsn.store(kNoLsn, std::memory_order_relaxed);
+    const auto* header = reinterpret_cast<const OverflowHeader*>(Data(index));
+    if (header->type == PageType::kOverflow &&
+        frame.rec_lsn.load(std::memory_order_relaxed) == header->begin) {
+      frame.dirty.store(false, std::memory_order_relaxed);
+      frame.rec_lsn.store(kNoLsn, std::memory_order_relaxed);
     }
-    frame->latch.UnlockExclusive();
-    frame->pins.fetch_sub(1, std::memory_order_release);
+    table_.Unexclude(id, index, 0);
   }
 }
 
@@ -303,20 +356,22 @@ void Pool::Discard(PageId first, uint32_t pages) {
 bool Pool::TryEvict(uint32_t index) {
   Frame& frame = frames_[index];
   const PageId id = frame.page.load(std::memory_order_relaxed);
-  if (id == kNoPage) return frame.pins.load(std::memory_order_acquire) == 0;
-  Latch& latch = BucketLatch(Bucket(id));
-  latch.LockExclusive();
-  const bool can = frame.page.load(std::memory_order_relaxed) == id &&
-                   frame.pins.load(std::memory_order_acquire) == 0 &&
-                   !frame.dirty.load(std::memory_order_acquire) &&
-                   !frame.writing.load(std::memory_order_acquire);
-  if (can) Unlink(&frame, id);
-  latch.UnlockExclusive();
-  if (can) {
-    replacement_.Evicted(index, id);
-    ++evictions_;
-  }
-  return can;
+  if (id == kNoPage) return true;
+  // `writing` first: a write that fails sets `dirty` again before it clears `writing`.
+  const auto in_file = [&frame] {
+    return !frame.writing.load(std::memory_order_acquire) &&
+           !frame.dirty.load(std::memory_order_acquire);
+  };
+  const PageWord word = table_.Load(id);
+  if (!word.in_pool() || word.frame() != index || word.latched() || !in_file()) return false;
+  if (!table_.TryExclude(id, word)) return false;
+  const bool can = in_file();
+  if (can) frame.page.store(kNoPage, std::memory_order_relaxed);
+  table_.Unexclude(id, can ? kNoFrame : index, 0);
+  if (!can) return false;
+  replacement_.Evicted(index, id);
+  ++evictions_;
+  return true;
 }
 
 // A frame by the replacement's choice, or kNone when only pages that are dirty or in use came up.
@@ -328,12 +383,11 @@ uint32_t Pool::TryPolicy() {
     replacement_.Return(index);
   }
   size_t dirty = 0;
-  for (uint32_t tries = 0; tries < 2 * frame_count_ && dirty < kDirtyScan; ++tries) {
+  for (uint32_t tries = 0; tries < 2 * made_ && dirty < kDirtyScan; ++tries) {
     const uint32_t index = replacement_.NextVictim();
     if (index == kNone) break;
     if (TryEvict(index)) return index;
-    const Frame& frame = frames_[index];
-    if (frame.dirty.load(std::memory_order_relaxed)) {
+    if (frames_[index].dirty.load(std::memory_order_relaxed)) {
       to_clean_.push_back(index);
       ++dirty;
     } else {
@@ -354,33 +408,78 @@ void Pool::WaitForFrame(std::unique_lock<std::mutex>* lock, Clock::time_point gi
   --waiters_;
   if (!clean_error_.empty()) throw Error(Error::kIo, clean_error_, clean_error_code_);
   if (Clock::now() > give_up) {
-    throw Error(Error::kRun, "the btree cache of " + std::to_string(frame_count_) +
+    throw Error(Error::kRun, "the btree cache of " + std::to_string(limit_) +
                                  " pages is too small for the threads that use it: all pages are "
                                  "in use; give a larger --cache-pct");
   }
 }
 
-uint32_t Pool::AcquireFrame() {
+void Pool::SetLimit() {
+  limit_ = std::max(kMinFrames, FramesFor(bytes_, page_size_, highest_page_ + 1ull));
+  limit_ = std::min(limit_, most_frames_);
+}
+
+// A frame that is free, made, or has just lost its page; kNone when there is none.
+uint32_t Pool::TakeFrame() {
+  if (!free_.empty()) {
+    const uint32_t index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+  if (ActiveFrames() >= limit_) return TryPolicy();
+  if (!retired_.empty()) {
+    const uint32_t index = retired_.back();
+    retired_.pop_back();
+    return index;
+  }
+  new (&frames_[made_]) Frame();
+  return made_++;
+}
+
+uint32_t Pool::AcquireFrame(PageId id) {
   std::unique_lock lock(mutex_);
+  if (id > highest_page_) {
+    highest_page_ = id;
+    SetLimit();
+  }
   std::optional<Clock::time_point> give_up;
   for (;;) {
-    if (!free_.empty()) {
-      const uint32_t index = free_.back();
-      free_.pop_back();
+    const uint32_t index = TakeFrame();
+    if (to_clean_.size() >= kCleanStart) work_for_cleaner_.notify_one();
+    if (index != kNone && ActiveFrames() <= limit_) {
+      frames_[index].page.store(id, std::memory_order_relaxed);
+      replacement_.Admit(index, id);
       return index;
     }
-    const uint32_t index = TryPolicy();
-    if (to_clean_.size() >= kCleanStart) work_for_cleaner_.notify_one();
-    if (index != kNone) return index;
-    if (!give_up) give_up = Clock::now() + kPatience;
+    if (index != kNone) {
+      Retire(index);
+      continue;
+    }
+    if (!give_up) give_up = Clock::now() + patience_;
     WaitForFrame(&lock, *give_up);
   }
 }
 
-void Pool::ReleaseFrame(uint32_t index) {
-  std::lock_guard lock(mutex_);
-  free_.push_back(index);
-  frames_available_.notify_one();
+// The frame, which has no page, gives its memory back.
+void Pool::Retire(uint32_t index) {
+  memory_.Release(static_cast<size_t>(index) * page_size_, page_size_);
+  retired_.push_back(index);
+}
+
+void Pool::Resize(uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  bytes_ = bytes;
+  SetLimit();
+  replacement_.SetFrames(limit_);
+  std::optional<Clock::time_point> give_up;
+  while (ActiveFrames() > limit_) {
+    if (const uint32_t index = TakeFrame(); index != kNone) {
+      Retire(index);
+      continue;
+    }
+    if (!give_up) give_up = Clock::now() + patience_;
+    WaitForFrame(&lock, *give_up);
+  }
 }
 
 PoolCounters Pool::Counters() const {
@@ -403,7 +502,18 @@ PoolCounters Pool::Counters() const {
 }
 
 uint64_t Pool::MemoryBytes() const {
-  return static_cast<uint64_t>(frame_count_) * (page_size_ + TableBytesPerFrame());
+  std::lock_guard lock(mutex_);
+  return BytesFor(ActiveFrames(), page_size_, highest_page_ + 1ull);
+}
+
+uint64_t Pool::bytes() const {
+  std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+uint32_t Pool::frames() const {
+  std::lock_guard lock(mutex_);
+  return limit_;
 }
 
 }  // namespace testbed::btree

@@ -1,19 +1,24 @@
-// The buffer pool: a fixed number of page frames over the data file.
+// The buffer pool: page frames over the data file.
 //
 //   PoolClient client(&pool);                       // one a thread
-//   SharedGuard leaf = pool.Read(&client, id);      // pinned and latched until the guard ends
-//   use(leaf.page());
+//   OptimisticGuard leaf = pool.Optimistic(&client, id);
+//   copy what is needed of leaf.page(); if (!leaf.Valid()) read it again
+//   SharedGuard page = pool.Read(&client, id);      // latched until the guard ends
+//   use(page.page());
 //   ExclusiveGuard page = pool.Write(&client, id);
 //   change(page.page());
 //   page.MarkDirty(begin, end);                     // of the log record that describes the change
 //
 // Page 0, the superblock, never comes through the pool.
-// A guard pins its page (it stays in its frame) and holds its latch (nobody changes it, or nobody
-// sees it). docs/btree.md has the order in which latches are taken. Guards hide how a page is found
-// and latched, so that reads without pins (optimistic latches) can come in behind them.
+// The page table (page_table.h) holds each page's frame and latch. An optimistic read writes
+// nothing that others read: it takes the page's version, reads what may be half changed or another
+// page by now, and asks whether the version still holds before it believes any of it (Node's reads
+// stay in the page whatever it holds). docs/btree.md has the order in which latches are taken. In
+// builds with ThreadSanitizer, to which such reads are races, optimistic guards hold the page
+// shared.
 //
-// Memory is exact: all frames are one allocation made at open, and FramesFor says how many fit a
-// number of bytes, the tables around them included. On top come the write batches (kFixedBytes).
+// Memory is exact: frames, their tables and the page table together never take more than the bytes
+// given, but for one huge page and the write batches (kFixedBytes). Resize changes it at any time.
 //
 // Replacement is S3-FIFO (replacement.h). A reader that needs a frame takes a clean one and does
 // no write. Dirty pages that should go are handed to the cleaner, a thread that writes them in
@@ -21,7 +26,8 @@
 // finds no clean page at all.
 //
 // In mmap mode clean pages are read in place from the mapping, and only pages that change come into
-// the pool (mapped.h). A page that is in the pool is always read there.
+// the pool. A page that is in the pool is always read there: bringing it in, and changing it, needs
+// its latch, and those who read it in place find its version changed.
 //
 // Errors: reads throw what the file layer throws (kIo, kCorruption). A failed write leaves the page
 // dirty; the next operation that needs its frame, and each checkpoint, throws the error.
@@ -38,15 +44,16 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "device/ledger.h"
-#include "engines/btree/latch.h"
-#include "engines/btree/mapped.h"
 #include "engines/btree/page_file.h"
+#include "engines/btree/page_table.h"
 #include "engines/btree/redo_log.h"
 #include "engines/btree/replacement.h"
+#include "engines/btree/reserved_array.h"
 
 namespace testbed::btree {
 
@@ -54,12 +61,8 @@ class Pool;
 
 inline constexpr Lsn kNoLsn = UINT64_MAX;
 
-struct alignas(64) Frame {
-  Latch latch;
-  std::atomic<uint32_t> pins{0};
+struct Frame {
   std::atomic<PageId> page{kNoPage};
-  uint32_t next = UINT32_MAX;        // in the page table's chain, under the chain's latch
-  std::atomic<bool> valid{false};    // the frame holds the page's bytes; set under the latch
   std::atomic<bool> dirty{false};    // changed under the exclusive latch, or while writing is held
   std::atomic<bool> writing{false};  // a copy is on its way to the file
   std::atomic<Lsn> rec_lsn{kNoLsn};  // begin of the first record not yet in the file's page
@@ -71,7 +74,7 @@ struct alignas(64) Frame {
     }
   }
 };
-static_assert(sizeof(Frame) == 64);
+static_assert(sizeof(Frame) == 24);
 
 // One thread's connection to the pool; counts what the thread asked for.
 class PoolClient {
@@ -101,9 +104,39 @@ class SharedGuard {
  private:
   friend class Pool;
   Pool* pool_ = nullptr;
-  Frame* frame_ = nullptr;  // null: read in place from the mapping
   const char* data_ = nullptr;
   PageId id_ = kNoPage;
+};
+
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kLatchedReads = true;
+#else
+inline constexpr bool kLatchedReads = false;
+#endif
+
+// What an optimistic read holds where it holds nothing.
+struct NoLatch {
+  NoLatch& operator=(SharedGuard&&) { return *this; }
+  operator SharedGuard() && { return {}; }
+  const char* page() const { return nullptr; }
+  void Release() {}
+};
+
+class OptimisticGuard {
+ public:
+  OptimisticGuard() = default;
+  // What was read of the page so far was all of one moment, and that moment is now.
+  bool Valid() const;
+  const char* page() const { return data_; }
+  PageId id() const { return id_; }
+
+ private:
+  friend class Pool;
+  const PageTable* table_ = nullptr;
+  const char* data_ = nullptr;
+  PageWord seen_;
+  PageId id_ = kNoPage;
+  [[no_unique_address]] std::conditional_t<kLatchedReads, SharedGuard, NoLatch> held_;
 };
 
 class ExclusiveGuard {
@@ -122,7 +155,7 @@ class ExclusiveGuard {
  private:
   friend class Pool;
   Pool* pool_ = nullptr;
-  Frame* frame_ = nullptr;
+  uint32_t frame_ = kNoFrame;
   char* data_ = nullptr;
   PageId id_ = kNoPage;
 };
@@ -135,20 +168,27 @@ struct PoolCounters {
   uint64_t frame_waits = 0;  // times a thread waited for the cleaner
 };
 
-class Pool {
+class Pool : private VisitCounts {
  public:
-  // How many frames fit `bytes`, tables included. 0 when fewer than kMinFrames.
-  static uint32_t FramesFor(uint64_t bytes, uint32_t page_size);
+  // How many frames fit `bytes`, their tables and that of the file's pages included; 0 when fewer
+  // than kMinFrames. And back.
+  static uint32_t FramesFor(uint64_t bytes, uint32_t page_size, uint64_t file_pages = 0);
+  static uint64_t BytesFor(uint32_t frames, uint32_t page_size, uint64_t file_pages);
   static constexpr uint32_t kMinFrames = 16;
-  static constexpr uint64_t kFixedBytes = 3u << 20;  // write batches of cleaner and checkpoint
+  static constexpr uint64_t kFixedBytes = 5u << 20;  // write batches of cleaner and checkpoint
 
-  Pool(PageFile* file, RedoLog* log, uint32_t frames);
-  ~Pool();  // stops the cleaner; writes nothing
+  // `bytes` must be enough for kMinFrames.
+  Pool(PageFile* file, RedoLog* log, uint64_t bytes);
+  ~Pool() override;  // stops the cleaner; writes nothing
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
+  OptimisticGuard Optimistic(PoolClient* client, PageId id);
   SharedGuard Read(PoolClient* client, PageId id);
   ExclusiveGuard Write(PoolClient* client, PageId id);
+  // The page of `guard`, exclusively, if nothing has changed since; else no guard.
+  ExclusiveGuard Upgrade(PoolClient* client, OptimisticGuard* guard);
+  SharedGuard Hold(OptimisticGuard* guard);  // the same, shared
   // For a page that the caller will fill: nothing is read, the bytes are undefined.
   ExclusiveGuard WriteNew(PoolClient* client, PageId id);
   // For recovery: a page that cannot be read comes back too, and *state says why.
@@ -161,9 +201,17 @@ class Pool {
   // write. Does not stop writers. The caller's scope is charged.
   void FlushBefore(Lsn lsn);
 
+  // Changes the size while others work. What is too much goes before it returns, written by the
+  // cleaner where it is dirty; throws when that fails, or when too many pages are in use.
+  void Resize(uint64_t bytes);
+
+  // How long a thread waits for a frame before it is an error; before others use the pool.
+  void SetPatience(std::chrono::milliseconds patience) { patience_ = patience; }
+
   PoolCounters Counters() const;
   uint64_t MemoryBytes() const;
-  uint32_t frames() const { return frame_count_; }
+  uint64_t bytes() const;   // the setting
+  uint32_t frames() const;  // that it gives
   uint32_t page_size() const { return page_size_; }
   PageFile* file() { return file_; }
 
@@ -175,63 +223,66 @@ class Pool {
   static constexpr size_t kDirtyScan = 64;   // dirty candidates passed over before waiting
   static constexpr size_t kCleanStart = 32;  // candidates that wake the cleaner
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kPatience{30};  // for a frame, before it is an error
   enum class Load : uint8_t { kRead, kNew, kAny };
 
-  char* Data(const Frame* frame) {
-    return memory_.data() + static_cast<size_t>(frame - frames_.get()) * page_size_;
-  }
-  uint32_t Index(const Frame* frame) const { return static_cast<uint32_t>(frame - frames_.get()); }
-  size_t Bucket(PageId id) const { return (id * 0x9e3779b97f4a7c15ull) >> bucket_shift_; }
-  Latch& BucketLatch(size_t bucket) { return bucket_latches_[bucket % kBucketLatches]; }
+  char* Data(uint32_t frame) { return memory_.data() + static_cast<size_t>(frame) * page_size_; }
 
-  Frame* PinExisting(PageId id);
-  // Finds or brings in the page. The frame is pinned; *loading tells that it is new, latched
-  // exclusively and without content.
-  Frame* Pin(PageId id, bool* loading);
-  Frame* PinExclusive(PoolClient* client, PageId id, Load load, PageState* state);
-  void LoadPage(PoolClient* client, Frame* frame, PageId id, Load load, PageState* state);
-  void Unlink(Frame* frame, PageId id);
-  void AbandonLoad(Frame* frame, PageId id);
-  ExclusiveGuard MakeExclusive(Frame* frame, PageId id);
+  uint8_t Visits(uint32_t frame) const override;
+  void SetVisits(uint32_t frame, uint8_t visits) override;
 
-  uint32_t AcquireFrame();
+  // Latches a page that is in the pool; false when it is not.
+  bool Share(PageId id);
+  bool Exclude(PageId id, uint32_t* frame);
+  // Of a page that is latched exclusively and in no frame: gives it one, with its content. Throws
+  // with the latch let go.
+  uint32_t BringIn(PoolClient* client, PageId id, Load load, PageState* state);
+  void ReadInto(PoolClient* client, PageId id, uint32_t frame, Load load, PageState* state);
+  const char* ReadInPlace(PoolClient* client, PageId id, PageWord* seen);
+  OptimisticGuard OptimisticSlow(PoolClient* client, PageId id);
+  ExclusiveGuard WriteAs(PoolClient* client, PageId id, Load load, PageState* state);
+  ExclusiveGuard MakeExclusive(uint32_t frame, PageId id);
+
+  uint32_t AcquireFrame(PageId id);
+  uint32_t TakeFrame();
   uint32_t TryPolicy();
   bool TryEvict(uint32_t index);
   void WaitForFrame(std::unique_lock<std::mutex>* lock, Clock::time_point give_up);
-  void ReleaseFrame(uint32_t index);
+  uint32_t ActiveFrames() const { return made_ - static_cast<uint32_t>(retired_.size()); }
+  void SetLimit();
+  void Retire(uint32_t index);
 
   // Writing (pool_write.cc).
   void CleanerLoop();
   void CollectForCleaning(std::vector<uint32_t>* frames);
   void CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch);
-  bool BeginWrite(Frame* frame, WriteBatch* batch, std::vector<Frame*>* writing);
+  bool BeginWrite(uint32_t frame, WriteBatch* batch, std::vector<Frame*>* writing);
   void FinishWrite(WriteBatch* batch, std::vector<Frame*>* writing);
   void UndoWrite(std::vector<Frame*>* writing);
-  void FlushFrames(const std::vector<std::pair<PageId, uint32_t>>& dirty);
+  void FlushPages(const std::vector<PageId>& dirty);
 
   PageFile* const file_;
   RedoLog* const log_;
   const uint32_t page_size_;
-  const uint32_t frame_count_;
-  AlignedBuffer memory_;
-  std::unique_ptr<Frame[]> frames_;
+  const bool in_place_;         // mmap mode
+  const uint32_t most_frames_;  // that there is address space for
+  PageTable table_;
+  ReservedArray<char> memory_;
+  ReservedArray<Frame> frames_;
 
-  // Page table: chains of frames.
-  static constexpr size_t kBucketLatches = 256;
-  std::vector<uint32_t> buckets_;
-  int bucket_shift_;
-  std::unique_ptr<Latch[]> bucket_latches_;
-  std::unique_ptr<MappedPages> mapped_;  // mmap mode only
-
-  // Free frames and replacement.
+  // Free frames and replacement. A frame is made when first needed.
   mutable std::mutex mutex_;
   Replacement replacement_;
+  uint64_t bytes_;
+  uint32_t limit_ = 0;             // frames to have
+  std::atomic<uint32_t> made_{0};  // frames that have ever been used: the first ones
+  std::vector<uint32_t> retired_;  // of these without memory, since the limit fell
   std::vector<uint32_t> free_;
+  PageId highest_page_ = 0;         // whose word is in use
   std::vector<uint32_t> cleaned_;   // written and not asked for since: the next to go
   std::vector<uint32_t> to_clean_;  // chosen to go, but dirty
   std::condition_variable frames_available_, work_for_cleaner_;
   uint32_t waiters_ = 0;
+  std::chrono::milliseconds patience_{30000};
   uint64_t clean_rounds_ = 0;
   std::string clean_error_;
   int clean_error_code_ = 0;
@@ -246,6 +297,27 @@ class Pool {
   uint64_t evictions_ = 0, cleaned_pages_ = 0, frame_waits_ = 0;  // under mutex_
   std::thread cleaner_;
 };
+
+inline bool OptimisticGuard::Valid() const {
+  return kLatchedReads || table_->Unchanged(id_, seen_);
+}
+
+inline OptimisticGuard Pool::Optimistic(PoolClient* client, PageId id) {
+  client->requests.Add(1);
+  if constexpr (!kLatchedReads) {
+    const PageWord word = table_.Load(id);
+    if (word.in_pool() && !word.exclusive()) [[likely]] {
+      table_.Touch(id, word);
+      OptimisticGuard guard;
+      guard.table_ = &table_;
+      guard.data_ = Data(word.frame());
+      guard.seen_ = word;
+      guard.id_ = id;
+      return guard;
+    }
+  }
+  return OptimisticSlow(client, id);
+}
 
 }  // namespace testbed::btree
 

@@ -10,7 +10,8 @@ namespace testbed::btree {
 
 // Copies the page into the batch if it is dirty and nobody else is writing it. The shared latch is
 // held.
-bool Pool::BeginWrite(Frame* frame, WriteBatch* batch, std::vector<Frame*>* writing) {
+bool Pool::BeginWrite(uint32_t index, WriteBatch* batch, std::vector<Frame*>* writing) {
+  Frame* frame = &frames_[index];
   if (!frame->dirty.load(std::memory_order_acquire)) return false;
   if (frame->writing.exchange(true, std::memory_order_acq_rel)) return false;
   // Once more: the other writer may have finished in between.
@@ -18,7 +19,7 @@ bool Pool::BeginWrite(Frame* frame, WriteBatch* batch, std::vector<Frame*>* writ
     frame->writing.store(false, std::memory_order_release);
     return false;
   }
-  batch->Add(Data(frame));
+  batch->Add(Data(index));
   // write_lsn first: at every moment one of the two tells what the file lacks.
   frame->write_lsn.store(frame->rec_lsn.load(), std::memory_order_release);
   frame->rec_lsn.store(kNoLsn, std::memory_order_release);
@@ -58,7 +59,7 @@ void Pool::FinishWrite(WriteBatch* batch, std::vector<Frame*>* writing) {
 
 // Fills up to a batch with frames that should go. The pool's mutex is held.
 void Pool::CollectForCleaning(std::vector<uint32_t>* frames) {
-  const size_t want = std::min<size_t>(WriteBatch::PagesFor(page_size_), frame_count_ / 4);
+  const size_t want = std::min<size_t>(WriteBatch::PagesFor(page_size_), limit_ / 4);
   // Looking ahead pays: the next pages to go are written in the same batch.
   for (uint32_t tries = 0; to_clean_.size() < want && tries < 2 * want; ++tries) {
     const uint32_t index = replacement_.NextVictim();
@@ -84,11 +85,13 @@ void Pool::CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch) {
   });
   std::vector<Frame*> writing;
   for (uint32_t index : *frames) {
-    Frame& frame = frames_[index];
+    const PageId id = frames_[index].page.load(std::memory_order_relaxed);
+    if (id == kNoPage) continue;
+    const PageWord word = table_.Load(id);
     // A page that is in use right now is no candidate any more.
-    if (!frame.latch.TryLockShared()) continue;
-    if (frame.valid.load(std::memory_order_relaxed)) BeginWrite(&frame, batch, &writing);
-    frame.latch.UnlockShared();
+    if (!word.in_pool() || word.frame() != index || !table_.TryShare(id, word)) continue;
+    BeginWrite(index, batch, &writing);
+    table_.Unshare(id);
   }
   const size_t pages = writing.size();
   FinishWrite(batch, &writing);
@@ -135,50 +138,44 @@ void Pool::CleanerLoop() {
   }
 }
 
-void Pool::FlushFrames(const std::vector<std::pair<PageId, uint32_t>>& dirty) {
+void Pool::FlushPages(const std::vector<PageId>& dirty) {
   std::vector<Frame*> writing;
   writing.reserve(WriteBatch::PagesFor(page_size_));
-  for (const auto& [id, index] : dirty) {
-    Frame* frame = PinExisting(id);
-    if (frame == nullptr) continue;  // written and gone meanwhile
-    try {
-      if (!frame->latch.TryLockShared()) {
-        // Who holds the latch may be waiting for a frame: never wait for it with pages in hand.
-        FinishWrite(&flush_batch_, &writing);
-        frame->latch.LockShared();
-      }
-      BeginWrite(frame, &flush_batch_, &writing);
-      frame->latch.UnlockShared();
-      frame->pins.fetch_sub(1, std::memory_order_release);
-      frame = nullptr;
-      if (flush_batch_.full()) FinishWrite(&flush_batch_, &writing);
-    } catch (...) {
-      if (frame != nullptr) frame->pins.fetch_sub(1, std::memory_order_release);
-      throw;
+  for (const PageId id : dirty) {
+    PageWord word = table_.Load(id);
+    if (!word.in_pool()) continue;  // written and gone meanwhile
+    if (!table_.TryShare(id, word)) {
+      // Who holds the latch may be waiting for a frame: never wait for it with pages in hand.
+      FinishWrite(&flush_batch_, &writing);
+      if (!Share(id)) continue;
+      word = table_.Load(id);
     }
+    BeginWrite(word.frame(), &flush_batch_, &writing);
+    table_.Unshare(id);
+    if (flush_batch_.full()) FinishWrite(&flush_batch_, &writing);
   }
   FinishWrite(&flush_batch_, &writing);
 }
 
 void Pool::FlushBefore(Lsn lsn) {
   std::lock_guard one(flush_mutex_);
-  std::vector<std::pair<PageId, uint32_t>> dirty;
+  std::vector<PageId> dirty;
   for (;;) {
     dirty.clear();
     bool others_writing = false;
-    for (uint32_t i = 0; i < frame_count_; ++i) {
+    for (uint32_t i = 0; i < made_.load(std::memory_order_acquire); ++i) {
       const Frame& frame = frames_[i];
       // A page's LSN moves from rec_lsn to write_lsn when its write begins, and back when it fails.
       // Reading the first once more sees it whichever way it moves meanwhile.
       if (frame.rec_lsn.load() < lsn) {
-        dirty.emplace_back(frame.page.load(std::memory_order_relaxed), i);
+        dirty.push_back(frame.page.load(std::memory_order_relaxed));
       } else if (frame.write_lsn.load() < lsn || frame.rec_lsn.load() < lsn) {
         others_writing = true;
       }
     }
     if (dirty.empty() && !others_writing) return;
     std::sort(dirty.begin(), dirty.end());
-    FlushFrames(dirty);
+    FlushPages(dirty);
     // The cleaner may have copies under way; a page whose write fails is dirty again and found.
     if (others_writing) std::this_thread::sleep_for(std::chrono::microseconds(200));
   }

@@ -49,6 +49,22 @@ void PutRuns(const std::vector<PageRun>& runs, std::string* to) {
   }
 }
 
+PageRun TakeRun(Reader* reader) {
+  PageRun run;
+  run.first = reader->Take<PageId>();
+  run.pages = reader->Take<uint32_t>();
+  if (run.first == kNoPage || uint64_t{run.first} + run.pages > kMaxPages) Malformed("page number");
+  return run;
+}
+
+// Throws unless `key` can be looked for in this inner node.
+void CheckInner(const Node& node, std::string_view key, const char* action) {
+  if (!node.Validate().empty() || node.leaf() || key < node.LowFence() ||
+      (!node.unbounded() && key >= node.HighFence())) {
+    Malformed(action);
+  }
+}
+
 }  // namespace
 
 void FormatFree(char* page, uint32_t page_size, PageId id) {
@@ -159,15 +175,13 @@ DecodedStructure DecodeStructure(std::string_view structure) {
   Reader reader(structure);
   DecodedStructure decoded;
   for (std::vector<PageRun>* runs : {&decoded.used, &decoded.freed}) {
-    for (uint32_t n = reader.Take<uint32_t>(); n > 0; --n) {
-      const auto first = reader.Take<PageId>();
-      runs->push_back({first, reader.Take<uint32_t>()});
-    }
+    for (uint32_t n = reader.Take<uint32_t>(); n > 0; --n) runs->push_back(TakeRun(&reader));
   }
   for (uint32_t n = reader.Take<uint32_t>(); n > 0; --n) {
     const auto action = reader.Take<PageAction>();
     const auto page = reader.Take<PageId>();
     const auto size = reader.Take<uint32_t>();
+    if (page == kNoPage || page >= kMaxPages) Malformed("page number");
     decoded.changes.push_back({action, page, reader.TakeBytes(size)});
   }
   return decoded;
@@ -175,55 +189,71 @@ DecodedStructure DecodeStructure(std::string_view structure) {
 
 namespace {
 
-void ApplyImage(const PageChange& change, char* page, uint32_t page_size) {
-  const std::string_view payload = change.payload;
-  if (payload.size() < sizeof(NodeHeader) || payload.size() > page_size) Malformed("image");
+// The page becomes the image, if that is a node.
+void ApplyImage(const PageChange& change, char* page, uint32_t page_size, AlignedBuffer* scratch) {
+  const std::string_view image = change.payload;
+  if (image.size() < sizeof(NodeHeader) || image.size() > page_size) Malformed("image");
   NodeHeader header;
-  std::memcpy(&header, payload.data(), sizeof header);
+  std::memcpy(&header, image.data(), sizeof header);
   const size_t front = sizeof header + Node::kSlotSize * header.count;
-  if (header.heap > page_size || front + page_size - header.heap != payload.size() ||
+  if (header.heap > page_size || front + page_size - header.heap != image.size() ||
       header.id != change.page) {
     Malformed("image");
   }
-  std::memset(page, 0, page_size);
-  std::memcpy(page, payload.data(), front);
-  std::memcpy(page + header.heap, payload.data() + front, payload.size() - front);
-  Header(page)->lsn = 0;  // the caller sets it
+  if (scratch->size() == 0) *scratch = AlignedBuffer(page_size);
+  char* made = scratch->data();
+  std::memset(made, 0, page_size);
+  std::memcpy(made, image.data(), front);
+  std::memcpy(made + header.heap, image.data() + front, image.size() - front);
+  if (!Node(made, page_size).Validate().empty()) Malformed("image");
+  Header(made)->lsn = 0;  // the caller sets it
+  std::memcpy(page, made, page_size);
 }
 
 void ApplyInsert(std::string_view payload, Node* node, uint32_t page_size) {
   Reader reader(payload);
   const auto child = reader.Take<PageId>();
   const std::string_view key = reader.rest();
+  CheckInner(*node, key, "insert");
   bool found;
   const uint32_t at = node->LowerBound(key, &found);
-  if (found || node->leaf() || key.size() > MaxKeySize(page_size) ||
-      !key.starts_with(node->Prefix()) || !node->InsertInner(at, key, child)) {
+  if (found || key.size() > MaxKeySize(page_size) || child >= kMaxPages ||
+      !node->InsertInner(at, key, child)) {
     Malformed("insert");
   }
 }
 
+void ApplyRemove(std::string_view key, Node* node) {
+  CheckInner(*node, key, "remove");
+  bool found;
+  const uint32_t at = node->LowerBound(key, &found);
+  if (!found || node->count() == 1) Malformed("remove");
+  node->Remove(at);
+}
+
 }  // namespace
 
-void ApplyChange(const PageChange& change, char* page, uint32_t page_size) {
-  if (change.action == PageAction::kImage) return ApplyImage(change, page, page_size);
-  if (change.action == PageAction::kFree) return FormatFree(page, page_size, change.page);
+void ApplyChange(const PageChange& change, char* page, uint32_t page_size, AlignedBuffer* scratch) {
   Node node(page, page_size);
-  if (!node.Validate().empty()) Malformed("a change of no node");
   switch (change.action) {
+    case PageAction::kImage:
+      ApplyImage(change, page, page_size, scratch);
+      break;
     case PageAction::kTruncate:
-      if (!node.TruncateAt(change.payload)) Malformed("truncate");
+      if (!node.Validate().empty() || (!node.unbounded() && change.payload >= node.HighFence()) ||
+          !node.TruncateAt(change.payload)) {
+        Malformed("truncate");
+      }
       break;
     case PageAction::kInsert:
       ApplyInsert(change.payload, &node, page_size);
       break;
-    case PageAction::kRemove: {
-      bool found;
-      const uint32_t at = node.LowerBound(change.payload, &found);
-      if (!found || node.leaf()) Malformed("remove");
-      node.Remove(at);
+    case PageAction::kRemove:
+      ApplyRemove(change.payload, &node);
       break;
-    }
+    case PageAction::kFree:
+      FormatFree(page, page_size, change.page);
+      break;
     default:
       Malformed("unknown action");
   }
@@ -243,7 +273,7 @@ void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) 
   // An image heals even a broken page; any other change needs what it changes.
   if (state != PageState::kValid && !change.whole()) throw pool_->file()->Broken(change.page);
   if (Header(page)->lsn >= end) return;
-  ApplyChange(change, page, pool_->page_size());
+  ApplyChange(change, page, pool_->page_size(), &scratch_);
   guard.MarkDirty(begin, end);
   ++pages_changed_;
 }

@@ -27,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/file.h"
 #include "engines/btree/page.h"
 #include "engines/btree/pool.h"
 #include "engines/btree/space.h"
@@ -108,12 +109,13 @@ struct DecodedStructure {
 };
 DecodedStructure DecodeStructure(std::string_view structure);
 // Changes `page`, which is valid or, for a whole change, anything. The LSN is left to the caller.
-// Throws Error (kCorruption) when this page cannot have been changed so; nothing outside the page
-// is touched, whatever page and change hold.
-void ApplyChange(const PageChange& change, char* page, uint32_t page_size);
+// Throws Error (kCorruption), the page unchanged, when it cannot have been changed so, and leaves a
+// well-formed page whatever it is given. `scratch` is made when it is empty.
+void ApplyChange(const PageChange& change, char* page, uint32_t page_size, AlignedBuffer* scratch);
 
 // First pass: brings pages and space to where the record left them. Safe to run any number of
-// times, on pages in any state between the checkpoint's and the crash's.
+// times, on pages in any state between the checkpoint's and the crash's. Throws Error (kCorruption)
+// for records and pages that do not go together, and leaves well-formed pages whatever it is given.
 class StructureReplay {
  public:
   StructureReplay(Pool* pool, Space* space, PoolClient* client)
@@ -126,6 +128,7 @@ class StructureReplay {
   Pool* const pool_;
   Space* const space_;
   PoolClient* const client_;
+  AlignedBuffer scratch_;  // where an image is looked at before it becomes a page
   uint64_t pages_changed_ = 0;
 };
 

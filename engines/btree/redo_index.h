@@ -99,6 +99,7 @@ class RedoIndex {
   bool written_after_ = false;
   std::unique_ptr<File> file_;  // the segment that was read last
   std::string payload_;
+  AlignedBuffer scratch_;
 };
 
 }  // namespace testbed::btree

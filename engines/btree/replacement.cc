@@ -5,12 +5,19 @@
 
 namespace testbed::btree {
 
-Replacement::Replacement(uint32_t frames)
-    : entries_(std::make_unique<Entry[]>(frames)),
-      small_target_(std::max<uint32_t>(1, frames / 10)),
-      ghosts_(std::bit_ceil(std::max<uint32_t>(frames, 2))),
-      ghost_shift_(64 - std::countr_zero(ghosts_.size())),
-      ghost_reach_(frames - small_target_) {}
+Replacement::Replacement(uint32_t frames, uint32_t most, VisitCounts* visits)
+    : visits_(visits), entries_(most) {
+  SetFrames(frames);
+}
+
+void Replacement::SetFrames(uint32_t frames) {
+  small_target_ = std::max<uint32_t>(1, frames / 10);
+  ghost_reach_ = frames - small_target_;
+  const size_t ghosts = std::bit_ceil(std::max<uint32_t>(frames, 2));
+  if (ghosts == ghosts_.size()) return;
+  std::vector<Ghost>(ghosts).swap(ghosts_);
+  ghost_shift_ = 64 - std::countr_zero(ghosts_.size());
+}
 
 void Replacement::Push(Queue* queue, uint32_t frame) {
   Entry& e = entries_[frame];
@@ -36,12 +43,10 @@ uint32_t Replacement::Pop(Queue* queue) {
 }
 
 void Replacement::Admit(uint32_t frame, PageId page) {
-  Entry& e = entries_[frame];
-  e.visits.store(0, std::memory_order_relaxed);
   Ghost& ghost = GhostOf(page);
   const bool known = ghost.page == page && evictions_ - ghost.when <= ghost_reach_;
   if (known) ghost.page = kNoPage;
-  e.home = known ? kMain : kSmall;
+  entries_[frame].home = known ? kMain : kSmall;
   Push(known ? &main_ : &small_, frame);
 }
 
@@ -50,17 +55,15 @@ uint32_t Replacement::NextVictim() {
   while (small_.size + main_.size > 0) {
     if (small_.size > small_target_ || main_.size == 0) {
       const uint32_t frame = Pop(&small_);
-      Entry& e = entries_[frame];
-      if (e.visits.load(std::memory_order_relaxed) <= 1) return frame;
-      e.visits.store(0, std::memory_order_relaxed);
-      e.home = kMain;
+      if (visits_->Visits(frame) <= 1) return frame;
+      visits_->SetVisits(frame, 0);
+      entries_[frame].home = kMain;
       Push(&main_, frame);
     } else {
       const uint32_t frame = Pop(&main_);
-      Entry& e = entries_[frame];
-      const uint8_t visits = e.visits.load(std::memory_order_relaxed);
+      const uint8_t visits = visits_->Visits(frame);
       if (visits == 0) return frame;
-      e.visits.store(visits - 1, std::memory_order_relaxed);
+      visits_->SetVisits(frame, static_cast<uint8_t>(visits - 1));
       Push(&main_, frame);
     }
   }

@@ -8,33 +8,38 @@
 // through the small queue and leaves the main one alone, and a hit costs no lock and, for a hot
 // page, no write.
 //
-// Works on frame numbers only, so that it can be tested on traces. Touch may be called by any
-// thread at any time; the rest by one thread at a time. A frame is in a queue from Admit (or
+// Works on frame numbers only, so that it can be tested on traces; how often a frame was visited
+// its owner counts, up to kMaxVisits. One thread at a time. A frame is in a queue from Admit (or
 // Return) until NextVictim gives it out.
 #ifndef TESTBED_ENGINES_BTREE_REPLACEMENT_H_
 #define TESTBED_ENGINES_BTREE_REPLACEMENT_H_
 
-#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "engines/btree/page.h"
+#include "engines/btree/reserved_array.h"
 
 namespace testbed::btree {
+
+// The visits of a frame since SetVisits.
+class VisitCounts {
+ public:
+  virtual ~VisitCounts() = default;
+  virtual uint8_t Visits(uint32_t frame) const = 0;
+  virtual void SetVisits(uint32_t frame, uint8_t visits) = 0;
+};
 
 class Replacement {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
-  explicit Replacement(uint32_t frames);
+  static constexpr uint8_t kMaxVisits = 3;
+  // `most` is the highest number of frames that SetFrames will ever name. `visits` must outlive it.
+  Replacement(uint32_t frames, uint32_t most, VisitCounts* visits);
+  // How many frames there are from now on; which, is the owner's affair.
+  void SetFrames(uint32_t frames);
 
-  void Touch(uint32_t frame) {
-    std::atomic<uint8_t>& visits = entries_[frame].visits;
-    const uint8_t v = visits.load(std::memory_order_relaxed);
-    if (v < kMaxVisits) visits.store(v + 1, std::memory_order_relaxed);
-  }
-
-  // The frame now holds `page`.
+  // The frame now holds `page`, not visited yet.
   void Admit(uint32_t frame, PageId page);
   // Takes the frame that should go next out of its queue; kNone when all queues are empty.
   uint32_t NextVictim();
@@ -45,8 +50,7 @@ class Replacement {
 
   // The frame was asked for since NextVictim gave it out, often enough to stay.
   bool Wanted(uint32_t frame) const {
-    const Entry& e = entries_[frame];
-    return e.visits.load(std::memory_order_relaxed) > (e.home == kSmall ? 1 : 0);
+    return visits_->Visits(frame) > (entries_[frame].home == kSmall ? 1 : 0);
   }
 
   // Bytes of memory for each frame.
@@ -55,9 +59,8 @@ class Replacement {
  private:
   enum Home : uint8_t { kSmall, kMain };
   struct Entry {
-    uint32_t prev = kNone, next = kNone;
-    Home home = kSmall;
-    std::atomic<uint8_t> visits{0};
+    uint32_t prev, next;
+    Home home;
   };
   struct Queue {
     uint32_t head = kNone, tail = kNone, size = 0;
@@ -66,20 +69,20 @@ class Replacement {
     PageId page = kNoPage;
     uint32_t when = 0;
   };
-  static constexpr uint8_t kMaxVisits = 3;
 
   void Push(Queue* queue, uint32_t frame);
   uint32_t Pop(Queue* queue);
   Ghost& GhostOf(PageId page) { return ghosts_[(page * 0x9e3779b97f4a7c15ull) >> ghost_shift_]; }
 
-  std::unique_ptr<Entry[]> entries_;
+  VisitCounts* const visits_;
+  ReservedArray<Entry> entries_;
   Queue small_, main_;
-  const uint32_t small_target_;
+  uint32_t small_target_ = 0;
   // Direct-mapped: a later ghost may overwrite an earlier one, which costs a little memory of the
   // past and nothing else.
   std::vector<Ghost> ghosts_;
-  int ghost_shift_;
-  uint32_t ghost_reach_;  // how many evictions back a ghost counts
+  int ghost_shift_ = 0;
+  uint32_t ghost_reach_ = 0;  // how many evictions back a ghost counts
   uint32_t evictions_ = 0;
 };
 

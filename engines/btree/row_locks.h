@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <mutex>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 namespace testbed::btree {
@@ -27,7 +26,7 @@ class RowLocks {
  public:
   using Row = uint64_t;
   static Row RowOf(uint32_t table, std::string_view key) {
-    return XXH3_64bits_withSeed(key.data(), key.size(), table);
+    return std::max<Row>(1, XXH3_64bits_withSeed(key.data(), key.size(), table));
   }
 
   // Locks a set of rows; unlocks at its end. The vector is the caller's, so that it is reused.
@@ -67,9 +66,54 @@ class RowLocks {
  private:
   static constexpr int kShardBits = 8;
 
+  // Numbers in an open-addressed table, so that a lock allocates nothing.
+  class RowSet {
+   public:
+    bool Contains(Row row) const {
+      for (size_t at = Home(row); rows_[at] != 0; at = (at + 1) & mask()) {
+        if (rows_[at] == row) return true;
+      }
+      return false;
+    }
+    void Insert(Row row) {
+      if (2 * ++count_ > rows_.size()) Grow();
+      size_t at = Home(row);
+      while (rows_[at] != 0) at = (at + 1) & mask();
+      rows_[at] = row;
+    }
+    void Erase(Row row) {
+      size_t hole = Home(row);
+      while (rows_[hole] != row) hole = (hole + 1) & mask();
+      --count_;
+      // Those behind move up, unless that would put them before their home.
+      for (size_t at = (hole + 1) & mask(); rows_[at] != 0; at = (at + 1) & mask()) {
+        if (((at - Home(rows_[at])) & mask()) < ((at - hole) & mask())) continue;
+        rows_[hole] = rows_[at];
+        hole = at;
+      }
+      rows_[hole] = 0;
+    }
+
+   private:
+    size_t mask() const { return rows_.size() - 1; }
+    size_t Home(Row row) const { return row & mask(); }
+    void Grow() {
+      std::vector<Row> old(2 * rows_.size());
+      old.swap(rows_);
+      for (const Row row : old) {
+        if (row == 0) continue;
+        size_t at = Home(row);
+        while (rows_[at] != 0) at = (at + 1) & mask();
+        rows_[at] = row;
+      }
+    }
+    std::vector<Row> rows_ = std::vector<Row>(8);  // 0 = none
+    size_t count_ = 0;
+  };
+
   struct alignas(64) Shard {
     void WaitFor(Row row, std::unique_lock<std::mutex>* lock) {
-      while (locked.contains(row)) {
+      while (locked.Contains(row)) {
         ++waiting;
         unlocked.wait(*lock);
         --waiting;
@@ -78,7 +122,7 @@ class RowLocks {
     std::mutex mutex;
     std::condition_variable unlocked;
     uint32_t waiting = 0;
-    std::unordered_set<Row> locked;
+    RowSet locked;
   };
 
   // By the top bits, so that rows in ascending order are shards in ascending order.
@@ -88,13 +132,13 @@ class RowLocks {
     Shard& shard = ShardOf(row);
     std::unique_lock lock(shard.mutex);
     shard.WaitFor(row, &lock);
-    shard.locked.insert(row);
+    shard.locked.Insert(row);
   }
 
   void Unlock(Row row) {
     Shard& shard = ShardOf(row);
     std::lock_guard lock(shard.mutex);
-    shard.locked.erase(row);
+    shard.locked.Erase(row);
     if (shard.waiting > 0) shard.unlocked.notify_all();
   }
 

@@ -69,24 +69,23 @@ void StoreClient::WriteLongValues(std::span<const RowOp> operations, Lsn begin) 
 
 // Appends the commit as one record, or in parts when it is long: it counts from the last part on.
 LogRange StoreClient::AppendOperations(std::span<const RowOp> operations) {
-  encoded_.clear();
+  encoded_ = OperationsHeader(0, false);
+  const size_t header = encoded_.size();
   for (const RowOp& op : operations) AppendOperation(op, &encoded_);
-  uint64_t transaction = 0;
+  if (encoded_.size() - header <= kMaxPart) return store_->redo_.Append(encoded_);
+  const uint64_t transaction = store_->next_transaction_.fetch_add(1);
   LogRange range;
-  for (size_t at = 0;;) {
+  for (size_t at = header; at < encoded_.size();) {
     const size_t n = std::min(kMaxPart, encoded_.size() - at);
-    const bool more = at + n < encoded_.size();
-    if (more && transaction == 0) transaction = store_->next_transaction_.fetch_add(1);
-    part_ = OperationsHeader(transaction, more);
+    part_ = OperationsHeader(transaction, at + n < encoded_.size());
     part_.append(encoded_, at, n);
     const LogRange appended = store_->redo_.Append(part_);
-    if (at == 0) range.begin = appended.begin;
+    if (at == header) range.begin = appended.begin;
     range.end = appended.end;
     at += n;
-    if (more) continue;
-    if (encoded_.capacity() > kKeptBuffer) std::string().swap(encoded_);
-    return range;
   }
+  if (encoded_.capacity() > kKeptBuffer) std::string().swap(encoded_);
+  return range;
 }
 
 void StoreClient::Apply(std::span<const RowOp> operations) {
@@ -165,12 +164,22 @@ void Store::CheckUsable() const {
                               "): open it again to recover");
 }
 
+// Asks for a checkpoint when the log has grown enough; when it has grown twice as much, because
+// commits are faster than checkpoints, the commit waits for one.
 void Store::NoteLogGrowth(Lsn end) {
-  if (end - last_redo_.load(std::memory_order_relaxed) < options_.checkpoint_log_bytes) return;
-  std::lock_guard lock(wake_mutex_);
-  if (wanted_) return;
-  wanted_ = true;
-  wake_.notify_one();
+  const auto grown = [&] {
+    const Lsn redo = last_redo_.load(std::memory_order_relaxed);
+    return end > redo ? end - redo : 0;
+  };
+  if (grown() < options_.checkpoint_log_bytes) return;
+  std::unique_lock lock(wake_mutex_);
+  if (!wanted_) {
+    wanted_ = true;
+    wake_.notify_one();
+  }
+  if (grown() < 2 * options_.checkpoint_log_bytes) return;
+  const uint64_t round = checkpoint_rounds_;
+  checkpointed_.wait(lock, [&] { return checkpoint_rounds_ != round || stop_; });
 }
 
 void Store::CheckpointLoop() {
@@ -187,6 +196,8 @@ void Store::CheckpointLoop() {
     }
     lock.lock();
     wanted_ = false;
+    ++checkpoint_rounds_;
+    checkpointed_.notify_all();
   }
 }
 

@@ -67,7 +67,9 @@ struct StoreOptions {
   uint64_t cache_bytes = 64ull << 20;
   Durability durability = Durability::kLazy;
   TornPage torn_page = TornPage::kDoublewrite;
-  uint64_t checkpoint_log_bytes = 256ull << 20;  // a checkpoint after so much log
+  // A checkpoint after so much log. Commits wait rather than let it grow to more than twice that,
+  // so this bounds the log's size and what recovery has to replay.
+  uint64_t checkpoint_log_bytes = 256ull << 20;
   LogOptions log;
 };
 
@@ -199,8 +201,9 @@ class Store {
   // so no number comes twice.
   std::atomic<uint64_t> next_transaction_{0};
   std::mutex wake_mutex_;
-  std::condition_variable wake_;
+  std::condition_variable wake_, checkpointed_;
   bool wanted_ = false, stop_ = false;
+  uint64_t checkpoint_rounds_ = 0;  // tried, whether they failed or not
   std::thread checkpointer_;
 };
 

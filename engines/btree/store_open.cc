@@ -184,8 +184,7 @@ void Store::OpenFiles() {
   file_ = std::make_unique<PageFile>(std::move(data), std::move(doublewrite), options_.page_size);
   space_ =
       std::make_unique<Space>(options_.page_size, [this](uint32_t pages) { file_->Grow(pages); });
-  pool_ = std::make_unique<Pool>(file_.get(), &redo_,
-                                 Pool::FramesFor(options_.cache_bytes, options_.page_size));
+  pool_ = std::make_unique<Pool>(file_.get(), &redo_, options_.cache_bytes);
 }
 
 void Store::LoadCatalogue() {

@@ -1,7 +1,10 @@
 #include "engines/btree/tree.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include "device/error.h"
 
 namespace testbed::btree {
 
@@ -9,11 +12,12 @@ void Tree::FormatRoot(char* page, uint32_t page_size, PageId id, uint32_t table)
   Node(page, page_size).Init(id, table, PageType::kLeaf, 0, {}, {}, true);
 }
 
-SharedGuard Tree::FindLeaf(TreeContext* context, Bound bound, std::string_view key) const {
-  SharedGuard guard = env_.pool->Read(&context->client, root_);
+OptimisticGuard Tree::Descend(TreeContext* context, Bound bound, std::string_view key,
+                              uint8_t level) const {
+  OptimisticGuard guard = env_.pool->Optimistic(&context->client, root_);
   for (;;) {
     const Node node(guard.page(), page_size());
-    if (node.leaf()) return guard;
+    if (node.leaf() || node.header()->level <= level) return guard;
     uint32_t i = 0;
     switch (bound) {
       case Bound::kCover:
@@ -23,70 +27,94 @@ SharedGuard Tree::FindLeaf(TreeContext* context, Bound bound, std::string_view k
         i = node.ChildIndexBelow(key);
         break;
       case Bound::kLast:
-        i = node.count() - 1;
+        i = std::max(1u, node.count()) - 1;
         break;
     }
-    // The child is latched before the parent is let go, so that no split comes in between.
-    guard = env_.pool->Read(&context->client, node.Child(i));
+    const PageId child = node.Child(i);
+    if (guard.Valid()) {
+      try {
+        // The parent is looked at again after the child's version was taken: it was this child's
+        // parent then.
+        OptimisticGuard next = env_.pool->Optimistic(&context->client, child);
+        Node::PrefetchSearch(next.page());
+        if (guard.Valid()) {
+          guard = std::move(next);
+          continue;
+        }
+      } catch (const Error&) {
+        if (guard.Valid()) throw;
+      }
+    }
+    guard = env_.pool->Optimistic(&context->client, root_);
   }
 }
 
 ExclusiveGuard Tree::FindLeafExclusive(TreeContext* context, std::string_view key) {
   for (;;) {
-    SharedGuard guard = env_.pool->Read(&context->client, root_);
-    Node node(guard.page(), page_size());
-    if (node.leaf()) {
-      guard.Release();
-      ExclusiveGuard root = env_.pool->Write(&context->client, root_);
-      if (Header(root.page())->level == 0) return root;
-      continue;  // the root was split in between
-    }
-    while (node.header()->level > 1) {
-      guard = env_.pool->Read(&context->client, node.Child(node.ChildIndex(key)));
-      node = Node(guard.page(), page_size());
-    }
-    return env_.pool->Write(&context->client, node.Child(node.ChildIndex(key)));
+    OptimisticGuard guard = Descend(context, Bound::kCover, key);
+    ExclusiveGuard leaf = env_.pool->Upgrade(&context->client, &guard);
+    if (leaf && Header(leaf.page())->level == 0) return leaf;
   }
 }
 
 // The node above `level` on the way to `key`; no guard when the root is at that level or below.
 ExclusiveGuard Tree::FindParent(TreeContext* context, std::string_view key, uint8_t level) {
   for (;;) {
-    SharedGuard guard = env_.pool->Read(&context->client, root_);
-    Node node(guard.page(), page_size());
-    if (node.header()->level <= level) return {};
-    if (node.header()->level == level + 1) {
-      guard.Release();
-      ExclusiveGuard root = env_.pool->Write(&context->client, root_);
-      if (Header(root.page())->level == level + 1) return root;
+    OptimisticGuard guard = Descend(context, Bound::kCover, key, static_cast<uint8_t>(level + 1));
+    const uint8_t found = Header(guard.page())->level;
+    if (found <= level) {
+      if (guard.Valid()) return {};
       continue;
     }
-    while (node.header()->level > level + 2) {
-      guard = env_.pool->Read(&context->client, node.Child(node.ChildIndex(key)));
-      node = Node(guard.page(), page_size());
-    }
-    return env_.pool->Write(&context->client, node.Child(node.ChildIndex(key)));
+    ExclusiveGuard parent = env_.pool->Upgrade(&context->client, &guard);
+    if (parent && Header(parent.page())->level == level + 1) return parent;
   }
 }
 
 bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) const {
-  const SharedGuard leaf = FindLeaf(context, Bound::kCover, key);
-  const Node node(leaf.page(), page_size());
-  bool found;
-  const uint32_t at = node.LowerBound(key, &found);
-  if (!found) return false;
-  const LeafValue stored = node.Value(at);
-  if (stored.overflow) {
-    ReadOverflow(env_.pool, &context->client, node.Overflow(at), value);
-  } else {
-    value->assign(stored.bytes);
+  for (;;) {
+    const OptimisticGuard leaf = Descend(context, Bound::kCover, key);
+    const Node node(leaf.page(), page_size());
+    bool found;
+    const uint32_t at = node.LowerBoundInside(key, &found);
+    if (found) {
+      const LeafValue stored = node.Value(at);
+      if (stored.overflow) {
+        if (leaf.Valid()) return GetLong(context, key, value);
+        continue;
+      }
+      value->assign(stored.bytes);
+    }
+    if (leaf.Valid()) return found;
   }
-  return true;
+}
+
+// A row with its value in overflow pages: the leaf's latch keeps them from being freed meanwhile.
+bool Tree::GetLong(TreeContext* context, std::string_view key, std::string* value) const {
+  for (;;) {
+    OptimisticGuard guard = Descend(context, Bound::kCover, key);
+    const SharedGuard leaf = env_.pool->Hold(&guard);
+    if (!leaf) continue;
+    const Node node(leaf.page(), page_size());
+    bool found;
+    const uint32_t at = node.LowerBoundInside(key, &found);
+    if (!found) return false;
+    const LeafValue stored = node.Value(at);
+    if (stored.overflow) {
+      ReadOverflow(env_.pool, &context->client, node.Overflow(at), value);
+    } else {
+      value->assign(stored.bytes);
+    }
+    return true;
+  }
 }
 
 void Tree::CopyLeaf(TreeContext* context, Bound bound, std::string_view key, char* copy) const {
-  const SharedGuard leaf = FindLeaf(context, bound, key);
-  std::memcpy(copy, leaf.page(), page_size());
+  for (;;) {
+    const OptimisticGuard leaf = Descend(context, bound, key);
+    std::memcpy(copy, leaf.page(), page_size());
+    if (leaf.Valid()) return;
+  }
 }
 
 bool Tree::ChangeRow(Node* node, const RowWrite& row, uint32_t at, bool found) {
@@ -133,7 +161,7 @@ void Tree::Write(TreeContext* context, const RowWrite& row) {
     ExclusiveGuard leaf = FindLeafExclusive(context, row.key);
     Node node(leaf.page(), page_size());
     bool found;
-    const uint32_t at = node.LowerBound(row.key, &found);
+    const uint32_t at = node.LowerBoundInside(row.key, &found);
     if (row.erase && !found) return;
     const size_t used = node.UsedBytes();
     size_t need = 0;

@@ -77,10 +77,13 @@ class Tree {
   static void FormatRoot(char* page, uint32_t page_size, PageId id, uint32_t table);
 
  private:
-  // Descent.
-  SharedGuard FindLeaf(TreeContext* context, Bound bound, std::string_view key) const;
+  // The node at `level` on the way to `key`, or the root if that is lower. Was it when its version
+  // was taken, and is as long as the guard is valid.
+  OptimisticGuard Descend(TreeContext* context, Bound bound, std::string_view key,
+                          uint8_t level = 0) const;
   ExclusiveGuard FindLeafExclusive(TreeContext* context, std::string_view key);
   ExclusiveGuard FindParent(TreeContext* context, std::string_view key, uint8_t level);
+  bool GetLong(TreeContext* context, std::string_view key, std::string* value) const;
 
   // Row writes. Each returns false when the leaf has no room.
   bool WriteInLeaf(ExclusiveGuard* leaf, const RowWrite& row, uint32_t at, bool found);

@@ -56,7 +56,7 @@ void Tree::SplitChild(TreeContext* context, ExclusiveGuard* parent, ExclusiveGua
   other.Init(right.id(), table_, h->type, h->level, split.separator, node.HighFence(),
              node.unbounded());
   other.CopyFrom(node, split.at, node.count());
-  if (split.appending) other.header()->append_run = h->append_run;
+  if (split.in_run) other.header()->run = h->run;
 
   StructureRecord& record = context->record;
   record.Clear();
@@ -107,7 +107,7 @@ void Tree::SplitRoot(TreeContext* context, ExclusiveGuard* root, std::string_vie
   high.Init(right.id(), table_, h->type, h->level, split.separator, node.HighFence(),
             node.unbounded());
   high.CopyFrom(node, split.at, node.count());
-  if (split.appending) high.header()->append_run = h->append_run;
+  if (split.in_run) high.header()->run = h->run;
   Node top(context->scratch.data(), page_size());
   top.Init(root_, table_, PageType::kInner, static_cast<uint8_t>(h->level + 1), {}, {}, true);
   top.InsertInner(0, {}, left.id());

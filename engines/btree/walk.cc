@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include "device/signal_guard.h"
@@ -238,8 +239,8 @@ void Walk::PushChildren(PageId id, const Node& node, std::vector<Expected>* todo
   const uint8_t level = node.header()->level;
   for (uint32_t i = node.count(); i-- > 0;) {
     Expected child;
-    child.page = node.Child(i);
     child.from = {id, node.CellAt(i) + node.Suffix(i).size()};
+    std::memcpy(&child.page, page_.data() + child.from.byte, sizeof child.page);
     child.level = static_cast<uint8_t>(level - 1);
     child.low = i == 0 ? std::string(node.LowFence()) : node.Key(i);
     const bool last = i + 1 == node.count();

@@ -1,16 +1,15 @@
-// What a transaction has written and not committed: the last write of each row, in key order.
+// What a transaction has written and not committed: the last write of each row.
 //
-// Its memory comes from a pool of its own and is used again by the next transaction, so that in the
-// steady state nothing is allocated.
+// Rows are kept in the order of their first writes, with a hash table over them; their order by key
+// is made when a cursor asks for it. Memory is kept for the next transaction, so that in the steady
+// state nothing is allocated.
 #ifndef TESTBED_ENGINES_BTREE_WRITE_SET_H_
 #define TESTBED_ENGINES_BTREE_WRITE_SET_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory_resource>
-#include <string>
+#include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "engines/btree/redo.h"
@@ -19,59 +18,39 @@ namespace testbed::btree {
 
 class WriteSet {
  public:
-  struct Key {
-    uint32_t table;
-    std::pmr::string key;
-  };
-  struct KeyView {
-    uint32_t table;
-    std::string_view key;
-  };
-  struct Write {
-    bool erase = false;
-    std::pmr::string value;
-  };
-  struct Less {
-    using is_transparent = void;
-    template <typename A, typename B>
-    bool operator()(const A& a, const B& b) const {
-      if (a.table != b.table) return a.table < b.table;
-      return std::string_view(a.key) < std::string_view(b.key);
-    }
-  };
-  using Map = std::pmr::map<Key, Write, Less>;
+  WriteSet();
+  bool empty() const { return rows_.empty(); }
 
-  bool empty() const { return map_.empty(); }
-  const Map& map() const { return map_; }
+  // Copies key and value.
+  void Set(uint32_t table, std::string_view key, bool erase, std::string_view value);
+  // The row's last write; null when it has none. Valid until the next Set or Clear, the bytes that
+  // it refers to until the row is written again.
+  const RowOp* Find(uint32_t table, std::string_view key) const;
+  void Clear();
+  // In the order of first writes. Valid until the next Set or Clear.
+  const std::vector<RowOp>& rows() const { return rows_; }
 
-  void Set(uint32_t table, std::string_view key, bool erase, std::string_view value) {
-    auto at = map_.lower_bound(KeyView{table, key});
-    if (at == map_.end() || at->first.table != table || at->first.key != key) {
-      at = map_.emplace_hint(at, Key{table, std::pmr::string(key, &memory_)},
-                             Write{erase, std::pmr::string(value, &memory_)});
-      return;
-    }
-    at->second.erase = erase;
-    at->second.value.assign(value);
-  }
-
-  const Write* Find(uint32_t table, std::string_view key) const {
-    const auto at = map_.find(KeyView{table, key});
-    return at == map_.end() ? nullptr : &at->second;
-  }
-
-  void Clear() { map_.clear(); }
-
-  void ToOperations(std::vector<RowOp>* operations) const {
-    operations->clear();
-    for (const auto& [key, write] : map_) {
-      operations->push_back({write.erase, key.table, key.key, write.value});
-    }
-  }
+  // By table and key; valid until the next Set or Clear.
+  const std::vector<uint32_t>& Sorted() const;
+  // The position in Sorted of the first row at or after (`beyond`: after) the key.
+  size_t Position(uint32_t table, std::string_view key, bool beyond) const;
 
  private:
-  std::pmr::unsynchronized_pool_resource memory_;
-  Map map_{&memory_};
+  static constexpr size_t kBlock = 64 << 10;
+  size_t SlotOf(uint32_t table, std::string_view key) const;
+  void Rehash(size_t slots);
+  std::string_view Copy(std::string_view bytes);
+
+  std::vector<RowOp> rows_;
+  std::vector<uint32_t> slots_;           // row + 1; 0 = empty. A power of two, at most half full.
+  mutable std::vector<uint32_t> sorted_;  // the first so many rows are in it
+  // Blocks of bytes; the ones after `block_` are unused.
+  struct Block {
+    std::unique_ptr<char[]> bytes;
+    size_t size;
+  };
+  std::vector<Block> blocks_;
+  size_t block_ = 0, used_ = 0;
 };
 
 }  // namespace testbed::btree

@@ -52,6 +52,7 @@ class RocksdbEngine : public Engine {
   void Checkpoint() override;
   void Settle() override;
   bool ResizeCache(uint64_t bytes) override {
+    if (bytes < options_.cache->GetCapacity()) options_.cache->SetCapacity(0);
     options_.cache->SetCapacity(bytes);
     return true;
   }

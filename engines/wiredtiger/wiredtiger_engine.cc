@@ -213,8 +213,20 @@ WiredtigerEngine::~WiredtigerEngine() {
 }
 
 bool WiredtigerEngine::ResizeCache(uint64_t bytes) {
-  const std::string config = "cache_size=" + std::to_string(bytes);
-  return database_.connection->reconfigure(database_.connection, config.c_str()) == 0;
+  const auto set = [this](uint64_t to) {
+    const std::string config = "cache_size=" + std::to_string(to);
+    return database_.connection->reconfigure(database_.connection, config.c_str()) == 0;
+  };
+  // Eviction works in the background, and faster while nothing else does.
+  constexpr uint64_t kLeast = 1 << 20;
+  if (statistics_->on() && bytes < statistics_->Read({WT_STAT_CONN_CACHE_BYTES_MAX})[0]) {
+    if (!set(kLeast)) return false;
+    for (int wait = 0; wait < 100; ++wait) {
+      if (statistics_->Read({WT_STAT_CONN_CACHE_BYTES_INUSE})[0] <= 2 * kLeast) break;
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+  }
+  return set(bytes);
 }
 
 void WiredtigerEngine::Open(const std::string& config) {

@@ -1,7 +1,9 @@
 // Nodes against a std::map: any sequence of changes that a node accepts leaves exactly the rows of
 // the model, in order, in a page that passes its own validation.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <cstring>
 #include <map>
 #include <random>
 #include <string>
@@ -153,7 +155,7 @@ TEST_P(NodeTest, AscendingInsertsSplitAtTheEnd) {
     if (!node.InsertLeaf(node.count(), key, {"value", false})) break;
   }
   const Node::SplitPoint split = node.FindSplit(key);
-  EXPECT_TRUE(split.appending);
+  EXPECT_TRUE(split.in_run);
   EXPECT_EQ(split.at, node.count());
   node.TruncateAt(split.separator);
   EXPECT_EQ(node.Validate(), "");
@@ -162,6 +164,30 @@ TEST_P(NodeTest, AscendingInsertsSplitAtTheEnd) {
 
 // Replay of a split cuts whatever older state of the page the file has. Any state of the page must
 // have room for the fence, up to the slack; longer fences are logged with the page.
+// Sessions that load neighbouring parts of the key range meet in leaves: each part still fills its
+// own.
+TEST_P(NodeTest, ARunThatIsNotAtTheEndIsSplitWhereItHasGotTo) {
+  AlignedBuffer page = NewPage();
+  Node node(page.data(), page_size());
+  node.Init(7, 1, PageType::kLeaf, 0, {}, {}, true);
+  for (const char* later : {"2000", "2001", "2002", "2003", "2004"}) {
+    ASSERT_TRUE(node.InsertLeaf(node.count(), later, {"value", false}));
+  }
+  char key[16];
+  bool found;
+  for (int i = 0;; ++i) {
+    snprintf(key, sizeof key, "1%07d", i);
+    if (!node.InsertLeaf(node.LowerBound(key, &found), key, {"value", false})) break;
+  }
+  const Node::SplitPoint split = node.FindSplit(key);
+  EXPECT_TRUE(split.in_run);
+  EXPECT_EQ(split.at, node.count() - 5);
+  EXPECT_LE(split.separator, key);
+  node.TruncateAt(split.separator);
+  EXPECT_EQ(node.Validate(), "");
+  EXPECT_GT(node.UsedBytes(), node.Capacity() * 9 / 10);
+}
+
 TEST_P(NodeTest, AnyStateOfALeafCanBeCutAtAShortSeparator) {
   for (uint32_t round = 0; round < 400'000 / page_size(); ++round) {
     AlignedBuffer page = NewPage();
@@ -263,6 +289,42 @@ TEST_P(NodeTest, ValidationSurvivesAnyBytes) {
     page.data()[i] = static_cast<char>(page.data()[i] ^ (1 << random_() % 8));
     node.Validate();
   }
+}
+
+// Optimistic reads look at pages that are being changed: whatever is there, they end, inside the
+// page. It lies between two that must not be touched.
+TEST_P(NodeTest, ReadsOfAnyBytesStayInThePage) {
+  const size_t guard = 1 << 16;
+  char* memory = static_cast<char*>(
+      ::mmap(nullptr, page_size() + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  char* page = memory + guard;
+  ASSERT_EQ(::mprotect(page, page_size(), PROT_READ | PROT_WRITE), 0);
+  uint64_t sum = 0;
+  for (int round = 0; round < 3000; ++round) {
+    for (size_t i = 0; i < page_size(); i += 8) {
+      const uint64_t word = random_();
+      std::memcpy(page + i, &word, 8);
+    }
+    Node node(page, page_size());
+    // As it would be in the middle of a change: most of it plausible.
+    if (round % 2 == 0) node.header()->count = static_cast<uint16_t>(random_() % 400);
+    if (round % 4 == 0) node.header()->prefix = static_cast<uint16_t>(random_() % 8);
+    node.header()->type = round % 3 == 0 ? PageType::kLeaf : PageType::kInner;
+    const std::string key = RandomKey("", MaxKeySize(page_size()));
+    bool found;
+    sum += node.LowFence().size() + node.HighFence().size() + node.Prefix().size();
+    for (const uint32_t at : {node.LowerBound(key, &found), node.LowerBoundInside(key, &found),
+                              node.ChildIndex(key), node.ChildIndexBelow(key)}) {
+      ASSERT_LE(at, node.count());
+      if (at == node.count()) continue;
+      const LeafValue value = node.Value(at);
+      for (const char c : value.bytes) sum += static_cast<uint8_t>(c);
+      ASSERT_LT(node.Child(at), kMaxPages);
+    }
+  }
+  ::munmap(memory, page_size() + 2 * guard);
+  EXPECT_NE(sum, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(PageSizes, NodeTest, testing::Values(4096, 8192, 65536));

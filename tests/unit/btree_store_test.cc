@@ -1,143 +1,15 @@
 // The whole engine underneath its interface: trees against a model, recovery from
-// processes that end without closing, the checker, and errors.
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
+// processes that end without closing, and the checker.
+#include "tests/unit/btree_store_test.h"
 
-#include <filesystem>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <fstream>
-#include <functional>
-#include <map>
-#include <random>
 #include <thread>
-
-#include "device/error.h"
-#include "engines/btree/check.h"
-#include "engines/btree/cursor.h"
-#include "engines/btree/store.h"
 
 namespace testbed::btree {
 namespace {
-
-using Model = std::map<std::string, std::string>;
-
-class StoreTest : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = std::filesystem::current_path() / "btree_store_test_XXXXXX";
-    dir_ = mkdtemp(pattern.data());
-    options_.page_size = 4096;
-    options_.cache_bytes = 256 << 10;
-    options_.durability = Durability::kNone;
-    options_.log.segment_bytes = 1 << 20;
-  }
-  void TearDown() override {
-    store_.reset();
-    std::filesystem::remove_all(dir_);
-  }
-  void Open() {
-    store_.reset();
-    store_ = Store::Open(dir_, options_);
-  }
-  // Runs `body` in a process of its own, which then ends at once, as by a kill: nothing is closed,
-  // and what the log had given to the kernel stays.
-  void RunAndCrash(const std::function<void()>& body) {
-    store_.reset();
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      try {
-        Open();
-        body();
-        store_->log()->Write(store_->log()->EndLsn());
-      } catch (const Error& e) {
-        ::dprintf(2, "child: %s\n", e.what());
-        ::_exit(3);
-      }
-      ::_exit(0);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0);
-  }
-
-  void ExpectSound() {
-    const CheckReport report = CheckStore(store_.get());
-    for (const std::string& problem : report.problems) ADD_FAILURE() << problem;
-  }
-  void ExpectRows(Tree* tree, const Model& model) {
-    StoreClient client(store_.get());
-    TreeCursor cursor(tree, client.context(), options_.page_size);
-    auto at = model.begin();
-    for (bool on = cursor.SeekForward({}, false); on; on = cursor.Next(), ++at) {
-      ASSERT_NE(at, model.end());
-      ASSERT_EQ(cursor.key(), at->first);
-      ASSERT_EQ(cursor.value(), at->second);
-    }
-    ASSERT_EQ(at, model.end());
-    auto back = model.rbegin();
-    for (bool on = cursor.Last(); on; on = cursor.Prev(), ++back) {
-      ASSERT_NE(back, model.rend());
-      ASSERT_EQ(cursor.key(), back->first);
-      ASSERT_EQ(cursor.value(), back->second);
-    }
-    ASSERT_EQ(back, model.rend());
-  }
-
-  std::string RandomKey() {
-    std::string key;
-    const size_t n = random_() % 20 == 0 ? random_() % 512 : random_() % 16;
-    while (key.size() < n) key.push_back("\0abcdefg"[random_() % 8]);
-    return key;
-  }
-  std::string RandomValue() {
-    const uint64_t kind = random_() % 40;
-    const size_t n = kind == 0 ? random_() % 60000 : kind < 4 ? random_() % 3000 : random_() % 100;
-    return std::string(n, static_cast<char>('a' + random_() % 26));
-  }
-  // A transaction of random puts and erases; without a client, what it would do to the model.
-  void RandomCommit(StoreClient* client, Tree* tree, Model* model, size_t rows, int erase_of_ten) {
-    std::map<std::string, std::pair<bool, std::string>> writes;
-    while (writes.size() < rows) {
-      const bool erase = static_cast<int>(random_() % 10) < erase_of_ten;
-      std::string key = RandomKey();
-      if (erase && !model->empty()) {
-        auto at = model->lower_bound(key);
-        key = at == model->end() ? model->begin()->first : at->first;
-      }
-      writes[key] = {erase, erase ? "" : RandomValue()};
-    }
-    std::vector<RowOp> operations;
-    for (const auto& [key, write] : writes) {
-      operations.push_back({write.first, tree != nullptr ? tree->table() : 0, key, write.second});
-      if (write.first) {
-        model->erase(key);
-      } else {
-        (*model)[key] = write.second;
-      }
-    }
-    if (client != nullptr) client->Commit(operations);
-  }
-  void Put(const std::string& key, const std::string& value) {
-    StoreClient client(store_.get());
-    const RowOp op{false, store_->OpenTable("t")->table(), key, value};
-    client.Commit({&op, 1});
-  }
-  std::string Get(const std::string& key) {
-    StoreClient client(store_.get());
-    std::string value = "(absent)";
-    store_->OpenTable("t")->Get(client.context(), key, &value);
-    return value;
-  }
-
-  std::string dir_;
-  StoreOptions options_;
-  std::unique_ptr<Store> store_;
-  std::mt19937_64 random_{1};
-};
 
 TEST_F(StoreTest, GrowsAndShrinksAsTheModelDoes) {
   for (const uint32_t page_size : {4096u, 65536u}) {
@@ -188,6 +60,46 @@ TEST_F(StoreTest, SteadyInsertsAndErasesKeepASteadySize) {
   ExpectSound();
 }
 
+// As a load by eight threads has it: each has a hundred rows at a time, a transaction, and they
+// come in about the order of the keys.
+TEST_F(StoreTest, TransactionsInAboutAscendingOrderFillTheirPages) {
+  options_.cache_bytes = 8 << 20;
+  Open();
+  Tree* tree = store_->OpenTable("t");
+  StoreClient client(store_.get());
+  constexpr int kAtOnce = 8, kRun = 100, kRows = 40000;
+  const std::string value(60, 'v');
+  std::vector<int> waiting;
+  for (int next = 0; next < kRows || !waiting.empty();) {
+    while (waiting.size() < kAtOnce && next < kRows) {
+      waiting.push_back(next);
+      next += kRun;
+    }
+    std::swap(waiting[random_() % waiting.size()], waiting.back());
+    std::vector<std::string> keys;
+    for (int i = 0; i < kRun; ++i) {
+      char key[16];
+      snprintf(key, sizeof key, "%08d", waiting.back() + i);
+      keys.emplace_back(key);
+    }
+    waiting.pop_back();
+    std::vector<RowOp> operations;
+    for (const std::string& key : keys) operations.push_back({false, tree->table(), key, value});
+    client.Commit(operations);
+  }
+  ExpectSound();
+  const uint32_t pages = store_->space()->used_pages();
+  Tree* ascending = store_->OpenTable("ascending");
+  for (int row = 0; row < kRows; ++row) {
+    char key[16];
+    snprintf(key, sizeof key, "%08d", row);
+    const RowOp op{false, ascending->table(), key, value};
+    client.Commit({&op, 1});
+  }
+  const uint32_t least = store_->space()->used_pages() - pages;
+  EXPECT_LT(pages, least * 135 / 100) << "in order " << least;
+}
+
 TEST_F(StoreTest, RecoversFromACrashAtAnyMoment) {
   options_.checkpoint_log_bytes = 1 << 20;
   Model model;
@@ -235,6 +147,38 @@ TEST_F(StoreTest, ACheckpointNeverPassesACommitThatIsNotApplied) {
   Open();
   EXPECT_EQ(Get("row"), "new");
   ExpectSound();
+}
+
+// Commits that are faster than checkpoints wait for them: what recovery has to read stays bounded.
+TEST_F(StoreTest, TheLogNeverGrowsMuchBeyondTwoCheckpoints) {
+  options_.checkpoint_log_bytes = 2 << 20;
+  Open();
+  Tree* tree = store_->OpenTable("t");
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> most{0};
+  std::vector<std::thread> writers;
+  for (int t = 0; t < 4; ++t) {
+    writers.emplace_back([&, t] {
+      StoreClient client(store_.get());
+      std::mt19937 random(t);
+      const std::string value(500, 'v');
+      while (!stop) {
+        const std::string key = std::to_string(random() % 20000);
+        const RowOp op{false, tree->table(), key, value};
+        client.Commit({&op, 1});
+      }
+    });
+  }
+  while (store_->log()->EndLsn() < 60u << 20) {
+    most = std::max(most.load(), store_->LogBytesOnDisk());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  stop = true;
+  for (std::thread& writer : writers) writer.join();
+  // Beside twice the setting: the segment that is filled, the one ahead of it, and one that is only
+  // in part before the redo point.
+  EXPECT_LE(most.load(), 2 * options_.checkpoint_log_bytes + 4 * options_.log.segment_bytes);
+  EXPECT_GE(store_->checkpoints(), 10u);
 }
 
 TEST_F(StoreTest, TransactionsLongerThanARecordAreAtomic) {
@@ -448,158 +392,6 @@ TEST_F(StoreTest, CheckFindsPlantedDamage) {
   store_->space()->MarkFree(tree->root(), 1);
   EXPECT_EQ(CheckStore(store_.get()).problem_count, 1u);
   store_->space()->MarkUsed(tree->root(), 1);
-  ExpectSound();
-}
-
-class StoreErrorTest : public StoreTest {
- protected:
-  std::string ErrorOfOpen(Error::Kind kind) {
-    try {
-      Open();
-    } catch (const Error& e) {
-      EXPECT_EQ(e.kind(), kind) << e.what();
-      EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
-      return e.what();
-    }
-    ADD_FAILURE() << "no error";
-    return "";
-  }
-};
-
-TEST_F(StoreErrorTest, AnotherPageSize) {
-  options_.page_size = 8192;
-  Open();
-  store_.reset();
-  options_.page_size = 4096;
-  EXPECT_EQ(ErrorOfOpen(Error::kUsage), "the database in " + dir_ +
-                                            " has 8192-byte pages, not 4096: give --page-size 8k, "
-                                            "or --fresh");
-}
-
-TEST_F(StoreErrorTest, ANewerFormat) {
-  Open();
-  store_.reset();
-  {
-    std::fstream file(dir_ + "/btree.data", std::ios::binary | std::ios::in | std::ios::out);
-    file.seekp(40);  // after the page header and the magic
-    const uint32_t version = 99;
-    file.write(reinterpret_cast<const char*>(&version), 4);
-  }
-  EXPECT_NE(ErrorOfOpen(Error::kUsage).find("has format version 99, this testbed knows 1"),
-            std::string::npos);
-}
-
-TEST_F(StoreErrorTest, NotADatabaseFile) {
-  std::ofstream(dir_ + "/btree.data") << std::string(10000, 'x');
-  EXPECT_NE(ErrorOfOpen(Error::kCorruption).find("is not a btree data file"), std::string::npos);
-}
-
-TEST_F(StoreErrorTest, AMissingDirectory) {
-  dir_ += "/none";
-  options_.create = false;
-  EXPECT_NE(ErrorOfOpen(Error::kUsage).find("/none does not exist"), std::string::npos);
-}
-
-TEST_F(StoreErrorTest, ADirectoryThatMayNotBeWritten) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
-  std::filesystem::permissions(
-      dir_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
-  EXPECT_NE(ErrorOfOpen(Error::kIo).find("choose a --dir that this user may write to"),
-            std::string::npos);
-}
-
-TEST_F(StoreErrorTest, OpenInAnotherProcess) {
-  Open();
-  EXPECT_THROW(
-      {
-        try {
-          Store::Open(dir_, options_);
-        } catch (const Error& e) {
-          EXPECT_NE(std::string(e.what()).find("is open in another process"), std::string::npos);
-          throw;
-        }
-      },
-      Error);
-}
-
-TEST_F(StoreErrorTest, ACacheOfTooFewPages) {
-  options_.cache_bytes = 10 * 4096;
-  EXPECT_NE(ErrorOfOpen(Error::kUsage).find("fewer than 16 pages"), std::string::npos);
-}
-
-TEST_F(StoreErrorTest, ALogThatIsGone) {
-  Open();
-  Put("a", "1");
-  store_.reset();
-  std::filesystem::remove_all(dir_ + "/btree.log");
-  std::filesystem::create_directory(dir_ + "/btree.log");
-  ErrorOfOpen(Error::kCorruption);
-}
-
-TEST_F(StoreErrorTest, ABrokenPageFailsTheReadThatNeedsIt) {
-  options_.torn_page = TornPage::kNone;  // else the doublewrite file has the page, and heals it
-  Open();
-  for (int i = 0; i < 3000; ++i) Put("key" + std::to_string(i), std::string(100, 'v'));
-  const PageId root = store_->OpenTable("t")->root();
-  store_.reset();
-  {
-    std::fstream file(dir_ + "/btree.data", std::ios::binary | std::ios::in | std::ios::out);
-    file.seekp(static_cast<std::streamoff>(root) * 4096 + 2000);
-    file.write("damage", 6);
-  }
-  Open();
-  try {
-    Get("key7");
-    FAIL() << "no error";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), Error::kCorruption);
-    EXPECT_NE(std::string(e.what()).find("page " + std::to_string(root) + " of file " + dir_ +
-                                         "/btree.data: its checksum does not match"),
-              std::string::npos)
-        << e.what();
-  }
-}
-
-// A file-size limit stands for a full disk. The commit that does not fit fails and says why; every
-// one before it is there after the next open.
-TEST_F(StoreErrorTest, AFullDiskLosesNothing) {
-  options_.durability = Durability::kSync;
-  int pipe_ends[2];
-  ASSERT_EQ(::pipe(pipe_ends), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::signal(SIGXFSZ, SIG_IGN);
-    struct rlimit limit = {3 << 20, 3 << 20};
-    int done = 0;
-    std::string why = "none";
-    try {
-      auto store = Store::Open(dir_, options_);
-      Tree* tree = store->OpenTable("t");
-      ::setrlimit(RLIMIT_FSIZE, &limit);
-      StoreClient client(store.get());
-      for (; done < 100000; ++done) {
-        const std::string key = std::to_string(done), value(3000, 'v');
-        const RowOp op{false, tree->table(), key, value};
-        client.Commit({&op, 1});
-      }
-    } catch (const Error& e) {
-      why = e.what();
-    }
-    ::dprintf(pipe_ends[1], "%d %s\n", done, why.c_str());
-    ::_exit(0);
-  }
-  ::close(pipe_ends[1]);
-  std::string said;
-  char buffer[1000];
-  for (ssize_t n; (n = ::read(pipe_ends[0], buffer, sizeof buffer)) > 0;) said.append(buffer, n);
-  ::close(pipe_ends[0]);
-  ::waitpid(child, nullptr, 0);
-  const int done = std::stoi(said);
-  EXPECT_GT(done, 100);
-  EXPECT_LT(done, 100000);
-  EXPECT_NE(said.find("btree.data: File too large"), std::string::npos) << said;
-  Open();
-  for (int i = 0; i < done; ++i) ASSERT_EQ(Get(std::to_string(i)).size(), 3000u) << i;
   ExpectSound();
 }
 

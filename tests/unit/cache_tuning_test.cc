@@ -100,6 +100,21 @@ TEST(CacheTuningTest, OtherMemoryHasAPartThatGrowsWithTheCache) {
   EXPECT_GE(FitOtherMemory(trials, 1000).per_cache_byte, 0) << "it does not shrink";
 }
 
+// Trials of an engine whose blocks take 1.4 times their size, and that measures misses to 2 %.
+TEST(CacheTuningTest, FindsWhatABlockTakesInTheCache) {
+  const CacheModel model({.ram_bytes = 1000, .page_bytes = 1, .stored_bytes = 0.4},
+                         PagePopularity::Even(2000, 400, 0.7));
+  const CacheModel real = model.WithPageBytes(1.4);
+  Random random(5);
+  std::vector<CacheTrial> trials;
+  for (const double pct : {5.0, 10.0, 20.0, 50.0, 90.0}) {
+    const CacheModel::Hits hits = real.At(10 * pct);
+    const double misses = hits.engine_misses * (0.98 + 0.04 * random.Unit());
+    trials.push_back({pct, {1000, misses, hits.device_reads}});
+  }
+  EXPECT_NEAR(FitPageBytes(model, 1000, trials).page_bytes(), 1.4, 0.11);
+}
+
 TEST(CacheTuningTest, PredictsTheCurveOfItsOwnModel) {
   const CacheModel model({.ram_bytes = 1000, .page_bytes = 1, .stored_bytes = 0.4},
                          PagePopularity::Even(2000, 0, 0));

@@ -139,6 +139,7 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
     CheckEngineOptions(FindEngine(engine), run.engine);
     cell->data_bytes =
         DataBytes(run.workloads, std::make_shared<const Dataset>(run.data), run.workload);
+    cell->databases = run.databases;
     const CellPhases phases = PhasesOf(run.workloads);
     const bool shared = !phases.load.empty() && !phases.rest.empty() &&
                         std::all_of(phases.rest.begin(), phases.rest.end(),

@@ -33,6 +33,7 @@ struct Cell {
   // Why it does not run: the engine cannot do it, or is not in this build.
   std::string skipped, waits_for;
   uint64_t data_bytes = 0;  // keys and values
+  uint32_t databases = 1;
   bool runs() const { return skipped.empty() && waits_for.empty(); }
 };
 

@@ -61,7 +61,8 @@ std::string ScratchOf(const Cell& cell) {
 }
 
 // A scratch device for all cells that ask for the same one, where this user may make it. Large
-// enough for the largest database, and for an engine that writes all of it anew beside it.
+// enough for the largest database, for an engine that writes all of it anew beside it, and for the
+// logs of each database.
 void ExperimentRun::UseScratch(const Cell& cell) {
   const std::string asked = ScratchOf(cell);
   if (asked == scratch_asked_) return;
@@ -69,16 +70,18 @@ void ExperimentRun::UseScratch(const Cell& cell) {
   scratch_asked_ = asked;
   base_ = results_.path() + "/databases";
   if (asked.empty()) return;
-  uint64_t data = 0;
+  constexpr uint64_t kLogs = 640ull << 20;
+  uint64_t bytes = 0;
   for (const Cell& other : cells_) {
-    if (other.runs() && ScratchOf(other) == asked) data = std::max(data, other.data_bytes);
+    if (!other.runs() || ScratchOf(other) != asked) continue;
+    bytes = std::max(bytes, 3 * other.data_bytes + other.databases * kLogs);
   }
   const size_t comma = asked.find(',');
   const std::string size = asked.substr(0, comma);
   const std::string file_system = comma == std::string::npos ? "ext4" : asked.substr(comma + 1);
   ScratchOptions scratch;
-  scratch.bytes = size == "auto" ? (3 * data + (512ull << 20)) >> 20 << 20
-                                 : ParseSize("scratch", size, 64 << 20, UINT64_MAX);
+  scratch.bytes =
+      size == "auto" ? bytes >> 20 << 20 : ParseSize("scratch", size, 64 << 20, UINT64_MAX);
   scratch.file_system = file_system == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
   scratch.directory = results_.path();
   ProgressLine progress("scratch device", options_.quiet);

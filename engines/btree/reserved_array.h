@@ -1,0 +1,55 @@
+// An array of address space for as many elements as there could ever be; memory comes as elements
+// are touched, as zeros, and goes back with Release. Nothing is constructed or destroyed.
+#ifndef TESTBED_ENGINES_BTREE_RESERVED_ARRAY_H_
+#define TESTBED_ENGINES_BTREE_RESERVED_ARRAY_H_
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "device/error.h"
+
+namespace testbed::btree {
+
+template <typename T>
+class ReservedArray {
+  static_assert(std::is_trivially_destructible_v<T>);
+
+ public:
+  // `huge`: in huge pages where the kernel has them, which saves misses of the TLB.
+  explicit ReservedArray(size_t size, bool huge = false) : bytes_(size * sizeof(T) + kHugePage) {
+    void* at = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) throw Error::Io("mmap", "(memory of the btree cache)", errno);
+    mapping_ = at;
+    const auto address = reinterpret_cast<uintptr_t>(at);
+    at_ = reinterpret_cast<T*>((address + kHugePage - 1) / kHugePage * kHugePage);
+    if (huge) ::madvise(mapping_, bytes_, MADV_HUGEPAGE);
+  }
+  ~ReservedArray() { ::munmap(mapping_, bytes_); }
+  ReservedArray(const ReservedArray&) = delete;
+  ReservedArray& operator=(const ReservedArray&) = delete;
+
+  T& operator[](size_t i) { return at_[i]; }
+  const T& operator[](size_t i) const { return at_[i]; }
+  T* data() { return at_; }
+  const T* data() const { return at_; }
+
+  // Gives the memory of whole kernel pages in [from, from + n) back; they read as zeros again.
+  void Release(size_t from, size_t n) {
+    ::madvise(static_cast<void*>(at_ + from), n * sizeof(T), MADV_DONTNEED);
+  }
+
+ private:
+  static constexpr size_t kHugePage = 2u << 20;
+  const size_t bytes_;
+  void* mapping_;
+  T* at_;
+};
+
+}  // namespace testbed::btree
+
+#endif  // TESTBED_ENGINES_BTREE_RESERVED_ARRAY_H_

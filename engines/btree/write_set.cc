@@ -1,0 +1,122 @@
+#include "engines/btree/write_set.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+namespace testbed::btree {
+namespace {
+
+bool Before(const RowOp& row, uint32_t table, std::string_view key) {
+  return std::tie(row.table, row.key) < std::tie(table, key);
+}
+
+}  // namespace
+
+WriteSet::WriteSet() : slots_(64) {}
+
+// Where the row is, or would go.
+size_t WriteSet::SlotOf(uint32_t table, std::string_view key) const {
+  const size_t mask = slots_.size() - 1;
+  size_t at = XXH3_64bits_withSeed(key.data(), key.size(), table) & mask;
+  for (;; at = (at + 1) & mask) {
+    if (slots_[at] == 0) return at;
+    const RowOp& row = rows_[slots_[at] - 1];
+    if (row.table == table && row.key == key) return at;
+  }
+}
+
+void WriteSet::Rehash(size_t slots) {
+  slots_.assign(slots, 0);
+  for (uint32_t i = 0; i < rows_.size(); ++i) {
+    slots_[SlotOf(rows_[i].table, rows_[i].key)] = i + 1;
+  }
+}
+
+std::string_view WriteSet::Copy(std::string_view bytes) {
+  if (bytes.empty()) return {};
+  while (block_ < blocks_.size() && used_ + bytes.size() > blocks_[block_].size) {
+    ++block_;
+    used_ = 0;
+  }
+  if (block_ == blocks_.size()) {
+    const size_t size = std::max(kBlock, bytes.size());
+    blocks_.push_back({std::make_unique_for_overwrite<char[]>(size), size});
+    used_ = 0;
+  }
+  char* to = blocks_[block_].bytes.get() + used_;
+  std::memcpy(to, bytes.data(), bytes.size());
+  used_ += bytes.size();
+  return {to, bytes.size()};
+}
+
+void WriteSet::Set(uint32_t table, std::string_view key, bool erase, std::string_view value) {
+  const size_t slot = SlotOf(table, key);
+  if (slots_[slot] != 0) {
+    RowOp& row = rows_[slots_[slot] - 1];
+    row.erase = erase;
+    if (value.size() <= row.value.size()) {
+      // In place, so that a row may be written any number of times. It may be its own old value.
+      char* to = const_cast<char*>(row.value.data());
+      if (!value.empty()) std::memmove(to, value.data(), value.size());
+      row.value = {to, value.size()};
+    } else {
+      row.value = Copy(value);
+    }
+    return;
+  }
+  rows_.push_back({erase, table, Copy(key), Copy(value)});
+  slots_[slot] = static_cast<uint32_t>(rows_.size());
+  if (2 * rows_.size() > slots_.size()) Rehash(4 * slots_.size());
+}
+
+const RowOp* WriteSet::Find(uint32_t table, std::string_view key) const {
+  const uint32_t row = slots_[SlotOf(table, key)];
+  return row == 0 ? nullptr : &rows_[row - 1];
+}
+
+void WriteSet::Clear() {
+  constexpr size_t kKeptSlots = 16384, kKeptBlocks = 16;
+  if (slots_.size() > kKeptSlots) {
+    std::vector<uint32_t>(kKeptSlots).swap(slots_);
+    std::vector<RowOp>().swap(rows_);
+    std::vector<uint32_t>().swap(sorted_);
+  } else if (rows_.size() * 8 > slots_.size()) {
+    std::fill(slots_.begin(), slots_.end(), 0);
+  } else {
+    // Last first: a row's slot is found past the rows that were there before it.
+    for (size_t i = rows_.size(); i-- > 0;) slots_[SlotOf(rows_[i].table, rows_[i].key)] = 0;
+  }
+  rows_.clear();
+  sorted_.clear();
+  // A block for one long value is not kept.
+  if (blocks_.size() > kKeptBlocks) blocks_.resize(kKeptBlocks);
+  std::erase_if(blocks_, [](const Block& block) { return block.size > kBlock; });
+  block_ = used_ = 0;
+}
+
+const std::vector<uint32_t>& WriteSet::Sorted() const {
+  const size_t had = sorted_.size();
+  if (had == rows_.size()) return sorted_;
+  for (size_t i = had; i < rows_.size(); ++i) sorted_.push_back(static_cast<uint32_t>(i));
+  const auto less = [this](uint32_t a, uint32_t b) {
+    return Before(rows_[a], rows_[b].table, rows_[b].key);
+  };
+  const auto middle = sorted_.begin() + static_cast<ptrdiff_t>(had);
+  std::sort(middle, sorted_.end(), less);
+  std::inplace_merge(sorted_.begin(), middle, sorted_.end(), less);
+  return sorted_;
+}
+
+size_t WriteSet::Position(uint32_t table, std::string_view key, bool beyond) const {
+  const std::vector<uint32_t>& sorted = Sorted();
+  const auto at = std::partition_point(sorted.begin(), sorted.end(), [&](uint32_t i) {
+    const RowOp& row = rows_[i];
+    return Before(row, table, key) || (beyond && row.table == table && row.key == key);
+  });
+  return static_cast<size_t>(at - sorted.begin());
+}
+
+}  // namespace testbed::btree
