@@ -163,6 +163,7 @@ MDB_dbi Environment::FindOrCreate(const std::string& table) {
       if (found.name == table) return found.dbi;
     }
   }
+  IoScope scope(kOpen);
   MDB_txn* txn = BeginWrite();
   MDB_dbi dbi = 0;
   const int code = ::mdb_dbi_open(txn, table.c_str(), MDB_CREATE, &dbi);
@@ -204,6 +205,7 @@ MDB_txn* Environment::BeginWrite() {
 
 void Environment::CommitWrite(MDB_txn* txn) {
   writer_.store(0, std::memory_order_relaxed);  // before LMDB lets the next writer in
+  CallMark mark(FileKind::kData);
   Check(::mdb_txn_commit(txn), "committing");
 }
 
@@ -219,7 +221,10 @@ void Environment::CheckWriter() const {
               "write and end there");
 }
 
-void Environment::Sync() { Check(::mdb_env_sync(env_, 1), "syncing"); }
+void Environment::Sync() {
+  CallMark mark(FileKind::kData);
+  Check(::mdb_env_sync(env_, 1), "syncing");
+}
 
 void Environment::NoteSyncFailure(const Error& error) {
   std::lock_guard lock(mutex_);
