@@ -48,9 +48,12 @@ endif()
 if(TESTBED_WIREDTIGER)
   testbed_require(WiredTiger "none")
 endif()
+if(TESTBED_LMDB)
+  testbed_require_library(lmdb lmdb.h lmdb liblmdb-dev)
+endif()
 if(missing)
   list(JOIN missing "\n  " lines)
   message(FATAL_ERROR "These libraries are missing:\n  ${lines}\n"
-    "tools/run.sh installs all of them. -DTESTBED_ROCKSDB=OFF or -DTESTBED_WIREDTIGER=OFF build "
-    "without an engine.")
+    "tools/run.sh installs all of them. -DTESTBED_ROCKSDB=OFF, -DTESTBED_WIREDTIGER=OFF or "
+    "-DTESTBED_LMDB=OFF build without an engine.")
 endif()

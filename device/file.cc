@@ -24,19 +24,6 @@ constexpr uint64_t kMapStep = 64ull << 20;
 uint64_t RoundDown(uint64_t n, uint64_t to) { return n / to * to; }
 uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
-// Marks the call under way, so that the kernel level can class direct IO, whose pages belong to no
-// file.
-class CallMark {
- public:
-  explicit CallMark(FileKind kind) : slot_(Ledger::ThisThread().kernel) {
-    slot_->kind.store(static_cast<uint32_t>(kind) + 1, std::memory_order_relaxed);
-  }
-  ~CallMark() { slot_->kind.store(0, std::memory_order_relaxed); }
-
- private:
-  KernelSlot* const slot_;
-};
-
 bool Counting() { return Ledger::Get().depth() != AccountDepth::kOff; }
 
 int OpenFlags(const FileOptions& options) {

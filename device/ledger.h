@@ -282,6 +282,22 @@ class IoScope {
   uint64_t kernel_reads_;
 };
 
+// Tells the kernel level which kind of file the system calls of this thread are for while it lives,
+// where the block does not say so itself: flushes, and direct IO. device/file.h marks its own
+// calls; an engine that makes its own marks those.
+class CallMark {
+ public:
+  explicit CallMark(FileKind kind) : slot_(Ledger::ThisThread().kernel) {
+    slot_->kind.store(static_cast<uint32_t>(kind) + 1, std::memory_order_relaxed);
+  }
+  ~CallMark() { slot_->kind.store(0, std::memory_order_relaxed); }
+  CallMark(const CallMark&) = delete;
+  CallMark& operator=(const CallMark&) = delete;
+
+ private:
+  KernelSlot* const slot_;
+};
+
 }  // namespace testbed
 
 #endif  // TESTBED_DEVICE_LEDGER_H_

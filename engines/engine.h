@@ -62,10 +62,16 @@ struct Capabilities {
   bool reads = true;         // finds it again; without, only workloads that load can run
   bool transactions = true;  // over tables, with rollback
   bool scans = true;
+  bool cache = true;             // has one of its own, whose size EngineOptions::cache_bytes is
   bool resizable_cache = false;  // while it runs
   // The most of a memory budget that the cache may be given: what its allocator takes beside it
   // must fit in too.
   double most_cache_pct = 90;
+
+  std::vector<Advice> mmap_advices = {Advice::kNormal, Advice::kRandom, Advice::kSequential,
+                                      Advice::kWillNeed};
+  bool file_layer = true;  // does its IO through device/file.h, so that the file level is counted
+  bool checksums = true;   // a changed byte in its files is an error, never a wrong answer
 
   // Names and one-line meanings of the extra options.
   std::vector<std::pair<std::string, std::string>> extra_options;

@@ -1,5 +1,6 @@
 #include "engines/registry.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "device/error.h"
@@ -7,6 +8,9 @@
 #include "engines/null/null_engine.h"
 #ifdef TESTBED_HAVE_BTREE
 #include "engines/btree/btree_engine.h"
+#endif
+#ifdef TESTBED_HAVE_LMDB
+#include "engines/lmdb/lmdb_engine.h"
 #endif
 #ifdef TESTBED_HAVE_ROCKSDB
 #include "engines/rocksdb/rocksdb_engine.h"
@@ -54,6 +58,9 @@ const std::vector<EngineInfo>& Engines() {
 #ifdef TESTBED_HAVE_WIREDTIGER
       WiredtigerEngineInfo(),
 #endif
+#ifdef TESTBED_HAVE_LMDB
+      LmdbEngineInfo(),
+#endif
       LogEngineInfo(),        NullEngineInfo(),
   };
   return engines;
@@ -68,19 +75,41 @@ const EngineInfo& FindEngine(const std::string& name) {
   throw Error(Error::kUsage, "--engine " + name + " is not known; this build has " + Join(names));
 }
 
+EngineOptions DefaultEngineOptions(const EngineInfo& info) {
+  const Capabilities& can = info.capabilities;
+  EngineOptions options;
+  const auto nearest = [](auto wanted, const auto& accepted) {
+    const bool there = std::find(accepted.begin(), accepted.end(), wanted) != accepted.end();
+    return there ? wanted : accepted.front();
+  };
+  options.io = nearest(options.io, can.io_modes);
+  options.durability = nearest(options.durability, can.durabilities);
+  if (can.max_page_size != 0) {
+    options.page_size = std::clamp(options.page_size, can.min_page_size, can.max_page_size);
+  }
+  if (!can.cache) options.cache_bytes = 0;
+  return options;
+}
+
 void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {
   const Capabilities& can = info.capabilities;
   CheckOneOf(info.name, "--io", options.io, can.io_modes, IoModeName);
   CheckOneOf(info.name, "--durability", options.durability, can.durabilities, DurabilityName);
   CheckOneOf(info.name, "--compression", options.compression, can.compressions,
              [](const std::string& s) { return s; });
+  if (options.io == IoMode::kMmap) {
+    CheckOneOf(info.name, "--mmap-advice", options.mmap_advice, can.mmap_advices, AdviceName);
+  }
   const uint32_t page = options.page_size;
   if (can.max_page_size != 0 &&
       (page < can.min_page_size || page > can.max_page_size || (page & (page - 1)) != 0)) {
-    throw Error(Error::kUsage, info.name + " cannot honour --page-size " + std::to_string(page) +
-                                   "; it accepts powers of two from " +
-                                   std::to_string(can.min_page_size) + " to " +
-                                   std::to_string(can.max_page_size));
+    const std::string least = std::to_string(can.min_page_size);
+    throw Error(
+        Error::kUsage,
+        info.name + " cannot honour --page-size " + std::to_string(page) + "; it accepts " +
+            (can.min_page_size == can.max_page_size
+                 ? least
+                 : "powers of two from " + least + " to " + std::to_string(can.max_page_size)));
   }
   for (const auto& [name, value] : options.extra) {
     std::vector<std::string> names;

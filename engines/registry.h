@@ -32,6 +32,10 @@ const std::vector<EngineInfo>& Engines();
 // Throws Error (kUsage) that lists the known names.
 const EngineInfo& FindEngine(const std::string& name);
 
+// The options of somebody who asks for nothing: EngineOptions' own defaults or, where the engine
+// cannot honour one, what comes nearest to it.
+EngineOptions DefaultEngineOptions(const EngineInfo& info);
+
 // Throws Error (kUsage), naming the option and the accepted values, when the engine cannot honour
 // an option. Touches nothing.
 void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options);

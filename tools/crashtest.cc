@@ -283,8 +283,11 @@ CrashtestResult Test::Run() {
   DatabaseDir directory(placed);
   directory.Prepare();
   dir_ = directory.engine_path();
-  // The directory itself must survive the first power cut.
-  if (scratch_) ::sync();
+  if (scratch_) {
+    directory.Unlock();
+    // The directory itself must survive the first power cut.
+    ::sync();
+  }
   ProgressLine progress(placed.engine_name + " crashtest", placed.quiet);
   const int rounds = options_.kills + options_.power_cuts;
   for (int i = 0; i < rounds && result_.failures.empty() && !StopRequested(); ++i) {

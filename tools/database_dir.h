@@ -31,6 +31,9 @@ class DatabaseDir {
   void Prepare();
   // Records that the database is loaded.
   void RecordLoaded();
+  // Lets go of the lock that keeps other runs out: it would keep the file system from being
+  // unmounted. For a directory on a scratch device, which nobody else can reach.
+  void Unlock() { lock_ = DirLock(); }
   // Keeps the directory at the end, even a temporary one.
   void Keep() { temporary_ = false; }
 

@@ -93,6 +93,7 @@ json AllBlocks(const json& account, double rows) {
   json all = json::array();
   for (const json& cause : account["causes"]) {
     const char* level = cause.contains("kernel") ? "kernel" : "file";
+    if (!cause.contains(level)) continue;
     const json& counts = cause[level];
     const bool foreground = cause["ground"] == "foreground";
     const bool cost = Number(counts, "/reads") + Number(counts, "/writes") > 0;

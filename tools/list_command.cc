@@ -17,6 +17,12 @@ std::string Joined(const std::vector<T>& values, Name name) {
   return text;
 }
 
+std::string PageSizes(const Capabilities& can) {
+  if (can.max_page_size == 0) return "-";
+  if (can.min_page_size == can.max_page_size) return ShortSize(can.min_page_size);
+  return fmt::format("{} to {}", ShortSize(can.min_page_size), ShortSize(can.max_page_size));
+}
+
 // "ib.*" of "ib.qr100".
 std::string Family(const std::string& workload) {
   const size_t dot = workload.find('.');
@@ -32,10 +38,7 @@ std::string ListText() {
   std::string extras;
   for (const EngineInfo& info : Engines()) {
     const Capabilities& can = info.capabilities;
-    engines.Row({info.name, info.version, Joined(can.io_modes, IoModeName),
-                 can.max_page_size == 0 ? "-"
-                                        : fmt::format("{} to {}", ShortSize(can.min_page_size),
-                                                      ShortSize(can.max_page_size)),
+    engines.Row({info.name, info.version, Joined(can.io_modes, IoModeName), PageSizes(can),
                  Joined(can.durabilities, DurabilityName),
                  Joined(can.compressions, [](const std::string& s) { return s; }), info.summary});
     if (can.extra_options.empty()) continue;

@@ -177,16 +177,18 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
   app.add_flag("--fresh", o.fresh,
                "Remove the database that testbed made in --dir, then load anew");
   app.add_flag("--reuse", o.reuse, "Use the loaded database in --dir as it is");
-  Add(app, "--io", "MODE", "How data files are read: direct, buffered or mmap [buffered]",
+  Add(app, "--io", "MODE",
+      "How data files are read: direct, buffered or mmap [buffered, or what the engine has]",
       [&o](auto& option, auto& text) {
-        o.engine.io = ParseName<IoMode>(option, text,
-                                        {{"direct", IoMode::kDirect},
-                                         {"buffered", IoMode::kBuffered},
-                                         {"mmap", IoMode::kMmap}});
+        o.io = ParseName<IoMode>(option, text,
+                                 {{"direct", IoMode::kDirect},
+                                  {"buffered", IoMode::kBuffered},
+                                  {"mmap", IoMode::kMmap}});
       });
-  Add(app, "--page-size", "SIZE", "Page of a b-tree, block of a sorted run [8k]",
+  Add(app, "--page-size", "SIZE",
+      "Page of a b-tree, block of a sorted run [8k, or what the engine has]",
       [&o](auto& option, auto& text) {
-        o.engine.page_size = static_cast<uint32_t>(ParseSize(option, text, 512, 16 << 20));
+        o.page_size = static_cast<uint32_t>(ParseSize(option, text, 512, 16 << 20));
       });
   Add(app, "--readahead", "SIZE",
       "read_ahead_kb of the block device during the run, put back after it (root) [as it is]",
@@ -457,27 +459,11 @@ void RunOptions::Resolve() {
   if (scratch_fs == "xfs" && scratch_bytes != 0 && scratch_bytes < (300ull << 20)) {
     throw Error(Error::kUsage, "--scratch with xfs takes 300M and more");
   }
+  const EngineOptions defaults = DefaultEngineOptions(info);
+  engine.io = io.value_or(defaults.io);
+  engine.page_size = page_size.value_or(defaults.page_size);
   engine.ram_bytes = ram_bytes;
-  if (cache_bytes) {
-    engine.cache_bytes = *cache_bytes;
-  } else if (ram_bytes != 0) {
-    engine.cache_bytes = static_cast<uint64_t>(static_cast<double>(ram_bytes) * cache_pct / 100);
-  } else {
-    throw Error(Error::kUsage, "--ram 0 leaves --cache-pct without a base; give --cache-size");
-  }
-  if (ram_bytes != 0 && engine.cache_bytes > ram_bytes) {
-    throw Error(Error::kUsage, fmt::format("--cache-size {} is larger than --ram {}; give less",
-                                           ShortSize(engine.cache_bytes), ShortSize(ram_bytes)));
-  }
-  if (cache_auto && (cache_bytes || ram_bytes == 0)) {
-    throw Error(Error::kUsage,
-                "--cache-pct auto divides --ram; leave out --cache-size and --ram 0");
-  }
-  if (cache_auto && !info.capabilities.resizable_cache) {
-    throw Error(Error::kUsage, engine_name +
-                                   " cannot resize its cache while it runs, which "
-                                   "--cache-pct auto takes; give a number");
-  }
+  ResolveCache(info.capabilities);
   const size_t row_bytes = data.key_size + data.value_size;
   if (rows) {
     data.rows = *rows;
@@ -499,6 +485,37 @@ void RunOptions::Resolve() {
   }
   if (!seconds && operations == 0) seconds = 20;
   if (!warmup) warmup = operations != 0 ? 0 : 5;
+}
+
+void RunOptions::ResolveCache(const Capabilities& can) {
+  if (!can.cache && (cache_bytes || cache_auto)) {
+    throw Error(Error::kUsage,
+                fmt::format("{} has no cache of its own, so {} has no meaning; leave it out, and "
+                            "all of --ram is the page cache's",
+                            engine_name, cache_bytes ? "--cache-size" : "--cache-pct auto"));
+  }
+  if (!can.cache) {
+    engine.cache_bytes = 0;
+  } else if (cache_bytes) {
+    engine.cache_bytes = *cache_bytes;
+  } else if (ram_bytes != 0) {
+    engine.cache_bytes = static_cast<uint64_t>(static_cast<double>(ram_bytes) * cache_pct / 100);
+  } else {
+    throw Error(Error::kUsage, "--ram 0 leaves --cache-pct without a base; give --cache-size");
+  }
+  if (ram_bytes != 0 && engine.cache_bytes > ram_bytes) {
+    throw Error(Error::kUsage, fmt::format("--cache-size {} is larger than --ram {}; give less",
+                                           ShortSize(engine.cache_bytes), ShortSize(ram_bytes)));
+  }
+  if (cache_auto && (cache_bytes || ram_bytes == 0)) {
+    throw Error(Error::kUsage,
+                "--cache-pct auto divides --ram; leave out --cache-size and --ram 0");
+  }
+  if (cache_auto && !can.resizable_cache) {
+    throw Error(Error::kUsage, engine_name +
+                                   " cannot resize its cache while it runs, which "
+                                   "--cache-pct auto takes; give a number");
+  }
 }
 
 nlohmann::json RunOptions::ToJson() const {

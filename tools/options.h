@@ -26,6 +26,8 @@ namespace testbed {
 struct RunOptions {
   std::string engine_name;
   EngineOptions engine;
+  std::optional<IoMode> io;           // without, what the engine does by default
+  std::optional<uint32_t> page_size;  // the same
   std::string dir;  // empty: a temporary directory below the current one, removed at the end
   bool fresh = false, reuse = false;
   std::optional<uint64_t> readahead_bytes;
@@ -64,6 +66,9 @@ struct RunOptions {
   // for combinations that cannot be.
   void Resolve();
   nlohmann::json ToJson() const;
+
+ private:
+  void ResolveCache(const Capabilities& can);
 };
 
 // Adds the options that choose and tune an engine; those of data and workload; those of output.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 
@@ -55,6 +56,13 @@ const json* Cause(const json& phase, const std::string& name) {
     if (cause["name"] == name) return &cause;
   }
   return nullptr;
+}
+
+// Not of an engine that calls the operating system itself.
+bool CountsFiles(const json& phase) {
+  const json& causes = phase["account"]["causes"];
+  return std::any_of(causes.begin(), causes.end(),
+                     [](const json& cause) { return cause.contains("file"); });
 }
 
 std::string Steadiness(const json& flag) {
@@ -212,7 +220,7 @@ Table WriteTable(const json& document) {
         sum += c.bytes;
       }
       row("sum of the classes", sum);
-    } else {
+    } else if (CountsFiles(phase)) {
       row("written by the engine's file calls",
           Sum(phase, "file", "write_bytes", [](const json&) { return true; }));
     }

@@ -96,6 +96,9 @@ json Run::Accounting() const {
             ? "a device of its own: other programs' IO is named, not excluded (--scratch)"
             : "a device of its own: its statistics include other programs' IO (--scratch, root)");
   }
+  if (!FindEngine(options_.engine_name).capabilities.file_layer) {
+    missing.push_back("calls to files: " + options_.engine_name + " does its IO itself");
+  }
   return {{"depth", kDepths[static_cast<size_t>(options_.account)]},
           {"grade", grade},
           {"kernel_account", kernel_ != nullptr},
@@ -141,7 +144,9 @@ json Run::Measure(const std::string& name, const std::string& kind, Workload& wo
   ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.quiet);
   PhaseOptions with_progress = phase;
   with_progress.progress = [&progress](const PhaseOptions::Progress& p) { progress.Show(p); };
-  const bool model = options_.readahead_model && kind == "measure";
+  // Reads that do not pass the file layer cannot be recorded.
+  const bool model = options_.readahead_model && kind == "measure" &&
+                     FindEngine(options_.engine_name).capabilities.file_layer;
   const Reading before = meter_->Read();
   // What is recorded takes memory of the run's budget: a part that does not matter.
   if (model) {

@@ -258,6 +258,11 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
   std::unique_ptr<DatabaseDir> dir;
   if (options.scratch_bytes == 0) dir = std::make_unique<DatabaseDir>(placed);
   Surroundings surroundings(options, &document);
+  if (!FindEngine(options.engine_name).capabilities.cache) {
+    document["notes"].push_back(options.engine_name +
+                                " has no cache of its own: --cache-pct means nothing to it, all "
+                                "of --ram is left to the page cache");
+  }
   if (!dir) {
     placed.dir = surroundings.scratch_path() + "/database";
     dir = std::make_unique<DatabaseDir>(placed);

@@ -184,10 +184,13 @@ json Meter::Account(const Reading& before, const Reading& after) const {
     }
     json cause = {{"name", OpName(op)},
                   {"ground", OpGround(op) == Ground::kForeground ? "foreground" : "background"},
-                  {"operations", counts.operations},
-                  {"file", ToJson(file)},
-                  {"file_by_kind", ByKind(counts.file)},
-                  {"file_reads_histogram", counts.file_reads}};
+                  {"operations", counts.operations}};
+    // Not known of an engine that calls the operating system itself; 0 would be wrong.
+    if (file_layer_) {
+      cause["file"] = ToJson(file);
+      cause["file_by_kind"] = ByKind(counts.file);
+      cause["file_reads_histogram"] = counts.file_reads;
+    }
     if (kernel_account_) {
       cause["kernel"] = ToJson(kernel);
       cause["kernel_by_kind"] = ByKind(counts.kernel);

@@ -13,6 +13,7 @@
 
 #include "device/block_device.h"
 #include "engines/engine.h"
+#include "engines/registry.h"
 #include "workloads/runner.h"
 
 namespace testbed {
@@ -36,7 +37,8 @@ class Meter {
         dir_(std::move(dir)),
         depth_(depth),
         device_(device),
-        kernel_account_(kernel_account) {}
+        kernel_account_(kernel_account),
+        file_layer_(FindEngine(engine.name()).capabilities.file_layer) {}
 
   Reading Read() const;
 
@@ -50,6 +52,7 @@ class Meter {
   const AccountDepth depth_;
   const BlockDevice* const device_;
   const bool kernel_account_;
+  const bool file_layer_;  // the engine's files are counted at the file level
 };
 
 // Whether a series of per-second values has come to a steady state: over its last half, the

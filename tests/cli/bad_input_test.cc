@@ -127,6 +127,16 @@ TEST_F(BadInputTest, CombinationsThatCannotBeAreRefused) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+TEST_F(BadInputTest, WhatAnEngineWithoutACacheCannotHonourIsRefused) {
+  if (Run("list").out.find("lmdb") == std::string::npos) GTEST_SKIP() << "no lmdb in this build";
+  for (const char* option : {"--io direct", "--io buffered", "--page-size 8k", "--cache-size 16M",
+                             "--cache-pct auto", "--mmap-advice willneed", "--key-size 512"}) {
+    const std::string name = std::string(option).substr(0, std::string(option).find(' '));
+    ExpectRefused(Run(std::string("--engine lmdb ") + option), name);
+  }
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
 TEST_F(BadInputTest, AMissingDatabaseToReuseIsNamedAndNotMade) {
   ExpectRefused(Run("--engine btree --reuse --dir nosuch --workload point-read"), "nosuch");
   EXPECT_TRUE(DirectoryIsEmpty());

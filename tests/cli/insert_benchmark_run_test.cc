@@ -87,7 +87,7 @@ TEST_F(InsertBenchmarkRunTest, EveryStepRunsAndItsTotalsAreTheSumsOverItsSeconds
 // --verify all and the check after each step compare what is there, row by row, entry by entry.
 TEST_F(InsertBenchmarkRunTest, EveryEngineKeepsEveryRowOfEveryStep) {
   const std::string engines = Run("list").out;
-  for (const char* engine : {"rocksdb", "wiredtiger"}) {
+  for (const char* engine : {"rocksdb", "wiredtiger", "lmdb"}) {
     if (engines.find(engine) == std::string::npos) continue;
     const CommandResult result = Run(
         std::string("--json run.json --workload ib.i0,ib.x,ib.i1,ib.i2,ib.vac,ib.qr100,ib.qp100 "

@@ -96,6 +96,33 @@ TEST_F(RunTest, EveryFieldOfAResultsDocumentIsDocumented) {
   }
 }
 
+TEST_F(RunTest, AnEngineThatDoesItsIoItselfLeavesOutTheFileLevel) {
+  if (Run("list").out.find("lmdb") == std::string::npos) GTEST_SKIP() << "no lmdb in this build";
+  const std::string lmdb =
+      "--engine lmdb --json run.json --readahead-model --rows-per-transaction 100" +
+      std::string(kSmall);
+  for (const char* account : {"device", "file"}) {
+    const CommandResult result = Run(lmdb + " --account " + account);
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_NE(result.out.find("lmdb does its IO itself"), std::string::npos) << result.out;
+    EXPECT_NE(result.out.find("no cache of its own"), std::string::npos) << result.out;
+    EXPECT_EQ(result.out.find("file calls"), std::string::npos) << result.out;
+    const nlohmann::json document = Json("run.json");
+    EXPECT_EQ(document["options"]["io"], "mmap");
+    EXPECT_EQ(document["options"]["page_size"], sysconf(_SC_PAGESIZE));
+    EXPECT_EQ(document["options"]["cache_size"], 0);
+    for (const nlohmann::json& run : document["runs"]) {
+      for (const nlohmann::json& phase : run["phases"]) {
+        EXPECT_FALSE(phase.contains("readahead_2014"));
+        EXPECT_FALSE(phase["account"]["engine"].contains("block_requests"));
+        for (const nlohmann::json& cause : phase["account"]["causes"]) {
+          EXPECT_FALSE(cause.contains("file")) << cause;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(RunTest, AnEngineThatCannotBeReadLoadsAndSaysWhatItsLogCost) {
   const std::string log =
       "--engine log --ram 64M --rows 500 --rows-per-transaction 1 --value-size 228 --threads 1 "
@@ -171,6 +198,20 @@ TEST_F(RunTest, ResultsOfAnotherSchemaAreRefused) {
   std::ofstream(directory_ / "x.json") << "{\"schema\": \"testbed-results/99\"}";
   ExpectRefused(Run("report x.json"), "x.json");
   ExpectRefused(Run("report nosuch.json"), "nosuch.json");
+}
+
+TEST_F(RunTest, CrashtestCutsThePower) {
+  if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
+  for (const char* engine : {"btree", "lmdb"}) {
+    if (Run("list").out.find(engine) == std::string::npos) continue;
+    const CommandResult result =
+        Run(std::string("crashtest --kills 1 --power-cuts 3 --quiet --engine ") + engine);
+    if (result.code == 2 && result.err.find("scratch device") != std::string::npos) {
+      GTEST_SKIP() << "no scratch device here: " << result.err;
+    }
+    EXPECT_EQ(result.code, 0) << result.out << result.err;
+    EXPECT_NE(result.out.find("1 kills, 3 power cuts"), std::string::npos) << result.out;
+  }
 }
 
 TEST_F(RunTest, ScratchClosesExactly) {

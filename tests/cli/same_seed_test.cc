@@ -54,7 +54,7 @@ class SameSeedTest : public CommandTest {
 };
 
 TEST_F(SameSeedTest, GivesTheSameOperations) {
-  for (const char* engine : {"btree", "rocksdb", "wiredtiger"}) {
+  for (const char* engine : {"btree", "rocksdb", "wiredtiger", "lmdb"}) {
     const CommandResult list = Run("list");
     if (list.out.find(engine) == std::string::npos) continue;
     const std::string base = std::string("--engine ") + engine + " ";

@@ -52,8 +52,9 @@ EngineTest::EngineTest() {
   // Not under /tmp, which may be a tmpfs without direct IO.
   std::string pattern = std::filesystem::current_path() / "engine_test_XXXXXX";
   dir_ = mkdtemp(pattern.data());
+  options_ = DefaultEngineOptions(info());
   options_.io = GetParam().io;
-  options_.cache_bytes = 16 << 20;
+  if (info().capabilities.cache) options_.cache_bytes = 16 << 20;
 }
 
 EngineTest::~EngineTest() {

@@ -79,6 +79,7 @@ TEST_P(IoTest, DataFilesAreOpenInTheModeThatWasAskedFor) {
 }
 
 TEST_P(IoTest, EveryByteWrittenIsChargedToAnOperation) {
+  if (!info().capabilities.file_layer) GTEST_SKIP() << info().name << " does its IO itself";
   const OpKind load = DefineOp("conformance-load", Ground::kForeground);
   constexpr uint64_t kRows = 20000, kSize = 300;
   const LedgerCounts before = Ledger::Get().Counts();
@@ -166,6 +167,7 @@ TEST_P(IoTest, BlocksTheEngineReadsAreReadsOfItsFiles) {
 }
 
 TEST_P(IoTest, TheCacheStaysWithinItsSetting) {
+  if (!info().capabilities.cache) GTEST_SKIP() << info().name << " has no cache";
   constexpr uint64_t kRows = 60000;
   options_.cache_bytes = 4 << 20;
   Open();

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -96,9 +97,8 @@ TEST_P(RefusalTest, ADatabaseOfAnotherEngine) {
   Open();
   Load(100, 100);
   Close();
-  EngineOptions options;
   const std::string sentence =
-      ErrorOf(Error::kUsage, [&] { OpenEngine(other->name, dir_, options); });
+      ErrorOf(Error::kUsage, [&] { OpenEngine(other->name, dir_, DefaultEngineOptions(*other)); });
   EXPECT_NE(sentence.find(dir_), std::string::npos) << sentence;
   EXPECT_NE(sentence.find(info().name), std::string::npos) << sentence;
   Open();
@@ -107,7 +107,9 @@ TEST_P(RefusalTest, ADatabaseOfAnotherEngine) {
 
 TEST_P(RefusalTest, AnotherPageSize) {
   const Capabilities& can = info().capabilities;
-  if (can.max_page_size == 0) GTEST_SKIP() << info().name << " has no page size";
+  if (can.max_page_size == can.min_page_size) {
+    GTEST_SKIP() << info().name << " has no page size that could be another";
+  }
   options_.page_size = 8192;
   Open();
   Load(1000, 100);
@@ -149,6 +151,33 @@ TEST_P(RefusalTest, OptionsThatItCannotHonour) {
     options_.extra[name] = kNonsense;
     refused(name);
   }
+}
+
+TEST_P(RefusalTest, WaysOfReadingThatItDoesNotHave) {
+  const Capabilities& can = info().capabilities;
+  const EngineOptions good = options_;
+  const auto has = [](const auto& accepted, auto value) {
+    return std::find(accepted.begin(), accepted.end(), value) != accepted.end();
+  };
+  int refused = 0;
+  const auto refuse = [&](const std::string& option, const std::string& value) {
+    const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+    EXPECT_NE(sentence.find(option + " " + value), std::string::npos) << sentence;
+    EXPECT_TRUE(std::filesystem::is_empty(dir_)) << "made files before it refused " << value;
+    options_ = good;
+    ++refused;
+  };
+  for (IoMode io : {IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap}) {
+    if (has(can.io_modes, io)) continue;
+    options_.io = io;
+    refuse("--io", IoModeName(io));
+  }
+  for (Advice advice : {Advice::kNormal, Advice::kRandom, Advice::kSequential, Advice::kWillNeed}) {
+    if (options_.io != IoMode::kMmap || has(can.mmap_advices, advice)) continue;
+    options_.mmap_advice = advice;
+    refuse("--mmap-advice", AdviceName(advice));
+  }
+  if (refused == 0) GTEST_SKIP() << info().name << " has all of them";
 }
 
 TEST_P(RefusalTest, NoDatabaseWhereOneMustBe) {
@@ -238,6 +267,7 @@ TEST_P(RefusalTest, AFullDeviceLosesNothingThatWasCommitted) {
 
 // A byte inside a value: there is no way that it does not matter.
 TEST_P(RefusalTest, AChangedValueIsDetected) {
+  if (!info().capabilities.checksums) GTEST_SKIP() << info().name << " has no checksums";
   constexpr uint64_t kRows = 3000;
   WithoutSpareCopies();
   Open();
@@ -287,6 +317,7 @@ TEST_P(RefusalTest, AChangedValueIsDetected) {
 
 // A byte anywhere: found, or without effect, but never a wrong answer.
 TEST_P(RefusalTest, AChangedByteNeverGivesWrongRows) {
+  if (!info().capabilities.checksums) GTEST_SKIP() << info().name << " has no checksums";
   constexpr uint64_t kRows = 2000;
   WithoutSpareCopies();
   Open();

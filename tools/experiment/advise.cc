@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engines/registry.h"
 #include "tools/table.h"
 
 namespace testbed {
@@ -21,10 +22,11 @@ std::string OptionsText(const Way& way) {
     const auto found = way.cell->options.find(name);
     return found == way.cell->options.end() ? std::string() : found->second;
   };
+  const std::string text = fmt::format("--io {} --page-size {}", option("io"), option("page-size"));
+  if (!FindEngine(option("engine")).capabilities.cache) return text;
   const std::string share =
       std::isnan(way.chosen_pct) ? option("cache-pct") : fmt::format("{:.0f}", way.chosen_pct);
-  return fmt::format("--io {} --page-size {} --cache-pct {}", option("io"), option("page-size"),
-                     share);
+  return fmt::format("{} --cache-pct {}", text, share);
 }
 
 std::string EvidenceText(const Way& way) {

@@ -1,0 +1,289 @@
+#include "engines/lmdb/environment.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "device/file.h"
+#include "device/ledger.h"
+
+namespace testbed::lmdb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mdb_mode_t kMode = 0644;
+
+// Names the calling thread as long as it lives.
+uintptr_t ThisThread() {
+  static thread_local char here;
+  return reinterpret_cast<uintptr_t>(&here);
+}
+
+// LMDB reports a write that found no room for all its bytes as an IO error.
+bool DeviceIsFull(const std::string& dir) {
+  struct statvfs room {};
+  return ::statvfs(dir.c_str(), &room) == 0 && uint64_t{room.f_bavail} * room.f_frsize < (1 << 20);
+}
+
+}  // namespace
+
+std::string DataFile(const std::string& dir) { return dir + "/data.mdb"; }
+std::string LockFile(const std::string& dir) { return dir + "/lock.mdb"; }
+
+Environment::Environment(const std::string& dir, const Settings& settings)
+    : dir_(dir), settings_(settings) {
+  std::error_code error;
+  fs::create_directories(dir_, error);
+  if (error) throw Error::Io("create", dir_, error.value());
+  lock_ = DirLock(dir_, "the database in");
+  const bool is_new = !fs::exists(DataFile(dir_), error);
+  if (settings_.map_size == 0) settings_.map_size = DefaultMapSize(dir_);
+  try {
+    Open();
+    RegisterFiles();
+    if (is_new) {
+      // The file itself must survive a power cut, too.
+      Sync();
+      SyncDirectory(dir_);
+    }
+    OpenFound();
+  } catch (...) {
+    if (env_ != nullptr) ::mdb_env_close(env_);
+    if (is_new) {
+      fs::remove(DataFile(dir_), error);
+      fs::remove(LockFile(dir_), error);
+    }
+    throw;
+  }
+}
+
+Environment::~Environment() { ::mdb_env_close(env_); }
+
+void Environment::Open() {
+  Check(::mdb_env_create(&env_), "opening the database");
+  Check(::mdb_env_set_mapsize(env_, settings_.map_size), "opening the database");
+  Check(::mdb_env_set_maxdbs(env_, settings_.max_tables), "opening the database");
+  Check(::mdb_env_set_maxreaders(env_, settings_.max_readers), "opening the database");
+  const int code = ::mdb_env_open(env_, dir_.c_str(), settings_.flags, kMode);
+  if (code == ENOMEM) {
+    throw Error(Error::kUsage,
+                fmt::format("lmdb found no address space for a database of up to {} bytes: give "
+                            "a smaller --engine-option map_size",
+                            settings_.map_size));
+  }
+  Check(code, "opening the database");
+  MDB_stat stat;
+  Check(::mdb_env_stat(env_, &stat), "opening the database");
+  if (stat.ms_psize != settings_.page_size) {
+    throw Error(Error::kUsage, fmt::format("the database in {} has {}-byte pages, those of the "
+                                           "machine that made it, not {}: load it anew with "
+                                           "--fresh",
+                                           dir_, stat.ms_psize, settings_.page_size));
+  }
+  settings_.map_size = Info().me_mapsize;
+  longest_key_ = static_cast<size_t>(::mdb_env_get_maxkeysize(env_));
+}
+
+// So that the kernel's account knows their blocks: they do not pass device/file.h.
+void Environment::RegisterFiles() const {
+  struct stat st {};
+  if (::stat(DataFile(dir_).c_str(), &st) == 0) {
+    Ledger::Get().RegisterFile(st.st_dev, st.st_ino, FileKind::kData);
+  }
+  if (::stat(LockFile(dir_).c_str(), &st) == 0) {
+    Ledger::Get().RegisterFile(st.st_dev, st.st_ino, FileKind::kTemp);
+  }
+}
+
+// Opens the tables that are there, so that their sizes can be asked.
+void Environment::OpenFound() {
+  MDB_txn* txn = BeginWrite();
+  try {
+    MDB_dbi main = 0;  // LMDB's own table, whose rows are the names of the others
+    Check(::mdb_dbi_open(txn, nullptr, 0, &main), "reading the catalogue");
+    std::vector<std::string> names;
+    MDB_cursor* cursor = nullptr;
+    Check(::mdb_cursor_open(txn, main, &cursor), "reading the catalogue");
+    MDB_val name, value;
+    int code;
+    while ((code = ::mdb_cursor_get(cursor, &name, &value, MDB_NEXT)) == 0) {
+      names.emplace_back(static_cast<const char*>(name.mv_data), name.mv_size);
+    }
+    ::mdb_cursor_close(cursor);
+    if (code != MDB_NOTFOUND) Fail(code, "reading the catalogue");
+    for (const std::string& table : names) {
+      MDB_dbi dbi = 0;
+      code = ::mdb_dbi_open(txn, table.c_str(), 0, &dbi);
+      if (code == MDB_INCOMPATIBLE) continue;  // a row of another program
+      if (code != 0) Fail(code, "opening table " + table);
+      all_.push_back({table, dbi});
+    }
+  } catch (...) {
+    AbortWrite(txn);
+    throw;
+  }
+  CommitWrite(txn);
+}
+
+MDB_envinfo Environment::Info() const {
+  MDB_envinfo info;
+  ::mdb_env_info(env_, &info);
+  return info;
+}
+
+TableId Environment::OpenTable(const std::string& table) {
+  if (table.empty() || table.find('\0') != std::string::npos || table.size() > longest_key_) {
+    throw Error(Error::kUsage, "lmdb cannot name a table '" + table + "': a name has 1 to " +
+                                   std::to_string(longest_key_) + " bytes, none of them zero");
+  }
+  std::lock_guard one(opening_);
+  {
+    std::lock_guard lock(mutex_);
+    const auto open = std::find(names_.begin(), names_.end(), table);
+    if (open != names_.end()) return static_cast<TableId>(open - names_.begin());
+  }
+  const MDB_dbi dbi = FindOrCreate(table);
+  std::lock_guard lock(mutex_);
+  names_.push_back(table);
+  tables_.push_back(dbi);
+  table_count_.store(static_cast<uint32_t>(tables_.size()), std::memory_order_release);
+  return static_cast<TableId>(tables_.size() - 1);
+}
+
+MDB_dbi Environment::FindOrCreate(const std::string& table) {
+  {
+    std::lock_guard lock(mutex_);
+    for (const Table& found : all_) {
+      if (found.name == table) return found.dbi;
+    }
+  }
+  IoScope scope(kOpen);
+  MDB_txn* txn = BeginWrite();
+  MDB_dbi dbi = 0;
+  const int code = ::mdb_dbi_open(txn, table.c_str(), MDB_CREATE, &dbi);
+  if (code != 0) {
+    AbortWrite(txn);
+    Fail(code, "creating table " + table);
+  }
+  CommitWrite(txn);
+  std::lock_guard lock(mutex_);
+  all_.push_back({table, dbi});
+  return dbi;
+}
+
+std::vector<MDB_dbi> Environment::Tables() const {
+  std::lock_guard lock(mutex_);
+  return tables_;
+}
+
+std::vector<MDB_dbi> Environment::AllTables() const {
+  std::lock_guard lock(mutex_);
+  std::vector<MDB_dbi> all;
+  for (const Table& table : all_) all.push_back(table.dbi);
+  return all;
+}
+
+MDB_txn* Environment::BeginWrite() {
+  if (writer_.load(std::memory_order_relaxed) == ThisThread()) {
+    throw Error(Error::kRun,
+                "lmdb has one writer at a time, and a transaction of this thread is writing: "
+                "commit it or roll it back first");
+  }
+  if (sync_failed_.load(std::memory_order_relaxed)) [[unlikely]]
+    ThrowSyncFailure();
+  MDB_txn* txn = nullptr;
+  Check(::mdb_txn_begin(env_, nullptr, 0, &txn), "beginning to write");
+  writer_.store(ThisThread(), std::memory_order_relaxed);
+  return txn;
+}
+
+void Environment::CommitWrite(MDB_txn* txn) {
+  writer_.store(0, std::memory_order_relaxed);  // before LMDB lets the next writer in
+  CallMark mark(FileKind::kData);
+  Check(::mdb_txn_commit(txn), "committing");
+}
+
+void Environment::AbortWrite(MDB_txn* txn) {
+  writer_.store(0, std::memory_order_relaxed);
+  ::mdb_txn_abort(txn);
+}
+
+void Environment::CheckWriter() const {
+  if (writer_.load(std::memory_order_relaxed) == ThisThread()) return;
+  throw Error(Error::kRun,
+              "lmdb holds a lock of the thread on which a transaction began to write: it must "
+              "write and end there");
+}
+
+void Environment::Sync() {
+  CallMark mark(FileKind::kData);
+  Check(::mdb_env_sync(env_, 1), "syncing");
+}
+
+void Environment::NoteSyncFailure(const Error& error) {
+  std::lock_guard lock(mutex_);
+  if (!sync_failure_) sync_failure_ = error;
+  sync_failed_.store(true, std::memory_order_relaxed);
+}
+
+void Environment::ThrowSyncFailure() const {
+  std::lock_guard lock(mutex_);
+  throw Error(*sync_failure_);
+}
+
+void Environment::Fail(int code, const std::string& doing) const {
+  if (code == EIO && DeviceIsFull(dir_)) code = ENOSPC;
+  if (code > 0) throw Error::Io("lmdb, " + doing + " in", dir_, code);
+  const std::string begin = "lmdb failed at " + doing + " in " + dir_ + ": ";
+  switch (code) {
+    case MDB_MAP_FULL:
+      throw Error(Error::kRun,
+                  begin + fmt::format("the database has grown to all of its {} bytes; give a "
+                                      "larger --engine-option map_size",
+                                      settings_.map_size));
+    case MDB_DBS_FULL:
+      throw Error(Error::kUsage, begin + fmt::format("it has more than {} tables; give a larger "
+                                                     "--engine-option max_tables",
+                                                     settings_.max_tables));
+    case MDB_READERS_FULL:
+      throw Error(Error::kUsage, begin + fmt::format("more than {} sessions and cursors read; "
+                                                     "give a larger --engine-option max_readers",
+                                                     settings_.max_readers));
+    case MDB_TXN_FULL:
+      throw Error(Error::kRun, begin + "the transaction has changed too many pages; commit sooner");
+    case MDB_BAD_TXN:
+      throw Error(Error::kRun, begin + "the transaction has failed before, nothing of it is kept");
+    case MDB_PANIC:
+      throw Error(Error::kRun, begin + "an error before made lmdb stop; open the database again");
+    case MDB_VERSION_MISMATCH:
+      throw Error(Error::kUsage, begin + "another version of lmdb wrote it; load it anew");
+    case MDB_INVALID:
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+      throw Error(Error::kCorruption, begin + ::mdb_strerror(code) + "; load it anew");
+    default:
+      throw Error(Error::kRun, begin + ::mdb_strerror(code));
+  }
+}
+
+bool Snapshot::Refresh() {
+  if (showing_ && commit_ == env_->LastCommit() && tables_ == env_->table_count()) return false;
+  Release();
+  tables_ = env_->table_count();  // before, so that it knows these at least
+  if (txn_ == nullptr) {
+    env_->Check(::mdb_txn_begin(env_->env_, nullptr, MDB_RDONLY, &txn_), "beginning to read");
+  } else {
+    env_->Check(::mdb_txn_renew(txn_), "beginning to read");
+  }
+  showing_ = true;
+  commit_ = ::mdb_txn_id(txn_);
+  return true;
+}
+
+}  // namespace testbed::lmdb

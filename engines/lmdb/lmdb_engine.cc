@@ -1,0 +1,200 @@
+#include "engines/lmdb/lmdb_engine.h"
+
+#include <fmt/format.h>
+#include <lmdb.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "device/error.h"
+#include "device/ledger.h"
+#include "engines/lmdb/environment.h"
+#include "engines/lmdb/session.h"
+#include "engines/lmdb/settings.h"
+
+namespace testbed {
+namespace lmdb {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+// Makes each commit durable within an interval, on a thread of its own.
+class LazySync {
+ public:
+  LazySync(Environment* env, std::chrono::milliseconds interval)
+      : env_(env), interval_(interval), thread_([this] { Run(); }) {}
+  ~LazySync() {
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+  LazySync(const LazySync&) = delete;
+  LazySync& operator=(const LazySync&) = delete;
+
+ private:
+  void Run() {
+    uint64_t synced = env_->LastCommit();
+    Clock::duration last_sync{0};
+    std::unique_lock lock(mutex_);
+    while (!stop_) {
+      // A commit waits for the end of the sync after it: start that early enough to end in time.
+      const Clock::duration wait =
+          std::max<Clock::duration>(interval_ / 2, interval_ - 2 * last_sync);
+      wake_.wait_for(lock, wait, [this] { return stop_; });
+      const uint64_t newest = env_->LastCommit();
+      if (newest == synced) continue;
+      lock.unlock();
+      const auto start = Clock::now();
+      Sync();
+      last_sync = Clock::now() - start;
+      lock.lock();
+      synced = newest;
+    }
+  }
+
+  void Sync() {
+    IoScope scope(kCheckpoint);
+    try {
+      env_->Sync();
+    } catch (const Error& error) {
+      env_->NoteSyncFailure(error);
+    }
+  }
+
+  Environment* const env_;
+  const std::chrono::milliseconds interval_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+class LmdbEngine : public Engine {
+ public:
+  LmdbEngine(const std::string& dir, const Settings& settings)
+      : env_(dir, settings), snapshot_(&env_) {
+    if (settings.durability != Durability::kLazy) return;
+    lazy_ = std::make_unique<LazySync>(
+        &env_, std::chrono::milliseconds(std::max(1u, settings.lazy_interval_ms)));
+  }
+  ~LmdbEngine() override;
+
+  std::string name() const override { return "lmdb"; }
+  TableId OpenTable(const std::string& table) override { return env_.OpenTable(table); }
+  std::unique_ptr<Session> NewSession() override { return std::make_unique<LmdbSession>(&env_); }
+  void Flush() override { env_.Sync(); }
+  void Checkpoint() override { env_.Sync(); }
+  void Settle() override { env_.Sync(); }
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
+  EngineCounters Counters() const override;
+  DiskSize SizeOnDisk() const override;
+
+ private:
+  uint64_t FilePages() const { return env_.Info().me_last_pgno + 1; }
+
+  mutable Environment env_;
+  mutable std::mutex mutex_;   // of snapshot_
+  mutable Snapshot snapshot_;  // of Counters
+  std::unique_ptr<LazySync> lazy_;
+};
+
+LmdbEngine::~LmdbEngine() {
+  IoScope scope(kOpen);
+  lazy_.reset();
+  if (env_.settings().durability == Durability::kSync) return;
+  try {
+    env_.Sync();
+  } catch (const Error&) {
+    // A destructor cannot tell; what a commit promised was kept when it returned.
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> LmdbEngine::EffectiveSettings() const {
+  const Settings& s = env_.settings();
+  const MDB_envinfo info = env_.Info();
+  return {
+      {"version", ::mdb_version(nullptr, nullptr, nullptr)},
+      {"io", IoModeName(IoMode::kMmap)},
+      {"advice", AdviceName(s.advice)},
+      {"flags", FlagNames(s.flags)},
+      {"page_size", std::to_string(s.page_size)},
+      {"cache", "none: the page cache has all of the memory"},
+      {"map_size", std::to_string(info.me_mapsize)},
+      {"max_tables", std::to_string(s.max_tables)},
+      {"max_readers", std::to_string(info.me_maxreaders)},
+      {"max_key_size", std::to_string(env_.longest_key())},
+      {"durability", DurabilityName(s.durability)},
+      {"lazy_interval_ms", std::to_string(s.lazy_interval_ms)},
+  };
+}
+
+EngineCounters LmdbEngine::Counters() const {
+  EngineCounters counters;
+  std::lock_guard lock(mutex_);
+  constexpr MDB_dbi kFree = 0, kMain = 1;  // LMDB's own tables
+  std::vector<MDB_dbi> tables = env_.AllTables();
+  tables.insert(tables.end(), {kFree, kMain});
+  snapshot_.Refresh();
+  uint64_t used = 2;  // the root pages
+  uint64_t depth = 0, rows = 0;
+  for (MDB_dbi table : tables) {
+    MDB_stat stat;
+    env_.Check(::mdb_stat(snapshot_.txn(), table, &stat), "counting pages");
+    used += stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+    if (table == kFree || table == kMain) continue;
+    depth = std::max<uint64_t>(depth, stat.ms_depth);
+    rows += stat.ms_entries;
+  }
+  snapshot_.Release();
+  const MDB_envinfo info = env_.Info();
+  counters.more = {{"commits", info.me_last_txnid}};
+  counters.now = {
+      {"file_pages", info.me_last_pgno + 1}, {"used_pages", used}, {"rows", rows}, {"depth", depth},
+      {"readers", info.me_numreaders},
+  };
+  return counters;
+}
+
+// With writemap the file is as long as the mapping, and mostly hole.
+DiskSize LmdbEngine::SizeOnDisk() const {
+  std::error_code gone;
+  const uintmax_t locks = fs::file_size(LockFile(env_.dir()), gone);
+  return {FilePages() * env_.settings().page_size + (gone ? 0 : locks), 0};
+}
+
+bool Recognises(const std::string& dir) {
+  std::error_code error;
+  return fs::is_regular_file(DataFile(dir), error);
+}
+
+std::string Version() {
+  int major, minor, patch;
+  ::mdb_version(&major, &minor, &patch);
+  return fmt::format("{}.{}.{}", major, minor, patch);
+}
+
+}  // namespace
+}  // namespace lmdb
+
+EngineInfo LmdbEngineInfo() {
+  EngineInfo info;
+  info.name = "lmdb";
+  info.summary = "LMDB's b-tree in one mapped file: pages copied on write, no log, no cache";
+  info.version = lmdb::Version();
+  info.capabilities = lmdb::LmdbCapabilities();
+  info.recognises = lmdb::Recognises;
+  info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
+    return std::make_unique<lmdb::LmdbEngine>(dir, lmdb::MakeSettings(options));
+  };
+  return info;
+}
+
+}  // namespace testbed
