@@ -61,11 +61,12 @@ void LmdbSession::ReleaseAll() {
 
 std::string_view LmdbSession::Steady(std::string_view bytes, std::string* copy) const {
   // What was read outside the write transaction lies in pages that it does not change.
+  if (write_ == nullptr) return bytes;
   bool lent = Overlap(bytes, lent_);
   for (const LmdbCursor* walk : walks_) {
     lent = lent || Overlap(bytes, walk->key_) || Overlap(bytes, walk->value_);
   }
-  if (write_ == nullptr || !lent) return bytes;
+  if (!lent) return bytes;
   copy->assign(bytes);
   return *copy;
 }
