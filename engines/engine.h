@@ -150,9 +150,9 @@ class Engine {
   // by the caller; what the engine's threads do meanwhile is charged to their own kinds.
   virtual void Settle() = 0;
 
-  // Changes the size of the cache while sessions work. False when the engine cannot. A smaller cache
-  // begins almost empty: the blocks that would stay lie scattered over the pages of the allocator,
-  // which keep all of their memory (30 MB of 256 seen). Only where Capabilities say so.
+  // Changes the size of the cache while sessions work. False when the engine cannot. A smaller
+  // cache begins almost empty: the blocks that would stay lie scattered over the pages of the
+  // allocator, which keep all of their memory (30 MB of 256 seen). Only where Capabilities say so.
   virtual bool ResizeCache(uint64_t bytes) { return false; }
 
   // Settings as they are in force, by the engine's own names: what it was told and what it chose.
