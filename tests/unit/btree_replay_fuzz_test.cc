@@ -134,7 +134,7 @@ TEST_F(ReplayFuzzTest, ChangedRecordsAreTakenOrRefusedAndNoPageIsLeftIllFormed) 
   const std::vector<std::string> records = Records();
   std::mt19937 random(1);
   int taken = 0, refused = 0;
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < 8000; ++round) {
     std::string bytes = records[random() % records.size()];
     for (int changes = 1 + random() % 4; changes > 0; --changes) {
       switch (random() % 4) {
@@ -161,8 +161,8 @@ TEST_F(ReplayFuzzTest, ChangedRecordsAreTakenOrRefusedAndNoPageIsLeftIllFormed) 
       pool_ = std::make_unique<Pool>(file_.get(), &log_, Pool::BytesFor(64, kPageSize, 2000));
     }
   }
-  EXPECT_GT(taken, 1000);
-  EXPECT_GT(refused, 1000);
+  EXPECT_GT(taken, 400);
+  EXPECT_GT(refused, 400);
 }
 
 }  // namespace
