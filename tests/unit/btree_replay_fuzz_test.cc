@@ -150,7 +150,7 @@ TEST_F(ReplayFuzzTest, ChangedRecordsAreTakenOrRefusedAndNoPageIsLeftIllFormed) 
         default: {
           const size_t at = random() % bytes.size();
           const size_t n = std::min<size_t>(bytes.size() - at, random() % 16);
-          std::memcpy(bytes.data() + random() % (bytes.size() - n + 1), bytes.data() + at, n);
+          std::memmove(bytes.data() + random() % (bytes.size() - n + 1), bytes.data() + at, n);
         }
       }
     }
