@@ -55,8 +55,8 @@ size_t RunOff(std::vector<CacheTrial>* trials, const TryShare& measure) {
 
 }  // namespace
 
-std::vector<CacheTrial> ClimbShare(double start, double most, const TryShare& measure,
-                                   double* best) {
+std::vector<CacheTrial> ClimbShare(double start, double most, double ram_bytes,
+                                   const TryShare& measure, double* best) {
   constexpr double kNoise = 1.01;  // a better rate is better by this factor
   std::vector<CacheTrial> trials;
   const auto try_at = [&](double pct) {
@@ -71,7 +71,8 @@ std::vector<CacheTrial> ClimbShare(double start, double most, const TryShare& me
   const auto best_of = [&](size_t here, std::initializer_list<double> shares) {
     std::vector<size_t> others;
     for (const double pct : shares) {
-      others.push_back(try_at(std::clamp(pct, kLeastShare, most)));
+      const double fits = std::min(most, LargestShare(trials, ram_bytes));
+      others.push_back(try_at(std::clamp(pct, kLeastShare, fits)));
     }
     const std::vector<double> rates = SteadyRates(Measured(trials));
     size_t next = here;
@@ -107,6 +108,12 @@ OtherMemory FitOtherMemory(const std::vector<CacheTrial>& trials, double ram_byt
   double slope = spread > 0 ? std::max(0.0, (n * xy - x * y) / spread) : 0;
   if (y < slope * x) slope = x > 0 ? y / x : 0;
   return {std::max(0.0, (y - slope * x) / n), slope};
+}
+
+double LargestShare(const std::vector<CacheTrial>& trials, double ram_bytes) {
+  const OtherMemory other = FitOtherMemory(trials, ram_bytes);
+  const double cache = (ram_bytes * 15 / 16 - other.bytes) / (1 + other.per_cache_byte);
+  return std::max(kLeastShare, 100 * cache / ram_bytes);
 }
 
 // Takes trials away in which the engine's cache was too small to work in, so that an operation cost

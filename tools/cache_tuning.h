@@ -28,15 +28,20 @@ using TryShare = std::function<CacheTrial(double cache_pct)>;
 
 constexpr double kLeastShare = 5, kMostShare = 90;
 
-// Tries shares up to `most` until the steps are small; *best is the one to use.
-std::vector<CacheTrial> ClimbShare(double start, double most, const TryShare& measure,
-                                   double* best);
+// Tries shares up to `most`, and up to what fits into the memory (LargestShare), until the steps
+// are small; *best is the one to use.
+std::vector<CacheTrial> ClimbShare(double start, double most, double ram_bytes,
+                                   const TryShare& measure, double* best);
 
 // What is neither cache: a part that is always there, and one that grows with the engine's cache.
 struct OtherMemory {
   double bytes = 0, per_cache_byte = 0;
 };
 OtherMemory FitOtherMemory(const std::vector<CacheTrial>& trials, double ram_bytes);
+
+// The largest share that leaves room for what the process has beside its cache, as the trials show
+// it, and for a sixteenth of the memory; at least kLeastShare. Beyond it the kernel ends the run.
+double LargestShare(const std::vector<CacheTrial>& trials, double ram_bytes);
 
 // The model with what a block takes of the engine's cache as the trials' misses show it: its own
 // overhead, and what the engine keeps free (WiredTiger evicts from 80 % on).

@@ -253,6 +253,7 @@ void Run::TuneCache(const std::string& name) {
   double best = options_.cache_pct;
   const std::vector<CacheTrial> trials = ClimbShare(
       options_.cache_pct, FindEngine(options_.engine_name).capabilities.most_cache_pct,
+      static_cast<double>(options_.ram_bytes),
       [&](double pct) {
         return stop_() ? CacheTrial{pct, {1, 0, 0}} : TryShare(name, pct);
       },

@@ -9,10 +9,12 @@
 namespace testbed {
 namespace {
 
+constexpr double kRam = 1 << 30;
+
 double Find(double start, const std::function<double(double)>& rate, size_t* trials) {
   double best = 0;
   *trials = ClimbShare(
-                start, kMostShare,
+                start, kMostShare, kRam,
                 [&](double pct) {
                   return CacheTrial{pct, {rate(pct), 0, 0}};
                 },
@@ -61,7 +63,7 @@ TEST(CacheTuningTest, StaysWhereNothingMatters) {
 TEST(CacheTuningTest, NeverLeavesTheRange) {
   double best = 0;
   for (const CacheTrial& trial : ClimbShare(
-           1, kMostShare,
+           1, kMostShare, kRam,
            [](double pct) {
              return CacheTrial{pct, {100 - pct, 0, 0}};
            },
@@ -70,6 +72,21 @@ TEST(CacheTuningTest, NeverLeavesTheRange) {
     EXPECT_LE(trial.cache_pct, kMostShare);
   }
   EXPECT_EQ(best, kLeastShare);
+}
+
+TEST(CacheTuningTest, NeverLeavesTheMemory) {
+  // 200 MiB beside the cache, and a tenth of what it holds: more than 1 GiB from 75 % on.
+  const auto other = [](double pct) { return kRam * 0.2 + 0.1 * kRam * pct / 100; };
+  double best = 0;
+  for (const CacheTrial& trial : ClimbShare(
+           30, kMostShare, kRam,
+           [&](double pct) {
+             return CacheTrial{pct, {1000 + pct, 0, 0}, other(pct)};
+           },
+           &best)) {
+    EXPECT_LT(kRam * trial.cache_pct / 100 + other(trial.cache_pct), kRam * 0.95);
+  }
+  EXPECT_GT(best, 60);
 }
 
 // The device of the trials is up to a third slower or faster from one to the next, as devices are
@@ -84,7 +101,7 @@ TEST(CacheTuningTest, IsNotMisledByADeviceOfChangingSpeed) {
     };
     for (int i = 0; i < 20; ++i) {
       double best = 0;
-      ClimbShare(i % 2 == 0 ? 5 : 90, kMostShare, trial, &best);
+      ClimbShare(i % 2 == 0 ? 5 : 90, kMostShare, kRam, trial, &best);
       EXPECT_NEAR(best, top, 6) << i;
     }
   }
