@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +47,10 @@ int OpenFlags(const FileOptions& options) {
   }
   return flags;
 }
+
+#ifndef RWF_ATOMIC
+#define RWF_ATOMIC 0x00000040  // linux/fs.h of 6.11
+#endif
 
 // What the file system says of direct IO on this file (statx STATX_DIOALIGN, Linux 6.1); 4096 where
 // it does not say, which is right for every block device in use.
@@ -263,6 +269,11 @@ size_t File::ReadSome(uint64_t offset, void* buffer, size_t n) {
   return n;
 }
 
+void File::CountStartedRead(uint64_t offset, size_t n) const {
+  NoteRead(offset, n, false);
+  if (Counting()) Ledger::ThisThread().CountRead(options_.kind, n);
+}
+
 void File::Read(uint64_t offset, void* buffer, size_t n) {
   if (ReadSome(offset, buffer, n) != n) throw UnexpectedEnd(path_, offset, n);
 }
@@ -277,6 +288,33 @@ void File::Write(uint64_t offset, const void* data, size_t n) {
   const char* from = static_cast<const char*>(data);
   if (options_.mode == IoMode::kDirect) return WriteDirect(offset, from, n);
   PwriteAll(offset, from, n);
+}
+
+void File::WriteAtomic(uint64_t offset, const void* data, size_t n) {
+  CallMark mark(options_.kind);
+  const iovec part{const_cast<void*>(data), n};
+  for (;;) {
+    const ssize_t r = ::pwritev2(fd_, &part, 1, static_cast<off_t>(offset), RWF_ATOMIC);
+    if (r == static_cast<ssize_t>(n)) break;
+    if (r >= 0) throw Error::Io("write as a whole", path_, EIO);
+    if (errno != EINTR) throw Error::Io("write as a whole", path_, errno);
+  }
+  if (Counting()) Ledger::ThisThread().CountWrite(options_.kind, n);
+}
+
+size_t File::MostAtomicBytes() const {
+  // struct statx with the fields of Linux 6.11, which the C library may not have yet.
+  constexpr unsigned kWriteAtomic = 0x10000;
+  constexpr size_t kUnitMax = 0xac;
+  alignas(8) char fields[256] = {};
+  if (options_.mode != IoMode::kDirect ||
+      ::syscall(SYS_statx, fd_, "", AT_EMPTY_PATH, kWriteAtomic, fields) != 0) {
+    return 0;
+  }
+  uint32_t mask, most;
+  std::memcpy(&mask, fields, sizeof mask);
+  std::memcpy(&most, fields + kUnitMax, sizeof most);
+  return (mask & kWriteAtomic) != 0 ? most : 0;
 }
 
 void File::Sync(bool metadata) {

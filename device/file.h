@@ -72,11 +72,20 @@ class File {
   // The bytes in place; mmap mode only. Valid until the File is closed.
   std::string_view View(uint64_t offset, size_t n);
   void Write(uint64_t offset, const void* data, size_t n);
+  // The same, of a power of two of bytes at a multiple of it, so that after a power cut all of them
+  // are there or none: pwritev2(2) with RWF_ATOMIC (Linux 6.11). Direct mode only.
+  void WriteAtomic(uint64_t offset, const void* data, size_t n);
+  // How many bytes WriteAtomic can write here; 0 where the file system, its device or the kernel
+  // has no such writes.
+  size_t MostAtomicBytes() const;
   // Makes written bytes durable: fdatasync(2), or fsync(2) when the metadata matters too.
   void Sync(bool metadata = false);
 
   uint64_t Size() const;
   void Truncate(uint64_t size);
+  // Counts a read that the caller has the kernel do by other means (read_ring.h).
+  void CountStartedRead(uint64_t offset, size_t n) const;
+
   // Reserves space for [offset, offset+n): fallocate(2). The file grows to its end, unless
   // keep_size. Returns false where the file system has no fallocate.
   bool Allocate(uint64_t offset, uint64_t n, bool keep_size = false);

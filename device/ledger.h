@@ -118,6 +118,7 @@ struct BlockCounts {
 // writes); the last holds those with 15 and more.
 inline constexpr size_t kBlockBuckets = 16;
 using BlockHistogram = std::array<uint64_t, kBlockBuckets>;
+constexpr size_t BlockBucket(uint64_t n) { return n < kBlockBuckets ? n : kBlockBuckets - 1; }
 
 // The merged counts of all threads, a value that can be subtracted.
 struct LedgerCounts {
@@ -266,20 +267,71 @@ class IoScope {
   ~IoScope() {
     ThreadLedger::OpCounters& c = thread_.ops[thread_.op().id];
     c.operations.Add(1);
-    c.file_reads[Bucket(thread_.file_reads_total - file_reads_)].Add(1);
-    c.kernel_reads[Bucket(thread_.kernel->reads.load(std::memory_order_relaxed) - kernel_reads_)]
-        .Add(1);
+    c.file_reads[BlockBucket(thread_.file_reads_total - file_reads_)].Add(1);
+    const uint64_t kernel_reads = thread_.kernel->reads.load(std::memory_order_relaxed);
+    c.kernel_reads[BlockBucket(kernel_reads - kernel_reads_)].Add(1);
     thread_.set_op(previous_);
   }
   IoScope(const IoScope&) = delete;
   IoScope& operator=(const IoScope&) = delete;
 
  private:
-  static size_t Bucket(uint64_t n) { return n < kBlockBuckets ? n : kBlockBuckets - 1; }
   ThreadLedger& thread_;
   OpKind previous_;
   uint64_t file_reads_;
   uint64_t kernel_reads_;
+};
+
+// An operation that its thread works on in pieces, others in between: a read that waits for the
+// device while the thread goes on with the next.
+//
+//   task.Begin(kPointRead);
+//   { IoTask::Work work(&task); ... }   // as often as it takes: charged as in an IoScope
+//   task.End();                         // one operation more; its blocks go into the histogram
+//
+// All of it on one thread.
+class IoTask {
+ public:
+  void Begin(OpKind op) {
+    op_ = op;
+    file_reads_ = kernel_reads_ = 0;
+  }
+  void End() {
+    ThreadLedger::OpCounters& c = Ledger::ThisThread().ops[op_.id];
+    c.operations.Add(1);
+    c.file_reads[BlockBucket(file_reads_)].Add(1);
+    c.kernel_reads[BlockBucket(kernel_reads_)].Add(1);
+  }
+
+  // Charges what the thread does while it lives to the task; to nobody else when that is null.
+  class Work {
+   public:
+    explicit Work(IoTask* task) : task_(task), thread_(Ledger::ThisThread()) {
+      if (task_ == nullptr) return;
+      previous_ = thread_.op();
+      file_reads_ = thread_.file_reads_total;
+      kernel_reads_ = thread_.kernel->reads.load(std::memory_order_relaxed);
+      thread_.set_op(task_->op_);
+    }
+    ~Work() {
+      if (task_ == nullptr) return;
+      task_->file_reads_ += thread_.file_reads_total - file_reads_;
+      task_->kernel_reads_ += thread_.kernel->reads.load(std::memory_order_relaxed) - kernel_reads_;
+      thread_.set_op(previous_);
+    }
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+
+   private:
+    IoTask* const task_;
+    ThreadLedger& thread_;
+    OpKind previous_;
+    uint64_t file_reads_ = 0, kernel_reads_ = 0;
+  };
+
+ private:
+  OpKind op_;
+  uint64_t file_reads_ = 0, kernel_reads_ = 0;
 };
 
 // Tells the kernel level which kind of file the system calls of this thread are for while it lives,

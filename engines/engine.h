@@ -70,6 +70,7 @@ struct Capabilities {
 
   std::vector<Advice> mmap_advices = {Advice::kNormal, Advice::kRandom, Advice::kSequential,
                                       Advice::kWillNeed};
+  bool reads_in_flight = false;  // Session::NewReadQueue, when it reads direct or buffered
   bool file_layer = true;  // does its IO through device/file.h, so that the file level is counted
   bool checksums = true;   // a changed byte in its files is an error, never a wrong answer
 
@@ -113,6 +114,20 @@ class Cursor {
   virtual std::string_view value() const = 0;
 };
 
+// Point reads of which one thread keeps many in flight, by slots: a slot is started, ends some time
+// later, and can be started again. Used by the thread that made it; its session can do nothing else
+// while reads are in flight. Whoever starts reads must finish them soon: other threads may wait.
+class ReadQueue {
+ public:
+  virtual ~ReadQueue() = default;
+  // Looks the key up. It must stay until the slot has ended. What that costs is charged to the
+  // task, unless it is null.
+  virtual void Start(uint32_t slot, TableId table, std::string_view key, IoTask* task) = 0;
+  // Waits until a slot has ended and returns it; something must have been started. *value stays
+  // valid until the slot is started again.
+  virtual uint32_t Finish(bool* found, std::string_view* value) = 0;
+};
+
 // One thread's connection. Not for several threads. Outside Begin..Commit each write is a
 // transaction of its own. Commit returns when the open durability is met.
 class Session {
@@ -126,6 +141,9 @@ class Session {
   virtual void Put(TableId table, std::string_view key, std::string_view value) = 0;
   virtual void Erase(TableId table, std::string_view key) = 0;  // absent is no error
   virtual std::unique_ptr<Cursor> NewCursor(TableId table) = 0;
+  // A queue of `depth` slots; null where the engine, or its way of reading, cannot have reads in
+  // flight. Destroy it before the session.
+  virtual std::unique_ptr<ReadQueue> NewReadQueue(uint32_t depth) { return nullptr; }
   // The engine's own count of blocks that this session's thread asked for and did not find in the
   // cache, where it keeps one per thread; both only grow. *requests stays 0 where the engine counts
   // its misses only. Returns false where it keeps none.

@@ -33,47 +33,61 @@ void Merge(CacheTrial* trial, const CacheTrial& again) {
   ++trial->times;
 }
 
+// How good the shares of the trials are: their rates, and what the prediction from all of them
+// says.
+std::vector<double> Scores(const ShareSearch& search, const std::vector<CacheTrial>& trials) {
+  std::vector<double> scores = SteadyRates(Measured(trials));
+  if (!search.predict) return scores;
+  const SharePrediction prediction = search.predict(trials);
+  for (size_t i = 0; i < trials.size(); ++i) {
+    const double share = trials[i].cache_pct;
+    if (share > prediction.starved()) scores[i] = std::sqrt(scores[i] * prediction.Rate(share));
+  }
+  return scores;
+}
+
+// The trial at a share, which is measured unless it was.
+size_t TryAt(const ShareSearch& search, double share, std::vector<CacheTrial>* trials) {
+  const double fits = std::min(search.most, LargestShare(*trials, search.ram_bytes));
+  const double pct = std::clamp(share, kLeastShare, fits);
+  for (size_t i = 0; i < trials->size(); ++i) {
+    if (std::abs((*trials)[i].cache_pct - pct) < 0.5) return i;
+  }
+  trials->push_back(search.measure(pct));
+  return trials->size() - 1;
+}
+
 // Measures the best few again, in turn, so that it is not the machine's better moment that decides.
-size_t RunOff(std::vector<CacheTrial>* trials, const TryShare& measure) {
+size_t RunOff(const ShareSearch& search, std::vector<CacheTrial>* trials) {
   constexpr size_t kFew = 3;
-  constexpr double kNear = 0.85;  // of the best rate
-  std::vector<double> rates = SteadyRates(Measured(*trials));
+  constexpr double kNear = 0.85;  // of the best score
+  if (search.predict) TryAt(search, search.predict(*trials).best(), trials);
+  std::vector<double> scores = Scores(search, *trials);
   std::vector<size_t> order(trials->size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return rates[a] > rates[b]; });
+                   [&](size_t a, size_t b) { return scores[a] > scores[b]; });
   size_t few = 1;
-  while (few < std::min(kFew, order.size()) && rates[order[few]] > kNear * rates[order[0]]) ++few;
+  while (few < std::min(kFew, order.size()) && scores[order[few]] > kNear * scores[order[0]]) ++few;
   order.resize(few);
   for (int round = 0; few > 1 && round < 2; ++round) {
-    for (const size_t i : order) Merge(&(*trials)[i], measure((*trials)[i].cache_pct));
+    for (const size_t i : order) Merge(&(*trials)[i], search.measure((*trials)[i].cache_pct));
   }
-  rates = SteadyRates(Measured(*trials));
+  scores = Scores(search, *trials);
   return *std::max_element(order.begin(), order.end(),
-                           [&](size_t a, size_t b) { return rates[a] < rates[b]; });
+                           [&](size_t a, size_t b) { return scores[a] < scores[b]; });
 }
 
 }  // namespace
 
-std::vector<CacheTrial> ClimbShare(double start, double most, double ram_bytes,
-                                   const TryShare& measure, double* best) {
+std::vector<CacheTrial> ClimbShare(const ShareSearch& search, double* best) {
   constexpr double kNoise = 1.01;  // a better rate is better by this factor
   std::vector<CacheTrial> trials;
-  const auto try_at = [&](double pct) {
-    for (size_t i = 0; i < trials.size(); ++i) {
-      if (std::abs(trials[i].cache_pct - pct) < 0.5) return i;
-    }
-    trials.push_back(measure(pct));
-    return trials.size() - 1;
-  };
   // The best of these, `here` unless another is better. With each trial the device's speed is known
   // better, so all are compared anew.
   const auto best_of = [&](size_t here, std::initializer_list<double> shares) {
     std::vector<size_t> others;
-    for (const double pct : shares) {
-      const double fits = std::min(most, LargestShare(trials, ram_bytes));
-      others.push_back(try_at(std::clamp(pct, kLeastShare, fits)));
-    }
+    for (const double pct : shares) others.push_back(TryAt(search, pct, &trials));
     const std::vector<double> rates = SteadyRates(Measured(trials));
     size_t next = here;
     for (const size_t other : others) {
@@ -83,14 +97,15 @@ std::vector<CacheTrial> ClimbShare(double start, double most, double ram_bytes,
   };
   // The curve often has a top at each end, where one cache or the other holds what is hot; and at
   // the low end a cliff, where the engine's cache is too small to work in.
-  size_t here = best_of(try_at(std::clamp(start, kLeastShare, most)), {kLeastShare, 20, most});
+  trials.push_back(search.measure(std::clamp(search.start, kLeastShare, search.most)));
+  size_t here = best_of(0, {kLeastShare, 20, search.most});
   for (double step = 20; step > 4;) {
     const double at = trials[here].cache_pct;
     const size_t next = best_of(here, {at - step, at + step});
     if (next == here) step /= 2;
     here = next;
   }
-  *best = trials[RunOff(&trials, measure)].cache_pct;
+  *best = trials[RunOff(search, &trials)].cache_pct;
   return trials;
 }
 
@@ -154,33 +169,46 @@ CacheModel FitPageBytes(const CacheModel& model, double ram_bytes,
   return model.WithPageBytes(model.page_bytes() * best_factor);
 }
 
-json PredictionJson(const CacheModel& unfitted, double ram_bytes,
-                    const std::vector<CacheTrial>& trials) {
-  const CacheModel model = FitPageBytes(unfitted, ram_bytes, trials);
-  std::vector<CacheTrial> sound = trials;
-  const double starved = TakeStarved(&sound);
-  const ReadCosts costs = FitReadCosts(Measured(sound));
-  json curve = json::array();
+SharePrediction::SharePrediction(const CacheModel& unfitted, double ram_bytes,
+                                 std::vector<CacheTrial> trials)
+    : ram_bytes_(ram_bytes), model_(FitPageBytes(unfitted, ram_bytes, trials)) {
+  starved_ = TakeStarved(&trials);
+  costs_ = FitReadCosts(Measured(trials));
+}
+
+double SharePrediction::Rate(double cache_pct) const {
+  const CacheModel::Hits hits = At(cache_pct);
+  return costs_.Rate(hits.engine_misses, hits.device_reads);
+}
+
+double SharePrediction::best() const {
   double best = 0, best_rate = 0;
   for (double pct = kLeastShare; pct <= kMostShare; pct += 5) {
-    const CacheModel::Hits hits = model.At(ram_bytes * pct / 100);
-    const double rate = costs.Rate(hits.engine_misses, hits.device_reads);
-    curve.push_back({{"name", fmt::format("{:.0f}", pct)},
-                     {"cache_pct", pct},
-                     {"rate", rate},
-                     {"engine_misses_per_operation", hits.engine_misses},
-                     {"device_reads_per_operation", hits.device_reads}});
-    if (pct > starved && rate > best_rate) {
+    const double rate = Rate(pct);
+    if (pct > starved_ && rate > best_rate) {
       best_rate = rate;
       best = pct;
     }
   }
-  return {{"best_pct", best},
-          {"starved_pct", starved},
-          {"cached_block_bytes", model.page_bytes()},
-          {"base_us", costs.base * 1e6},
-          {"engine_miss_us", costs.miss * 1e6},
-          {"device_read_us", costs.device * 1e6},
+  return best;
+}
+
+json SharePrediction::ToJson() const {
+  json curve = json::array();
+  for (double pct = kLeastShare; pct <= kMostShare; pct += 5) {
+    const CacheModel::Hits hits = At(pct);
+    curve.push_back({{"name", fmt::format("{:.0f}", pct)},
+                     {"cache_pct", pct},
+                     {"rate", costs_.Rate(hits.engine_misses, hits.device_reads)},
+                     {"engine_misses_per_operation", hits.engine_misses},
+                     {"device_reads_per_operation", hits.device_reads}});
+  }
+  return {{"best_pct", best()},
+          {"starved_pct", starved_},
+          {"cached_block_bytes", model_.page_bytes()},
+          {"base_us", costs_.base * 1e6},
+          {"engine_miss_us", costs_.miss * 1e6},
+          {"device_read_us", costs_.device * 1e6},
           {"curve", curve}};
 }
 

@@ -7,6 +7,8 @@
 // since a device that others use too changes more from one trial to the next than neighbouring
 // shares differ; rates within the noise count as alike. From the same trials the costs of a miss
 // and of a device read are fitted, and the whole curve is predicted and printed beside the trials.
+// The prediction has a part in the choice: what all trials say together of a share is surer than
+// the one that measured it.
 #ifndef TESTBED_TOOLS_CACHE_TUNING_H_
 #define TESTBED_TOOLS_CACHE_TUNING_H_
 
@@ -28,11 +30,6 @@ using TryShare = std::function<CacheTrial(double cache_pct)>;
 
 constexpr double kLeastShare = 5, kMostShare = 90;
 
-// Tries shares up to `most`, and up to what fits into the memory (LargestShare), until the steps
-// are small; *best is the one to use.
-std::vector<CacheTrial> ClimbShare(double start, double most, double ram_bytes,
-                                   const TryShare& measure, double* best);
-
 // What is neither cache: a part that is always there, and one that grows with the engine's cache.
 struct OtherMemory {
   double bytes = 0, per_cache_byte = 0;
@@ -48,10 +45,35 @@ double LargestShare(const std::vector<CacheTrial>& trials, double ram_bytes);
 CacheModel FitPageBytes(const CacheModel& model, double ram_bytes,
                         const std::vector<CacheTrial>& trials);
 
-// The curve from kLeastShare to kMostShare as the model gives it with costs fitted to the trials.
-// "best_pct" is above "starved_pct": up to there the engine's cache was too small to work in.
-nlohmann::json PredictionJson(const CacheModel& unfitted, double ram_bytes,
-                              const std::vector<CacheTrial>& trials);
+// The curve as the model gives it with what was fitted to trials.
+class SharePrediction {
+ public:
+  SharePrediction(const CacheModel& unfitted, double ram_bytes, std::vector<CacheTrial> trials);
+  double Rate(double cache_pct) const;
+  double best() const;  // of kLeastShare, 5 more, ... kMostShare
+  // Up to this share the engine's cache was too small to work in, which the model knows nothing of;
+  // 0 when no trial was.
+  double starved() const { return starved_; }
+  nlohmann::json ToJson() const;
+
+ private:
+  CacheModel::Hits At(double cache_pct) const { return model_.At(ram_bytes_ * cache_pct / 100); }
+  const double ram_bytes_;
+  const CacheModel model_;
+  double starved_ = 0;
+  ReadCosts costs_;
+};
+
+struct ShareSearch {
+  double start = 50;         // the share that is there
+  double most = kMostShare;  // that the engine may have; more than fits (LargestShare) is not tried
+  double ram_bytes = 0;
+  TryShare measure;
+  std::function<SharePrediction(const std::vector<CacheTrial>&)> predict =
+      {};  // where there is one
+};
+// Tries shares until the steps are small; *best is the one to use.
+std::vector<CacheTrial> ClimbShare(const ShareSearch& search, double* best);
 
 }  // namespace testbed
 

@@ -1,6 +1,7 @@
 #include "tools/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -336,6 +337,11 @@ void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
           o.threads.push_back(static_cast<int>(ParseCount(option, part, 1, 1000)));
         }
       });
+  Add(app, "--queue-depth", "N",
+      "Point reads that each thread keeps in flight by io_uring, as so many clients of its own [1]",
+      [&o](auto& option, auto& text) {
+        o.queue_depth = static_cast<int>(ParseCount(option, text, 1, 4096));
+      });
   Add(app, "--seconds", "S", "Length of a phase that does not load [20]",
       [&o](auto& option, auto& text) { o.seconds = ParseReal(option, text, 0.1, 1e7); });
   Add(app, "--operations", "N",
@@ -483,8 +489,37 @@ void RunOptions::Resolve() {
   if (!mixed && !workload.mix.empty()) {
     throw Error(Error::kUsage, "--mix belongs to --workload mixed; name that workload too");
   }
+  CheckQueueDepth(info.capabilities);
   if (!seconds && operations == 0) seconds = 20;
   if (!warmup) warmup = operations != 0 ? 0 : 5;
+}
+
+void RunOptions::CheckQueueDepth(const Capabilities& can) const {
+  if (queue_depth == 1) return;
+  if (!can.reads_in_flight || databases > 1 || engine.io == IoMode::kMmap) {
+    std::vector<std::string> able;
+    for (const EngineInfo& other : Engines()) {
+      if (other.capabilities.reads_in_flight) able.push_back(other.name);
+    }
+    throw Error(Error::kUsage,
+                fmt::format("--queue-depth {} needs an engine that keeps reads in flight ({}), one "
+                            "database, and --io direct or buffered",
+                            queue_depth, fmt::join(able, ", ")));
+  }
+  if (rate > 0) {
+    throw Error(Error::kUsage,
+                "--queue-depth keeps as many reads in flight as it says, --rate "
+                "starts them by the clock; give one of them");
+  }
+  for (const std::string& name : workloads) {
+    const WorkloadInfo& workload_info = FindWorkload(name);
+    if (!workload_info.loads && !workload_info.point_reads) {
+      throw Error(Error::kUsage,
+                  fmt::format("--queue-depth is for workloads of point reads, not {}; "
+                              "run it on its own, with --reuse on one database",
+                              name));
+    }
+  }
 }
 
 void RunOptions::ResolveCache(const Capabilities& can) {
@@ -556,6 +591,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"scan_rows", workload.scan_rows},
       {"mix", workload.mix},
       {"workload_options", workload.extra},
+      {"queue_depth", queue_depth},
       {"operations", operations},
       {"seconds", seconds ? nlohmann::json(*seconds) : nlohmann::json()},
       {"warmup", warmup.value_or(0)},

@@ -46,6 +46,7 @@ struct RunOptions {
 
   std::vector<std::string> workloads = {"insert", "point-read"};
   std::vector<int> threads = {8};
+  int queue_depth = 1;
   WorkloadOptions workload;
   uint64_t operations = 0;
   std::optional<double> seconds;
@@ -69,6 +70,7 @@ struct RunOptions {
 
  private:
   void ResolveCache(const Capabilities& can);
+  void CheckQueueDepth(const Capabilities& can) const;
 };
 
 // Adds the options that choose and tune an engine; those of data and workload; those of output.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <utility>
 
 #include "device/error.h"
@@ -47,6 +48,8 @@ class Run {
   json Measure(const std::string& name, const std::string& kind, Workload& workload,
                const PhaseOptions& phase);
   CacheTrial TryShare(const std::string& name, double cache_pct);
+  std::function<SharePrediction(const std::vector<CacheTrial>&)> SharePredictor(
+      const std::string& name);
   void TuneCache(const std::string& name);
   void Settle();
   void Finish(json phase, const Reading& before, const Reading& after);
@@ -133,6 +136,7 @@ PhaseOptions Run::MeasuredPhase(bool loads) const {
   phase.device = device_ ? &*device_ : nullptr;
   phase.stop = stop_;
   if (!loads) {
+    phase.queue_depth = options_.queue_depth;
     phase.operations = options_.operations;
     phase.seconds = options_.seconds.value_or(0);
   }
@@ -245,19 +249,51 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
            .device_reads = device.value("reads", 0.0) / count,
            .cpu_seconds = cpu / count,
            .device_seconds = device.value("read_ms", 0.0) / 1000 / count,
-           .clients = static_cast<double>(plan_.threads)},
+           .clients = static_cast<double>(plan_.threads) * options_.queue_depth},
           std::max(0.0, memory.value("process_other", 0.0)) + memory.value("kernel", 0.0)};
 }
 
-void Run::TuneCache(const std::string& name) {
-  double best = options_.cache_pct;
-  const std::vector<CacheTrial> trials = ClimbShare(
-      options_.cache_pct, FindEngine(options_.engine_name).capabilities.most_cache_pct,
-      static_cast<double>(options_.ram_bytes),
-      [&](double pct) {
-        return stop_() ? CacheTrial{pct, {1, 0, 0}} : TryShare(name, pct);
+// How the rate of point reads depends on the share, as trials tell it; nothing for other workloads.
+std::function<SharePrediction(const std::vector<CacheTrial>&)> Run::SharePredictor(
+    const std::string& name) {
+  if (name != "point-read") return {};
+  const DatasetOptions& data = options_.data;
+  const double row = static_cast<double>(data.key_size + data.value_size);
+  const double page = options_.engine.page_size;
+  const double pages = std::max(1.0, static_cast<double>(data.rows) * row / page);
+  const auto ram = static_cast<double>(options_.ram_bytes);
+  RowChooser chooser(*dataset_, options_.workload, options_.workload.seed);
+  const bool scattered = data.order == KeyOrder::kRandom || data.order == KeyOrder::kFile;
+  const PagePopularity popularity(
+      [&] {
+        const uint64_t at = chooser.Next();
+        return scattered ? Mix64(at) % data.rows : at;
       },
-      &best);
+      data.rows, page / row);
+  const CacheSizes sizes{.ram_bytes = ram,
+                         .page_bytes = page,
+                         .stored_bytes = static_cast<double>(engine_->SizeOnDisk().total()) / pages,
+                         .page_cache = options_.engine.io != IoMode::kDirect};
+  return [=](const std::vector<CacheTrial>& trials) {
+    const OtherMemory other = FitOtherMemory(trials, ram);
+    CacheSizes with_other = sizes;
+    with_other.other_bytes = other.bytes;
+    with_other.overhead = other.per_cache_byte;
+    return SharePrediction(CacheModel(with_other, popularity), ram, trials);
+  };
+}
+
+void Run::TuneCache(const std::string& name) {
+  ShareSearch search;
+  search.start = options_.cache_pct;
+  search.most = FindEngine(options_.engine_name).capabilities.most_cache_pct;
+  search.ram_bytes = static_cast<double>(options_.ram_bytes);
+  search.measure = [&](double pct) {
+    return stop_() ? CacheTrial{pct, {1, 0, 0}} : TryShare(name, pct);
+  };
+  search.predict = SharePredictor(name);
+  double best = options_.cache_pct;
+  const std::vector<CacheTrial> trials = ClimbShare(search, &best);
   if (stop_()) return;
   // Both caches must come to rest at what was chosen before it is measured.
   TryShare(name, best);
@@ -274,28 +310,7 @@ void Run::TuneCache(const std::string& name) {
                                 {"device_us_per_operation", trial.measured.device_seconds * 1e6},
                                 {"other_bytes", trial.other_bytes}});
   }
-  if (name != "point-read") return;
-  const DatasetOptions& data = options_.data;
-  const double row = static_cast<double>(data.key_size + data.value_size);
-  const double page = options_.engine.page_size;
-  const double pages = std::max(1.0, static_cast<double>(data.rows) * row / page);
-  const OtherMemory other = FitOtherMemory(trials, static_cast<double>(options_.ram_bytes));
-  RowChooser chooser(*dataset_, options_.workload, options_.workload.seed);
-  const bool scattered = data.order == KeyOrder::kRandom || data.order == KeyOrder::kFile;
-  const CacheModel model(
-      {.ram_bytes = static_cast<double>(options_.ram_bytes),
-       .other_bytes = other.bytes,
-       .overhead = other.per_cache_byte,
-       .page_bytes = page,
-       .stored_bytes = static_cast<double>(engine_->SizeOnDisk().total()) / pages,
-       .page_cache = options_.engine.io != IoMode::kDirect},
-      PagePopularity(
-          [&] {
-            const uint64_t at = chooser.Next();
-            return scattered ? Mix64(at) % data.rows : at;
-          },
-          data.rows, page / row));
-  tuning["prediction"] = PredictionJson(model, static_cast<double>(options_.ram_bytes), trials);
+  if (search.predict) tuning["prediction"] = search.predict(trials).ToJson();
 }
 
 void Run::RunWorkload(const std::string& name) {

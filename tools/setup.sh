@@ -22,7 +22,7 @@ log_dir=$build_dir/log
 # (mkfs, losetup, mount, strace; db_bench to compare with). Names are the same in Debian 12 and 13.
 packages=(
   cmake ninja-build g++
-  librocksdb-dev liblmdb-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev
+  librocksdb-dev liblmdb-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev
   libxxhash-dev
   libbpf-dev libbson-dev libflatbuffers-dev
   libsnappy-dev liblz4-dev libzstd-dev zlib1g-dev

@@ -5,7 +5,7 @@
 namespace testbed {
 namespace {
 
-class PointReadClient : public Client {
+class PointReadClient final : public Client {
  public:
   PointReadClient(const Dataset& dataset, const WorkloadOptions& options, Session& session,
                   TableId table, int thread)
@@ -29,9 +29,18 @@ class PointReadClient : public Client {
   }
 
   void Execute(size_t i) override {
-    found_ = session_.Get(table_, reads_[i].key, &value_);
-    totals_.rows_read += found_;
-    totals_.not_found += !found_;
+    std::string_view value;
+    const bool found = session_.Get(table_, reads_[i].key, &value);
+    TakeAnswer(i, found, value);
+  }
+
+  Request RequestOf(size_t i) const override { return {table_, reads_[i].key}; }
+
+  void TakeAnswer(size_t, bool found, std::string_view value) override {
+    found_ = found;
+    value_ = value;
+    totals_.rows_read += found;
+    totals_.not_found += !found;
   }
 
   bool Verify(size_t i) override {
@@ -78,6 +87,15 @@ class PointRead : public Workload {
 };
 
 }  // namespace
+
+WorkloadInfo PointReadInfo() {
+  return {.name = "point-read",
+          .summary = "gets one row by its key",
+          .loads = false,
+          .make = MakePointRead,
+          .reads_only = true,
+          .point_reads = true};
+}
 
 std::unique_ptr<Workload> MakePointRead(std::shared_ptr<const Dataset> dataset,
                                         const WorkloadOptions& options) {

@@ -6,6 +6,8 @@
 
 namespace testbed {
 
+WorkloadInfo PointReadInfo();
+
 std::unique_ptr<Workload> MakePointRead(std::shared_ptr<const Dataset> dataset,
                                         const WorkloadOptions& options);
 

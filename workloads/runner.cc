@@ -38,6 +38,16 @@ struct alignas(128) Worker {
 
 // Everything the threads of a phase share.
 class Phase {
+ private:
+  // One of the clients whose reads a thread keeps in flight.
+  struct Lane {
+    std::unique_ptr<Client> client;
+    uint64_t left = 0;  // operations that it has still to do
+    size_t prepared = 0, at = 0;
+    uint64_t begin = 0;  // of the operation in flight, in ticks
+    IoTask task;
+  };
+
  public:
   Phase(Engine& engine, Workload& workload, const PhaseOptions& options)
       : engine_(engine),
@@ -59,6 +69,9 @@ class Phase {
   void ThreadMain(int t);
   template <bool kRated>
   void Loop(Client& client, Worker& worker, int t, uint64_t quota);
+  std::vector<Lane> MakeLanes(Session& session, int t);
+  bool StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t lane);
+  void QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker);
   void AwaitStart(int t);
   uint64_t AwaitIntended(uint64_t intended);
   // Operations per second of a thread; 0 = as fast as it goes.
@@ -70,9 +83,10 @@ class Phase {
   void Report();
   Interval Sample(double seconds);
   bool Stopping() const { return stop_.load(std::memory_order_relaxed); }
+  // Of client `t`; a thread with reads in flight has several.
   uint64_t Quota(int t) const {
     if (options_.operations == 0) return UINT64_MAX;
-    const auto n = static_cast<uint64_t>(threads_);
+    const auto n = static_cast<uint64_t>(threads_ * options_.queue_depth);
     return options_.operations / n + (static_cast<uint64_t>(t) < options_.operations % n);
   }
 
@@ -171,6 +185,59 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
   }
 }
 
+std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
+  std::vector<Lane> lanes(static_cast<size_t>(options_.queue_depth));
+  int number = t * options_.queue_depth;
+  for (Lane& lane : lanes) {
+    lane.left = Quota(number);
+    lane.client = workload_.NewClient(session, number++, threads_ * options_.queue_depth);
+  }
+  return lanes;
+}
+
+// Starts the lane's next operation; false when it has done all, or the phase ends.
+bool Phase::StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t number) {
+  constexpr size_t kLaneBatch = 16;  // the other lanes' reads wait while it is prepared
+  Lane& lane = lanes[number];
+  if (lane.left == 0 || Stopping()) return false;
+  if (++lane.at >= lane.prepared) {
+    lane.at = 0;
+    lane.prepared = lane.client->Generate(std::min<uint64_t>(kLaneBatch, lane.left));
+    if (lane.prepared == 0) return false;
+  }
+  --lane.left;
+  const Client::Request request = lane.client->RequestOf(lane.at);
+  IoTask* task = nullptr;
+  if (options_.account != AccountDepth::kOff) {
+    task = &lane.task;
+    task->Begin(workload_.ops()[lane.client->OpOf(lane.at)]);
+  }
+  lane.begin = clock_.Now();
+  queue.Start(number, request.table, request.key, task);
+  return true;
+}
+
+void Phase::QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker) {
+  uint32_t in_flight = 0, until_check = options_.verify_every;
+  for (uint32_t i = 0; i < lanes.size(); ++i) in_flight += StartNext(queue, lanes, i);
+  while (in_flight > 0) {
+    bool found;
+    std::string_view value;
+    const uint32_t number = queue.Finish(&found, &value);
+    Lane& lane = lanes[number];
+    Worker::Op& op = *worker.ops[lane.client->OpOf(lane.at)];
+    if (options_.latency) op.latency.Record(clock_.ToNs(clock_.Now() - lane.begin));
+    if (options_.account != AccountDepth::kOff) lane.task.End();
+    op.count.Add(1);
+    lane.client->TakeAnswer(lane.at, found, value);
+    if (until_check != 0 && --until_check == 0) {
+      until_check = options_.verify_every;
+      Check(*lane.client, worker, lane.at);
+    }
+    if (!StartNext(queue, lanes, number)) --in_flight;
+  }
+}
+
 void Phase::AwaitStart(int t) {
   std::unique_lock lock(mutex_);
   if (++ready_ == threads_) changed_.notify_all();
@@ -183,17 +250,28 @@ void Phase::ThreadMain(int t) {
   try {
     prctl(PR_SET_TIMERSLACK, 1000);
     std::unique_ptr<Session> session = engine_.NewSession();
-    std::unique_ptr<Client> client = workload_.NewClient(*session, t, threads_);
+    std::vector<Lane> lanes = MakeLanes(*session, t);
+    std::unique_ptr<ReadQueue> queue;
+    if (options_.queue_depth > 1) {
+      queue = session->NewReadQueue(static_cast<uint32_t>(options_.queue_depth));
+      if (queue == nullptr) {
+        throw Error(Error::kUsage, engine_.name() +
+                                       " cannot keep reads in flight the way it reads "
+                                       "here; leave out --queue-depth");
+      }
+    }
     AwaitStart(t);
     waited = true;
     worker.start = clock_.Now();
-    if (RateOf(t) > 0) {
-      Loop<true>(*client, worker, t, Quota(t));
+    if (queue != nullptr) {
+      QueueLoop(*queue, lanes, worker);
+    } else if (RateOf(t) > 0) {
+      Loop<true>(*lanes[0].client, worker, t, Quota(t));
     } else {
-      Loop<false>(*client, worker, t, Quota(t));
+      Loop<false>(*lanes[0].client, worker, t, Quota(t));
     }
     worker.end = clock_.Now();
-    worker.totals = client->totals();
+    for (const Lane& lane : lanes) worker.totals += lane.client->totals();
   } catch (...) {
     worker.end = clock_.Now();
     stop_.store(true);
@@ -320,10 +398,7 @@ PhaseResult Phase::Run() {
     result.thread_operations.push_back(operations);
     result.thread_seconds.push_back(
         static_cast<double>(clock_.ToNs(worker->end - std::min(start_, worker->end))) / 1e9);
-    result.totals.rows_read += worker->totals.rows_read;
-    result.totals.rows_written += worker->totals.rows_written;
-    result.totals.not_found += worker->totals.not_found;
-    result.totals.user_bytes_written += worker->totals.user_bytes_written;
+    result.totals += worker->totals;
     result.verified += worker->verified.Get();
     result.wrong += worker->wrong.Get();
     if (result.first_wrong.empty()) result.first_wrong = worker->first_wrong;

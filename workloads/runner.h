@@ -25,6 +25,7 @@ namespace testbed {
 
 struct PhaseOptions {
   int threads = 1;          // clients; a workload may give each several threads
+  int queue_depth = 1;      // point reads that each thread keeps in flight: clients of its own
   double seconds = 0;       // 0 = until the workload's own end or `operations`
   uint64_t operations = 0;  // all threads together; 0 = until `seconds` or the workload's own end
   double rate = 0;          // operations per second, all threads together; 0 = as fast as it goes

@@ -32,7 +32,7 @@ const std::vector<WorkloadInfo>& Workloads() {
   static const std::vector<WorkloadInfo> workloads = {
       {"insert", "loads the rows, in key order or not, with 0 to 3 secondary indexes", true,
        MakeInsert},
-      {"point-read", "gets one row by its key", false, MakePointRead, true},
+      PointReadInfo(),
       {"mixed", "point reads, updates, inserts, erases and scans in the proportions of --mix",
        false, MakeMixed},
 #ifdef TESTBED_HAVE_DOCUMENTS

@@ -52,16 +52,31 @@ class Client {
   virtual size_t Generate(size_t max) = 0;
   // Performs the i-th prepared operation, commit included.
   virtual void Execute(size_t i) = 0;
+  // For workloads whose operations are single point reads (WorkloadInfo::point_reads): what the
+  // i-th prepared one looks up, and what came of it, in place of Execute.
+  struct Request {
+    TableId table = 0;
+    std::string_view key;
+  };
+  virtual Request RequestOf(size_t i) const { return {}; }
+  virtual void TakeAnswer(size_t i, bool found, std::string_view value) {}
   // Index into Workload::ops() of the i-th prepared operation.
   virtual size_t OpOf(size_t i) const { return 0; }
-  // Whether what Execute(i), the last one executed, found is right. Called for a sample of the
-  // operations, before anything else is asked of the session.
+  // Whether what Execute(i) or TakeAnswer(i), the last one of them, found is right. Called for a
+  // sample of the operations, before anything else is asked of the session.
   virtual bool Verify(size_t i) = 0;
 
   // What was done so far. Read by other threads when the client's own has ended.
   struct Totals {
     uint64_t rows_read = 0, rows_written = 0, not_found = 0;
     uint64_t user_bytes_written = 0;  // keys and values, indexes included
+    Totals& operator+=(const Totals& o) {
+      rows_read += o.rows_read;
+      rows_written += o.rows_written;
+      not_found += o.not_found;
+      user_bytes_written += o.user_bytes_written;
+      return *this;
+    }
   };
   const Totals& totals() const { return totals_; }
 
@@ -115,6 +130,7 @@ struct WorkloadInfo {
   // made, not what is in it, stand apart.
   std::vector<std::pair<std::string, std::string>> extra_options = {};
   std::vector<std::pair<std::string, std::string>> run_options = {};
+  bool point_reads = false;  // each operation is one: a thread can keep many in flight
 };
 const std::vector<WorkloadInfo>& Workloads();
 // Throws Error (kUsage) that lists the known names.

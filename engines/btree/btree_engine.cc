@@ -6,6 +6,7 @@
 #include "device/error.h"
 #include "engines/btree/check.h"
 #include "engines/btree/cursor.h"
+#include "engines/btree/read_queue.h"
 #include "engines/btree/store.h"
 #include "engines/extra_options.h"
 #include "engines/log_settings.h"
@@ -69,6 +70,11 @@ class BtreeSession : public Session {
   std::unique_ptr<Cursor> NewCursor(TableId table) override {
     return std::make_unique<btree::BtreeCursor>(Table(table), client_.context(), &state_,
                                                 store_->options().page_size);
+  }
+
+  std::unique_ptr<ReadQueue> NewReadQueue(uint32_t depth) override {
+    if (!store_->file()->can_start_reads()) return nullptr;
+    return std::make_unique<btree::BtreeReadQueue>(store_, &client_, &state_, depth);
   }
 
   bool BlockCounts(uint64_t* requests, uint64_t* misses) override {
@@ -149,7 +155,7 @@ class BtreeEngine : public Engine {
         {"replacement", "s3-fifo"},
         {"durability", DurabilityName(o.durability)},
         {"lazy_interval_ms", std::to_string(lazy_interval_ms_)},
-        {"torn_page", o.torn_page == TornPage::kDoublewrite ? "doublewrite" : "none"},
+        {"torn_page", btree::TornPageName(o.torn_page)},
         {"checkpoint_log", std::to_string(o.checkpoint_log_bytes)},
     };
     for (auto& [name, value] : store_->log()->EffectiveSettings()) {
@@ -181,6 +187,8 @@ class BtreeEngine : public Engine {
     };
     c.more = {
         {"doublewrite_bytes", store_->file()->doublewrite_bytes()},
+        {"page_images", pool.images},
+        {"page_image_bytes", pool.image_bytes},
         {"evictions", pool.evictions},
         {"pages_cleaned", pool.cleaned},
         {"frame_waits", pool.frame_waits},
@@ -210,9 +218,12 @@ std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& o
   o.page_size = options.page_size;
   o.cache_bytes = options.cache_bytes;
   o.durability = options.durability;
-  o.torn_page = extra.Choice("torn_page", "doublewrite", {"doublewrite", "none"}) == "none"
-                    ? TornPage::kNone
-                    : TornPage::kDoublewrite;
+  const std::string torn_page = extra.Choice("torn_page", "doublewrite",
+                                             {"doublewrite", "full_page_image", "atomic", "none"});
+  for (const TornPage way :
+       {TornPage::kDoublewrite, TornPage::kFullPageImage, TornPage::kAtomic, TornPage::kNone}) {
+    if (torn_page == btree::TornPageName(way)) o.torn_page = way;
+  }
   o.checkpoint_log_bytes = extra.Bytes("checkpoint_log", 256ull << 20, 1ull << 20, 1ull << 40);
   o.log = LogOptionsOf(options, extra);
   return std::make_unique<BtreeEngine>(Store::Open(dir, o), options);
@@ -228,6 +239,7 @@ EngineInfo BtreeEngineInfo() {
   Capabilities& can = info.capabilities;
   can.io_modes = {IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap};
   can.resizable_cache = true;
+  can.reads_in_flight = true;
   can.durabilities = {Durability::kSync, Durability::kLazy, Durability::kNone};
   can.compressions = {"none"};
   can.min_page_size = btree::kMinPageSize;
@@ -235,7 +247,9 @@ EngineInfo BtreeEngineInfo() {
   can.max_key_size = btree::MaxKeySize(btree::kMinPageSize);
   can.max_value_size = btree::kMaxValueSize;
   can.extra_options = {
-      {"torn_page", "protection from torn pages: doublewrite (default), none (only detected)"},
+      {"torn_page",
+       "protection from torn pages: doublewrite (default), full_page_image (in the log), atomic "
+       "(writes that the device does as a whole), none (only detected)"},
       {"checkpoint_log", "bytes of log after which a checkpoint is taken (256M)"},
   };
   AddLogOptions(&can);

@@ -28,6 +28,11 @@ uint64_t HeaderChecksum(const char* page, uint32_t page_size) {
 
 }  // namespace
 
+const char* TornPageName(TornPage torn_page) {
+  static constexpr const char* kNames[] = {"doublewrite", "full_page_image", "atomic", "none"};
+  return kNames[static_cast<size_t>(torn_page)];
+}
+
 WriteBatch::WriteBatch(uint32_t page_size, uint32_t max_pages)
     : page_size_(page_size), max_pages_(max_pages), buffer_((max_pages + 1ull) * page_size) {}
 
@@ -47,8 +52,20 @@ Lsn WriteBatch::MaxLsn() const {
 }
 
 PageFile::PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite,
-                   uint32_t page_size)
-    : data_(std::move(data)), doublewrite_(std::move(doublewrite)), page_size_(page_size) {}
+                   uint32_t page_size, bool atomic)
+    : data_(std::move(data)),
+      doublewrite_(std::move(doublewrite)),
+      page_size_(page_size),
+      atomic_(atomic) {}
+
+void PageFile::StopDoublewrite() {
+  std::lock_guard lock(mutex_);
+  data_->Sync();
+  unsynced_ = false;
+  doublewrite_->Truncate(0);
+  doublewrite_->Sync(true);
+  doublewrite_.reset();
+}
 
 PageState PageFile::Inspect(PageId id, char* page) {
   const size_t got = data_->ReadSome(static_cast<uint64_t>(id) * page_size_, page, page_size_);
@@ -62,20 +79,35 @@ Error PageFile::Broken(PageId id) const {
                                        "a copy, or load it again");
 }
 
-void PageFile::Read(PageId id, char* page) {
-  data_->Read(static_cast<uint64_t>(id) * page_size_, page, page_size_);
+void PageFile::Check(PageId id, const char* page) const {
   const PageHeader* header = Header(page);
   if (header->checksum != PageChecksum(page, page_size_, id) || header->id != id) {
     throw Broken(id);
   }
 }
 
+void PageFile::Read(PageId id, char* page) {
+  data_->Read(static_cast<uint64_t>(id) * page_size_, page, page_size_);
+  Check(id, page);
+}
+
+void PageFile::StartRead(ReadRing* ring, PageId id, char* page, uint64_t tag) {
+  ring->Start(*data_, static_cast<uint64_t>(id) * page_size_, page, page_size_, tag);
+}
+
+void PageFile::FinishRead(PageId id, const char* page, int32_t result) {
+  if (result < 0) throw Error::Io("read", data_->path(), -result);
+  if (static_cast<uint32_t>(result) < page_size_) {
+    throw Error(Error::kCorruption, "file " + data_->path() + " ends within page " +
+                                        std::to_string(id) +
+                                        "; restore the database from a copy, or load it again");
+  }
+  Check(id, page);
+}
+
 const char* PageFile::View(PageId id, bool check) {
   const char* page = data_->View(static_cast<uint64_t>(id) * page_size_, page_size_).data();
-  if (check &&
-      (Header(page)->checksum != PageChecksum(page, page_size_, id) || Header(page)->id != id)) {
-    throw Broken(id);
-  }
+  if (check) Check(id, page);
   return page;
 }
 
@@ -105,9 +137,11 @@ void PageFile::Write(WriteBatch* batch) {
   unsynced_ = true;
   for (uint32_t i = 0; i < n;) {
     uint32_t end = i + 1;  // neighbours go with one call
-    while (end < n && batch->id(end) == batch->id(i) + (end - i)) ++end;
-    data_->Write(static_cast<uint64_t>(batch->id(i)) * page_size_, batch->page(i),
-                 static_cast<size_t>(end - i) * page_size_);
+    while (!atomic_ && end < n && batch->id(end) == batch->id(i) + (end - i)) ++end;
+    const uint64_t at = static_cast<uint64_t>(batch->id(i)) * page_size_;
+    const size_t bytes = static_cast<size_t>(end - i) * page_size_;
+    atomic_ ? data_->WriteAtomic(at, batch->page(i), bytes)
+            : data_->Write(at, batch->page(i), bytes);
     i = end;
   }
   pages_written_.fetch_add(n, std::memory_order_relaxed);

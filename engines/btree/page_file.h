@@ -23,11 +23,20 @@
 
 #include "device/error.h"
 #include "device/file.h"
+#include "device/read_ring.h"
 #include "engines/btree/page.h"
 
 namespace testbed::btree {
 
-enum class TornPage : uint8_t { kDoublewrite, kNone };
+// How a page that was only half written when the machine stopped is made whole again.
+enum class TornPage : uint8_t {
+  kDoublewrite,    // from the doublewrite file
+  kFullPageImage,  // from the log: each page goes there whole before it is first written after a
+                   // checkpoint (Pool::SetImageFloor)
+  kAtomic,         // it cannot happen: the device writes a page as a whole, or not (RWF_ATOMIC)
+  kNone,           // not at all: it is detected by its checksum
+};
+const char* TornPageName(TornPage torn_page);  // "doublewrite", "full_page_image", ...
 
 // Pages on their way to the file: copies, so that their frames can change meanwhile.
 class WriteBatch {
@@ -45,6 +54,7 @@ class WriteBatch {
 
  private:
   friend class PageFile;
+  friend class Pool;
   const char* page(uint32_t i) const { return buffer_.data() + (i + 1ull) * page_size_; }
   const uint32_t page_size_;
   const uint32_t max_pages_;
@@ -54,17 +64,25 @@ class WriteBatch {
 
 class PageFile {
  public:
-  // `doublewrite` may be null: then a torn page is detected, not repaired.
-  PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite, uint32_t page_size);
+  // `doublewrite` may be null: then a torn page is detected, not repaired. `atomic`: each page is
+  // written by a call of its own that the device does as a whole; the file must be able to.
+  PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite, uint32_t page_size,
+           bool atomic = false);
 
   // Reads and inspects; never throws for what the page holds. Space past the end reads as blank.
   PageState Inspect(PageId id, char* page);
   // Reads a page that must be valid; throws Error (kCorruption) naming it when it is not.
   void Read(PageId id, char* page);
+  // The same in two steps, other work in between: starts the read, and checks what came of it.
+  void StartRead(ReadRing* ring, PageId id, char* page, uint64_t tag);
+  void FinishRead(PageId id, const char* page, int32_t result);
   // The page will be read soon.
   void Prefetch(PageId id) { data_->Prefetch(static_cast<uint64_t>(id) * page_size_, page_size_); }
   // The page in place (mmap mode). `check` makes sure that it is valid.
   const char* View(PageId id, bool check);
+
+  // What was written is durable in its place, and the doublewrite file is empty and used no more.
+  void StopDoublewrite();
 
   // Writes the batch in place. Not durable before Sync; the doublewrite area makes it safe.
   void Write(WriteBatch* batch);
@@ -78,18 +96,25 @@ class PageFile {
   uint32_t RestoreTorn();
 
   Error Broken(PageId id) const;
+  // Whether reads may be in flight: not of a mapping, nor where a page is not aligned to the
+  // device.
+  bool can_start_reads() const { return !mmap() && page_size_ % data_->alignment() == 0; }
   const File& data() const { return *data_; }
   uint32_t page_size() const { return page_size_; }
   bool mmap() const { return data_->options().mode == IoMode::kMmap; }
+  // Safe beside StopDoublewrite only before other threads use the file.
   uint64_t doublewrite_size() const { return doublewrite_ ? doublewrite_->Size() : 0; }
 
   uint64_t pages_written() const { return pages_written_.load(std::memory_order_relaxed); }
   uint64_t doublewrite_bytes() const { return doublewrite_bytes_.load(std::memory_order_relaxed); }
 
  private:
+  void Check(PageId id, const char* page) const;
+
   const std::unique_ptr<File> data_;
-  const std::unique_ptr<File> doublewrite_;
+  std::unique_ptr<File> doublewrite_;
   const uint32_t page_size_;
+  const bool atomic_;
   std::mutex mutex_;       // of Write and Sync
   bool unsynced_ = false;  // pages of the last batch may not be durable in their places
   std::atomic<uint64_t> pages_written_{0};

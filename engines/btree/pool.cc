@@ -228,6 +228,45 @@ OptimisticGuard Pool::OptimisticSlow(PoolClient* client, PageId id) {
   }
 }
 
+Pool::Look Pool::TryOptimistic(PageId id, OptimisticGuard* guard, MissingPage* missing) {
+  for (;;) {
+    const PageWord word = table_.Load(id);
+    if (word.exclusive() || word.readers() == PageWord::kReaders) return Look::kBusy;
+    if (!word.in_pool()) {
+      if (word.latched()) return Look::kBusy;
+      if (!table_.TryExclude(id, word)) continue;
+      const uint32_t frame = TryAcquireFrame(id);
+      if (frame == kNoFrame) {
+        table_.Unexclude(id, kNoFrame, 0);
+        return Look::kBusy;
+      }
+      *missing = {id, frame, Data(frame)};
+      return Look::kMissing;
+    }
+    *guard = {};
+    if constexpr (kLatchedReads) {
+      if (!table_.TryShare(id, word)) continue;
+      SharedGuard held;
+      held.pool_ = this;
+      held.data_ = Data(word.frame());
+      held.id_ = id;
+      guard->held_ = std::move(held);
+    }
+    table_.Touch(id, kLatchedReads ? table_.Load(id) : word);
+    guard->table_ = &table_;
+    guard->data_ = Data(word.frame());
+    guard->seen_ = word;
+    guard->id_ = id;
+    return Look::kHere;
+  }
+}
+
+void Pool::EndRead(const MissingPage& missing, bool valid) {
+  // A frame without its page stays with the replacement, which finds it empty.
+  if (!valid) frames_[missing.frame].page.store(kNoPage, std::memory_order_relaxed);
+  table_.Unexclude(missing.id, valid ? missing.frame : kNoFrame, 0);
+}
+
 SharedGuard Pool::Read(PoolClient* client, PageId id) {
   client->requests.Add(1);
   SharedGuard guard;
@@ -436,28 +475,42 @@ uint32_t Pool::TakeFrame() {
   return made_++;
 }
 
-uint32_t Pool::AcquireFrame(PageId id) {
-  std::unique_lock lock(mutex_);
+// A frame for the page, with mutex_ held; kNone when none is to be had without waiting.
+uint32_t Pool::GiveFrame(PageId id) {
   if (id > highest_page_) {
     highest_page_ = id;
     SetLimit();
   }
-  std::optional<Clock::time_point> give_up;
   for (;;) {
     const uint32_t index = TakeFrame();
     if (to_clean_.size() >= kCleanStart) work_for_cleaner_.notify_one();
-    if (index != kNone && ActiveFrames() <= limit_) {
+    if (index == kNone) return kNone;
+    if (ActiveFrames() <= limit_) {
       frames_[index].page.store(id, std::memory_order_relaxed);
+      frames_[index].image_lsn.store(0, std::memory_order_relaxed);
       replacement_.Admit(index, id);
       return index;
     }
-    if (index != kNone) {
-      Retire(index);
-      continue;
-    }
+    Retire(index);
+  }
+}
+
+uint32_t Pool::AcquireFrame(PageId id) {
+  std::unique_lock lock(mutex_);
+  std::optional<Clock::time_point> give_up;
+  for (;;) {
+    const uint32_t index = GiveFrame(id);
+    if (index != kNone) return index;
     if (!give_up) give_up = Clock::now() + patience_;
     WaitForFrame(&lock, *give_up);
   }
+}
+
+uint32_t Pool::TryAcquireFrame(PageId id) {
+  std::lock_guard lock(mutex_);
+  const uint32_t index = GiveFrame(id);
+  if (index == kNone) work_for_cleaner_.notify_one();
+  return index;
 }
 
 // The frame, which has no page, gives its memory back.
@@ -494,6 +547,8 @@ PoolCounters Pool::Counters() const {
     }
   }
   c.written = file_->pages_written();
+  c.images = images_.load(std::memory_order_relaxed);
+  c.image_bytes = image_bytes_.load(std::memory_order_relaxed);
   std::lock_guard lock(mutex_);
   c.evictions = evictions_;
   c.cleaned = cleaned_pages_;

@@ -5,6 +5,7 @@
 
 #include "device/error.h"
 #include "engines/btree/pool.h"
+#include "engines/btree/redo.h"
 
 namespace testbed::btree {
 
@@ -39,10 +40,40 @@ void Pool::UndoWrite(std::vector<Frame*>* writing) {
   writing->clear();
 }
 
+void Pool::SetImageFloor(Lsn floor) {
+  std::unique_lock alone(image_gate_);
+  image_floor_.store(floor, std::memory_order_relaxed);
+}
+
+// Logs whole the nodes that the log does not have since the floor, as they are in the batch. Other
+// pages need none: what is in overflow pages and free pages after the floor the log has, or nobody
+// reads. Returns the end of the last record.
+Lsn Pool::LogImages(const WriteBatch& batch, const std::vector<Frame*>& writing) {
+  const Lsn floor = image_floor_.load(std::memory_order_relaxed);
+  Lsn end = 0;
+  StructureRecord record;
+  for (uint32_t i = 0; i < batch.count(); ++i) {
+    const PageType type = Header(batch.page(i))->type;
+    if (type != PageType::kLeaf && type != PageType::kInner) continue;
+    if (writing[i]->image_lsn.load(std::memory_order_relaxed) >= floor) continue;
+    record.Clear();
+    record.SavedImage(batch.page(i), page_size_);
+    const std::string_view bytes = record.Encode();
+    const LogRange range = log_->Append(bytes);
+    writing[i]->image_lsn.store(range.begin, std::memory_order_relaxed);
+    end = range.end;
+    images_.fetch_add(1, std::memory_order_relaxed);
+    image_bytes_.fetch_add(bytes.size(), std::memory_order_relaxed);
+  }
+  return end;
+}
+
 void Pool::FinishWrite(WriteBatch* batch, std::vector<Frame*>* writing) {
   if (batch->count() == 0) return;
   try {
-    log_->EnsureDurable(batch->MaxLsn());
+    std::shared_lock gate(image_gate_);
+    const Lsn images = LogImages(*batch, *writing);
+    log_->EnsureDurable(std::max(batch->MaxLsn(), images));
     file_->Write(batch);
   } catch (...) {
     batch->Clear();

@@ -1,5 +1,6 @@
 #include "engines/btree/redo.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "device/error.h"
@@ -93,10 +94,18 @@ void StructureRecord::Action(PageAction action, PageId page, std::string_view a,
 }
 
 void StructureRecord::Image(const char* page, uint32_t page_size) {
+  AnyImage(PageAction::kImage, page, page_size);
+}
+
+void StructureRecord::SavedImage(const char* page, uint32_t page_size) {
+  AnyImage(PageAction::kSavedImage, page, page_size);
+}
+
+void StructureRecord::AnyImage(PageAction action, const char* page, uint32_t page_size) {
   const Node node(page, page_size);
   const NodeHeader* h = node.header();
   const size_t front = sizeof(NodeHeader) + Node::kSlotSize * h->count;
-  Action(PageAction::kImage, h->id, {page, front}, {page + h->heap, page_size - h->heap});
+  Action(action, h->id, {page, front}, {page + h->heap, page_size - h->heap});
 }
 
 void StructureRecord::Truncate(PageId page, std::string_view separator) {
@@ -187,6 +196,14 @@ DecodedStructure DecodeStructure(std::string_view structure) {
   return decoded;
 }
 
+Lsn PageChange::LsnAfter(Lsn end) const {
+  if (action != PageAction::kSavedImage) return end;
+  if (payload.size() < sizeof(PageHeader)) Malformed("image");
+  PageHeader header;
+  std::memcpy(&header, payload.data(), sizeof header);
+  return std::min(header.lsn, end);
+}
+
 namespace {
 
 // The page becomes the image, if that is a node.
@@ -237,6 +254,7 @@ void ApplyChange(const PageChange& change, char* page, uint32_t page_size, Align
   Node node(page, page_size);
   switch (change.action) {
     case PageAction::kImage:
+    case PageAction::kSavedImage:
       ApplyImage(change, page, page_size, scratch);
       break;
     case PageAction::kTruncate:
@@ -270,12 +288,21 @@ void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) 
   PageState state;
   ExclusiveGuard guard = pool_->WriteAny(client_, change.page, &state);
   char* page = guard.page();
-  // An image heals even a broken page; any other change needs what it changes.
-  if (state != PageState::kValid && !change.whole()) throw pool_->file()->Broken(change.page);
-  if (Header(page)->lsn >= end) return;
+  // An image heals even a broken page; any other change needs what it changes, which the image that
+  // is to come has already. The pool holds such a page as an empty one.
+  if (state != PageState::kValid) broken_.insert(change.page);
+  const bool broken = broken_.contains(change.page);
+  if (broken && !change.whole()) return;
+  const Lsn lsn = change.LsnAfter(end);
+  if (!broken && Header(page)->lsn >= lsn) return;
   ApplyChange(change, page, pool_->page_size(), &scratch_);
-  guard.MarkDirty(begin, end);
+  broken_.erase(change.page);
+  guard.MarkDirty(begin, lsn);
   ++pages_changed_;
+}
+
+void StructureReplay::CheckWhole() const {
+  if (!broken_.empty()) throw pool_->file()->Broken(*broken_.begin());
 }
 
 }  // namespace testbed::btree

@@ -23,6 +23,7 @@
 #define TESTBED_ENGINES_BTREE_REDO_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,9 @@ enum class PageAction : uint8_t {
   kInsert,    // an inner node gets {u32 child, key}
   kRemove,    // an inner node loses the entry with this key
   kFree,      // the page is a free page
+  // The whole page as it was at the LSN in its header, before the record: logged so that a torn
+  // page can be made whole (TornPage::kFullPageImage). All others are as at the record's end.
+  kSavedImage,
 };
 
 inline constexpr uint8_t kHasStructure = 1;
@@ -54,6 +58,7 @@ class StructureRecord {
   void Use(PageId first, uint32_t pages) { used_.push_back({first, pages}); }
   void Free(PageId first, uint32_t pages) { freed_.push_back({first, pages}); }
   void Image(const char* page, uint32_t page_size);
+  void SavedImage(const char* page, uint32_t page_size);
   void Truncate(PageId page, std::string_view separator);
   void Insert(PageId page, std::string_view key, PageId child);
   void Remove(PageId page, std::string_view key);
@@ -66,6 +71,7 @@ class StructureRecord {
 
  private:
   void Action(PageAction action, PageId page, std::string_view a, std::string_view b = {});
+  void AnyImage(PageAction action, const char* page, uint32_t page_size);
   std::vector<PageRun> used_, freed_;
   std::string actions_, encoded_;
   uint32_t action_count_ = 0;
@@ -100,7 +106,12 @@ struct PageChange {
   PageId page = kNoPage;
   std::string_view payload;
   // Replaces the page, whatever it was.
-  bool whole() const { return action == PageAction::kImage || action == PageAction::kFree; }
+  bool whole() const {
+    return action == PageAction::kImage || action == PageAction::kFree ||
+           action == PageAction::kSavedImage;
+  }
+  // Of the page after the change, whose record ends at `end`.
+  Lsn LsnAfter(Lsn end) const;
 };
 // A structure section taken apart. Throws Error (kCorruption) when it is not well-formed.
 struct DecodedStructure {
@@ -113,7 +124,9 @@ DecodedStructure DecodeStructure(std::string_view structure);
 // well-formed page whatever it is given. `scratch` is made when it is empty.
 void ApplyChange(const PageChange& change, char* page, uint32_t page_size, AlignedBuffer* scratch);
 
-// First pass: brings pages and space to where the record left them. Safe to run any number of
+// First pass. A page that is torn keeps its changes waiting until the log has it whole.
+//
+// Brings pages and space to where the record left them. Safe to run any number of
 // times, on pages in any state between the checkpoint's and the crash's. Throws Error (kCorruption)
 // for records and pages that do not go together, and leaves well-formed pages whatever it is given.
 class StructureReplay {
@@ -121,6 +134,8 @@ class StructureReplay {
   StructureReplay(Pool* pool, Space* space, PoolClient* client)
       : pool_(pool), space_(space), client_(client) {}
   void Apply(std::string_view structure, Lsn begin, Lsn end);
+  // At the end of the log: throws for a page that was torn and that the log does not have whole.
+  void CheckWhole() const;
   uint64_t pages_changed() const { return pages_changed_; }
 
  private:
@@ -128,7 +143,8 @@ class StructureReplay {
   Pool* const pool_;
   Space* const space_;
   PoolClient* const client_;
-  AlignedBuffer scratch_;  // where an image is looked at before it becomes a page
+  AlignedBuffer scratch_;    // where an image is looked at before it becomes a page
+  std::set<PageId> broken_;  // torn pages that wait for their image
   uint64_t pages_changed_ = 0;
 };
 

@@ -243,9 +243,10 @@ void RedoIndex::AddStructure(const LogRecord& record, std::string_view structure
   for (const PageChange& change : decoded.changes) {
     const auto offset = static_cast<Lsn>(change.payload.data() - record.bytes.data());
     std::vector<Change>& list = changes_[change.page];
-    // It hides what was before, but for the first: that one must find a page that it can change.
-    if (change.whole() && !list.empty()) list.resize(list.front().whole() ? 0 : 1);
-    list.push_back({record.end, record.lsn + kRecordHeaderBytes + offset,
+    const Lsn lsn = change.LsnAfter(record.end);
+    // It hides what was before.
+    if (change.whole() && (list.empty() || list.back().lsn <= lsn)) list.clear();
+    list.push_back({lsn, record.lsn + kRecordHeaderBytes + offset,
                     static_cast<uint32_t>(change.payload.size()), change.action});
   }
 }
@@ -296,23 +297,23 @@ PageState RedoIndex::Apply(PageId id, PageState state, char* page, std::string* 
   for (const Change& change : list->second) {
     if (state != PageState::kValid) {
       if (!change.whole()) {
-        *why = "the log changes it at LSN " + std::to_string(change.end) +
+        *why = "the log changes it at LSN " + std::to_string(change.lsn) +
                " and does not have it whole";
-        return PageState::kBroken;
+        continue;  // until the log has it
       }
       std::memset(page, 0, page_size_);
-    } else if (Header(page)->lsn >= change.end) {
+    } else if (Header(page)->lsn >= change.lsn) {
       continue;
     }
     try {
       ReadLog(change.payload, change.size, &payload_);
       ApplyChange({change.action, id, payload_}, page, page_size_, &scratch_);
     } catch (const Error& e) {
-      *why = "the change of it that ends at LSN " + std::to_string(change.end) +
+      *why = "the change of it that ends at LSN " + std::to_string(change.lsn) +
              " cannot be made: " + e.what();
       return PageState::kBroken;
     }
-    Header(page)->lsn = std::max(Header(page)->lsn, change.end);
+    Header(page)->lsn = std::max(Header(page)->lsn, change.lsn);
     state = PageState::kValid;
   }
   return state;

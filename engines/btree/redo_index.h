@@ -65,7 +65,7 @@ class RedoIndex {
   };
   // A change of one page, and where in the log its payload lies.
   struct Change {
-    Lsn end;      // of its record
+    Lsn lsn;      // of the page after it
     Lsn payload;  // position
     uint32_t size;
     PageAction action;

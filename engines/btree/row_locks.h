@@ -54,6 +54,15 @@ class RowLocks {
     bool many_;
   };
 
+  // Whether no commit of several rows has this one now: AwaitUnlocked would not wait.
+  bool Unlocked(uint32_t table, std::string_view key) {
+    if (commits_of_many_.load(std::memory_order_acquire) == 0) return true;
+    const Row row = RowOf(table, key);
+    Shard& shard = ShardOf(row);
+    std::lock_guard lock(shard.mutex);
+    return !shard.locked.Contains(row);
+  }
+
   // Waits while a commit of several rows has this one. The caller must hold no latch.
   void AwaitUnlocked(uint32_t table, std::string_view key) {
     if (commits_of_many_.load(std::memory_order_acquire) == 0) return;

@@ -168,7 +168,9 @@ void Store::CheckUsable() const {
 // commits are faster than checkpoints, the commit waits for one.
 void Store::NoteLogGrowth(Lsn end) {
   const auto grown = [&] {
-    const Lsn redo = last_redo_.load(std::memory_order_relaxed);
+    // Pages whole in the log follow from checkpoints: they must not ask for the next one.
+    const Lsn images = pool_->image_bytes() - images_at_redo_.load(std::memory_order_relaxed);
+    const Lsn redo = last_redo_.load(std::memory_order_relaxed) + images;
     return end > redo ? end - redo : 0;
   };
   if (grown() < options_.checkpoint_log_bytes) return;
@@ -218,6 +220,8 @@ void Store::Checkpoint() {
   std::lock_guard one(checkpoint_mutex_);
   CheckUsable();
   const Lsn redo = RedoPoint();
+  const uint64_t images = pool_->image_bytes();
+  if (options_.torn_page == TornPage::kFullPageImage) pool_->SetImageFloor(redo);
   pool_->FlushBefore(redo);
   CheckpointState state;
   state.database = state_.database;
@@ -238,6 +242,7 @@ void Store::Checkpoint() {
   WriteCheckpoint(dir_, options_.page_size, state);
   state_ = std::move(state);
   last_redo_.store(redo);
+  images_at_redo_.store(images);
   checkpoints_.fetch_add(1);
   if (redo_.log() != nullptr) redo_.log()->TruncateBefore(redo);
 }

@@ -68,7 +68,7 @@ struct StoreOptions {
   Durability durability = Durability::kLazy;
   TornPage torn_page = TornPage::kDoublewrite;
   // A checkpoint after so much log. Commits wait rather than let it grow to more than twice that,
-  // so this bounds the log's size and what recovery has to replay.
+  // so this bounds the log's size and what recovery has to replay, page images not counted.
   uint64_t checkpoint_log_bytes = 256ull << 20;
   LogOptions log;
 };
@@ -129,6 +129,11 @@ class Store {
 
   // True when `dir` holds a database.
   static bool Exists(const std::string& dir);
+
+  // Whether no commit is just writing the row, together with others: a Get would not wait.
+  bool RowUnlocked(const Tree* tree, std::string_view key) {
+    return row_locks_.Unlocked(tree->table(), key);
+  }
 
   Tree* OpenTable(const std::string& name);
   Tree* Table(uint32_t id) const { return tables_[id].load(std::memory_order_acquire); }
@@ -196,6 +201,7 @@ class Store {
 
   std::mutex checkpoint_mutex_;  // one at a time
   std::atomic<Lsn> last_redo_{0};
+  std::atomic<uint64_t> images_at_redo_{0};  // bytes of the pool's page images before it, or after
   std::atomic<uint64_t> checkpoints_{0};
   // Numbers for transactions that are logged in parts. Begins at the log's end, which grows faster,
   // so no number comes twice.

@@ -32,6 +32,15 @@ std::unique_ptr<File> OpenFile(const std::string& path, FileKind kind, IoMode mo
   return File::Open(path, options);
 }
 
+void CheckAtomic(const File& data, uint32_t page_size) {
+  const size_t most = data.MostAtomicBytes();
+  if (most >= page_size) return;
+  throw Error(Error::kUsage,
+              "torn_page=atomic needs --io direct and a device that writes pages of " +
+                  std::to_string(page_size) + " bytes as a whole; here it writes " +
+                  std::to_string(most) + " bytes so: choose doublewrite or full_page_image");
+}
+
 }  // namespace
 
 bool Store::Exists(const std::string& dir) {
@@ -112,13 +121,22 @@ void Store::LockDirectory() {
 // The data file gets its name last: what a crash leaves before that is not a database, and is made
 // anew by the next Create.
 void Store::Create() {
+  const std::string data = DataPath(dir_) + ".new";
+  if (options_.torn_page == TornPage::kAtomic) {
+    try {
+      CheckAtomic(*OpenFile(data, FileKind::kData, options_.io, FileOptions::kTruncate),
+                  options_.page_size);
+    } catch (const Error&) {
+      fs::remove(data);
+      throw;
+    }
+  }
   fs::remove_all(LogPath(dir_));
   for (int which : {0, 1}) fs::remove(CheckpointPath(dir_, which));
   std::error_code code;
   fs::create_directory(LogPath(dir_), code);
   if (code) throw Error::Io("mkdir", LogPath(dir_), code.value());
 
-  const std::string data = DataPath(dir_) + ".new";
   const uint32_t page_size = options_.page_size;
   AlignedBuffer page(page_size);
   CheckpointState state;
@@ -172,7 +190,10 @@ void Store::OpenFiles() {
   data = OpenFile(DataPath(dir_), FileKind::kData, options_.io, FileOptions::kMustExist,
                   options_.advice);
   doublewrite = nullptr;
-  if (options_.torn_page == TornPage::kDoublewrite) {
+  const bool atomic = options_.torn_page == TornPage::kAtomic;
+  if (atomic) CheckAtomic(*data, options_.page_size);
+  if (options_.torn_page == TornPage::kDoublewrite ||
+      options_.torn_page == TornPage::kFullPageImage) {
     doublewrite = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, doublewrite_mode,
                            FileOptions::kMustExist);
   } else {
@@ -181,7 +202,8 @@ void Store::OpenFiles() {
              FileOptions::kTruncate)
         ->Sync(true);
   }
-  file_ = std::make_unique<PageFile>(std::move(data), std::move(doublewrite), options_.page_size);
+  file_ = std::make_unique<PageFile>(std::move(data), std::move(doublewrite), options_.page_size,
+                                     atomic);
   space_ =
       std::make_unique<Space>(options_.page_size, [this](uint32_t pages) { file_->Grow(pages); });
   pool_ = std::make_unique<Pool>(file_.get(), &redo_, options_.cache_bytes);
@@ -229,6 +251,7 @@ void Store::Recover(const CheckpointState& state) {
                    record.operations});
       }
     }));
+    replay.CheckWhole();
     recovery_.pages_changed = replay.pages_changed();
   }
   if (redo_.log()->id() != state.log_id) {
@@ -242,6 +265,11 @@ void Store::Recover(const CheckpointState& state) {
   LoadCatalogue();
   RunAgain(&spool);
   if (recovery_.needed) Checkpoint();
+  // Until here pages were written without the log.
+  if (options_.torn_page == TornPage::kFullPageImage) {
+    pool_->SetImageFloor(last_redo_.load());
+    file_->StopDoublewrite();
+  }
 }
 
 void Store::RunAgain(ReplaySpool* spool) {

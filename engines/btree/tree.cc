@@ -89,6 +89,56 @@ bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) c
   }
 }
 
+Lookup::State Tree::Continue(TreeContext* context, Lookup* lookup, std::string* value) const {
+  using State = Lookup::State;
+  for (;;) {
+    const bool begins = lookup->at.page() == nullptr;
+    PageId next = root_;
+    if (!begins) {
+      const Node node(lookup->at.page(), page_size());
+      if (node.leaf()) {
+        bool found;
+        const uint32_t at = node.LowerBoundInside(lookup->key, &found);
+        const LeafValue stored = found ? node.Value(at) : LeafValue{};
+        if (found && !stored.overflow) value->assign(stored.bytes);
+        const bool valid = lookup->at.Valid();
+        lookup->at = {};
+        if (!valid) continue;
+        return !found ? State::kAbsent : stored.overflow ? State::kLong : State::kFound;
+      }
+      next = node.Child(node.ChildIndex(lookup->key));
+      if (!lookup->at.Valid()) {
+        lookup->at = {};
+        continue;
+      }
+    }
+    OptimisticGuard child;
+    const Pool::Look look = env_.pool->TryOptimistic(next, &child, &lookup->missing);
+    // As in Descend: it was this child's parent when the child was latched or its version taken.
+    if (!begins && !lookup->at.Valid()) {
+      if (look == Pool::Look::kMissing) env_.pool->EndRead(lookup->missing, false);
+      lookup->at = {};
+      continue;
+    }
+    if (look != Pool::Look::kBusy && std::exchange(lookup->asked, next) != next) {
+      context->client.requests.Add(1);
+    }
+    if (look == Pool::Look::kHere) {
+      lookup->at = std::move(child);
+      lookup->asked = kNoPage;
+      continue;
+    }
+    if constexpr (kLatchedReads) lookup->at = {};  // nobody is to wait for it meanwhile
+    return look == Pool::Look::kMissing ? State::kMissing : State::kBusy;
+  }
+}
+
+void Tree::FailedRead(Lookup* lookup, const Error& error) const {
+  const bool root = lookup->at.page() == nullptr;
+  if (root || lookup->at.Valid()) throw error;
+  lookup->at = {};
+}
+
 // A row with its value in overflow pages: the leaf's latch keeps them from being freed meanwhile.
 bool Tree::GetLong(TreeContext* context, std::string_view key, std::string* value) const {
   for (;;) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "device/error.h"
 #include "device/file.h"
 #include "engines/btree/node.h"
 #include "engines/btree/overflow.h"
@@ -49,11 +50,36 @@ struct RowWrite {
   LeafValue value;
 };
 
+// A look-up that waits for nothing: see Tree::Continue.
+struct Lookup {
+  enum class State : uint8_t {
+    kFound,
+    kAbsent,
+    kMissing,  // `missing` is to be read (Pool::EndRead); then Continue goes on
+    kBusy,     // somebody has a page or all frames: Continue goes on later
+    kLong,     // it has its value in overflow pages: Tree::Get reads them
+  };
+  explicit Lookup(std::string_view key = {}) : key(key) {}
+
+  std::string_view key;
+  Pool::MissingPage missing;
+
+ private:
+  friend class Tree;
+  OptimisticGuard at;      // the node it has got to; none = begins anew
+  PageId asked = kNoPage;  // the page asked for last, so that it is counted once
+};
+
 class Tree {
  public:
   Tree(const TreeEnv& env, uint32_t table, PageId root) : env_(env), table_(table), root_(root) {}
 
   bool Get(TreeContext* context, std::string_view key, std::string* value) const;
+  // Goes on with a look-up as far as it can without waiting. Throws with nothing latched.
+  Lookup::State Continue(TreeContext* context, Lookup* lookup, std::string* value) const;
+  // The read of lookup->missing could not be done, by this error: throws it, unless the look-up
+  // went to a page that is not the tree's any more; then Continue goes on.
+  void FailedRead(Lookup* lookup, const Error& error) const;
   // Applies a row of the transaction context->commit. Idempotent.
   void Write(TreeContext* context, const RowWrite& row);
 

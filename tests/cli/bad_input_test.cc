@@ -51,6 +51,7 @@ const BadValue kBadValues[] = {
     {"--workload", "nosuch"},
     {"--threads", "0"},
     {"--threads", "1,,8"},
+    {"--queue-depth", "0"},
     {"--seconds", "0"},
     {"--operations", "0"},
     {"--warmup", "-1"},
@@ -124,6 +125,10 @@ TEST_F(BadInputTest, CombinationsThatCannotBeAreRefused) {
   ExpectRefused(Run("--engine btree --ram 0"), "--cache-size");
   ExpectRefused(Run("--engine btree --workload point-read"), "--reuse");
   ExpectRefused(Run("--engine btree --workload insert --mix update=1"), "mixed");
+  for (const char* with : {"btree --io mmap", "btree --databases 2", "btree --rate 100",
+                           "btree --workload insert,mixed", "null"}) {
+    ExpectRefused(Run(std::string("--queue-depth 8 --engine ") + with), "--queue-depth");
+  }
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 

@@ -28,6 +28,7 @@
 #include "device/journal.h"
 #include "device/kernel_account.h"
 #include "device/ledger.h"
+#include "device/read_ring.h"
 #include "device/scratch.h"
 
 namespace testbed {
@@ -210,6 +211,32 @@ TEST_P(ClosureTest, AKnownNumberOfDirectReads) {
   EXPECT_GE(counts.kernel_reads[1] + cost.device.read_merges, kPages)
       << "each operation cost one request";
   EXPECT_EQ(counts.file_reads[1], kPages);
+}
+
+TEST_P(ClosureTest, ReadsInFlightAreTheirOperations) {
+  constexpr uint64_t kPages = 2048, kDepth = 32;
+  Fill("data", FileKind::kData, kPages * kPage);
+  for (const IoMode mode : {IoMode::kDirect, IoMode::kBuffered}) {
+    const OpKind op =
+        DefineOp(std::string("closure-ring-") + IoModeName(mode), Ground::kForeground);
+    auto file = Open("data", FileKind::kData, mode, Advice::kRandom);
+    file->Forget(0, kPages * kPage);
+    const Balance cost = Cost([&] {
+      ReadRing ring(kDepth);
+      AlignedBuffer buffer(kDepth * kPage);
+      for (uint64_t i = 0; i < kPages; ++i) {
+        const uint64_t slot = i < kDepth ? i : ring.Take().tag;
+        IoScope scope(op);
+        ring.Start(*file, i * 1237 % kPages * kPage, buffer.data() + slot * kPage, kPage, slot);
+      }
+    });
+    PrintForeign(cost);
+    const BlockCounts data = OfOp(cost, op);
+    EXPECT_EQ(data.read_bytes, kPages * kPage) << IoModeName(mode);
+    EXPECT_EQ(data.read_bytes, cost.device.read_bytes);
+    EXPECT_EQ(cost.ledger.ops[op.id].FileTotal().read_bytes, kPages * kPage);
+    EXPECT_EQ(OfKind(cost, FileKind::kData), data) << "nobody else";
+  }
 }
 
 TEST_P(ClosureTest, BufferedAndMappedReads) {

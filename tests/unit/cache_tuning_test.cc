@@ -13,13 +13,8 @@ constexpr double kRam = 1 << 30;
 
 double Find(double start, const std::function<double(double)>& rate, size_t* trials) {
   double best = 0;
-  *trials = ClimbShare(
-                start, kMostShare, kRam,
-                [&](double pct) {
-                  return CacheTrial{pct, {rate(pct), 0, 0}};
-                },
-                &best)
-                .size();
+  const TryShare measure = [&](double pct) { return CacheTrial{pct, {rate(pct), 0, 0}}; };
+  *trials = ClimbShare({start, kMostShare, kRam, measure}, &best).size();
   return best;
 }
 
@@ -62,12 +57,11 @@ TEST(CacheTuningTest, StaysWhereNothingMatters) {
 
 TEST(CacheTuningTest, NeverLeavesTheRange) {
   double best = 0;
-  for (const CacheTrial& trial : ClimbShare(
-           1, kMostShare, kRam,
-           [](double pct) {
-             return CacheTrial{pct, {100 - pct, 0, 0}};
-           },
-           &best)) {
+  for (const CacheTrial& trial : ClimbShare({1, kMostShare, kRam,
+                                             [](double pct) {
+                                               return CacheTrial{pct, {100 - pct, 0, 0}};
+                                             }},
+                                            &best)) {
     EXPECT_GE(trial.cache_pct, kLeastShare);
     EXPECT_LE(trial.cache_pct, kMostShare);
   }
@@ -78,12 +72,12 @@ TEST(CacheTuningTest, NeverLeavesTheMemory) {
   // 200 MiB beside the cache, and a tenth of what it holds: more than 1 GiB from 75 % on.
   const auto other = [](double pct) { return kRam * 0.2 + 0.1 * kRam * pct / 100; };
   double best = 0;
-  for (const CacheTrial& trial : ClimbShare(
-           30, kMostShare, kRam,
-           [&](double pct) {
-             return CacheTrial{pct, {1000 + pct, 0, 0}, other(pct)};
-           },
-           &best)) {
+  for (const CacheTrial& trial :
+       ClimbShare({30, kMostShare, kRam,
+                   [&](double pct) {
+                     return CacheTrial{pct, {1000 + pct, 0, 0}, other(pct)};
+                   }},
+                  &best)) {
     EXPECT_LT(kRam * trial.cache_pct / 100 + other(trial.cache_pct), kRam * 0.95);
   }
   EXPECT_GT(best, 60);
@@ -101,10 +95,49 @@ TEST(CacheTuningTest, IsNotMisledByADeviceOfChangingSpeed) {
     };
     for (int i = 0; i < 20; ++i) {
       double best = 0;
-      ClimbShare(i % 2 == 0 ? 5 : 90, kMostShare, kRam, trial, &best);
+      ClimbShare({i % 2 == 0 ? 5.0 : 90.0, kMostShare, kRam, trial}, &best);
       EXPECT_NEAR(best, top, 6) << i;
     }
   }
+}
+
+// Trials of 12 % noise on a curve whose neighbours differ by 10 %: what all of them say together
+// chooses better than their own rates.
+TEST(CacheTuningTest, ThePredictionSteadiesTheChoice) {
+  const CacheModel model({.ram_bytes = kRam, .page_bytes = 8192, .stored_bytes = 3000},
+                         PagePopularity::Even(500000, 150000, 0.9));
+  const ReadCosts costs = {4e-6, 3e-6, 45e-6};
+  Random random(11);
+  const auto rate = [&](double pct) {
+    const CacheModel::Hits hits = model.At(kRam * pct / 100);
+    return costs.Rate(hits.engine_misses, hits.device_reads);
+  };
+  double top = 0;
+  for (double pct = kLeastShare; pct <= kMostShare; pct += 5) top = std::max(top, rate(pct));
+  const auto chosen = [&](bool predicts) {
+    ShareSearch search;
+    search.ram_bytes = kRam;
+    search.measure = [&](double pct) {
+      const CacheModel::Hits hits = model.At(kRam * pct / 100);
+      const double noise = 0.88 + 0.24 * random.Unit();
+      return CacheTrial{pct, {rate(pct) * noise, hits.engine_misses, hits.device_reads}};
+    };
+    if (predicts) {
+      search.predict = [&](const std::vector<CacheTrial>& trials) {
+        return SharePrediction(model, kRam, trials);
+      };
+    }
+    double sum = 0;
+    for (int i = 0; i < 30; ++i) {
+      double best = 0;
+      ClimbShare(search, &best);
+      sum += rate(best) / top;
+    }
+    return sum / 30;
+  };
+  const double with = chosen(true), without = chosen(false);
+  EXPECT_GT(with, 0.985);
+  EXPECT_GT(with, without);
 }
 
 TEST(CacheTuningTest, OtherMemoryHasAPartThatGrowsWithTheCache) {
@@ -149,7 +182,7 @@ TEST(CacheTuningTest, PredictsTheCurveOfItsOwnModel) {
       best = pct;
     }
   }
-  const nlohmann::json prediction = PredictionJson(model, 1000, trials);
+  const nlohmann::json prediction = SharePrediction(model, 1000, trials).ToJson();
   EXPECT_EQ(prediction["best_pct"], best);
   EXPECT_NEAR(prediction["device_read_us"].get<double>(), 80, 0.1);
   EXPECT_NEAR(prediction["engine_miss_us"].get<double>(), 10, 0.1);
@@ -167,7 +200,7 @@ TEST(CacheTuningTest, ATrialOfAStarvedCacheIsLeftOut) {
     trials.push_back(
         {pct, {4 / (1.3 * cpu + device), hits.engine_misses, hits.device_reads, cpu, device, 4}});
   }
-  const nlohmann::json prediction = PredictionJson(model, 1000, trials);
+  const nlohmann::json prediction = SharePrediction(model, 1000, trials).ToJson();
   EXPECT_EQ(prediction["starved_pct"], 5);
   EXPECT_GT(prediction["best_pct"], 5);
   EXPECT_NEAR(prediction["engine_miss_us"].get<double>(), 1.3 * 8 / 4, 0.3);

@@ -96,6 +96,34 @@ TEST_F(LedgerTest, NestedScopesChargeTheInnerOneAlone) {
   EXPECT_EQ(thread.op(), kUnscoped);
 }
 
+TEST_F(LedgerTest, TasksInTurnAreChargedEachItsOwn) {
+  ThreadLedger& thread = Ledger::ThisThread();
+  const LedgerCounts before = Ledger::Get().Counts();
+  IoTask first, second;
+  first.Begin(outer_);
+  second.Begin(inner_);
+  for (int i = 0; i < 3; ++i) {
+    {
+      IoTask::Work work(&first);
+      thread.CountRead(FileKind::kData, 10);
+    }
+    thread.CountRead(FileKind::kTemp, 1);
+    IoTask::Work work(&second);
+    thread.CountRead(FileKind::kData, 100);
+    thread.CountRead(FileKind::kData, 100);
+  }
+  EXPECT_EQ(thread.op(), kUnscoped);
+  second.End();
+  first.End();
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  EXPECT_EQ(Of(cost, outer_).FileTotal().read_bytes, 30u);
+  EXPECT_EQ(Of(cost, inner_).FileTotal().read_bytes, 600u);
+  EXPECT_EQ(Of(cost, kUnscoped).FileTotal().read_bytes, 3u);
+  EXPECT_EQ(Of(cost, outer_).operations, 1u);
+  EXPECT_EQ(Of(cost, outer_).file_reads[3], 1u);
+  EXPECT_EQ(Of(cost, inner_).file_reads[6], 1u);
+}
+
 TEST_F(LedgerTest, TheLastBucketHoldsAllThatIsMore) {
   ThreadLedger& thread = Ledger::ThisThread();
   const LedgerCounts before = Ledger::Get().Counts();

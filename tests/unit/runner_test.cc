@@ -35,6 +35,7 @@ class MapEngine : public Engine {
   long pause_ns = 0;          // of each Get
   bool wrong_values = false;  // Get answers with a flipped byte
   bool fails = false;         // Get throws
+  uint32_t depth = 0;         // of the last read queue
 
  private:
   struct MapSession : Session {
@@ -65,8 +66,35 @@ class MapEngine : public Engine {
       engine.tables_[table].erase(std::string(key));
     }
     std::unique_ptr<Cursor> NewCursor(TableId) override { return nullptr; }
+    std::unique_ptr<ReadQueue> NewReadQueue(uint32_t depth) override {
+      engine.depth = depth;
+      return std::make_unique<MapQueue>(*this, depth);
+    }
     MapEngine& engine;
     std::string copy;
+  };
+  // Ends the newest first, so that no order is taken for granted.
+  struct MapQueue : ReadQueue {
+    MapQueue(MapSession& session, uint32_t depth) : session(session), values(depth) {}
+    void Start(uint32_t slot, TableId table, std::string_view key, IoTask* task) override {
+      const IoTask::Work work(task);
+      Ledger::ThisThread().CountRead(FileKind::kData, 1);
+      std::string_view value;
+      found[slot] = session.Get(table, key, &value);
+      values[slot] = value;
+      started.push_back(slot);
+    }
+    uint32_t Finish(bool* is_found, std::string_view* value) override {
+      const uint32_t slot = started.back();
+      started.pop_back();
+      *is_found = found[slot];
+      *value = values[slot];
+      return slot;
+    }
+    MapSession& session;
+    std::vector<std::string> values;
+    std::map<uint32_t, bool> found;
+    std::vector<uint32_t> started;
   };
   std::mutex mutex_;
   std::map<std::string, TableId> ids_;
@@ -125,6 +153,27 @@ TEST_F(RunnerTest, CountsExactlyTheOperationsAskedFor) {
   EXPECT_EQ((Ledger::Get().Counts() - before).ops[op.id].operations, 10001u);
   EXPECT_EQ(result.totals.rows_read, 10001u);
   EXPECT_EQ(result.wrong, 0u);
+}
+
+TEST_F(RunnerTest, ReadsInFlightAreCountedLikeOthers) {
+  Load(1, 100);
+  PhaseOptions phase;
+  phase.threads = 3;
+  phase.queue_depth = 7;
+  phase.operations = 10001;
+  phase.verify_every = 1;
+  const LedgerCounts before = Ledger::Get().Counts();
+  const PhaseResult result = Read(phase);
+  const OpKind op = DefineOp("point-read", Ground::kForeground);
+  const LedgerCounts::Op& counts = (Ledger::Get().Counts() - before).ops[op.id];
+  EXPECT_EQ(engine_.depth, 7u);
+  EXPECT_EQ(result.operations(), 10001u);
+  EXPECT_EQ(result.ops[0].latency.count(), 10001u);
+  EXPECT_EQ(result.totals.rows_read, 10001u);
+  EXPECT_EQ(result.verified, 10001u);
+  EXPECT_EQ(result.wrong, 0u);
+  EXPECT_EQ(counts.operations, 10001u);
+  EXPECT_EQ(counts.file_reads[1], 10001u);
 }
 
 TEST_F(RunnerTest, HitRatioIsTheShareOfKeysThatExist) {

@@ -1,0 +1,213 @@
+// Many point reads in flight on one thread find what reads one after the other find.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/ledger.h"
+#include "tests/engine/engine_test.h"
+
+namespace testbed {
+namespace {
+
+class ReadQueueTest : public EngineTest {
+ protected:
+  static constexpr uint64_t kRows = 20000;
+  static constexpr size_t kValue = 300;
+  static constexpr uint32_t kDepth = 64;
+
+  void SetUp() override {
+    EngineTest::SetUp();
+    options_.cache_bytes = 1 << 20;  // far less than the data, and few pages more than the slots
+    Open();
+  }
+  // Looks up the rows, so many at once, in an order of their own; each must be found as `value`.
+  void ReadAll(const std::vector<uint64_t>& rows,
+               const std::function<std::string(uint64_t)>& value_of) {
+    const std::unique_ptr<ReadQueue> queue = session_->NewReadQueue(kDepth);
+    ASSERT_NE(queue, nullptr);
+    std::vector<std::string> keys(kDepth);
+    std::vector<uint64_t> row_of(kDepth);
+    size_t next = 0, ended = 0;
+    const auto start = [&](uint32_t slot) {
+      row_of[slot] = rows[next++];
+      keys[slot] = RowKey(row_of[slot]);
+      queue->Start(slot, table_, keys[slot], nullptr);
+    };
+    while (next < std::min<size_t>(kDepth, rows.size())) start(static_cast<uint32_t>(next));
+    while (ended < rows.size()) {
+      bool found;
+      std::string_view value;
+      const uint32_t slot = queue->Finish(&found, &value);
+      ++ended;
+      const std::string expected = value_of(row_of[slot]);
+      ASSERT_EQ(found ? value : kAbsent, expected) << row_of[slot];
+      if (next < rows.size()) start(slot);
+    }
+  }
+  static std::vector<uint64_t> RandomRows(size_t count, uint64_t below) {
+    std::mt19937_64 random(7);
+    std::vector<uint64_t> rows(count);
+    for (uint64_t& row : rows) row = random() % below;
+    return rows;
+  }
+};
+
+std::vector<EngineCase> CasesWithReadsInFlight() {
+  std::vector<EngineCase> cases = EngineCases();
+  std::erase_if(cases, [](const EngineCase& c) {
+    return c.io == IoMode::kMmap || !FindEngine(c.engine).capabilities.reads_in_flight;
+  });
+  return cases;
+}
+INSTANTIATE_TEST_SUITE_P(Engines, ReadQueueTest, testing::ValuesIn(CasesWithReadsInFlight()),
+                         EngineCaseName);
+
+TEST_P(ReadQueueTest, FindsWhatIsThereAndNothingElse) {
+  Load(kRows, kValue);
+  engine_->Settle();
+  const uint64_t reads = engine_->Counters().block_reads.value_or(0);
+  ReadAll(RandomRows(30000, 2 * kRows),
+          [](uint64_t row) { return row < kRows ? RowValue(row, kValue) : kAbsent; });
+  EXPECT_GT(engine_->Counters().block_reads.value_or(0), reads + 10000) << "the cache is small";
+}
+
+TEST_P(ReadQueueTest, ValuesLongerThanAPage) {
+  constexpr size_t kLong = 70000;
+  Load(100, kLong);
+  ReadAll(RandomRows(500, 150),
+          [](uint64_t row) { return row < 100 ? RowValue(row, kLong) : kAbsent; });
+}
+
+TEST_P(ReadQueueTest, SeesTheSessionsOwnWrites) {
+  Load(1000, kValue);
+  session_->Begin();
+  session_->Erase(table_, RowKey(3));
+  Put(RowKey(4), "new");
+  Put(RowKey(1005), "more");
+  ReadAll(RandomRows(3000, 1100), [](uint64_t row) -> std::string {
+    if (row == 4) return "new";
+    if (row == 1005) return "more";
+    return row < 1000 && row != 3 ? RowValue(row, kValue) : kAbsent;
+  });
+  session_->Rollback();
+}
+
+TEST_P(ReadQueueTest, EachReadIsChargedToItsOwnOperation) {
+  Load(kRows, kValue);
+  engine_->Settle();
+  const OpKind ops[] = {DefineOp("queue-even", Ground::kForeground),
+                        DefineOp("queue-odd", Ground::kForeground)};
+  const std::unique_ptr<ReadQueue> queue = session_->NewReadQueue(kDepth);
+  const LedgerCounts before = Ledger::Get().Counts();
+  const uint64_t reads_before = *engine_->Counters().block_reads;
+  std::vector<std::string> keys(kDepth);
+  std::vector<IoTask> tasks(kDepth);
+  for (uint64_t round = 0; round < 50; ++round) {
+    for (uint32_t i = 0; i < kDepth; ++i) {
+      tasks[i].Begin(ops[i % 2]);
+      // The odd ones look at one row only, which is soon in the cache.
+      keys[i] = RowKey(i % 2 == 0 ? (round * kDepth + i) * 6151 % kRows : 77);
+      queue->Start(i, table_, keys[i], &tasks[i]);
+    }
+    for (uint32_t i = 0; i < kDepth; ++i) {
+      bool found;
+      std::string_view value;
+      const uint32_t slot = queue->Finish(&found, &value);
+      ASSERT_TRUE(found);
+      tasks[slot].End();
+    }
+  }
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  const LedgerCounts::Op& even = cost.ops[ops[0].id];
+  const LedgerCounts::Op& odd = cost.ops[ops[1].id];
+  EXPECT_EQ(even.operations, 50 * kDepth / 2);
+  EXPECT_EQ(odd.operations, 50 * kDepth / 2);
+  EXPECT_GT(even.FileTotal().reads, 1000u);
+  EXPECT_LT(odd.FileTotal().reads, even.FileTotal().reads / 4);
+  EXPECT_EQ(even.FileTotal().reads + odd.FileTotal().reads,
+            *engine_->Counters().block_reads - reads_before);
+  uint64_t by_histogram = 0;
+  for (size_t i = 0; i < kBlockBuckets; ++i) by_histogram += i * even.file_reads[i];
+  EXPECT_EQ(by_histogram, even.FileTotal().reads);
+}
+
+TEST_P(ReadQueueTest, BesideWritersWhoChangeTheTree) {
+  Load(kRows, kValue);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    const auto session = engine_->NewSession();
+    for (uint64_t i = 0; !stop; ++i) {
+      // Rows beyond those that are read come and go, so that leaves are split and merged.
+      session->Begin();
+      for (uint64_t row = 0; row < 200; ++row) {
+        const uint64_t other = kRows + (i % 20) * 200 + row;
+        if (i / 20 % 2 == 0) {
+          session->Put(table_, RowKey(other), RowValue(other, kValue));
+        } else {
+          session->Erase(table_, RowKey(other));
+        }
+        session->Put(table_, RowKey(row * 97 % kRows), RowValue(row * 97 % kRows, kValue));
+      }
+      session->Commit();
+    }
+  });
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 3; ++i) {
+    ReadAll(RandomRows(10000, kRows), [](uint64_t row) { return RowValue(row, kValue); });
+  }
+  stop = true;
+  writer.join();
+}
+
+TEST_P(ReadQueueTest, ADestroyedPageIsAnErrorAndLeavesTheRestUsable) {
+  if (!info().capabilities.checksums) GTEST_SKIP() << info().name << " has no checksums";
+  Load(kRows, kValue);
+  engine_->Settle();
+  Close();
+  for (const std::string& path : FilesOfKind(dir_, FileKind::kData)) {
+    // Every second page of a part of the file that is in use.
+    const uint64_t size = std::filesystem::file_size(path);
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    for (uint64_t page = size / 4 / options_.page_size; page < size / 2 / options_.page_size;
+         page += 2) {
+      file.seekp(static_cast<std::streamoff>(page * options_.page_size + options_.page_size / 2));
+      file.write("destroyed", 9);
+    }
+  }
+  Open();
+  int errors = 0;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const std::string error = [&]() -> std::string {
+      try {
+        ReadAll(RandomRows(2000, kRows), [](uint64_t row) { return RowValue(row, kValue); });
+      } catch (const Error& e) {
+        EXPECT_EQ(e.kind(), Error::kCorruption) << e.what();
+        return e.what();
+      }
+      return "";
+    }();
+    errors += !error.empty();
+  }
+  EXPECT_GT(errors, 0);
+  // Nothing stays latched: single reads work, or name the page.
+  int good = 0;
+  for (uint64_t row = 0; row < kRows; row += 50) {
+    try {
+      good += Get(RowKey(row)) == RowValue(row, kValue);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kCorruption) << e.what();
+    }
+  }
+  EXPECT_GT(good, 100);
+}
+
+}  // namespace
+}  // namespace testbed
