@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/file_faults.h"
 
 namespace testbed {
 namespace {
@@ -119,6 +120,9 @@ AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
 }
 
 std::unique_ptr<File> File::Open(const std::string& path, const FileOptions& options) {
+  if (const int fault = FileFaults::Next(options.create != FileOptions::kMustExist)) {
+    throw Error::Io("open", path, fault);
+  }
   int fd = ::open(path.c_str(), OpenFlags(options), 0644);
   if (fd < 0) {
     if (errno == EINVAL && options.mode == IoMode::kDirect) {
@@ -155,6 +159,7 @@ bool File::Aligned(uint64_t offset, const void* memory, size_t n) const {
 size_t File::PreadAll(uint64_t offset, char* buffer, size_t n) {
   ThreadLedger& thread = Ledger::ThisThread();
   CallMark mark(options_.kind);
+  if (const int fault = FileFaults::Next(false)) throw Error::Io("read", path_, fault);
   size_t done = 0;
   while (done < n) {
     ssize_t r = ::pread(fd_, buffer + done, n - done, static_cast<off_t>(offset + done));
@@ -174,6 +179,7 @@ size_t File::PreadAll(uint64_t offset, char* buffer, size_t n) {
 void File::PwriteAll(uint64_t offset, const char* data, size_t n) {
   ThreadLedger& thread = Ledger::ThisThread();
   CallMark mark(options_.kind);
+  if (const int fault = FileFaults::Next(true)) throw Error::Io("write", path_, fault);
   size_t done = 0;
   while (done < n) {
     ssize_t r = ::pwrite(fd_, data + done, n - done, static_cast<off_t>(offset + done));
@@ -292,6 +298,7 @@ void File::Write(uint64_t offset, const void* data, size_t n) {
 
 void File::WriteAtomic(uint64_t offset, const void* data, size_t n) {
   CallMark mark(options_.kind);
+  if (const int fault = FileFaults::Next(true)) throw Error::Io("write", path_, fault);
   const iovec part{const_cast<void*>(data), n};
   for (;;) {
     const ssize_t r = ::pwritev2(fd_, &part, 1, static_cast<off_t>(offset), RWF_ATOMIC);
@@ -319,6 +326,7 @@ size_t File::MostAtomicBytes() const {
 
 void File::Sync(bool metadata) {
   CallMark mark(options_.kind);
+  if (const int fault = FileFaults::Next(true)) throw Error::Io("fsync", path_, fault);
   if (Counting()) Ledger::ThisThread().CountSync(options_.kind);
   if ((metadata ? ::fsync(fd_) : ::fdatasync(fd_)) != 0) throw Error::Io("fsync", path_, errno);
 }
@@ -331,10 +339,12 @@ uint64_t File::Size() const {
 
 void File::Truncate(uint64_t size) {
   known_size_.store(0, std::memory_order_relaxed);
+  if (const int fault = FileFaults::Next(true)) throw Error::Io("truncate", path_, fault);
   if (::ftruncate(fd_, static_cast<off_t>(size)) != 0) throw Error::Io("truncate", path_, errno);
 }
 
 bool File::Allocate(uint64_t offset, uint64_t n, bool keep_size) {
+  if (const int fault = FileFaults::Next(true)) throw Error::Io("allocate", path_, fault);
   const int mode = keep_size ? FALLOC_FL_KEEP_SIZE : 0;
   if (::fallocate(fd_, mode, static_cast<off_t>(offset), static_cast<off_t>(n)) == 0) return true;
   if (errno != EOPNOTSUPP) throw Error::Io("allocate", path_, errno);
@@ -351,6 +361,7 @@ void File::Forget(uint64_t offset, uint64_t n) {
 }
 
 void SyncDirectory(const std::string& directory) {
+  if (const int fault = FileFaults::Next(true)) throw Error::Io("fsync", directory, fault);
   int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) throw Error::Io("open", directory, errno);
   CallMark mark(FileKind::kMeta);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "device/error.h"
+#include "device/file_faults.h"
 
 namespace testbed {
 namespace {
@@ -16,8 +17,9 @@ constexpr unsigned kOneThread = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_
 
 }  // namespace
 
-ReadRing::ReadRing(uint32_t depth) : ring_(std::make_unique<io_uring>()), depth_(depth) {
-  int error = ::io_uring_queue_init(depth, ring_.get(), kOneThread);
+ReadRing::ReadRing(uint32_t depth, bool own_thread)
+    : ring_(std::make_unique<io_uring>()), depth_(depth) {
+  int error = ::io_uring_queue_init(depth, ring_.get(), own_thread ? kOneThread : 0);
   if (error == -EINVAL) error = ::io_uring_queue_init(depth, ring_.get(), 0);  // before Linux 6.1
   if (error < 0) {
     throw Error(Error::kIo,
@@ -59,7 +61,8 @@ ReadRing::Ended ReadRing::Take() {
     if (error == 0) break;
     if (error != -EINTR && error != -EAGAIN) throw Error::Io("wait for reads", "", -error);
   }
-  const Ended ended{entry->user_data, entry->res};
+  Ended ended{entry->user_data, entry->res};
+  if (const int fault = FileFaults::Next(false)) ended.result = -fault;
   ::io_uring_cqe_seen(ring_.get(), entry);
   --in_flight_;
   return ended;

@@ -11,8 +11,8 @@
 // that starts it, so they are charged to the operation that is open then (the levels add up as they
 // do for pread(2)). The read is counted at the file level when it starts, with the bytes asked for.
 //
-// For one thread: the one that made it. Buffers must stay until their read has ended; the
-// destructor waits for all.
+// For one thread at a time; with `own_thread`, which costs less, for the one that made it. Buffers
+// must stay until their read has ended; the destructor waits for all.
 #ifndef TESTBED_DEVICE_READ_RING_H_
 #define TESTBED_DEVICE_READ_RING_H_
 
@@ -29,7 +29,7 @@ namespace testbed {
 class ReadRing {
  public:
   // Throws Error (kIo) where the kernel has no io_uring or does not permit it.
-  explicit ReadRing(uint32_t depth);
+  explicit ReadRing(uint32_t depth, bool own_thread = true);
   ~ReadRing();
   ReadRing(const ReadRing&) = delete;
   ReadRing& operator=(const ReadRing&) = delete;

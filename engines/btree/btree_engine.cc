@@ -79,7 +79,7 @@ class BtreeSession : public Session {
 
   bool BlockCounts(uint64_t* requests, uint64_t* misses) override {
     *requests = client_.context()->client.requests.Get();
-    *misses = client_.context()->client.misses.Get();
+    *misses = client_.context()->client.misses.Get() + client_.context()->client.fetched.Get();
     return true;
   }
 
@@ -130,7 +130,12 @@ class BtreeEngine : public Engine {
       : store_(std::move(store)), lazy_interval_ms_(options.lazy_interval_ms) {}
 
   std::string name() const override { return "btree"; }
-  TableId OpenTable(const std::string& table) override { return store_->OpenTable(table)->table(); }
+  TableId OpenTable(const std::string& table) override {
+    if (table == btree::kChangeBufferTable) {
+      throw Error(Error::kUsage, "btree keeps a table of the name " + table + " for itself");
+    }
+    return store_->OpenTable(table)->table();
+  }
   std::unique_ptr<Session> NewSession() override {
     return std::make_unique<BtreeSession>(store_.get());
   }
@@ -157,6 +162,8 @@ class BtreeEngine : public Engine {
         {"lazy_interval_ms", std::to_string(lazy_interval_ms_)},
         {"torn_page", btree::TornPageName(o.torn_page)},
         {"checkpoint_log", std::to_string(o.checkpoint_log_bytes)},
+        {"scan_readahead", std::to_string(o.scan_readahead_bytes)},
+        {"change_buffer_bytes", std::to_string(o.change_buffer_bytes)},
     };
     for (auto& [name, value] : store_->log()->EffectiveSettings()) {
       settings.emplace_back(name, std::move(value));
@@ -171,8 +178,8 @@ class BtreeEngine : public Engine {
     const uint64_t page_size = store_->options().page_size;
     c.block_requests = pool.requests;
     c.block_hits = pool.requests - std::min(pool.misses, pool.requests);
-    c.block_reads = pool.misses;
-    c.block_read_bytes = pool.misses * page_size;
+    c.block_reads = pool.misses + pool.fetched;
+    c.block_read_bytes = *c.block_reads * page_size;
     c.blocks_written = pool.written;
     c.block_write_bytes = pool.written * page_size;
     c.log_payload_bytes = log.payload_bytes;
@@ -186,6 +193,7 @@ class BtreeEngine : public Engine {
         {"recovered_torn_pages", store_->recovery().torn_pages},
     };
     c.more = {
+        {"pages_read_ahead", pool.fetched},
         {"doublewrite_bytes", store_->file()->doublewrite_bytes()},
         {"page_images", pool.images},
         {"page_image_bytes", pool.image_bytes},
@@ -194,6 +202,13 @@ class BtreeEngine : public Engine {
         {"frame_waits", pool.frame_waits},
         {"checkpoints", store_->checkpoints()},
     };
+    if (const btree::ChangeBuffer* buffer = store_->change_buffer()) {
+      c.now.emplace_back("change_buffer_rows", buffer->rows());
+      c.now.emplace_back("change_buffer_bytes", buffer->bytes());
+      c.more.emplace_back("change_buffer_rows_buffered", buffer->rows_buffered());
+      c.more.emplace_back("change_buffer_rows_moved", buffer->rows_moved());
+      c.more.emplace_back("change_buffer_leaves_filled", buffer->leaves_filled());
+    }
     for (auto& counter : LogCounterPairs(log)) c.more.push_back(std::move(counter));
     return c;
   }
@@ -225,6 +240,8 @@ std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& o
     if (torn_page == btree::TornPageName(way)) o.torn_page = way;
   }
   o.checkpoint_log_bytes = extra.Bytes("checkpoint_log", 256ull << 20, 1ull << 20, 1ull << 40);
+  o.scan_readahead_bytes = extra.Bytes("scan_readahead", 128ull << 10, 0, 16ull << 20);
+  o.change_buffer_bytes = options.cache_bytes / 100 * extra.Integer("change_buffer_pct", 0, 0, 50);
   o.log = LogOptionsOf(options, extra);
   return std::make_unique<BtreeEngine>(Store::Open(dir, o), options);
 }
@@ -251,6 +268,9 @@ EngineInfo BtreeEngineInfo() {
        "protection from torn pages: doublewrite (default), full_page_image (in the log), atomic "
        "(writes that the device does as a whole), none (only detected)"},
       {"checkpoint_log", "bytes of log after which a checkpoint is taken (256M)"},
+      {"change_buffer_pct",
+       "rows that may wait for leaves that are not in the cache, in percent of it: 0 to 50 (0)"},
+      {"scan_readahead", "the most that a scan reads ahead, its reads in flight at once (128k)"},
   };
   AddLogOptions(&can);
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };

@@ -1,9 +1,40 @@
 #include "engines/btree/cursor.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace testbed::btree {
 
+void TreeCursor::CopyFirst(Tree::Bound bound, std::string_view key) {
+  window_ = ahead_ = 0;
+  Enter(bound, key);
+}
+
+// Copies the leaf, with all writes that wait for it. Those that came to it after it was copied are
+// seen as moves.
+void TreeCursor::Enter(Tree::Bound bound, std::string_view key) {
+  LeafFiller* const filler = context_->filler;
+  uint64_t moves;
+  do {
+    moves = filler != nullptr ? filler->Moves() : 0;
+    tree_->CopyLeaf(context_, bound, key, leaf_.data());
+  } while (filler != nullptr && (filler->Fill(*tree_, node()) || filler->Moves() != moves));
+}
+
+// Before the walk enters the leaf at fence_.
+void TreeCursor::ReadAhead() {
+  if (ahead_ > 0) {
+    --ahead_;
+    return;
+  }
+  if (context_->read_ahead < 2) return;
+  if (std::exchange(window_, std::min(std::max(1u, 2 * window_), context_->read_ahead)) == 0)
+    return;
+  ahead_ = std::max(1u, tree_->ReadAhead(context_, fence_, window_)) - 1;
+}
+
 bool TreeCursor::SeekForward(std::string_view key, bool beyond) {
-  tree_->CopyLeaf(context_, Tree::Bound::kCover, key, leaf_.data());
+  CopyFirst(Tree::Bound::kCover, key);
   bool found;
   at_ = node().LowerBound(key, &found);
   if (found && beyond) ++at_;
@@ -13,7 +44,7 @@ bool TreeCursor::SeekForward(std::string_view key, bool beyond) {
 bool TreeCursor::SeekBackward(std::string_view key, bool beyond) {
   // The leaf that covers the key has the key itself, but may have nothing below it; settling goes
   // on to the left then.
-  tree_->CopyLeaf(context_, Tree::Bound::kCover, key, leaf_.data());
+  CopyFirst(Tree::Bound::kCover, key);
   bool found;
   at_ = node().LowerBound(key, &found);
   if (!found || beyond) --at_;
@@ -21,7 +52,7 @@ bool TreeCursor::SeekBackward(std::string_view key, bool beyond) {
 }
 
 bool TreeCursor::Last() {
-  tree_->CopyLeaf(context_, Tree::Bound::kLast, {}, leaf_.data());
+  CopyFirst(Tree::Bound::kLast, {});
   at_ = static_cast<int64_t>(node().count()) - 1;
   return SettleBackward();
 }
@@ -46,7 +77,8 @@ bool TreeCursor::SettleForward() {
     }
     if (node().unbounded()) return false;
     fence_ = node().HighFence();
-    tree_->CopyLeaf(context_, Tree::Bound::kCover, fence_, leaf_.data());
+    ReadAhead();
+    Enter(Tree::Bound::kCover, fence_);
     bool found;
     at_ = node().LowerBound(fence_, &found);
   }
@@ -61,7 +93,7 @@ bool TreeCursor::SettleBackward() {
     }
     if (node().LowFence().empty()) return false;
     fence_ = node().LowFence();
-    tree_->CopyLeaf(context_, Tree::Bound::kBelow, fence_, leaf_.data());
+    Enter(Tree::Bound::kBelow, fence_);
     bool found;
     at_ = static_cast<int64_t>(node().LowerBound(fence_, &found)) - 1;
   }

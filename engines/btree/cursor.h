@@ -3,8 +3,10 @@
 //
 // A TreeCursor copies a leaf when it enters it and walks the copy, so it holds no latch and no page
 // between calls: each leaf is seen as it was at the moment of entry, and rows that others commit
-// later into leaves ahead are seen. Long values are fetched when the cursor comes to them; a row
-// that was erased meanwhile is passed over.
+// later into leaves ahead are seen. A walk forward that goes on from leaf to leaf reads leaves
+// ahead: from the second step on 2, then 4, 8, ... up to the setting, all in flight at once, waited
+// for together. Long values are fetched when the cursor comes to them; a row that was erased
+// meanwhile is passed over.
 #ifndef TESTBED_ENGINES_BTREE_CURSOR_H_
 #define TESTBED_ENGINES_BTREE_CURSOR_H_
 
@@ -39,12 +41,17 @@ class TreeCursor {
   bool SettleForward();
   bool SettleBackward();
   bool TakeRow();
+  void CopyFirst(Tree::Bound bound, std::string_view key);
+  void Enter(Tree::Bound bound, std::string_view key);
+  void ReadAhead();
 
   const Tree* const tree_;
   TreeContext* const context_;
   const uint32_t page_size_;
   AlignedBuffer leaf_;
-  int64_t at_ = 0;  // entry in the copy; may stand before the first or after the last
+  int64_t at_ = 0;       // entry in the copy; may stand before the first or after the last
+  uint32_t window_ = 0;  // leaves that the last step ahead took
+  uint32_t ahead_ = 0;   // of these, not entered yet
   std::string key_, fence_, long_value_;
   std::string_view value_;
 };

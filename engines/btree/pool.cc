@@ -38,6 +38,7 @@ PoolClient::~PoolClient() {
   pool_->clients_.erase(this);
   pool_->past_requests_ += requests.Get();
   pool_->past_misses_ += misses.Get();
+  pool_->past_fetched_ += fetched.Get();
 }
 
 SharedGuard& SharedGuard::operator=(SharedGuard&& other) noexcept {
@@ -265,6 +266,35 @@ void Pool::EndRead(const MissingPage& missing, bool valid) {
   // A frame without its page stays with the replacement, which finds it empty.
   if (!valid) frames_[missing.frame].page.store(kNoPage, std::memory_order_relaxed);
   table_.Unexclude(missing.id, valid ? missing.frame : kNoFrame, 0);
+}
+
+uint32_t Pool::Fetch(PoolClient* client, ReadRing* ring, std::span<const PageId> ids) {
+  std::vector<MissingPage> reads;
+  for (const PageId id : ids) {
+    OptimisticGuard here;
+    MissingPage missing;
+    if (TryOptimistic(id, &here, &missing) != Look::kMissing) continue;
+    try {
+      file_->StartRead(ring, id, missing.page, reads.size());
+      reads.push_back(missing);
+    } catch (const Error&) {
+      EndRead(missing, false);
+      break;
+    }
+  }
+  for (size_t i = 0; i < reads.size(); ++i) {
+    const ReadRing::Ended ended = ring->Take();
+    const MissingPage& read = reads[ended.tag];
+    bool valid = true;
+    try {
+      file_->FinishRead(read.id, read.page, ended.result);
+    } catch (const Error&) {
+      valid = false;
+    }
+    EndRead(read, valid);
+  }
+  client->fetched.Add(reads.size());
+  return static_cast<uint32_t>(reads.size());
 }
 
 SharedGuard Pool::Read(PoolClient* client, PageId id) {
@@ -541,9 +571,11 @@ PoolCounters Pool::Counters() const {
     std::lock_guard lock(clients_mutex_);
     c.requests = past_requests_;
     c.misses = past_misses_;
+    c.fetched = past_fetched_;
     for (const PoolClient* client : clients_) {
       c.requests += client->requests.Get();
       c.misses += client->misses.Get();
+      c.fetched += client->fetched.Get();
     }
   }
   c.written = file_->pages_written();

@@ -43,6 +43,7 @@
 #include <optional>
 #include <set>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -89,6 +90,7 @@ class PoolClient {
 
   Counter requests;  // pages asked for
   Counter misses;    // of these, read from the file; each with one call
+  Counter fetched;   // and read before they were asked for
  private:
   Pool* const pool_;
 };
@@ -164,7 +166,7 @@ class ExclusiveGuard {
 };
 
 struct PoolCounters {
-  uint64_t requests = 0, misses = 0;
+  uint64_t requests = 0, misses = 0, fetched = 0;
   uint64_t evictions = 0;                // pages that left
   uint64_t written = 0;                  // pages written, by whom:
   uint64_t cleaned = 0;                  //   by the cleaner
@@ -191,6 +193,8 @@ class Pool : private VisitCounts {
   SharedGuard Read(PoolClient* client, PageId id);
   ExclusiveGuard Write(PoolClient* client, PageId id);
 
+  bool Contains(PageId id) const { return table_.Load(id).in_pool(); }
+
   // A look that waits for nothing, not for mmap mode; counts nothing.
   enum class Look : uint8_t {
     kHere,     // *guard is as Optimistic gives it
@@ -204,6 +208,11 @@ class Pool : private VisitCounts {
   };
   Look TryOptimistic(PageId id, OptimisticGuard* guard, MissingPage* missing);
   void EndRead(const MissingPage& missing, bool valid);
+
+  // Brings in those of the pages that are missing, all their reads in flight at once, and waits for
+  // them; as far as there are frames. A page that cannot be read stays missing: who asks for it is
+  // told. Returns how many were read.
+  uint32_t Fetch(PoolClient* client, ReadRing* ring, std::span<const PageId> ids);
 
   // The page of `guard`, exclusively, if nothing has changed since; else no guard.
   ExclusiveGuard Upgrade(PoolClient* client, OptimisticGuard* guard);
@@ -327,8 +336,8 @@ class Pool : private VisitCounts {
 
   std::set<PoolClient*> clients_;
   mutable std::mutex clients_mutex_;
-  uint64_t past_requests_ = 0, past_misses_ = 0;                  // of clients that are gone
-  uint64_t evictions_ = 0, cleaned_pages_ = 0, frame_waits_ = 0;  // under mutex_
+  uint64_t past_requests_ = 0, past_misses_ = 0, past_fetched_ = 0;  // of clients that are gone
+  uint64_t evictions_ = 0, cleaned_pages_ = 0, frame_waits_ = 0;     // under mutex_
   std::thread cleaner_;
 };
 

@@ -42,6 +42,12 @@ void BtreeReadQueue::Run(uint32_t at) {
     aside_.push_back(at);
     return;
   }
+  // What waits in the change buffer is looked up with reads of its own.
+  if (const ChangeBuffer* buffer = store_->change_buffer();
+      buffer != nullptr && buffer->Knows(slot.tree->table())) {
+    long_.push_back(at);
+    return;
+  }
   TreeContext* context = client_->context();
   switch (slot.tree->Continue(context, &slot.lookup, &slot.value)) {
     case Lookup::State::kFound:

@@ -44,6 +44,7 @@
 #include "device/error.h"
 #include "device/file.h"
 #include "device/log.h"
+#include "engines/btree/change_buffer.h"
 #include "engines/btree/meta.h"
 #include "engines/btree/page_file.h"
 #include "engines/btree/pool.h"
@@ -70,6 +71,10 @@ struct StoreOptions {
   // A checkpoint after so much log. Commits wait rather than let it grow to more than twice that,
   // so this bounds the log's size and what recovery has to replay, page images not counted.
   uint64_t checkpoint_log_bytes = 256ull << 20;
+  // The most that a scan reads ahead at once.
+  uint64_t scan_readahead_bytes = 128ull << 10;
+  // Rows that may wait in the change buffer; 0 = there is none.
+  uint64_t change_buffer_bytes = 0;
   LogOptions log;
 };
 
@@ -90,10 +95,10 @@ struct alignas(64) CommitSlot {
   std::atomic<Lsn> active{kNoLsn};
 };
 
-class StoreClient {
+class StoreClient : public LeafFiller {
  public:
   explicit StoreClient(Store* store);
-  ~StoreClient();
+  ~StoreClient() override;
   StoreClient(const StoreClient&) = delete;
   StoreClient& operator=(const StoreClient&) = delete;
 
@@ -109,6 +114,11 @@ class StoreClient {
   void WriteLongValues(std::span<const RowOp> operations, Lsn begin);
   LogRange AppendOperations(std::span<const RowOp> operations);
   void Apply(std::span<const RowOp> operations);
+  uint64_t Moves() const override;
+  bool Fill(const Tree& tree, const Node& leaf) override;
+  void EmptyFullBuffer();
+  bool MoveToNextLeaf();
+  void MoveToLeaf(Tree* tree, const std::vector<BufferedRow>& candidates);
 
   Store* const store_;
   TreeContext context_;
@@ -153,6 +163,8 @@ class Store {
   Pool* pool() { return pool_.get(); }
   PageFile* file() { return file_.get(); }
   Space* space() { return space_.get(); }
+  // Null when the database has none.
+  ChangeBuffer* change_buffer() const { return change_buffer_.get(); }
   Log* log() { return redo_.log(); }
   uint64_t checkpoints() const { return checkpoints_.load(); }
   uint64_t DataBytesOnDisk() const;  // pages, torn-page protection, checkpoint records
@@ -170,6 +182,8 @@ class Store {
   void RunAgain(ReplaySpool* spool);
   void RunOperation(StoreClient* client, const RowOp& op);
   void LoadCatalogue();
+  void LoadChangeBuffer();
+  void StartChangeBuffer();
   Tree* AddTable(const std::string& name, std::string_view value);
   Lsn RedoPoint();
   void CheckpointLoop();
@@ -183,6 +197,8 @@ class Store {
   std::unique_ptr<Space> space_;
   std::unique_ptr<Pool> pool_;
   RowLocks row_locks_;
+  std::unique_ptr<ChangeBuffer> change_buffer_;
+  OpKind merge_op_;
   RecoveryResult recovery_;
   CheckpointState state_;  // of the last checkpoint
 

@@ -263,7 +263,9 @@ void Store::Recover(const CheckpointState& state) {
   next_transaction_.store(redo_.EndLsn());
   last_redo_.store(state.redo);
   LoadCatalogue();
+  LoadChangeBuffer();
   RunAgain(&spool);
+  StartChangeBuffer();
   if (recovery_.needed) Checkpoint();
   // Until here pages were written without the log.
   if (options_.torn_page == TornPage::kFullPageImage) {
@@ -299,7 +301,10 @@ void Store::RunOperation(StoreClient* client, const RowOp& op) {
                                         " names a table that the catalogue does not have: restore "
                                         "the database from a copy, or load it again");
   }
-  if (op.table == kCatalogueTable && !op.erase) AddTable(std::string(op.key), op.value);
+  if (op.table == kCatalogueTable && !op.erase) {
+    AddTable(std::string(op.key), op.value);
+    LoadChangeBuffer();
+  }
   Tree* tree = Table(op.table);
   TreeContext* context = client->context();
   RowWrite row{op.key, op.erase, {op.value, false}};
@@ -310,7 +315,35 @@ void Store::RunOperation(StoreClient* client, const RowOp& op) {
                                            op.table, op.value, context->commit.begin));
     row.value = {encoded, true};
   }
-  tree->Write(context, row);
+  if (change_buffer_ != nullptr && op.table != kCatalogueTable) {
+    change_buffer_->WriteThrough(context, tree, row);
+  } else {
+    tree->Write(context, row);
+  }
+}
+
+// The change buffer that the database has, if it has one.
+void Store::LoadChangeBuffer() {
+  const auto known = table_names_.find(std::string(kChangeBufferTable));
+  if (change_buffer_ != nullptr || known == table_names_.end()) return;
+  change_buffer_ = std::make_unique<ChangeBuffer>(Table(known->second), kMaxTables,
+                                                  options_.change_buffer_bytes, options_.page_size);
+  TreeContext context(pool_.get());
+  change_buffer_->Load(&context);
+}
+
+// Makes the change buffer that the options ask for, or empties the one that they do not.
+void Store::StartChangeBuffer() {
+  merge_op_ = DefineOp("change-buffer-merge", Ground::kBackground);
+  if (options_.change_buffer_bytes > 0) {
+    OpenTable(std::string(kChangeBufferTable));
+    LoadChangeBuffer();
+    return;
+  }
+  if (change_buffer_ == nullptr) return;
+  StoreClient client(this);
+  while (change_buffer_->rows() > 0 && client.MoveToNextLeaf()) {
+  }
 }
 
 }  // namespace testbed::btree

@@ -167,6 +167,47 @@ void Tree::CopyLeaf(TreeContext* context, Bound bound, std::string_view key, cha
   }
 }
 
+bool Tree::LeafInPool(TreeContext* context, std::string_view key) const {
+  for (;;) {
+    const OptimisticGuard guard = Descend(context, Bound::kCover, key, 1);
+    const Node node(guard.page(), page_size());
+    const PageId leaf = node.leaf() ? guard.id() : node.Child(node.ChildIndex(key));
+    if (guard.Valid()) return env_.pool->Contains(leaf);
+  }
+}
+
+uint32_t Tree::ReadAhead(TreeContext* context, std::string_view key, uint32_t pages) const {
+  std::vector<PageId> leaves;
+  for (;;) {
+    const OptimisticGuard guard = Descend(context, Bound::kCover, key, 1);
+    const Node node(guard.page(), page_size());
+    leaves.clear();
+    if (!node.leaf()) {
+      const uint32_t count = node.count();
+      for (uint32_t i = node.ChildIndex(key); i < count && leaves.size() < pages; ++i) {
+        leaves.push_back(node.Child(i));
+      }
+    }
+    if (guard.Valid()) break;
+  }
+  if (leaves.size() < 2) return static_cast<uint32_t>(leaves.size());
+  PageFile* file = env_.pool->file();
+  if (!file->can_start_reads()) {
+    for (const PageId leaf : leaves) file->Prefetch(leaf);
+    return static_cast<uint32_t>(leaves.size());
+  }
+  if (context->ring == nullptr) {
+    try {
+      context->ring = std::make_unique<ReadRing>(context->read_ahead, false);
+    } catch (const Error&) {
+      context->read_ahead = 0;  // no io_uring here: one page after the other
+      return 0;
+    }
+  }
+  env_.pool->Fetch(&context->client, context->ring.get(), leaves);
+  return static_cast<uint32_t>(leaves.size());
+}
+
 bool Tree::ChangeRow(Node* node, const RowWrite& row, uint32_t at, bool found) {
   if (row.erase) {
     node->Remove(at);

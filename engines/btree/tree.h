@@ -12,11 +12,13 @@
 #define TESTBED_ENGINES_BTREE_TREE_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "device/error.h"
 #include "device/file.h"
+#include "device/read_ring.h"
 #include "engines/btree/node.h"
 #include "engines/btree/overflow.h"
 #include "engines/btree/pool.h"
@@ -32,9 +34,25 @@ struct TreeEnv {
   RedoLog* log = nullptr;
 };
 
+class Tree;
+
+// Gives a leaf the writes that wait for it elsewhere (change_buffer.h), before a cursor walks it.
+class LeafFiller {
+ public:
+  virtual ~LeafFiller() = default;
+  // Grows whenever writes leave that place, after they came to their leaf.
+  virtual uint64_t Moves() const = 0;
+  // `leaf` is a copy of a leaf of the tree. False when nothing waited for it.
+  virtual bool Fill(const Tree& tree, const Node& leaf) = 0;
+};
+
 // What one thread needs to work on trees.
 struct TreeContext {
   explicit TreeContext(Pool* pool) : client(pool), scratch(pool->page_size()) {}
+  // Pages that a scan may read ahead at once; 0 = none.
+  uint32_t read_ahead = 0;
+  std::unique_ptr<ReadRing> ring;  // for them, when first needed
+  LeafFiller* filler = nullptr;    // null where no writes wait
   PoolClient client;
   StructureRecord record;
   AlignedBuffer scratch;
@@ -95,6 +113,13 @@ class Tree {
   };
   // Copies a leaf as it is at one moment.
   void CopyLeaf(TreeContext* context, Bound bound, std::string_view key, char* copy) const;
+
+  // Brings in the leaves from the one that covers `key` on, up to `pages` of them and as far as
+  // their parent knows. Returns how many these are, whether they were there or read.
+  uint32_t ReadAhead(TreeContext* context, std::string_view key, uint32_t pages) const;
+
+  // Whether a write to this row's leaf would find it in the pool.
+  bool LeafInPool(TreeContext* context, std::string_view key) const;
 
   uint32_t table() const { return table_; }
   PageId root() const { return root_; }

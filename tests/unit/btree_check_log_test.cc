@@ -161,8 +161,8 @@ TEST_F(BtreeCheckLogTest, RecordsThatMakeNoSense) {
   expect(cut, "it is too short");
 }
 
-// As recovery does it: the log's image of a broken page heals it, whatever the log has of it before;
-// a change alone does not.
+// As recovery does it: the log's image of a broken page heals it, whatever the log has of it
+// before; a change alone does not.
 TEST_F(BtreeCheckLogTest, ABrokenPageHealsFromItsImageInTheLogOnly) {
   MakeDatabase(1000);
   const PageId leaf = Find(PageType::kLeaf, 0, 1);

@@ -395,5 +395,50 @@ TEST_F(StoreTest, CheckFindsPlantedDamage) {
   ExpectSound();
 }
 
+// Each leaf is read once, ahead or when it is entered; a short walk reads nothing ahead.
+TEST_F(StoreTest, ScansReadAhead) {
+  for (const IoMode io : {IoMode::kBuffered, IoMode::kMmap}) {
+    SCOPED_TRACE(IoModeName(io));
+    std::filesystem::remove_all(dir_);
+    options_.io = io;
+    options_.cache_bytes = 1 << 20;
+    options_.scan_readahead_bytes = 16 * options_.page_size;
+    Open();
+    Model model;
+    {
+      StoreClient client(store_.get());
+      Tree* tree = store_->OpenTable("t");
+      for (int i = 0; i < 400; ++i) RandomCommit(&client, tree, &model, 20, 0);
+    }
+    Open();  // cold
+    Tree* tree = store_->OpenTable("t");
+    {
+      StoreClient client(store_.get());
+      TreeCursor cursor(tree, client.context(), options_.page_size);
+      ASSERT_TRUE(cursor.SeekForward({}, false));
+      for (int i = 0; i < 3; ++i) ASSERT_TRUE(cursor.Next());
+    }
+    EXPECT_EQ(store_->pool()->Counters().fetched, 0u);
+    const PoolCounters before = store_->pool()->Counters();
+    ExpectRows(tree, model);  // forward, then backward
+    const PoolCounters after = store_->pool()->Counters();
+    uint64_t leaves = 0;
+    StoreClient client(store_.get());
+    AlignedBuffer copy(options_.page_size);
+    for (std::string at;; at = Node(copy.data(), options_.page_size).HighFence()) {
+      tree->CopyLeaf(client.context(), Tree::Bound::kCover, at, copy.data());
+      ++leaves;
+      if (Node(copy.data(), options_.page_size).unbounded()) break;
+    }
+    ASSERT_GT(leaves, 50u);
+    if (io == IoMode::kMmap) {
+      EXPECT_EQ(after.fetched, 0u) << "the kernel reads ahead";
+      continue;
+    }
+    EXPECT_GT(after.fetched - before.fetched, leaves * 7 / 10);
+    EXPECT_LE(after.fetched - before.fetched, leaves);
+  }
+}
+
 }  // namespace
 }  // namespace testbed::btree
