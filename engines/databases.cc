@@ -43,6 +43,11 @@ class DatabasesSession : public Session {
     const Place place = PlaceOf(table);
     return sessions_[place.database]->Get(place.table, key, value);
   }
+  void MultiGet(TableId table, std::span<const std::string_view> keys,
+                std::vector<FoundRow>* rows) override {
+    const Place place = PlaceOf(table);
+    sessions_[place.database]->MultiGet(place.table, keys, rows);
+  }
   void Put(TableId table, std::string_view key, std::string_view value) override {
     const Place place = PlaceToWrite(table);
     sessions_[place.database]->Put(place.table, key, value);

@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -128,6 +129,12 @@ class ReadQueue {
   virtual uint32_t Finish(bool* found, std::string_view* value) = 0;
 };
 
+// A row of a MultiGet.
+struct FoundRow {
+  bool found = false;
+  std::string_view value;
+};
+
 // One thread's connection. Not for several threads. Outside Begin..Commit each write is a
 // transaction of its own. Commit returns when the open durability is met.
 class Session {
@@ -138,6 +145,19 @@ class Session {
   virtual void Rollback() = 0;
   // *value stays valid until the next call on the session.
   virtual bool Get(TableId table, std::string_view key, std::string_view* value) = 0;
+  // Looks several keys up, (*rows)[i] for keys[i]; the values stay valid until the next call on the
+  // session. An engine that can has all its reads in flight at once.
+  virtual void MultiGet(TableId table, std::span<const std::string_view> keys,
+                        std::vector<FoundRow>* rows) {
+    rows->resize(keys.size());
+    if (copies_.size() < keys.size()) copies_.resize(keys.size());
+    for (size_t i = 0; i < keys.size(); ++i) {
+      std::string_view value;
+      const bool found = Get(table, keys[i], &value);
+      copies_[i].assign(found ? value : std::string_view());
+      (*rows)[i] = {found, copies_[i]};
+    }
+  }
   virtual void Put(TableId table, std::string_view key, std::string_view value) = 0;
   virtual void Erase(TableId table, std::string_view key) = 0;  // absent is no error
   virtual std::unique_ptr<Cursor> NewCursor(TableId table) = 0;
@@ -148,6 +168,9 @@ class Session {
   // cache, where it keeps one per thread; both only grow. *requests stays 0 where the engine counts
   // its misses only. Returns false where it keeps none.
   virtual bool BlockCounts(uint64_t* requests, uint64_t* misses) { return false; }
+
+ private:
+  std::vector<std::string> copies_;  // of a MultiGet that is one Get after the other
 };
 
 // A database. Thread-safe. Destroy sessions and cursors first; the destructor closes cleanly (what

@@ -19,6 +19,7 @@
 #include "workloads/linkbench_run.h"
 #include "workloads/linkbench_schema.h"
 #include "workloads/mixed.h"
+#include "workloads/multi_get.h"
 #include "workloads/point_read.h"
 
 namespace testbed {
@@ -33,6 +34,7 @@ const std::vector<WorkloadInfo>& Workloads() {
       {"insert", "loads the rows, in key order or not, with 0 to 3 secondary indexes", true,
        MakeInsert},
       PointReadInfo(),
+      MultiGetInfo(),
       {"mixed", "point reads, updates, inserts, erases and scans in the proportions of --mix",
        false, MakeMixed},
 #ifdef TESTBED_HAVE_DOCUMENTS

@@ -1,6 +1,7 @@
 #include "engines/btree/btree_engine.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "device/error.h"
@@ -60,6 +61,19 @@ class BtreeSession : public Session {
     return found;
   }
 
+  void MultiGet(TableId table, std::span<const std::string_view> keys,
+                std::vector<FoundRow>* rows) override {
+    if (keys.size() < 2 || !PrepareQueue(keys.size())) return Session::MultiGet(table, keys, rows);
+    Table(table);
+    rows->resize(keys.size());
+    for (uint32_t i = 0; i < keys.size(); ++i) multi_->Start(i, table, keys[i], nullptr);
+    for (size_t ended = 0; ended < keys.size(); ++ended) {
+      FoundRow row;
+      const uint32_t i = multi_->Finish(&row.found, &row.value);
+      (*rows)[i] = row;
+    }
+  }
+
   void Put(TableId table, std::string_view key, std::string_view value) override {
     CheckRow(key, value);
     Write({false, table, key, value});
@@ -84,6 +98,20 @@ class BtreeSession : public Session {
   }
 
  private:
+  // Has multi_ hold so many slots; false where reads cannot be in flight.
+  bool PrepareQueue(size_t slots) {
+    if (!store_->file()->can_start_reads() || slots > kMostTogether) return false;
+    if (multi_ != nullptr && multi_slots_ >= slots) return true;
+    multi_slots_ = static_cast<uint32_t>(std::bit_ceil(std::max<size_t>(slots, 32)));
+    try {
+      multi_ =
+          std::make_unique<btree::BtreeReadQueue>(store_, &client_, &state_, multi_slots_, false);
+    } catch (const Error&) {
+      return false;  // no io_uring here
+    }
+    return true;
+  }
+
   btree::Tree* Table(TableId table) const {
     btree::Tree* tree = table != btree::kCatalogueTable ? store_->Table(table) : nullptr;
     if (tree == nullptr) {
@@ -122,6 +150,9 @@ class BtreeSession : public Session {
   btree::SessionState state_;
   bool in_transaction_ = false;
   std::string value_;
+  static constexpr size_t kMostTogether = 1024;
+  std::unique_ptr<btree::BtreeReadQueue> multi_;  // of MultiGet
+  uint32_t multi_slots_ = 0;
 };
 
 class BtreeEngine : public Engine {

@@ -209,6 +209,7 @@ class Node {
   std::optional<NodeFault> FindHeaderFault() const;
   std::optional<NodeFault> FindFenceFault() const;
   std::optional<NodeFault> FindCellFault() const;
+  std::optional<NodeFault> FindOverlapFault() const;
   std::optional<NodeFault> FindOrderFault() const;
 
   char* p_;

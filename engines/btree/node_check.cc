@@ -1,5 +1,8 @@
 // Whether a page is a node, whatever bytes it holds.
+#include <algorithm>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "engines/btree/node.h"
 
@@ -93,6 +96,23 @@ std::optional<NodeFault> Node::FindCellFault() const {
   return std::nullopt;
 }
 
+// What is in two places at once would change with the other.
+std::optional<NodeFault> Node::FindOverlapFault() const {
+  const NodeHeader* h = header();
+  std::vector<std::pair<size_t, size_t>> taken;  // from, to
+  taken.reserve(h->count + 2u);
+  if (h->low_size > 0) taken.emplace_back(h->low_at, h->low_at + h->low_size);
+  if (h->high_size > 0) taken.emplace_back(h->high_at, h->high_at + h->high_size);
+  for (uint32_t i = 0; i < h->count; ++i) taken.emplace_back(CellAt(i), CellAt(i) + CellSize(i));
+  std::sort(taken.begin(), taken.end());
+  size_t end = h->heap;
+  for (const auto& [from, to] : taken) {
+    if (from < end) return Fault("two of its cells or fences overlap", static_cast<uint32_t>(from));
+    end = to;
+  }
+  return std::nullopt;
+}
+
 std::optional<NodeFault> Node::FindOrderFault() const {
   for (uint32_t i = 0; i < count(); ++i) {
     if (slots()[i].head != KeyHead(Suffix(i))) {
@@ -116,6 +136,7 @@ std::optional<NodeFault> Node::FindFault() const {
   if (auto fault = FindHeaderFault()) return fault;
   if (auto fault = FindFenceFault()) return fault;
   if (auto fault = FindCellFault()) return fault;
+  if (auto fault = FindOverlapFault()) return fault;
   return FindOrderFault();
 }
 

@@ -513,7 +513,7 @@ uint32_t Pool::GiveFrame(PageId id) {
   }
   for (;;) {
     const uint32_t index = TakeFrame();
-    if (to_clean_.size() >= kCleanStart) work_for_cleaner_.notify_one();
+    if (to_clean_.size() >= CleanStart()) work_for_cleaner_.notify_one();
     if (index == kNone) return kNone;
     if (ActiveFrames() <= limit_) {
       frames_[index].page.store(id, std::memory_order_relaxed);

@@ -34,6 +34,7 @@
 #ifndef TESTBED_ENGINES_BTREE_POOL_H_
 #define TESTBED_ENGINES_BTREE_POOL_H_
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -256,7 +257,9 @@ class Pool : private VisitCounts {
   friend class PoolClient;
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr size_t kDirtyScan = 64;   // dirty candidates passed over before waiting
-  static constexpr size_t kCleanStart = 32;  // candidates that wake the cleaner
+  // Candidates that wake the cleaner; few in a small pool, where readers would else take the few
+  // clean pages from each other, and one look-up its own upper levels.
+  size_t CleanStart() const { return std::min<size_t>(32, limit_ / 8); }
   using Clock = std::chrono::steady_clock;
   enum class Load : uint8_t { kRead, kNew, kAny };
 

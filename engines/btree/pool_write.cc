@@ -136,7 +136,7 @@ void Pool::CleanerLoop() {
   std::unique_lock lock(mutex_);
   for (;;) {
     work_for_cleaner_.wait(
-        lock, [this] { return stop_ || waiters_ > 0 || to_clean_.size() >= kCleanStart; });
+        lock, [this] { return stop_ || waiters_ > 0 || to_clean_.size() >= CleanStart(); });
     if (stop_) return;
     CollectForCleaning(&frames);
     std::string error;

@@ -7,8 +7,8 @@
 namespace testbed::btree {
 
 BtreeReadQueue::BtreeReadQueue(Store* store, StoreClient* client, const SessionState* session,
-                               uint32_t depth)
-    : store_(store), client_(client), session_(session), ring_(depth), slots_(depth) {}
+                               uint32_t depth, bool own_thread)
+    : store_(store), client_(client), session_(session), ring_(depth, own_thread), slots_(depth) {}
 
 // The pages that were asked for are latched: others may wait for them.
 BtreeReadQueue::~BtreeReadQueue() {

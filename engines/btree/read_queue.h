@@ -25,7 +25,8 @@ namespace testbed::btree {
 class BtreeReadQueue : public ReadQueue {
  public:
   // `session` is what the queue's session has written and not committed.
-  BtreeReadQueue(Store* store, StoreClient* client, const SessionState* session, uint32_t depth);
+  BtreeReadQueue(Store* store, StoreClient* client, const SessionState* session, uint32_t depth,
+                 bool own_thread = true);
   ~BtreeReadQueue() override;
 
   void Start(uint32_t slot, TableId table, std::string_view key, IoTask* task) override;

@@ -93,6 +93,24 @@ bool RocksdbSession::Get(TableId table, std::string_view key, std::string_view* 
   return true;
 }
 
+void RocksdbSession::MultiGet(TableId table, std::span<const std::string_view> keys,
+                              std::vector<FoundRow>* rows) {
+  if (HasOwnWrites()) return Session::MultiGet(table, keys, rows);
+  BlockMeter meter(counts_);
+  multi_keys_.clear();
+  for (const std::string_view key : keys) multi_keys_.push_back(ToSlice(key));
+  multi_values_.resize(keys.size());
+  for (rocksdb::PinnableSlice& value : multi_values_) value.Reset();
+  multi_statuses_.resize(keys.size());
+  db_->MultiGet(read_options_, Handle(table), keys.size(), multi_keys_.data(), multi_values_.data(),
+                multi_statuses_.data());
+  rows->resize(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!multi_statuses_[i].IsNotFound()) Check(multi_statuses_[i], "rocksdb could not read a row");
+    (*rows)[i] = {multi_statuses_[i].ok(), {multi_values_[i].data(), multi_values_[i].size()}};
+  }
+}
+
 bool RocksdbSession::HasOwnWrites() const {
   return in_transaction_ && (indexed_ || batch_.Count() != 0);
 }

@@ -38,6 +38,8 @@ class RocksdbSession : public Session {
   void Begin() override;
   void Commit() override;
   void Rollback() override;
+  void MultiGet(TableId table, std::span<const std::string_view> keys,
+                std::vector<FoundRow>* rows) override;
   bool Get(TableId table, std::string_view key, std::string_view* value) override;
   void Put(TableId table, std::string_view key, std::string_view value) override;
   void Erase(TableId table, std::string_view key) override;
@@ -69,6 +71,9 @@ class RocksdbSession : public Session {
   SessionCounts* const counts_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;  // by TableId
   rocksdb::PinnableSlice value_;
+  std::vector<rocksdb::Slice> multi_keys_;  // of the last MultiGet, as the two below
+  std::vector<rocksdb::PinnableSlice> multi_values_;
+  std::vector<rocksdb::Status> multi_statuses_;
   bool in_transaction_ = false;
   bool indexed_ = false;
   rocksdb::WriteBatch batch_;

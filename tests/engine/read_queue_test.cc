@@ -209,5 +209,43 @@ TEST_P(ReadQueueTest, ADestroyedPageIsAnErrorAndLeavesTheRestUsable) {
   EXPECT_GT(good, 100);
 }
 
+class MultiGetTest : public EngineTest {};
+TESTBED_FOR_EVERY_ENGINE(MultiGetTest);
+
+TEST_P(MultiGetTest, FindsWhatSingleGetsFind) {
+  constexpr uint64_t kRows = 3000;
+  constexpr size_t kValue = 300;
+  options_.cache_bytes = 1 << 20;
+  Open();
+  Load(kRows, kValue);
+  engine_->Settle();
+  session_->Begin();
+  Put(RowKey(5), "changed");
+  session_->Erase(table_, RowKey(6));
+  std::mt19937_64 random(3);
+  std::vector<FoundRow> rows;
+  for (const size_t n : {size_t{1}, size_t{2}, size_t{100}, size_t{1500}}) {
+    std::vector<uint64_t> wanted;
+    for (size_t i = 0; i < n; ++i) wanted.push_back(i < 3 ? 5 + i : random() % (kRows + 500));
+    if (n > 50) wanted[40] = wanted[41];  // the same twice
+    std::vector<std::string> keys;
+    for (const uint64_t row : wanted) keys.push_back(RowKey(row));
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    session_->MultiGet(table_, views, &rows);
+    ASSERT_EQ(rows.size(), n);
+    for (size_t i = 0; i < n; ++i) {
+      const uint64_t row = wanted[i];
+      const std::string expected = row == 5 ? "changed" : RowValue(row, kValue);
+      ASSERT_EQ(rows[i].found, row < kRows && row != 6) << row;
+      if (rows[i].found) {
+        ASSERT_EQ(rows[i].value, expected) << row;
+      }
+    }
+  }
+  session_->Rollback();
+  session_->MultiGet(table_, {}, &rows);
+  EXPECT_TRUE(rows.empty());
+}
+
 }  // namespace
 }  // namespace testbed

@@ -1,0 +1,145 @@
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "device/error.h"
+#include "engines/btree/node.h"
+#include "engines/btree/pool.h"
+#include "engines/btree/redo.h"
+#include "engines/btree/space.h"
+#include "tests/fuzz/fuzz_targets.h"
+
+namespace testbed::btree {
+namespace {
+
+constexpr uint32_t kPageSize = 4096;
+constexpr PageId kPages = 12;  // 1 is an inner node, the others are leaves
+
+std::string Key(int i) {
+  char key[16];
+  snprintf(key, sizeof key, "key%05d", i);
+  return key;
+}
+
+void MakePage(PageId id, char* page) {
+  Node node(page, kPageSize);
+  if (id <= 1) {
+    node.Init(id, 1, PageType::kInner, 1, "key", "kez", false);
+    for (int i = 0; i < 10; ++i) node.InsertInner(i, Key(100 * i), 2 + i);
+    return;
+  }
+  node.Init(id, 1, PageType::kLeaf, 0, Key(100 * (id - 2)), Key(100 * (id - 1)), false);
+  for (int i = 0; i < 30; ++i)
+    node.InsertLeaf(i, Key(100 * (id - 2) + 3 * i), {"some value", false});
+}
+
+// The pages of a small tree, in a file that is there once a process.
+PageFile* Pages() {
+  static const std::unique_ptr<PageFile> pages = [] {
+    const std::string base =
+        ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();
+    std::string path = base + "/testbed_fuzz_XXXXXX";
+    const int fd = ::mkstemp(path.data());
+    Require(fd >= 0, "no file");
+    ::close(fd);
+    FileOptions options;
+    auto file = File::Open(path, options);
+    ::unlink(path.c_str());
+    AlignedBuffer page(kPageSize);
+    for (PageId id = 0; id <= kPages; ++id) {
+      MakePage(id, page.data());
+      StampPage(page.data(), kPageSize);
+      file->Write(static_cast<uint64_t>(id) * kPageSize, page.data(), kPageSize);
+    }
+    return std::make_unique<PageFile>(std::move(file), nullptr, kPageSize);
+  }();
+  return pages.get();
+}
+
+// A record as an input describes it: actions on the tree's pages, with the input's bytes.
+std::string MakeRecord(FuzzInput* input) {
+  StructureRecord record;
+  AlignedBuffer page(kPageSize);
+  for (uint32_t n = 1 + input->Below(3); n > 0; --n) {
+    const PageId id = 1 + input->Below(kPages + 4);
+    const std::string key = input->Below(2) == 0 ? Key(static_cast<int>(input->Below(1200)))
+                                                 : std::string(input->Bytes(input->Below(40)));
+    switch (input->Below(8)) {
+      case 0:
+        record.Use(id, 1 + input->Below(4));
+        break;
+      case 1:
+        record.Free(id, 1 + input->Below(4));
+        break;
+      case 2:
+        record.Truncate(id, key);
+        break;
+      case 3:
+        record.Insert(id, key, input->Below(40));
+        break;
+      case 4:
+        record.Remove(id, key);
+        break;
+      case 5:
+        record.FreePage(id);
+        break;
+      default: {
+        MakePage(1 + id % kPages, page.data());
+        Header(page.data())->id = id;
+        Header(page.data())->lsn = input->Below(2000);
+        for (uint32_t changes = input->Below(4); changes > 0; --changes) {
+          page.data()[input->Below(kPageSize)] ^= static_cast<char>(input->Byte());
+        }
+        // What the record is made of must lie in the page.
+        const NodeHeader* header = Node(page.data(), kPageSize).header();
+        if (header->heap > kPageSize ||
+            sizeof(NodeHeader) + Node::kSlotSize * header->count > kPageSize) {
+          break;
+        }
+        input->Below(2) == 0 ? record.Image(page.data(), kPageSize)
+                             : record.SavedImage(page.data(), kPageSize);
+      }
+    }
+  }
+  std::string bytes(record.Encode());
+  for (uint32_t changes = input->Below(4); changes > 0; --changes) {
+    bytes[input->Below(static_cast<uint32_t>(bytes.size()))] ^= static_cast<char>(input->Byte());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void FuzzReplay(std::string_view bytes) {
+  FuzzInput input(bytes);
+  RedoLog log;
+  Pool pool(Pages(), &log, Pool::BytesFor(64, kPageSize, 2000));
+  PoolClient client(&pool);
+  Space space(kPageSize, [](uint32_t pages) {
+    if (pages > 100000) throw Error(Error::kIo, "no space left on device", ENOSPC);
+  });
+  StructureReplay replay(&pool, &space, &client);
+  for (Lsn lsn = 1000; !input.empty(); lsn += 10) {
+    const std::string raw =
+        input.Below(4) == 0 ? std::string(input.Bytes(input.Below(200))) : MakeRecord(&input);
+    try {
+      const DecodedRecord record = DecodeRecord(raw);
+      if ((record.flags & kHasStructure) != 0) replay.Apply(record.structure, lsn, lsn + 1);
+      std::string_view operations = record.operations;
+      RowOp op;
+      while (NextOperation(&operations, &op)) {
+      }
+    } catch (const Error&) {
+    }
+  }
+  for (PageId id = 1; id <= kPages; ++id) {
+    const SharedGuard guard = pool.Read(&client, id);
+    if (Header(guard.page())->type == PageType::kFree) continue;
+    const std::string fault = Node(guard.page(), kPageSize).Validate();
+    Require(fault.empty(), "replay left an ill-formed page: " + fault);
+  }
+}
+
+}  // namespace testbed::btree
