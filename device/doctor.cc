@@ -20,6 +20,7 @@
 #include "device/kernel_account.h"
 #include "device/memory_budget.h"
 #include "device/page_cache.h"
+#include "device/read_ring.h"
 #include "device/scratch.h"
 #include "device/sys_file.h"
 
@@ -207,6 +208,22 @@ Check CheckTraffic(const std::optional<BlockDevice>& device) {
         "not the run's alone";
     check.change = "stop other work, or use --scratch, which at least keeps the counts apart";
   }
+  return check;
+}
+
+Check CheckReadsInFlight() {
+  Check check{"reads in flight"};
+  if (std::string why; !ReadRing::Available(&why)) {
+    check.state = State::kMissing;
+    check.found = why;
+    check.means =
+        "--queue-depth is refused; multi-get and scans of btree read one page after the other";
+    check.change =
+        "kernel.io_uring_disabled=0 (sysctl), and a container profile that permits io_uring";
+    return check;
+  }
+  check.found = "io_uring works";
+  check.means = "--queue-depth keeps many reads in flight on one thread (btree)";
   return check;
 }
 
@@ -404,6 +421,7 @@ std::vector<Check> Doctor(const std::string& path) {
           CheckBudget(host),
           CheckDirectIo(host, path),
           CheckReadahead(host, device),
+          CheckReadsInFlight(),
           CheckPageCache(path),
           CheckReclaim(host),
           CheckMemorySettings(host),

@@ -30,6 +30,16 @@ ReadRing::ReadRing(uint32_t depth, bool own_thread)
   }
 }
 
+bool ReadRing::Available(std::string* why) {
+  try {
+    ReadRing ring(1);
+    return true;
+  } catch (const Error& error) {
+    if (why != nullptr) *why = error.what();
+    return false;
+  }
+}
+
 ReadRing::~ReadRing() {
   while (in_flight_ > 0) Take();
   ::io_uring_queue_exit(ring_.get());

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "device/file.h"
 
@@ -33,6 +34,9 @@ class ReadRing {
   ~ReadRing();
   ReadRing(const ReadRing&) = delete;
   ReadRing& operator=(const ReadRing&) = delete;
+
+  // Whether the kernel has io_uring and permits it.
+  static bool Available(std::string* why = nullptr);
 
   // `file` is direct or buffered; a direct one takes requests aligned to its alignment() only.
   void Start(const File& file, uint64_t offset, void* buffer, size_t n, uint64_t tag);

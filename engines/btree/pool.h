@@ -256,7 +256,7 @@ class Pool : private VisitCounts {
   friend class ExclusiveGuard;
   friend class PoolClient;
   static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr size_t kDirtyScan = 64;   // dirty candidates passed over before waiting
+  static constexpr size_t kDirtyScan = 64;  // dirty candidates passed over before waiting
   // Candidates that wake the cleaner; few in a small pool, where readers would else take the few
   // clean pages from each other, and one look-up its own upper levels.
   size_t CleanStart() const { return std::min<size_t>(32, limit_ / 8); }

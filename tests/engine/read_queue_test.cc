@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/ledger.h"
+#include "device/read_ring.h"
 #include "tests/engine/engine_test.h"
 
 namespace testbed {
@@ -25,6 +26,7 @@ class ReadQueueTest : public EngineTest {
 
   void SetUp() override {
     EngineTest::SetUp();
+    if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
     options_.cache_bytes = 1 << 20;  // far less than the data, and few pages more than the slots
     Open();
   }

@@ -193,9 +193,10 @@ TEST(DoctorTest, ChecksEverythingOnceAndLeavesNothing) {
                 check.name == "clock" || check.name == "disk traffic")
         << check.name << " says no way to change it";
   }
-  EXPECT_EQ(names, (std::set<std::string>{"account", "scratch", "memory budget", "direct IO",
-                                          "readahead", "page cache", "proactive reclaim", "memory",
-                                          "clock", "load", "disk traffic", "space"}));
+  EXPECT_EQ(names,
+            (std::set<std::string>{"account", "scratch", "memory budget", "direct IO", "readahead",
+                                   "reads in flight", "page cache", "proactive reclaim", "memory",
+                                   "clock", "load", "disk traffic", "space"}));
   EXPECT_THROW(Doctor(directory), Error);
 }
 

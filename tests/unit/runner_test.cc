@@ -165,7 +165,8 @@ TEST_F(RunnerTest, ReadsInFlightAreCountedLikeOthers) {
   const LedgerCounts before = Ledger::Get().Counts();
   const PhaseResult result = Read(phase);
   const OpKind op = DefineOp("point-read", Ground::kForeground);
-  const LedgerCounts::Op& counts = (Ledger::Get().Counts() - before).ops[op.id];
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  const LedgerCounts::Op& counts = cost.ops[op.id];
   EXPECT_EQ(engine_.depth, 7u);
   EXPECT_EQ(result.operations(), 10001u);
   EXPECT_EQ(result.ops[0].latency.count(), 10001u);
