@@ -137,9 +137,11 @@ TEST_F(ChangeBufferTest, SurvivesClosingAndIsEmptiedWhenNotWantedAnyMore) {
     Change(&client, store_->OpenTable("t")->table(), &model, 200);
   }
   const uint64_t waiting = store_->change_buffer()->rows();
+  const uint64_t bytes = store_->change_buffer()->bytes();
   EXPECT_GT(waiting, 100u);
-  Open();
+  Open();  // counts them anew, row by row
   EXPECT_EQ(store_->change_buffer()->rows(), waiting);
+  EXPECT_EQ(store_->change_buffer()->bytes(), bytes);
   ExpectGets(store_->OpenTable("t"), model);
   options_.change_buffer_bytes = 0;
   Open();

@@ -283,6 +283,17 @@ TEST_F(ResultsTest, FiguresHaveTheirPathsAsNames) {
   EXPECT_EQ(figures.at("options.page_size"), 4096);
 }
 
+TEST_F(ResultsTest, AMeanOverAnAxisIsOneValueForEachGroup) {
+  Write(0, {100});
+  Write(1, {70, 90});
+  Write(2, {80});
+  const ResultSet results = Results();
+  EXPECT_THAT(results.Select("qps", {}), ElementsAre(100, 80, 80));
+  EXPECT_THAT(results.Select("qps", {{"mean", {"page-size"}}}), ElementsAre(90, 80));
+  EXPECT_THAT(results.Select("qps", {{"io", {"direct"}}, {"mean", {"page-size"}}}),
+              ElementsAre(90));
+}
+
 TEST_F(ResultsTest, AFindingIsReproducedNotReproducedOrOpposite) {
   EXPECT_EQ(CheckFindings(Results())[0].kind, Verdict::kIncomplete);
   Write(0, {100});
