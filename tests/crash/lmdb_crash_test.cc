@@ -1,21 +1,18 @@
 // kill -9 at random moments: what LMDB acknowledged must be there afterwards, whole. At each
 // durability: what was written is in the page cache, which outlives the process.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "device/error.h"
 #include "engines/registry.h"
+#include "tests/crash/killed_child.h"
 
 #ifdef TESTBED_HAVE_LMDB
 
@@ -49,53 +46,28 @@ class LmdbCrashTest : public testing::TestWithParam<Way> {
   }
 
   // Inserts from row `from` on, two rows, a counter and the erasure of an older row a transaction,
-  // and writes the number of each row to `acknowledge` after its commit. Never returns.
-  [[noreturn]] void InsertUntilKilled(uint64_t from, int acknowledge) {
-    try {
-      auto engine = OpenEngine("lmdb", dir_, options_);
-      const TableId table = engine->OpenTable("t"), counter = engine->OpenTable("counter");
-      auto session = engine->NewSession();
-      for (uint64_t i = from;; i += 2) {
-        session->Begin();
-        session->Put(table, Key(i), Value(i));
-        session->Put(table, Key(i + 1), Value(i + 1));
-        session->Put(counter, "rows", std::to_string(i + 2));
-        if (i % 6 == 0) session->Erase(table, Key(i / 2));
-        session->Commit();
-        const uint64_t rows = i + 2;
-        if (::write(acknowledge, &rows, sizeof(rows)) != sizeof(rows)) break;
-      }
-    } catch (const Error& error) {
-      fprintf(stderr, "%s\n", error.what());
+  // and acknowledges the number of rows after each commit.
+  void InsertUntilKilled(uint64_t from, const Acknowledge& acknowledge) {
+    auto engine = OpenEngine("lmdb", dir_, options_);
+    const TableId table = engine->OpenTable("t"), counter = engine->OpenTable("counter");
+    auto session = engine->NewSession();
+    for (uint64_t i = from;; i += 2) {
+      session->Begin();
+      session->Put(table, Key(i), Value(i));
+      session->Put(table, Key(i + 1), Value(i + 1));
+      session->Put(counter, "rows", std::to_string(i + 2));
+      if (i % 6 == 0) session->Erase(table, Key(i / 2));
+      session->Commit();
+      if (!acknowledge(i + 2)) return;
     }
-    ::_exit(1);
   }
   // Whether the transactions up to `rows` have erased row i.
   static bool Erased(uint64_t i, uint64_t rows) { return i % 3 == 0 && 2 * i + 2 <= rows; }
 
-  // Runs and kills a child; returns the rows it acknowledged, at least `from`.
   uint64_t RunAndKill(uint64_t from, std::chrono::microseconds after_first) {
-    int pipe[2];
-    EXPECT_EQ(::pipe(pipe), 0);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::close(pipe[0]);
-      InsertUntilKilled(from, pipe[1]);
-    }
-    ::close(pipe[1]);
-    uint64_t rows = from, next;
-    // The first acknowledgement says that the database is open; the clock starts there.
-    const bool started = ::read(pipe[0], &next, sizeof(next)) == sizeof(next);
-    EXPECT_TRUE(started) << "the child did not commit";
-    if (started) rows = next;
-    std::this_thread::sleep_for(after_first);
-    ::kill(child, SIGKILL);
-    while (::read(pipe[0], &next, sizeof(next)) == sizeof(next)) rows = next;
-    ::close(pipe[0]);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFSIGNALED(status)) << "the child ended by itself";
-    return rows;
+    return testbed::RunAndKill(from, after_first, [&](const Acknowledge& acknowledge) {
+      InsertUntilKilled(from, acknowledge);
+    });
   }
 
   std::string dir_;

@@ -14,6 +14,7 @@
 
 #include "device/error.h"
 #include "engines/registry.h"
+#include "tests/crash/killed_child.h"
 
 #ifdef TESTBED_HAVE_WIREDTIGER
 
@@ -43,51 +44,26 @@ class WiredtigerCrashTest : public testing::TestWithParam<IoMode> {
     fs::remove_all(dir_, ignored);
   }
 
-  // Inserts from row `from` on, two rows and a counter a transaction, and writes the number of each
-  // row to `acknowledge` after its commit. Never returns.
-  [[noreturn]] void InsertUntilKilled(uint64_t from, int acknowledge) {
-    try {
-      auto engine = OpenEngine("wiredtiger", dir_, options_);
-      const TableId table = engine->OpenTable("t"), counter = engine->OpenTable("counter");
-      auto session = engine->NewSession();
-      for (uint64_t i = from;; i += 2) {
-        session->Begin();
-        session->Put(table, Key(i), Value(i));
-        session->Put(table, Key(i + 1), Value(i + 1));
-        session->Put(counter, "rows", std::to_string(i + 2));
-        session->Commit();
-        const uint64_t rows = i + 2;
-        if (::write(acknowledge, &rows, sizeof(rows)) != sizeof(rows)) break;
-      }
-    } catch (const Error& error) {
-      fprintf(stderr, "%s\n", error.what());
+  // Inserts from row `from` on, two rows and a counter a transaction, and acknowledges the
+  // number of rows after each commit.
+  void InsertUntilKilled(uint64_t from, const Acknowledge& acknowledge) {
+    auto engine = OpenEngine("wiredtiger", dir_, options_);
+    const TableId table = engine->OpenTable("t"), counter = engine->OpenTable("counter");
+    auto session = engine->NewSession();
+    for (uint64_t i = from;; i += 2) {
+      session->Begin();
+      session->Put(table, Key(i), Value(i));
+      session->Put(table, Key(i + 1), Value(i + 1));
+      session->Put(counter, "rows", std::to_string(i + 2));
+      session->Commit();
+      if (!acknowledge(i + 2)) return;
     }
-    ::_exit(1);
   }
 
-  // Runs and kills a child; returns the rows it acknowledged, at least `from`.
   uint64_t RunAndKill(uint64_t from, std::chrono::microseconds after_first) {
-    int pipe[2];
-    EXPECT_EQ(::pipe(pipe), 0);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::close(pipe[0]);
-      InsertUntilKilled(from, pipe[1]);
-    }
-    ::close(pipe[1]);
-    uint64_t rows = from, next;
-    // The first acknowledgement says that the database is open; the clock starts there.
-    bool started = ::read(pipe[0], &next, sizeof(next)) == sizeof(next);
-    EXPECT_TRUE(started) << "the child did not commit";
-    if (started) rows = next;
-    std::this_thread::sleep_for(after_first);
-    ::kill(child, SIGKILL);
-    while (::read(pipe[0], &next, sizeof(next)) == sizeof(next)) rows = next;
-    ::close(pipe[0]);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFSIGNALED(status)) << "the child ended by itself";
-    return rows;
+    return testbed::RunAndKill(from, after_first, [&](const Acknowledge& acknowledge) {
+      InsertUntilKilled(from, acknowledge);
+    });
   }
 
   std::string dir_;

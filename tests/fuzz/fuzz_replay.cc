@@ -10,30 +10,13 @@
 #include "engines/btree/redo.h"
 #include "engines/btree/space.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/replay_tree.h"
 
 namespace testbed::btree {
 namespace {
 
-constexpr uint32_t kPageSize = 4096;
-constexpr PageId kPages = 12;  // 1 is an inner node, the others are leaves
-
-std::string Key(int i) {
-  char key[16];
-  snprintf(key, sizeof key, "key%05d", i);
-  return key;
-}
-
-void MakePage(PageId id, char* page) {
-  Node node(page, kPageSize);
-  if (id <= 1) {
-    node.Init(id, 1, PageType::kInner, 1, "key", "kez", false);
-    for (int i = 0; i < 10; ++i) node.InsertInner(i, Key(100 * i), 2 + i);
-    return;
-  }
-  node.Init(id, 1, PageType::kLeaf, 0, Key(100 * (id - 2)), Key(100 * (id - 1)), false);
-  for (int i = 0; i < 30; ++i)
-    node.InsertLeaf(i, Key(100 * (id - 2) + 3 * i), {"some value", false});
-}
+constexpr uint32_t kPageSize = kReplayPageSize;
+constexpr PageId kPages = kReplayPages;
 
 // The pages of a small tree, in a file that is there once a process.
 PageFile* Pages() {
@@ -44,16 +27,9 @@ PageFile* Pages() {
     const int fd = ::mkstemp(path.data());
     Require(fd >= 0, "no file");
     ::close(fd);
-    FileOptions options;
-    auto file = File::Open(path, options);
+    auto file = MakeReplayFile(path);
     ::unlink(path.c_str());
-    AlignedBuffer page(kPageSize);
-    for (PageId id = 0; id <= kPages; ++id) {
-      MakePage(id, page.data());
-      StampPage(page.data(), kPageSize);
-      file->Write(static_cast<uint64_t>(id) * kPageSize, page.data(), kPageSize);
-    }
-    return std::make_unique<PageFile>(std::move(file), nullptr, kPageSize);
+    return file;
   }();
   return pages.get();
 }
@@ -64,7 +40,7 @@ std::string MakeRecord(FuzzInput* input) {
   AlignedBuffer page(kPageSize);
   for (uint32_t n = 1 + input->Below(3); n > 0; --n) {
     const PageId id = 1 + input->Below(kPages + 4);
-    const std::string key = input->Below(2) == 0 ? Key(static_cast<int>(input->Below(1200)))
+    const std::string key = input->Below(2) == 0 ? ReplayKey(static_cast<int>(input->Below(1200)))
                                                  : std::string(input->Bytes(input->Below(40)));
     switch (input->Below(8)) {
       case 0:
@@ -86,7 +62,7 @@ std::string MakeRecord(FuzzInput* input) {
         record.FreePage(id);
         break;
       default: {
-        MakePage(1 + id % kPages, page.data());
+        MakeReplayPage(1 + id % kPages, page.data());
         Header(page.data())->id = id;
         Header(page.data())->lsn = input->Below(2000);
         for (uint32_t changes = input->Below(4); changes > 0; --changes) {

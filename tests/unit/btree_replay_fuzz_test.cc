@@ -15,28 +15,20 @@
 #include "engines/btree/pool.h"
 #include "engines/btree/redo.h"
 #include "engines/btree/space.h"
+#include "tests/fuzz/replay_tree.h"
 
 namespace testbed::btree {
 namespace {
 
-constexpr uint32_t kPageSize = 4096;
-constexpr PageId kPages = 12;  // 1 is an inner node, the others are leaves
+constexpr uint32_t kPageSize = kReplayPageSize;
+constexpr PageId kPages = kReplayPages;
 
 class ReplayFuzzTest : public testing::Test {
  protected:
   void SetUp() override {
     std::string pattern = std::filesystem::current_path() / "btree_replay_fuzz_XXXXXX";
     dir_ = mkdtemp(pattern.data());
-    FileOptions options;
-    options.create = FileOptions::kTruncate;
-    auto file = File::Open(dir_ + "/data", options);
-    AlignedBuffer page(kPageSize);
-    for (PageId id = 0; id <= kPages; ++id) {
-      MakePage(id, page.data());
-      StampPage(page.data(), kPageSize);
-      file->Write(static_cast<uint64_t>(id) * kPageSize, page.data(), kPageSize);
-    }
-    file_ = std::make_unique<PageFile>(std::move(file), nullptr, kPageSize);
+    file_ = MakeReplayFile(dir_ + "/data");
     pool_ = std::make_unique<Pool>(file_.get(), &log_, Pool::BytesFor(64, kPageSize, 2000));
   }
   void TearDown() override {
@@ -45,41 +37,23 @@ class ReplayFuzzTest : public testing::Test {
     std::filesystem::remove_all(dir_);
   }
 
-  static std::string Key(int i) {
-    char key[16];
-    snprintf(key, sizeof key, "key%05d", i);
-    return key;
-  }
-  static void MakePage(PageId id, char* page) {
-    Node node(page, kPageSize);
-    if (id <= 1) {
-      node.Init(id, 1, PageType::kInner, 1, "key", "kez", false);
-      for (int i = 0; i < 10; ++i) node.InsertInner(i, Key(100 * i), 2 + i);
-      return;
-    }
-    node.Init(id, 1, PageType::kLeaf, 0, Key(100 * (id - 2)), Key(100 * (id - 1)), false);
-    for (int i = 0; i < 30; ++i) {
-      node.InsertLeaf(i, Key(100 * (id - 2) + 3 * i), {"a value of some length", false});
-    }
-  }
-
   // What a split, a merge and a new root leave in the log.
   std::vector<std::string> Records() {
     std::vector<std::string> records;
     AlignedBuffer page(kPageSize);
     StructureRecord record;
     record.Use(kPages + 1, 1);
-    record.Truncate(3, Key(145));
-    MakePage(4, page.data());
+    record.Truncate(3, ReplayKey(145));
+    MakeReplayPage(4, page.data());
     Header(page.data())->id = kPages + 1;
     record.Image(page.data(), kPageSize);
-    record.Insert(1, Key(145), kPages + 1);
+    record.Insert(1, ReplayKey(145), kPages + 1);
     records.emplace_back(record.Encode());
     record.Clear();
     record.Free(5, 1);
-    MakePage(4, page.data());
+    MakeReplayPage(4, page.data());
     record.Image(page.data(), kPageSize);
-    record.Remove(1, Key(300));
+    record.Remove(1, ReplayKey(300));
     record.FreePage(5);
     std::string operations;
     AppendOperation({false, 1, "k", "v"}, &operations);

@@ -1,0 +1,56 @@
+// A process that commits until it is killed, and tells what it has acknowledged.
+#ifndef TESTBED_TESTS_CRASH_KILLED_CHILD_H_
+#define TESTBED_TESTS_CRASH_KILLED_CHILD_H_
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <thread>
+
+#include "device/error.h"
+
+namespace testbed {
+
+// Tells the parent that so many rows are acknowledged; false when it is gone.
+using Acknowledge = std::function<bool(uint64_t rows)>;
+
+// Runs `commit` in a child and kills it some time after its first acknowledgement, which says that
+// the database is open. Returns the rows it acknowledged, at least `from`.
+inline uint64_t RunAndKill(uint64_t from, std::chrono::microseconds after_first,
+                           const std::function<void(const Acknowledge&)>& commit) {
+  int pipe[2];
+  EXPECT_EQ(::pipe(pipe), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(pipe[0]);
+    try {
+      commit([&](uint64_t rows) { return ::write(pipe[1], &rows, sizeof rows) == sizeof rows; });
+    } catch (const Error& error) {
+      fprintf(stderr, "%s\n", error.what());
+    }
+    ::_exit(1);
+  }
+  ::close(pipe[1]);
+  uint64_t rows = from, next;
+  const bool started = ::read(pipe[0], &next, sizeof(next)) == sizeof(next);
+  EXPECT_TRUE(started) << "the child did not commit";
+  if (started) rows = next;
+  std::this_thread::sleep_for(after_first);
+  ::kill(child, SIGKILL);
+  while (::read(pipe[0], &next, sizeof(next)) == sizeof(next)) rows = next;
+  ::close(pipe[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status)) << "the child ended by itself";
+  return rows;
+}
+
+}  // namespace testbed
+
+#endif  // TESTBED_TESTS_CRASH_KILLED_CHILD_H_
