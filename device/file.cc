@@ -337,6 +337,12 @@ uint64_t File::Size() const {
   return static_cast<uint64_t>(st.st_size);
 }
 
+uint64_t File::AllocatedBytes() const {
+  struct stat st;
+  if (::fstat(fd_, &st) != 0) throw Error::Io("stat", path_, errno);
+  return static_cast<uint64_t>(st.st_blocks) * 512;
+}
+
 void File::Truncate(uint64_t size) {
   known_size_.store(0, std::memory_order_relaxed);
   if (const int fault = FileFaults::Next(true)) throw Error::Io("truncate", path_, fault);
@@ -348,6 +354,15 @@ bool File::Allocate(uint64_t offset, uint64_t n, bool keep_size) {
   const int mode = keep_size ? FALLOC_FL_KEEP_SIZE : 0;
   if (::fallocate(fd_, mode, static_cast<off_t>(offset), static_cast<off_t>(n)) == 0) return true;
   if (errno != EOPNOTSUPP) throw Error::Io("allocate", path_, errno);
+  return false;
+}
+
+bool File::Punch(uint64_t offset, uint64_t n) {
+  if (const int fault = FileFaults::Next(true)) throw Error::Io("punch a hole into", path_, fault);
+  CallMark mark(options_.kind);
+  const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  if (::fallocate(fd_, mode, static_cast<off_t>(offset), static_cast<off_t>(n)) == 0) return true;
+  if (errno != EOPNOTSUPP) throw Error::Io("punch a hole into", path_, errno);
   return false;
 }
 

@@ -82,6 +82,7 @@ class File {
   void Sync(bool metadata = false);
 
   uint64_t Size() const;
+  uint64_t AllocatedBytes() const;  // that it takes on the device, holes left out
   void Truncate(uint64_t size);
   // Counts a read that the caller has the kernel do by other means (read_ring.h).
   void CountStartedRead(uint64_t offset, size_t n) const;
@@ -89,6 +90,9 @@ class File {
   // Reserves space for [offset, offset+n): fallocate(2). The file grows to its end, unless
   // keep_size. Returns false where the file system has no fallocate.
   bool Allocate(uint64_t offset, uint64_t n, bool keep_size = false);
+  // Gives the space of whole blocks in [offset, offset+n) back; they read as zeros. Returns false
+  // where the file system has no holes: then nothing happened.
+  bool Punch(uint64_t offset, uint64_t n);
   // Tells the kernel that a range will be read soon (readahead) or is no longer needed.
   void Prefetch(uint64_t offset, uint64_t n);
   void Forget(uint64_t offset, uint64_t n);

@@ -295,10 +295,7 @@ void Run::TuneCache(const std::string& name) {
   double best = options_.cache_pct;
   const std::vector<CacheTrial> trials = ClimbShare(search, &best);
   if (stop_()) return;
-  // Both caches must come to rest at what was chosen before it is measured.
-  TryShare(name, best);
-  ::malloc_trim(0);
-  json& tuning = document_["cache_tuning"] = {
+  json tuning = {
       {"start_pct", options_.cache_pct}, {"chosen_pct", best}, {"trials", json::array()}};
   for (const CacheTrial& trial : trials) {
     tuning["trials"].push_back({{"cache_pct", trial.cache_pct},
@@ -311,6 +308,12 @@ void Run::TuneCache(const std::string& name) {
                                 {"other_bytes", trial.other_bytes}});
   }
   if (search.predict) tuning["prediction"] = search.predict(trials).ToJson();
+  document_["cache_tuning"] = std::move(tuning);
+  // Both caches must come to rest at what was chosen before it is measured, without what the
+  // prediction knows of each page, which is memory that the page cache cannot have.
+  search = {};
+  TryShare(name, best);
+  ::malloc_trim(0);
 }
 
 void Run::RunWorkload(const std::string& name) {

@@ -174,7 +174,7 @@ class BtreeEngine : public Engine {
   void Checkpoint() override { store_->Checkpoint(); }
   void Settle() override { store_->Checkpoint(); }
   bool ResizeCache(uint64_t bytes) override {
-    store_->pool()->Resize(bytes);
+    store_->ResizeCache(bytes);
     return true;
   }
 
@@ -185,6 +185,7 @@ class BtreeEngine : public Engine {
         {"advice", AdviceName(o.advice)},
         {"page_size", std::to_string(o.page_size)},
         {"cache_bytes", std::to_string(store_->pool()->bytes())},
+        {"compression", btree::PageCodecName(o.compression)},
         {"cache_pages", std::to_string(store_->pool()->frames())},
         {"cache_held_bytes", std::to_string(store_->pool()->MemoryBytes())},
         {"cache_fixed_bytes", std::to_string(btree::Pool::kFixedBytes)},
@@ -193,6 +194,8 @@ class BtreeEngine : public Engine {
         {"lazy_interval_ms", std::to_string(lazy_interval_ms_)},
         {"torn_page", btree::TornPageName(o.torn_page)},
         {"checkpoint_log", std::to_string(o.checkpoint_log_bytes)},
+        {"compressed_cache_pct",
+         "of the cache, what holds pages as they are in the file, compressed: 0 to 95 (0)"},
         {"scan_readahead", std::to_string(o.scan_readahead_bytes)},
         {"change_buffer_bytes", std::to_string(o.change_buffer_bytes)},
     };
@@ -210,9 +213,9 @@ class BtreeEngine : public Engine {
     c.block_requests = pool.requests;
     c.block_hits = pool.requests - std::min(pool.misses, pool.requests);
     c.block_reads = pool.misses + pool.fetched;
-    c.block_read_bytes = *c.block_reads * page_size;
+    c.block_read_bytes = *c.block_reads * page_size - store_->file()->bytes_skipped();
     c.blocks_written = pool.written;
-    c.block_write_bytes = pool.written * page_size;
+    c.block_write_bytes = store_->file()->bytes_written();
     c.log_payload_bytes = log.payload_bytes;
     c.log_written_bytes = log.written_bytes;
     c.cache_bytes = store_->pool()->MemoryBytes();
@@ -233,6 +236,14 @@ class BtreeEngine : public Engine {
         {"frame_waits", pool.frame_waits},
         {"checkpoints", store_->checkpoints()},
     };
+    if (const btree::CompressedCache* cache = store_->file()->compressed_cache()) {
+      const btree::CompressedCache::Counters compressed = cache->Count();
+      c.cache_bytes = *c.cache_bytes + compressed.budget;
+      c.now.emplace_back("compressed_cache_pages", compressed.pages);
+      c.now.emplace_back("compressed_cache_bytes", compressed.bytes);
+      c.more.emplace_back("compressed_cache_requests", compressed.requests);
+      c.more.emplace_back("compressed_cache_hits", compressed.hits);
+    }
     if (const btree::ChangeBuffer* buffer = store_->change_buffer()) {
       c.now.emplace_back("change_buffer_rows", buffer->rows());
       c.now.emplace_back("change_buffer_bytes", buffer->bytes());
@@ -273,6 +284,12 @@ std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& o
   o.checkpoint_log_bytes = extra.Bytes("checkpoint_log", 256ull << 20, 1ull << 20, 1ull << 40);
   o.scan_readahead_bytes = extra.Bytes("scan_readahead", 128ull << 10, 0, 16ull << 20);
   o.change_buffer_bytes = options.cache_bytes / 100 * extra.Integer("change_buffer_pct", 0, 0, 50);
+  o.compression = btree::PageCodecByName(options.compression);
+  o.compressed_cache_pct = static_cast<uint32_t>(extra.Integer("compressed_cache_pct", 0, 0, 95));
+  if (o.compressed_cache_pct > 0 && o.compression == btree::PageCodec::kNone) {
+    throw Error(Error::kUsage,
+                "compressed_cache_pct keeps compressed pages: give --compression lz4 or zstd");
+  }
   o.log = LogOptionsOf(options, extra);
   return std::make_unique<BtreeEngine>(Store::Open(dir, o), options);
 }
@@ -289,7 +306,7 @@ EngineInfo BtreeEngineInfo() {
   can.resizable_cache = true;
   can.reads_in_flight = true;
   can.durabilities = {Durability::kSync, Durability::kLazy, Durability::kNone};
-  can.compressions = {"none"};
+  can.compressions = {"none", "lz4", "zstd"};
   can.min_page_size = btree::kMinPageSize;
   can.max_page_size = btree::kMaxPageSize;
   can.max_key_size = btree::MaxKeySize(btree::kMinPageSize);

@@ -191,6 +191,10 @@ void Image::OpenPages() {
     pages_->FindTorn([this](PageId id, const char* copy) {
       AlignedBuffer& kept = torn_[id] = AlignedBuffer(page_size_);
       std::memcpy(kept.data(), copy, page_size_);
+      if (IsCompressed(copy) && !ExpandPage(kept.data(), page_size_)) {
+        throw Error(Error::kCorruption,
+                    "the copy of page " + std::to_string(id) + " cannot be expanded");
+      }
       Fault note = InFile(
           data_path_, static_cast<uint64_t>(id) * page_size_,
           "it is not whole; opening the database puts it back from " + DoublewritePath(dir_));

@@ -30,8 +30,10 @@ struct Superblock {
   uint32_t version;
   uint32_t page_size;
   uint64_t database;
+  uint32_t compressed;
+  uint32_t unused_end;
 };
-static_assert(sizeof(Superblock) == 56);
+static_assert(sizeof(Superblock) == 64);
 
 struct CheckpointHeader {
   uint64_t checksum;
@@ -119,7 +121,7 @@ void NewerFormat(const std::string& dir, uint32_t version) {
                                  ": use the testbed that made it, or --fresh");
 }
 
-void FormatSuperblock(char* page, uint32_t page_size, uint64_t database) {
+void FormatSuperblock(char* page, uint32_t page_size, uint64_t database, bool compressed) {
   std::memset(page, 0, page_size);
   auto* super = reinterpret_cast<Superblock*>(page);
   super->type = PageType::kSuper;
@@ -127,38 +129,8 @@ void FormatSuperblock(char* page, uint32_t page_size, uint64_t database) {
   super->version = kFormatVersion;
   super->page_size = page_size;
   super->database = database;
+  super->compressed = compressed ? 1 : 0;
   StampPage(page, page_size);
-}
-
-uint64_t CheckSuperblock(const std::string& path, const std::string& dir, uint32_t page_size) {
-  FileOptions options;
-  options.read_only = true;
-  auto file = File::Open(path, options);
-  Superblock super;
-  const std::string not_one = "the file " + path +
-                              " is not a btree data file, or its first page "
-                              "is damaged: restore the database from a copy, or load it again";
-  if (file->ReadSome(0, &super, sizeof super) < sizeof super || super.magic != kSuperMagic) {
-    throw Error(Error::kCorruption, not_one);
-  }
-  if (super.version > kFormatVersion) NewerFormat(dir, super.version);
-  if (!IsPageSize(super.page_size)) {
-    throw Error(Error::kCorruption, not_one);
-  }
-  std::string page(super.page_size, '\0');
-  if (file->ReadSome(0, page.data(), page.size()) < page.size() ||
-      InspectPage(page.data(), super.page_size, 0) != PageState::kValid) {
-    throw Error(Error::kCorruption, "page 0 of file " + path +
-                                        ": its checksum does not match; restore the database from "
-                                        "a copy, or load it again");
-  }
-  if (super.page_size != page_size) {
-    throw Error(Error::kUsage, "the database in " + dir + " has " +
-                                   std::to_string(super.page_size) + "-byte pages, not " +
-                                   std::to_string(page_size) + ": give --page-size " +
-                                   SizeName(super.page_size) + ", or --fresh");
-  }
-  return super.database;
 }
 
 std::optional<SuperblockFields> ReadSuperblock(File* file) {
@@ -169,11 +141,39 @@ std::optional<SuperblockFields> ReadSuperblock(File* file) {
   fields.version = super.version;
   fields.page_size = super.page_size;
   fields.database = super.database;
+  fields.compressed = super.compressed != 0;
   if (!fields.magic || !IsPageSize(super.page_size)) return fields;
   std::string page(super.page_size, '\0');
   fields.whole = file->ReadSome(0, page.data(), page.size()) == page.size() &&
                  InspectPage(page.data(), super.page_size, 0) == PageState::kValid;
   return fields;
+}
+
+SuperblockFields CheckSuperblock(const std::string& path, const std::string& dir,
+                                 uint32_t page_size) {
+  FileOptions options;
+  options.read_only = true;
+  auto file = File::Open(path, options);
+  const std::optional<SuperblockFields> super = ReadSuperblock(file.get());
+  if (!super || !super->magic ||
+      (!super->whole && super->version <= kFormatVersion && !IsPageSize(super->page_size))) {
+    throw Error(Error::kCorruption, "the file " + path +
+                                        " is not a btree data file, or its first page is damaged: "
+                                        "restore the database from a copy, or load it again");
+  }
+  if (super->version > kFormatVersion) NewerFormat(dir, super->version);
+  if (!super->whole) {
+    throw Error(Error::kCorruption, "page 0 of file " + path +
+                                        ": its checksum does not match; restore the database from "
+                                        "a copy, or load it again");
+  }
+  if (super->page_size != page_size) {
+    throw Error(Error::kUsage, "the database in " + dir + " has " +
+                                   std::to_string(super->page_size) + "-byte pages, not " +
+                                   std::to_string(page_size) + ": give --page-size " +
+                                   SizeName(super->page_size) + ", or --fresh");
+  }
+  return *super;
 }
 
 std::string CheckpointPath(const std::string& dir, int which) {

@@ -1,7 +1,8 @@
 // What the database knows about itself: the superblock (page 0 of the data file, written once) and
 // the state that each checkpoint leaves, in two small files that are written in turn.
 //
-//   superblock        page header, u64 magic, u32 format version, u32 page size, u64 database id
+//   superblock        page header, u64 magic, u32 format version, u32 page size, u64 database id,
+//                     u32 1 when pages may be compressed, else 0
 //   checkpoint file   u64 checksum of all that follows, u64 magic, u32 format version,
 //                     u32 page size, u64 database id, u64 sequence, u64 redo LSN, u64 log id,
 //                     u32 pages of the data file, u32 unused, then the used pages' bits, u64 words
@@ -38,9 +39,7 @@ struct CheckpointState {
 };
 
 // Fills a page with the superblock, stamped.
-void FormatSuperblock(char* page, uint32_t page_size, uint64_t database);
-// Reads the superblock of `path` and returns the database's id. `dir` is for the messages.
-uint64_t CheckSuperblock(const std::string& path, const std::string& dir, uint32_t page_size);
+void FormatSuperblock(char* page, uint32_t page_size, uint64_t database, bool compressed);
 // The superblock's fields as they are, whatever they are; absent when the file is too short.
 struct SuperblockFields {
   bool magic = false;  // is right
@@ -48,8 +47,12 @@ struct SuperblockFields {
   uint32_t version = 0;
   uint32_t page_size = 0;
   uint64_t database = 0;
+  bool compressed = false;
 };
 std::optional<SuperblockFields> ReadSuperblock(File* file);
+// Of the file `path`, which must be whole and of this page size. `dir` is for the messages.
+SuperblockFields CheckSuperblock(const std::string& path, const std::string& dir,
+                                 uint32_t page_size);
 [[noreturn]] void NewerFormat(const std::string& dir, uint32_t version);
 
 std::string CheckpointPath(const std::string& dir, int which);

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "engines/btree/page_codec.h"
+
 namespace testbed::btree {
 
 uint64_t PageChecksum(const char* page, uint32_t page_size, PageId id) {
-  return XXH3_64bits_withSeed(page + sizeof(uint64_t), page_size - sizeof(uint64_t), id);
+  const uint32_t bytes = IsCompressed(page) ? CompressedBytes(page, page_size) : page_size;
+  return XXH3_64bits_withSeed(page + sizeof(uint64_t), bytes - sizeof(uint64_t), id);
 }
 
 void StampPage(char* page, uint32_t page_size) {

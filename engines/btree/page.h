@@ -35,7 +35,15 @@ constexpr size_t MaxInlineRow(uint32_t page_size) { return page_size / 4 - page_
 constexpr size_t FenceSlack(uint32_t page_size) { return page_size / 128; }
 inline constexpr uint64_t kMaxValueSize = 1ull << 30;
 
-enum class PageType : uint8_t { kFree = 0, kLeaf = 1, kInner = 2, kOverflow = 3, kSuper = 4 };
+enum class PageCodec : uint8_t;  // page_codec.h
+enum class PageType : uint8_t {
+  kFree = 0,
+  kLeaf = 1,
+  kInner = 2,
+  kOverflow = 3,
+  kSuper = 4,
+  kCompressed = 5,  // in the file only
+};
 
 struct PageHeader {
   uint64_t checksum;  // of all that follows, seeded with the page's number
@@ -48,6 +56,19 @@ struct PageHeader {
 };
 static_assert(sizeof(PageHeader) == 32);
 inline constexpr size_t kCommonHeader = 26;  // bytes of PageHeader that are in use
+
+// How a compressed page begins (page_codec.h).
+struct CompressedHeader {
+  uint64_t checksum;  // of what follows, to the end of the payload
+  Lsn lsn;
+  PageId id;
+  uint32_t table;
+  PageType type;  // kCompressed
+  PageCodec codec;
+  uint16_t unused;
+  uint32_t length;  // of the payload
+};
+static_assert(sizeof(CompressedHeader) == 32);
 
 inline PageHeader* Header(char* page) { return reinterpret_cast<PageHeader*>(page); }
 inline const PageHeader* Header(const char* page) {

@@ -11,7 +11,7 @@
 namespace testbed::btree {
 namespace {
 
-constexpr uint64_t kMagic = 0x3164776272747462;  // "bttrbwd1"
+constexpr uint64_t kMagic = 0x3264776272747462;  // "bttrbwd2"
 constexpr uint32_t kBatchBytes = 1 << 20;
 
 struct DoublewriteHeader {
@@ -19,7 +19,11 @@ struct DoublewriteHeader {
   uint64_t magic;
   uint32_t page_size;
   uint32_t count;
-  // and `count` page ids
+  // and `count` copies
+};
+struct DoublewriteCopy {
+  PageId id;
+  uint32_t bytes;
 };
 
 uint64_t HeaderChecksum(const char* page, uint32_t page_size) {
@@ -34,29 +38,49 @@ const char* TornPageName(TornPage torn_page) {
 }
 
 WriteBatch::WriteBatch(uint32_t page_size, uint32_t max_pages)
-    : page_size_(page_size), max_pages_(max_pages), buffer_((max_pages + 1ull) * page_size) {}
+    : page_size_(page_size), max_pages_(max_pages), buffer_((max_pages + 1ull) * page_size) {
+  pages_.reserve(max_pages);
+}
 
 uint32_t WriteBatch::PagesFor(uint32_t page_size) { return kBatchBytes / page_size; }
 
 void WriteBatch::Add(const char* page) {
-  char* copy = buffer_.data() + (count_ + 1ull) * page_size_;
+  const size_t at = (pages_.size() + 1) * page_size_;
+  char* copy = buffer_.data() + at;
   std::memcpy(copy, page, page_size_);
   StampPage(copy, page_size_);
-  ++count_;
+  pages_.push_back({at, page_size_});
+}
+
+void WriteBatch::Compress(PageCodec codec) {
+  size_t end = page_size_;
+  for (Place& place : pages_) {
+    place.bytes = CompressPage(codec, buffer_.data() + place.at, page_size_);
+    std::memmove(buffer_.data() + end, buffer_.data() + place.at, place.bytes);
+    place.at = end;
+    end += place.bytes;
+  }
 }
 
 Lsn WriteBatch::MaxLsn() const {
   Lsn lsn = 0;
-  for (uint32_t i = 0; i < count_; ++i) lsn = std::max(lsn, Header(page(i))->lsn);
+  for (uint32_t i = 0; i < count(); ++i) lsn = std::max(lsn, Header(page(i))->lsn);
   return lsn;
 }
 
 PageFile::PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite,
-                   uint32_t page_size, bool atomic)
+                   uint32_t page_size, const PageFileOptions& options)
     : data_(std::move(data)),
       doublewrite_(std::move(doublewrite)),
       page_size_(page_size),
-      atomic_(atomic) {}
+      options_(options),
+      pages_at_open_(static_cast<PageId>(data_->Size() / page_size)) {
+  if (!options_.compressed) return;
+  units_ = std::make_unique<Units>(kMaxPages);
+  if (options_.compressed_cache_bytes > 0) {
+    compressed_cache_ = std::make_unique<CompressedCache>(options_.compressed_cache_bytes);
+  }
+}
 
 void PageFile::StopDoublewrite() {
   std::lock_guard lock(mutex_);
@@ -68,9 +92,11 @@ void PageFile::StopDoublewrite() {
 }
 
 PageState PageFile::Inspect(PageId id, char* page) {
-  const size_t got = data_->ReadSome(static_cast<uint64_t>(id) * page_size_, page, page_size_);
+  const size_t got = data_->ReadSome(Place(id), page, page_size_);
   if (got < page_size_) std::memset(page + got, 0, page_size_ - got);
-  return InspectPage(page, page_size_, id);
+  const PageState state = InspectPage(page, page_size_, id);
+  if (state != PageState::kValid || !IsCompressed(page)) return state;
+  return ExpandPage(page, page_size_) ? state : PageState::kBroken;
 }
 
 Error PageFile::Broken(PageId id) const {
@@ -86,65 +112,126 @@ void PageFile::Check(PageId id, const char* page) const {
   }
 }
 
-void PageFile::Read(PageId id, char* page) {
-  data_->Read(static_cast<uint64_t>(id) * page_size_, page, page_size_);
+uint32_t PageFile::BytesToRead(PageId id) const {
+  const uint8_t units = units_ != nullptr ? (*units_)[id].load(std::memory_order_relaxed) : 0;
+  return units == 0 ? page_size_ : units * kStoredUnit;
+}
+
+void PageFile::NoteLength(PageId id, uint32_t bytes) {
+  if (units_ == nullptr) return;
+  (*units_)[id].store(static_cast<uint8_t>(bytes / kStoredUnit), std::memory_order_relaxed);
+}
+
+void PageFile::Accept(PageId id, char* page, uint32_t got) {
+  const uint32_t stored = StoredBytes(page, page_size_);
+  if (stored > got) throw Broken(id);
   Check(id, page);
+  NoteLength(id, stored);
+  if (got < page_size_) bytes_skipped_.fetch_add(page_size_ - got, std::memory_order_relaxed);
+  if (!IsCompressed(page)) return;
+  if (compressed_cache_ != nullptr) {
+    compressed_cache_->Put(id, {page, CompressedBytes(page, page_size_)});
+  }
+  if (!ExpandPage(page, page_size_)) throw Broken(id);
+}
+
+void PageFile::Read(PageId id, char* page) {
+  const uint32_t bytes = BytesToRead(id);
+  data_->Read(Place(id), page, bytes);
+  Accept(id, page, bytes);
 }
 
 void PageFile::StartRead(ReadRing* ring, PageId id, char* page, uint64_t tag) {
-  ring->Start(*data_, static_cast<uint64_t>(id) * page_size_, page, page_size_, tag);
+  ring->Start(*data_, Place(id), page, BytesToRead(id), tag);
 }
 
-void PageFile::FinishRead(PageId id, const char* page, int32_t result) {
+void PageFile::FinishRead(PageId id, char* page, int32_t result) {
   if (result < 0) throw Error::Io("read", data_->path(), -result);
-  if (static_cast<uint32_t>(result) < page_size_) {
+  const uint32_t bytes = BytesToRead(id);
+  if (static_cast<uint32_t>(result) < bytes) {
     throw Error(Error::kCorruption, "file " + data_->path() + " ends within page " +
                                         std::to_string(id) +
                                         "; restore the database from a copy, or load it again");
   }
-  Check(id, page);
+  Accept(id, page, bytes);
+}
+
+bool PageFile::ReadCached(PageId id, char* page) {
+  if (compressed_cache_ == nullptr || !compressed_cache_->Get(id, page)) return false;
+  if (!ExpandPage(page, page_size_)) throw Broken(id);
+  return true;
 }
 
 const char* PageFile::View(PageId id, bool check) {
-  const char* page = data_->View(static_cast<uint64_t>(id) * page_size_, page_size_).data();
+  const char* page = data_->View(Place(id), page_size_).data();
   if (check) Check(id, page);
   return page;
 }
 
-void PageFile::Write(WriteBatch* batch) {
-  const uint32_t n = batch->count();
-  if (n == 0) return;
-  std::lock_guard lock(mutex_);
-  if (doublewrite_ != nullptr) {
-    if (unsynced_) data_->Sync();
-    unsynced_ = false;
-    char* page = batch->buffer_.data();
-    std::memset(page, 0, page_size_);
-    auto* header = reinterpret_cast<DoublewriteHeader*>(page);
-    header->magic = kMagic;
-    header->page_size = page_size_;
-    header->count = n;
-    for (uint32_t i = 0; i < n; ++i) {
-      const PageId id = batch->id(i);
-      std::memcpy(page + sizeof *header + i * sizeof id, &id, sizeof id);
-    }
-    header->checksum = HeaderChecksum(page, page_size_);
-    const uint64_t bytes = (n + 1ull) * page_size_;
-    doublewrite_->Write(0, page, bytes);
-    doublewrite_->Sync();
-    doublewrite_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+void PageFile::WriteCopies(WriteBatch* batch) {
+  if (unsynced_) data_->Sync();
+  unsynced_ = false;
+  char* page = batch->buffer_.data();
+  std::memset(page, 0, page_size_);
+  auto* header = reinterpret_cast<DoublewriteHeader*>(page);
+  header->magic = kMagic;
+  header->page_size = page_size_;
+  header->count = batch->count();
+  for (uint32_t i = 0; i < batch->count(); ++i) {
+    const DoublewriteCopy copy{batch->id(i), batch->pages_[i].bytes};
+    std::memcpy(page + sizeof *header + i * sizeof copy, &copy, sizeof copy);
   }
-  unsynced_ = true;
-  for (uint32_t i = 0; i < n;) {
+  header->checksum = HeaderChecksum(page, page_size_);
+  const WriteBatch::Place& last = batch->pages_.back();
+  const uint64_t bytes = last.at + last.bytes;
+  doublewrite_->Write(0, page, bytes);
+  doublewrite_->Sync();
+  doublewrite_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void PageFile::WriteInPlace(const WriteBatch& batch) {
+  for (uint32_t i = 0; i < batch.count();) {
     uint32_t end = i + 1;  // neighbours go with one call
-    while (!atomic_ && end < n && batch->id(end) == batch->id(i) + (end - i)) ++end;
-    const uint64_t at = static_cast<uint64_t>(batch->id(i)) * page_size_;
-    const size_t bytes = static_cast<size_t>(end - i) * page_size_;
-    atomic_ ? data_->WriteAtomic(at, batch->page(i), bytes)
-            : data_->Write(at, batch->page(i), bytes);
+    size_t bytes = batch.pages_[i].bytes;
+    while (!options_.atomic && end < batch.count() && batch.id(end) == batch.id(i) + (end - i) &&
+           batch.pages_[end - 1].bytes == page_size_) {
+      bytes += batch.pages_[end++].bytes;
+    }
+    options_.atomic ? data_->WriteAtomic(Place(batch.id(i)), batch.page(i), bytes)
+                    : data_->Write(Place(batch.id(i)), batch.page(i), bytes);
+    bytes_written_.fetch_add(bytes, std::memory_order_relaxed);
     i = end;
   }
-  pages_written_.fetch_add(n, std::memory_order_relaxed);
+  pages_written_.fetch_add(batch.count(), std::memory_order_relaxed);
+}
+
+// The page was just written with so many bytes: what it had behind them goes.
+void PageFile::PunchBehind(PageId id, uint32_t bytes) {
+  const uint8_t units = (*units_)[id].load(std::memory_order_relaxed);
+  const uint32_t before = units > 0 ? units * kStoredUnit : id < pages_at_open_ ? page_size_ : 0;
+  if (bytes < before) data_->Punch(Place(id) + bytes, before - bytes);
+  NoteLength(id, bytes);
+}
+
+void PageFile::Write(WriteBatch* batch) {
+  if (batch->count() == 0) return;
+  if (options_.codec != PageCodec::kNone) batch->Compress(options_.codec);
+  std::lock_guard lock(mutex_);
+  if (doublewrite_ != nullptr) WriteCopies(batch);
+  unsynced_ = true;
+  WriteInPlace(*batch);
+  if (units_ == nullptr) return;
+  for (uint32_t i = 0; i < batch->count(); ++i) {
+    const PageId id = batch->id(i);
+    const char* page = batch->page(i);
+    PunchBehind(id, batch->pages_[i].bytes);
+    if (compressed_cache_ == nullptr) continue;
+    if (IsCompressed(page)) {
+      compressed_cache_->Replace(id, {page, CompressedBytes(page, page_size_)});
+    } else {
+      compressed_cache_->Erase(id);
+    }
+  }
 }
 
 void PageFile::Sync() {
@@ -157,7 +244,8 @@ void PageFile::Grow(uint32_t pages) {
   const uint64_t size = data_->Size();
   const uint64_t wanted = static_cast<uint64_t>(pages) * page_size_;
   if (wanted <= size) return;
-  data_->Allocate(size, wanted - size);
+  // A compressed file takes space only where something is written.
+  if (!options_.compressed) data_->Allocate(size, wanted - size);
   if (data_->Size() < wanted) data_->Truncate(wanted);  // no fallocate(2) here
 }
 
@@ -169,23 +257,27 @@ void PageFile::FindTorn(const std::function<void(PageId id, const char* copy)>& 
   // A header that is not whole: that batch never went to its places.
   if (header->checksum != HeaderChecksum(first.data(), page_size_) || header->magic != kMagic ||
       header->page_size != page_size_ ||
-      header->count > (page_size_ - sizeof *header) / sizeof(PageId)) {
+      header->count > (page_size_ - sizeof *header) / sizeof(DoublewriteCopy)) {
     return;
   }
+  uint64_t at = page_size_;
   for (uint32_t i = 0; i < header->count; ++i) {
-    PageId id;
-    std::memcpy(&id, first.data() + sizeof *header + i * sizeof id, sizeof id);
-    const uint64_t at = (i + 1ull) * page_size_;
-    if (doublewrite_->ReadSome(at, copy.data(), page_size_) < page_size_) continue;
-    if (InspectPage(copy.data(), page_size_, id) != PageState::kValid) continue;
-    if (Inspect(id, current.data()) != PageState::kValid) use(id, copy.data());
+    DoublewriteCopy entry;
+    std::memcpy(&entry, first.data() + sizeof *header + i * sizeof entry, sizeof entry);
+    if (entry.bytes > page_size_) return;
+    const size_t got = doublewrite_->ReadSome(at, copy.data(), entry.bytes);
+    at += entry.bytes;
+    if (got < entry.bytes) continue;
+    std::memset(copy.data() + entry.bytes, 0, page_size_ - entry.bytes);
+    if (InspectPage(copy.data(), page_size_, entry.id) != PageState::kValid) continue;
+    if (Inspect(entry.id, current.data()) != PageState::kValid) use(entry.id, copy.data());
   }
 }
 
 uint32_t PageFile::RestoreTorn() {
   uint32_t restored = 0;
   FindTorn([&](PageId id, const char* copy) {
-    data_->Write(static_cast<uint64_t>(id) * page_size_, copy, page_size_);
+    data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
     ++restored;
   });
   if (restored > 0) data_->Sync();

@@ -6,8 +6,13 @@
 // overwrite the doublewrite file. So whenever the machine stops, each page is whole in its place or
 // whole in the doublewrite file (the scheme of InnoDB's doublewrite buffer).
 //
-//   doublewrite file: page 0  header: magic, page size, number of pages, their ids, checksum
-//                     page 1..n  the pages, as they go to their places
+//   doublewrite file: page 0  header: magic, page size, number of pages, of each its number and how
+//                             many bytes it takes, checksum
+//                     from page 1 on  the pages, as they go to their places
+//
+// Of a compressed database (page_codec.h) pages are written and read without the holes behind them:
+// how long a page is, is known from the first time on that it is read or written. A cache of
+// compressed pages (compressed_cache.h) may stand before the file.
 //
 // Reads may come from any thread; one batch is written at a time.
 #ifndef TESTBED_ENGINES_BTREE_PAGE_FILE_H_
@@ -24,7 +29,9 @@
 #include "device/error.h"
 #include "device/file.h"
 #include "device/read_ring.h"
-#include "engines/btree/page.h"
+#include "engines/btree/compressed_cache.h"
+#include "engines/btree/page_codec.h"
+#include "engines/btree/reserved_array.h"
 
 namespace testbed::btree {
 
@@ -44,9 +51,9 @@ class WriteBatch {
   WriteBatch(uint32_t page_size, uint32_t max_pages);
   static uint32_t PagesFor(uint32_t page_size);  // of a batch of about 1 MiB
 
-  bool full() const { return count_ == max_pages_; }
-  uint32_t count() const { return count_; }
-  void Clear() { count_ = 0; }
+  bool full() const { return pages_.size() == max_pages_; }
+  uint32_t count() const { return static_cast<uint32_t>(pages_.size()); }
+  void Clear() { pages_.clear(); }
   // Copies the page and stamps the copy with its checksum. Ids must come in ascending order.
   void Add(const char* page);
   PageId id(uint32_t i) const { return Header(page(i))->id; }
@@ -55,19 +62,34 @@ class WriteBatch {
  private:
   friend class PageFile;
   friend class Pool;
-  const char* page(uint32_t i) const { return buffer_.data() + (i + 1ull) * page_size_; }
+  struct Place {
+    size_t at;       // in the buffer
+    uint32_t bytes;  // that the page takes in the file
+  };
+  const char* page(uint32_t i) const { return buffer_.data() + pages_[i].at; }
+  // Compresses the pages and moves them together, so that they still follow each other.
+  void Compress(PageCodec codec);
+
   const uint32_t page_size_;
   const uint32_t max_pages_;
-  uint32_t count_ = 0;
+  std::vector<Place> pages_;
   AlignedBuffer buffer_;  // the doublewrite header's place, then the pages
+};
+
+struct PageFileOptions {
+  // Each page is written by a call of its own that the device does as a whole; the file must be
+  // able to.
+  bool atomic = false;
+  bool compressed = false;             // the file has compressed pages, or may get some
+  PageCodec codec = PageCodec::kNone;  // of pages written from now on; another needs `compressed`
+  uint64_t compressed_cache_bytes = 0;
 };
 
 class PageFile {
  public:
-  // `doublewrite` may be null: then a torn page is detected, not repaired. `atomic`: each page is
-  // written by a call of its own that the device does as a whole; the file must be able to.
+  // `doublewrite` may be null: then a torn page is detected, not repaired.
   PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite, uint32_t page_size,
-           bool atomic = false);
+           const PageFileOptions& options = {});
 
   // Reads and inspects; never throws for what the page holds. Space past the end reads as blank.
   PageState Inspect(PageId id, char* page);
@@ -75,7 +97,9 @@ class PageFile {
   void Read(PageId id, char* page);
   // The same in two steps, other work in between: starts the read, and checks what came of it.
   void StartRead(ReadRing* ring, PageId id, char* page, uint64_t tag);
-  void FinishRead(PageId id, const char* page, int32_t result);
+  void FinishRead(PageId id, char* page, int32_t result);
+  // The page from the cache of compressed ones; false when it is not there.
+  bool ReadCached(PageId id, char* page);
   // The page will be read soon.
   void Prefetch(PageId id) { data_->Prefetch(static_cast<uint64_t>(id) * page_size_, page_size_); }
   // The page in place (mmap mode). `check` makes sure that it is valid.
@@ -90,7 +114,7 @@ class PageFile {
   void Grow(uint32_t pages);
 
   // Calls `use` for each page of the last batch that is not whole in its place, with its whole copy
-  // from the doublewrite file, which is valid during the call. Writes nothing.
+  // from the doublewrite file as it is stored, which is valid during the call. Writes nothing.
   void FindTorn(const std::function<void(PageId id, const char* copy)>& use);
   // Puts these copies back. Returns how many.
   uint32_t RestoreTorn();
@@ -102,22 +126,45 @@ class PageFile {
   const File& data() const { return *data_; }
   uint32_t page_size() const { return page_size_; }
   bool mmap() const { return data_->options().mode == IoMode::kMmap; }
+  // What the data file takes: its length, of a compressed one without its holes.
+  uint64_t data_bytes() const {
+    return options_.compressed ? data_->AllocatedBytes() : data_->Size();
+  }
   // Safe beside StopDoublewrite only before other threads use the file.
   uint64_t doublewrite_size() const { return doublewrite_ ? doublewrite_->Size() : 0; }
 
   uint64_t pages_written() const { return pages_written_.load(std::memory_order_relaxed); }
+  uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
+  // Of pages that were read, the bytes that were known to be holes.
+  uint64_t bytes_skipped() const { return bytes_skipped_.load(std::memory_order_relaxed); }
+  CompressedCache* compressed_cache() { return compressed_cache_.get(); }  // may be null
+  // Memory for knowing where the holes of so many pages are.
+  uint64_t TableBytes(uint64_t pages) const { return units_ != nullptr ? pages : 0; }
   uint64_t doublewrite_bytes() const { return doublewrite_bytes_.load(std::memory_order_relaxed); }
 
  private:
+  uint64_t Place(PageId id) const { return static_cast<uint64_t>(id) * page_size_; }
   void Check(PageId id, const char* page) const;
+  uint32_t BytesToRead(PageId id) const;
+  // Of a page of which so much was read: checks it, and undoes its compression.
+  void Accept(PageId id, char* page, uint32_t got);
+  void NoteLength(PageId id, uint32_t bytes);
+  void WriteCopies(WriteBatch* batch);
+  void WriteInPlace(const WriteBatch& batch);
+  void PunchBehind(PageId id, uint32_t bytes);
 
   const std::unique_ptr<File> data_;
   std::unique_ptr<File> doublewrite_;
   const uint32_t page_size_;
-  const bool atomic_;
+  const PageFileOptions options_;
+  // Of a compressed file: how many units each page takes; 0 = not known yet. Under its latch.
+  using Units = ReservedArray<std::atomic<uint8_t>>;
+  std::unique_ptr<Units> units_;
+  const PageId pages_at_open_;  // what lies behind these was never written
+  std::unique_ptr<CompressedCache> compressed_cache_;
   std::mutex mutex_;       // of Write and Sync
   bool unsynced_ = false;  // pages of the last batch may not be durable in their places
-  std::atomic<uint64_t> pages_written_{0};
+  std::atomic<uint64_t> pages_written_{0}, bytes_written_{0}, bytes_skipped_{0};
   std::atomic<uint64_t> doublewrite_bytes_{0};
 };
 

@@ -165,8 +165,9 @@ bool Pool::Exclude(PageId id, uint32_t* frame) {
 
 void Pool::ReadInto(PoolClient* client, PageId id, uint32_t frame, Load load, PageState* state) {
   if (load == Load::kNew) return;
-  client->misses.Add(1);
   char* data = Data(frame);
+  if (load == Load::kRead && file_->ReadCached(id, data)) return;
+  client->misses.Add(1);
   if (load == Load::kRead) {
     file_->Read(id, data);
     return;
@@ -242,7 +243,8 @@ Pool::Look Pool::TryOptimistic(PageId id, OptimisticGuard* guard, MissingPage* m
         return Look::kBusy;
       }
       *missing = {id, frame, Data(frame)};
-      return Look::kMissing;
+      if (!ReadCachedInto(*missing)) return Look::kMissing;
+      continue;
     }
     *guard = {};
     if constexpr (kLatchedReads) {
@@ -260,6 +262,18 @@ Pool::Look Pool::TryOptimistic(PageId id, OptimisticGuard* guard, MissingPage* m
     guard->id_ = id;
     return Look::kHere;
   }
+}
+
+// Ends the read where the page was among the compressed ones.
+bool Pool::ReadCachedInto(const MissingPage& missing) {
+  try {
+    if (!file_->ReadCached(missing.id, missing.page)) return false;
+  } catch (...) {
+    EndRead(missing, false);
+    throw;
+  }
+  EndRead(missing, true);
+  return true;
 }
 
 void Pool::EndRead(const MissingPage& missing, bool valid) {
@@ -484,7 +498,9 @@ void Pool::WaitForFrame(std::unique_lock<std::mutex>* lock, Clock::time_point gi
 }
 
 void Pool::SetLimit() {
-  limit_ = std::max(kMinFrames, FramesFor(bytes_, page_size_, highest_page_ + 1ull));
+  const uint64_t pages = highest_page_ + 1ull;
+  const uint64_t lengths = file_->TableBytes(pages);
+  limit_ = std::max(kMinFrames, FramesFor(bytes_ - std::min(bytes_, lengths), page_size_, pages));
   limit_ = std::min(limit_, most_frames_);
 }
 
@@ -590,7 +606,8 @@ PoolCounters Pool::Counters() const {
 
 uint64_t Pool::MemoryBytes() const {
   std::lock_guard lock(mutex_);
-  return BytesFor(ActiveFrames(), page_size_, highest_page_ + 1ull);
+  const uint64_t pages = highest_page_ + 1ull;
+  return BytesFor(ActiveFrames(), page_size_, pages) + file_->TableBytes(pages);
 }
 
 uint64_t Pool::bytes() const {

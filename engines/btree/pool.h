@@ -90,7 +90,8 @@ class PoolClient {
   PoolClient& operator=(const PoolClient&) = delete;
 
   Counter requests;  // pages asked for
-  Counter misses;    // of these, read from the file; each with one call
+  Counter misses;    // of these, read from the file; each with one call (not those that the cache
+                     // of compressed pages had)
   Counter fetched;   // and read before they were asked for
  private:
   Pool* const pool_;
@@ -279,6 +280,8 @@ class Pool : private VisitCounts {
   OptimisticGuard OptimisticSlow(PoolClient* client, PageId id);
   ExclusiveGuard WriteAs(PoolClient* client, PageId id, Load load, PageState* state);
   ExclusiveGuard MakeExclusive(uint32_t frame, PageId id);
+
+  bool ReadCachedInto(const MissingPage& missing);
 
   uint32_t AcquireFrame(PageId id);
   uint32_t TryAcquireFrame(PageId id);

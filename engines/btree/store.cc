@@ -115,8 +115,21 @@ uint64_t Store::LogBytesOnDisk() const {
   return redo_.log() == nullptr ? 0 : redo_.log()->SizeOnDisk();
 }
 
+uint64_t Store::CompressedCacheBytes(uint64_t cache_bytes) const {
+  return cache_bytes / 100 * options_.compressed_cache_pct;
+}
+
+void Store::ResizeCache(uint64_t bytes) {
+  const uint64_t compressed = CompressedCacheBytes(bytes);
+  CompressedCache* cache = file_->compressed_cache();
+  // What shrinks first, so that both together never have more than they had.
+  if (cache != nullptr && compressed < cache->Count().budget) cache->Resize(compressed);
+  pool_->Resize(bytes - compressed);
+  if (cache != nullptr) cache->Resize(compressed);
+}
+
 uint64_t Store::DataBytesOnDisk() const {
-  uint64_t size = file_->data().Size() + file_->doublewrite_size();
+  uint64_t size = file_->data_bytes() + file_->doublewrite_size();
   for (int which : {0, 1}) {
     std::error_code none;
     const uint64_t bytes = std::filesystem::file_size(CheckpointPath(dir_, which), none);

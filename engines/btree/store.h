@@ -46,6 +46,7 @@
 #include "device/log.h"
 #include "engines/btree/change_buffer.h"
 #include "engines/btree/meta.h"
+#include "engines/btree/page_codec.h"
 #include "engines/btree/page_file.h"
 #include "engines/btree/pool.h"
 #include "engines/btree/redo_log.h"
@@ -73,6 +74,11 @@ struct StoreOptions {
   uint64_t checkpoint_log_bytes = 256ull << 20;
   // The most that a scan reads ahead at once.
   uint64_t scan_readahead_bytes = 128ull << 10;
+  // Of pages written from now on. A new database that has one, and only such a one, may have
+  // compressed pages; not with mmap, nor with pages of 4096 bytes, nor with TornPage::kAtomic.
+  PageCodec compression = PageCodec::kNone;
+  // Of cache_bytes, what the cache of compressed pages has. 0 to 95; where pages are compressed.
+  uint32_t compressed_cache_pct = 0;
   // Rows that may wait in the change buffer; 0 = there is none.
   uint64_t change_buffer_bytes = 0;
   LogOptions log;
@@ -149,6 +155,9 @@ class Store {
   Tree* Table(uint32_t id) const { return tables_[id].load(std::memory_order_acquire); }
   std::map<std::string, uint32_t> TableNames() const;
 
+  // Of pool and compressed cache together; as Pool::Resize.
+  void ResizeCache(uint64_t bytes);
+
   // Writes pages that are dirty now.
   void Flush();
   // The same, and makes what is committed durable and the log before it unnecessary.
@@ -175,6 +184,7 @@ class Store {
   friend class StoreClient;
 
   Store(const std::string& dir, const StoreOptions& options);
+  uint64_t CompressedCacheBytes(uint64_t cache_bytes) const;
   void LockDirectory();
   void Create();
   void OpenFiles();

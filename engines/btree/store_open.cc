@@ -41,6 +41,33 @@ void CheckAtomic(const File& data, uint32_t page_size) {
                   std::to_string(most) + " bytes so: choose doublewrite or full_page_image");
 }
 
+void CheckCompression(const StoreOptions& options) {
+  if (options.compression == PageCodec::kNone) return;
+  const char* clash = options.io == IoMode::kMmap        ? "--io mmap reads pages in place"
+                      : options.page_size <= kStoredUnit ? "pages of 4096 bytes would save nothing"
+                      : options.torn_page == TornPage::kAtomic
+                          ? "torn_page=atomic writes whole pages"
+                          : nullptr;
+  if (clash == nullptr) return;
+  throw Error(Error::kUsage, std::string("btree does not compress pages here: ") + clash +
+                                 "; give --compression none, or --io direct or buffered, "
+                                 "--page-size 8k or more and another torn_page");
+}
+
+void CheckFormat(const SuperblockFields& super, const std::string& dir,
+                 const StoreOptions& options) {
+  if (!super.compressed && options.compression != PageCodec::kNone) {
+    throw Error(Error::kUsage, "the database in " + dir +
+                                   " was made without compression: give --compression none, or "
+                                   "--fresh");
+  }
+  if (super.compressed && (options.io == IoMode::kMmap || options.torn_page == TornPage::kAtomic)) {
+    throw Error(Error::kUsage, "the database in " + dir +
+                                   " may have compressed pages: give --io direct or buffered and "
+                                   "another torn_page than atomic, or --fresh");
+  }
+}
+
 }  // namespace
 
 bool Store::Exists(const std::string& dir) {
@@ -63,7 +90,9 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
     throw Error(Error::kUsage,
                 "the directory " + dir + " does not exist: make it, or choose another --dir");
   }
-  const uint32_t frames = Pool::FramesFor(options.cache_bytes, options.page_size);
+  CheckCompression(options);
+  const uint64_t compressed = options.cache_bytes / 100 * options.compressed_cache_pct;
+  const uint32_t frames = Pool::FramesFor(options.cache_bytes - compressed, options.page_size);
   if (frames == 0) {
     throw Error(Error::kUsage, "a btree cache of " + std::to_string(options.cache_bytes) +
                                    " bytes holds fewer than " + std::to_string(Pool::kMinFrames) +
@@ -146,7 +175,8 @@ void Store::Create() {
   state.space.words = {3};  // the superblock and the catalogue's root
   {
     auto file = OpenFile(data, FileKind::kData, IoMode::kBuffered, FileOptions::kTruncate);
-    FormatSuperblock(page.data(), page_size, state.database);
+    FormatSuperblock(page.data(), page_size, state.database,
+                     options_.compression != PageCodec::kNone);
     file->Write(0, page.data(), page_size);
     Tree::FormatRoot(page.data(), page_size, kCatalogueRoot, kCatalogueTable);
     StampPage(page.data(), page_size);
@@ -176,7 +206,9 @@ void Store::Create() {
 }
 
 void Store::OpenFiles() {
-  state_.database = CheckSuperblock(DataPath(dir_), dir_, options_.page_size);
+  const SuperblockFields super = CheckSuperblock(DataPath(dir_), dir_, options_.page_size);
+  CheckFormat(super, dir_, options_);
+  state_.database = super.database;
   auto data = OpenFile(DataPath(dir_), FileKind::kData, options_.io, FileOptions::kMustExist,
                        options_.advice);
   // A mapping is for reading pages in place; the doublewrite file is only written.
@@ -190,8 +222,12 @@ void Store::OpenFiles() {
   data = OpenFile(DataPath(dir_), FileKind::kData, options_.io, FileOptions::kMustExist,
                   options_.advice);
   doublewrite = nullptr;
-  const bool atomic = options_.torn_page == TornPage::kAtomic;
-  if (atomic) CheckAtomic(*data, options_.page_size);
+  PageFileOptions pages;
+  pages.atomic = options_.torn_page == TornPage::kAtomic;
+  pages.compressed = super.compressed;
+  pages.codec = options_.compression;
+  if (super.compressed) pages.compressed_cache_bytes = CompressedCacheBytes(options_.cache_bytes);
+  if (pages.atomic) CheckAtomic(*data, options_.page_size);
   if (options_.torn_page == TornPage::kDoublewrite ||
       options_.torn_page == TornPage::kFullPageImage) {
     doublewrite = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, doublewrite_mode,
@@ -203,10 +239,11 @@ void Store::OpenFiles() {
         ->Sync(true);
   }
   file_ = std::make_unique<PageFile>(std::move(data), std::move(doublewrite), options_.page_size,
-                                     atomic);
+                                     pages);
   space_ =
       std::make_unique<Space>(options_.page_size, [this](uint32_t pages) { file_->Grow(pages); });
-  pool_ = std::make_unique<Pool>(file_.get(), &redo_, options_.cache_bytes);
+  pool_ = std::make_unique<Pool>(file_.get(), &redo_,
+                                 options_.cache_bytes - pages.compressed_cache_bytes);
 }
 
 void Store::LoadCatalogue() {

@@ -33,7 +33,12 @@ class FuzzedStore {
     options_.durability = Durability::kNone;
     options_.log.segment_bytes = 256 << 10;
     options_.checkpoint_log_bytes = 1ull << 40;  // when the input says so
-    options_.io = input->Below(2) == 0 ? IoMode::kBuffered : IoMode::kMmap;
+    compressed_ = input->Below(2) == 0;
+    if (compressed_) {
+      options_.page_size = 8192;
+      options_.cache_bytes += 160 << 10;
+    }
+    options_.io = compressed_ || input->Below(2) == 0 ? IoMode::kBuffered : IoMode::kMmap;
     Choose(input);
     Open();
   }
@@ -88,7 +93,7 @@ class FuzzedStore {
   }
   void Checkpoint() { store_->Checkpoint(); }
   void Flush() { store_->Flush(); }
-  void Resize(FuzzInput* input) { store_->pool()->Resize((80 + 40 * input->Below(8)) << 10); }
+  void Resize(FuzzInput* input) { store_->ResizeCache((240 + 40 * input->Below(8)) << 10); }
 
   // Closes the database, or leaves it as a crash would once the log is with the kernel, and opens
   // it, with other settings perhaps.
@@ -133,6 +138,11 @@ class FuzzedStore {
     constexpr TornPage kWays[] = {TornPage::kDoublewrite, TornPage::kFullPageImage,
                                   TornPage::kNone};
     options_.torn_page = kWays[input->Below(3)];
+    // The first time, when the database is made, with compression: else it could never have any.
+    constexpr PageCodec kCodecs[] = {PageCodec::kLz4, PageCodec::kZstd, PageCodec::kNone};
+    if (compressed_) options_.compression = kCodecs[input->Below(dir_.empty() ? 2 : 3)];
+    options_.compressed_cache_pct =
+        options_.compression != PageCodec::kNone ? 10 * input->Below(5) : 0;
     options_.change_buffer_bytes = input->Below(2) == 0 ? 0 : (4 + 4 * input->Below(8)) << 10;
   }
   void Open() {
@@ -148,6 +158,7 @@ class FuzzedStore {
   std::unique_ptr<Store> store_;
   std::unique_ptr<StoreClient> client_;
   Tree* tree_ = nullptr;
+  bool compressed_ = false;
   std::map<std::string, std::string> model_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "engines/btree/node.h"
 #include "engines/btree/page.h"
+#include "engines/btree/page_codec.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace testbed::btree {
@@ -60,9 +61,32 @@ void UseLeaf(Node* node, FuzzInput* input) {
   Require(node->UsedBytes() <= node->Capacity(), "used more than there is");
 }
 
+// A compressed page of which the checksum is right, but nothing else need be; and what this very
+// input makes as a page.
+void UseCodec(std::string_view bytes) {
+  constexpr uint32_t kSize = 2 * kPageSize;
+  alignas(64) static char page[kSize], copy[kSize];
+  std::memset(page, 0, kSize);
+  std::memcpy(page, bytes.data(), std::min<size_t>(bytes.size(), kSize));
+  Header(page)->type = PageType::kCompressed;
+  StampPage(page, kSize);
+  Require(StoredBytes(page, kSize) <= kSize, "a page of more than a page");
+  (void)ExpandPage(page, kSize);
+  for (const PageCodec codec : {PageCodec::kLz4, PageCodec::kZstd}) {
+    std::memset(page, 0, kSize);
+    std::memcpy(page, bytes.data(), std::min<size_t>(bytes.size(), kSize));
+    Header(page)->type = PageType::kLeaf;
+    std::memcpy(copy, page, kSize);
+    if (CompressPage(codec, page, kSize) == kSize) continue;
+    Require(ExpandPage(page, kSize), "a page does not expand");
+    Require(std::memcmp(page + 8, copy + 8, kSize - 8) == 0, "a page expands to another");
+  }
+}
+
 }  // namespace
 
 void FuzzPage(std::string_view bytes) {
+  UseCodec(bytes);
   FuzzInput input(bytes);
   const std::string key(input.Bytes(input.Below(32)));
   alignas(64) static char page[kPageSize];

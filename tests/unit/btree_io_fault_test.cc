@@ -19,6 +19,7 @@ struct Fault {
   TornPage torn_page;
   IoMode io;
   bool change_buffer;
+  bool compressed = false;
 };
 
 class IoFaultTest : public StoreTest, public testing::WithParamInterface<Fault> {
@@ -31,6 +32,12 @@ class IoFaultTest : public StoreTest, public testing::WithParamInterface<Fault> 
     options_.cache_bytes = 160 << 10;
     options_.log.segment_bytes = 256 << 10;
     if (GetParam().change_buffer) options_.change_buffer_bytes = 20 << 10;
+    if (GetParam().compressed) {
+      options_.page_size = 8192;
+      options_.cache_bytes = 300 << 10;
+      options_.compression = PageCodec::kLz4;
+      options_.compressed_cache_pct = 20;
+    }
   }
   void TearDown() override {
     FileFaults::Clear();
@@ -199,12 +206,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{EIO, false, TornPage::kFullPageImage, IoMode::kBuffered, true},
                     Fault{EIO, true, TornPage::kFullPageImage, IoMode::kBuffered, false},
                     Fault{ENOSPC, false, TornPage::kDoublewrite, IoMode::kBuffered, false},
-                    Fault{ENOSPC, true, TornPage::kFullPageImage, IoMode::kBuffered, true}),
+                    Fault{ENOSPC, true, TornPage::kFullPageImage, IoMode::kBuffered, true},
+                    Fault{EIO, false, TornPage::kDoublewrite, IoMode::kBuffered, false, true},
+                    Fault{ENOSPC, true, TornPage::kFullPageImage, IoMode::kBuffered, true, true}),
     [](const auto& param) {
       const Fault& f = param.param;
       return std::string(f.error == EIO ? "EIO" : "ENOSPC") + (f.lasts ? "_lasting_" : "_once_") +
              TornPageName(f.torn_page) + "_" + IoModeName(f.io) +
-             (f.change_buffer ? "_change_buffer" : "");
+             (f.change_buffer ? "_change_buffer" : "") + (f.compressed ? "_compressed" : "");
     });
 
 }  // namespace
