@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/loop.h>
 #include <sched.h>
 #include <spawn.h>
@@ -112,6 +113,19 @@ std::string MarkedPath(const std::string& directory, const char* suffix) {
 
 // How often a clash with another process is worth another try.
 constexpr int kTries = 100;
+
+// An empty directory in `directory` that is ours as long as *held is open.
+std::string MakeMountPoint(const std::string& directory, int* held) {
+  for (int i = 0; i < kTries; ++i) {
+    std::string path = MarkedPath(directory, "");
+    if (::mkdir(path.c_str(), 0755) != 0) throw Error::Io("mkdir", path, errno);
+    *held = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*held >= 0 && Claim(*held, path)) return path;
+    if (*held >= 0) ::close(*held);
+    *held = -1;
+  }
+  throw Error::Io("lock a mount point in", directory, EAGAIN);
+}
 
 // A loop device that nobody uses. The kernel may name one whose node does not exist yet where no
 // udev runs: the node is made.
@@ -274,22 +288,14 @@ std::unique_ptr<ScratchDevice> ScratchDevice::Create(const ScratchOptions& optio
   scratch->file_system_ = options.file_system;
   scratch->bytes_ = (options.bytes + kMiB - 1) / kMiB * kMiB;
   scratch->CreateImage(options);
+  if (options.fault_disk) scratch->StartFaultDisk(options.directory);
   scratch->AttachLoop(options);
   scratch->MakeFileSystem();
 
   scratch->path_ = options.mount_point;
-  for (int i = 0; scratch->path_.empty() && i < kTries; ++i) {
-    const std::string path = MarkedPath(options.directory, "");
-    if (::mkdir(path.c_str(), 0755) != 0) throw Error::Io("mkdir", path, errno);
-    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0 && Claim(fd, path)) {
-      scratch->mount_point_fd_ = fd;
-      scratch->path_ = path;
-    } else if (fd >= 0) {
-      ::close(fd);
-    }
+  if (scratch->path_.empty()) {
+    scratch->path_ = MakeMountPoint(options.directory, &scratch->mount_point_fd_);
   }
-  if (scratch->path_.empty()) throw Error::Io("lock a mount point in", options.directory, EAGAIN);
   scratch->Mount();
   scratch->device_ = std::make_unique<BlockDevice>(BlockDevice::Under(scratch->loop_));
   return scratch;
@@ -327,6 +333,19 @@ void ScratchDevice::CreateImage(const ScratchOptions& options) {
   WriteInFull(image_fd_, image_, bytes_, options.progress);
 }
 
+void ScratchDevice::StartFaultDisk(const std::string& directory) {
+  disk_mount_point_ = MakeMountPoint(directory, &disk_mount_point_fd_);
+  disk_ = FaultDisk::Start(image_, bytes_, disk_mount_point_);
+  const int fd = ::open(disk_->file().c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
+  if (fd < 0) throw Error::Io("open", disk_->file(), errno);
+  // From here on the disk is what the loop device stands on; the image lives as long as the disk
+  // has it open.
+  ::unlink(image_.c_str());
+  image_.clear();
+  ::close(image_fd_);
+  image_fd_ = fd;
+}
+
 void ScratchDevice::AttachLoop(const ScratchOptions& options) {
   loop_config config = {};
   config.fd = static_cast<uint32_t>(image_fd_);
@@ -360,7 +379,7 @@ void ScratchDevice::AttachLoop(const ScratchOptions& options) {
                     options.directory +
                     ", so the image would be cached twice: choose a directory on ext4 or xfs");
   }
-  ::unlink(image_.c_str());
+  if (!image_.empty()) ::unlink(image_.c_str());
   image_.clear();
   ::close(image_fd_);
   image_fd_ = -1;
@@ -413,8 +432,15 @@ void ScratchDevice::Shutdown() {
   if (r != 0) throw Error::Io("shut down", path_, code);
 }
 
+void ScratchDevice::CutPower(uint64_t seed, int keep_pct) { disk_->Cut(seed, keep_pct); }
+
 void ScratchDevice::Remount() {
   Unmount();
+  if (disk_ != nullptr) {
+    // What the kernel still has of the device's blocks is not what the disk has.
+    ::ioctl(loop_fd_, BLKFLSBUF, 0);
+    disk_->Revive();
+  }
   Mount();
 }
 
@@ -433,6 +459,11 @@ ScratchDevice::~ScratchDevice() {
   if (mount_point_fd_ >= 0) {
     if (owner) ::rmdir(path_.c_str());
     ::close(mount_point_fd_);
+  }
+  disk_.reset();
+  if (disk_mount_point_fd_ >= 0) {
+    if (owner) ::rmdir(disk_mount_point_.c_str());
+    ::close(disk_mount_point_fd_);
   }
   if (owner && !image_.empty()) ::unlink(image_.c_str());
   if (image_fd_ >= 0) ::close(image_fd_);

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "device/block_device.h"
+#include "device/fault_disk.h"
 
 namespace testbed {
 
@@ -47,6 +48,8 @@ struct ScratchOptions {
   // Logical block size of the device: 512 to 4096, a power of two. 0: the smallest that direct IO
   // to the image allows.
   uint32_t block_size = 0;
+  // Between the image and the loop device, a disk whose power can be cut (fault_disk.h). Slower.
+  bool fault_disk = false;
   // Called now and then while the image is written, with bytes done and bytes in all.
   std::function<void(uint64_t, uint64_t)> progress;
 };
@@ -74,6 +77,9 @@ class ScratchDevice {
   // its journal is not flushed, and every call on an open file fails with EIO from then on. (Direct
   // writes that were not followed by a sync survive; the loop device has no volatile cache.)
   void Shutdown();
+  // A power cut of the disk below, with fault_disk: of what was not flushed, each sector is there
+  // with this probability, and every request fails until Remount.
+  void CutPower(uint64_t seed, int keep_pct);
   // Unmounts and mounts again; the file system recovers. No file on it may be open.
   void Remount();
   // Shutdown, then Remount.
@@ -82,6 +88,7 @@ class ScratchDevice {
  private:
   ScratchDevice() = default;
   void CreateImage(const ScratchOptions& options);
+  void StartFaultDisk(const std::string& directory);
   void AttachLoop(const ScratchOptions& options);
   void MakeFileSystem();
   void Mount();
@@ -97,6 +104,9 @@ class ScratchDevice {
   std::string path_;
   bool mounted_ = false;
   int mount_point_fd_ = -1;  // holds the lock on a mount point that we made
+  std::unique_ptr<FaultDisk> disk_;
+  std::string disk_mount_point_;
+  int disk_mount_point_fd_ = -1;
   std::unique_ptr<BlockDevice> device_;
 };
 

@@ -9,10 +9,12 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <new>
 #include <thread>
 
 #include "device/error.h"
+#include "device/file.h"
 #include "device/scratch.h"
 #include "device/signal_guard.h"
 #include "engines/registry.h"
@@ -84,7 +86,11 @@ class Test {
   std::unique_ptr<Engine> Open() {
     return OpenEngine(options_.run.engine_name, dir_, engine_options_);
   }
-  void Round(bool power_cut, int number);
+  enum class Crash : uint8_t { kKill, kPowerCut, kDiskCut };
+  Crash CrashOf(int round) const;
+  void Round(Crash crash, int number);
+  void StartAgain();
+  uint64_t Acknowledged() const;
   void Write();
   void WriterThread(Engine& engine, int w);
   void Verify();
@@ -223,9 +229,21 @@ void Test::Verify() {
   session.reset();
 }
 
-void Test::Round(bool power_cut, int number) {
+const char* CrashName(int crash) {
+  static constexpr const char* kNames[] = {"kill", "power cut", "power cut of the disk"};
+  return kNames[crash];
+}
+
+Test::Crash Test::CrashOf(int round) const {
+  if (round < options_.kills) return Crash::kKill;
+  return round < options_.kills + options_.power_cuts ? Crash::kPowerCut : Crash::kDiskCut;
+}
+
+void Test::Round(Crash crash, int number) {
+  const bool power_cut = crash != Crash::kKill;
   shared_->ready.store(false);
   shared_->failure[0] = '\0';
+  shared_->rows = shared_->unacknowledged = 0;
   const pid_t writer = Spawn([this] { Write(); });
   while (!shared_->ready.load() && ::waitpid(writer, nullptr, WNOHANG) == 0) Sleep(1);
   if (!shared_->ready.load()) {
@@ -240,7 +258,10 @@ void Test::Round(bool power_cut, int number) {
   std::vector<uint64_t> acknowledged;
   for (int w = 0; w < options_.writers; ++w)
     acknowledged.push_back(shared_->acknowledged[w].load());
-  if (power_cut) scratch_->Shutdown();
+  if (crash == Crash::kPowerCut) scratch_->Shutdown();
+  if (crash == Crash::kDiskCut) {
+    scratch_->CutPower(random_.Next(), static_cast<int>(random_.Below(101)));
+  }
   ::kill(writer, SIGKILL);
   while (::waitpid(writer, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -248,7 +269,9 @@ void Test::Round(bool power_cut, int number) {
     shared_->acknowledged[w].store(acknowledged[static_cast<size_t>(w)]);
   }
   if (power_cut) scratch_->Remount();
-  ++(power_cut ? result_.power_cuts : result_.kills);
+  ++(crash == Crash::kKill       ? result_.kills
+     : crash == Crash::kPowerCut ? result_.power_cuts
+                                 : result_.disk_cuts);
   // Recovery is itself crashed now and then: the next opening must recover all the same.
   if (random_.Below(4) == 0) {
     const pid_t interrupted = Spawn([this] { Open(); });
@@ -262,7 +285,7 @@ void Test::Round(bool power_cut, int number) {
   }
   if (status != 0) {
     result_.failures.push_back(fmt::format(
-        "round {}, after a {}: {}", number, power_cut ? "power cut" : "kill",
+        "round {}, after a {}: {}", number, CrashName(static_cast<int>(crash)),
         WIFSIGNALED(status) ? fmt::format("recovery ended by signal {}", WTERMSIG(status))
                             : shared_->failure));
   }
@@ -270,13 +293,31 @@ void Test::Round(bool power_cut, int number) {
   result_.commits_found_unacknowledged += shared_->unacknowledged;
 }
 
+// An empty database in place of the one that is there.
+void Test::StartAgain() {
+  std::filesystem::remove_all(dir_);
+  std::filesystem::create_directory(dir_);
+  SyncDirectory(std::filesystem::path(dir_).parent_path());
+  for (int w = 0; w < options_.writers; ++w) {
+    shared_->begun[w].store(0);
+    shared_->acknowledged[w].store(0);
+  }
+}
+
+uint64_t Test::Acknowledged() const {
+  uint64_t commits = 0;
+  for (int w = 0; w < options_.writers; ++w) commits += shared_->acknowledged[w].load();
+  return commits;
+}
+
 CrashtestResult Test::Run() {
   RunOptions placed = options_.run;
-  if (options_.power_cuts > 0 || placed.scratch_bytes != 0) {
+  if (options_.power_cuts + options_.disk_cuts > 0 || placed.scratch_bytes != 0) {
     ScratchOptions scratch;
     scratch.bytes = placed.scratch_bytes != 0 ? placed.scratch_bytes : 512ull << 20;
     scratch.file_system = placed.scratch_fs == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
     scratch.directory = ".";
+    scratch.fault_disk = options_.disk_cuts > 0;
     scratch_ = ScratchDevice::Create(scratch);
     placed.dir = scratch_->path() + "/database";
   }
@@ -289,13 +330,17 @@ CrashtestResult Test::Run() {
     ::sync();
   }
   ProgressLine progress(placed.engine_name + " crashtest", placed.quiet);
-  const int rounds = options_.kills + options_.power_cuts;
+  const int rounds = options_.kills + options_.power_cuts + options_.disk_cuts;
+  uint64_t before = 0;  // commits to databases that are gone
   for (int i = 0; i < rounds && result_.failures.empty() && !StopRequested(); ++i) {
-    Round(i >= options_.kills, i + 1);
-    uint64_t commits = 0;
-    for (int w = 0; w < options_.writers; ++w) commits += shared_->acknowledged[w].load();
-    progress.Say(fmt::format("{} of {} crashes, {} commits", i + 1, rounds, commits));
-    result_.commits_acknowledged = commits;
+    if (i > 0 && i % options_.crashes_per_database == 0) {
+      before += Acknowledged();
+      StartAgain();
+    }
+    Round(CrashOf(i), i + 1);
+    result_.commits_acknowledged = before + Acknowledged();
+    progress.Say(
+        fmt::format("{} of {} crashes, {} commits", i + 1, rounds, result_.commits_acknowledged));
   }
   if (!result_.failures.empty()) directory.Keep();
   return result_;
@@ -320,16 +365,20 @@ CrashtestResult RunCrashtest(const CrashtestOptions& options) {
   if (options.power_cuts > 0 && !ScratchDevice::Available(&why)) {
     throw Error(Error::kUsage, "--power-cuts needs a scratch device: " + why);
   }
+  if (options.disk_cuts > 0 && (!ScratchDevice::Available(&why) || !FaultDisk::Available(&why))) {
+    throw Error(Error::kUsage, "--disk-cuts needs a scratch device on FUSE: " + why);
+  }
   return Test(options).Run();
 }
 
 int CrashtestCommand(const CrashtestOptions& options) {
   const CrashtestResult result = RunCrashtest(options);
   fmt::print(
-      "{}: {} kills, {} power cuts, {} commits acknowledged, {} found that were in flight, {} rows "
+      "{}: {} kills, {} power cuts, {} of the disk, {} commits acknowledged, {} found that were in "
+      "flight, {} rows "
       "read\n",
-      options.run.engine_name, result.kills, result.power_cuts, result.commits_acknowledged,
-      result.commits_found_unacknowledged, result.rows_read);
+      options.run.engine_name, result.kills, result.power_cuts, result.disk_cuts,
+      result.commits_acknowledged, result.commits_found_unacknowledged, result.rows_read);
   for (const std::string& failure : result.failures) fmt::print("FAILED {}\n", failure);
   if (result.failures.empty())
     fmt::print("no acknowledged commit lost, no half transaction, no bad page\n");

@@ -134,6 +134,18 @@ int Main(int argc, char** argv) {
                    "Crashes by power cut, on a scratch device (root) [0]")
       ->type_name("N")
       ->check(CLI::Range(0, 1000000));
+  crashtest
+      ->add_option(
+          "--disk-cuts", crash.disk_cuts,
+          "Crashes by power cut of a disk that loses and tears what was not flushed (root, "
+          "FUSE) [0]")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
+  crashtest
+      ->add_option("--crashes-per-database", crash.crashes_per_database,
+                   "Begin with a new database after so many crashes [50]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
   crashtest->add_option("--writers", crash.writers, "Threads that commit [4]")
       ->type_name("N")
       ->check(CLI::Range(1, 64));

@@ -24,7 +24,7 @@ packages=(
   cmake ninja-build g++
   librocksdb-dev liblmdb-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev
   libxxhash-dev
-  libbpf-dev libbson-dev libflatbuffers-dev
+  libbpf-dev libfuse3-dev libbson-dev libflatbuffers-dev
   libsnappy-dev liblz4-dev libzstd-dev zlib1g-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   python3 python3-pip python3-setuptools ca-certificates

@@ -186,6 +186,7 @@ class BtreeEngine : public Engine {
         {"page_size", std::to_string(o.page_size)},
         {"cache_bytes", std::to_string(store_->pool()->bytes())},
         {"compression", btree::PageCodecName(o.compression)},
+        {"compressed_cache_pct", std::to_string(o.compressed_cache_pct)},
         {"cache_pages", std::to_string(store_->pool()->frames())},
         {"cache_held_bytes", std::to_string(store_->pool()->MemoryBytes())},
         {"cache_fixed_bytes", std::to_string(btree::Pool::kFixedBytes)},
@@ -194,8 +195,6 @@ class BtreeEngine : public Engine {
         {"lazy_interval_ms", std::to_string(lazy_interval_ms_)},
         {"torn_page", btree::TornPageName(o.torn_page)},
         {"checkpoint_log", std::to_string(o.checkpoint_log_bytes)},
-        {"compressed_cache_pct",
-         "of the cache, what holds pages as they are in the file, compressed: 0 to 95 (0)"},
         {"scan_readahead", std::to_string(o.scan_readahead_bytes)},
         {"change_buffer_bytes", std::to_string(o.change_buffer_bytes)},
     };
@@ -318,6 +317,8 @@ EngineInfo BtreeEngineInfo() {
       {"checkpoint_log", "bytes of log after which a checkpoint is taken (256M)"},
       {"change_buffer_pct",
        "rows that may wait for leaves that are not in the cache, in percent of it: 0 to 50 (0)"},
+      {"compressed_cache_pct",
+       "of the cache, what holds pages as they are in the file, compressed: 0 to 95 (0)"},
       {"scan_readahead", "the most that a scan reads ahead, its reads in flight at once (128k)"},
   };
   AddLogOptions(&can);

@@ -214,6 +214,23 @@ TEST_F(RunTest, CrashtestCutsThePower) {
   }
 }
 
+TEST_F(RunTest, CrashtestCutsThePowerOfTheDisk) {
+  if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
+  for (const char* way : {"", "--engine-option torn_page=full_page_image",
+                          "--compression lz4 --page-size 16k --io direct"}) {
+    const CommandResult result = Run(
+        std::string(
+            "crashtest --kills 1 --disk-cuts 4 --crashes-per-database 2 --quiet --engine btree ") +
+        way);
+    if (result.code == 2 && result.err.find("--disk-cuts needs") != std::string::npos) {
+      GTEST_SKIP() << result.err;
+    }
+    EXPECT_EQ(result.code, 0) << result.out << result.err;
+    EXPECT_NE(result.out.find("1 kills, 0 power cuts, 4 of the disk"), std::string::npos)
+        << result.out;
+  }
+}
+
 TEST_F(RunTest, ScratchClosesExactly) {
   if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
   const CommandResult result = Run(

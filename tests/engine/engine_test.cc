@@ -32,7 +32,7 @@ class FileKinds : public KernelAccount {
 }  // namespace
 
 void PrintTo(const EngineCase& c, std::ostream* out) {
-  *out << c.engine << " " << IoModeName(c.io);
+  *out << c.engine << " " << IoModeName(c.io) << " " << c.compression;
 }
 
 std::vector<EngineCase> EngineCases() {
@@ -41,11 +41,15 @@ std::vector<EngineCase> EngineCases() {
     if (!info.capabilities.persistent || !info.capabilities.reads) continue;
     for (IoMode io : info.capabilities.io_modes) cases.push_back({info.name, io});
   }
+  // What other engines do inside their libraries, btree does itself.
+  cases.push_back({"btree", IoMode::kDirect, "lz4"});
+  cases.push_back({"btree", IoMode::kBuffered, "zstd"});
   return cases;
 }
 
 std::string EngineCaseName(const testing::TestParamInfo<EngineCase>& info) {
-  return info.param.engine + "_" + IoModeName(info.param.io);
+  const EngineCase& c = info.param;
+  return c.engine + "_" + IoModeName(c.io) + (c.compression == "none" ? "" : "_" + c.compression);
 }
 
 EngineTest::EngineTest() {
@@ -54,6 +58,11 @@ EngineTest::EngineTest() {
   dir_ = mkdtemp(pattern.data());
   options_ = DefaultEngineOptions(info());
   options_.io = GetParam().io;
+  options_.compression = GetParam().compression;
+  if (options_.compression != "none") {
+    options_.page_size = 8192;
+    options_.extra["compressed_cache_pct"] = "30";
+  }
   if (info().capabilities.cache) options_.cache_bytes = 16 << 20;
 }
 

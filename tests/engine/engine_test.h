@@ -26,6 +26,7 @@ namespace testbed {
 struct EngineCase {
   std::string engine;
   IoMode io;
+  std::string compression = "none";
 };
 void PrintTo(const EngineCase& c, std::ostream* out);
 std::vector<EngineCase> EngineCases();

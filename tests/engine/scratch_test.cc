@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -210,6 +211,65 @@ TEST_P(ScratchTest, RefusesInOneSentence) {
   options.mount_point = directory_ + "/absent";
   EXPECT_THAT(refusal(options), HasSubstr("absent"));
   EXPECT_THAT(Entries(directory_), IsEmpty());
+}
+
+// Direct writes that were not followed by a sync, which a power cut of the file system alone leaves
+// as they are.
+TEST_P(ScratchTest, AFaultDiskKeepsWhatWasFlushedAndTearsTheRest) {
+  std::string why;
+  if (!FaultDisk::Available(&why)) GTEST_SKIP() << why;
+  constexpr int kPages = 100;
+  constexpr size_t kPage = 8192, kSector = 512;
+  ScratchOptions options = Options();
+  options.fault_disk = true;
+  auto scratch = ScratchDevice::Create(options);
+  FileOptions direct;
+  direct.mode = IoMode::kDirect;
+  direct.create = FileOptions::kMayExist;
+  const std::string path = scratch->path() + "/f";
+  AlignedBuffer page(kPage);
+  char flushed = 'a';
+  for (const int keep_pct : {0, 50, 100}) {
+    SCOPED_TRACE(keep_pct);
+    const char unflushed = static_cast<char>(flushed + 1);
+    {
+      auto file = File::Open(path, direct);
+      for (const char content : {flushed, unflushed}) {
+        std::memset(page.data(), content, kPage);
+        for (int i = 0; i < kPages; ++i) {
+          file->Write(static_cast<uint64_t>(i) * kPage, page.data(), kPage);
+        }
+        if (content == flushed) file->Sync(true);
+        for (int i = 0; i < kPages; ++i) {
+          file->Read(static_cast<uint64_t>(i) * kPage, page.data(), kPage);
+          ASSERT_EQ(page.data()[kPage / 2], content) << "before the cut, what was written is read";
+        }
+      }
+      scratch->CutPower(7, keep_pct);
+      EXPECT_THROW(file->Read(0, page.data(), kPage), Error);
+      EXPECT_THROW(file->Write(0, page.data(), kPage), Error);
+    }
+    scratch->Remount();
+    auto file = File::Open(path, direct);
+    int kept = 0, torn = 0;
+    for (int i = 0; i < kPages; ++i) {
+      file->Read(static_cast<uint64_t>(i) * kPage, page.data(), kPage);
+      int here = 0;
+      for (size_t at = 0; at < kPage; at += kSector) {
+        for (size_t byte = at; byte < at + kSector; ++byte) {
+          ASSERT_EQ(page.data()[byte], page.data()[at]) << "a sector is whole";
+        }
+        ASSERT_TRUE(page.data()[at] == flushed || page.data()[at] == unflushed);
+        here += page.data()[at] == unflushed ? 1 : 0;
+      }
+      kept += here;
+      torn += here > 0 && here < static_cast<int>(kPage / kSector) ? 1 : 0;
+    }
+    const int sectors = kPages * static_cast<int>(kPage / kSector);
+    EXPECT_NEAR(kept, sectors * keep_pct / 100, sectors / 20);
+    EXPECT_EQ(torn, keep_pct == 50 ? kPages : 0);
+    flushed = static_cast<char>(flushed + 2);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(FileSystems, ScratchTest,
