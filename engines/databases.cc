@@ -158,7 +158,7 @@ void Add(const std::optional<uint64_t>& more, std::optional<uint64_t>* sum) {
 void Add(const Named& more, Named* sum) {
   for (const auto& [name, value] : more) {
     const auto known =
-        std::find_if(sum->begin(), sum->end(), [&](const auto& s) { return s.first == name; });
+        std::find_if(sum->begin(), sum->end(), [&n = name](const auto& s) { return s.first == n; });
     if (known == sum->end()) {
       sum->emplace_back(name, value);
     } else {

@@ -113,7 +113,8 @@ struct Inspection {
   uint64_t page_size = 0;
   std::vector<PageCount> pages;  // of the data file by type; adds up to its length
   std::vector<TreeStats> trees;  // the engine's own first
-  NamedBytes disk;               // of all files; adds up to Engine::SizeOnDisk
+  NamedBytes disk;               // of all files; adds up to Engine::SizeOnDisk and holes
+  uint64_t holes = 0;            // of it, what compressed pages leave of their places: not on disk
   std::optional<ReplayNeeded> replay;
   bool stopped = false;  // by a signal: what follows was not looked at
 };

@@ -86,9 +86,13 @@ std::string PartsText(const Inspection& inspection) {
 
 std::string DiskText(const Inspection& inspection) {
   Table disk("Where the space of the files goes", {"part", "bytes", "share"});
-  const uint64_t sum = SumOf(inspection.disk);
+  const uint64_t sum = SumOf(inspection.disk) - inspection.holes;
   for (const auto& [name, bytes] : inspection.disk) {
     disk.Row({name, Count(bytes), Percent(Ratio(bytes, sum))});
+  }
+  if (inspection.holes > 0) {
+    disk.Row({"holes behind compressed pages", "-" + Count(inspection.holes),
+              "-" + Percent(Ratio(inspection.holes, sum))});
   }
   disk.Row({"size on disk", Count(sum), Percent(1)});
   return disk.Text();
@@ -200,9 +204,13 @@ json TreeJson(const Inspection& inspection) {
   for (const TreeStats& tree : inspection.trees) {
     tables.push_back(TableJson(tree, inspection.page_size));
   }
-  return {{"page_size", inspection.page_size},      {"partial", inspection.stopped},
-          {"fault_count", inspection.faults.count}, {"tables", tables},
-          {"disk", NamedJson(inspection.disk)},     {"size_on_disk", SumOf(inspection.disk)}};
+  return {{"page_size", inspection.page_size},
+          {"partial", inspection.stopped},
+          {"fault_count", inspection.faults.count},
+          {"tables", tables},
+          {"disk", NamedJson(inspection.disk)},
+          {"size_on_disk", SumOf(inspection.disk) - inspection.holes},
+          {"holes", inspection.holes}};
 }
 
 }  // namespace testbed

@@ -360,6 +360,7 @@ Inspection InspectDatabase(const std::string& dir, const InspectOptions& options
     inspection.disk.emplace_back(count.type + (count.type == "superblock" ? "" : " pages"),
                                  count.bytes);
   }
+  inspection.holes = image.holes();
   for (auto& part : image.OtherFiles()) inspection.disk.push_back(std::move(part));
   return inspection;
 }

@@ -114,6 +114,7 @@ void Image::ReadMeta() {
   if (super && super->whole) {
     page_size_ = super->page_size;
     database_ = super->database;
+    compressed_ = super->compressed;
   } else {
     FindPageSize();
   }
@@ -300,6 +301,13 @@ PageState Image::Read(PageId id, char* page, std::string* why) {
     }
   }
   return log_ == nullptr ? state : log_->Apply(id, state, page, why);
+}
+
+// Of a file that is allocated as a whole there are none; one with compressed pages may be as long
+// as it likes.
+uint64_t Image::holes() const {
+  if (!compressed_) return 0;
+  return data_bytes_ - std::min(data_bytes_, pages_->data().AllocatedBytes());
 }
 
 void Image::Prefetch(PageId id) { pages_->Prefetch(id); }

@@ -42,6 +42,7 @@ class Image : public PageReader {
   uint32_t page_size() const { return page_size_; }  // 0: not to be found out
   const std::string& data_path() const { return data_path_; }
   uint64_t data_bytes() const { return data_bytes_; }
+  uint64_t holes() const;  // bytes of the data file that take no space on the device
   // Which pages are in use; nothing when no checkpoint file is whole.
   const std::optional<SpaceSnapshot>& space() const { return space_; }
   // Nothing when the log cannot be read to its end, or not at all.
@@ -72,6 +73,7 @@ class Image : public PageReader {
   uint64_t data_bytes_ = 0;
   uint32_t page_size_ = 0;
   std::optional<uint64_t> database_;  // as the superblock says
+  bool compressed_ = false;           // as it says too
   CheckpointFile checkpoints_[2];
   const CheckpointFile* checkpoint_ = nullptr;  // the one that counts
   std::optional<SpaceSnapshot> space_;

@@ -45,7 +45,9 @@ TEST(PageCodecTest, WhatIsExpandedIsWhatWasCompressed) {
         const uint32_t bytes = CompressPage(codec, stored.data(), size);
         EXPECT_EQ(bytes % kStoredUnit, 0u);
         EXPECT_EQ(bytes, StoredBytes(stored.data(), size));
-        if (noise == 0) EXPECT_EQ(bytes, kStoredUnit);
+        if (noise == 0) {
+          EXPECT_EQ(bytes, kStoredUnit);
+        }
         if (noise == 100) {
           EXPECT_EQ(bytes, size);
           EXPECT_EQ(std::memcmp(page.data(), stored.data(), size), 0) << "stays as it is";
@@ -176,8 +178,12 @@ TEST_F(CompressedFileTest, ATornPageIsPutBackFromTheDoublewriteFile) {
         const char content = ContentOf(file.get(), id);
         // A page cut within the bytes that old and new have in common is either.
         ASSERT_TRUE(content == 'a' || content == 'b') << "page " << id << " cut " << cut;
-        if (cut >= (id + 1) * kSize) ASSERT_EQ(content, 'b') << "page " << id << " cut " << cut;
-        if (cut <= id * kSize) ASSERT_EQ(content, 'a') << "page " << id << " cut " << cut;
+        if (cut >= (id + 1) * kSize) {
+          ASSERT_EQ(content, 'b') << "page " << id << " cut " << cut;
+        }
+        if (cut <= id * kSize) {
+          ASSERT_EQ(content, 'a') << "page " << id << " cut " << cut;
+        }
       }
       EXPECT_EQ(file->RestoreTorn(), 0u);
     }
