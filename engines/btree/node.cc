@@ -379,7 +379,7 @@ bool Node::TruncateAt(std::string_view separator) {
   size_t room = LowFence().size() + separator.size();
   for (uint32_t i = 0; i < at; ++i) room += CellSize(i) + kSlotSize;
   if (room > Capacity() || separator.size() > MaxKeySize(size_) || separator <= LowFence() ||
-      !separator.starts_with(Prefix())) {
+      !separator.starts_with(Prefix()) || (at == 0 && !leaf())) {
     return false;
   }
   char* copy = Scratch();

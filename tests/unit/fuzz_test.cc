@@ -66,5 +66,11 @@ TEST_F(FuzzTest, Operations) {
   Rounds([&] { FuzzOperations(RandomBytes(3000)); });
 }
 
+// Each ended its target once.
+TEST_F(FuzzTest, WhatWasFound) {
+  using namespace std::string_literals;
+  FuzzReplay("\x01\0\0\0\0\0\xe2\xfe"s);  // an inner page was cut before its first child
+}
+
 }  // namespace
 }  // namespace testbed::btree
