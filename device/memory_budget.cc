@@ -20,101 +20,20 @@
 namespace testbed {
 namespace {
 
-constexpr char kGroupPrefix[] = "testbed-";
 constexpr uint64_t kNoLimit = std::numeric_limits<int64_t>::max() & ~uint64_t{4095};
 
-// Where memory cgroups live: the mount of the hierarchy and the group this process is in.
-struct Hierarchy {
-  int version = 0;
-  std::string mount;  // prefix included
-  std::string own;    // prefix included; mount or below it
-};
-
-bool ListHas(const std::string& list, char separator, std::string_view item) {
-  for (size_t at = 0; at <= list.size();) {
-    const size_t end = std::min(list.find(separator, at), list.size());
-    if (std::string_view(list).substr(at, end - at) == item) return true;
-    at = end + 1;
-  }
-  return false;
-}
-
-bool WordsHave(const std::string& text, std::string_view item) {
-  const std::vector<std::string> words = SplitWords(text);
-  return std::find(words.begin(), words.end(), item) != words.end();
-}
-
-// The path of this process's group in the hierarchy of `version`, as /proc/self/cgroup has it.
-std::string OwnGroup(const CgroupFs& fs, int version) {
-  for (const std::string& line :
-       SplitLines(ReadSmallFile(fs.prefix() + "/proc/self/cgroup").value_or(""))) {
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (version == 1 ? ListHas(controllers, ',', "memory") : controllers.empty()) {
-      return line.substr(second + 1);
-    }
-  }
-  return "/";
-}
-
-std::optional<Hierarchy> FindHierarchy(const CgroupFs& fs) {
-  std::optional<Hierarchy> found;
-  std::string found_root;
-  for (const Mount& at : ReadMounts(fs.prefix())) {
-    const std::string mount = fs.prefix() + at.point;
-    int version = 0;
-    if (at.type == "cgroup" && at.HasOption("memory")) version = 1;
-    if (at.type == "cgroup2" && WordsHave(ReadLine(mount + "/cgroup.controllers"), "memory")) {
-      version = 2;
-    }
-    // The memory controller is in one hierarchy only, but that may be mounted more than once.
-    if (version == 0 || found) continue;
-    found = Hierarchy{version, mount, mount};
-    found_root = at.root;
-  }
-  if (!found) return found;
-  std::string own = OwnGroup(fs, found->version);
-  if (found_root != "/" && own.compare(0, found_root.size(), found_root) == 0) {
-    own = own.substr(found_root.size());
-  }
-  const std::string path = found->mount + (own == "/" ? "" : own);
-  struct stat info;
-  // A namespace may show a path ("/../..") that this mount does not have: then the top is nearest.
-  if (own.find("..") == std::string::npos && stat(path.c_str(), &info) == 0) found->own = path;
-  return found;
-}
-
-// Names carry who made them, so that a killed run's groups can be told from a living one's.
-std::string GroupName() {
-  static std::atomic<int> count{0};
-  return fmt::format("{}{}-{}-{}", kGroupPrefix, getpid(), ProcessStartTime(getpid()).value_or(0),
-                     count.fetch_add(1));
-}
-
-// Whether the directory name is a group of ours whose maker no longer lives.
-bool IsLeftover(const std::string& name) {
-  int pid = 0, number = 0;
-  unsigned long long start = 0;
-  char rest = 0;
-  if (std::sscanf(name.c_str(), "testbed-%d-%llu-%d%c", &pid, &start, &number, &rest) != 3) {
-    return false;
-  }
-  return ProcessStartTime(pid) != std::optional<uint64_t>(start);
-}
-
 // Whether children of `parent` get the memory controller; on v2 it must be handed down.
-bool GivesMemory(const Hierarchy& hierarchy, const std::string& parent) {
+bool GivesMemory(const CgroupHierarchy& hierarchy, const std::string& parent) {
   if (hierarchy.version == 1) return true;
   const std::string control = parent + "/cgroup.subtree_control";
-  if (WordsHave(ReadLine(control), "memory")) return true;
+  if (CgroupListHas(ReadLine(control), ' ', "memory")) return true;
   // Only the top group may have both processes and children with controllers; anywhere else this
   // would change what belongs to others.
   if (parent != hierarchy.mount) return false;
-  return WriteSmallFile(control, "+memory") == 0 && WordsHave(ReadLine(control), "memory");
+  return WriteSmallFile(control, "+memory") == 0 && CgroupListHas(ReadLine(control), ' ', "memory");
 }
 
-std::string WhyNot(int code, bool controller_given, const Hierarchy& hierarchy) {
+std::string WhyNot(int code, bool controller_given, const CgroupHierarchy& hierarchy) {
   if (!controller_given) {
     return fmt::format(
         "no cgroup from {} upward hands the memory controller to its children; write +memory to "
@@ -152,19 +71,6 @@ constexpr int kPatience = 200;  // pauses: two seconds
 
 }  // namespace
 
-int CgroupFs::MakeDirectory(const std::string& path) const {
-  return mkdir(path.c_str(), 0755) == 0 ? 0 : errno;
-}
-
-int CgroupFs::RemoveDirectory(const std::string& path) const {
-  return rmdir(path.c_str()) == 0 ? 0 : errno;
-}
-
-const CgroupFs& CgroupFs::System() {
-  static const CgroupFs system;
-  return system;
-}
-
 std::optional<ProcessMemory> ReadProcessMemory(pid_t pid) {
   const std::string directory = fmt::format("/proc/{}/", pid);
   ProcessMemory memory;
@@ -199,7 +105,7 @@ MemoryBudget::~MemoryBudget() {
 
 std::unique_ptr<MemoryBudget> MemoryBudget::Create(uint64_t limit, std::string* why_not,
                                                    const CgroupFs& fs) {
-  const auto hierarchy = FindHierarchy(fs);
+  const auto hierarchy = FindCgroups(fs, "memory", "memory");
   if (!hierarchy) {
     *why_not = "no memory cgroup controller is mounted here, so nothing can bound the page cache";
     return nullptr;
@@ -211,7 +117,7 @@ std::unique_ptr<MemoryBudget> MemoryBudget::Create(uint64_t limit, std::string* 
        parent = parent.substr(0, parent.rfind('/'))) {
     if (!GivesMemory(*hierarchy, parent)) continue;
     controller_given = true;
-    const std::string path = parent + "/" + GroupName();
+    const std::string path = parent + "/" + CgroupName();
     const int failed = fs.MakeDirectory(path);
     if (code == 0) code = failed;  // the nearest place tells best what is wrong
     if (failed != 0) continue;
@@ -385,7 +291,7 @@ std::string MemoryBudget::Remove() {
 
 std::vector<std::string> MemoryBudget::CleanLeftovers(const CgroupFs& fs) {
   std::vector<std::string> sentences;
-  const auto hierarchy = FindHierarchy(fs);
+  const auto hierarchy = FindCgroups(fs, "memory", "memory");
   if (!hierarchy) return sentences;
   std::vector<std::string> found;
   std::error_code failed;
@@ -393,7 +299,7 @@ std::vector<std::string> MemoryBudget::CleanLeftovers(const CgroupFs& fs) {
       hierarchy->mount, std::filesystem::directory_options::skip_permission_denied, failed);
   for (; !failed && at != std::filesystem::recursive_directory_iterator(); at.increment(failed)) {
     const std::string name = at->path().filename();
-    if (name.rfind(kGroupPrefix, 0) == 0 && IsLeftover(name)) found.push_back(at->path());
+    if (IsLeftoverCgroup(name)) found.push_back(at->path());
   }
   for (const std::string& path : found) {
     MemoryBudget leftover(fs, hierarchy->version, path, 0);

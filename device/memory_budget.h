@@ -36,6 +36,8 @@
 #include <string>
 #include <vector>
 
+#include "device/cgroup.h"
+
 namespace testbed {
 
 // What a group holds, in bytes, as the kernel counts it. The charge (limit, usage, peak) is exact
@@ -84,18 +86,6 @@ struct MemoryParts {
   std::optional<int64_t> process_check;
   // Engine cache that the engine counts but has not touched, or keeps in page cache.
   uint64_t engine_cache_untouched = 0;
-};
-
-// How directories of the cgroup file system are made and removed, and where it is mounted. Tests
-// put a directory of plain files in its place.
-class CgroupFs {
- public:
-  virtual ~CgroupFs() = default;
-  virtual int MakeDirectory(const std::string& path) const;    // 0 or errno
-  virtual int RemoveDirectory(const std::string& path) const;  // 0 or errno
-  // Put before /proc/self/mountinfo, /proc/self/cgroup and the mount points they name.
-  virtual std::string prefix() const { return ""; }
-  static const CgroupFs& System();
 };
 
 class MemoryBudget {

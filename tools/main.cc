@@ -7,6 +7,7 @@
 
 #include "device/error.h"
 #include "device/memory_budget.h"
+#include "device/read_limit.h"
 #include "device/readahead.h"
 #include "device/scratch.h"
 #include "device/signal_guard.h"
@@ -55,6 +56,7 @@ int ScratchClean(const std::string& directory) {
   for (const std::string& s : DatabaseDir::CleanLeftovers(directory)) found.push_back(s);
   for (const std::string& s : ReadaheadGuard::RestoreStale()) found.push_back(s);
   for (const std::string& s : MemoryBudget::CleanLeftovers()) found.push_back(s);
+  for (const std::string& s : ReadLimit::CleanLeftovers()) found.push_back(s);
   for (const std::string& s : found) fmt::print("{}\n", s);
   if (found.empty()) fmt::print("nothing was left behind\n");
   return 0;

@@ -258,7 +258,12 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
               ParseName<std::string>(option, parts[1], {{"ext4", "ext4"}, {"xfs", "xfs"}});
         }
       });
-  app.add_flag("--strict", o.strict, "Refuse to run when --ram or --readahead cannot be enforced");
+  Add(app, "--read-iops", "N",
+      "The device answers this run at most N reads a second, as a volume with so many; 0: what it "
+      "can (root) [0]",
+      [&o](auto& option, auto& text) { o.read_iops = ParseCount(option, text, 0, 1000000000); });
+  app.add_flag("--strict", o.strict,
+               "Refuse to run when --ram, --readahead or --read-iops cannot be enforced");
 }
 
 void AddDataOptions(CLI::App& app, RunOptions& o) {
@@ -572,6 +577,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"compression", engine.compression},
       {"engine_options", engine.extra},
       {"scratch", scratch_bytes},
+      {"read_iops", read_iops},
       {"rows", data.rows},
       {"databases", databases},
       {"key_size", data.key_size},

@@ -38,6 +38,7 @@ struct RunOptions {
   bool strict = false;
   uint64_t scratch_bytes = 0;  // 0 = no scratch device
   std::string scratch_fs = "ext4";
+  uint64_t read_iops = 0;  // the device answers at most so many reads a second; 0 = what it can
 
   DatasetOptions data;
   std::optional<uint64_t> rows;  // instead of db_ratio

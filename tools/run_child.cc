@@ -345,6 +345,7 @@ void Run::Execute() {
   document_["accounting"]["latency_relative_error"] = Histogram::kRelativeError;
   dataset_ = std::make_shared<const Dataset>(options_.data);
   if (plan_.budget != nullptr) plan_.budget->Enter();
+  if (plan_.read_limit != nullptr) plan_.read_limit->Enter();
   OpenEngine();
   for (const std::string& phase : plan_.phases) {
     if (!stop_()) RunWorkload(phase);

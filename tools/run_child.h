@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/memory_budget.h"
+#include "device/read_limit.h"
 #include "tools/options.h"
 
 namespace testbed {
@@ -18,8 +19,9 @@ struct RunPlan {
   int repeat = 0;     // which repetition of the same setting
   std::string label;  // for progress lines
   std::string engine_dir;
-  bool exclusive_device = false;         // a scratch device: all IO on it is the run's
-  const MemoryBudget* budget = nullptr;  // null: not bounded
+  bool exclusive_device = false;          // a scratch device: all IO on it is the run's
+  const MemoryBudget* budget = nullptr;   // null: not bounded
+  const ReadLimit* read_limit = nullptr;  // null: none
 };
 
 // Runs the plan in this process. Errors are in the document ("error"), with what was measured up to

@@ -38,6 +38,13 @@ constexpr uint64_t kSanitizerBytes = 1ull << 30;
 constexpr uint64_t kSanitizerBytes = 0;
 #endif
 
+// The directory that will hold the database, or its nearest existing parent.
+std::string ExistingDirectory(const std::string& path) {
+  fs::path at = fs::absolute(path.empty() ? "." : path);
+  while (!fs::exists(at)) at = at.parent_path();
+  return at.string();
+}
+
 // What must be undone when the runs are over; destroyed in reverse order, on every path.
 class Surroundings {
  public:
@@ -45,9 +52,11 @@ class Surroundings {
     json& notes = (*document)["notes"] = json::array();
     for (const std::string& sentence : ReadaheadGuard::RestoreStale()) notes.push_back(sentence);
     for (const std::string& sentence : MemoryBudget::CleanLeftovers()) notes.push_back(sentence);
+    for (const std::string& sentence : ReadLimit::CleanLeftovers()) notes.push_back(sentence);
     MakeScratch();
     SetReadahead(&notes);
     CheckBudget(&notes);
+    CheckReadLimit(&notes);
   }
 
   // A budget of its own for each run; null when it is not bounded.
@@ -56,6 +65,11 @@ class Surroundings {
     std::string why;
     return MemoryBudget::Create(options_.ram_bytes + kSanitizerBytes, &why);
   }
+  // The same of reads a second.
+  std::unique_ptr<ReadLimit> NewReadLimit(const MemoryBudget* budget) const {
+    std::string why;
+    return LimitReads(budget, &why);
+  }
   const std::string& scratch_path() const { return scratch_path_; }
   bool exclusive_device() const { return scratch_ != nullptr || options_.exclusive_device; }
 
@@ -63,6 +77,9 @@ class Surroundings {
   void MakeScratch();
   void SetReadahead(json* notes);
   void CheckBudget(json* notes);
+  void CheckReadLimit(json* notes);
+  std::string Where() const;
+  std::unique_ptr<ReadLimit> LimitReads(const MemoryBudget* budget, std::string* why) const;
 
   const RunOptions& options_;
   std::unique_ptr<ScratchDevice> scratch_;
@@ -84,11 +101,14 @@ void Surroundings::MakeScratch() {
   scratch_path_ = scratch_->path();
 }
 
+std::string Surroundings::Where() const {
+  return scratch_ ? scratch_path_ : options_.dir.empty() ? "." : options_.dir;
+}
+
 void Surroundings::SetReadahead(json* notes) {
   if (!options_.readahead_bytes) return;
-  const std::string where = scratch_ ? scratch_path_ : options_.dir.empty() ? "." : options_.dir;
   try {
-    readahead_ = ReadaheadGuard::Under(where, *options_.readahead_bytes / 1024);
+    readahead_ = ReadaheadGuard::Under(Where(), *options_.readahead_bytes / 1024);
   } catch (const Error& e) {
     if (options_.strict) throw;
     notes->push_back(std::string("--readahead is not in force: ") + e.what());
@@ -103,11 +123,21 @@ void Surroundings::CheckBudget(json* notes) {
   notes->push_back("--ram is not enforced, the page cache may hold more: " + why);
 }
 
-// The directory that will hold the database, or its nearest existing parent.
-std::string ExistingDirectory(const std::string& path) {
-  fs::path at = fs::absolute(path.empty() ? "." : path);
-  while (!fs::exists(at)) at = at.parent_path();
-  return at.string();
+std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,
+                                                    std::string* why) const {
+  if (options_.read_iops == 0) return nullptr;
+  const std::optional<BlockDevice> device = BlockDevice::Find(ExistingDirectory(Where()));
+  if (device) return ReadLimit::Create(*device, options_.read_iops, budget, why);
+  *why = "the database's file system has no block device";
+  return nullptr;
+}
+
+void Surroundings::CheckReadLimit(json* notes) {
+  if (options_.read_iops == 0) return;
+  std::string why;
+  if (LimitReads(NewBudget().get(), &why) != nullptr) return;
+  if (options_.strict) throw Error(Error::kUsage, "--read-iops cannot be enforced: " + why);
+  notes->push_back("--read-iops is not enforced: " + why);
 }
 
 void CheckSpace(const RunOptions& options, const std::string& where) {
@@ -211,6 +241,8 @@ class Runs {
     if (fs::exists(plan.engine_dir)) DropPages(plan.engine_dir);
     std::unique_ptr<MemoryBudget> budget = surroundings_.NewBudget();
     plan.budget = budget.get();
+    const std::unique_ptr<ReadLimit> read_limit = surroundings_.NewReadLimit(budget.get());
+    plan.read_limit = read_limit.get();
     json run = ExecuteRunInChild(options_, plan);
     const bool go_on = !run.contains("error") && !run.value("partial", false);
     document_["runs"].push_back(std::move(run));

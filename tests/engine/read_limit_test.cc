@@ -1,0 +1,77 @@
+#include "device/read_limit.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "device/cgroup.h"
+#include "device/error.h"
+#include "device/file.h"
+
+namespace testbed {
+namespace {
+
+size_t Groups() {
+  const auto hierarchy = FindCgroups(CgroupFs::System(), "blkio", "io");
+  size_t groups = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(hierarchy->own)) {
+    groups += entry.is_directory() ? 1 : 0;
+  }
+  return groups;
+}
+
+// That it takes at least so long is no matter of the machine's speed.
+TEST(ReadLimitTest, ReadsOfTheProcessesInItAreNoFaster) {
+  constexpr int kReads = 200, kPerSecond = 400;
+  constexpr size_t kPage = 4096;
+  if (::geteuid() != 0) GTEST_SKIP() << "a cgroup needs root";
+  std::string pattern = std::filesystem::current_path() / "read_limit_test_XXXXXX";
+  const std::string dir = mkdtemp(pattern.data());
+  const auto device = BlockDevice::Find(dir);
+  if (!device) GTEST_SKIP() << "no block device under " << dir;
+  std::string why;
+  auto limit = ReadLimit::Create(*device, kPerSecond, nullptr, &why);
+  if (limit == nullptr) GTEST_SKIP() << why;
+  const size_t groups = Groups();
+  FileOptions options;
+  options.mode = IoMode::kDirect;
+  options.create = FileOptions::kMustCreate;
+  auto file = File::Open(dir + "/f", options);
+  AlignedBuffer page(kPage);
+  for (int i = 0; i < kReads; ++i) {
+    file->Write(static_cast<uint64_t>(i) * kPage, page.data(), kPage);
+  }
+  file->Sync(true);
+  const auto seconds = [&](bool enter) {
+    const auto start = std::chrono::steady_clock::now();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      try {
+        if (enter) limit->Enter();
+        for (int i = 0; i < kReads; ++i) {
+          file->Read(static_cast<uint64_t>(i) * kPage, page.data(), kPage);
+        }
+      } catch (const Error&) {
+        ::_exit(1);
+      }
+      ::_exit(0);
+    }
+    int status = 1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  // The kernel lets a tenth of a second's reads pass at once.
+  EXPECT_GT(seconds(true), 0.8 * kReads / kPerSecond);
+  limit.reset();
+  EXPECT_EQ(Groups(), groups - 1);
+  std::filesystem::remove_all(dir);
+}
+
+}  // namespace
+}  // namespace testbed
