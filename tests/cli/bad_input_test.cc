@@ -31,6 +31,7 @@ const BadValue kBadValues[] = {
     {"--durability", "perhaps"},
     {"--lazy-interval", "0"},
     {"--compression", "nosuch"},
+    {"--read-iops", "many"},
     {"--engine-option", "nosuch=1"},
     {"--engine-option", "nosuch"},
     {"--workload-option", "nosuch=1"},

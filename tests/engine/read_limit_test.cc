@@ -27,7 +27,7 @@ size_t Groups() {
 
 // That it takes at least so long is no matter of the machine's speed.
 TEST(ReadLimitTest, ReadsOfTheProcessesInItAreNoFaster) {
-  constexpr int kReads = 200, kPerSecond = 400;
+  constexpr int kReads = 400, kPerSecond = 400;
   constexpr size_t kPage = 4096;
   if (::geteuid() != 0) GTEST_SKIP() << "a cgroup needs root";
   std::string pattern = std::filesystem::current_path() / "read_limit_test_XXXXXX";
@@ -66,8 +66,8 @@ TEST(ReadLimitTest, ReadsOfTheProcessesInItAreNoFaster) {
     EXPECT_EQ(status, 0);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  // The kernel lets a tenth of a second's reads pass at once.
-  EXPECT_GT(seconds(true), 0.8 * kReads / kPerSecond);
+  // The kernel lets some tenths of a second's reads pass at once.
+  EXPECT_GT(seconds(true), 0.6 * kReads / kPerSecond);
   limit.reset();
   EXPECT_EQ(Groups(), groups - 1);
   std::filesystem::remove_all(dir);
