@@ -39,6 +39,8 @@ class ReadLimit {
   // Puts the calling process and its later threads and children under the limit. Throws Error.
   void Enter() const;
 
+  const std::string& path() const { return path_; }  // of the group
+
   static std::vector<std::string> CleanLeftovers();
 
  private:
