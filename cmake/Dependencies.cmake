@@ -55,9 +55,18 @@ endif()
 if(TESTBED_LMDB)
   testbed_require_library(lmdb lmdb.h lmdb liblmdb-dev)
 endif()
+if(TESTBED_INNODB)  # its header alone: the library is loaded when it is needed
+  find_path(mariadb_INCLUDE_DIR mysql.h PATH_SUFFIXES mariadb)
+  if(mariadb_INCLUDE_DIR)
+    add_library(testbed::mariadb INTERFACE IMPORTED)
+    set_target_properties(testbed::mariadb PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${mariadb_INCLUDE_DIR})
+  else()
+    list(APPEND missing "mysql.h (Debian: libmariadb-dev)")
+  endif()
+endif()
 if(missing)
   list(JOIN missing "\n  " lines)
   message(FATAL_ERROR "These libraries are missing:\n  ${lines}\n"
-    "tools/run.sh installs all of them. -DTESTBED_ROCKSDB=OFF, -DTESTBED_WIREDTIGER=OFF or "
-    "-DTESTBED_LMDB=OFF build without an engine.")
+    "tools/run.sh installs all of them. -DTESTBED_ROCKSDB=OFF, -DTESTBED_WIREDTIGER=OFF, "
+    "-DTESTBED_LMDB=OFF or -DTESTBED_INNODB=OFF build without an engine.")
 endif()

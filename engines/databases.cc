@@ -95,7 +95,15 @@ class DatabasesEngine : public Engine {
   TableId OpenTable(const std::string& table) override {
     const auto count = static_cast<uint32_t>(databases_.size());
     const uint32_t database = DatabaseOfTable(table, count);
-    const Place place = {database, databases_[database]->OpenTable(table)};
+    return IdOf({database, databases_[database]->OpenTable(table)});
+  }
+  bool KeepsIndexes() const override { return databases_[0]->KeepsIndexes(); }
+  TableId OpenIndex(const std::string& index, TableId table,
+                    const std::vector<IndexPart>& parts) override {
+    const Place place = Places()[table];
+    return IdOf({place.database, databases_[place.database]->OpenIndex(index, place.table, parts)});
+  }
+  TableId IdOf(Place place) {
     std::lock_guard lock(mutex_);
     for (size_t i = 0; i < places_.size(); ++i) {
       if (places_[i].database == place.database && places_[i].table == place.table) {

@@ -65,6 +65,7 @@ struct Capabilities {
   bool scans = true;
   bool cache = true;             // has one of its own, whose size EngineOptions::cache_bytes is
   bool resizable_cache = false;  // while it runs
+  uint64_t min_cache_bytes = 0;  // the smallest that it works with, at 8k pages
   // The most of a memory budget that the cache may be given: what its allocator takes beside it
   // must fit in too.
   double most_cache_pct = 90;
@@ -80,6 +81,11 @@ struct Capabilities {
 };
 
 using TableId = uint32_t;
+
+// Bytes of a row's value that a secondary index is ordered by.
+struct IndexPart {
+  uint32_t offset = 0, length = 0;
+};
 
 // Counters an engine keeps of itself, since open, all threads together. A block is the engine's
 // unit of caching: a page, a data block. What an engine cannot know stays empty.
@@ -182,6 +188,17 @@ class Engine {
   // Opens the table, creating it when it is new. Call before sessions use it.
   virtual TableId OpenTable(const std::string& table) = 0;
   virtual std::unique_ptr<Session> NewSession() = 0;
+
+  // Whether the engine keeps secondary indexes itself. For one that does not, an index is a table
+  // whose entries its user writes.
+  virtual bool KeepsIndexes() const { return false; }
+  // Opens a secondary index of a table, building it when it is new. Each row has an entry, whose
+  // key is the parts of its value one after the other and then the row's key, and which has no
+  // value. The index is read like a table, and changes with its own; writing to it throws. Every
+  // row must be long enough for all parts. No transaction may have written to the table on this
+  // thread. Throws Error (kUsage) where the engine keeps none.
+  virtual TableId OpenIndex(const std::string& index, TableId table,
+                            const std::vector<IndexPart>& parts);
 
   // Writes out what is in memory only (memtables, dirty pages), without waiting for more.
   virtual void Flush() = 0;

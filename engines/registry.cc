@@ -9,6 +9,9 @@
 #ifdef TESTBED_HAVE_BTREE
 #include "engines/btree/btree_engine.h"
 #endif
+#ifdef TESTBED_HAVE_INNODB
+#include "engines/innodb/innodb_engine.h"
+#endif
 #ifdef TESTBED_HAVE_LMDB
 #include "engines/lmdb/lmdb_engine.h"
 #endif
@@ -47,6 +50,11 @@ const char* DurabilityName(Durability durability) {
   return kNames[static_cast<size_t>(durability)];
 }
 
+TableId Engine::OpenIndex(const std::string& index, TableId, const std::vector<IndexPart>&) {
+  throw Error(Error::kUsage, name() + " keeps no secondary indexes itself: " + index +
+                                 " must be a table that its user writes");
+}
+
 const std::vector<EngineInfo>& Engines() {
   static const std::vector<EngineInfo> engines = {
 #ifdef TESTBED_HAVE_BTREE
@@ -60,6 +68,9 @@ const std::vector<EngineInfo>& Engines() {
 #endif
 #ifdef TESTBED_HAVE_LMDB
       LmdbEngineInfo(),
+#endif
+#ifdef TESTBED_HAVE_INNODB
+      InnodbEngineInfo(),
 #endif
       LogEngineInfo(),        NullEngineInfo(),
   };

@@ -17,6 +17,10 @@ struct EngineInfo {
   std::string name;
   std::string summary;  // one line
   std::string version;  // of the library linked in
+  // Why the engine cannot be opened here and how to change that; nothing when it can. Null: always.
+  std::function<std::string()> missing;
+  // The extra option whose value may follow the name, as in --engine innodb:sql; empty: none.
+  std::string variants;
   Capabilities capabilities;
   // True when `dir` holds a database of this engine.
   std::function<bool(const std::string& dir)> recognises;

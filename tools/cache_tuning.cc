@@ -127,7 +127,7 @@ OtherMemory FitOtherMemory(const std::vector<CacheTrial>& trials, double ram_byt
 
 double LargestShare(const std::vector<CacheTrial>& trials, double ram_bytes) {
   const OtherMemory other = FitOtherMemory(trials, ram_bytes);
-  const double cache = (ram_bytes * 15 / 16 - other.bytes) / (1 + other.per_cache_byte);
+  const double cache = (ram_bytes * 5 / 6 - other.bytes) / (1 + other.per_cache_byte);
   return std::max(kLeastShare, 100 * cache / ram_bytes);
 }
 

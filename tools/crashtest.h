@@ -1,12 +1,13 @@
 // `testbed crashtest`: does an engine keep its promise of durability?
 //
-// Writers commit transactions over two tables in sync mode and note each acknowledgement in memory
-// that outlives them. At a random moment they are killed (SIGKILL), or the file system under them
+// Writers commit transactions over two tables and note each acknowledgement in memory that outlives
+// them. At a random moment they are killed (SIGKILL), or the file system under them
 // loses power (shut down without flushing its log, on a scratch device, then mounted again), or the
 // disk below does (device/fault_disk.h: of what was not flushed, some sectors are there). After
 // each crash the database is opened, recovers, and must hold every acknowledged commit, no half
 // transaction, and no row that reads wrongly; every row is read in both directions, so every page's
-// checksum is looked at.
+// checksum is looked at. With lazy commits it must hold those that were acknowledged before the
+// lazy interval, and of younger ones each writer's up to some moment.
 #ifndef TESTBED_TOOLS_CRASHTEST_H_
 #define TESTBED_TOOLS_CRASHTEST_H_
 

@@ -41,6 +41,7 @@ std::string ListText() {
     engines.Row({info.name, info.version, Joined(can.io_modes, IoModeName), PageSizes(can),
                  Joined(can.durabilities, DurabilityName),
                  Joined(can.compressions, [](const std::string& s) { return s; }), info.summary});
+    if (info.missing != nullptr && !info.missing().empty()) extras += info.missing() + "\n\n";
     if (can.extra_options.empty()) continue;
     Table options(fmt::format("--engine-option of {}", info.name), {"name", "meaning"},
                   Table::kWords);

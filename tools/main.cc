@@ -124,9 +124,11 @@ int Main(int argc, char** argv) {
   AddCheckCommand(app, &command);
   AddTreeCommand(app, &command);
   CrashtestOptions crash;
-  CLI::App* crashtest = app.add_subcommand(
-      "crashtest",
-      "Kill an engine, or cut its power, while it commits, and check what it acknowledged");
+  CLI::App* crashtest = app.add_subcommand("crashtest",
+                                           "Kill an engine, or cut its power, while it commits "
+                                           "(--durability sync unless given), and check "
+                                           "what it acknowledged");
+  crash.run.engine.durability = Durability::kSync;  // --durability lazy: the other promise
   AddEngineOptions(*crashtest, crash.run);
   crashtest->add_option("--kills", crash.kills, "Crashes by SIGKILL [20]")
       ->type_name("N")
@@ -147,6 +149,11 @@ int Main(int argc, char** argv) {
       ->add_option("--crashes-per-database", crash.crashes_per_database,
                    "Begin with a new database after so many crashes [50]")
       ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  crashtest
+      ->add_option("--longest-ms", crash.longest_ms,
+                   "A crash comes at a random moment within this [400]")
+      ->type_name("MS")
       ->check(CLI::Range(1, 1000000));
   crashtest->add_option("--writers", crash.writers, "Threads that commit [4]")
       ->type_name("N")

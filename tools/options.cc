@@ -453,12 +453,26 @@ RunOptions ParseRunOptions(const std::vector<std::string>& words) {
   return options;
 }
 
+// --engine innodb:sql is innodb with its --engine-option access=sql.
+void RunOptions::ResolveVariant() {
+  const size_t colon = engine_name.find(':');
+  if (colon == std::string::npos) return;
+  const EngineInfo& info = FindEngine(engine_name.substr(0, colon));
+  if (info.variants.empty()) {
+    throw Error(Error::kUsage, fmt::format("--engine {}: {} comes in one form; give --engine {}",
+                                           engine_name, info.name, info.name));
+  }
+  engine.extra[info.variants] = engine_name.substr(colon + 1);
+  engine_name = info.name;
+}
+
 void RunOptions::Resolve() {
   if (engine_name.empty()) {
     throw Error(Error::kUsage,
                 "--engine is missing; `testbed list` shows the engines, and "
                 "`testbed --engine btree` runs one");
   }
+  ResolveVariant();
   const EngineInfo& info = FindEngine(engine_name);
   if (reuse && dir.empty())
     throw Error(Error::kUsage, "--reuse needs the --dir that holds the database");

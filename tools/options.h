@@ -70,6 +70,7 @@ struct RunOptions {
   nlohmann::json ToJson() const;
 
  private:
+  void ResolveVariant();
   void ResolveCache(const Capabilities& can);
   void CheckQueueDepth(const Capabilities& can) const;
 };

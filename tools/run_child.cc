@@ -117,10 +117,11 @@ void Run::OpenEngine() {
   }
   meter_ = std::make_unique<Meter>(*engine_, plan_.engine_dir, options_.account,
                                    device_ ? &*device_ : nullptr, kernel_ != nullptr);
+  const EngineInfo& info = FindEngine(options_.engine_name);
   json effective = json::object();
   for (const auto& [name, value] : engine_->EffectiveSettings()) effective[name] = value;
   document_["engine"] = {{"name", options_.engine_name},
-                         {"version", FindEngine(options_.engine_name).version},
+                         {"version", effective.value("version", info.version)},
                          {"effective", effective}};
 }
 
@@ -219,25 +220,43 @@ void SetCache(Engine& engine, uint64_t ram_bytes, double cache_pct) {
   ::malloc_trim(0);
 }
 
+double OperationCount(const json& phase) { return std::max(1.0, phase["count"].get<double>()); }
+
+double DeviceReadsPerOperation(const json& phase) {
+  return phase["account"].value("device", json::object()).value("reads", 0.0) /
+         OperationCount(phase);
+}
+
 CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
   SetCache(*engine_, options_.ram_bytes, cache_pct);
   PhaseOptions phase = MeasuredPhase(false);
   phase.operations = 0;
   phase.seconds = std::clamp(options_.seconds.value_or(0) / 2, 0.5, 30.0);
   WorkloadOptions drawn = options_.workload;
-  for (const char* part : {"settling", "trial"}) {
+  const auto measure = [&](const char* part) {
     drawn.seed = Mix64(drawn.seed + static_cast<uint64_t>(cache_pct * 8));
     Measure(fmt::format("{} {}", name, part), "tune", *FindWorkload(name).make(dataset_, drawn),
             phase);
-    if (std::string(part) == "settling") ::malloc_trim(0);
+  };
+  // Both caches must fill again, which takes a slow device longer than a phase.
+  constexpr int kMostSettling = 8;
+  constexpr double kSettled = 0.97;
+  double reads = -1;
+  for (int i = 0; i < kMostSettling && !stop_(); ++i) {
+    measure("settling");
+    const double now = DeviceReadsPerOperation(document_["phases"].back());
+    if (now == 0 || (reads >= 0 && now > reads * kSettled)) break;
+    reads = now;
   }
+  ::malloc_trim(0);
+  measure("trial");
   // Trials leave their figures only: what the document holds in memory is not the page cache's.
   json& trial = document_["phases"].back();
   for (json& phase : document_["phases"]) {
     if (phase["kind"] != "tune") continue;
     for (const char* part : {"operations", "series"}) phase[part] = json::array();
   }
-  const double count = std::max(1.0, trial["count"].get<double>());
+  const double count = OperationCount(trial);
   const json& account = trial["account"];
   const json device = account.value("device", json::object());
   const double cpu =
@@ -246,7 +265,7 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
   return {cache_pct,
           {.rate = trial["rate"],
            .engine_misses = account["engine"].value("block_reads", 0.0) / count,
-           .device_reads = device.value("reads", 0.0) / count,
+           .device_reads = DeviceReadsPerOperation(trial),
            .cpu_seconds = cpu / count,
            .device_seconds = device.value("read_ms", 0.0) / 1000 / count,
            .clients = static_cast<double>(plan_.threads) * options_.queue_depth},

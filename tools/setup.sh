@@ -18,17 +18,29 @@ source_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 build_dir=$source_dir/build
 log_dir=$build_dir/log
 
+mariadbd_package() {
+  local ID='' VERSION_ID=''
+  # shellcheck source=/dev/null
+  [[ -r /etc/os-release ]] && . /etc/os-release
+  case $ID:${VERSION_ID%%.*} in
+    debian:12 | ubuntu:22) echo libmariadbd19 ;;
+    *) echo libmariadbd19t64 ;;
+  esac
+}
+
 # The Debian packages: to build, to fetch WiredTiger, and for what the program and its tests call
-# (mkfs, losetup, mount, strace; db_bench to compare with). Names are the same in Debian 12 and 13.
+# (mkfs, losetup, mount, strace; db_bench to compare with). Names are the same in Debian 12 and 13, but
+# for the library that the innodb engine loads.
 packages=(
   cmake ninja-build g++
-  librocksdb-dev liblmdb-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev
+  librocksdb-dev liblmdb-dev libmariadb-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev
   libxxhash-dev
   libbpf-dev libfuse3-dev libbson-dev libflatbuffers-dev
   libsnappy-dev liblz4-dev libzstd-dev zlib1g-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   python3 python3-pip python3-setuptools ca-certificates
   util-linux mount e2fsprogs xfsprogs rocksdb-tools strace
+  "$(mariadbd_package)"
 )
 
 say() { printf 'testbed: %s\n' "$*" >&2; }

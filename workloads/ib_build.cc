@@ -17,7 +17,8 @@ namespace {
 enum BuildOp : uint8_t { kInsertRows, kScan, kWrite };
 
 // Inserts 100 rows and then builds the indexes: reads the client's rows, sorts each index's entries
-// (ib_sort.h) and writes them in order.
+// (ib_sort.h) and writes them in order. An engine that keeps indexes does all of that itself, in
+// one operation.
 class IbBuilder : public Client {
  public:
   IbBuilder(IbTables& tables, uint32_t client, Session& session, const IbInserter::Work& work,
@@ -29,8 +30,9 @@ class IbBuilder : public Client {
         inserter_(std::make_unique<IbInserter>(tables, client, session, work)),
         next_id_(tables.schema().IdOf(client, tables.client(client).inserter.first)),
         at_end_(options.schema.indexes == 0),
+        engine_builds_(options.schema.indexes > 0 && tables.engine_keeps_indexes()),
         batch_(kEntriesPerWrite) {
-    for (uint32_t k = 0; k < options.schema.indexes; ++k) {
+    for (uint32_t k = 0; k < options.schema.indexes && !engine_builds_; ++k) {
       sorters_.push_back(
           std::make_unique<IbSorter>(fmt::format("{}/ib-{}-{}.tmp", directory, client + 1, k + 1),
                                      IbSchema::kIndexKeySizes[k], options.sort_rows));
@@ -43,6 +45,10 @@ class IbBuilder : public Client {
       if (const size_t n = inserter_->Generate(max); n > 0) return n;
       totals_ = inserter_->totals();
       inserter_.reset();
+    }
+    if (engine_builds_) {
+      kind_ = kWrite;
+      return std::exchange(at_end_, true) ? 0 : 1;
     }
     kind_ = at_end_ ? kWrite : kScan;
     if (!at_end_) return 1;
@@ -65,6 +71,9 @@ class IbBuilder : public Client {
       inserter_->Execute(i);
     } else if (kind_ == kScan) {
       Scan();
+    } else if (engine_builds_) {
+      tables_.BuildIndexes(client_);
+      tables_.RecordIndexed(session_, client_);
     } else {
       Write(i + 1 == last_of_all_);
     }
@@ -72,7 +81,7 @@ class IbBuilder : public Client {
 
   bool Verify(size_t i) override {
     if (kind_ == kInsertRows) return inserter_->Verify(i);
-    if (kind_ == kScan) return true;
+    if (kind_ == kScan || engine_builds_) return true;
     std::string_view value;
     return session_.Get(set_.indexes[index_], Key(batch_[0]), &value);
   }
@@ -121,7 +130,7 @@ class IbBuilder : public Client {
     session_.Commit();
   }
 
-  const IbTables& tables_;
+  IbTables& tables_;
   const IbTables::Set& set_;
   const uint32_t client_;
   Session& session_;
@@ -129,6 +138,7 @@ class IbBuilder : public Client {
   BuildOp kind_ = kInsertRows;                      // of the prepared operations
   uint64_t next_id_;                                // rows are read from here on
   bool at_end_;                                     // there are no more to read
+  const bool engine_builds_;                        // the indexes
   std::vector<std::unique_ptr<IbSorter>> sorters_;  // of each index, until it is written
   uint32_t index_ = 0;                              // that is written now
   uint64_t written_ = 0;                            // of its entries, with the prepared ones

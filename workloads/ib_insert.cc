@@ -61,7 +61,7 @@ void IbInserter::Insert(const Row* rows) {
     session_.Put(set_.rows, {row.key, IbSchema::kKeySize}, row.value);
     totals_.user_bytes_written += IbSchema::kKeySize + row.value.size();
     for (uint32_t k = 0; k < work_.indexes; ++k) {
-      session_.Put(set_.indexes[k], row.index_key(k), {});
+      if (!tables_.engine_keeps_indexes()) session_.Put(set_.indexes[k], row.index_key(k), {});
       totals_.user_bytes_written += row.index_key_sizes[k];
     }
   }
@@ -93,7 +93,9 @@ void IbInserter::Delete() {
     session_.Erase(set_.rows, {doomed_[r].key, IbSchema::kKeySize});
     totals_.user_bytes_written += IbSchema::kKeySize;
     for (uint32_t k = 0; k < work_.indexes; ++k) {
-      session_.Erase(set_.indexes[k], doomed_[r].index_key(k));
+      if (!tables_.engine_keeps_indexes()) {
+        session_.Erase(set_.indexes[k], doomed_[r].index_key(k));
+      }
       totals_.user_bytes_written += doomed_[r].index_key_sizes[k];
     }
   }

@@ -13,7 +13,7 @@ constexpr size_t kTextSize = (kEntropy + 2) / 3 * 4;
 constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 // Where the columns lie in a value.
-constexpr size_t kTime = 0, kRegister = 5, kCustomer = 9, kProduct = 13, kPrice = 17;
+constexpr uint32_t kTime = 0, kRegister = 5, kCustomer = 9, kProduct = 13, kPrice = 17;
 constexpr uint64_t kFirstTick = 1262304000;  // seconds: 2010-01-01
 
 // A number in [0, n) out of 32 random bits.
@@ -70,25 +70,19 @@ bool IbSchema::Check(uint32_t client, uint64_t n, std::string_view value, char* 
   return value == std::string_view(room, Value(client, n, room));
 }
 
+const std::vector<IndexPart>& IbSchema::IndexParts(uint32_t index) {
+  static const std::vector<IndexPart> kParts[kMaxIndexes] = {
+      {{kProduct, 4}, {kCustomer, 4}, {kPrice, 4}},
+      {{kRegister, 4}, {kCustomer, 4}, {kPrice, 4}},
+      {{kPrice, 4}, {kTime, 5}, {kCustomer, 4}},
+  };
+  return kParts[index];
+}
+
 size_t IbSchema::IndexKey(uint32_t index, uint64_t id, std::string_view value, char* to) {
-  const char* const from = value.data();
   char* at = to;
-  switch (index) {
-    case 0:
-      at = Append(from + kProduct, 4, at);
-      at = Append(from + kCustomer, 4, at);
-      at = Append(from + kPrice, 4, at);
-      break;
-    case 1:
-      at = Append(from + kRegister, 4, at);
-      at = Append(from + kCustomer, 4, at);
-      at = Append(from + kPrice, 4, at);
-      break;
-    default:
-      at = Append(from + kPrice, 4, at);
-      at = Append(from + kTime, 5, at);
-      at = Append(from + kCustomer, 4, at);
-      break;
+  for (const IndexPart& part : IndexParts(index)) {
+    at = Append(value.data() + part.offset, part.length, at);
   }
   IbPut(id, kKeySize, at);
   return static_cast<size_t>(at - to) + kKeySize;

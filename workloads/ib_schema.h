@@ -29,6 +29,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "engines/engine.h"
 
 namespace testbed {
 
@@ -80,6 +83,8 @@ class IbSchema {
   // Whether this is the value of that row. `room` holds max_value_size() bytes.
   bool Check(uint32_t client, uint64_t n, std::string_view value, char* room) const;
 
+  // What of a row's value an index is ordered by, before the transactionid.
+  static const std::vector<IndexPart>& IndexParts(uint32_t index);
   // Writes the key of a row's entry in an index, made from its value, and returns the key's size.
   static size_t IndexKey(uint32_t index, uint64_t id, std::string_view value, char* to);
   static uint64_t IdOfIndexKey(std::string_view key) {

@@ -20,13 +20,25 @@ std::string IbTables::TableName(uint32_t owner) const {
   return options_.shared ? "pi" : fmt::format("pi{}", owner + 1);
 }
 
-void IbTables::OpenSet(Engine& engine, const std::string& name) {
+void IbTables::OpenSet(const std::string& name) {
   Set set;
-  set.rows = engine.OpenTable(name);
-  for (uint32_t k = 0; k < options_.indexes; ++k) {
-    set.indexes[k] = engine.OpenTable(name + "_" + kIndexNames[k]);
+  set.rows = engine_->OpenTable(name);
+  for (uint32_t k = 0; k < options_.indexes && !engine_->KeepsIndexes(); ++k) {
+    set.indexes[k] = engine_->OpenTable(name + "_" + kIndexNames[k]);
   }
   sets_.push_back(set);
+}
+
+void IbTables::OpenIndexes(uint32_t owner) {
+  Set& set = sets_[owner];
+  for (uint32_t k = 0; k < options_.indexes; ++k) {
+    set.indexes[k] = engine_->OpenIndex(TableName(owner) + "_" + kIndexNames[k], set.rows,
+                                        IbSchema::IndexParts(k));
+  }
+}
+
+void IbTables::BuildIndexes(uint32_t client) {
+  if (!options_.shared || client == 0) OpenIndexes(options_.shared ? 0 : client);
 }
 
 void IbTables::Open(Engine& engine, int clients, Need need, const std::string& step) {
@@ -35,12 +47,16 @@ void IbTables::Open(Engine& engine, int clients, Need need, const std::string& s
   schema_->PrepareData();
   sets_.clear();
   states_.clear();
+  engine_ = &engine;
   meta_ = engine.OpenTable("ib");
   const uint32_t owners = options_.shared ? 1 : options_.clients;
-  for (uint32_t owner = 0; owner < owners; ++owner) OpenSet(engine, TableName(owner));
+  for (uint32_t owner = 0; owner < owners; ++owner) OpenSet(TableName(owner));
   for (int c = 0; c < clients; ++c) states_.push_back(std::make_unique<IbClientState>());
   std::unique_ptr<Session> session = engine.NewSession();
   Recognise(*session, need, step);
+  for (uint32_t owner = 0; owner < owners && engine.KeepsIndexes(); ++owner) {
+    if (options_.indexes > 0 && Indexed(*session, owner)) OpenIndexes(owner);
+  }
   for (uint32_t c = 0; c < options_.clients; ++c) FindBounds(*session, c);
 }
 

@@ -59,6 +59,10 @@ class IbTables {
   const IbSchema& schema() const { return *schema_; }
   uint32_t clients() const { return options_.clients; }
   const Set& set(uint32_t client) const { return sets_[options_.shared ? 0 : client]; }
+  // Whether the engine keeps the indexes: nobody writes their entries (engines/engine.h).
+  bool engine_keeps_indexes() const { return engine_->KeepsIndexes(); }
+  // Has the engine build the indexes of a client's table; of a shared one, for all of them.
+  void BuildIndexes(uint32_t client);
   IbClientState& client(uint32_t c) { return *states_[c]; }
   const IbClientState& client(uint32_t c) const { return *states_[c]; }
   uint64_t rows() const;  // of all clients
@@ -74,7 +78,8 @@ class IbTables {
 
  private:
   std::string Setup() const;
-  void OpenSet(Engine& engine, const std::string& name);
+  void OpenSet(const std::string& name);
+  void OpenIndexes(uint32_t owner);
   void Recognise(Session& session, Need need, const std::string& step);
   void FindBounds(Session& session, uint32_t client);
   bool Indexed(Session& session, uint32_t client) const;
@@ -86,6 +91,7 @@ class IbTables {
   std::string TableName(uint32_t owner) const;
 
   IbSchema::Options options_;
+  Engine* engine_ = nullptr;
   std::unique_ptr<IbSchema> schema_;
   TableId meta_ = 0;
   std::vector<Set> sets_;

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <filesystem>
 #include <mutex>
-#include <thread>
 
 #include "device/error.h"
 #include "device/ledger.h"
+#include "engines/lazy_sync.h"
 #include "engines/lmdb/environment.h"
 #include "engines/lmdb/session.h"
 #include "engines/lmdb/settings.h"
@@ -21,61 +20,6 @@ namespace lmdb {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-// Makes each commit durable within an interval, on a thread of its own.
-class LazySync {
- public:
-  LazySync(Environment* env, std::chrono::milliseconds interval)
-      : env_(env), interval_(interval), thread_([this] { Run(); }) {}
-  ~LazySync() {
-    {
-      std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
-  }
-  LazySync(const LazySync&) = delete;
-  LazySync& operator=(const LazySync&) = delete;
-
- private:
-  void Run() {
-    uint64_t synced = env_->LastCommit();
-    Clock::duration last_sync{0};
-    std::unique_lock lock(mutex_);
-    while (!stop_) {
-      // A commit waits for the end of the sync after it: start that early enough to end in time.
-      const Clock::duration wait =
-          std::max<Clock::duration>(interval_ / 2, interval_ - 2 * last_sync);
-      wake_.wait_for(lock, wait, [this] { return stop_; });
-      const uint64_t newest = env_->LastCommit();
-      if (newest == synced) continue;
-      lock.unlock();
-      const auto start = Clock::now();
-      Sync();
-      last_sync = Clock::now() - start;
-      lock.lock();
-      synced = newest;
-    }
-  }
-
-  void Sync() {
-    IoScope scope(kCheckpoint);
-    try {
-      env_->Sync();
-    } catch (const Error& error) {
-      env_->NoteSyncFailure(error);
-    }
-  }
-
-  Environment* const env_;
-  const std::chrono::milliseconds interval_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stop_ = false;
-  std::thread thread_;  // last: it uses the others
-};
 
 class LmdbEngine : public Engine {
  public:
@@ -83,7 +27,8 @@ class LmdbEngine : public Engine {
       : env_(dir, settings), snapshot_(&env_) {
     if (settings.durability != Durability::kLazy) return;
     lazy_ = std::make_unique<LazySync>(
-        &env_, std::chrono::milliseconds(std::max(1u, settings.lazy_interval_ms)));
+        std::chrono::milliseconds(std::max(1u, settings.lazy_interval_ms)),
+        [this] { return env_.LastCommit(); }, [this] { SyncLazily(); });
   }
   ~LmdbEngine() override;
 
@@ -99,6 +44,7 @@ class LmdbEngine : public Engine {
 
  private:
   uint64_t FilePages() const { return env_.Info().me_last_pgno + 1; }
+  void SyncLazily();
 
   mutable Environment env_;
   mutable std::mutex mutex_;   // of snapshot_
@@ -114,6 +60,15 @@ LmdbEngine::~LmdbEngine() {
     env_.Sync();
   } catch (const Error&) {
     // A destructor cannot tell; what a commit promised was kept when it returned.
+  }
+}
+
+void LmdbEngine::SyncLazily() {
+  IoScope scope(kCheckpoint);
+  try {
+    env_.Sync();
+  } catch (const Error& error) {
+    env_.NoteSyncFailure(error);
   }
 }
 

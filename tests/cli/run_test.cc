@@ -1,4 +1,5 @@
 // Whole runs of the real binary on small databases: what a user gets.
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -200,10 +201,18 @@ TEST_F(RunTest, ResultsOfAnotherSchemaAreRefused) {
   ExpectRefused(Run("report nosuch.json"), "nosuch.json");
 }
 
+// Whether this build has the engine, and this machine what it needs.
+bool HasEngine(const std::string& name) {
+  for (const EngineInfo& info : Engines()) {
+    if (info.name == name) return info.missing == nullptr || info.missing().empty();
+  }
+  return false;
+}
+
 TEST_F(RunTest, CrashtestCutsThePower) {
   if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
-  for (const char* engine : {"btree", "lmdb"}) {
-    if (Run("list").out.find(engine) == std::string::npos) continue;
+  for (const char* engine : {"btree", "lmdb", "innodb"}) {
+    if (!HasEngine(engine)) continue;
     const CommandResult result =
         Run(std::string("crashtest --kills 1 --power-cuts 3 --quiet --engine ") + engine);
     if (result.code == 2 && result.err.find("scratch device") != std::string::npos) {
@@ -307,6 +316,36 @@ TEST_F(RunTest, CompressedPagesReadWhatTheDeviceReads) {
   const uint64_t reads = second["device"]["reads"];
   EXPECT_GT(reads, 1000u);
   EXPECT_LT(second["device"]["read_bytes"], reads * 12288);
+}
+
+// With direct IO and no read-ahead a read of InnoDB is one page: what it says, what the kernel
+// charged and what the device did are the same, to the byte.
+TEST_F(RunTest, InnodbReadsWholePagesAndCloses) {
+  if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
+  if (!HasEngine("innodb")) GTEST_SKIP() << "no innodb here";
+  for (const int page : {4, 8, 16}) {
+    const CommandResult result = Run(fmt::format(
+        "--engine {} --page-size {}k --scratch 800M --io direct --rows 150000 --operations 10000 "
+        "--threads 2 --workload insert,point-read --quiet --json run.json --ram 256M --cache-pct 4",
+        page == 8 ? "innodb:sql" : "innodb:handler", page));
+    if (result.code == 2 && result.err.find("loop") != std::string::npos) {
+      GTEST_SKIP() << "no loop devices here: " << result.err;
+    }
+    ASSERT_EQ(result.code, 0) << result.err;
+    const nlohmann::json document = Json("run.json");
+    for (const nlohmann::json& run : document["runs"]) {
+      if (run["accounting"]["grade"] != "A") {
+        GTEST_SKIP() << "no kernel account here: " << run["accounting"]["missing"];
+      }
+      ExpectClosed(run, result.out);
+    }
+    const nlohmann::json account = document["runs"].back()["phases"].back()["account"];
+    const uint64_t reads = account["device"]["reads"];
+    EXPECT_GT(reads, 5000u);
+    EXPECT_EQ(account["device"]["read_bytes"], reads * page * 1024);
+    EXPECT_EQ(account["engine"]["block_reads"], reads);
+    EXPECT_EQ(account["engine"]["block_read_bytes"], reads * page * 1024);
+  }
 }
 
 }  // namespace

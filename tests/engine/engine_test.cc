@@ -32,7 +32,7 @@ class FileKinds : public KernelAccount {
 }  // namespace
 
 void PrintTo(const EngineCase& c, std::ostream* out) {
-  *out << c.engine << " " << IoModeName(c.io) << " " << c.compression;
+  *out << c.engine << " " << IoModeName(c.io) << " " << c.compression << " " << c.variant;
 }
 
 std::vector<EngineCase> EngineCases() {
@@ -44,12 +44,16 @@ std::vector<EngineCase> EngineCases() {
   // What other engines do inside their libraries, btree does itself.
   cases.push_back({"btree", IoMode::kDirect, "lz4"});
   cases.push_back({"btree", IoMode::kBuffered, "zstd"});
+#ifdef TESTBED_HAVE_INNODB
+  cases.push_back({"innodb", IoMode::kBuffered, "none", "sql"});
+#endif
   return cases;
 }
 
 std::string EngineCaseName(const testing::TestParamInfo<EngineCase>& info) {
   const EngineCase& c = info.param;
-  return c.engine + "_" + IoModeName(c.io) + (c.compression == "none" ? "" : "_" + c.compression);
+  return c.engine + "_" + IoModeName(c.io) + (c.compression == "none" ? "" : "_" + c.compression) +
+         (c.variant.empty() ? "" : "_" + c.variant);
 }
 
 EngineTest::EngineTest() {
@@ -63,6 +67,7 @@ EngineTest::EngineTest() {
     options_.page_size = 8192;
     options_.extra["compressed_cache_pct"] = "30";
   }
+  if (!GetParam().variant.empty()) options_.extra[info().variants] = GetParam().variant;
   if (info().capabilities.cache) options_.cache_bytes = 16 << 20;
 }
 
@@ -74,6 +79,7 @@ EngineTest::~EngineTest() {
 }
 
 void EngineTest::SetUp() {
+  if (info().missing != nullptr && !info().missing().empty()) GTEST_SKIP() << info().missing();
   if (GetParam().io != IoMode::kDirect) return;
   FileOptions options;
   options.mode = IoMode::kDirect;

@@ -27,6 +27,7 @@ struct EngineCase {
   std::string engine;
   IoMode io;
   std::string compression = "none";
+  std::string variant = "";  // of EngineInfo::variants
 };
 void PrintTo(const EngineCase& c, std::ostream* out);
 std::vector<EngineCase> EngineCases();

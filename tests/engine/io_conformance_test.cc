@@ -132,7 +132,7 @@ TEST_P(IoTest, BlocksTheEngineReadsAreReadsOfItsFiles) {
   engine_->Settle();
   Close();
   // A cache of a quarter, so that reads both hit and miss.
-  options_.cache_bytes = 2 << 20;
+  options_.cache_bytes = std::max<uint64_t>(2 << 20, info().capabilities.min_cache_bytes);
   Open();
   const OpKind read = DefineOp("conformance-read", Ground::kForeground);
   ReadRandomRows(kRows, 300, 200);
@@ -169,7 +169,7 @@ TEST_P(IoTest, BlocksTheEngineReadsAreReadsOfItsFiles) {
 TEST_P(IoTest, TheCacheStaysWithinItsSetting) {
   if (!info().capabilities.cache) GTEST_SKIP() << info().name << " has no cache";
   constexpr uint64_t kRows = 60000;
-  options_.cache_bytes = 4 << 20;
+  options_.cache_bytes = std::max<uint64_t>(4 << 20, info().capabilities.min_cache_bytes);
   Open();
   const auto check = [&] {
     const std::optional<uint64_t> held = engine_->Counters().cache_bytes;

@@ -237,7 +237,7 @@ TEST_P(RefusalTest, AFullDeviceLosesNothingThatWasCommitted) {
   const std::string ballast = scratch->path() + "/ballast";
   FillUntilFree(ballast, 48 << 20);
   options_.durability = Durability::kSync;
-  options_.cache_bytes = 4 << 20;
+  options_.cache_bytes = std::max<uint64_t>(4 << 20, info().capabilities.min_cache_bytes);
   options_.ram_bytes = 32 << 20;
   const std::string dir = scratch->path() + "/db";
   const auto open = [&] {

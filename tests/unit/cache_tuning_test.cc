@@ -68,6 +68,18 @@ TEST(CacheTuningTest, NeverLeavesTheRange) {
   EXPECT_EQ(best, kLeastShare);
 }
 
+// RocksDB in 256 MB: 6 MB beside a small cache, 33 beside a large one. 90 % ended the run.
+TEST(CacheTuningTest, LeavesRoomForWhatTheAllocatorLoses) {
+  constexpr double kMiB = 1 << 20;
+  std::vector<CacheTrial> trials;
+  for (const double pct : {5.0, 20.0}) {
+    trials.push_back({.cache_pct = pct, .other_bytes = 6 * kMiB});
+  }
+  const double largest = LargestShare(trials, 256 * kMiB);
+  EXPECT_LT(largest / 100 * 256 * kMiB, (256 - 33) * kMiB);
+  EXPECT_GT(largest, 75);
+}
+
 TEST(CacheTuningTest, NeverLeavesTheMemory) {
   // 200 MiB beside the cache, and a tenth of what it holds: more than 1 GiB from 75 % on.
   const auto other = [](double pct) { return kRam * 0.2 + 0.1 * kRam * pct / 100; };
@@ -80,7 +92,7 @@ TEST(CacheTuningTest, NeverLeavesTheMemory) {
                   &best)) {
     EXPECT_LT(kRam * trial.cache_pct / 100 + other(trial.cache_pct), kRam * 0.95);
   }
-  EXPECT_GT(best, 60);
+  EXPECT_GT(best, 55);
 }
 
 // The device of the trials is up to a third slower or faster from one to the next, as devices are

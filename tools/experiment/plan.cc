@@ -80,7 +80,10 @@ std::string LoadKey(const RunOptions& run, const std::string& scratch,
                                 run.databases, run.engine.page_size, run.engine.compression, d.rows,
                                 KeyOrderName(d.order), d.key_size, d.value_size, d.compressibility,
                                 d.indexes, d.seed, fmt::join(load, ","));
-  for (const auto& [name, value] : run.engine.extra) all += " " + name + "=" + value;
+  const std::string variants = FindEngine(run.engine_name).variants;
+  for (const auto& [name, value] : run.engine.extra) {
+    if (name != variants) all += " " + name + "=" + value;
+  }
   for (const auto& [name, value] : OptionsOfWorkloads(run.workload.extra, load)) {
     all += " " + name + "=" + value;
   }
@@ -112,7 +115,7 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
     }
     return "";
   };
-  const std::string engine = engine_of();
+  const std::string engine = engine_of().substr(0, engine_of().find(':'));  // not its variant
   cell->options = e.options;
   Overlay(scale.options, &cell->options);
   const auto own = e.engine_options.find(engine);
@@ -126,17 +129,20 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
   }
   if (!cell->skipped.empty()) return;
   const auto& engines = Engines();
-  if (std::none_of(engines.begin(), engines.end(),
-                   [&](const EngineInfo& info) { return info.name == engine; })) {
+  const auto info = std::find_if(engines.begin(), engines.end(),
+                                 [&](const EngineInfo& i) { return i.name == engine; });
+  if (info == engines.end()) {
     cell->waits_for = engine;
     return;
   }
+  if (info->missing != nullptr) cell->skipped = info->missing();
+  if (!cell->skipped.empty()) return;
   OptionMap run_options = cell->options;
   const std::string scratch = run_options["scratch"];
   run_options.erase("scratch");
   try {
     const RunOptions run = CellRunOptions(run_options);
-    CheckEngineOptions(FindEngine(engine), run.engine);
+    CheckEngineOptions(*info, run.engine);
     cell->data_bytes =
         DataBytes(run.workloads, std::make_shared<const Dataset>(run.data), run.workload);
     cell->databases = run.databases;

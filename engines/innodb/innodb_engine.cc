@@ -1,0 +1,149 @@
+#include "engines/innodb/innodb_engine.h"
+
+#include <mysql.h>
+
+#include "device/ledger.h"
+#include "engines/innodb/server.h"
+#include "engines/innodb/session.h"
+#include "engines/innodb/settings.h"
+
+namespace testbed {
+namespace innodb {
+namespace {
+
+class InnodbEngine : public Engine {
+ public:
+  InnodbEngine(const std::string& dir, const Settings& settings) : server_(dir, settings) {}
+
+  std::string name() const override { return "innodb"; }
+  TableId OpenTable(const std::string& table) override { return server_.OpenTable(table); }
+  bool KeepsIndexes() const override { return true; }
+  TableId OpenIndex(const std::string& index, TableId table,
+                    const std::vector<IndexPart>& parts) override {
+    return server_.OpenIndex(index, table, parts);
+  }
+  std::unique_ptr<Session> NewSession() override {
+    return std::make_unique<InnodbSession>(&server_);
+  }
+  void Flush() override { server_.WriteAll(); }
+  void Checkpoint() override { server_.WriteAll(); }
+  void Settle() override { server_.Settle(); }
+  bool ResizeCache(uint64_t bytes) override {
+    server_.Resize(bytes);
+    return true;
+  }
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
+  EngineCounters Counters() const override;
+  DiskSize SizeOnDisk() const override {
+    return DiskSizeOf(server_.dir(), [](const std::string& path) {
+      return path.find("ib_logfile") != std::string::npos;
+    });
+  }
+
+ private:
+  mutable Server server_;
+};
+
+std::vector<std::pair<std::string, std::string>> InnodbEngine::EffectiveSettings() const {
+  const Settings& s = server_.settings();
+  std::vector<std::pair<std::string, std::string>> all = {
+      {"access", s.access == Access::kSql ? "sql" : "handler"},
+      {"durability", DurabilityName(s.durability)},
+      {"lazy_interval_ms", std::to_string(s.lazy_interval_ms)},
+      {"compression", s.compressed ? "zlib" : "none"},
+      {"key_block_size", std::to_string(s.key_block_size)},
+  };
+  std::map<std::string, std::string> variables = server_.Variables();
+  for (const char* name : {"version",
+                           "innodb_page_size",
+                           "innodb_buffer_pool_size",
+                           "innodb_buffer_pool_chunk_size",
+                           "innodb_flush_method",
+                           "innodb_use_native_aio",
+                           "innodb_flush_log_at_trx_commit",
+                           "innodb_doublewrite",
+                           "innodb_log_file_size",
+                           "innodb_log_buffer_size",
+                           "innodb_log_file_buffering",
+                           "innodb_change_buffering",
+                           "innodb_read_ahead_threshold",
+                           "innodb_random_read_ahead",
+                           "innodb_flush_neighbors",
+                           "innodb_adaptive_hash_index",
+                           "innodb_io_capacity",
+                           "innodb_io_capacity_max",
+                           "innodb_checksum_algorithm",
+                           "innodb_compression_algorithm",
+                           "innodb_compression_level",
+                           "innodb_max_dirty_pages_pct",
+                           "innodb_purge_threads",
+                           "innodb_read_io_threads",
+                           "innodb_write_io_threads"}) {
+    const auto it = variables.find(name);
+    if (it != variables.end()) all.emplace_back(name, it->second);
+  }
+  return all;
+}
+
+EngineCounters InnodbEngine::Counters() const {
+  EngineCounters c;
+  std::map<std::string, uint64_t> status = server_.Status();
+  c.block_requests = status["buffer_pool_read_requests"];
+  c.block_reads = status["pages_read"];
+  c.block_hits = *c.block_requests - std::min(*c.block_requests, status["buffer_pool_reads"]);
+  c.block_read_bytes = status["data_read"];
+  c.blocks_written = status["pages_written"];
+  c.block_write_bytes = status["data_written"];
+  c.log_payload_bytes = status["os_log_written"];
+  c.cache_bytes = status["buffer_pool_bytes_data"];
+  for (const char* name : {"dblwr_pages_written",
+                           "dblwr_writes",
+                           "log_writes",
+                           "log_write_requests",
+                           "log_waits",
+                           "data_reads",
+                           "data_writes",
+                           "data_fsyncs",
+                           "buffer_pool_read_ahead",
+                           "buffer_pool_read_ahead_rnd",
+                           "buffer_pool_pages_flushed",
+                           "buffer_pool_wait_free",
+                           "ibuf_merges",
+                           "ibuf_merged_inserts",
+                           "ibuf_merged_delete_marks",
+                           "ibuf_merged_deletes",
+                           "num_pages_page_compressed",
+                           "page_compression_saved",
+                           "deadlocks",
+                           "row_lock_waits",
+                           "buffer_pool_pages_split"}) {
+    const auto it = status.find(name);
+    if (it != status.end()) c.more.emplace_back(name, it->second);
+  }
+  for (const char* name : {"buffer_pool_pages_total", "buffer_pool_pages_data",
+                           "buffer_pool_pages_dirty", "history_list_length", "checkpoint_age"}) {
+    const auto it = status.find(name);
+    if (it != status.end()) c.now.emplace_back(name, it->second);
+  }
+  return c;
+}
+
+}  // namespace
+}  // namespace innodb
+
+EngineInfo InnodbEngineInfo() {
+  EngineInfo info;
+  info.name = "innodb";
+  info.summary = "InnoDB by MariaDB's embedded library: clustered b-trees, doublewrite, redo log";
+  info.version = MARIADB_CLIENT_VERSION_STR;
+  info.capabilities = innodb::InnodbCapabilities();
+  info.recognises = innodb::Recognises;
+  info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
+    return std::make_unique<innodb::InnodbEngine>(dir, innodb::MakeSettings(options));
+  };
+  info.missing = innodb::Library::Missing;
+  info.variants = "access";
+  return info;
+}
+
+}  // namespace testbed

@@ -1,0 +1,96 @@
+#include "engines/innodb/library.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <mutex>
+
+#include "device/error.h"
+
+namespace testbed::innodb {
+namespace {
+
+constexpr char kFile[] = "libmariadbd.so.19";
+
+// The library brings names like crc32 of its own: it must find its own, and nobody else them.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kHow = RTLD_NOW | RTLD_LOCAL;  // sanitizers refuse RTLD_DEEPBIND
+#else
+constexpr int kHow = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
+#endif
+
+std::string HowToGetIt() {
+  return std::string("innodb needs MariaDB's embedded library ") + kFile +
+         ": apt-get install libmariadbd19 (Debian 12) or libmariadbd19t64 (Debian 13)";
+}
+
+// A path to a copy of the file that the loader takes for another library. It stays open: the loader
+// knows libraries by their paths, and a number that is used again would be the old one.
+std::string CopyInMemory(const std::string& path) {
+  const int from = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat st {};
+  if (from < 0 || ::fstat(from, &st) != 0) throw Error::Io("open", path, errno);
+  const int to = ::memfd_create("mariadbd", MFD_CLOEXEC);
+  off_t copied = 0;
+  while (to >= 0 && copied < st.st_size) {
+    if (::sendfile(to, from, &copied, static_cast<size_t>(st.st_size - copied)) <= 0) break;
+  }
+  const int error = errno;
+  ::close(from);
+  if (copied < st.st_size) throw Error::Io("copy", path, error);
+  return "/proc/self/fd/" + std::to_string(to);
+}
+
+void* OpenLibrary(const std::string& path) {
+  void* const handle = ::dlopen(path.c_str(), kHow);
+  if (handle == nullptr) {
+    throw Error(Error::kUsage, HowToGetIt() + " (" + ::dlerror() + ")");
+  }
+  return handle;
+}
+
+// A handle that no server was started in, yet.
+void* NewHandle() {
+  static std::mutex mutex;
+  static std::string first;  // where the first one lies
+  std::lock_guard lock(mutex);
+  if (!first.empty()) return OpenLibrary(CopyInMemory(first));
+  void* const handle = OpenLibrary(kFile);
+  link_map* map = nullptr;
+  if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0) first = map->l_name;
+  return handle;
+}
+
+}  // namespace
+
+std::unique_ptr<Library> Library::Load() {
+  std::unique_ptr<Library> library(new Library);
+  void* const handle = NewHandle();
+#define TESTBED_FIND(name)                                                                         \
+  library->calls_.name = reinterpret_cast<decltype(library->calls_.name)>(::dlsym(handle, #name)); \
+  if (library->calls_.name == nullptr) {                                                           \
+    throw Error(Error::kUsage, std::string(kFile) + " has no " #name "; " + HowToGetIt());         \
+  }
+  TESTBED_MARIADB_CALLS(TESTBED_FIND)
+#undef TESTBED_FIND
+  return library;
+}
+
+std::string Library::Missing() {
+  // Where the loader looks, without loading: what it has in its cache is in these directories.
+  for (const char* dir : {"/usr/lib/x86_64-linux-gnu/", "/usr/lib/aarch64-linux-gnu/",
+                          "/usr/lib64/", "/usr/lib/", "/usr/local/lib/"}) {
+    std::error_code error;
+    if (std::filesystem::exists(std::string(dir) + kFile, error)) return "";
+  }
+  return HowToGetIt();
+}
+
+}  // namespace testbed::innodb

@@ -1,0 +1,58 @@
+// MariaDB's embedded server library, loaded when it is first needed.
+//
+// testbed does not link it: it is GPL, and a build without it works. The program's own process
+// never loads it either; a run does, in its child process (tools/run_child.h). The declarations are
+// those of Connector/C's mysql.h (LGPL, Debian: libmariadb-dev), whose structures are the same.
+//
+// The library can start one server in the life of a process, and cannot be unloaded. So each
+// Library of a process is a copy of its own: the first the file itself, each further one a copy of
+// the file in memory, whose 24 MB stay until the process ends.
+//
+//   std::unique_ptr<Library> library = Library::Load();
+//   (*library)->mysql_server_init(...);
+#ifndef TESTBED_ENGINES_INNODB_LIBRARY_H_
+#define TESTBED_ENGINES_INNODB_LIBRARY_H_
+
+#include <mysql.h>
+
+#include <memory>
+#include <string>
+
+namespace testbed::innodb {
+
+#define TESTBED_MARIADB_CALLS(call)                                                             \
+  call(mysql_server_init) call(mysql_server_end) call(mysql_thread_init) call(mysql_thread_end) \
+      call(mysql_get_client_info) call(mysql_init) call(mysql_options) call(mysql_real_connect) \
+          call(mysql_close) call(mysql_real_query) call(mysql_store_result)                     \
+              call(mysql_free_result) call(mysql_fetch_row) call(mysql_fetch_lengths)           \
+                  call(mysql_num_fields) call(mysql_errno) call(mysql_error) call(mysql_commit) \
+                      call(mysql_rollback) call(mysql_stmt_init) call(mysql_stmt_prepare)       \
+                          call(mysql_stmt_bind_param) call(mysql_stmt_bind_result)              \
+                              call(mysql_stmt_execute) call(mysql_stmt_fetch)                   \
+                                  call(mysql_stmt_fetch_column) call(mysql_stmt_free_result)    \
+                                      call(mysql_stmt_close) call(mysql_stmt_errno)             \
+                                          call(mysql_stmt_error) call(mysql_stmt_field_count)
+
+struct Calls {
+#define TESTBED_DECLARE(name) decltype(&::name) name = nullptr;
+  TESTBED_MARIADB_CALLS(TESTBED_DECLARE)
+#undef TESTBED_DECLARE
+};
+
+class Library {
+ public:
+  // Throws Error (kUsage) that says how to get the library where there is none.
+  static std::unique_ptr<Library> Load();
+  // Whether there is one; a sentence that says how to get it where not. Loads nothing.
+  static std::string Missing();
+
+  const Calls* operator->() const { return &calls_; }
+
+ private:
+  Library() = default;
+  Calls calls_;
+};
+
+}  // namespace testbed::innodb
+
+#endif  // TESTBED_ENGINES_INNODB_LIBRARY_H_

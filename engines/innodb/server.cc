@@ -1,0 +1,499 @@
+#include "engines/innodb/server.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <clocale>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "device/error.h"
+#include "device/file.h"
+#include "device/ledger.h"
+
+namespace testbed::innodb {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPoll(10);
+constexpr size_t kLongestName = 64;
+
+std::string SystemFile(const std::string& dir) { return dir + "/ibdata1"; }
+
+std::set<std::string> Entries(const std::string& dir) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(dir, error)) names.insert(entry.path());
+  return names;
+}
+
+FileKind KindOf(const fs::path& path) {
+  const std::string name = path.filename();
+  if (name.starts_with("ib_logfile")) return FileKind::kLog;
+  if (name.starts_with("ibtmp")) return FileKind::kTemp;
+  if (name.starts_with("ibdata") || path.extension() == ".ibd") return FileKind::kData;
+  return FileKind::kMeta;
+}
+
+// What is written to stderr meanwhile, which is where the server complains.
+class StderrCapture {
+ public:
+  StderrCapture() : memory_(::memfd_create("stderr", MFD_CLOEXEC)), saved_(::dup(2)) {
+    std::fflush(stderr);
+    if (memory_ >= 0 && saved_ >= 0) ::dup2(memory_, 2);
+  }
+  ~StderrCapture() { End(); }
+  std::string End() {
+    std::string text;
+    if (saved_ < 0) return text;
+    std::fflush(stderr);
+    ::dup2(saved_, 2);
+    ::close(saved_);
+    saved_ = -1;
+    struct stat st {};
+    if (memory_ >= 0 && ::fstat(memory_, &st) == 0) {
+      text.resize(static_cast<size_t>(st.st_size));
+      if (::pread(memory_, text.data(), text.size(), 0) < 0) text.clear();
+    }
+    ::close(memory_);
+    return text;
+  }
+
+ private:
+  int memory_, saved_;
+};
+
+// The first complaint that InnoDB made, without its date; the server's own follow from it.
+std::string FirstComplaint(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line, first;
+  while (std::getline(lines, line)) {
+    const size_t at = line.find("[ERROR]");
+    const size_t got = line.find("Got ERROR: \"");
+    if (at == std::string::npos && got == std::string::npos) continue;
+    std::string said = at != std::string::npos ? line.substr(at + 8) : line.substr(got + 12);
+    if (const size_t end = said.find("\" errno:"); end != std::string::npos) said.resize(end);
+    if (said.starts_with("InnoDB: ")) return said.substr(8);
+    if (first.empty()) first = said;
+  }
+  return first.empty() ? "it did not say why" : first;
+}
+
+// The server changes what belongs to the process.
+class ProcessState {
+ public:
+  ProcessState() : mask_(::umask(022)), locale_(std::setlocale(LC_ALL, nullptr)) {
+    ::umask(mask_);
+    ::sigaction(SIGPIPE, nullptr, &pipe_);
+  }
+  ~ProcessState() {
+    ::umask(mask_);
+    ::sigaction(SIGPIPE, &pipe_, nullptr);
+    std::setlocale(LC_ALL, locale_.c_str());
+  }
+
+ private:
+  const mode_t mask_;
+  const std::string locale_;
+  struct sigaction pipe_ {};
+};
+
+void CheckName(const std::string& name) {
+  if (!name.empty() && name.size() <= kLongestName && name.back() != ' ' &&
+      name.find_first_of(std::string_view("`\0", 2)) == std::string::npos) {
+    return;
+  }
+  throw Error(
+      Error::kUsage,
+      fmt::format("innodb: a table's name has 1 to {} bytes, no `, and no space at its end: "
+                  "'{}'",
+                  kLongestName, name));
+}
+
+}  // namespace
+
+// The library keeps pointers to the server's arguments until the process ends.
+class Server::Running {
+ public:
+  Running(const Settings& settings, const std::string& dir)
+      : library_(Library::Load()), arguments_(ServerArguments(settings, dir)) {
+    for (std::string& argument : arguments_) pointers_.push_back(argument.data());
+    pointers_.push_back(nullptr);
+  }
+  const Library& library() const { return *library_; }
+
+  // Returns whether the server runs, and what it complained of.
+  bool Start(std::string* said) {
+    static char* groups[] = {nullptr};
+    ProcessState state;
+    StderrCapture capture;
+    running_ = (*library_)->mysql_server_init(static_cast<int>(arguments_.size()), pointers_.data(),
+                                              groups) == 0;
+    *said = capture.End();
+    return running_;
+  }
+  void End() {
+    {
+      std::lock_guard lock(mutex_);
+      if (!running_) return;
+      running_ = false;
+    }
+    ProcessState state;
+    StderrCapture capture;
+    (*library_)->mysql_server_end();
+  }
+  void Enter() {
+    if ((*library_)->mysql_thread_init() != 0) {
+      throw Error(Error::kRun, "innodb: no memory for a thread");
+    }
+  }
+  // A thread that called ends, perhaps after the server.
+  void Leave() {
+    std::lock_guard lock(mutex_);
+    if (running_) (*library_)->mysql_thread_end();
+  }
+
+ private:
+  const std::unique_ptr<Library> library_;
+  std::vector<std::string> arguments_;
+  std::vector<char*> pointers_;
+  std::mutex mutex_;
+  bool running_ = false;
+};
+
+// What a thread has: it is known to the libraries of the servers that it called.
+class Server::ThreadPass {
+ public:
+  static ThreadPass& Mine() {
+    static thread_local ThreadPass pass;
+    return pass;
+  }
+  ~ThreadPass() {
+    for (const std::shared_ptr<Running>& running : known_) running->Leave();
+  }
+  bool IsFor(const Running* running) const { return last_ == running; }
+  void Enter(const std::shared_ptr<Running>& running) {
+    if (std::find(known_.begin(), known_.end(), running) == known_.end()) {
+      running->Enter();
+      known_.push_back(running);
+    }
+    last_ = running.get();
+  }
+  void Leave(const std::shared_ptr<Running>& running) {
+    const auto it = std::find(known_.begin(), known_.end(), running);
+    if (it == known_.end()) return;
+    running->Leave();
+    known_.erase(it);
+    last_ = nullptr;
+  }
+
+ private:
+  const Running* last_ = nullptr;
+  std::vector<std::shared_ptr<Running>> known_;
+};
+
+Server::Server(const std::string& dir, const Settings& settings)
+    : dir_(fs::absolute(dir)), settings_(settings) {
+  std::error_code error;
+  fs::create_directories(dir_, error);
+  if (error) throw Error::Io("create", dir_, error.value());
+  if (::access(dir_.c_str(), W_OK) != 0) throw Error::Io("write to", dir_, errno);
+  lock_ = DirLock(dir_, "the database in");
+  const std::optional<uint32_t> page_size = PageSizeOf(dir_);
+  if (page_size && *page_size != settings_.page_size) {
+    throw Error(Error::kUsage,
+                fmt::format("the database in {} has pages of {} bytes, not of --page-size {}: give "
+                            "that size, or load it anew with --fresh",
+                            dir_, *page_size, settings_.page_size));
+  }
+  const std::set<std::string> before = Entries(dir_);
+  const bool is_new = !Recognises(dir_);
+  try {
+    service_.Run([this] {
+      Start();
+      Prepare();
+    });
+  } catch (...) {
+    service_.Run([this] { Stop(); });
+    if (is_new) {
+      for (const std::string& path : Entries(dir_)) {
+        if (!before.contains(path)) fs::remove_all(path, error);
+      }
+    }
+    throw;
+  }
+  if (settings_.durability != Durability::kLazy) return;
+  lazy_ = std::make_unique<LazySync>(
+      milliseconds(std::max(1u, settings_.lazy_interval_ms)),
+      [this] { return commits_.load(std::memory_order_relaxed); }, [this] { SyncLazily(); });
+}
+
+Server::~Server() {
+  lazy_.reset();
+  ThreadPass::Mine().Leave(running_);
+  service_.Run([this] { Stop(); });
+}
+
+void Server::Start() {
+  // Never freed: see Running.
+  static std::mutex mutex;
+  static std::vector<std::shared_ptr<Running>> all;
+  running_ = std::make_shared<Running>(settings_, dir_);
+  {
+    std::lock_guard lock(mutex);
+    all.push_back(running_);
+  }
+  std::string said;
+  library_ = &running_->library();
+  if (running_->Start(&said)) return;
+  const std::string complaint = FirstComplaint(said);
+  running_.reset();
+  const bool full = said.find("No space left") != std::string::npos ||
+                    said.find("error number 28") != std::string::npos;
+  throw Error(full ? Error::kIo : Error::kCorruption,
+              fmt::format("innodb could not open the database in {}: {}{}", dir_,
+                          full ? "No space left on device: " : "", complaint));
+}
+
+void Server::Prepare() {
+  connection_ = std::make_unique<Connection>(library_);
+  if (!Recognises(dir_)) {
+    connection_->Run(fmt::format("CREATE DATABASE {}", kSchema));
+    // A database that was never in a checkpoint cannot be recovered.
+    connection_->Run("SET GLOBAL innodb_log_checkpoint_now = 1");
+    SyncDirectory(dir_);
+  }
+  connection_->Run(fmt::format("USE {}", kSchema));
+  RegisterFiles();
+  log_fd_ = ::open(log_file().c_str(), O_RDONLY | O_CLOEXEC);
+  if (log_fd_ < 0) throw Error::Io("open", log_file(), errno);
+}
+
+void Server::Stop() {
+  connection_.reset();
+  lazy_connection_.reset();
+  if (log_fd_ >= 0) ::close(log_fd_);
+  log_fd_ = -1;
+  if (running_ != nullptr) running_->End();
+}
+
+void Server::MakeThreadKnown() {
+  ThreadPass& pass = ThreadPass::Mine();
+  if (!pass.IsFor(running_.get())) [[unlikely]]
+    pass.Enter(running_);
+}
+
+std::vector<Connection::Row> Server::Ask(const std::string& sql) {
+  std::vector<Connection::Row> rows;
+  service_.Run([&] { rows = connection_->Run(sql); });
+  return rows;
+}
+
+std::optional<TableId> Server::Find(const std::string& name) const {
+  std::lock_guard lock(mutex_);
+  const auto it = std::find(names_.begin(), names_.end(), name);
+  if (it == names_.end()) return {};
+  return static_cast<TableId>(it - names_.begin());
+}
+
+TableId Server::Add(const std::string& name, TableInfo info) {
+  RegisterFiles();
+  if (const std::optional<TableId> known = Find(name)) return *known;
+  std::lock_guard lock(mutex_);
+  const auto id = static_cast<TableId>(names_.size());
+  if (info.column.empty()) info.table = id;
+  names_.push_back(name);
+  tables_.push_back(std::move(info));
+  return id;
+}
+
+TableInfo Server::Table(TableId table) const {
+  std::lock_guard lock(mutex_);
+  if (table >= tables_.size()) throw Error(Error::kUsage, "innodb: no such table");
+  return tables_[table];
+}
+
+TableId Server::OpenTable(const std::string& table) {
+  CheckName(table);
+  if (const std::optional<TableId> known = Find(table)) return *known;
+  service_.Run([&] {
+    connection_->Run(fmt::format(
+        "CREATE TABLE IF NOT EXISTS `{}` (k VARBINARY({}) NOT NULL PRIMARY KEY, v LONGBLOB NOT "
+        "NULL) ENGINE=InnoDB {}",
+        table, kMaxKeySize,
+        settings_.key_block_size != 0 ? fmt::format("ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE={}",
+                                                    settings_.key_block_size / 1024)
+        : settings_.compressed        ? "ROW_FORMAT=DYNAMIC PAGE_COMPRESSED=1"
+                                      : "ROW_FORMAT=DYNAMIC"));
+    if (!connection_->Run("SHOW WARNINGS").empty()) return;  // it was there
+    // A table whose first page was never written cannot be recovered.
+    connection_->Run("SET GLOBAL innodb_log_checkpoint_now = 1");
+    SyncDirectory(dir_ + "/" + kSchema);
+  });
+  return Add(table, {.name = "`" + table + "`", .shape = std::make_shared<std::shared_mutex>()});
+}
+
+TableId Server::OpenIndex(const std::string& index, TableId table,
+                          const std::vector<IndexPart>& parts) {
+  CheckName(index);
+  if (const std::optional<TableId> known = Find(index)) return *known;
+  TableInfo info = Table(table);
+  std::string cut;
+  for (const IndexPart& part : parts) {
+    cut +=
+        fmt::format("{}SUBSTR(v, {}, {})", cut.empty() ? "" : ", ", part.offset + 1, part.length);
+    info.key_part += part.length;
+  }
+  if (!info.column.empty() || info.key_part == 0 || info.key_part > 255) {
+    throw Error(Error::kUsage,
+                "innodb: an index is of a table, and of 1 to 255 bytes of its values");
+  }
+  info.column = "`" + index + "`";
+  info.table = table;
+  // A HANDLER that is open keeps the table as it is.
+  std::unique_lock shape(*info.shape);
+  {
+    std::lock_guard lock(sessions_mutex_);
+    for (HandlerOwner* session : sessions_) session->CloseHandler(table);
+  }
+  Call([&] {
+    Connection connection(library_, kSchema);
+    const auto columns =
+        connection.Run(fmt::format("SHOW COLUMNS FROM {} WHERE Field = '{}'", info.name, index));
+    if (!columns.empty()) return;
+    connection.Run(fmt::format(
+        "ALTER TABLE {} ADD COLUMN {} BINARY({}) AS (CONCAT({})) VIRTUAL INVISIBLE, ADD INDEX {} "
+        "({})",
+        info.name, info.column, info.key_part, cut, info.column, info.column));
+    connection.Run("SET GLOBAL innodb_log_checkpoint_now = 1");
+    SyncDirectory(dir_ + "/" + kSchema);
+  });
+  return Add(index, std::move(info));
+}
+
+void Server::Join(HandlerOwner* session) {
+  std::lock_guard lock(sessions_mutex_);
+  sessions_.push_back(session);
+}
+
+void Server::Leave(HandlerOwner* session) {
+  std::lock_guard lock(sessions_mutex_);
+  std::erase(sessions_, session);
+}
+
+// So that the kernel's account knows their blocks: they do not pass device/file.h.
+void Server::RegisterFiles() const {
+  std::error_code error;
+  for (const auto& entry : fs::recursive_directory_iterator(dir_, error)) {
+    struct stat st {};
+    if (::stat(entry.path().c_str(), &st) != 0 || !S_ISREG(st.st_mode)) continue;
+    Ledger::Get().RegisterFile(st.st_dev, st.st_ino, KindOf(entry.path()));
+  }
+}
+
+void Server::SyncLog() {
+  CallMark mark(FileKind::kLog);
+  Ask("FLUSH ENGINE LOGS");
+  if (::fdatasync(log_fd_) != 0) throw Error::Io("sync", log_file(), errno);
+}
+
+// On the thread of lazy_. InnoDB ends the process itself when its log cannot be written.
+void Server::SyncLazily() {
+  IoScope scope(kLogWrite);
+  CallMark mark(FileKind::kLog);
+  MakeThreadKnown();
+  if (lazy_connection_ == nullptr) {
+    lazy_connection_ = std::make_unique<Connection>(library_);
+  }
+  lazy_connection_->Run("FLUSH ENGINE LOGS");
+  ::fdatasync(log_fd_);
+}
+
+void Server::WriteAll() {
+  service_.Run([this] {
+    do {
+      connection_->Run("SET GLOBAL innodb_log_checkpoint_now = 1");
+    } while (Status()["buffer_pool_pages_dirty"] != 0);
+  });
+}
+
+void Server::Settle() {
+  constexpr milliseconds kPatience(1000);
+  uint64_t left = UINT64_MAX;
+  for (auto since = std::chrono::steady_clock::now(); left != 0;) {
+    const uint64_t now = Status()["history_list_length"];
+    const auto at = std::chrono::steady_clock::now();
+    if (now < left) since = at;
+    if (at - since > kPatience) break;
+    left = now;
+    if (left != 0) std::this_thread::sleep_for(kPoll);
+  }
+  WriteAll();
+}
+
+void Server::Resize(uint64_t bytes) {
+  bytes = std::max(bytes >> 20 << 20, LeastPool(settings_.page_size));
+  Ask(fmt::format("SET GLOBAL innodb_buffer_pool_size = {}", bytes));
+  const auto resizing = [this] {
+    const auto rows = Ask("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'");
+    return !rows.empty() && !rows[0][1].empty() &&
+           rows[0][1].find("Completed") == std::string::npos &&
+           rows[0][1].find("did not change") == std::string::npos;
+  };
+  while (resizing()) std::this_thread::sleep_for(kPoll);
+}
+
+std::map<std::string, uint64_t> Server::Status() {
+  std::map<std::string, uint64_t> status;
+  for (const Connection::Row& row : Ask("SHOW GLOBAL STATUS LIKE 'Innodb%'")) {
+    const std::string& value = row[1];
+    if (value.empty() || value.find_first_not_of("0123456789") != std::string::npos) continue;
+    status[row[0].substr(7)] = std::stoull(value);
+  }
+  return status;
+}
+
+std::map<std::string, std::string> Server::Variables() {
+  std::map<std::string, std::string> variables;
+  for (const Connection::Row& row : Ask("SHOW GLOBAL VARIABLES WHERE variable_name LIKE 'innodb%' "
+                                        "OR variable_name = 'version'")) {
+    variables[row[0]] = row[1];
+  }
+  return variables;
+}
+
+// From the flags in the system tablespace's first page (fsp0types.h of MariaDB, full_crc32 format):
+// the low four bits are log2(page size) - 9.
+std::optional<uint32_t> PageSizeOf(const std::string& dir) {
+  constexpr std::streamoff kFlags = 54;
+  constexpr uint32_t kFullCrc32 = 1 << 4;
+  std::ifstream file(SystemFile(dir), std::ios::binary);
+  uint8_t bytes[4];
+  if (!file.seekg(kFlags) || !file.read(reinterpret_cast<char*>(bytes), sizeof bytes)) return {};
+  const uint32_t flags = uint32_t{bytes[0]} << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
+  const uint32_t shift = flags & 15;
+  if ((flags & kFullCrc32) == 0 || shift < 3 || shift > 7) return {};
+  return 512u << shift;
+}
+
+// A server's data directory with a schema of testbed's name in it.
+bool Recognises(const std::string& dir) {
+  std::error_code error;
+  return fs::is_regular_file(SystemFile(dir), error) &&
+         fs::is_directory(dir + "/" + kSchema, error);
+}
+
+}  // namespace testbed::innodb

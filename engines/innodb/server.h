@@ -1,0 +1,139 @@
+// An embedded server with one database of testbed in a directory: started, its tables, its figures.
+//
+//   Server server(dir, settings);
+//   TableId table = server.OpenTable("default");
+//   server.Call([&] { connection.Run(...); });   // on a thread that the library knows
+//
+// Layout: `dir` is the server's data directory (ibdata1, ib_logfile0, ...); the tables are those of
+// schema "testbed", each `k VARBINARY PRIMARY KEY, v LONGBLOB`. A secondary index is one of InnoDB,
+// on a virtual column that is cut from v. Thread-safe.
+#ifndef TESTBED_ENGINES_INNODB_SERVER_H_
+#define TESTBED_ENGINES_INNODB_SERVER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "device/dir_lock.h"
+#include "engines/engine.h"
+#include "engines/innodb/connection.h"
+#include "engines/innodb/library.h"
+#include "engines/innodb/service_thread.h"
+#include "engines/innodb/settings.h"
+#include "engines/lazy_sync.h"
+
+namespace testbed::innodb {
+
+inline constexpr char kSchema[] = "testbed";
+
+// What statements need to know of a table, or of an index.
+struct TableInfo {
+  std::string name;     // of the table, in quotes
+  std::string column;   // of an index: its column, which is also its name, in quotes; else empty
+  size_t key_part = 0;  // of an index: bytes of its keys that come before the row's key
+  TableId table = 0;    // itself, or the index's table
+  // Held exclusively while the table gets an index: nobody may open a HANDLER on it.
+  std::shared_ptr<std::shared_mutex> shape;
+};
+
+// A session as the server sees it: HANDLERs on a table must be closed before it gets an index.
+class HandlerOwner {
+ public:
+  virtual ~HandlerOwner() = default;
+  virtual void CloseHandler(TableId table) = 0;  // called from any thread
+};
+
+class Server {
+ public:
+  // Starts a server for the database in `dir`, or makes one. Nothing is left when it cannot be
+  // made.
+  Server(const std::string& dir, const Settings& settings);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  const std::string& dir() const { return dir_; }
+  const Settings& settings() const { return settings_; }
+  const Library* library() const { return library_; }
+
+  // Runs `work`, which may send statements: here when this thread may, on the service thread when
+  // it is the main one (service_thread.h).
+  template <typename Work>
+  void Call(Work&& work) {
+    if (OnMainThread()) {
+      service_.Run(std::ref(work));
+    } else {
+      MakeThreadKnown();
+      work();
+    }
+  }
+
+  TableId OpenTable(const std::string& table);
+  TableId OpenIndex(const std::string& index, TableId table, const std::vector<IndexPart>& parts);
+  TableInfo Table(TableId table) const;
+
+  void Join(HandlerOwner* session);
+  void Leave(HandlerOwner* session);
+
+  // Called after each commit that was acknowledged.
+  void NoteCommit() { commits_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Makes durable what is in the log.
+  void SyncLog();
+  // Writes dirty pages until there are none, and takes a checkpoint.
+  void WriteAll();
+  // WriteAll, after waiting until old versions of rows are purged.
+  void Settle();
+  void Resize(uint64_t bytes);
+
+  std::map<std::string, uint64_t> Status();  // numbers of SHOW GLOBAL STATUS, Innodb_ left out
+  std::map<std::string, std::string> Variables();  // of SHOW GLOBAL VARIABLES
+  std::string log_file() const { return dir_ + "/ib_logfile0"; }
+
+ private:
+  // The library with a server in it, for threads that end after the server did.
+  class Running;
+  class ThreadPass;
+
+  void MakeThreadKnown();
+  void Start();
+  void Stop();
+  void Prepare();
+  void SyncLazily();
+  void RegisterFiles() const;
+  std::vector<Connection::Row> Ask(const std::string& sql);
+  TableId Add(const std::string& name, TableInfo info);
+  std::optional<TableId> Find(const std::string& name) const;
+
+  const std::string dir_;
+  const Settings settings_;
+  DirLock lock_;
+  std::shared_ptr<Running> running_;
+  const Library* library_ = nullptr;  // of running_
+  ServiceThread service_;
+  std::unique_ptr<Connection> connection_;  // used on the service thread
+  std::unique_ptr<Connection> lazy_connection_;
+  int log_fd_ = -1;
+  std::atomic<uint64_t> commits_{0};
+  mutable std::mutex mutex_;        // guards what follows
+  std::vector<std::string> names_;  // by TableId
+  std::vector<TableInfo> tables_;   // the same
+  std::mutex sessions_mutex_;
+  std::vector<HandlerOwner*> sessions_;
+  std::unique_ptr<LazySync> lazy_;  // last: it uses the others
+};
+
+// The page size that a database was made with; nothing when there is none in `dir`.
+std::optional<uint32_t> PageSizeOf(const std::string& dir);
+bool Recognises(const std::string& dir);
+
+}  // namespace testbed::innodb
+
+#endif  // TESTBED_ENGINES_INNODB_SERVER_H_

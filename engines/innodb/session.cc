@@ -1,0 +1,322 @@
+#include "engines/innodb/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "device/error.h"
+#include "device/ledger.h"
+
+namespace testbed::innodb {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Rows of a cursor's first batch, how it grows, and what a batch has at most.
+constexpr uint64_t kFirstBatch = 4, kBatchGrowth = 4, kMostRows = 256, kMostBytes = 1 << 20;
+
+bool Forward(Walk walk) { return walk <= Walk::kAfter; }
+bool HasKey(Walk walk) { return walk != Walk::kFirst && walk != Walk::kLast; }
+const char* Operator(Walk walk) {
+  static constexpr const char* kOperators[kWalks] = {"FIRST", ">=", ">", "LAST", "<=", "<"};
+  return kOperators[static_cast<size_t>(walk)];
+}
+
+void CheckRow(std::string_view key, std::string_view value) {
+  const Capabilities can = InnodbCapabilities();
+  if (key.size() > can.max_key_size || value.size() > can.max_value_size) {
+    throw Error(Error::kUsage,
+                fmt::format("innodb takes keys of up to {} bytes and values of up to {}, not {} "
+                            "and {}",
+                            can.max_key_size, can.max_value_size, key.size(), value.size()));
+  }
+}
+
+}  // namespace
+
+InnodbSession::InnodbSession(Server* server) : server_(server) {
+  Call([this] { connection_ = std::make_unique<Connection>(server_->library(), kSchema); });
+  server_->Join(this);
+}
+
+InnodbSession::~InnodbSession() {
+  server_->Leave(this);
+  Call([this] {
+    tables_.clear();
+    connection_.reset();
+  });
+}
+
+InnodbSession::Table& InnodbSession::LearnTable(TableId table) {
+  TableInfo info = server_->Table(table);
+  if (table >= tables_.size()) tables_.resize(table + 1);
+  tables_[table].info = std::move(info);
+  return tables_[table];
+}
+
+std::string InnodbSession::OpenHandler(Table& table) {
+  const std::string name = fmt::format("h{}", table.info.table);
+  if (table.handler_open) return name;
+  std::shared_lock lock(*table.info.shape);
+  connection_->Run(fmt::format("HANDLER {} OPEN AS {}", table.info.name, name));
+  table.handler_open = true;
+  return name;
+}
+
+void InnodbSession::CloseHandler(TableId id) {
+  Call([&] {
+    if (id >= tables_.size() || !tables_[id].handler_open) return;
+    Table& table = tables_[id];
+    table.get.reset();
+    for (std::unique_ptr<Statement>& walk : table.walks) walk.reset();
+    connection_->Run(fmt::format("HANDLER h{} CLOSE", id));
+    table.handler_open = false;
+  });
+}
+
+Statement& InnodbSession::GetStatement(Table& table) {
+  if (table.get != nullptr) return *table.get;
+  const TableInfo& info = table.info;
+  if (!info.column.empty()) {
+    table.get = std::make_unique<Statement>(
+        connection_.get(),
+        fmt::format("SELECT k, '' FROM {} FORCE INDEX ({}) WHERE {} = ? AND k = ?", info.name,
+                    info.column, info.column),
+        2, 2);
+  } else if (server_->settings().access == Access::kSql) {
+    table.get = std::make_unique<Statement>(
+        connection_.get(), fmt::format("SELECT k, v FROM {} WHERE k = ?", info.name), 1, 2);
+  } else {
+    const std::string handler = OpenHandler(table);
+    table.get = std::make_unique<Statement>(
+        connection_.get(), fmt::format("HANDLER {} READ `PRIMARY` = (?)", handler), 1, 2);
+  }
+  return *table.get;
+}
+
+// A walk over an index begins at a place between two of its bytes: `column` before it, k after.
+std::string IndexWalkSql(const TableInfo& info, Walk walk) {
+  const char* const order = Forward(walk) ? "" : "DESC";
+  std::string where;
+  if (HasKey(walk)) {
+    const char* const strictly = Forward(walk) ? ">" : "<";
+    where = fmt::format("WHERE {0} {1}= ? AND ({0} {1} ? OR k {2} ?)", info.column, strictly,
+                        Operator(walk));
+  }
+  return fmt::format(
+      "SELECT CONCAT({0}, k), '' FROM {1} FORCE INDEX ({0}) {2} ORDER BY {0} {3}, k "
+      "{3} LIMIT ?",
+      info.column, info.name, where, order);
+}
+
+Statement& InnodbSession::WalkStatement(Table& table, Walk walk) {
+  std::unique_ptr<Statement>& statement = table.walks[static_cast<size_t>(walk)];
+  if (statement != nullptr) return *statement;
+  const TableInfo& info = table.info;
+  std::string sql;
+  if (!info.column.empty()) {
+    sql = IndexWalkSql(info, walk);
+  } else if (server_->settings().access == Access::kSql) {
+    sql = fmt::format("SELECT k, v FROM {} {} ORDER BY k {} LIMIT ?", info.name,
+                      HasKey(walk) ? fmt::format("WHERE k {} ?", Operator(walk)) : "",
+                      Forward(walk) ? "" : "DESC");
+  } else {
+    sql = fmt::format("HANDLER {} READ `PRIMARY` {} {} LIMIT ?", OpenHandler(table), Operator(walk),
+                      HasKey(walk) ? "(?)" : "");
+  }
+  const size_t keys = !HasKey(walk) ? 0 : info.column.empty() ? 1 : 3;
+  statement = std::make_unique<Statement>(connection_.get(), std::move(sql), keys + 1, 2);
+  return *statement;
+}
+
+void InnodbSession::Begin() {
+  if (in_transaction_) throw Error(Error::kUsage, "innodb: Begin inside a transaction");
+  in_transaction_ = true;
+}
+
+bool InnodbSession::Get(TableId table, std::string_view key, std::string_view* value) {
+  bool found = false;
+  Call([&] {
+    CallMark mark(FileKind::kData);
+    Table& known = Known(table);
+    const size_t part = known.info.key_part;
+    if (part > key.size()) return;
+    Statement& get = GetStatement(known);
+    get.Bind(0, part == 0 ? key : key.substr(0, part));
+    if (part != 0) get.Bind(1, key.substr(part));
+    get.Execute();
+    found = get.Fetch();
+    get.EndResult();
+    if (found) *value = get.column(1);
+  });
+  return found;
+}
+
+void InnodbSession::Apply(TableId table, bool erase, std::string_view key, std::string_view value) {
+  Table& known = Known(table);
+  if (!known.info.column.empty()) {
+    throw Error(Error::kUsage, "innodb keeps index " + known.info.column + " itself");
+  }
+  if (in_transaction_ && !begun_) {
+    connection_->Run("BEGIN");
+    begun_ = true;
+  }
+  std::unique_ptr<Statement>& statement = erase ? known.erase : known.put;
+  if (statement == nullptr) {
+    statement = std::make_unique<Statement>(
+        connection_.get(),
+        erase ? fmt::format("DELETE FROM {} WHERE k = ?", known.info.name)
+              : fmt::format("INSERT INTO {} (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = "
+                            "VALUES(v)",
+                            known.info.name),
+        erase ? 1 : 2, 0);
+  }
+  statement->Bind(0, key);
+  if (!erase) statement->Bind(1, value);
+  statement->Execute();
+}
+
+void InnodbSession::Change(TableId table, bool erase, std::string_view key,
+                           std::string_view value) {
+  CheckRow(key, value);
+  // The key may be a cursor's own, which the next batch moves.
+  if (in_transaction_) writes_.push_back({table, erase, std::string(key), std::string(value)});
+  ++changes_;
+  Call([&] {
+    CallMark mark(FileKind::kData);
+    const Clock::time_point end =
+        Clock::now() + std::chrono::milliseconds(server_->settings().conflict_wait_ms);
+    for (;;) {
+      try {
+        Apply(table, erase, key, value);
+        break;
+      } catch (const Deadlock&) {
+        begun_ = false;
+        if (Clock::now() > end) throw;
+        if (in_transaction_) {
+          WriteAgain();
+          break;
+        }
+      }
+    }
+    if (!in_transaction_) Acknowledge();
+  });
+}
+
+// The transaction was rolled back as a whole: all of it once more.
+void InnodbSession::WriteAgain() {
+  const Clock::time_point end =
+      Clock::now() + std::chrono::milliseconds(server_->settings().conflict_wait_ms);
+  for (;;) {
+    try {
+      for (const Write& write : writes_) Apply(write.table, write.erase, write.key, write.value);
+      return;
+    } catch (const Deadlock&) {
+      begun_ = false;
+      if (Clock::now() > end) throw;
+    }
+  }
+}
+
+void InnodbSession::Put(TableId table, std::string_view key, std::string_view value) {
+  Change(table, false, key, value);
+}
+
+void InnodbSession::Erase(TableId table, std::string_view key) { Change(table, true, key, {}); }
+
+// The embedded library returns from a commit before its log is written when another thread writes
+// the log already. What asks for the whole log returns when it is there.
+void InnodbSession::Acknowledge() {
+  if (server_->settings().durability == Durability::kSync) {
+    CallMark mark(FileKind::kLog);
+    connection_->Run("FLUSH ENGINE LOGS");
+  }
+  server_->NoteCommit();
+}
+
+void InnodbSession::Commit() {
+  if (!in_transaction_) throw Error(Error::kUsage, "innodb: Commit without Begin");
+  if (begun_) {
+    Call([this] {
+      CallMark mark(FileKind::kLog);
+      connection_->Commit();
+      Acknowledge();
+    });
+  }
+  in_transaction_ = begun_ = false;
+  writes_.clear();
+}
+
+void InnodbSession::Rollback() {
+  if (!in_transaction_) throw Error(Error::kUsage, "innodb: Rollback without Begin");
+  ++changes_;
+  if (begun_) {
+    Call([this] {
+      CallMark mark(FileKind::kData);
+      connection_->Rollback();
+    });
+  }
+  in_transaction_ = begun_ = false;
+  writes_.clear();
+}
+
+std::unique_ptr<Cursor> InnodbSession::NewCursor(TableId table) {
+  return std::make_unique<InnodbCursor>(this, table);
+}
+
+bool InnodbCursor::Position(Walk walk, std::string_view key) {
+  forward_ = Forward(walk);
+  batch_ = kFirstBatch;
+  const std::string copy(key);  // it may lie in arena_
+  return Fetch(walk, copy, batch_);
+}
+
+bool InnodbCursor::Step(bool forward) {
+  if (!on_row_) return false;
+  const bool fresh = changes_ == session_->changes_;
+  if (fresh && forward == forward_ && at_ + 1 < rows_.size()) {
+    ++at_;
+    return true;
+  }
+  // Whoever turns round, or writes while it walks, goes a few steps at a time.
+  batch_ = fresh && forward == forward_ ? std::min(batch_ * kBatchGrowth, kMostRows) : kFirstBatch;
+  const uint64_t wide = rows_.empty() ? 1 : std::max<uint64_t>(1, arena_.size() / rows_.size());
+  batch_ = std::clamp<uint64_t>(kMostBytes / wide, 1, batch_);
+  forward_ = forward;
+  const std::string here(key());
+  return Fetch(forward ? Walk::kAfter : Walk::kBefore, here, batch_);
+}
+
+bool InnodbCursor::Fetch(Walk walk, std::string_view key, uint64_t count) {
+  rows_.clear();
+  arena_.clear();
+  at_ = 0;
+  changes_ = session_->changes_;
+  session_->Call([&] {
+    CallMark mark(FileKind::kData);
+    InnodbSession::Table& table = session_->Known(table_);
+    Statement& statement = session_->WalkStatement(table, walk);
+    const size_t part = table.info.key_part;
+    size_t parameter = 0;
+    if (HasKey(walk) && part != 0) {
+      for (int i = 0; i < 2; ++i) statement.Bind(parameter++, key.substr(0, part));
+      key.remove_prefix(std::min(part, key.size()));
+    }
+    if (HasKey(walk)) statement.Bind(parameter++, key);
+    statement.Bind(parameter, count);
+    statement.Execute();
+    while (statement.Fetch()) {
+      Row& row = rows_.emplace_back();
+      for (size_t i = 0; i < 2; ++i) {
+        const std::string_view bytes = statement.column(i);
+        (i == 0 ? row.key : row.value) = {arena_.size(), bytes.size()};
+        arena_.append(bytes);
+      }
+    }
+  });
+  on_row_ = !rows_.empty();
+  return on_row_;
+}
+
+}  // namespace testbed::innodb

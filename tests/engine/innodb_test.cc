@@ -1,0 +1,149 @@
+// What only the innodb engine promises: life with a library that knows one server a process.
+#ifdef TESTBED_HAVE_INNODB
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/error.h"
+#include "engines/registry.h"
+#include "tests/engine/engine_test.h"
+
+namespace testbed {
+namespace {
+
+class InnodbTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string missing = FindEngine("innodb").missing();
+    if (!missing.empty()) GTEST_SKIP() << missing;
+    std::string pattern = std::filesystem::current_path() / "innodb_test_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+    options_ = DefaultEngineOptions(FindEngine("innodb"));
+    options_.cache_bytes = 16 << 20;
+  }
+  ~InnodbTest() override {
+    std::error_code ignored;
+    if (!dir_.empty()) std::filesystem::remove_all(dir_, ignored);
+  }
+  std::unique_ptr<Engine> Open(const std::string& name = "db") {
+    return OpenEngine("innodb", dir_ + "/" + name, options_);
+  }
+  static std::string Setting(const Engine& engine, const std::string& wanted) {
+    for (const auto& [name, value] : engine.EffectiveSettings()) {
+      if (name == wanted) return value;
+    }
+    return "(none)";
+  }
+
+  std::string dir_;
+  EngineOptions options_;
+};
+
+TEST_F(InnodbTest, ServersOneAfterTheOtherAndSideBySide) {
+  for (int i = 0; i < 3; ++i) {
+    std::unique_ptr<Engine> a = Open("a"), b = Open("b");
+    const TableId in_a = a->OpenTable("t"), in_b = b->OpenTable("t");
+    std::unique_ptr<Session> to_a = a->NewSession(), to_b = b->NewSession();
+    to_a->Put(in_a, "who", "a" + std::to_string(i));
+    to_b->Put(in_b, "who", "b" + std::to_string(i));
+    std::string_view value;
+    ASSERT_TRUE(to_a->Get(in_a, "who", &value));
+    EXPECT_EQ(value, "a" + std::to_string(i));
+    ASSERT_TRUE(to_b->Get(in_b, "who", &value));
+    EXPECT_EQ(value, "b" + std::to_string(i));
+  }
+}
+
+TEST_F(InnodbTest, LeavesTheProcessAsItWas) {
+  const mode_t before = ::umask(027);
+  std::unique_ptr<Engine> engine = Open();
+  EXPECT_EQ(::umask(027), 027u);
+  engine.reset();
+  EXPECT_EQ(::umask(before), 027u);
+  struct sigaction pipe {};
+  ::sigaction(SIGPIPE, nullptr, &pipe);
+  EXPECT_EQ(pipe.sa_handler, SIG_DFL);
+}
+
+// A thread that ends when the server is gone must not say goodbye to it.
+TEST_F(InnodbTest, AThreadMayOutliveTheEngine) {
+  std::unique_ptr<Engine> engine = Open();
+  const TableId table = engine->OpenTable("t");
+  std::thread([&] {
+    std::unique_ptr<Session> session = engine->NewSession();
+    session->Put(table, "k", "v");
+    session.reset();
+    engine.reset();
+  }).join();
+  engine = Open();
+  std::string_view value;
+  EXPECT_TRUE(engine->NewSession()->Get(engine->OpenTable("t"), "k", &value));
+}
+
+TEST_F(InnodbTest, SettingsAreInForce) {
+  options_.io = IoMode::kDirect;
+  options_.page_size = 16384;
+  options_.durability = Durability::kSync;
+  options_.extra = {{"doublewrite", "off"},
+                    {"change_buffering", "all"},
+                    {"access", "sql"},
+                    {"log_file_size", "32M"}};
+  std::unique_ptr<Engine> engine = Open();
+  EXPECT_EQ(Setting(*engine, "innodb_page_size"), "16384");
+  EXPECT_EQ(Setting(*engine, "innodb_flush_method"), "O_DIRECT");
+  EXPECT_EQ(Setting(*engine, "innodb_buffer_pool_size"), std::to_string(16 << 20));
+  EXPECT_EQ(Setting(*engine, "innodb_flush_log_at_trx_commit"), "1");
+  EXPECT_EQ(Setting(*engine, "innodb_doublewrite"), "OFF");
+  EXPECT_EQ(Setting(*engine, "innodb_log_file_size"), std::to_string(32 << 20));
+  EXPECT_EQ(Setting(*engine, "innodb_read_ahead_threshold"), "0");
+  EXPECT_EQ(Setting(*engine, "access"), "sql");
+  // MariaDB 11 has no change buffer any more.
+  const std::string buffering = Setting(*engine, "innodb_change_buffering");
+  EXPECT_TRUE(buffering == "all" || buffering == "(none)") << buffering;
+}
+
+TEST_F(InnodbTest, ACacheThatIsTooSmallIsRefusedByName) {
+  options_.page_size = 16384;
+  options_.cache_bytes = 4 << 20;
+  const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+  EXPECT_NE(sentence.find("--cache-pct"), std::string::npos) << sentence;
+  EXPECT_FALSE(std::filesystem::exists(dir_ + "/db"));
+}
+
+// Two sessions that take two rows in opposite order: one is rolled back by InnoDB, and both end.
+TEST_F(InnodbTest, DeadlocksAreTriedAgain) {
+  std::unique_ptr<Engine> engine = Open();
+  const TableId table = engine->OpenTable("t");
+  constexpr int kRounds = 300;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      std::unique_ptr<Session> session = engine->NewSession();
+      for (int i = 0; i < kRounds; ++i) {
+        const std::string value = std::to_string(t) + "." + std::to_string(i);
+        session->Begin();
+        session->Put(table, t == 0 ? "a" : "b", value);
+        session->Put(table, t == 0 ? "b" : "a", value);
+        session->Commit();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::unique_ptr<Session> session = engine->NewSession();
+  std::string_view value;
+  ASSERT_TRUE(session->Get(table, "a", &value));
+  const std::string a(value);
+  ASSERT_TRUE(session->Get(table, "b", &value));
+  EXPECT_EQ(a, value) << "the last transaction wrote both";
+}
+
+}  // namespace
+}  // namespace testbed
+#endif
