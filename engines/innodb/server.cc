@@ -277,6 +277,11 @@ void Server::Prepare() {
     SyncDirectory(dir_);
   }
   connection_->Run(fmt::format("USE {}", kSchema));
+  // Definitions are read while the database is opened, and not by the first operation that needs
+  // them.
+  for (const Connection::Row& table : connection_->Run("SHOW TABLES")) {
+    connection_->Run(fmt::format("SELECT k FROM `{}` LIMIT 0", table[0]));
+  }
   RegisterFiles();
   log_fd_ = ::open(log_file().c_str(), O_RDONLY | O_CLOEXEC);
   if (log_fd_ < 0) throw Error::Io("open", log_file(), errno);
