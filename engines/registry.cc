@@ -15,6 +15,9 @@
 #ifdef TESTBED_HAVE_LMDB
 #include "engines/lmdb/lmdb_engine.h"
 #endif
+#ifdef TESTBED_HAVE_MMAPV1
+#include "engines/mmapv1/mmapv1_engine.h"
+#endif
 #ifdef TESTBED_HAVE_ROCKSDB
 #include "engines/rocksdb/rocksdb_engine.h"
 #endif
@@ -71,6 +74,9 @@ const std::vector<EngineInfo>& Engines() {
 #endif
 #ifdef TESTBED_HAVE_INNODB
       InnodbEngineInfo(),
+#endif
+#ifdef TESTBED_HAVE_MMAPV1
+      Mmapv1EngineInfo(),
 #endif
       LogEngineInfo(),        NullEngineInfo(),
   };

@@ -1,0 +1,96 @@
+#include "engines/mmapv1/mmapv1_engine.h"
+
+#include <filesystem>
+
+#include "engines/mmapv1/check.h"
+#include "engines/mmapv1/session.h"
+#include "engines/mmapv1/settings.h"
+#include "engines/mmapv1/store.h"
+
+namespace testbed {
+namespace mmapv1 {
+namespace {
+
+class Mmapv1Engine : public Engine {
+ public:
+  Mmapv1Engine(const std::string& dir, const Settings& settings) : store_(dir, settings) {}
+
+  std::string name() const override { return "mmapv1"; }
+  TableId OpenTable(const std::string& table) override { return store_.OpenTable(table); }
+  std::unique_ptr<Session> NewSession() override {
+    return std::make_unique<Mmapv1Session>(&store_);
+  }
+  void Flush() override { store_.Checkpoint(); }
+  void Checkpoint() override { store_.Checkpoint(); }
+  void Settle() override {
+    store_.Checkpoint();
+    store_.WaitForPreallocation();
+  }
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
+  EngineCounters Counters() const override {
+    EngineCounters counters;
+    store_.AddCounters(&counters);
+    return counters;
+  }
+  DiskSize SizeOnDisk() const override { return store_.SizeOnDisk(); }
+
+ private:
+  mutable Store store_;
+};
+
+std::vector<std::pair<std::string, std::string>> Mmapv1Engine::EffectiveSettings() const {
+  const Settings& s = store_.settings();
+  const auto on = [](bool flag) { return std::string(flag ? "on" : "off"); };
+  std::vector<std::pair<std::string, std::string>> all = {
+      {"generation", s.generation == Generation::k24 ? "2.4" : "2.6"},
+      {"allocation", s.allocation == Allocation::kPadding ? "padding" : "power_of_2"},
+      {"io", IoModeName(IoMode::kMmap)},
+      {"advice", AdviceName(s.advice)},
+      {"cache", "none: the page cache has all of the memory"},
+      {"bucket_bytes", std::to_string(kBucketRecord)},
+      {"durability", DurabilityName(s.durability)},
+      {"views", s.journaled() ? "shared and private" : "shared"},
+      {"small_files", on(s.small_files)},
+      {"first_file_size", std::to_string(s.first_file_bytes)},
+      {"most_file_size", std::to_string(s.most_file_bytes)},
+      {"ns_size", std::to_string(s.ns_bytes)},
+      {"preallocate", on(s.preallocate)},
+      {"zero_fill", on(s.zero_fill)},
+      {"sync_delay_ms", std::to_string(s.sync_delay_ms)},
+      {"journal_io", store_.JournalIo()},
+  };
+  if (s.journaled()) {
+    const std::pair<std::string, std::string> journal[] = {
+        {"journal_commit_interval_ms", std::to_string(s.commit_interval_ms)},
+        {"journal_file_size", std::to_string(s.journal_file_bytes)},
+        {"remap_period_ms", std::to_string(s.remap_period_ms)},
+        {"uncommitted_limit", std::to_string(s.uncommitted_bytes)},
+    };
+    all.insert(all.end(), std::begin(journal), std::end(journal));
+  }
+  return all;
+}
+
+bool Recognises(const std::string& dir) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(NsPath(dir), error);
+}
+
+}  // namespace
+}  // namespace mmapv1
+
+EngineInfo Mmapv1EngineInfo() {
+  EngineInfo info;
+  info.name = "mmapv1";
+  info.summary = "a heap and b-trees in mapped files with a journal, as MongoDB 2.4 and 2.6 had";
+  info.version = std::to_string(mmapv1::kFormatVersion);
+  info.capabilities = mmapv1::Mmapv1Capabilities();
+  info.recognises = mmapv1::Recognises;
+  info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
+    return std::make_unique<mmapv1::Mmapv1Engine>(dir, mmapv1::MakeSettings(options));
+  };
+  info.check = info.tree = mmapv1::InspectDatabase;
+  return info;
+}
+
+}  // namespace testbed

@@ -1,0 +1,73 @@
+// Sessions and cursors of the mmapv1 engine.
+//
+// A transaction's writes are kept in its WriteSet and applied at Commit, all of them under the
+// database's write lock. So reading is read committed: each Get, and each step of a cursor, sees
+// the newest commit, and over it what the session's own transaction has written. A cursor that
+// stands on a row keeps a copy of it; its next step goes on from that key in what is there then.
+#ifndef TESTBED_ENGINES_MMAPV1_SESSION_H_
+#define TESTBED_ENGINES_MMAPV1_SESSION_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engines/engine.h"
+#include "engines/mmapv1/store.h"
+#include "engines/mmapv1/write_set.h"
+
+namespace testbed::mmapv1 {
+
+class Mmapv1Session : public Session {
+ public:
+  explicit Mmapv1Session(Store* store) : store_(store) {}
+
+  void Begin() override;
+  void Commit() override;
+  void Rollback() override;
+  bool Get(TableId table, std::string_view key, std::string_view* value) override;
+  void Put(TableId table, std::string_view key, std::string_view value) override;
+  void Erase(TableId table, std::string_view key) override;
+  std::unique_ptr<Cursor> NewCursor(TableId table) override;
+
+ private:
+  friend class Mmapv1Cursor;
+  void Write(TableId table, std::string_view key, bool erase, std::string_view value);
+
+  Store* const store_;
+  bool in_transaction_ = false;
+  WriteSet writes_;
+  std::string value_;  // that Get found
+};
+
+class Mmapv1Cursor : public Cursor {
+ public:
+  Mmapv1Cursor(Mmapv1Session* session, TableId table) : session_(session), table_(table) {}
+
+  bool Seek(std::string_view key) override { return Forward(Motion::kAtOrAfter, key); }
+  bool SeekForPrev(std::string_view key) override { return Backward(Motion::kAtOrBefore, key); }
+  bool First() override { return Forward(Motion::kFirst, {}); }
+  bool Last() override { return Backward(Motion::kLast, {}); }
+  bool Next() override { return on_row_ && Forward(Motion::kAfter, key_); }
+  bool Prev() override { return on_row_ && Backward(Motion::kBefore, key_); }
+  std::string_view key() const override { return key_; }
+  std::string_view value() const override { return value_; }
+
+ private:
+  bool Forward(Motion motion, std::string_view key);
+  bool Backward(Motion motion, std::string_view key);
+  // The store's row that is next in the direction, into next_key_ and next_value_.
+  bool FromStore(Motion motion, std::string_view key);
+  bool StandOn(const RowWrite* own);
+
+  Mmapv1Session* const session_;
+  const TableId table_;
+  bool on_row_ = false;
+  std::string key_, value_;
+  std::string next_key_, next_value_, sought_;
+  PlaceHint hint_;  // where the row at hint_key_ is
+  std::string hint_key_;
+};
+
+}  // namespace testbed::mmapv1
+
+#endif  // TESTBED_ENGINES_MMAPV1_SESSION_H_

@@ -1,0 +1,42 @@
+// EngineOptions as the mmapv1 engine takes them. docs/mmapv1.md says what each means for a user.
+#ifndef TESTBED_ENGINES_MMAPV1_SETTINGS_H_
+#define TESTBED_ENGINES_MMAPV1_SETTINGS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "engines/engine.h"
+
+namespace testbed::mmapv1 {
+
+enum class Generation : uint8_t { k24, k26 };
+enum class Allocation : uint8_t { kPowerOf2, kPadding };
+
+struct Settings {
+  Generation generation = Generation::k26;
+  Allocation allocation = Allocation::kPowerOf2;
+  Durability durability = Durability::kLazy;
+  Advice advice = Advice::kNormal;
+  bool small_files = false;
+  uint64_t ns_bytes = 0;
+  uint64_t first_file_bytes = 0;
+  uint64_t most_file_bytes = 0;
+  uint64_t journal_file_bytes = 0;
+  bool preallocate = true;  // the next data file, in the background
+  bool zero_fill = false;   // new files are written, not only allocated
+  uint32_t commit_interval_ms = 0;
+  uint32_t sync_delay_ms = 0;      // 0: no periodic data flush
+  uint64_t uncommitted_bytes = 0;  // the most that waits for the journal before writers wait for it
+  uint32_t remap_period_ms = 0;    // in which all of the private views are mapped anew
+
+  bool journaled() const { return durability != Durability::kNone; }
+};
+
+// Throws Error (kUsage) for an extra option with a value that is not its kind. Touches nothing.
+Settings MakeSettings(const EngineOptions& options);
+
+Capabilities Mmapv1Capabilities();
+
+}  // namespace testbed::mmapv1
+
+#endif  // TESTBED_ENGINES_MMAPV1_SETTINGS_H_

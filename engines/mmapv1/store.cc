@@ -1,0 +1,328 @@
+#include "engines/mmapv1/store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "device/ledger.h"
+
+namespace testbed::mmapv1 {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostTables = 1 << 16;
+constexpr int kMostYields = 3;  // then the record is read with the lock held
+
+std::string MakeDirectory(const std::string& dir) {
+  std::error_code error;
+  fs::create_directories(dir, error);
+  if (error) throw Error::Io("create", dir, error.value());
+  return dir;
+}
+
+DataFile::Views ViewsOf(const Settings& settings) {
+  return settings.journaled() ? DataFile::kBothViews : DataFile::kSharedView;
+}
+
+// The directory must be locked before.
+std::string WithNamespace(const std::string& dir, const Settings& settings) {
+  if (!fs::exists(NsPath(dir))) Files::CreateNamespace(dir, settings);
+  return dir;
+}
+
+}  // namespace
+
+Store::Store(const std::string& dir, const Settings& settings)
+    : dir_(MakeDirectory(dir)),
+      settings_(settings),
+      dir_lock_(dir_, "the database in"),
+      files_(WithNamespace(dir_, settings_), settings_, ViewsOf(settings_)) {
+  Recover();
+  tables_.reserve(kMostTables);
+  if (settings_.journaled()) {
+    journal_ = std::make_unique<Journal>(dir_, settings_, 1);
+    last_remap_ = Clock::now();
+  }
+  files_.Preallocate();
+  StartThreads();
+}
+
+// Leaves the files as the last whole section of the journal has them, and without a journal.
+void Store::Recover() {
+  switch (files_.ns()->state) {
+    case OpenState::kClean:
+      break;
+    case OpenState::kJournaled:
+      replayed_ = ReplayJournal(dir_, [this](std::string_view body) {
+        const bool whole = ForEachEntry(
+            body, [this](DiskLoc at, std::string_view bytes) { files_.Replay(at, bytes); });
+        if (!whole) {
+          throw Error(Error::kCorruption, "the journal in " + dir_ + " has a section that is none");
+        }
+      });
+      files_.Sync();
+      files_.SetState(OpenState::kClean);
+      break;
+    default:
+      throw Error(Error::kUsage,
+                  "the database in " + dir_ +
+                      " was open without a journal (--durability none) when its process ended, so "
+                      "nobody knows what its files hold: load it anew with --fresh");
+  }
+  RemoveJournal(dir_);
+  files_.CloseUnused();
+  files_.SetState(settings_.journaled() ? OpenState::kJournaled : OpenState::kUnjournaled);
+}
+
+Store::~Store() {
+  IoScope scope(kOpen);
+  StopThreads();
+  try {
+    Close();
+  } catch (const Error&) {
+    // A destructor cannot tell; what a commit promised was kept when it returned.
+  }
+}
+
+void Store::Close() {
+  if (failed_.load()) return;  // the next opening replays the journal
+  Checkpoint();
+  files_.SetState(OpenState::kClean);
+  if (journal_ != nullptr) journal_->Remove();
+}
+
+TableId Store::OpenTable(const std::string& name) {
+  CheckTableName(name);
+  std::lock_guard one(opening_);
+  const auto open = std::find(names_.begin(), names_.end(), name);
+  if (open != names_.end()) return static_cast<TableId>(open - names_.begin());
+  if (names_.size() == kMostTables) throw Error(Error::kUsage, "mmapv1 has 65536 tables at most");
+  IoScope scope(kOpen);
+  WriteLock lock(lock_);
+  std::optional<uint32_t> slot = FindTable(files_, name);
+  if (!slot) {
+    ThrowIfFailed();
+    files_.BeginOperation();
+    try {
+      slot = CreateTable(&files_, name);
+    } catch (...) {
+      files_.UndoOperation();
+      throw;
+    }
+    ++version_;
+  }
+  tables_.push_back(std::make_unique<Table>(&files_, settings_, &row_counts_, *slot));
+  names_.push_back(name);
+  table_count_.store(static_cast<uint32_t>(tables_.size()), std::memory_order_release);
+  return static_cast<TableId>(tables_.size() - 1);
+}
+
+void Store::CheckTable(TableId table) const {
+  if (table < table_count_.load(std::memory_order_acquire)) return;
+  throw Error(Error::kUsage, fmt::format("table {} of mmapv1 is not open", table));
+}
+
+void Store::TouchUnlocked(const Fault& fault) {
+  faults_yielded_.fetch_add(1, std::memory_order_relaxed);
+  const volatile char* const at = fault.begin;
+  for (uint64_t i = 0; i < fault.bytes; i += kMemoryPage) static_cast<void>(at[i]);
+  static_cast<void>(at[fault.bytes - 1]);
+}
+
+void Store::ApplyRows(const WriteSet& writes) {
+  for (const RowWrite& row : writes.rows()) {
+    Table& table = *tables_[row.table];
+    if (row.erase) {
+      table.Erase(row.key);
+    } else {
+      table.Put(row.key, row.value);
+    }
+  }
+}
+
+std::optional<uint64_t> Store::TryApply(const WriteSet& writes, bool may_yield, Fault* fault) {
+  WriteLock lock(lock_);
+  if (lock.waited()) lock_waits_.fetch_add(1, std::memory_order_relaxed);
+  ThrowIfFailed();
+  // Later rows read with the lock held: what was done cannot be let go of in the middle.
+  const RowWrite& first = writes.rows().front();
+  const Table& table = *tables_[first.table];
+  TreePosition at;
+  if (may_yield && table.tree().Find(first.key, &at) &&
+      table.RecordNotInMemory(at, &fault->begin, &fault->bytes)) {
+    return std::nullopt;
+  }
+  files_.BeginOperation();
+  try {
+    ApplyRows(writes);
+  } catch (...) {
+    operations_undone_.fetch_add(1, std::memory_order_relaxed);
+    files_.UndoOperation();
+    ++version_;
+    throw;
+  }
+  ++version_;
+  return epoch_.load(std::memory_order_relaxed);
+}
+
+void Store::Apply(const WriteSet& writes) {
+  if (writes.empty()) return;
+  for (const RowWrite& row : writes.rows()) CheckTable(row.table);
+  if (settings_.journaled()) WaitForRoom();
+  const bool yields = settings_.generation == Generation::k26;
+  std::optional<uint64_t> epoch;
+  Fault fault;
+  for (int tries = 0; !(epoch = TryApply(writes, yields && tries < kMostYields, &fault)); ++tries) {
+    TouchUnlocked(fault);
+  }
+  if (settings_.durability == Durability::kSync) WaitDurable(*epoch);
+}
+
+bool Store::Get(TableId id, std::string_view key, std::string* value) {
+  CheckTable(id);
+  const Table& table = *tables_[id];
+  const bool yields = settings_.generation == Generation::k26;
+  for (int tries = 0;; ++tries) {
+    Fault fault;
+    {
+      ReadLock lock(lock_);
+      TreePosition at;
+      if (!table.tree().Find(key, &at)) return false;
+      if (!yields || tries == kMostYields ||
+          !table.RecordNotInMemory(at, &fault.begin, &fault.bytes)) {
+        value->assign(table.Value(at));
+        return true;
+      }
+    }
+    TouchUnlocked(fault);
+  }
+}
+
+bool Store::Position(const Table& table, Motion motion, std::string_view key, const PlaceHint& hint,
+                     TreePosition* at) const {
+  const Tree& tree = table.tree();
+  const bool there = hint.version == version_;
+  switch (motion) {
+    case Motion::kFirst:
+      return tree.First(at);
+    case Motion::kLast:
+      return tree.Last(at);
+    case Motion::kAfter:
+      if (!there) return tree.Seek(key, true, at);
+      *at = hint.at;
+      return tree.Next(at);
+    case Motion::kBefore:
+      if (!there) return tree.SeekBack(key, true, at);
+      *at = hint.at;
+      return tree.Prev(at);
+    case Motion::kAtOrAfter:
+      return tree.Seek(key, false, at);
+    case Motion::kAtOrBefore:
+      break;
+  }
+  return tree.SeekBack(key, false, at);
+}
+
+bool Store::Move(TableId id, Motion motion, std::string_view key, PlaceHint* hint,
+                 std::string* found_key, std::string* found_value) {
+  CheckTable(id);
+  const Table& table = *tables_[id];
+  const bool yields = settings_.generation == Generation::k26;
+  for (int tries = 0;; ++tries) {
+    Fault fault;
+    {
+      ReadLock lock(lock_);
+      TreePosition at;
+      if (!Position(table, motion, key, *hint, &at)) return false;
+      if (!yields || tries == kMostYields ||
+          !table.RecordNotInMemory(at, &fault.begin, &fault.bytes)) {
+        found_key->assign(table.tree().Key(at));
+        found_value->assign(table.Value(at));
+        *hint = {version_, at};
+        return true;
+      }
+    }
+    TouchUnlocked(fault);
+  }
+}
+
+void Store::AddCounters(EngineCounters* counters) {
+  const auto get = [](const std::atomic<uint64_t>& n) { return n.load(std::memory_order_relaxed); };
+  Preallocator& preallocator = *files_.preallocator();
+  uint64_t journal_preallocated = 0;
+  if (journal_ != nullptr) {
+    const Journal::Counts& journal = journal_->counts();
+    counters->log_payload_bytes = get(journal.payload_bytes);
+    counters->log_written_bytes = get(journal.written_bytes);
+    journal_preallocated = get(journal.preallocated_bytes);
+    counters->more = {{"journal_commits", get(journal.commits)},
+                      {"journal_raw_bytes", get(journal.raw_bytes)},
+                      {"journal_bytes", get(journal.written_bytes)},
+                      {"journal_files_recycled", get(journal.files_recycled)}};
+  }
+  const Files::Counts& files = files_.counts();
+  const std::pair<std::string, uint64_t> more[] = {
+      {"data_flushes", get(flushes_)},
+      {"data_file_bytes_written_by_msync", get(files.flushed_bytes)},
+      {"preallocated_bytes", preallocator.allocated_bytes() + journal_preallocated},
+      {"preallocation_written_bytes",
+       preallocator.written_bytes() + (settings_.zero_fill ? journal_preallocated : 0)},
+      {"preallocation_waits", preallocator.waits()},
+      {"remaps", get(files.remaps)},
+      {"remapped_bytes", get(files.remapped_bytes)},
+      {"private_copies_dropped_bytes", get(files.copies_dropped)},
+      {"faults_yielded", get(faults_yielded_)},
+      {"write_lock_waits", get(lock_waits_)},
+      {"records_moved", get(row_counts_.moved)},
+      {"records_updated_in_place", get(row_counts_.in_place)},
+      {"operations_undone", get(operations_undone_)},
+  };
+  counters->more.insert(counters->more.end(), std::begin(more), std::end(more));
+  ReadLock lock(lock_);
+  uint64_t file_bytes = files_.file(kNsFile).bytes(), used = file_bytes;
+  for (int32_t n = 0; n < files_.count(); ++n) {
+    file_bytes += files_.file(n).bytes();
+    used += files_.UsedBytes(n);
+  }
+  Space heap{}, index{};
+  uint64_t rows = 0;
+  for (uint32_t t = 0; t < table_count_.load(); ++t) {
+    const NsEntry& entry = tables_[t]->entry();
+    rows += entry.rows;
+    for (const auto& [sum, space] : {std::pair{&heap, &entry.heap}, {&index, &entry.index}}) {
+      sum->extents += space->extents;
+      sum->records += space->records;
+      sum->record_bytes += space->record_bytes;
+    }
+  }
+  counters->now = {{"data_files", static_cast<uint64_t>(files_.count())},
+                   {"data_file_bytes", file_bytes},
+                   {"data_file_bytes_in_extents", used},
+                   {"extents", heap.extents + index.extents},
+                   {"rows", rows},
+                   {"records", heap.records},
+                   {"record_bytes", heap.record_bytes},
+                   {"buckets", index.records},
+                   {"bucket_bytes", index.record_bytes},
+                   {"private_copy_bytes", files_.private_bytes()},
+                   {"journal_unflushed_bytes", journal_ ? journal_->unflushed_bytes() : 0}};
+}
+
+DiskSize Store::SizeOnDisk() {
+  DiskSize size;
+  size.log_bytes = DiskSizeOf(dir_, IsJournalFile).log_bytes;
+  ReadLock lock(lock_);
+  size.data_bytes = files_.file(kNsFile).bytes();
+  for (int32_t n = 0; n < files_.count(); ++n) size.data_bytes += files_.UsedBytes(n);
+  return size;
+}
+
+std::string Store::JournalIo() const {
+  if (journal_ == nullptr) return "none";
+  return IoModeName(journal_->direct() ? IoMode::kDirect : IoMode::kBuffered);
+}
+
+}  // namespace testbed::mmapv1

@@ -1,0 +1,162 @@
+// An open mmapv1 database: its lock, its threads, and the protocol between them.
+//
+//   Store store(dir, settings);                 // recovers
+//   TableId table = store.OpenTable("t");
+//   store.Apply(write_set);                     // a transaction; durable when it returns, if sync
+//   store.Get(table, key, &value);
+//   store.Move(table, Motion::kAfter, key, &hint, &next_key, &next_value);
+//
+// One readers-writer lock for the database, greedy for writers. A transaction is applied as a whole
+// under the write lock, so it is between two group commits as a whole, and no reader sees half.
+//
+// With a journal, a group commit (on the commit thread, or whoever asks for a checkpoint) is
+//   PREP             read lock: the changes since the last one are copied out of the private views
+//   journal          no lock: compressed, appended, fdatasync; who waits for it is told
+//   WRITETODATAFILES no lock: the same bytes are copied into the shared views
+//   REMAP            write lock: a part of the private views is mapped anew, so copies are dropped
+// and a data flush, each sync delay, is an msync of the shared views, after which the journal up to
+// the last WRITETODATAFILES is not needed.
+//
+// The invariant: the shared views, which the kernel may write at any moment, hold only bytes that
+// are durable in the journal. So after a crash any mixture of old and new pages is on disk, and
+// replaying all sections since the last data flush gives the state of the last section that is
+// whole: each byte that differs from the flushed state is in one of them.
+//
+// The first failure to write the journal or to flush ends all writing; what was read stays right.
+// Thread-safe, but for the destructor. Errors throw Error.
+#ifndef TESTBED_ENGINES_MMAPV1_STORE_H_
+#define TESTBED_ENGINES_MMAPV1_STORE_H_
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "device/dir_lock.h"
+#include "device/error.h"
+#include "engines/engine.h"
+#include "engines/mmapv1/database_lock.h"
+#include "engines/mmapv1/files.h"
+#include "engines/mmapv1/journal.h"
+#include "engines/mmapv1/table.h"
+#include "engines/mmapv1/write_set.h"
+
+namespace testbed::mmapv1 {
+
+enum class Motion : uint8_t { kFirst, kLast, kAtOrAfter, kAfter, kAtOrBefore, kBefore };
+
+// Where a row was found: the next motion from it starts there if nothing has changed.
+struct PlaceHint {
+  uint64_t version = 0;
+  TreePosition at;
+};
+
+class Store {
+ public:
+  Store(const std::string& dir, const Settings& settings);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  TableId OpenTable(const std::string& name);
+  void CheckTable(TableId table) const;
+
+  void Apply(const WriteSet& writes);
+  bool Get(TableId table, std::string_view key, std::string* value);
+  // The row that `motion` leads to from `key`. Returns false when there is none.
+  bool Move(TableId table, Motion motion, std::string_view key, PlaceHint* hint,
+            std::string* found_key, std::string* found_value);
+
+  // Makes everything committed durable and bounds recovery.
+  void Checkpoint();
+  // Waits for a data file that is being made.
+  void WaitForPreallocation() { files_.preallocator()->WaitUntilIdle(); }
+
+  const std::string& dir() const { return dir_; }
+  const Settings& settings() const { return settings_; }
+  const ReplayResult& replayed() const { return replayed_; }
+  void AddCounters(EngineCounters* counters);
+  DiskSize SizeOnDisk();
+  std::string JournalIo() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // Opening and closing (store.cc).
+  void Recover();
+  void Close();
+
+  // Writing and reading (store.cc).
+  // A record that is to be read while no lock is held.
+  struct Fault {
+    const char* begin = nullptr;
+    uint64_t bytes = 0;
+  };
+  // Returns the epoch whose group commit makes it durable; nothing when nothing was done because of
+  // the fault.
+  std::optional<uint64_t> TryApply(const WriteSet& writes, bool may_yield, Fault* fault);
+  void ApplyRows(const WriteSet& writes);
+  void WaitForRoom();
+  void WaitDurable(uint64_t epoch);
+  bool Position(const Table& table, Motion motion, std::string_view key, const PlaceHint& hint,
+                TreePosition* at) const;
+  void TouchUnlocked(const Fault& fault);
+
+  // The threads (store_commit.cc).
+  void StartThreads();
+  void StopThreads();
+  void CommitLoop();
+  void WaitForNextCommit(std::unique_lock<std::mutex>* lock, Clock::duration last_commit);
+  void FlushLoop();
+  Clock::duration CommitSlice(Clock::duration last_commit) const;
+  void GroupCommit();
+  void Remap();
+  void FlushDataFiles();
+  void NoteFailure(const Error& error);
+  void ThrowIfFailed() const;
+
+  const std::string dir_;
+  const Settings settings_;
+  DirLock dir_lock_;
+  ReplayResult replayed_;
+
+  // Taken in this order: commit_mutex_, lock_, flush_mutex_, mutex_.
+  std::mutex commit_mutex_;  // one group commit at a time
+  mutable DatabaseLock lock_;
+  std::mutex flush_mutex_;  // one data flush at a time
+  Files files_;
+  std::mutex opening_;                          // of tables; taken before lock_
+  std::vector<std::unique_ptr<Table>> tables_;  // by TableId; never moves
+  std::vector<std::string> names_;
+  std::atomic<uint32_t> table_count_{0};
+  RowCounts row_counts_;
+  uint64_t version_ = 1;  // counts changes
+
+  std::unique_ptr<Journal> journal_;
+  std::string body_;                      // of the section under way
+  std::atomic<uint64_t> epoch_{1};        // of the next PREP
+  std::atomic<uint64_t> written_seq_{0};  // of the last section in the shared views
+  Clock::time_point last_remap_;
+
+  mutable std::mutex mutex_;  // of what follows
+  std::condition_variable wake_commit_, wake_flush_, committed_;
+  uint64_t durable_epoch_ = 0, finished_epoch_ = 0;  // group commits: in the journal, over
+  uint32_t waiters_ = 0;
+  bool stop_ = false, urgent_ = false, flush_now_ = false;
+  std::optional<Error> failure_;
+  std::atomic<bool> failed_{false};
+  std::thread commit_thread_, flush_thread_;
+
+  std::atomic<uint64_t> faults_yielded_{0}, operations_undone_{0}, flushes_{0}, lock_waits_{0};
+};
+
+}  // namespace testbed::mmapv1
+
+#endif  // TESTBED_ENGINES_MMAPV1_STORE_H_

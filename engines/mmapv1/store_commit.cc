@@ -1,0 +1,193 @@
+// The group commit and the data flush of a Store.
+#include <algorithm>
+#include <utility>
+
+#include "device/ledger.h"
+#include "engines/mmapv1/store.h"
+
+namespace testbed::mmapv1 {
+namespace {
+
+constexpr int kSlices = 3;  // of a commit interval, at whose ends it may be cut short
+// Journal files whose sections wait for the data flush before one is made early.
+constexpr uint64_t kMostUnflushedFiles = 8;
+
+}  // namespace
+
+void Store::StartThreads() {
+  if (journal_ != nullptr) commit_thread_ = std::thread([this] { CommitLoop(); });
+  flush_thread_ = std::thread([this] { FlushLoop(); });
+}
+
+void Store::StopThreads() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_commit_.notify_all();
+  wake_flush_.notify_all();
+  if (commit_thread_.joinable()) commit_thread_.join();
+  if (flush_thread_.joinable()) flush_thread_.join();
+}
+
+void Store::NoteFailure(const Error& error) {
+  std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = error;
+  failed_.store(true);
+  committed_.notify_all();
+}
+
+void Store::ThrowIfFailed() const {
+  if (!failed_.load(std::memory_order_relaxed)) return;
+  std::lock_guard lock(mutex_);
+  throw Error(*failure_);
+}
+
+// Writers wait for a group commit when as much waits for the journal, or lies in private copies, as
+// may.
+void Store::WaitForRoom() {
+  const uint64_t limit = settings_.uncommitted_bytes;
+  if (files_.pending_bytes() < limit && files_.private_bytes() < 2 * limit) return;
+  const uint64_t epoch = epoch_.load();
+  std::unique_lock lock(mutex_);
+  urgent_ = true;
+  wake_commit_.notify_all();
+  committed_.wait(lock, [&] { return finished_epoch_ >= epoch || failure_; });
+}
+
+void Store::WaitDurable(uint64_t epoch) {
+  std::unique_lock lock(mutex_);
+  ++waiters_;
+  committed_.wait(lock, [&] { return durable_epoch_ >= epoch || failure_; });
+  --waiters_;
+  if (durable_epoch_ < epoch) throw Error(*failure_);
+}
+
+// A third of the interval. A lazy commit must be durable when its interval is over, so the group
+// commit that it waits for begins early enough to end by then.
+Store::Clock::duration Store::CommitSlice(Clock::duration last_commit) const {
+  const std::chrono::milliseconds interval(settings_.commit_interval_ms);
+  if (settings_.durability == Durability::kSync) {
+    return interval / kSlices + std::chrono::milliseconds(1);
+  }
+  return std::max<Clock::duration>(interval - 2 * last_commit, interval / 4) / kSlices;
+}
+
+void Store::WaitForNextCommit(std::unique_lock<std::mutex>* lock, Clock::duration last_commit) {
+  const Clock::duration slice = CommitSlice(last_commit);
+  for (int i = 0; i < kSlices && !stop_ && !urgent_; ++i) {
+    wake_commit_.wait_for(*lock, slice, [this] { return stop_ || urgent_; });
+    if (waiters_ > 0 || files_.pending_bytes() > settings_.uncommitted_bytes / 10) break;
+  }
+  urgent_ = false;
+}
+
+void Store::CommitLoop() {
+  Clock::duration last_commit{0};
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    WaitForNextCommit(&lock, last_commit);
+    if (stop_ || failure_) break;
+    lock.unlock();
+    const auto start = Clock::now();
+    try {
+      IoScope scope(kLogWrite);
+      GroupCommit();
+    } catch (const Error& error) {
+      NoteFailure(error);
+    }
+    last_commit = Clock::now() - start;
+    lock.lock();
+  }
+}
+
+void Store::GroupCommit() {
+  std::lock_guard one(commit_mutex_);
+  ThrowIfFailed();
+  body_.clear();
+  uint64_t epoch = 0;
+  {
+    ReadLock lock(lock_);
+    files_.Prepare(&body_);
+    epoch = epoch_.fetch_add(1);
+  }
+  uint64_t seq = 0;
+  if (!body_.empty()) seq = journal_->Append(body_, [this] { FlushDataFiles(); });
+  {
+    std::lock_guard lock(mutex_);
+    durable_epoch_ = epoch;
+    if (journal_->unflushed_bytes() > kMostUnflushedFiles * settings_.journal_file_bytes) {
+      flush_now_ = true;
+      wake_flush_.notify_all();
+    }
+  }
+  committed_.notify_all();
+  if (seq != 0) {
+    files_.WriteToDataFiles(body_);
+    written_seq_.store(seq);
+  }
+  Remap();
+  {
+    std::lock_guard lock(mutex_);
+    finished_epoch_ = epoch;
+  }
+  committed_.notify_all();
+}
+
+void Store::Remap() {
+  const uint64_t copies = files_.private_bytes();
+  if (copies == 0) return;
+  const auto now = Clock::now();
+  const std::chrono::duration<double, std::milli> passed = now - last_remap_;
+  const double by_time = passed.count() / settings_.remap_period_ms;
+  const double by_copies =
+      static_cast<double>(copies) / static_cast<double>(settings_.uncommitted_bytes);
+  last_remap_ = now;
+  WriteLock lock(lock_);
+  files_.Remap(std::max(by_time, by_copies));
+}
+
+void Store::FlushLoop() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    const auto due = [this] { return stop_ || flush_now_; };
+    if (settings_.sync_delay_ms == 0) {
+      wake_flush_.wait(lock, due);
+    } else {
+      wake_flush_.wait_for(lock, std::chrono::milliseconds(settings_.sync_delay_ms), due);
+    }
+    flush_now_ = false;
+    if (stop_ || failure_) break;
+    lock.unlock();
+    try {
+      IoScope scope(kCheckpoint);
+      FlushDataFiles();
+    } catch (const Error& error) {
+      NoteFailure(error);
+    }
+    lock.lock();
+  }
+}
+
+void Store::FlushDataFiles() {
+  std::lock_guard one(flush_mutex_);
+  ThrowIfFailed();
+  // Before the flush: what reaches the shared views meanwhile is of the next one.
+  const uint64_t seq = written_seq_.load();
+  const uint64_t written = journal_ != nullptr ? journal_->written_bytes() : 0;
+  files_.Sync();
+  if (seq != 0) journal_->Flushed(seq, written);
+  flushes_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Store::Checkpoint() {
+  try {
+    if (journal_ != nullptr) GroupCommit();
+    FlushDataFiles();
+  } catch (const Error& error) {
+    NoteFailure(error);
+    throw;
+  }
+}
+
+}  // namespace testbed::mmapv1
