@@ -41,8 +41,16 @@ TreeStats TableCheck::Run() {
   Unreached(heap_, "no row has the record");
   Unreached(index_, "the bucket is not in the tree");
   FillStats();
-  if (options_.shape_levels > 0) stats_.shape = std::move(drawing);
+  if (options_.shape_levels > 0) {
+    CountLevelsUp(&drawing);
+    stats_.shape = std::move(drawing);
+  }
   return std::move(stats_);
+}
+
+void TableCheck::CountLevelsUp(TreePage* page) const {
+  page->level = depth_ - page->level;
+  for (TreePage& child : page->children) CountLevelsUp(&child);
 }
 
 void TableCheck::Unreached(const SpaceCheck& check, const std::string& what) {
@@ -73,7 +81,7 @@ void TableCheck::WalkTree(DiskLoc loc, DiskLoc parent, uint32_t depth,
   CheckKeys(bucket, depth, low, high);
   if (drawing != nullptr) {
     drawing->page = PageNumber(loc);
-    drawing->level = depth;  // from the root; turned round at the end
+    drawing->level = depth;  // CountLevelsUp
     drawing->entries = static_cast<uint64_t>(bucket.n());
     drawing->fill = 1 - static_cast<double>(bucket.FreeBytes()) / kBodyBytes;
     drawing->low = low ? KeyText(*low) : "";

@@ -79,6 +79,7 @@ class TableCheck {
   void CheckRow(const Bucket& bucket, int i, std::string_view key);
   void Descend(const Bucket& bucket, uint32_t depth, const std::optional<std::string>& low,
                const std::optional<std::string>& high, TreePage* drawing);
+  void CountLevelsUp(TreePage* page) const;
   void Unreached(const SpaceCheck& check, const std::string& what);
   void FillStats();
 
