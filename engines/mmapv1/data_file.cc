@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "device/error.h"
+#include "device/file_faults.h"
 #include "engines/mmapv1/format.h"
 
 namespace testbed::mmapv1 {
@@ -142,9 +143,11 @@ uint64_t DataFile::Sync() {
   const uint64_t pages = shared_marks_.Clear(0, whole);
   if (pages == 0) return 0;
   CallMark mark(FileKind::kData);
-  if (::msync(shared_, bytes_, MS_SYNC) != 0) {
+  const int fault = FileFaults::Next(true);
+  if (fault != 0 || ::msync(shared_, bytes_, MS_SYNC) != 0) {
+    const int code = fault != 0 ? fault : errno;
     shared_marks_.Mark(0, bytes_);
-    throw Error::Io("msync", path(), errno);
+    throw Error::Io("msync", path(), code);
   }
   return pages * kMemoryPage;
 }

@@ -111,8 +111,15 @@ void Files::CloseUnused() {
 
 void Files::BeginOperation() {
   ++operation_;
+  EndOperation();
+}
+
+void Files::EndOperation() {
   undo_.clear();
   undo_bytes_.clear();
+  if (undo_bytes_.capacity() <= settings_.kept_buffer()) return;
+  std::vector<char>().swap(undo_bytes_);
+  std::vector<Range>().swap(undo_);
 }
 
 void Files::SaveForUndo(const Range& range, const char* at) {
@@ -224,6 +231,9 @@ void Files::Prepare(std::string* body) {
     body->append(views_[all.slot].base + all.ofs, all.n);
   }
   pending_.clear();
+  if (pending_.capacity() * sizeof(Range) > settings_.kept_buffer()) {
+    std::vector<Range>().swap(pending_);
+  }
   pending_bytes_.store(0, std::memory_order_relaxed);
   ++prepared_;
 }

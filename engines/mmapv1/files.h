@@ -3,7 +3,7 @@
 //   files.BeginOperation();
 //   char* record = files.Write(loc, 100);      // a write intent: may be changed now
 //   files.Assign(loc.file, &header->next, 7);  // the same for one field
-//   files.UndoOperation();                     // or not: everything since BeginOperation is undone
+//   files.EndOperation();                      // or UndoOperation: as if it had not been
 //
 // Write intents are what the journal is made of: PREP sorts and merges them and copies the bytes
 // that they name out of the private view. Each also saves the old bytes, so that an operation that
@@ -74,6 +74,7 @@ class Files {
     std::memcpy(Write({file, ofs}, sizeof(T)), &value, sizeof(T));
   }
   void UndoOperation();
+  void EndOperation();  // it stays: lets go of what would undo it
 
   // A new extent's place and length: `wanted` bytes, or less but at least `least`. Adds a file when
   // the last one has no room; throws Error (kIo) when the device has none either.

@@ -158,6 +158,7 @@ uint64_t Journal::Append(std::string_view body, const std::function<void()>& flu
   file_->Write(ofs_, section_.data(), section_bytes_);
   file_->Sync();
   ofs_ += section_bytes_;
+  if (section_.size() > settings_.kept_buffer()) section_ = AlignedBuffer();
   {
     std::lock_guard lock(mutex_);
     ++seq_;

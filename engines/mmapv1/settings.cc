@@ -28,7 +28,7 @@ void SetFileSizes(const EngineOptions& options, const ExtraOptions& extra, Setti
   s->first_file_bytes = (s->first_file_bytes + kMemoryPage - 1) / kMemoryPage * kMemoryPage;
   uint64_t journal = 128 * kMiB;
   if (s->small_files && options.ram_bytes != 0) {
-    journal = std::bit_floor(std::clamp(options.ram_bytes / 4, 4 * kMiB, journal));
+    journal = std::bit_floor(std::clamp(options.ram_bytes / 16, 4 * kMiB, journal));
   }
   s->journal_file_bytes =
       extra.Bytes("journal_file_size", journal, kLeastJournalFile, kMostJournalFile);
@@ -51,7 +51,7 @@ void SetPeriods(const EngineOptions& options, const ExtraOptions& extra, Setting
   s->sync_delay_ms = static_cast<uint32_t>(extra.Number("sync_delay", 60, 0, 1e6) * 1000);
   s->remap_period_ms = static_cast<uint32_t>(extra.Integer("remap_period", 2000, 1, 1000000));
   uint64_t limit = 100 * kMiB;
-  if (options.ram_bytes != 0) limit = std::clamp(options.ram_bytes / 16, 2 * kMiB, limit);
+  if (options.ram_bytes != 0) limit = std::clamp(options.ram_bytes / 16, kMiB, limit);
   s->uncommitted_bytes = extra.Bytes("uncommitted_limit", limit, kMiB, 1ull << 40);
 }
 

@@ -29,6 +29,8 @@ struct Settings {
   uint64_t uncommitted_bytes = 0;  // the most that waits for the journal before writers wait for it
   uint32_t remap_period_ms = 0;    // in which all of the private views are mapped anew
 
+  // Buffers that grew beyond this are given back: with many databases they add up.
+  uint64_t kept_buffer() const { return uncommitted_bytes / 4; }
   bool journaled() const { return durability != Durability::kNone; }
 };
 

@@ -112,6 +112,7 @@ TableId Store::OpenTable(const std::string& name) {
       files_.UndoOperation();
       throw;
     }
+    files_.EndOperation();
     ++version_;
   }
   tables_.push_back(std::make_unique<Table>(&files_, settings_, &row_counts_, *slot));
@@ -164,6 +165,7 @@ std::optional<uint64_t> Store::TryApply(const WriteSet& writes, bool may_yield, 
     ++version_;
     throw;
   }
+  files_.EndOperation();
   ++version_;
   return epoch_.load(std::memory_order_relaxed);
 }

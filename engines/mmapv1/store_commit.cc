@@ -125,6 +125,7 @@ void Store::GroupCommit() {
   if (seq != 0) {
     files_.WriteToDataFiles(body_);
     written_seq_.store(seq);
+    if (body_.capacity() > settings_.kept_buffer()) std::string().swap(body_);
   }
   Remap();
   {
