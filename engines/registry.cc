@@ -9,6 +9,9 @@
 #ifdef TESTBED_HAVE_BTREE
 #include "engines/btree/btree_engine.h"
 #endif
+#ifdef TESTBED_HAVE_FRACTAL
+#include "engines/fractal/fractal_engine.h"
+#endif
 #ifdef TESTBED_HAVE_INNODB
 #include "engines/innodb/innodb_engine.h"
 #endif
@@ -62,6 +65,9 @@ const std::vector<EngineInfo>& Engines() {
   static const std::vector<EngineInfo> engines = {
 #ifdef TESTBED_HAVE_BTREE
       BtreeEngineInfo(),
+#endif
+#ifdef TESTBED_HAVE_FRACTAL
+      FractalEngineInfo(),
 #endif
 #ifdef TESTBED_HAVE_ROCKSDB
       RocksdbEngineInfo(),

@@ -1,0 +1,382 @@
+#include "engines/fractal/check.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "device/dir_lock.h"
+#include "device/error.h"
+#include "device/log_reader.h"
+#include "engines/fractal/log_record.h"
+#include "engines/fractal/meta.h"
+#include "engines/fractal/node_image.h"
+
+namespace testbed::fractal {
+namespace {
+
+// The keys that a node may have: low <= k, and k < high unless there is no bound.
+struct KeyRange {
+  std::string low;
+  std::optional<std::string> high;
+  bool Has(std::string_view key) const { return key >= low && (!high || key < *high); }
+};
+
+class Checker {
+ public:
+  Checker(const std::string& dir, const InspectOptions& options, Inspection* inspection)
+      : dir_(dir), options_(options), inspection_(inspection) {}
+  void Run();
+
+ private:
+  void AddFault(std::optional<uint64_t> byte, std::string what, bool note = false);
+  bool ReadHeaders();
+  void CheckSpace();
+  void CheckLog();
+  void CountRecord(const LogRecord& record, ReplayNeeded* replay,
+                   std::map<uint64_t, std::string>* parts);
+  void WalkTables(const std::vector<TableEntry>& tables);
+  std::optional<TreePage> WalkNode(BlockId block, uint32_t level, const KeyRange& range,
+                                   uint32_t drawn);
+  bool ReadNode(BlockId block, const BlockPlace& place, Node* node);
+  void CheckLeaf(const Node& node, const BlockPlace& place, const std::vector<KeyRange>& ranges);
+  void CheckInner(const Node& node, const BlockPlace& place, const std::vector<KeyRange>& ranges);
+  void CountParts(const Node& node, const BlockPlace& place);
+  void Progress();
+
+  const std::string dir_;
+  const InspectOptions& options_;
+  Inspection* const inspection_;
+  std::unique_ptr<File> file_;
+  Header header_;
+  BlockTable::Blocks blocks_;
+  std::unordered_set<BlockId> reached_;
+  std::optional<Lsn> log_end_;
+  TreeStats* tree_ = nullptr;  // of the table under way
+  std::string table_;          // its name
+  uint64_t rows_bytes_ = 0, message_bytes_ = 0, header_bytes_ = 0, padding_bytes_ = 0;
+  std::map<uint32_t, PageCount> nodes_;  // by level
+  uint64_t done_ = 0;
+};
+
+void Checker::AddFault(std::optional<uint64_t> byte, std::string what, bool note) {
+  Fault fault;
+  fault.file = DataPath(dir_);
+  fault.byte = byte;
+  fault.table = table_;
+  fault.what = std::move(what);
+  (note ? inspection_->notes : inspection_->faults).Add(std::move(fault));
+}
+
+bool Checker::ReadHeaders() {
+  bool found = false;
+  std::vector<std::pair<int, std::string>> broken;
+  for (const int slot : {0, 1}) {
+    const HeaderSlot read = ReadHeaderSlot(file_.get(), slot);
+    if (read.empty) continue;
+    if (!read.fault.empty()) {
+      broken.emplace_back(slot, read.fault);
+    } else if (!found || read.header.number > header_.number) {
+      header_ = read.header;
+      found = true;
+    }
+  }
+  // The other slot is what a checkpoint writes next: torn there, it is what a crash leaves.
+  for (const auto& [slot, why] : broken) {
+    AddFault(slot * kHeaderSlot, why, found && header_.number % 2 != static_cast<uint64_t>(slot));
+  }
+  if (found && header_.version > kFormatVersion) {
+    throw Error(Error::kUsage, "the fractal database in " + dir_ + " has a newer format");
+  }
+  return found;
+}
+
+void Checker::CheckSpace() {
+  std::map<uint64_t, uint64_t> extents = {{header_.table_offset, header_.table_bytes}};
+  for (const auto& [block, place] : blocks_) {
+    if (!extents.emplace(place.offset, place.bytes).second) {
+      AddFault(place.offset, "two blocks have this extent");
+    }
+  }
+  uint64_t end = kFileBegin, used = 0;
+  for (const auto& [offset, bytes] : extents) {
+    if (offset < end) AddFault(offset, "an extent begins inside of another");
+    end = std::max(end, offset + bytes);
+    used += bytes;
+  }
+  const uint64_t size = file_->Size();
+  if (end > size) AddFault(size, "the file ends before its last extent");
+  inspection_->pages = {{"headers", 2, kFileBegin}, {"translation table", 1, header_.table_bytes}};
+  const uint64_t known = kFileBegin + used;
+  inspection_->pages.push_back({"free", 0, size > known ? size - known : 0});
+}
+
+void Checker::CountRecord(const LogRecord& record, ReplayNeeded* replay,
+                          std::map<uint64_t, std::string>* parts) {
+  ++replay->records;
+  replay->log_bytes = record.end - header_.replay_from;
+  const DecodedRecord decoded = DecodeRecord(record.bytes);
+  if (decoded.is_table) return;
+  std::string whole;
+  std::string_view operations = decoded.operations;
+  if (decoded.transaction != 0) {
+    std::string& so_far = (*parts)[decoded.transaction];
+    so_far.append(operations);
+    if (decoded.more) return;
+    whole = std::move(so_far);
+    parts->erase(decoded.transaction);
+    operations = whole;
+  }
+  ++replay->transactions;
+  RowOp op;
+  while (NextOperation(&operations, &op)) ++replay->rows;
+}
+
+void Checker::CheckLog() {
+  ReplayNeeded replay;
+  try {
+    LogReader reader(LogPath(dir_), header_.replay_from);
+    LogRecord record;
+    Lsn end = header_.replay_from;
+    std::map<uint64_t, std::string> parts;
+    while (reader.Next(&record)) {
+      CountRecord(record, &replay, &parts);
+      end = record.end;
+    }
+    replay.unfinished = parts.size();
+    log_end_ = end;
+    if (reader.tail().log_id != header_.log_id) {
+      AddFault(std::nullopt, "the log in " + LogPath(dir_) + " belongs to another database");
+    }
+  } catch (const Error& e) {
+    AddFault(std::nullopt, std::string("its log: ") + e.what());
+  }
+  inspection_->replay = replay;
+}
+
+bool Checker::ReadNode(BlockId block, const BlockPlace& place, Node* node) {
+  std::string bytes(place.bytes, '\0');
+  const size_t got = file_->ReadSome(place.offset, bytes.data(), bytes.size());
+  const std::string name = "block " + std::to_string(block) + ": ";
+  if (got < bytes.size()) {
+    AddFault(place.offset, name + "it is cut off by the end of the file");
+    return false;
+  }
+  std::string why;
+  const std::string_view header(bytes.data(), place.header_bytes);
+  if (!ParseHeader(header, place.bytes, node, &why)) {
+    AddFault(place.offset, name + why);
+    return false;
+  }
+  if (ChecksumOf(header) != place.header_checksum) {
+    AddFault(place.offset, name + "it is another version than the translation table's");
+    return false;
+  }
+  bool sound = true;
+  for (Part& part : node->parts) {
+    const std::string_view stored =
+        std::string_view(bytes).substr(part.place.start, part.place.stored);
+    if (ParsePart(stored, part.place, block, node->leaf(), &part, &why)) continue;
+    AddFault(place.offset + part.place.start, name + why);
+    sound = false;
+  }
+  return sound;
+}
+
+void Checker::CountParts(const Node& node, const BlockPlace& place) {
+  uint64_t stored = 0;
+  for (const Part& part : node.parts) stored += part.place.stored;
+  (node.leaf() ? rows_bytes_ : message_bytes_) += stored;
+  header_bytes_ += place.header_bytes;
+  padding_bytes_ += place.bytes - place.header_bytes - stored;
+  PageCount& count = nodes_[node.height];
+  ++count.pages;
+  count.bytes += place.bytes;
+}
+
+void Checker::CheckLeaf(const Node& node, const BlockPlace& place,
+                        const std::vector<KeyRange>& ranges) {
+  LevelStats& level = tree_->levels[0];
+  for (size_t p = 0; p < node.parts.size(); ++p) {
+    const Basement& rows = *node.parts[p].rows;
+    for (uint32_t i = 0; i < rows.count(); ++i) {
+      tree_->key_bytes += rows.key(i).size();
+      tree_->value_bytes += rows.value(i).size();
+    }
+    tree_->rows += rows.count();
+    ++level.pages;
+    level.entries += rows.count();
+    const double fill = static_cast<double>(rows.bytes().size()) / header_.page_size;
+    level.used_bytes += std::min<uint64_t>(rows.bytes().size(), header_.page_size);
+    level.capacity_bytes += header_.page_size;
+    ++level.fill[std::min<size_t>(9, static_cast<size_t>(fill * 10))];
+    // In order among themselves they are, or they would not have been read.
+    if (rows.count() > 0 &&
+        !(ranges[p].Has(rows.key(0)) && ranges[p].Has(rows.key(rows.count() - 1)))) {
+      AddFault(
+          place.offset + node.parts[p].place.start,
+          "block " + std::to_string(node.block) + ": a row is outside of its read page's keys");
+    }
+  }
+}
+
+void Checker::CheckInner(const Node& node, const BlockPlace& place,
+                         const std::vector<KeyRange>& ranges) {
+  LevelStats& level = tree_->levels[node.height];
+  level.pages += (place.bytes + header_.page_size - 1) / header_.page_size;
+  level.entries += node.parts.size();
+  level.capacity_bytes += header_.node_size;
+  uint64_t buffered = 0;
+  for (size_t p = 0; p < node.parts.size(); ++p) {
+    buffered += node.parts[p].raw_bytes();
+    const std::string name = "block " + std::to_string(node.block) + ": a message ";
+    const uint64_t at = place.offset + node.parts[p].place.start;
+    for (const Message& m : node.parts[p].buffer->All()) {
+      if (!ranges[p].Has(m.key)) AddFault(at, name + "is outside of its child's keys");
+      if (m.number > node.max_number) AddFault(at, name + "is newer than its node says");
+      if (log_end_ && m.number >= *log_end_) AddFault(at, name + "is newer than the log");
+    }
+  }
+  level.used_bytes += std::min(buffered, header_.node_size);
+  const double fill = static_cast<double>(buffered) / static_cast<double>(header_.node_size);
+  ++level.fill[std::min<size_t>(9, static_cast<size_t>(fill * 10))];
+}
+
+void Checker::Progress() {
+  if (options_.progress) options_.progress(++done_, blocks_.size());
+}
+
+// Returns the drawing of the node when it is in one of the `drawn` levels.
+std::optional<TreePage> Checker::WalkNode(BlockId block, uint32_t level, const KeyRange& range,
+                                          uint32_t drawn) {
+  const auto at = blocks_.find(block);
+  const std::string name = "block " + std::to_string(block);
+  if (at == blocks_.end()) {
+    AddFault(std::nullopt, name + " is a child, and the translation table does not have it");
+    return std::nullopt;
+  }
+  if (!reached_.insert(block).second) {
+    AddFault(at->second.offset, name + " has two parents");
+    return std::nullopt;
+  }
+  Progress();
+  Node node(block);
+  if (!ReadNode(block, at->second, &node)) return std::nullopt;
+  if (level != UINT32_MAX && node.height != level) {
+    AddFault(at->second.offset, name + " has another height than its parent says");
+    return std::nullopt;
+  }
+  if (tree_->levels.size() <= node.height) tree_->levels.resize(node.height + 1);
+  std::vector<KeyRange> ranges;
+  for (size_t p = 0; p < node.parts.size(); ++p) {
+    KeyRange part = range;
+    if (p > 0) part.low = node.pivots[p - 1];
+    if (p < node.pivots.size()) part.high = node.pivots[p];
+    ranges.push_back(std::move(part));
+  }
+  for (const std::string& pivot : node.pivots) {
+    if (!range.Has(pivot)) AddFault(at->second.offset, name + " has a pivot that is not its own");
+  }
+  CountParts(node, at->second);
+  node.leaf() ? CheckLeaf(node, at->second, ranges) : CheckInner(node, at->second, ranges);
+  TreePage page;
+  page.page = block;
+  page.level = node.height;
+  page.entries = node.parts.size();
+  page.fill = static_cast<double>(node.raw_bytes()) / static_cast<double>(header_.node_size);
+  page.low = KeyText(range.low);
+  if (range.high) page.high = KeyText(*range.high);
+  if (!node.leaf()) {
+    for (size_t p = 0; p < node.parts.size(); ++p) {
+      auto child =
+          WalkNode(node.parts[p].child, node.height - 1, ranges[p], drawn > 0 ? drawn - 1 : 0);
+      if (!child || drawn < 2) continue;
+      if (page.children.size() < options_.shape_children || p + 1 == node.parts.size()) {
+        page.children.push_back(std::move(*child));
+      } else {
+        ++page.hidden;
+      }
+    }
+  }
+  if (drawn == 0) return std::nullopt;
+  return page;
+}
+
+void Checker::WalkTables(const std::vector<TableEntry>& tables) {
+  for (const TableEntry& table : tables) {
+    if (!options_.table.empty() && options_.table != table.name) continue;
+    TreeStats stats;
+    stats.table = table_ = table.name;
+    tree_ = &stats;
+    rows_bytes_ = message_bytes_ = header_bytes_ = padding_bytes_ = 0;
+    stats.shape = WalkNode(table.root, UINT32_MAX, KeyRange{}, options_.shape_levels);
+    stats.parts = {{"rows", rows_bytes_},
+                   {"messages", message_bytes_},
+                   {"node headers", header_bytes_},
+                   {"padding", padding_bytes_}};
+    inspection_->trees.push_back(std::move(stats));
+  }
+  table_.clear();
+  tree_ = nullptr;
+}
+
+void Checker::Run() {
+  FileOptions options;
+  options.read_only = true;
+  file_ = File::Open(DataPath(dir_), options);
+  if (!ReadHeaders()) return;
+  inspection_->page_size = header_.page_size;
+  std::vector<TableEntry> tables;
+  std::string why;
+  if (!ReadTable(file_.get(), header_, &tables, &blocks_, &why)) {
+    return AddFault(header_.table_offset, why);
+  }
+  const bool known = std::any_of(tables.begin(), tables.end(),
+                                 [this](const TableEntry& t) { return t.name == options_.table; });
+  if (!options_.table.empty() && !known) {
+    throw Error(Error::kUsage,
+                "the fractal database in " + dir_ + " has no table " + options_.table);
+  }
+  CheckSpace();
+  CheckLog();
+  WalkTables(tables);
+  if (options_.table.empty()) {
+    for (const auto& [block, place] : blocks_) {
+      if (!reached_.contains(block) && inspection_->faults.count == 0) {
+        AddFault(place.offset, "block " + std::to_string(block) + " belongs to no table");
+      }
+    }
+  }
+  for (auto& [level, count] : nodes_) {
+    count.type = level == 0 ? "leaf nodes" : "inner nodes, level " + std::to_string(level);
+    inspection_->pages.push_back(count);
+  }
+  for (const PageCount& count : inspection_->pages) {
+    inspection_->disk.emplace_back(count.type, count.bytes);
+  }
+  uint64_t log = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(LogPath(dir_))) {
+    log += entry.file_size();
+  }
+  inspection_->disk.emplace_back("log", log);
+}
+
+}  // namespace
+
+Inspection InspectDatabase(const std::string& dir, const InspectOptions& options) {
+  std::error_code none;
+  if (!std::filesystem::exists(DataPath(dir), none)) {
+    throw Error(Error::kUsage, "the directory " + dir + " holds no fractal database");
+  }
+  const DirLock lock(dir, "DIR");
+  Inspection inspection;
+  inspection.faults.most = inspection.notes.most = options.most_faults;
+  Checker(dir, options, &inspection).Run();
+  return inspection;
+}
+
+}  // namespace testbed::fractal

@@ -1,0 +1,95 @@
+// Ordered walks. TreeCursor walks the committed rows of one tree, basement by basement;
+// FractalCursor lays the session's own uncommitted writes over it.
+//
+// A TreeCursor takes each basement as it is when it enters it, with all messages for its range laid
+// over it, and holds no latch between calls: rows that others commit later into basements ahead are
+// seen, rows of the basement under it are as they were.
+#ifndef TESTBED_ENGINES_FRACTAL_CURSOR_H_
+#define TESTBED_ENGINES_FRACTAL_CURSOR_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engines/engine.h"
+#include "engines/fractal/store.h"
+
+namespace testbed::fractal {
+
+// What a transaction has written and not committed, and what cursors need to know of it.
+struct SessionState {
+  std::map<uint32_t, MessageBuffer> writes;  // by table; the newest of each row
+  uint64_t epoch = 0;                        // grows with each write, commit and rollback
+  const MessageBuffer* WritesOf(uint32_t table) const {
+    const auto at = writes.find(table);
+    return at == writes.end() || at->second.empty() ? nullptr : &at->second;
+  }
+};
+
+class TreeCursor {
+ public:
+  TreeCursor(const Tree* tree, StoreClient* client) : tree_(tree), client_(client) {}
+
+  // The first row at or after `key` (after it, when `beyond`).
+  bool SeekForward(std::string_view key, bool beyond);
+  // The last row at or before `key` (before it, when `beyond`).
+  bool SeekBackward(std::string_view key, bool beyond);
+  bool Last();
+  bool Next();
+  bool Prev();
+  std::string_view key() const { return copy_.rows->key(static_cast<uint32_t>(at_)); }
+  std::string_view value() const { return copy_.rows->value(static_cast<uint32_t>(at_)); }
+
+ private:
+  void Enter(Tree::Bound bound, std::string_view key) {
+    client_->CopyBasement(tree_, bound, key, &copy_);
+  }
+  bool SettleForward();
+  bool SettleBackward();
+
+  const Tree* const tree_;
+  StoreClient* const client_;
+  BasementCopy copy_;
+  int64_t at_ = 0;  // row of the copy; may stand before the first or after the last
+  std::string fence_;
+};
+
+class FractalCursor : public Cursor {
+ public:
+  FractalCursor(const Tree* tree, StoreClient* client, const SessionState* session)
+      : base_(tree, client), session_(session), table_(tree->table()) {}
+
+  bool Seek(std::string_view key) override { return Begin(key, true, false); }
+  bool SeekForPrev(std::string_view key) override { return Begin(key, false, false); }
+  bool First() override { return Begin({}, true, false); }
+  bool Last() override;
+  bool Next() override { return Step(true); }
+  bool Prev() override { return Step(false); }
+  std::string_view key() const override { return key_; }
+  std::string_view value() const override { return value_; }
+
+ private:
+  bool Begin(std::string_view key, bool forward, bool beyond);
+  bool Step(bool forward);
+  bool Choose();
+  void StepBase() { base_on_ = forward_ ? base_.Next() : base_.Prev(); }
+  void StepOverlay();
+
+  TreeCursor base_;
+  const SessionState* const session_;
+  const uint32_t table_;
+  uint64_t epoch_ = 0;
+  bool forward_ = true;
+  bool on_row_ = false;
+  bool base_on_ = false;            // base_ stands on a row not yet given out
+  std::optional<Message> overlay_;  // the same of the session's writes
+  bool from_base_ = false;          // the current row is base_'s, the overlay's or both
+  bool from_overlay_ = false;
+  std::string key_, value_;
+};
+
+}  // namespace testbed::fractal
+
+#endif  // TESTBED_ENGINES_FRACTAL_CURSOR_H_

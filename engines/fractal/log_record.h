@@ -1,0 +1,48 @@
+// The records that the engine writes to its log: what commits wrote, row by row with whole values,
+// and which tables were made. They name no nodes: replay runs them again, in order, on the trees of
+// the checkpoint, and a row ends as its last record has it however often that is done.
+//
+//   record     u8 kind
+//   commit     kind 1: u64 transaction (0: this record is all of it), u8 more, operations
+//   operation  u8 erase, u32 table, u16 key size, u32 value size, key, value
+//   table      kind 2: u32 table, name
+//
+// A commit of more than kMostPart bytes is cut into records that carry one number; it counts when
+// the last, the one without `more`, is in the log.
+#ifndef TESTBED_ENGINES_FRACTAL_LOG_RECORD_H_
+#define TESTBED_ENGINES_FRACTAL_LOG_RECORD_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace testbed::fractal {
+
+struct RowOp {
+  bool erase = false;
+  uint32_t table = 0;
+  std::string_view key, value;
+};
+
+inline constexpr size_t kMostPart = 128 << 10;
+
+void AppendOperation(const RowOp& op, std::string* to);
+std::string CommitHeader(uint64_t transaction, bool more);
+std::string TableRecord(uint32_t table, std::string_view name);
+
+struct DecodedRecord {
+  bool is_table = false;
+  uint32_t table = 0;
+  std::string_view name;
+  uint64_t transaction = 0;
+  bool more = false;
+  std::string_view operations;
+};
+// Both throw Error (kCorruption) when the bytes are not well-formed.
+DecodedRecord DecodeRecord(std::string_view bytes);
+// Takes operations off the front, one by one; false at the end.
+bool NextOperation(std::string_view* operations, RowOp* op);
+
+}  // namespace testbed::fractal
+
+#endif  // TESTBED_ENGINES_FRACTAL_LOG_RECORD_H_

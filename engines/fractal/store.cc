@@ -1,0 +1,352 @@
+#include "engines/fractal/store.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace testbed::fractal {
+
+void Store::Reads::Add(const ReadCounters& counters) {
+  requests += counters.requests.Get();
+  reads += counters.reads.Get();
+  header_reads += counters.header_reads.Get();
+  bytes += counters.bytes.Get();
+}
+
+Store::Reads Store::client_reads() const {
+  std::lock_guard lock(clients_mutex_);
+  Reads sum = ended_reads_;
+  sum.Add(own_reads_);
+  for (const StoreClient* client : clients_) sum.Add(client->reads());
+  return sum;
+}
+
+Store::Reads Store::cleaner_reads() const {
+  Reads reads;
+  reads.Add(cleaner_reads_);
+  return reads;
+}
+
+void Store::CheckUsable() const {
+  if (!failed_.load(std::memory_order_relaxed)) return;
+  std::lock_guard lock(failure_mutex_);
+  throw Error(Error::kIo, "the fractal database in " + dir_ +
+                              " is out of service since an error: " + failure_ + "; open it again");
+}
+
+void Store::Fail(const std::string& why) {
+  std::lock_guard lock(failure_mutex_);
+  if (!failed_.load()) failure_ = why;
+  failed_.store(true);
+}
+
+uint32_t Store::height() const {
+  std::lock_guard lock(tables_mutex_);
+  uint32_t height = 0;
+  for (const auto& tree : trees_) height = std::max(height, tree->height());
+  return height;
+}
+
+void Store::AddTree(const TableEntry& entry, NodeRef root) {
+  catalogue_.push_back(entry);
+  trees_.push_back(std::make_unique<Tree>(
+      TreeEnv{cache_.get(), &gate_, &tree_counters_,
+              TreeOptions{options_.page_size, options_.node_size, options_.fanout}, &root_limit_},
+      entry.id, std::move(root)));
+  tables_[entry.id].store(trees_.back().get(), std::memory_order_release);
+  SetRootLimit();
+}
+
+// Roots stay in the cache, so all of them together may have a quarter of it.
+void Store::SetRootLimit() {
+  constexpr uint64_t kLeast = 16 << 10;
+  const uint64_t tables = std::max<size_t>(1, trees_.size());
+  root_limit_.store(std::max(kLeast, std::min(options_.node_size, cache_->limit() / (4 * tables))));
+}
+
+Tree* Store::OpenTable(const std::string& name) {
+  std::lock_guard lock(tables_mutex_);
+  for (const TableEntry& entry : catalogue_) {
+    if (entry.name == name) return Table(entry.id);
+  }
+  CheckUsable();
+  if (catalogue_.size() + 1 >= kMaxTables) {
+    throw Error(Error::kUsage, "fractal has no more than " + std::to_string(kMaxTables - 1) +
+                                   " tables in a database");
+  }
+  if (name.size() > kMaxKeySize) {
+    throw Error(Error::kUsage, "a table's name of " + std::to_string(name.size()) +
+                                   " bytes is too long for fractal");
+  }
+  std::lock_guard commits(commits_);
+  const Gate::Pass pass(&gate_);
+  TableEntry entry;
+  entry.id = static_cast<uint32_t>(catalogue_.size() + 1);
+  entry.name = name;
+  try {
+    log_->Append(TableRecord(entry.id, name));
+  } catch (const Error& e) {
+    Fail(e.what());
+    throw;
+  }
+  NodeRef root = Tree::CreateRoot(cache_.get(), options_.page_size);
+  entry.root = root->block;
+  AddTree(entry, std::move(root));
+  return Table(entry.id);
+}
+
+void Store::ResizeCache(uint64_t bytes) {
+  cache_->SetLimit(bytes);
+  {
+    std::lock_guard lock(tables_mutex_);
+    SetRootLimit();
+  }
+  cache_->Evict();
+}
+
+void Store::AwaitCommit() const {
+  const uint64_t now = applying_.load(std::memory_order_acquire);
+  if (now % 2 != 0) applying_.wait(now, std::memory_order_acquire);
+}
+
+// Writes the table in progress and makes the header name it.
+void Store::WriteTable(Header* next, const std::string& tables) {
+  std::string bytes = tables + table_->SerializeInProgress();
+  const uint64_t extent = RoundUpToUnit(bytes.size());
+  AlignedBuffer buffer(extent);
+  bytes.resize(extent);
+  std::copy(bytes.begin(), bytes.end(), buffer.data());
+  next->table_bytes = extent;
+  next->table_checksum = Checksum(bytes, next->number);
+  next->table_offset = table_->Allocate(extent);
+  try {
+    file_->Write(next->table_offset, buffer.data(), extent);
+  } catch (...) {
+    table_->Discard(next->table_offset, extent);
+    throw;
+  }
+}
+
+void Store::Checkpoint() {
+  std::lock_guard one(checkpointing_);
+  CheckUsable();
+  if (log_->EndLsn() == header_.replay_from) return;  // nothing was committed since the last
+  IoScope scope(kCheckpoint);
+  Header next = header_;
+  ++next.number;
+  std::string tables;
+  {
+    std::lock_guard commits(commits_);
+    const Gate::Close close(&gate_);
+    next.replay_from = log_->EndLsn();
+    cache_->BeginCheckpoint();
+    next.next_block = cache_->next_block();
+    tables = SerializeTables(catalogue_);
+  }
+  try {
+    cache_->WriteCheckpoint();
+    WriteTable(&next, tables);
+  } catch (...) {
+    const Gate::Close close(&gate_);
+    cache_->AbandonCheckpoint();
+    throw;
+  }
+  try {
+    log_->Sync();  // the trees have what was committed up to replay_from: the log must, too
+    file_->Sync();
+    WriteHeader(file_.get(), next);
+    file_->Sync();
+    header_ = next;
+    table_->EndCheckpoint(next.table_offset, next.table_bytes);
+    log_->TruncateBefore(next.replay_from);
+  } catch (const Error& e) {
+    Fail(e.what());
+    throw;
+  }
+  replay_from_.store(next.replay_from);
+  checkpoints_.fetch_add(1);
+}
+
+void Store::NoteLogGrowth(Lsn end) {
+  if (end - replay_from_.load(std::memory_order_relaxed) < options_.checkpoint_log_bytes) return;
+  {
+    std::lock_guard lock(wake_mutex_);
+    if (checkpoint_wanted_) return;
+    checkpoint_wanted_ = true;
+  }
+  wake_.notify_all();
+}
+
+void Store::CheckpointLoop() {
+  std::unique_lock lock(wake_mutex_);
+  while (!stop_) {
+    wake_.wait_for(lock, std::chrono::milliseconds(options_.checkpoint_period_ms),
+                   [this] { return stop_ || checkpoint_wanted_; });
+    if (stop_) return;
+    lock.unlock();
+    try {
+      Checkpoint();
+    } catch (const Error&) {
+      // A full disk: the next one may have room. What is worse has put the database out of service.
+    }
+    lock.lock();
+    checkpoint_wanted_ = false;
+  }
+}
+
+void Store::CleanerLoop() {
+  std::unique_lock lock(wake_mutex_);
+  while (!stop_) {
+    wake_.wait_for(lock, std::chrono::milliseconds(options_.cleaner_period_ms),
+                   [this] { return stop_; });
+    if (stop_) return;
+    lock.unlock();
+    try {
+      IoScope scope(kCompaction);
+      for (uint32_t i = 0; i < options_.cleaner_nodes && !failed_.load(); ++i) {
+        std::vector<Tree*> trees;
+        {
+          std::lock_guard tables(tables_mutex_);
+          for (const auto& tree : trees_) trees.push_back(tree.get());
+        }
+        // From a node that has enough for a page of some child: less is not worth a visit.
+        for (Tree* tree : trees) {
+          tree->Clean(uint64_t{options_.page_size} * options_.fanout, &cleaner_reads_);
+        }
+      }
+    } catch (const Error&) {
+      // Who needs the node, or the room, will be told.
+    }
+    lock.lock();
+  }
+}
+
+Store::~Store() {
+  {
+    std::lock_guard lock(wake_mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread* thread : {&checkpointer_, &cleaner_}) {
+    if (thread->joinable()) thread->join();
+  }
+  if (log_ == nullptr) return;
+  IoScope scope(kOpen);
+  try {
+    if (!failed_.load()) Checkpoint();
+  } catch (const Error&) {
+    // What was committed is in the log.
+  }
+  log_.reset();
+}
+
+StoreClient::StoreClient(Store* store) : store_(store) {
+  std::lock_guard lock(store_->clients_mutex_);
+  store_->clients_.insert(this);
+}
+
+StoreClient::~StoreClient() {
+  std::lock_guard lock(store_->clients_mutex_);
+  store_->clients_.erase(this);
+  store_->ended_reads_.Add(reads_);
+}
+
+// A reader's way to make room: that a dirty node cannot be written is not its error.
+void StoreClient::Relax() {
+  if (!store_->cache_->over_limit()) return;
+  try {
+    store_->cache_->Evict();
+  } catch (const Error&) {
+  }
+}
+
+bool StoreClient::Get(const Tree* tree, std::string_view key, std::string* value) {
+  store_->AwaitCommit();
+  const bool found = tree->Get(key, value, &reads_);
+  Relax();
+  return found;
+}
+
+void StoreClient::CopyBasement(const Tree* tree, Tree::Bound bound, std::string_view key,
+                               BasementCopy* copy) {
+  store_->AwaitCommit();
+  tree->CopyBasement(bound, key, copy, &reads_);
+  Relax();
+}
+
+LogRange StoreClient::AppendOperations(std::span<const RowOp> operations) {
+  constexpr size_t kKept = 1 << 20;
+  encoded_ = CommitHeader(0, false);
+  const size_t header = encoded_.size();
+  for (const RowOp& op : operations) AppendOperation(op, &encoded_);
+  if (encoded_.size() - header <= kMostPart) return store_->log_->Append(encoded_);
+  const uint64_t transaction = store_->next_transaction_++;
+  LogRange range;
+  for (size_t at = header; at < encoded_.size();) {
+    const size_t n = std::min(kMostPart, encoded_.size() - at);
+    part_ = CommitHeader(transaction, at + n < encoded_.size());
+    part_.append(encoded_, at, n);
+    range = store_->log_->Append(part_);
+    at += n;
+  }
+  if (encoded_.capacity() > kKept) std::string().swap(encoded_);
+  return range;
+}
+
+// Table by table, each in the order of the operations.
+void StoreClient::Apply(std::span<const RowOp> operations, uint64_t number) {
+  std::vector<Message>& messages = store_->messages_;
+  std::vector<uint32_t> tables;
+  for (const RowOp& op : operations) {
+    if (std::find(tables.begin(), tables.end(), op.table) == tables.end()) {
+      tables.push_back(op.table);
+    }
+  }
+  for (const uint32_t table : tables) {
+    messages.clear();
+    for (const RowOp& op : operations) {
+      if (op.table == table) messages.push_back({number, op.erase, op.key, op.value});
+    }
+    store_->Table(table)->Insert(messages);
+  }
+}
+
+void StoreClient::Commit(std::span<const RowOp> operations) {
+  if (operations.empty()) return;
+  store_->CheckUsable();
+  const Tree* last = nullptr;
+  for (const RowOp& op : operations) {
+    Tree* tree = store_->Table(op.table);
+    if (tree != last) tree->MakeRoom(&reads_);
+    last = tree;
+  }
+  if (store_->cache_->over_limit()) store_->cache_->Evict();
+  LogRange range;
+  {
+    std::lock_guard commits(store_->commits_);
+    const Gate::Pass pass(&store_->gate_);
+    try {
+      range = AppendOperations(operations);
+    } catch (const Error& e) {
+      store_->Fail(e.what());
+      throw;
+    }
+    const bool many = operations.size() > 1;
+    if (many) store_->applying_.fetch_add(1, std::memory_order_seq_cst);
+    Apply(operations, range.begin);
+    if (many) {
+      store_->applying_.fetch_add(1, std::memory_order_release);
+      store_->applying_.notify_all();
+    }
+  }
+  if (store_->options_.durability == Durability::kSync) {
+    try {
+      store_->log_->WaitDurable(range.end);
+    } catch (const Error& e) {
+      store_->Fail(e.what());
+      throw;
+    }
+  }
+  store_->NoteLogGrowth(range.end);
+}
+
+}  // namespace testbed::fractal

@@ -1,0 +1,199 @@
+// A database of Be-trees: its files, its trees, its log, commits, checkpoints and recovery.
+// docs/fractal.md has the formats and the arguments.
+//
+// A commit appends its operations to the log as one record and puts them into the roots of its
+// trees, under one mutex: so the trees get commits in the order of the log. Everything that is slow
+// - room in the root, room in the cache, the log's device - comes before or after that.
+//
+// Errors. A commit that fails before its record is appended did not happen. A log or a sync that
+// fails puts the database out of service, until it is opened again; a write of a node that fails
+// (a full disk) does not: the node stays dirty, and whoever needs the room is told.
+#ifndef TESTBED_ENGINES_FRACTAL_STORE_H_
+#define TESTBED_ENGINES_FRACTAL_STORE_H_
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "device/dir_lock.h"
+#include "device/error.h"
+#include "device/log.h"
+#include "engines/engine.h"
+#include "engines/fractal/block_table.h"
+#include "engines/fractal/cache.h"
+#include "engines/fractal/gate.h"
+#include "engines/fractal/log_record.h"
+#include "engines/fractal/meta.h"
+#include "engines/fractal/tree.h"
+
+namespace testbed::fractal {
+
+inline constexpr uint32_t kMaxTables = 4096;
+inline constexpr size_t kMaxKeySize = 1024;
+inline constexpr size_t kMaxValueSize = 1 << 20;
+inline constexpr uint32_t kMinPageSize = 4096, kMaxPageSize = 1 << 20;
+
+struct StoreOptions {
+  bool create = true;
+  IoMode io = IoMode::kBuffered;
+  Advice advice = Advice::kNormal;
+  uint32_t page_size = 8192;
+  uint64_t cache_bytes = 64ull << 20;
+  uint64_t node_size = 0;  // 0: that of the database or, of a new one, by the cache
+  uint32_t fanout = 0;     // 0: that of the database or, of a new one, 16
+  Codec codec = Codec::kNone;
+  Durability durability = Durability::kLazy;
+  bool merge_reads = false;
+  uint32_t cleaner_period_ms = 2000;  // 0: no cleaner
+  uint32_t cleaner_nodes = 5;         // that it flushes each time
+  uint32_t checkpoint_period_ms = 60000;
+  uint64_t checkpoint_log_bytes = 1ull << 30;
+  LogOptions log;
+};
+
+// What was done when the database was opened.
+struct RecoveryReport {
+  uint64_t log_bytes = 0, transactions = 0, rows = 0;
+};
+
+class StoreClient;
+
+class Store {
+ public:
+  static bool Exists(const std::string& dir);
+  static std::unique_ptr<Store> Open(const std::string& dir, const StoreOptions& options);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  Tree* OpenTable(const std::string& name);
+  Tree* Table(uint32_t table) const {
+    return table < kMaxTables ? tables_[table].load(std::memory_order_acquire) : nullptr;
+  }
+  void Checkpoint();
+  void ResizeCache(uint64_t bytes);
+
+  const StoreOptions& options() const { return options_; }
+  const RecoveryReport& recovery() const { return recovery_; }
+  Cache* cache() const { return cache_.get(); }
+  Log* log() const { return log_.get(); }
+  const TreeCounters& tree_counters() const { return tree_counters_; }
+  BlockTable::Sizes sizes() const { return table_->sizes(); }
+  uint64_t checkpoints() const { return checkpoints_.load(); }
+  uint64_t root_limit() const { return root_limit_.load(); }
+  uint32_t height() const;  // of the highest tree
+  uint64_t FileBytes() const { return file_->Size(); }
+  // Of all clients, those that ended included; and of the cleaner.
+  struct Reads {
+    uint64_t requests = 0, reads = 0, header_reads = 0, bytes = 0;
+    void Add(const ReadCounters& counters);
+  };
+  Reads client_reads() const;
+  Reads cleaner_reads() const;
+
+ private:
+  friend class StoreClient;
+  Store(const std::string& dir, const StoreOptions& options);
+
+  // store_open.cc
+  void Create();
+  void OpenFiles();
+  void LoadTrees(const std::vector<TableEntry>& tables);
+  void Recover();
+  void Replay(const LogRecord& record);
+  void RunAgain(std::string_view operations, Lsn lsn);
+  void StartThreads();
+
+  void AddTree(const TableEntry& entry, NodeRef root);
+  void SetRootLimit();
+  void WriteTable(Header* next, const std::string& tables);
+  void CheckUsable() const;
+  void Fail(const std::string& why);
+  void NoteLogGrowth(Lsn end);
+  void CheckpointLoop();
+  void CleanerLoop();
+  // Waits while a commit of several rows is being put into roots: who has seen one row of a commit
+  // finds all of them.
+  void AwaitCommit() const;
+
+  const std::string dir_;
+  StoreOptions options_;
+  DirLock lock_;
+  std::unique_ptr<File> file_;
+  std::unique_ptr<BlockTable> table_;
+  Gate gate_;
+  TreeCounters tree_counters_;
+  std::unique_ptr<Cache> cache_;
+  std::unique_ptr<Log> log_;
+  RecoveryReport recovery_;
+  std::atomic<uint64_t> root_limit_{0};
+
+  mutable std::mutex tables_mutex_;
+  std::vector<TableEntry> catalogue_;
+  std::vector<std::unique_ptr<Tree>> trees_;
+  std::array<std::atomic<Tree*>, kMaxTables> tables_{};
+
+  std::mutex commits_;                 // the order of the log is that of the trees
+  std::atomic<uint64_t> applying_{0};  // odd while a commit of several rows is being applied
+  std::vector<Message> messages_;      // of a commit
+  uint64_t next_transaction_ = 1;
+
+  std::mutex checkpointing_;
+  Header header_;  // of the newest checkpoint
+  std::atomic<Lsn> replay_from_{0};
+  std::atomic<uint64_t> checkpoints_{0};
+
+  std::atomic<bool> failed_{false};
+  mutable std::mutex failure_mutex_;
+  std::string failure_;
+
+  mutable std::mutex clients_mutex_;
+  std::set<const StoreClient*> clients_;
+  Reads ended_reads_;
+  ReadCounters own_reads_;      // of opening
+  ReadCounters cleaner_reads_;  // of the cleaner
+
+  std::mutex wake_mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false, checkpoint_wanted_ = false;
+  std::thread checkpointer_, cleaner_;
+  std::unordered_map<uint64_t, std::string> parts_;  // of commits, during replay
+};
+
+// What one thread does with a database.
+class StoreClient {
+ public:
+  explicit StoreClient(Store* store);
+  ~StoreClient();
+  StoreClient(const StoreClient&) = delete;
+  StoreClient& operator=(const StoreClient&) = delete;
+
+  void Commit(std::span<const RowOp> operations);
+  bool Get(const Tree* tree, std::string_view key, std::string* value);
+  void CopyBasement(const Tree* tree, Tree::Bound bound, std::string_view key, BasementCopy* copy);
+  const ReadCounters& reads() const { return reads_; }
+
+ private:
+  LogRange AppendOperations(std::span<const RowOp> operations);
+  void Apply(std::span<const RowOp> operations, uint64_t number);
+  void Relax();
+
+  Store* const store_;
+  ReadCounters reads_;
+  std::string encoded_, part_;
+};
+
+}  // namespace testbed::fractal
+
+#endif  // TESTBED_ENGINES_FRACTAL_STORE_H_

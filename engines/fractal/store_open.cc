@@ -1,0 +1,220 @@
+// Creating, opening and recovering a database.
+#include <bit>
+#include <filesystem>
+#include <random>
+
+#include "engines/fractal/store.h"
+
+namespace testbed::fractal {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t RandomNumber() {
+  std::random_device device;
+  return (static_cast<uint64_t>(device()) << 32) | device();
+}
+
+std::unique_ptr<File> OpenData(const std::string& path, IoMode mode, Advice advice,
+                               FileOptions::Create create) {
+  FileOptions options;
+  options.kind = FileKind::kData;
+  options.mode = mode;
+  options.advice = advice;
+  options.create = create;
+  return File::Open(path, options);
+}
+
+// As large as the original's where the cache is: small beside the cache, so that flushes and
+// evictions of whole nodes leave most of it alone.
+uint64_t NodeSizeFor(const StoreOptions& options) {
+  constexpr uint64_t kMost = 4 << 20, kLeast = 64 << 10;
+  const uint64_t by_cache = std::bit_floor(std::max<uint64_t>(options.cache_bytes / 16, 1));
+  return std::max({std::min(kMost, by_cache), kLeast, 2 * uint64_t{options.page_size}});
+}
+
+[[noreturn]] void Damaged(const std::string& dir, const std::string& why) {
+  throw Error(Error::kCorruption, "the fractal database in " + dir + " is damaged: " + why +
+                                      "; restore it from a copy, or load it again");
+}
+
+}  // namespace
+
+bool Store::Exists(const std::string& dir) {
+  std::error_code none;
+  return fs::exists(DataPath(dir), none);
+}
+
+Store::Store(const std::string& dir, const StoreOptions& options) : dir_(dir), options_(options) {}
+
+std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& options) {
+  IoScope scope(kOpen);
+  std::error_code none;
+  if (options.create && !fs::exists(dir, none)) {
+    std::error_code error;
+    fs::create_directories(dir, error);
+    if (error) throw Error::Io("create", dir, error.value());
+  }
+  if (!fs::is_directory(dir, none)) {
+    throw Error(Error::kUsage,
+                "the directory " + dir + " does not exist: make it, or choose another --dir");
+  }
+  auto store = std::unique_ptr<Store>(new Store(dir, options));
+  store->lock_ = DirLock(dir, "--dir");
+  if (!Exists(dir)) {
+    if (!options.create) {
+      throw Error(Error::kUsage, "the directory " + dir + " holds no fractal database");
+    }
+    store->Create();
+  }
+  store->OpenFiles();
+  store->Recover();
+  store->StartThreads();
+  return store;
+}
+
+// The data file gets its name last: what a crash leaves before that is not a database, and is made
+// anew by the next Create.
+void Store::Create() {
+  const std::string data = DataPath(dir_) + ".new";
+  fs::remove_all(LogPath(dir_));
+  std::error_code code;
+  fs::create_directory(LogPath(dir_), code);
+  if (code) throw Error::Io("mkdir", LogPath(dir_), code.value());
+  Header header;
+  header.page_size = options_.page_size;
+  header.node_size = options_.node_size != 0 ? options_.node_size : NodeSizeFor(options_);
+  header.fanout = options_.fanout != 0 ? options_.fanout : 16;
+  header.database = RandomNumber();
+  {
+    const auto log = Log::Open(LogPath(dir_), options_.log);
+    log->Sync();
+    header.log_id = log->id();
+    header.replay_from = log->EndLsn();
+  }
+  {
+    file_ = OpenData(data, IoMode::kBuffered, Advice::kNormal, FileOptions::kTruncate);
+    table_ = std::make_unique<BlockTable>(kFileBegin);
+    header.number = 1;
+    WriteTable(&header, SerializeTables({}));
+    WriteHeader(file_.get(), header);
+    file_->Sync(true);
+    file_.reset();
+  }
+  SyncDirectory(LogPath(dir_));
+  fs::rename(data, DataPath(dir_), code);
+  if (code) throw Error::Io("rename", data, code.value());
+  SyncDirectory(dir_);
+}
+
+void Store::OpenFiles() {
+  file_ = OpenData(DataPath(dir_), options_.io, options_.advice, FileOptions::kMustExist);
+  header_ = ReadHeader(file_.get());
+  if (header_.page_size != options_.page_size) {
+    throw Error(Error::kUsage, "the fractal database in " + dir_ + " has read pages of " +
+                                   std::to_string(header_.page_size) + " bytes: give --page-size " +
+                                   std::to_string(header_.page_size) + ", or --fresh");
+  }
+  if (options_.node_size == 0) options_.node_size = header_.node_size;
+  if (options_.fanout == 0) options_.fanout = header_.fanout;
+  header_.node_size = options_.node_size;
+  header_.fanout = options_.fanout;
+  std::vector<TableEntry> tables;
+  BlockTable::Blocks blocks;
+  std::string why;
+  if (!ReadTable(file_.get(), header_, &tables, &blocks, &why)) Damaged(dir_, why);
+  table_ = std::make_unique<BlockTable>(kFileBegin);
+  if (!table_->Restore(std::move(blocks), header_.table_offset, header_.table_bytes, &why)) {
+    Damaged(dir_, why);
+  }
+  CacheOptions cache;
+  cache.limit = options_.cache_bytes;
+  cache.codec = options_.codec;
+  cache.merge_reads = options_.merge_reads;
+  cache_ = std::make_unique<Cache>(file_.get(), table_.get(), &gate_, cache);
+  cache_->SetNextBlock(header_.next_block);
+  replay_from_.store(header_.replay_from);
+  LoadTrees(tables);
+}
+
+// Roots are whole and in memory as long as the database is open.
+void Store::LoadTrees(const std::vector<TableEntry>& tables) {
+  for (const TableEntry& entry : tables) {
+    if (entry.id == 0 || entry.id >= kMaxTables || Table(entry.id) != nullptr) {
+      Damaged(dir_, "the catalogue has a table that cannot be");
+    }
+    NodeRef root = cache_->Get(entry.root, &own_reads_);
+    if (root == nullptr || root->leaf()) Damaged(dir_, "a table has no root");
+    cache_->FetchAll(root, &own_reads_);
+    AddTree(entry, std::move(root));
+    trees_.back()->Loaded();
+  }
+}
+
+void Store::Recover() {
+  bool replayed = false;
+  auto log =
+      Log::Open(LogPath(dir_), options_.log, header_.replay_from, [&](const LogRecord& record) {
+        replayed = true;
+        recovery_.log_bytes = record.end - header_.replay_from;
+        Replay(record);
+      });
+  if (log->id() != header_.log_id) {
+    throw Error(Error::kCorruption, "the log in " + LogPath(dir_) +
+                                        " belongs to another database: restore the database from "
+                                        "a copy, or load it again");
+  }
+  log_ = std::move(log);
+  parts_.clear();
+  // Above every number that the log may still have.
+  next_transaction_ = log_->EndLsn() + 1;
+  if (replayed) Checkpoint();
+}
+
+void Store::Replay(const LogRecord& record) {
+  const DecodedRecord decoded = DecodeRecord(record.bytes);
+  if (decoded.is_table) {
+    if (decoded.table == 0 || decoded.table >= kMaxTables) {
+      Damaged(dir_, "the log has a table that cannot be");
+    }
+    if (Table(decoded.table) != nullptr) return;
+    const Gate::Pass pass(&gate_);
+    NodeRef root = Tree::CreateRoot(cache_.get(), options_.page_size);
+    const TableEntry entry{decoded.table, root->block, std::string(decoded.name)};
+    AddTree(entry, std::move(root));
+    return;
+  }
+  if (decoded.transaction == 0) {
+    RunAgain(decoded.operations, record.lsn);
+    return;
+  }
+  std::string& so_far = parts_[decoded.transaction];
+  so_far.append(decoded.operations);
+  if (decoded.more) return;
+  const std::string whole = std::move(so_far);
+  parts_.erase(decoded.transaction);
+  RunAgain(whole, record.lsn);
+}
+
+void Store::RunAgain(std::string_view operations, Lsn lsn) {
+  RowOp op;
+  while (NextOperation(&operations, &op)) {
+    Tree* tree = Table(op.table);
+    if (tree == nullptr) Damaged(dir_, "its log names a table that its catalogue does not have");
+    tree->MakeRoom(&own_reads_);
+    {
+      const Gate::Pass pass(&gate_);
+      tree->Insert({{lsn, op.erase, op.key, op.value}});
+    }
+    cache_->Evict();
+    ++recovery_.rows;
+  }
+  ++recovery_.transactions;
+}
+
+void Store::StartThreads() {
+  checkpointer_ = std::thread([this] { CheckpointLoop(); });
+  if (options_.cleaner_period_ms > 0) cleaner_ = std::thread([this] { CleanerLoop(); });
+}
+
+}  // namespace testbed::fractal
