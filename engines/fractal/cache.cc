@@ -238,19 +238,30 @@ void Cache::Evict() {
 void Cache::EvictFrom(const NodeRef& node) {
   constexpr long kUnpinned = 2;  // the shard's reference and this one
   if (node.use_count() > kUnpinned) return;
-  bool dirty;
-  {
-    std::shared_lock latch(node->latch, std::try_to_lock);
-    if (!latch.owns_lock()) return;
-    dirty = node->dirty;
-  }
   const uint8_t heat = node->heat.load(std::memory_order_relaxed);
   if (heat > 0) node->heat.store(heat - 1, std::memory_order_relaxed);
-  if (dirty) {
-    if (heat > 0) return;
-    Write(node);
+  bool dirty, hot;
+  {
+    std::unique_lock latch(node->latch, std::try_to_lock);
+    if (!latch.owns_lock()) return;
+    dirty = node->dirty;
+    hot = dirty && CoolDirty(node.get());
   }
+  if (hot) return;
+  if (dirty) Write(node);
   DropParts(node);
+}
+
+// A dirty node is written when the hand has found all of it unused. Its header's heat, which keeps
+// a leaf's header in memory for long, says nothing about a leaf's rows.
+bool Cache::CoolDirty(Node* node) {
+  bool hot = !node->leaf() && node->heat.load(std::memory_order_relaxed) > 0;
+  for (Part& part : node->parts) {
+    if (part.heat == 0) continue;
+    --part.heat;
+    hot = true;
+  }
+  return hot;
 }
 
 void Cache::DropParts(const NodeRef& node) {

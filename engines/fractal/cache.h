@@ -142,6 +142,7 @@ class Cache {
   void Uncount(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 
   void EvictFrom(const NodeRef& node);
+  static bool CoolDirty(Node* node);
   void DropParts(const NodeRef& node);
   void Forget(const NodeRef& node);
 

@@ -124,6 +124,14 @@ struct Node {
 
 using NodeRef = std::shared_ptr<Node>;
 
+// Headers are small, and without one a read of a part takes two.
+inline constexpr uint8_t kHeaderHeat = 15;
+inline void TouchHeader(Node* node) {
+  if (node->heat.load(std::memory_order_relaxed) < kHeaderHeat) {
+    node->heat.store(kHeaderHeat, std::memory_order_relaxed);
+  }
+}
+
 }  // namespace testbed::fractal
 
 #endif  // TESTBED_ENGINES_FRACTAL_NODE_H_

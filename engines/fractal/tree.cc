@@ -6,14 +6,9 @@
 namespace testbed::fractal {
 namespace {
 
-// Second chances at eviction: inner nodes serve many look-ups, and are dear to lose.
+// Second chances at eviction. Inner nodes serve many look-ups and are dear to lose; so are headers,
+// which are small, and without which a read of a part takes two.
 constexpr uint8_t kInnerHeat = 15, kLeafHeat = 3;
-
-void Touch(Node* node) {
-  const uint8_t most = node->leaf() ? kLeafHeat : kInnerHeat;
-  const uint8_t heat = node->heat.load(std::memory_order_relaxed);
-  if (heat < most) node->heat.store(heat + 1, std::memory_order_relaxed);
-}
 
 }  // namespace
 
@@ -64,7 +59,7 @@ Tree::Found Tree::TryGet(std::string_view key, std::string* value, uint64_t* tou
   for (;;) {
     const size_t i = node->PartOf(key);
     const Part& part = node->parts[i];
-    Touch(node.get());
+    TouchHeader(node.get());
     if (!part.there()) {
       *missing = {node, i, kNoBlock};
       return Found::kMissing;
@@ -133,7 +128,7 @@ bool Tree::TryCopy(Bound bound, std::string_view key, BasementCopy* copy, uint64
                                               : node->PartOf(key);
     const Part& part = node->parts[i];
     path.parts.push_back(i);
-    Touch(node);
+    TouchHeader(node);
     if (!part.there()) {
       *missing = {path.nodes.back(), i, kNoBlock};
       return false;

@@ -121,7 +121,10 @@ class Tree {
   // tree_flush.cc
   uint64_t LimitOf(const Node& node) const;
   bool Gorged(const NodeRef& node) const;
-  void FlushDown(NodeRef parent, std::unique_lock<std::mutex> flushing, ReadCounters* counters);
+  void FlushDown(const NodeRef& node, std::unique_lock<std::mutex> flushing,
+                 ReadCounters* counters);
+  NodeRef FlushHeaviest(const NodeRef& parent, std::unique_lock<std::mutex>* child_flushing,
+                        ReadCounters* counters);
   bool HeaviestChild(const NodeRef& parent, size_t* part, BlockId* child) const;
   void MoveMessages(Node* parent, size_t part, Node* child);
   void ApplyToLeaf(Node* leaf, const std::vector<Message>& messages);

@@ -100,34 +100,48 @@ bool Tree::HeaviestChild(const NodeRef& parent, size_t* part, BlockId* child) co
   return true;
 }
 
-// Flushes the heaviest child of `parent`, and goes on with that child while it is gorged.
-void Tree::FlushDown(NodeRef parent, std::unique_lock<std::mutex> flushing,
+// Flushes `node` once, and then every inner node below that became gorged by it until it is not any
+// more: otherwise what comes down in large pieces would go on in small ones, and pile up.
+void Tree::FlushDown(const NodeRef& node, std::unique_lock<std::mutex> flushing,
                      ReadCounters* counters) {
-  for (;;) {
-    env_.cache->FetchAll(parent, counters);
-    size_t part;
-    BlockId block;
-    if (!HeaviestChild(parent, &part, &block)) return;
-    NodeRef child = env_.cache->Get(block, counters);
+  do {
     std::unique_lock<std::mutex> child_flushing;
-    if (!child->leaf()) child_flushing = std::unique_lock(child->flushing);
-    env_.cache->FetchAll(child, counters);
-    env_.cache->WriteIfPending(child);
-    {
-      const Gate::Pass pass(env_.gate);
-      std::lock_guard parent_latch(parent->latch);
-      std::lock_guard child_latch(child->latch);
-      MoveMessages(parent.get(), part, child.get());
-      SplitChild(parent.get(), part, child.get());
-      if (parent == root_) NoteRootBytes(*parent);
-    }
-    MergeIfSmall(parent, part, counters);
-    if (parent == root_) SplitRoot();
-    parent = std::move(child);
-    flushing = std::move(child_flushing);
-    env_.cache->Evict();
-    if (parent->leaf() || !Gorged(parent)) return;
+    const NodeRef child = FlushHeaviest(node, &child_flushing, counters);
+    if (child == nullptr) return;
+    const bool once = node == root_;  // writers come back for more
+    if (once) flushing.unlock();
+    if (!child->leaf() && Gorged(child)) FlushDown(child, std::move(child_flushing), counters);
+    if (once) return;
+  } while (Gorged(node));
+}
+
+// Moves the messages of the heaviest child down to it. Returns the child, null if there is nothing
+// to move; locks *child_flushing if it is an inner node. The caller holds `flushing` of the parent.
+NodeRef Tree::FlushHeaviest(const NodeRef& parent, std::unique_lock<std::mutex>* child_flushing,
+                            ReadCounters* counters) {
+  env_.cache->FetchAll(parent, counters);
+  size_t part;
+  BlockId block;
+  if (!HeaviestChild(parent, &part, &block)) return nullptr;
+  NodeRef child = env_.cache->Get(block, counters);
+  if (!child->leaf()) *child_flushing = std::unique_lock(child->flushing);
+  env_.cache->FetchAll(child, counters);
+  env_.cache->WriteIfPending(child);
+  for (const NodeRef& node : {parent, child}) {
+    if (!node->leaf()) TouchHeader(node.get());
   }
+  {
+    const Gate::Pass pass(env_.gate);
+    std::lock_guard parent_latch(parent->latch);
+    std::lock_guard child_latch(child->latch);
+    MoveMessages(parent.get(), part, child.get());
+    SplitChild(parent.get(), part, child.get());
+    if (parent == root_) NoteRootBytes(*parent);
+  }
+  if (child->leaf()) MergeIfSmall(parent, part, counters);
+  if (parent == root_) SplitRoot();
+  env_.cache->Evict();
+  return child;
 }
 
 // Both latches are held exclusively, in the gate.
@@ -212,7 +226,7 @@ bool Tree::Clean(uint64_t least, ReadCounters* counters) {
   std::unique_lock flushing(heaviest->flushing, std::try_to_lock);
   if (!flushing.owns_lock()) return false;
   env_.counters->cleaner_flushes.fetch_add(1, std::memory_order_relaxed);
-  FlushDown(std::move(heaviest), std::move(flushing), counters);
+  FlushDown(heaviest, std::move(flushing), counters);
   return true;
 }
 

@@ -107,39 +107,34 @@ void Tree::SplitRoot() {
   env_.counters->root_splits.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Whether the child and a neighbour would make a node that is not soon split again.
+// The leaf and a neighbour, when it is small.
 bool Tree::SmallPair(const NodeRef& parent, size_t part, BlockId* left, BlockId* right) const {
   std::shared_lock latch(parent->latch);
-  if (parent->gone || parent->parts.size() < 2 || part >= parent->parts.size()) return false;
+  if (parent->parts.size() < 2) return false;
   const size_t first = part + 1 < parent->parts.size() ? part : part - 1;
   *left = parent->parts[first].child;
   *right = parent->parts[first + 1].child;
   const NodeRef child = env_.cache->Find(parent->parts[part].child);
-  if (child == nullptr) return false;
   std::shared_lock child_latch(child->latch);
-  return child->leaf() ? child->raw_bytes() < env_.options.node_size / 4
-                       : child->parts.size() <= env_.options.fanout / 4;
+  return child->raw_bytes() < env_.options.node_size / 4;
 }
 
+// Merges a leaf below a quarter of a node with its neighbour, unless both would be split soon
+// again. Inner nodes are not merged: there are few, and an empty one costs little.
 void Tree::MergeIfSmall(const NodeRef& parent, size_t part, ReadCounters* counters) {
   BlockId blocks[2];
   if (!SmallPair(parent, part, &blocks[0], &blocks[1])) return;
   const NodeRef left = env_.cache->Get(blocks[0], counters);
   const NodeRef right = env_.cache->Get(blocks[1], counters);
-  uint64_t bytes = 0, children = 0;
+  uint64_t bytes = 0;
   for (const NodeRef& node : {left, right}) {
     std::shared_lock latch(node->latch);
-    // A leaf of four short rows has nothing to gain from a neighbour that fills a node.
     bytes += node->raw_bytes();
-    children += node->parts.size();
   }
-  const bool fits = left->leaf() ? bytes <= env_.options.node_size / 4 * 3
-                                 : children <= env_.options.fanout / 4 * 3;
-  // An inner child that the caller is flushing is locked already; its neighbour would have to be.
-  if (!fits || !left->leaf()) return;
+  if (bytes > env_.options.node_size / 4 * 3) return;
   env_.cache->FetchAll(left, counters);
   env_.cache->FetchAll(right, counters);
-  MergePair(parent, blocks[0] == blocks[1] ? part : part, left, right);
+  MergePair(parent, part, left, right);
 }
 
 void Tree::MergePair(const NodeRef& parent, size_t part, const NodeRef& left,
