@@ -322,6 +322,8 @@ void Checker::WalkTables(const std::vector<TableEntry>& tables) {
   }
   table_.clear();
   tree_ = nullptr;
+  // The catalogue lies in the translation table's extent; a database may have no table yet.
+  if (inspection_->trees.empty()) inspection_->trees.push_back({"(catalogue)"});
 }
 
 void Checker::Run() {
