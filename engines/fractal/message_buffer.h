@@ -32,6 +32,11 @@ inline constexpr size_t kMessageOverhead =
     sizeof(uint64_t) + sizeof(uint8_t) + sizeof(uint16_t) + sizeof(uint32_t);
 
 class MessageBuffer {
+  struct Entry {
+    uint32_t head;  // the first four bytes of the key, as a number: most comparisons end here
+    uint32_t at;    // in the arena
+  };
+
  public:
   // Copies the message; it takes the place of an older one of its key.
   void Add(const Message& message);
@@ -40,8 +45,8 @@ class MessageBuffer {
 
   bool empty() const { return count() == 0; }
   size_t count() const { return main_.size() + recent_.size(); }  // replaced ones may count
-  // Of all messages; replaced ones may count.
-  size_t bytes() const { return live_; }
+  // Of all messages and their index; replaced ones may count.
+  size_t bytes() const { return live_ + count() * sizeof(Entry); }
   size_t memory() const {
     return arena_.capacity() + (main_.capacity() + recent_.capacity()) * sizeof(Entry) +
            sizeof *this;
@@ -64,10 +69,6 @@ class MessageBuffer {
   bool Parse(std::string_view bytes, std::string* why);
 
  private:
-  struct Entry {
-    uint32_t head;  // the first four bytes of the key, as a number: most comparisons end here
-    uint32_t at;    // in the arena
-  };
   using Index = std::vector<Entry>;
 
   static uint32_t HeadOf(std::string_view key);

@@ -14,8 +14,8 @@
 // moves. Who misses something lets go of all latches, has the cache fetch it, and begins again.
 //
 // Flushes. Node::flushing of an inner node makes its children the holder's own; it is taken parent
-// before child and handed down as a cascade goes down, so flushes in different subtrees run beside
-// one another, and with their reads outside of all latches.
+// before child. Before messages come down to an inner node it is flushed itself until it has room
+// for them. Reads are done outside of all latches.
 //
 // The root's block number never changes: a root that has too many children moves them into two
 // new nodes below it. A root is never a leaf; an empty tree is a root with one empty leaf.
@@ -119,13 +119,10 @@ class Tree {
   BasementRef LayOver(const BasementRef& rows, const std::vector<Message>& messages) const;
 
   // tree_flush.cc
-  uint64_t LimitOf(const Node& node) const;
-  bool Gorged(const NodeRef& node) const;
-  void FlushDown(const NodeRef& node, std::unique_lock<std::mutex> flushing,
-                 ReadCounters* counters);
-  NodeRef FlushHeaviest(const NodeRef& parent, std::unique_lock<std::mutex>* child_flushing,
-                        ReadCounters* counters);
-  bool HeaviestChild(const NodeRef& parent, size_t* part, BlockId* child) const;
+  bool FlushHeaviest(const NodeRef& parent, ReadCounters* counters);
+  void MakeRoomFor(const NodeRef& node, uint64_t bytes, ReadCounters* counters);
+  void PrepareHeaviest(ReadCounters* counters);
+  bool HeaviestChild(const NodeRef& parent, size_t* part, BlockId* child, uint64_t* bytes) const;
   void MoveMessages(Node* parent, size_t part, Node* child);
   void ApplyToLeaf(Node* leaf, const std::vector<Message>& messages);
   void ApplyToInner(Node* node, const std::vector<Message>& messages);

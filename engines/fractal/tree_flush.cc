@@ -60,15 +60,6 @@ class LeafPacker {
 
 }  // namespace
 
-uint64_t Tree::LimitOf(const Node& node) const {
-  return &node == root_.get() ? root_limit() : env_.options.node_size;
-}
-
-bool Tree::Gorged(const NodeRef& node) const {
-  std::shared_lock latch(node->latch);
-  return !node->gone && BufferedBytes(*node) > LimitOf(*node);
-}
-
 void Tree::NoteRootBytes(const Node& root) {
   root_bytes_.store(BufferedBytes(root), std::memory_order_relaxed);
 }
@@ -77,6 +68,7 @@ void Tree::MakeRoom(ReadCounters* counters) {
   if (!full()) return;
   IoScope scope(kCompaction);
   while (full()) {
+    PrepareHeaviest(counters);
     std::unique_lock flushing(root_->flushing, std::try_to_lock);
     if (!flushing.owns_lock()) {
       // Somebody is at it. The root takes more meanwhile, but not without bound.
@@ -84,11 +76,12 @@ void Tree::MakeRoom(ReadCounters* counters) {
       flushing.lock();
       if (!full()) return;
     }
-    FlushDown(root_, std::move(flushing), counters);
+    FlushHeaviest(root_, counters);
   }
 }
 
-bool Tree::HeaviestChild(const NodeRef& parent, size_t* part, BlockId* child) const {
+bool Tree::HeaviestChild(const NodeRef& parent, size_t* part, BlockId* child,
+                         uint64_t* bytes) const {
   std::shared_lock latch(parent->latch);
   if (parent->gone || parent->leaf()) return false;
   const auto heaviest =
@@ -97,39 +90,29 @@ bool Tree::HeaviestChild(const NodeRef& parent, size_t* part, BlockId* child) co
   if (heaviest->buffer == nullptr || heaviest->buffer->empty()) return false;
   *part = static_cast<size_t>(heaviest - parent->parts.begin());
   *child = heaviest->child;
+  *bytes = heaviest->raw_bytes();
   return true;
 }
 
-// Flushes `node` once, and then every inner node below that became gorged by it until it is not any
-// more: otherwise what comes down in large pieces would go on in small ones, and pile up.
-void Tree::FlushDown(const NodeRef& node, std::unique_lock<std::mutex> flushing,
-                     ReadCounters* counters) {
-  do {
-    std::unique_lock<std::mutex> child_flushing;
-    const NodeRef child = FlushHeaviest(node, &child_flushing, counters);
-    if (child == nullptr) return;
-    const bool once = node == root_;  // writers come back for more
-    if (once) flushing.unlock();
-    if (!child->leaf() && Gorged(child)) FlushDown(child, std::move(child_flushing), counters);
-    if (once) return;
-  } while (Gorged(node));
-}
-
-// Moves the messages of the heaviest child down to it. Returns the child, null if there is nothing
-// to move; locks *child_flushing if it is an inner node. The caller holds `flushing` of the parent.
-NodeRef Tree::FlushHeaviest(const NodeRef& parent, std::unique_lock<std::mutex>* child_flushing,
-                            ReadCounters* counters) {
+// Moves the messages of the heaviest child down to it, having made room for them there first: so an
+// inner node never holds more than it should, and its flushes are not larger than they must be.
+// Returns false if there is nothing to move. The caller holds `flushing` of the parent.
+bool Tree::FlushHeaviest(const NodeRef& parent, ReadCounters* counters) {
   env_.cache->FetchAll(parent, counters);
   size_t part;
   BlockId block;
-  if (!HeaviestChild(parent, &part, &block)) return nullptr;
-  NodeRef child = env_.cache->Get(block, counters);
-  if (!child->leaf()) *child_flushing = std::unique_lock(child->flushing);
+  uint64_t bytes;
+  if (!HeaviestChild(parent, &part, &block, &bytes)) return false;
+  const NodeRef child = env_.cache->Get(block, counters);
+  std::unique_lock<std::mutex> child_flushing;
+  if (!child->leaf()) {
+    child_flushing = std::unique_lock(child->flushing);
+    MakeRoomFor(child, bytes, counters);
+    TouchHeader(child.get());
+  }
   env_.cache->FetchAll(child, counters);
   env_.cache->WriteIfPending(child);
-  for (const NodeRef& node : {parent, child}) {
-    if (!node->leaf()) TouchHeader(node.get());
-  }
+  TouchHeader(parent.get());
   {
     const Gate::Pass pass(env_.gate);
     std::lock_guard parent_latch(parent->latch);
@@ -140,8 +123,33 @@ NodeRef Tree::FlushHeaviest(const NodeRef& parent, std::unique_lock<std::mutex>*
   }
   if (child->leaf()) MergeIfSmall(parent, part, counters);
   if (parent == root_) SplitRoot();
+  child_flushing = {};
   env_.cache->Evict();
-  return child;
+  return true;
+}
+
+// Flushes an inner node until it can take so many bytes. The caller holds its `flushing`.
+void Tree::MakeRoomFor(const NodeRef& node, uint64_t bytes, ReadCounters* counters) {
+  const auto full = [&] {
+    std::shared_lock latch(node->latch);
+    const uint64_t held = BufferedBytes(*node);
+    return held > 0 && held + bytes > env_.options.node_size;
+  };
+  while (full() && FlushHeaviest(node, counters)) {
+  }
+}
+
+// Makes room in the child that the root will flush to next, without keeping others from flushing
+// the root to its other children meanwhile.
+void Tree::PrepareHeaviest(ReadCounters* counters) {
+  size_t part;
+  BlockId block;
+  uint64_t bytes;
+  if (!HeaviestChild(root_, &part, &block, &bytes)) return;
+  const NodeRef child = env_.cache->Get(block, counters);
+  if (child == nullptr || child->leaf()) return;
+  std::unique_lock flushing(child->flushing, std::try_to_lock);
+  if (flushing.owns_lock()) MakeRoomFor(child, bytes, counters);
 }
 
 // Both latches are held exclusively, in the gate.
@@ -226,8 +234,7 @@ bool Tree::Clean(uint64_t least, ReadCounters* counters) {
   std::unique_lock flushing(heaviest->flushing, std::try_to_lock);
   if (!flushing.owns_lock()) return false;
   env_.counters->cleaner_flushes.fetch_add(1, std::memory_order_relaxed);
-  FlushDown(heaviest, std::move(flushing), counters);
-  return true;
+  return FlushHeaviest(heaviest, counters);
 }
 
 }  // namespace testbed::fractal
