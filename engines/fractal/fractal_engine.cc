@@ -284,7 +284,7 @@ EngineInfo FractalEngineInfo() {
   can.max_page_size = fractal::kMaxPageSize;
   can.max_key_size = fractal::kMaxKeySize;
   can.max_value_size = fractal::kMaxValueSize;
-  can.most_cache_pct = 70;
+  can.most_cache_pct = 65;
   can.extra_options = {
       {"node_size", "bytes of a node, uncompressed (4M, or less for a cache below 64M)"},
       {"fanout", "most children of an inner node (16)"},
