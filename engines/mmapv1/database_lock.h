@@ -3,10 +3,18 @@
 //
 //   { ReadLock lock(database_lock); ... }
 //   { WriteLock lock(database_lock); ... }
+//
+// The group commit must not wait until no client writes: while a CommitTurn lives, no further
+// WriteLock is given, so that it waits for the one writer that has the lock.
+//
+//   { CommitTurn turn(database_lock); ReadLock lock(database_lock); ... }
 #ifndef TESTBED_ENGINES_MMAPV1_DATABASE_LOCK_H_
 #define TESTBED_ENGINES_MMAPV1_DATABASE_LOCK_H_
 
 #include <pthread.h>
+
+#include <condition_variable>
+#include <mutex>
 
 namespace testbed::mmapv1 {
 
@@ -28,7 +36,13 @@ class DatabaseLock {
  private:
   friend class ReadLock;
   friend class WriteLock;
+  friend class CommitTurn;
+  friend class CommitWriteLock;
   pthread_rwlock_t lock_;
+  std::mutex writers_;  // of whom one at a time is at lock_
+  std::mutex mutex_;    // of commit_turn_
+  std::condition_variable turn_over_;
+  bool commit_turn_ = false;
 };
 
 class ReadLock {
@@ -44,19 +58,59 @@ class ReadLock {
 
 class WriteLock {
  public:
-  explicit WriteLock(DatabaseLock& lock) : lock_(lock) {
-    if (::pthread_rwlock_trywrlock(&lock_.lock_) == 0) return;
-    waited_ = true;
+  explicit WriteLock(DatabaseLock& lock) : lock_(lock), writer_(lock.writers_, std::try_to_lock) {
+    waited_ = !writer_.owns_lock();
+    if (waited_) writer_.lock();
+    {
+      std::unique_lock turn(lock_.mutex_);
+      lock_.turn_over_.wait(turn, [this] { return !lock_.commit_turn_; });
+    }
     ::pthread_rwlock_wrlock(&lock_.lock_);
   }
   ~WriteLock() { ::pthread_rwlock_unlock(&lock_.lock_); }
   WriteLock(const WriteLock&) = delete;
   WriteLock& operator=(const WriteLock&) = delete;
-  bool waited() const { return waited_; }  // for somebody else
+  bool waited() const { return waited_; }  // for another writer
 
  private:
   DatabaseLock& lock_;
-  bool waited_ = false;
+  std::unique_lock<std::mutex> writer_;
+  bool waited_;
+};
+
+// One at a time.
+class CommitTurn {
+ public:
+  explicit CommitTurn(DatabaseLock& lock) : lock_(lock) {
+    std::lock_guard turn(lock_.mutex_);
+    lock_.commit_turn_ = true;
+  }
+  ~CommitTurn() {
+    {
+      std::lock_guard turn(lock_.mutex_);
+      lock_.commit_turn_ = false;
+    }
+    lock_.turn_over_.notify_all();
+  }
+  CommitTurn(const CommitTurn&) = delete;
+  CommitTurn& operator=(const CommitTurn&) = delete;
+
+ private:
+  DatabaseLock& lock_;
+};
+
+// The write lock for who has the turn.
+class CommitWriteLock {
+ public:
+  explicit CommitWriteLock(DatabaseLock& lock) : lock_(lock) {
+    ::pthread_rwlock_wrlock(&lock_.lock_);
+  }
+  ~CommitWriteLock() { ::pthread_rwlock_unlock(&lock_.lock_); }
+  CommitWriteLock(const CommitWriteLock&) = delete;
+  CommitWriteLock& operator=(const CommitWriteLock&) = delete;
+
+ private:
+  DatabaseLock& lock_;
 };
 
 }  // namespace testbed::mmapv1

@@ -148,6 +148,8 @@ std::optional<uint64_t> Store::TryApply(const WriteSet& writes, bool may_yield, 
   WriteLock lock(lock_);
   if (lock.waited()) lock_waits_.fetch_add(1, std::memory_order_relaxed);
   ThrowIfFailed();
+  // Here, as all who wait for the lock would find room outside.
+  if (!HasRoom()) return std::nullopt;
   // Later rows read with the lock held: what was done cannot be let go of in the middle.
   const RowWrite& first = writes.rows().front();
   const Table& table = *tables_[first.table];
@@ -173,12 +175,18 @@ std::optional<uint64_t> Store::TryApply(const WriteSet& writes, bool may_yield, 
 void Store::Apply(const WriteSet& writes) {
   if (writes.empty()) return;
   for (const RowWrite& row : writes.rows()) CheckTable(row.table);
-  if (settings_.journaled()) WaitForRoom();
-  const bool yields = settings_.generation == Generation::k26;
+  int yields = settings_.generation == Generation::k26 ? kMostYields : 0;
   std::optional<uint64_t> epoch;
-  Fault fault;
-  for (int tries = 0; !(epoch = TryApply(writes, yields && tries < kMostYields, &fault)); ++tries) {
-    TouchUnlocked(fault);
+  for (;;) {
+    Fault fault;
+    epoch = TryApply(writes, yields > 0, &fault);
+    if (epoch) break;
+    if (fault.bytes == 0) {
+      WaitForRoom();
+    } else {
+      TouchUnlocked(fault);
+      --yields;
+    }
   }
   if (settings_.durability == Durability::kSync) WaitDurable(*epoch);
 }

@@ -100,9 +100,10 @@ class Store {
     uint64_t bytes = 0;
   };
   // Returns the epoch whose group commit makes it durable; nothing when nothing was done because of
-  // the fault.
+  // the fault or, when that is none, because too much waits for a group commit.
   std::optional<uint64_t> TryApply(const WriteSet& writes, bool may_yield, Fault* fault);
   void ApplyRows(const WriteSet& writes);
+  bool HasRoom() const;
   void WaitForRoom();
   void WaitDurable(uint64_t epoch);
   bool Position(const Table& table, Motion motion, std::string_view key, const PlaceHint& hint,

@@ -45,9 +45,13 @@ void Store::ThrowIfFailed() const {
 
 // Writers wait for a group commit when as much waits for the journal, or lies in private copies, as
 // may.
-void Store::WaitForRoom() {
+bool Store::HasRoom() const {
   const uint64_t limit = settings_.uncommitted_bytes;
-  if (files_.pending_bytes() < limit && files_.private_bytes() < 2 * limit) return;
+  return !settings_.journaled() ||
+         (files_.pending_bytes() < limit && files_.private_bytes() < 2 * limit);
+}
+
+void Store::WaitForRoom() {
   const uint64_t epoch = epoch_.load();
   std::unique_lock lock(mutex_);
   urgent_ = true;
@@ -107,6 +111,7 @@ void Store::GroupCommit() {
   body_.clear();
   uint64_t epoch = 0;
   {
+    CommitTurn turn(lock_);
     ReadLock lock(lock_);
     files_.Prepare(&body_);
     epoch = epoch_.fetch_add(1);
@@ -144,7 +149,8 @@ void Store::Remap() {
   const double by_copies =
       static_cast<double>(copies) / static_cast<double>(settings_.uncommitted_bytes);
   last_remap_ = now;
-  WriteLock lock(lock_);
+  CommitTurn turn(lock_);
+  CommitWriteLock lock(lock_);
   files_.Remap(std::max(by_time, by_copies));
 }
 
