@@ -146,6 +146,8 @@ class Cache {
   void DropParts(const NodeRef& node);
   void Forget(const NodeRef& node);
 
+  AlignedBuffer TakeBuffer();
+  void KeepBuffer(AlignedBuffer buffer);
   BlockPlace WriteImage(const NodeImage& image, const Snapshot& snapshot);
   void Publish(const NodeRef& node, const Snapshot& snapshot, const NodeImage& image,
                const BlockPlace& place);
@@ -165,7 +167,8 @@ class Cache {
 
   std::vector<BlockId> pending_;  // of the checkpoint under way
   std::mutex saved_mutex_;
-  std::vector<Snapshot> saved_;  // of pending nodes that were changed since
+  std::vector<Snapshot> saved_;       // of pending nodes that were changed since
+  std::vector<AlignedBuffer> spare_;  // for images
 };
 
 }  // namespace testbed::fractal

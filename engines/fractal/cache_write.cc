@@ -8,6 +8,22 @@
 
 namespace testbed::fractal {
 
+// Images are as long as nodes: their memory is used again, or the allocator would scatter what
+// lives long around them.
+AlignedBuffer Cache::TakeBuffer() {
+  std::lock_guard lock(saved_mutex_);
+  if (spare_.empty()) return {};
+  AlignedBuffer buffer = std::move(spare_.back());
+  spare_.pop_back();
+  return buffer;
+}
+
+void Cache::KeepBuffer(AlignedBuffer buffer) {
+  constexpr size_t kMostKept = 2;  // an evictor's and a checkpoint's
+  std::lock_guard lock(saved_mutex_);
+  if (spare_.size() < kMostKept) spare_.push_back(std::move(buffer));
+}
+
 // Gives the image an extent of its own and writes it there.
 BlockPlace Cache::WriteImage(const NodeImage& image, const Snapshot& snapshot) {
   const uint64_t offset = table_->Allocate(image.extent);
@@ -43,9 +59,10 @@ void Cache::Write(const NodeRef& node) {
     if (!node->dirty || node->gone) return;
     snapshot = TakeSnapshot(*node);
   }
-  const NodeImage image = MakeImage(snapshot, options_.codec);
+  NodeImage image = MakeImage(snapshot, options_.codec, TakeBuffer());
   const BlockPlace place = WriteImage(image, snapshot);
   Publish(node, snapshot, image, place);
+  KeepBuffer(std::move(image.bytes));
 }
 
 // The write counts for the current table if the node is still what was written, and then for the
@@ -111,10 +128,11 @@ void Cache::WriteSaved() {
       snapshot = std::move(saved_.back());
       saved_.pop_back();
     }
-    const NodeImage image = MakeImage(snapshot, options_.codec);
+    NodeImage image = MakeImage(snapshot, options_.codec, TakeBuffer());
     const BlockPlace place = WriteImage(image, snapshot);
     writes_.for_checkpoints.fetch_add(1, std::memory_order_relaxed);
     table_->Set(snapshot.block, place, false, true);
+    KeepBuffer(std::move(image.bytes));
   }
 }
 

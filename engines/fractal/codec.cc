@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <memory>
+#include <string>
 
 #include "device/error.h"
 
@@ -62,16 +63,12 @@ Codec CodecByName(std::string_view name) {
                                  "; it takes none, lz4, zlib or zstd");
 }
 
-Codec Compress(Codec codec, std::string_view raw, std::string* out) {
-  const size_t at = out->size();
-  out->resize(at + raw.size());
-  const size_t got = raw.size() < 2 ? 0 : CompressTo(codec, raw, out->data() + at, raw.size() - 1);
-  if (got == 0) {
-    if (!raw.empty()) std::memcpy(out->data() + at, raw.data(), raw.size());
-    return Codec::kNone;
-  }
-  out->resize(at + got);
-  return codec;
+Codec Compress(Codec codec, std::string_view raw, char* out, size_t* stored) {
+  *stored = raw.size() < 2 ? 0 : CompressTo(codec, raw, out, raw.size() - 1);
+  if (*stored > 0) return codec;
+  if (!raw.empty()) std::memcpy(out, raw.data(), raw.size());
+  *stored = raw.size();
+  return Codec::kNone;
 }
 
 bool Expand(Codec codec, std::string_view stored, size_t raw_size, char* out) {

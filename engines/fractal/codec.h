@@ -1,9 +1,8 @@
 // How a partition is stored in the file: as it is, or compressed by one of three codecs; and the
 // checksum of everything that is stored.
 //
-//   std::string stored;
-//   const Codec used = Compress(Codec::kLz4, raw, &stored);   // kNone when that saves nothing
-//   if (!Expand(used, stored, raw.size(), out)) ...           // not what was compressed
+//   const Codec used = Compress(Codec::kLz4, raw, buffer, &n);  // kNone when that saves nothing
+//   if (!Expand(used, {buffer, n}, raw.size(), out)) ...        // not what was compressed
 //
 // Thread-safe: what the codecs need in memory is kept once for each thread.
 #ifndef TESTBED_ENGINES_FRACTAL_CODEC_H_
@@ -11,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace testbed::fractal {
@@ -21,8 +19,9 @@ inline constexpr Codec kLastCodec = Codec::kZstd;
 const char* CodecName(Codec codec);        // "none", "lz4", "zlib", "zstd"
 Codec CodecByName(std::string_view name);  // throws kUsage for another
 
-// Appends `raw` to *out, compressed if that makes it smaller; returns how it was stored.
-Codec Compress(Codec codec, std::string_view raw, std::string* out);
+// Writes `raw` to `out`, which has room for it, compressed if that makes it smaller. Sets *stored
+// to the bytes written; returns how it was stored.
+Codec Compress(Codec codec, std::string_view raw, char* out, size_t* stored);
 // Fills out[0, raw_size). False when `stored` does not expand to exactly that.
 bool Expand(Codec codec, std::string_view stored, size_t raw_size, char* out);
 

@@ -286,7 +286,7 @@ EngineInfo FractalEngineInfo() {
   can.max_value_size = fractal::kMaxValueSize;
   can.most_cache_pct = 65;
   can.extra_options = {
-      {"node_size", "bytes of a node, uncompressed (4M, or less for a cache below 64M)"},
+      {"node_size", "bytes of a node, uncompressed (4M, or less for a cache below 256M)"},
       {"fanout", "most children of an inner node (16)"},
       {"merge_reads", "on: a flush reads missing read pages that lie side by side at once (off)"},
       {"cleaner_period", "milliseconds between visits of the cleaner, 0: none (2000)"},

@@ -1,6 +1,7 @@
 #include "engines/fractal/node_image.h"
 
 #include <cstring>
+#include <utility>
 
 namespace testbed::fractal {
 namespace {
@@ -41,36 +42,20 @@ Snapshot TakeSnapshot(const Node& node) {
   return s;
 }
 
-NodeImage MakeImage(const Snapshot& s, Codec codec) {
-  NodeImage image;
-  const size_t n = s.height == 0 ? s.rows.size() : s.buffers.size();
-  std::string parts;
-  parts.reserve(s.bytes());
-  for (size_t i = 0; i < n; ++i) {
-    const std::string_view raw = s.height == 0 ? s.rows[i]->bytes() : s.buffers[i];
-    PartPlace place;
-    place.start = static_cast<uint32_t>(parts.size());
-    place.raw = static_cast<uint32_t>(raw.size());
-    place.codec = Compress(codec, raw, &parts);
-    place.stored = static_cast<uint32_t>(parts.size() - place.start);
-    place.checksum = Checksum(std::string_view(parts).substr(place.start, place.stored), s.block);
-    image.raw_bytes += raw.size();
-    image.places.push_back(place);
-  }
+namespace {
+
+// The header with its places; the checksum is set last.
+std::string EncodeHeader(const Snapshot& s, size_t bytes, NodeImage* image) {
   std::string header;
-  size_t header_bytes = 3 * sizeof(uint64_t) + 4 * sizeof(uint32_t) + n * kPlaceBytes +
-                        s.children.size() * sizeof(BlockId);
-  for (const std::string& pivot : s.pivots) header_bytes += sizeof(uint16_t) + pivot.size();
-  header.reserve(header_bytes);
+  header.reserve(bytes);
   Append(uint64_t{0}, &header);
   Append(kMagic, &header);
-  Append(static_cast<uint32_t>(header_bytes), &header);
+  Append(static_cast<uint32_t>(bytes), &header);
   Append(s.block, &header);
   Append(s.max_number, &header);
   Append(s.height, &header);
-  Append(static_cast<uint32_t>(n), &header);
-  for (PartPlace& place : image.places) {
-    place.start += static_cast<uint32_t>(header_bytes);
+  Append(static_cast<uint32_t>(image->places.size()), &header);
+  for (const PartPlace& place : image->places) {
     Append(place.start, &header);
     Append(place.stored, &header);
     Append(place.raw, &header);
@@ -82,15 +67,42 @@ NodeImage MakeImage(const Snapshot& s, Codec codec) {
     Append(static_cast<uint16_t>(pivot.size()), &header);
     header.append(pivot);
   }
+  image->header_checksum = Checksum(std::string_view(header).substr(sizeof(uint64_t)), s.block);
+  std::memcpy(header.data(), &image->header_checksum, sizeof image->header_checksum);
+  return header;
+}
+
+}  // namespace
+
+NodeImage MakeImage(const Snapshot& s, Codec codec, AlignedBuffer buffer) {
+  NodeImage image;
+  const size_t n = s.height == 0 ? s.rows.size() : s.buffers.size();
+  size_t header_bytes = 3 * sizeof(uint64_t) + 4 * sizeof(uint32_t) + n * kPlaceBytes +
+                        s.children.size() * sizeof(BlockId);
+  for (const std::string& pivot : s.pivots) header_bytes += sizeof(uint16_t) + pivot.size();
+  const size_t most = RoundUpToUnit(header_bytes + s.bytes());
+  if (buffer.size() < most) buffer = AlignedBuffer(most);
+  char* const bytes = buffer.data();
+  size_t at = header_bytes;
+  for (size_t i = 0; i < n; ++i) {
+    const std::string_view raw = s.height == 0 ? s.rows[i]->bytes() : s.buffers[i];
+    PartPlace place;
+    size_t stored;
+    place.codec = Compress(codec, raw, bytes + at, &stored);
+    place.start = static_cast<uint32_t>(at);
+    place.raw = static_cast<uint32_t>(raw.size());
+    place.stored = static_cast<uint32_t>(stored);
+    place.checksum = Checksum({bytes + at, stored}, s.block);
+    at += stored;
+    image.raw_bytes += raw.size();
+    image.places.push_back(place);
+  }
+  image.extent = RoundUpToUnit(at);
+  std::memset(bytes + at, 0, image.extent - at);
+  const std::string header = EncodeHeader(s, header_bytes, &image);
+  std::memcpy(bytes, header.data(), header_bytes);
   image.header_bytes = static_cast<uint32_t>(header_bytes);
-  image.header_checksum = Checksum(std::string_view(header).substr(sizeof(uint64_t)), s.block);
-  std::memcpy(header.data(), &image.header_checksum, sizeof image.header_checksum);
-  image.extent = RoundUpToUnit(header_bytes + parts.size());
-  image.bytes = AlignedBuffer(image.extent);
-  std::memcpy(image.bytes.data(), header.data(), header_bytes);
-  std::memcpy(image.bytes.data() + header_bytes, parts.data(), parts.size());
-  const size_t used = header_bytes + parts.size();
-  std::memset(image.bytes.data() + used, 0, image.extent - used);
+  image.bytes = std::move(buffer);
   return image;
 }
 

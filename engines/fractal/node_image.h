@@ -50,7 +50,8 @@ struct NodeImage {
   uint64_t raw_bytes = 0;  // of the parts, uncompressed
   std::vector<PartPlace> places;
 };
-NodeImage MakeImage(const Snapshot& snapshot, Codec codec);
+// In `buffer` if it is large enough.
+NodeImage MakeImage(const Snapshot& snapshot, Codec codec, AlignedBuffer buffer = {});
 
 // The first eight bytes of a header.
 inline uint64_t ChecksumOf(std::string_view header) { return Load<uint64_t>(header.data()); }

@@ -25,11 +25,11 @@ std::unique_ptr<File> OpenData(const std::string& path, IoMode mode, Advice advi
   return File::Open(path, options);
 }
 
-// As large as the original's where the cache is: small beside the cache, so that flushes and
-// evictions of whole nodes leave most of it alone.
+// As large beside the cache as the original's, 4 MB of 256: flushes and evictions of whole nodes
+// leave most of it alone, and what they need of memory is little.
 uint64_t NodeSizeFor(const StoreOptions& options) {
   constexpr uint64_t kMost = 4 << 20, kLeast = 64 << 10;
-  const uint64_t by_cache = std::bit_floor(std::max<uint64_t>(options.cache_bytes / 16, 1));
+  const uint64_t by_cache = std::bit_floor(std::max<uint64_t>(options.cache_bytes / 64, 1));
   return std::max({std::min(kMost, by_cache), kLeast, 2 * uint64_t{options.page_size}});
 }
 
