@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <shared_mutex>
 
+#include "device/error.h"
+
 namespace testbed::fractal {
 namespace {
 
@@ -30,17 +32,33 @@ uint32_t Tree::height() const {
   return root_->height;
 }
 
-void Tree::FetchMissing(const Missing& missing, ReadCounters* counters) const {
+// A block that is gone has left its parent, too: the next descent does not come to it. One that
+// stays its parent's child and is nowhere is damage.
+void Tree::FetchMissing(const Missing& missing, int* lost, ReadCounters* counters) const {
+  constexpr int kMostLost = 1000;
   if (missing.node != nullptr) {
     env_.cache->Fetch(missing.node, missing.part, counters);
-  } else {
-    // A block that is gone has left its parent, too.
-    env_.cache->Get(missing.block, counters);
+  } else if (env_.cache->Get(missing.block, counters) == nullptr && ++*lost > kMostLost) {
+    ThrowLost(missing.block);
   }
 }
 
+void Tree::ThrowLost(BlockId block) const {
+  throw Error(Error::kCorruption, "block " + std::to_string(block) + " of the data file " +
+                                      env_.cache->file()->path() +
+                                      " is a child and is not in the translation table; restore "
+                                      "the database from a copy, or load it again");
+}
+
+// Of a node whose `flushing` is held: its children stay.
+NodeRef Tree::Child(BlockId block, ReadCounters* counters) const {
+  NodeRef child = env_.cache->Get(block, counters);
+  if (child == nullptr) ThrowLost(block);
+  return child;
+}
+
 bool Tree::Get(std::string_view key, std::string* value, ReadCounters* counters) const {
-  for (;;) {
+  for (int lost = 0;;) {
     Missing missing;
     uint64_t touched = 0;
     const Found found = TryGet(key, value, &touched, &missing);
@@ -48,7 +66,7 @@ bool Tree::Get(std::string_view key, std::string* value, ReadCounters* counters)
       counters->requests.Add(touched);
       return found == Found::kYes;
     }
-    FetchMissing(missing, counters);
+    FetchMissing(missing, &lost, counters);
   }
 }
 
@@ -104,14 +122,14 @@ struct Tree::Path {
 
 void Tree::CopyBasement(Bound bound, std::string_view key, BasementCopy* copy,
                         ReadCounters* counters) const {
-  for (;;) {
+  for (int lost = 0;;) {
     Missing missing;
     uint64_t touched = 0;
     if (TryCopy(bound, key, copy, &touched, &missing)) {
       counters->requests.Add(touched);
       return;
     }
-    FetchMissing(missing, counters);
+    FetchMissing(missing, &lost, counters);
   }
 }
 

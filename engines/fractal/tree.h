@@ -115,7 +115,9 @@ class Tree {
   Found TryGet(std::string_view key, std::string* value, uint64_t* touched, Missing* missing) const;
   bool TryCopy(Bound bound, std::string_view key, BasementCopy* copy, uint64_t* touched,
                Missing* missing) const;
-  void FetchMissing(const Missing& missing, ReadCounters* counters) const;
+  void FetchMissing(const Missing& missing, int* lost, ReadCounters* counters) const;
+  NodeRef Child(BlockId block, ReadCounters* counters) const;
+  [[noreturn]] void ThrowLost(BlockId block) const;
   BasementRef LayOver(const BasementRef& rows, const std::vector<Message>& messages) const;
 
   // tree_flush.cc

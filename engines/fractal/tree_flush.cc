@@ -103,7 +103,7 @@ bool Tree::FlushHeaviest(const NodeRef& parent, ReadCounters* counters) {
   BlockId block;
   uint64_t bytes;
   if (!HeaviestChild(parent, &part, &block, &bytes)) return false;
-  const NodeRef child = env_.cache->Get(block, counters);
+  const NodeRef child = Child(block, counters);
   std::unique_lock<std::mutex> child_flushing;
   if (!child->leaf()) {
     child_flushing = std::unique_lock(child->flushing);
