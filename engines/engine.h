@@ -72,6 +72,7 @@ struct Capabilities {
 
   std::vector<Advice> mmap_advices = {Advice::kNormal, Advice::kRandom, Advice::kSequential,
                                       Advice::kWillNeed};
+  bool indexes = false;          // Engine::OpenIndex: it keeps secondary indexes itself
   bool reads_in_flight = false;  // Session::NewReadQueue, when it reads direct or buffered
   bool file_layer = true;  // does its IO through device/file.h, so that the file level is counted
   bool checksums = true;   // a changed byte in its files is an error, never a wrong answer
@@ -189,8 +190,8 @@ class Engine {
   virtual TableId OpenTable(const std::string& table) = 0;
   virtual std::unique_ptr<Session> NewSession() = 0;
 
-  // Whether the engine keeps secondary indexes itself. For one that does not, an index is a table
-  // whose entries its user writes.
+  // Capabilities::indexes. For an engine that keeps none, an index is a table whose entries its
+  // user writes.
   virtual bool KeepsIndexes() const { return false; }
   // Opens a secondary index of a table, building it when it is new. Each row has an entry, whose
   // key is the parts of its value one after the other and then the row's key, and which has no

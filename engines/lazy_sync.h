@@ -6,7 +6,6 @@
 #ifndef TESTBED_ENGINES_LAZY_SYNC_H_
 #define TESTBED_ENGINES_LAZY_SYNC_H_
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -39,23 +38,17 @@ class LazySync {
   LazySync& operator=(const LazySync&) = delete;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
+  // A commit waits for the end of the sync after it: half of the interval until it begins, and the
+  // other half for what it takes.
   void Run() {
     uint64_t synced = newest_();
-    Clock::duration last_sync{0};
     std::unique_lock lock(mutex_);
     while (!stop_) {
-      // A commit waits for the end of the sync after it: start that early enough to end in time.
-      const Clock::duration wait =
-          std::max<Clock::duration>(interval_ / 2, interval_ - 2 * last_sync);
-      wake_.wait_for(lock, wait, [this] { return stop_; });
+      wake_.wait_for(lock, interval_ / 2, [this] { return stop_; });
       const uint64_t newest = newest_();
       if (newest == synced) continue;
       lock.unlock();
-      const auto start = Clock::now();
       sync_();
-      last_sync = Clock::now() - start;
       lock.lock();
       synced = newest;
     }

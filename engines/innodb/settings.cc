@@ -96,6 +96,7 @@ Capabilities InnodbCapabilities() {
   can.resizable_cache = true;
   can.min_cache_bytes = LeastPool(8192);
   can.most_cache_pct = 70;
+  can.indexes = true;
   can.file_layer = false;
   can.extra_options = {
       {"access",

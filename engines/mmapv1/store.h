@@ -114,9 +114,9 @@ class Store {
   void StartThreads();
   void StopThreads();
   void CommitLoop();
-  void WaitForNextCommit(std::unique_lock<std::mutex>* lock, Clock::duration last_commit);
+  void WaitForNextCommit(std::unique_lock<std::mutex>* lock);
   void FlushLoop();
-  Clock::duration CommitSlice(Clock::duration last_commit) const;
+  Clock::duration CommitSlice() const;
   void GroupCommit();
   void Remap();
   void FlushDataFiles();

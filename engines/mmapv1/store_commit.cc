@@ -67,18 +67,15 @@ void Store::WaitDurable(uint64_t epoch) {
   if (durable_epoch_ < epoch) throw Error(*failure_);
 }
 
-// A third of the interval. A lazy commit must be durable when its interval is over, so the group
-// commit that it waits for begins early enough to end by then.
-Store::Clock::duration Store::CommitSlice(Clock::duration last_commit) const {
+// A third of the interval, and with sync commits a millisecond, as the original waited.
+Store::Clock::duration Store::CommitSlice() const {
   const std::chrono::milliseconds interval(settings_.commit_interval_ms);
-  if (settings_.durability == Durability::kSync) {
-    return interval / kSlices + std::chrono::milliseconds(1);
-  }
-  return std::max<Clock::duration>(interval - 2 * last_commit, interval / 4) / kSlices;
+  const bool sync = settings_.durability == Durability::kSync;
+  return interval / kSlices + std::chrono::milliseconds(sync ? 1 : 0);
 }
 
-void Store::WaitForNextCommit(std::unique_lock<std::mutex>* lock, Clock::duration last_commit) {
-  const Clock::duration slice = CommitSlice(last_commit);
+void Store::WaitForNextCommit(std::unique_lock<std::mutex>* lock) {
+  const Clock::duration slice = CommitSlice();
   for (int i = 0; i < kSlices && !stop_ && !urgent_; ++i) {
     wake_commit_.wait_for(*lock, slice, [this] { return stop_ || urgent_; });
     if (waiters_ > 0 || files_.pending_bytes() > settings_.uncommitted_bytes / 10) break;
@@ -87,20 +84,17 @@ void Store::WaitForNextCommit(std::unique_lock<std::mutex>* lock, Clock::duratio
 }
 
 void Store::CommitLoop() {
-  Clock::duration last_commit{0};
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    WaitForNextCommit(&lock, last_commit);
+    WaitForNextCommit(&lock);
     if (stop_ || failure_) break;
     lock.unlock();
-    const auto start = Clock::now();
     try {
       IoScope scope(kLogWrite);
       GroupCommit();
     } catch (const Error& error) {
       NoteFailure(error);
     }
-    last_commit = Clock::now() - start;
     lock.lock();
   }
 }

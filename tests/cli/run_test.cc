@@ -211,7 +211,7 @@ bool HasEngine(const std::string& name) {
 
 TEST_F(RunTest, CrashtestCutsThePower) {
   if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
-  for (const char* engine : {"btree", "lmdb", "innodb"}) {
+  for (const char* engine : {"btree", "fractal", "mmapv1", "lmdb", "innodb"}) {
     if (!HasEngine(engine)) continue;
     const CommandResult result =
         Run(std::string("crashtest --kills 1 --power-cuts 3 --quiet --engine ") + engine);
@@ -221,6 +221,20 @@ TEST_F(RunTest, CrashtestCutsThePower) {
     EXPECT_EQ(result.code, 0) << result.out << result.err;
     EXPECT_NE(result.out.find("1 kills, 3 power cuts"), std::string::npos) << result.out;
   }
+}
+
+// What is younger than the lazy interval may be lost, and nothing else.
+TEST_F(RunTest, CrashtestOfLazyCommits) {
+  for (const char* engine : {"btree", "fractal", "mmapv1", "lmdb", "innodb"}) {
+    if (!HasEngine(engine)) continue;
+    const CommandResult result = Run(
+        std::string("crashtest --kills 3 --durability lazy --lazy-interval 300 --longest-ms 300 "
+                    "--quiet --engine ") +
+        engine);
+    EXPECT_EQ(result.code, 0) << engine << " " << result.out << result.err;
+    EXPECT_NE(result.out.find("acknowledged 300 ms before"), std::string::npos) << result.out;
+  }
+  ExpectRefused(Run("crashtest --engine btree --durability none"), "--durability");
 }
 
 TEST_F(RunTest, CrashtestCutsThePowerOfTheDisk) {

@@ -16,7 +16,7 @@ class IndexTest : public EngineTest {
  protected:
   void OpenBoth() {
     Open();
-    if (!engine_->KeepsIndexes()) return;
+    ASSERT_TRUE(engine_->KeepsIndexes());
     index_ = engine_->OpenIndex("default_index", table_, {{3, 2}, {0, 1}});
   }
   static std::string Value(uint64_t row) {
@@ -49,18 +49,8 @@ class IndexTest : public EngineTest {
   TableId index_ = 0;
 };
 
-TEST_P(IndexTest, AnEngineWithoutIndexesSaysSo) {
-  Open();
-  if (engine_->KeepsIndexes()) GTEST_SKIP() << info().name << " keeps indexes";
-  const std::string sentence = ErrorOf(Error::kUsage, [&] {
-    engine_->OpenIndex("i", table_, {{0, 1}});
-  });
-  EXPECT_NE(sentence.find(info().name), std::string::npos) << sentence;
-}
-
 TEST_P(IndexTest, HasAnEntryOfEachRowInOrder) {
   OpenBoth();
-  if (!engine_->KeepsIndexes()) GTEST_SKIP() << info().name << " keeps no indexes";
   std::set<std::string> entries;
   for (uint64_t row = 0; row < 700; ++row) {
     Put(RowKey(row), Value(row));
@@ -86,7 +76,6 @@ TEST_P(IndexTest, HasAnEntryOfEachRowInOrder) {
 
 TEST_P(IndexTest, SeeksAndGetsAsATableDoes) {
   OpenBoth();
-  if (!engine_->KeepsIndexes()) GTEST_SKIP() << info().name << " keeps no indexes";
   std::set<std::string> entries;
   for (uint64_t row = 0; row < 300; ++row) {
     Put(RowKey(row), Value(row));
@@ -120,7 +109,6 @@ TEST_P(IndexTest, SeeksAndGetsAsATableDoes) {
 // Sessions that have looked at the table, each in its own way, do not stand in the way.
 TEST_P(IndexTest, IsBuiltForRowsThatAreThere) {
   Open();
-  if (!engine_->KeepsIndexes()) GTEST_SKIP() << info().name << " keeps no indexes";
   std::set<std::string> entries;
   for (uint64_t row = 0; row < 2000; ++row) {
     Put(RowKey(row), Value(row));
@@ -143,7 +131,6 @@ TEST_P(IndexTest, IsBuiltForRowsThatAreThere) {
 
 TEST_P(IndexTest, FollowsTransactions) {
   OpenBoth();
-  if (!engine_->KeepsIndexes()) GTEST_SKIP() << info().name << " keeps no indexes";
   Put(RowKey(1), Value(1));
   session_->Begin();
   Put(RowKey(2), Value(2));
@@ -159,13 +146,35 @@ TEST_P(IndexTest, FollowsTransactions) {
 
 TEST_P(IndexTest, IsNotWrittenToByOthers) {
   OpenBoth();
-  if (!engine_->KeepsIndexes()) GTEST_SKIP() << info().name << " keeps no indexes";
   ErrorOf(Error::kUsage, [&] { session_->Put(index_, Entry(1), ""); });
   ErrorOf(Error::kUsage, [&] { session_->Erase(index_, Entry(1)); });
   EXPECT_TRUE(Keys(true).empty());
 }
 
-TESTBED_FOR_EVERY_ENGINE(IndexTest);
+std::vector<EngineCase> WithIndexes(bool wanted) {
+  std::vector<EngineCase> cases = EngineCases();
+  std::erase_if(cases, [&](const EngineCase& c) {
+    return FindEngine(c.engine).capabilities.indexes != wanted;
+  });
+  return cases;
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(IndexTest);
+INSTANTIATE_TEST_SUITE_P(Engines, IndexTest, testing::ValuesIn(WithIndexes(true)), EngineCaseName);
+
+class NoIndexTest : public EngineTest {};
+
+TEST_P(NoIndexTest, SaysSo) {
+  Open();
+  EXPECT_FALSE(engine_->KeepsIndexes());
+  const std::string sentence = ErrorOf(Error::kUsage, [&] {
+    engine_->OpenIndex("i", table_, {{0, 1}});
+  });
+  EXPECT_NE(sentence.find(info().name), std::string::npos) << sentence;
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, NoIndexTest, testing::ValuesIn(WithIndexes(false)),
+                         EngineCaseName);
 
 }  // namespace
 }  // namespace testbed
