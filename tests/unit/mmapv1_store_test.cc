@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "device/error.h"
 #include "engines/mmapv1/store.h"
@@ -163,6 +164,50 @@ TEST_F(Mmapv1StoreTest, ManyBytesAtOnceAreCommittedInTime) {
   const Rows rows = AllRows(store.get(), table);
   EXPECT_EQ(rows.size(), 400u);
   EXPECT_EQ(rows.at("row7"), std::string(10'000, 'c'));
+  store.reset();
+  EXPECT_EQ(FirstFault(dir_), "");
+}
+
+TEST_F(Mmapv1StoreTest, ClientsReadAndWriteWhileEverythingElseRuns) {
+  options_.durability = Durability::kLazy;
+  options_.lazy_interval_ms = 4;
+  options_.extra["remap_period"] = "5";
+  options_.extra["sync_delay"] = "0.02";
+  options_.extra.erase("preallocate");
+  std::unique_ptr<Store> store = OpenStore();
+  const TableId table = store->OpenTable("t");
+  constexpr int kThreads = 4;
+  std::vector<Rows> models(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(301 + static_cast<uint64_t>(t));
+      Rows& model = models[static_cast<size_t>(t)];
+      std::string found, value;
+      for (int i = 0; i < 300; ++i) {
+        WriteSet writes;
+        // Keys of all threads lie between one another.
+        for (int n = 0; n < 10; ++n) {
+          const std::string key = "row" + std::to_string(random() % 1000) + "-" + std::to_string(t);
+          const std::string text(random() % 900, static_cast<char>('a' + i % 26));
+          writes.Set(table, key, false, text);
+          model[key] = text;
+        }
+        store->Apply(writes);
+        const auto& [key, expected] = *model.begin();
+        if (!store->Get(table, key, &value) || value != expected) ADD_FAILURE() << key;
+        PlaceHint hint;
+        store->Move(table, Motion::kAtOrAfter, key, &hint, &found, &value);
+        EXPECT_EQ(found, key);
+        if (i % 100 == t) store->Checkpoint();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  Rows all;
+  for (const Rows& model : models) all.insert(model.begin(), model.end());
+  EXPECT_TRUE(AllRows(store.get(), table) == all);
+  EXPECT_GT(More(store.get(), "private_copies_dropped_bytes"), 0u);
   store.reset();
   EXPECT_EQ(FirstFault(dir_), "");
 }
