@@ -57,7 +57,9 @@ class Mmapv1IoFaultTest : public Mmapv1Test, public testing::WithParamInterface<
 
   void ExpectWhatWasAcknowledged() {
     const bool there = std::filesystem::exists(NsPath(dir_));
-    if (there) EXPECT_EQ(FirstFault(dir_), "");
+    if (there) {
+      EXPECT_EQ(FirstFault(dir_), "");
+    }
     std::unique_ptr<Store> store = OpenStore();
     const Rows found = AllRows(store.get(), store->OpenTable("t"));
     EXPECT_TRUE(found == rows_ || found == doubtful_)

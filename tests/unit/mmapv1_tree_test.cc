@@ -47,10 +47,14 @@ class Mmapv1TreeTest : public Mmapv1FilesTest {
     for (const bool beyond : {false, true}) {
       const auto next = beyond ? model.upper_bound(key) : model.lower_bound(key);
       ASSERT_EQ(tree.Seek(key, beyond, &at), next != model.end());
-      if (next != model.end()) ASSERT_EQ(tree.Key(at), next->first);
+      if (next != model.end()) {
+        ASSERT_EQ(tree.Key(at), next->first);
+      }
       const auto after = beyond ? model.lower_bound(key) : model.upper_bound(key);
       ASSERT_EQ(tree.SeekBack(key, beyond, &at), after != model.begin());
-      if (after != model.begin()) ASSERT_EQ(tree.Key(at), std::prev(after)->first);
+      if (after != model.begin()) {
+        ASSERT_EQ(tree.Key(at), std::prev(after)->first);
+      }
     }
   }
   // Fill of the leaves, from 0 to 1.
