@@ -291,6 +291,10 @@ void Store::AddCounters(EngineCounters* counters) {
       {"operations_undone", get(operations_undone_)},
   };
   counters->more.insert(counters->more.end(), std::begin(more), std::end(more));
+  AddSizes(counters);
+}
+
+void Store::AddSizes(EngineCounters* counters) {
   ReadLock lock(lock_);
   uint64_t file_bytes = files_.file(kNsFile).bytes(), used = file_bytes;
   for (int32_t n = 0; n < files_.count(); ++n) {

@@ -103,6 +103,7 @@ class Store {
   // the fault or, when that is none, because too much waits for a group commit.
   std::optional<uint64_t> TryApply(const WriteSet& writes, bool may_yield, Fault* fault);
   void ApplyRows(const WriteSet& writes);
+  void AddSizes(EngineCounters* counters);
   bool HasRoom() const;
   void WaitForRoom();
   void WaitDurable(uint64_t epoch);
