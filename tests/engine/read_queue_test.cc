@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -27,7 +28,8 @@ class ReadQueueTest : public EngineTest {
   void SetUp() override {
     EngineTest::SetUp();
     if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
-    options_.cache_bytes = 1 << 20;  // far less than the data, and few pages more than the slots
+    // Far less than the data, and few pages more than the slots.
+    options_.cache_bytes = std::max<uint64_t>(1 << 20, info().capabilities.min_cache_bytes);
     Open();
   }
   // Looks up the rows, so many at once, in an order of their own; each must be found as `value`.
@@ -217,7 +219,7 @@ TESTBED_FOR_EVERY_ENGINE(MultiGetTest);
 TEST_P(MultiGetTest, FindsWhatSingleGetsFind) {
   constexpr uint64_t kRows = 3000;
   constexpr size_t kValue = 300;
-  options_.cache_bytes = 1 << 20;
+  options_.cache_bytes = std::max<uint64_t>(1 << 20, info().capabilities.min_cache_bytes);
   Open();
   Load(kRows, kValue);
   engine_->Settle();

@@ -136,6 +136,37 @@ TEST(ExperimentTest, ScalesSetOptionsAndChooseValues) {
   EXPECT_THAT(ErrorOf([&] { PlanCells(Small(), only); }), HasSubstr("nosuch"));
 }
 
+TEST(ExperimentTest, AnEngineMayHaveOptionsOfItsOwnAtAScale) {
+  std::string text = kSmall;
+  text += "[engine.btree]\nthreads = 3\nseconds = 7\n[scale.tiny.engine.btree]\nthreads = 5\n";
+  text += "[scale.tiny.engine.rocksdb]\nthreads = 6\n";
+  const auto cell = [&](const char* scale) {
+    return PlanCells(ParseExperiment(text, "x"), {scale, {}, {}, {}})[0].options;
+  };
+  EXPECT_EQ(cell("tiny").at("threads"), "5");
+  EXPECT_EQ(cell("tiny").at("seconds"), "7");
+  EXPECT_EQ(cell("full").at("threads"), "3");
+}
+
+#ifdef TESTBED_HAVE_INNODB
+// innodb:sql has innodb's options, and reads the database that innodb:handler loaded.
+TEST(ExperimentTest, AVariantOfAnEngineSharesItsDatabase) {
+  std::string text = kSmall;
+  text.replace(text.find("values = [\"direct\", \"buffered\"]"), 31,
+               "values = [{ label = \"direct\", engine = \"innodb\" }, "
+               "{ label = \"buffered\", engine = \"innodb:sql\" }]");
+  text += "[engine.innodb]\ncache-pct = 33\n";
+  std::set<std::string> loads;
+  for (const Cell& cell : PlanCells(ParseExperiment(text, "x"), {"full", {}, {}, {}})) {
+    if (!cell.skipped.empty()) continue;  // the library may not be there
+    EXPECT_TRUE(cell.runs()) << cell.name;
+    EXPECT_EQ(cell.options.at("cache-pct"), "33");
+    if (!cell.labels.at("page-size").starts_with("big")) loads.insert(cell.load_key);
+  }
+  EXPECT_LE(loads.size(), 1u);
+}
+#endif
+
 TEST(ExperimentTest, ALoadMayHaveOtherMemoryButTheSameRows) {
   std::string text = kSmall;
   text.replace(text.find("rows = 1000"), 11, "db-ratio = 2");

@@ -36,6 +36,7 @@ using Where = std::map<std::string, std::vector<std::string>>;
 
 struct Scale {
   OptionMap options;                                       // over those of the experiment
+  std::map<std::string, OptionMap> engine_options;         // over those of the engine
   std::map<std::string, std::vector<std::string>> labels;  // keeps only these values of an axis
 };
 

@@ -157,9 +157,14 @@ void Parser::ParseAxis(const toml::table& table) {
 }
 
 void Parser::ParseScale(const std::string& name, const toml::table& table) {
-  CheckKeys(table, {"options", "axes"});
+  CheckKeys(table, {"options", "engine", "axes"});
   Scale& scale = e_.scales[name];
   scale.options = Options(table.get("options"));
+  if (const toml::node* engines = table.get("engine")) {
+    for (const auto& [engine, node] : AsTable(*engines, "engine")) {
+      scale.engine_options[std::string(engine.str())] = Options(&node);
+    }
+  }
   if (const toml::node* axes = table.get("axes")) {
     for (const auto& [axis, labels] : AsTable(*axes, "axes")) {
       scale.labels[std::string(axis.str())] = AsTexts(labels);

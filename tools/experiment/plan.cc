@@ -120,6 +120,8 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
   Overlay(scale.options, &cell->options);
   const auto own = e.engine_options.find(engine);
   if (own != e.engine_options.end()) Overlay(own->second, &cell->options);
+  const auto here = scale.engine_options.find(engine);
+  if (here != scale.engine_options.end()) Overlay(here->second, &cell->options);
   Overlay(of_axes, &cell->options);
   Overlay(options.set, &cell->options);
   for (const Skip& skip : e.skips) {
