@@ -92,7 +92,7 @@ Capabilities InnodbCapabilities() {
   can.min_page_size = 4096;
   can.max_page_size = 65536;
   can.max_key_size = kMaxKeySize;
-  can.max_value_size = 16 << 20;
+  can.max_value_size = kMaxValueSize;
   can.resizable_cache = true;
   can.min_cache_bytes = LeastPool(8192);
   can.most_cache_pct = 70;

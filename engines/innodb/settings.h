@@ -47,6 +47,7 @@ uint64_t LeastPool(uint32_t page_size);
 
 // The longest key of every page size: InnoDB's limit for an index column at 4k pages.
 inline constexpr size_t kMaxKeySize = 768;
+inline constexpr size_t kMaxValueSize = 16 << 20;
 
 }  // namespace testbed::innodb
 
