@@ -77,6 +77,14 @@ int FadviseValue(Advice advice) {
   }
 }
 
+Error UnexpectedEnd(const std::string& path, uint64_t offset, size_t n) {
+  return Error(Error::kCorruption, "file " + path + " ends before byte " +
+                                       std::to_string(offset + n) +
+                                       ": it was cut short after it was written");
+}
+
+}  // namespace
+
 int MadviseValue(Advice advice) {
   switch (advice) {
     case Advice::kRandom:
@@ -87,14 +95,6 @@ int MadviseValue(Advice advice) {
       return MADV_NORMAL;
   }
 }
-
-Error UnexpectedEnd(const std::string& path, uint64_t offset, size_t n) {
-  return Error(Error::kCorruption, "file " + path + " ends before byte " +
-                                       std::to_string(offset + n) +
-                                       ": it was cut short after it was written");
-}
-
-}  // namespace
 
 const char* IoModeName(IoMode mode) {
   static constexpr const char* kNames[] = {"direct", "buffered", "mmap"};

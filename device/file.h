@@ -132,6 +132,8 @@ class File {
 
 // Makes creation, renaming and removal of entries in a directory durable.
 void SyncDirectory(const std::string& directory);
+// What madvise(2) is told for an advice.
+int MadviseValue(Advice advice);
 
 // An owned block of memory aligned for direct IO.
 class AlignedBuffer {

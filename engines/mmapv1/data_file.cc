@@ -19,17 +19,6 @@ namespace {
 
 constexpr uint64_t kPagesPerWord = 64;
 
-int MadviseValue(Advice advice) {
-  switch (advice) {
-    case Advice::kRandom:
-      return MADV_RANDOM;
-    case Advice::kSequential:
-      return MADV_SEQUENTIAL;
-    default:
-      return MADV_NORMAL;
-  }
-}
-
 void WriteZeros(File* file, uint64_t bytes) {
   constexpr uint64_t kChunk = 1 << 20;
   const AlignedBuffer zeros(kChunk);
