@@ -30,6 +30,7 @@ void Merge(CacheTrial* trial, const CacheTrial& again) {
   m.cpu_seconds = mean(m.cpu_seconds, n.cpu_seconds);
   m.device_seconds = mean(m.device_seconds, n.device_seconds);
   trial->other_bytes = mean(trial->other_bytes, again.other_bytes);
+  trial->block_bytes = mean(trial->block_bytes, again.block_bytes);
   ++trial->times;
 }
 
@@ -107,6 +108,16 @@ std::vector<CacheTrial> ClimbShare(const ShareSearch& search, double* best) {
   }
   *best = trials[RunOff(search, &trials)].cache_pct;
   return trials;
+}
+
+double StoredBytes(const std::vector<CacheTrial>& trials, double otherwise) {
+  double sum = 0, said = 0;
+  for (const CacheTrial& trial : trials) {
+    if (trial.block_bytes == 0) continue;
+    sum += trial.block_bytes;
+    ++said;
+  }
+  return said > 0 ? sum / said : otherwise;
 }
 
 // A straight line by least squares, with neither part below 0.

@@ -8,7 +8,7 @@
 // shares differ; rates within the noise count as alike. From the same trials the costs of a miss
 // and of a device read are fitted, and the whole curve is predicted and printed beside the trials.
 // The prediction has a part in the choice: what all trials say together of a share is surer than
-// the one that measured it.
+// the one that measured it. At the end the engine is opened anew with the share that was chosen.
 #ifndef TESTBED_TOOLS_CACHE_TUNING_H_
 #define TESTBED_TOOLS_CACHE_TUNING_H_
 
@@ -24,6 +24,7 @@ struct CacheTrial {
   double cache_pct = 0;
   ReadTrial measured{};
   double other_bytes = 0;  // of the memory, neither cache
+  double block_bytes = 0;  // of a block as the engine read it; 0: it does not say
   int times = 1;           // that it was measured; the figures are means
 };
 using TryShare = std::function<CacheTrial(double cache_pct)>;
@@ -35,6 +36,12 @@ struct OtherMemory {
   double bytes = 0, per_cache_byte = 0;
 };
 OtherMemory FitOtherMemory(const std::vector<CacheTrial>& trials, double ram_bytes);
+
+// What a block takes on the device and in the page cache, as the trials' reads show it; what the
+// files would give to each block, `otherwise`, where the engine does not count its bytes. Files
+// have more than blocks: a log, space that is free (half of WiredTiger's after a load with
+// checkpoints).
+double StoredBytes(const std::vector<CacheTrial>& trials, double otherwise);
 
 // The largest share that leaves room for what the process has beside its cache, as the trials show
 // it, and for a sixth of the memory; at least kLeastShare. Beyond it the kernel ends the run: a

@@ -47,6 +47,8 @@ class Run {
   void RunWorkload(const std::string& name);
   json Measure(const std::string& name, const std::string& kind, Workload& workload,
                const PhaseOptions& phase);
+  uint64_t ShareBytes(double cache_pct) const;
+  void ReopenWithShare(double cache_pct);
   CacheTrial TryShare(const std::string& name, double cache_pct);
   std::function<SharePrediction(const std::vector<CacheTrial>&)> SharePredictor(
       const std::string& name);
@@ -56,6 +58,7 @@ class Run {
   PhaseOptions MeasuredPhase(bool loads) const;
 
   const RunOptions& options_;
+  uint64_t cache_bytes_ = options_.engine.cache_bytes;  // of the engine's own
   const RunPlan& plan_;
   bool (*const stop_)();
   json& document_;
@@ -110,6 +113,7 @@ json Run::Accounting() const {
 
 void Run::OpenEngine() {
   EngineOptions engine_options = options_.engine;
+  engine_options.cache_bytes = cache_bytes_;
   {
     IoScope scope(kOpen);
     engine_ =
@@ -167,10 +171,9 @@ json Run::Measure(const std::string& name, const std::string& kind, Workload& wo
       result.partial || phase.verify_every == 0 ? "" : workload.CheckDatabase(*engine_);
   if (json details = workload.Details(); !details.is_null()) j["details"] = std::move(details);
   if (model) {
-    const uint64_t cache =
-        plan_.budget == nullptr
-            ? 0
-            : options_.ram_bytes - std::min(options_.ram_bytes, options_.engine.cache_bytes);
+    const uint64_t cache = plan_.budget == nullptr
+                               ? 0
+                               : options_.ram_bytes - std::min(options_.ram_bytes, cache_bytes_);
     j["readahead_2014"] = ReadaheadModelJson(
         ReadTrace::Stop(), result.operations(), cache,
         options_.engine.io == IoMode::kMmap && options_.engine.mmap_advice == Advice::kRandom);
@@ -214,10 +217,17 @@ void Run::Settle() {
   Finish({{"name", "settle"}, {"kind", "settle"}, {"seconds", seconds}}, before, after);
 }
 
-void SetCache(Engine& engine, uint64_t ram_bytes, double cache_pct) {
-  engine.ResizeCache(static_cast<uint64_t>(static_cast<double>(ram_bytes) * cache_pct / 100));
-  // What a smaller cache frees stays with the allocator, where the page cache cannot have it.
+uint64_t Run::ShareBytes(double cache_pct) const {
+  return static_cast<uint64_t>(static_cast<double>(options_.ram_bytes) * cache_pct / 100);
+}
+
+// As somebody has it who starts with this share: after many sizes what the engine keeps lies
+// scattered over the allocator's pages, which the page cache cannot have (18 MB of 256 seen).
+void Run::ReopenWithShare(double cache_pct) {
+  engine_.reset();
   ::malloc_trim(0);
+  cache_bytes_ = ShareBytes(cache_pct);
+  OpenEngine();
 }
 
 double OperationCount(const json& phase) { return std::max(1.0, phase["count"].get<double>()); }
@@ -227,8 +237,8 @@ double DeviceReadsPerOperation(const json& phase) {
          OperationCount(phase);
 }
 
+// The cost of an operation with the share that is set, once both caches are at rest.
 CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
-  SetCache(*engine_, options_.ram_bytes, cache_pct);
   PhaseOptions phase = MeasuredPhase(false);
   phase.operations = 0;
   phase.seconds = std::clamp(options_.seconds.value_or(0) / 2, 0.5, 30.0);
@@ -269,7 +279,9 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
            .cpu_seconds = cpu / count,
            .device_seconds = device.value("read_ms", 0.0) / 1000 / count,
            .clients = static_cast<double>(plan_.threads) * options_.queue_depth},
-          std::max(0.0, memory.value("process_other", 0.0)) + memory.value("kernel", 0.0)};
+          std::max(0.0, memory.value("process_other", 0.0)) + memory.value("kernel", 0.0),
+          account["engine"].value("block_read_bytes", 0.0) /
+              std::max(1.0, account["engine"].value("block_reads", 0.0))};
 }
 
 // How the rate of point reads depends on the share, as trials tell it; nothing for other workloads.
@@ -298,6 +310,7 @@ std::function<SharePrediction(const std::vector<CacheTrial>&)> Run::SharePredict
     CacheSizes with_other = sizes;
     with_other.other_bytes = other.bytes;
     with_other.overhead = other.per_cache_byte;
+    with_other.stored_bytes = StoredBytes(trials, sizes.stored_bytes);
     return SharePrediction(CacheModel(with_other, popularity), ram, trials);
   };
 }
@@ -308,7 +321,11 @@ void Run::TuneCache(const std::string& name) {
   search.most = FindEngine(options_.engine_name).capabilities.most_cache_pct;
   search.ram_bytes = static_cast<double>(options_.ram_bytes);
   search.measure = [&](double pct) {
-    return stop_() ? CacheTrial{pct, {1, 0, 0}} : TryShare(name, pct);
+    if (stop_()) return CacheTrial{pct, {1, 0, 0}};
+    engine_->ResizeCache(ShareBytes(pct));
+    // What a smaller cache frees stays with the allocator, where the page cache cannot have it.
+    ::malloc_trim(0);
+    return TryShare(name, pct);
   };
   search.predict = SharePredictor(name);
   double best = options_.cache_pct;
@@ -331,6 +348,7 @@ void Run::TuneCache(const std::string& name) {
   // Both caches must come to rest at what was chosen before it is measured, without what the
   // prediction knows of each page, which is memory that the page cache cannot have.
   search = {};
+  ReopenWithShare(best);
   TryShare(name, best);
   ::malloc_trim(0);
 }

@@ -152,6 +152,14 @@ TEST(CacheTuningTest, ThePredictionSteadiesTheChoice) {
   EXPECT_GT(with, without);
 }
 
+TEST(CacheTuningTest, ABlockTakesWhatWasReadOfIt) {
+  CacheTrial silent{}, small{}, large{};
+  small.block_bytes = 3000, large.block_bytes = 5000;
+  EXPECT_EQ(StoredBytes({}, 8000), 8000);
+  EXPECT_EQ(StoredBytes({silent, silent}, 8000), 8000);
+  EXPECT_EQ(StoredBytes({small, silent, large}, 8000), 4000);
+}
+
 TEST(CacheTuningTest, OtherMemoryHasAPartThatGrowsWithTheCache) {
   std::vector<CacheTrial> trials;
   for (const double pct : {10.0, 50.0, 80.0}) trials.push_back({pct, {}, 20 + 0.3 * 10 * pct});
