@@ -17,6 +17,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "engines/registry.h"
+
 namespace testbed {
 
 struct CommandResult {
@@ -72,6 +74,14 @@ inline void ExpectRefused(const CommandResult& result, const std::string& text) 
   EXPECT_EQ(result.code, 2) << result.err;
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+}
+
+// Whether this build has the engine, and this machine what it needs.
+inline bool HasEngine(const std::string& name) {
+  for (const EngineInfo& info : Engines()) {
+    if (info.name == name) return info.missing == nullptr || info.missing().empty();
+  }
+  return false;
 }
 
 }  // namespace testbed

@@ -201,14 +201,6 @@ TEST_F(RunTest, ResultsOfAnotherSchemaAreRefused) {
   ExpectRefused(Run("report nosuch.json"), "nosuch.json");
 }
 
-// Whether this build has the engine, and this machine what it needs.
-bool HasEngine(const std::string& name) {
-  for (const EngineInfo& info : Engines()) {
-    if (info.name == name) return info.missing == nullptr || info.missing().empty();
-  }
-  return false;
-}
-
 TEST_F(RunTest, CrashtestCutsThePower) {
   if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
   for (const char* engine : {"btree", "fractal", "mmapv1", "lmdb", "innodb"}) {
@@ -271,113 +263,6 @@ TEST_F(RunTest, ReadIopsAreWhatTheDeviceGives) {
   EXPECT_LT(rate, 3600);
   EXPECT_GT(rate, 100);
   EXPECT_EQ(document["options"]["read_iops"], 3000);
-}
-
-// Each phase of the run in run.json closes exactly.
-void ExpectClosed(const nlohmann::json& run, const std::string& printed) {
-  for (const nlohmann::json& phase : run["phases"]) {
-    const nlohmann::json& closure = phase["account"]["closure"];
-    for (const char* figure : {"reads", "read_bytes", "writes", "write_bytes"}) {
-      EXPECT_EQ(closure[figure], 0) << phase["name"] << " " << figure << "\n" << printed;
-    }
-  }
-}
-
-TEST_F(RunTest, ScratchClosesExactly) {
-  if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
-  const CommandResult result = Run(
-      "--engine rocksdb --scratch 400M --io direct --rows 100000 --operations 20000 --threads 4 "
-      "--quiet --json run.json --ram 64M");
-  if (result.code == 2 && result.err.find("loop") != std::string::npos) {
-    GTEST_SKIP() << "no loop devices here: " << result.err;
-  }
-  ASSERT_EQ(result.code, 0) << result.err;
-  for (const nlohmann::json& run : Json("run.json")["runs"]) {
-    if (run["accounting"]["grade"] != "A") {
-      GTEST_SKIP() << "no kernel account here: " << run["accounting"]["missing"];
-    }
-    ExpectClosed(run, result.out);
-  }
-}
-
-// Two clients that read neighbours at the same moment may find their reads merged into one request.
-uint64_t ReadsAsked(const nlohmann::json& device) {
-  return device["reads"].get<uint64_t>() + device["read_merges"].get<uint64_t>();
-}
-
-// What btree says that it read of compressed pages is what the device says, which knows nothing of
-// pages: the number of reads from the first on, their bytes as soon as it has seen each page once
-// and no longer asks for the hole behind it.
-TEST_F(RunTest, CompressedPagesReadWhatTheDeviceReads) {
-  if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
-  const CommandResult result = Run(
-      "--engine btree --compression lz4 --page-size 16k --compressibility 0.7 --scratch 600M --io "
-      "direct --rows 100000 --operations 20000 --threads 2 --workload insert,point-read:2 "
-      "--engine-option compressed_cache_pct=30 --quiet --json run.json --ram 64M --cache-pct 10");
-  if (result.code == 2 && result.err.find("loop") != std::string::npos) {
-    GTEST_SKIP() << "no loop devices here: " << result.err;
-  }
-  ASSERT_EQ(result.code, 0) << result.err;
-  const nlohmann::json run = Json("run.json")["runs"].back();
-  if (run["accounting"]["grade"] != "A") {
-    GTEST_SKIP() << "no kernel account here: " << run["accounting"]["missing"];
-  }
-  ExpectClosed(run, result.out);
-  const nlohmann::json& phases = run["phases"];
-  ASSERT_GE(phases.size(), 2u);
-  const nlohmann::json& first = phases[phases.size() - 2]["account"];
-  const nlohmann::json& second = phases.back()["account"];
-  for (const nlohmann::json* account : {&first, &second}) {
-    EXPECT_EQ(ReadsAsked((*account)["device"]), (*account)["engine"]["block_reads"]);
-  }
-  EXPECT_GE(first["engine"]["block_read_bytes"], first["device"]["read_bytes"]);
-  EXPECT_EQ(second["engine"]["block_read_bytes"], second["device"]["read_bytes"]);
-  const uint64_t reads = second["device"]["reads"];
-  EXPECT_GT(reads, 1000u);
-  EXPECT_LT(second["device"]["read_bytes"], reads * 12288);
-}
-
-// With direct IO and no read-ahead a read of InnoDB is one page: what it says, what the kernel
-// charged and what the device did are the same, to the byte.
-TEST_F(RunTest, InnodbReadsWholePagesAndCloses) {
-  if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
-  if (!HasEngine("innodb")) GTEST_SKIP() << "no innodb here";
-  for (const int page : {4, 8, 16}) {
-    const CommandResult result = Run(fmt::format(
-        "--engine {} --page-size {}k --scratch 800M --io direct --rows 60000 --operations 10000 "
-        "--threads 2 --workload insert,point-read --quiet --json run.json --ram 256M --cache-pct 4",
-        page == 8 ? "innodb:sql" : "innodb:handler", page));
-    if (result.code == 2 && result.err.find("loop") != std::string::npos) {
-      GTEST_SKIP() << "no loop devices here: " << result.err;
-    }
-    ASSERT_EQ(result.code, 0) << result.err;
-    const nlohmann::json document = Json("run.json");
-    for (const nlohmann::json& run : document["runs"]) {
-      if (run["accounting"]["grade"] != "A") {
-        GTEST_SKIP() << "no kernel account here: " << run["accounting"]["missing"];
-      }
-      ExpectClosed(run, result.out);
-    }
-    const nlohmann::json account = document["runs"].back()["phases"].back()["account"];
-    // Rows were inserted one by one, so nobody knows which of the inserts' writes were of the log.
-    for (const nlohmann::json& cause : document["runs"][0]["phases"][0]["account"]["causes"]) {
-      if (cause["name"] != "insert") continue;
-      const nlohmann::json data = cause["kernel_by_kind"].value("data", nlohmann::json());
-      EXPECT_TRUE(data.is_null() || data["writes"] == 0) << data;
-    }
-    // What the file system read to find the pages is its own.
-    uint64_t reads = ReadsAsked(account["device"]), bytes = account["device"]["read_bytes"];
-    for (const nlohmann::json& cause : account["causes"]) {
-      const nlohmann::json own = cause["kernel_by_kind"].value("fs-metadata", nlohmann::json());
-      if (own.is_null()) continue;
-      reads -= own["reads"].get<uint64_t>();
-      bytes -= own["read_bytes"].get<uint64_t>();
-    }
-    EXPECT_GT(reads, 5000u);
-    EXPECT_EQ(bytes, reads * page * 1024);
-    EXPECT_EQ(account["engine"]["block_reads"], reads);
-    EXPECT_EQ(account["engine"]["block_read_bytes"], bytes);
-  }
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ class BtreeCrashTest : public testing::TestWithParam<IoMode> {
           StoreClient client(store.get());
           for (uint64_t i = acknowledged_->count[t].load();; ++i) {
             const Transaction transaction = MakeTransaction(t, i);
-            std::vector<RowOp> rows;
+            std::vector<RowWrite> rows;
             for (uint64_t row = 0; row < kRowsOfTransaction; ++row) {
               rows.push_back({transaction.erase, tables[row % 2]->table(), transaction.keys[row],
                               transaction.erase ? std::string_view() : transaction.value});

@@ -1,0 +1,164 @@
+// Whole runs on a scratch device, which is theirs alone: every phase closes, and the device reads
+// what the engine says, or what a law of the kernel makes of it.
+#include <fmt/format.h>
+
+#include "engines/registry.h"
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+class ScratchRunTest : public CommandTest {
+ protected:
+  // The results of a run with these options; skips where a device or its account cannot be had.
+  // Every phase of every run closes exactly.
+  void RunOnScratch(const std::string& options) {
+    if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
+    const CommandResult result = Run(options + " --quiet --json run.json");
+    if (result.code == 2 && result.err.find("loop") != std::string::npos) {
+      GTEST_SKIP() << "no loop devices here: " << result.err;
+    }
+    ASSERT_EQ(result.code, 0) << result.err;
+    document_ = Json("run.json");
+    for (const nlohmann::json& run : document_["runs"]) {
+      if (run["accounting"]["grade"] != "A") {
+        GTEST_SKIP() << "no kernel account here: " << run["accounting"]["missing"];
+      }
+      for (const nlohmann::json& phase : run["phases"]) {
+        const nlohmann::json& closure = phase["account"]["closure"];
+        for (const char* figure : {"reads", "read_bytes", "writes", "write_bytes"}) {
+          EXPECT_EQ(closure[figure], 0) << phase["name"] << " " << figure << "\n" << result.out;
+        }
+      }
+    }
+  }
+
+  // The account of the last phase but `before_last` of the last run.
+  const nlohmann::json& Account(size_t before_last = 0) const {
+    const nlohmann::json& phases = document_["runs"].back()["phases"];
+    return phases[phases.size() - 1 - before_last]["account"];
+  }
+
+  struct Reads {
+    uint64_t reads = 0, bytes = 0;
+  };
+  // Without what the file system read to find the blocks, which is its own. Two clients that read
+  // neighbours at the same moment may find their reads merged into one request: those are two.
+  Reads DeviceReads(const nlohmann::json& account) const {
+    const nlohmann::json& device = account["device"];
+    Reads reads{device["reads"].get<uint64_t>() + device["read_merges"].get<uint64_t>(),
+                device["read_bytes"]};
+    for (const nlohmann::json& cause : account["causes"]) {
+      const nlohmann::json own = cause["kernel_by_kind"].value("fs-metadata", nlohmann::json());
+      if (own.is_null()) continue;
+      reads.reads -= own["reads"].get<uint64_t>();
+      reads.bytes -= own["read_bytes"].get<uint64_t>();
+    }
+    return reads;
+  }
+
+  nlohmann::json document_;
+};
+
+bool CannotGoOn() { return testing::Test::IsSkipped() || testing::Test::HasFailure(); }
+
+TEST_F(ScratchRunTest, ClosesExactly) {
+  RunOnScratch(
+      "--engine rocksdb --scratch 400M --io direct --rows 100000 --operations 20000 --threads 4 "
+      "--ram 64M");
+}
+
+// What btree says that it read of compressed pages is what the device says, which knows nothing of
+// pages: the number of reads from the first on, their bytes as soon as it has seen each page once
+// and no longer asks for the hole behind it.
+TEST_F(ScratchRunTest, CompressedPagesReadWhatTheDeviceReads) {
+  RunOnScratch(
+      "--engine btree --compression lz4 --page-size 16k --compressibility 0.7 --scratch 600M --io "
+      "direct --rows 100000 --operations 20000 --threads 2 --workload insert,point-read:2 "
+      "--engine-option compressed_cache_pct=30 --ram 64M --cache-pct 10");
+  if (CannotGoOn()) return;
+  const nlohmann::json &first = Account(1), &second = Account();
+  for (const nlohmann::json* account : {&first, &second}) {
+    EXPECT_EQ(DeviceReads(*account).reads, (*account)["engine"]["block_reads"]);
+  }
+  EXPECT_GE(first["engine"]["block_read_bytes"], DeviceReads(first).bytes);
+  const Reads reads = DeviceReads(second);
+  EXPECT_EQ(second["engine"]["block_read_bytes"], reads.bytes);
+  EXPECT_GT(reads.reads, 1000u);
+  EXPECT_LT(reads.bytes, reads.reads * 12288);
+}
+
+// With direct IO and no read-ahead a read of InnoDB is one page: what it says, what the kernel
+// charged and what the device did are the same, to the byte.
+TEST_F(ScratchRunTest, InnodbReadsWholePages) {
+  if (!HasEngine("innodb")) GTEST_SKIP() << "no innodb here";
+  for (const int page : {4, 8, 16}) {
+    RunOnScratch(fmt::format(
+        "--engine {} --page-size {}k --scratch 800M --io direct --rows 60000 --operations 10000 "
+        "--threads 2 --workload insert,point-read --ram 256M --cache-pct 4",
+        page == 8 ? "innodb:sql" : "innodb:handler", page));
+    if (CannotGoOn()) return;
+    // Rows were inserted one by one, so nobody knows which of the inserts' writes were of the log.
+    for (const nlohmann::json& cause : document_["runs"][0]["phases"][0]["account"]["causes"]) {
+      if (cause["name"] != "insert") continue;
+      const nlohmann::json data = cause["kernel_by_kind"].value("data", nlohmann::json());
+      EXPECT_TRUE(data.is_null() || data["writes"] == 0) << data;
+    }
+    const Reads reads = DeviceReads(Account());
+    EXPECT_GT(reads.reads, 5000u);
+    EXPECT_EQ(reads.bytes, reads.reads * page * 1024);
+    EXPECT_EQ(Account()["engine"]["block_reads"], reads.reads);
+    EXPECT_EQ(Account()["engine"]["block_read_bytes"], reads.bytes);
+  }
+}
+
+// A fault of a mapping reads one page when it is told that reads are random, and otherwise what
+// read_ahead_kb says around it: an 8 KB bucket of which both halves are touched is two reads of
+// 4 KB, and never one of 8.
+TEST_F(ScratchRunTest, FaultsOfMmapv1ReadAPageOrWhatReadaheadSays) {
+  const std::string common =
+      "--engine mmapv1 --io mmap --scratch 1G --rows 300000 --value-size 100 --operations 10000 "
+      "--threads 2 --workload insert,point-read --ram 64M --rows-per-transaction 100 ";
+  RunOnScratch(common + "--mmap-advice random");
+  if (CannotGoOn()) return;
+  const Reads alone = DeviceReads(Account());
+  EXPECT_GT(alone.reads, 5000u);
+  EXPECT_EQ(alone.bytes, alone.reads * 4096);
+  RunOnScratch(common + "--readahead 64k");
+  if (CannotGoOn()) return;
+  const Reads around = DeviceReads(Account());
+  EXPECT_LE(around.bytes, around.reads * (64 << 10));
+  // Pages that are there already part a window.
+  EXPECT_GT(around.bytes, around.reads * (16 << 10));
+}
+
+// A kernel told to read nothing ahead reads a missing range page by page. Read pages of a fractal
+// tree are compressed and lie side by side, so n bytes lie in n / 4096 + 0.875 pages on average;
+// headers of nodes begin on a page, so theirs in half a page more than n / 4096. Few operations,
+// from empty caches: hardly a page is found in the page cache.
+TEST_F(ScratchRunTest, FractalReadsPageByPageWithoutReadahead) {
+  for (const int page : {8, 64}) {
+    RunOnScratch(fmt::format(
+        "--engine fractal --io buffered --readahead 0 --page-size {}k --compression lz4 "
+        "--compressibility 0.65 --scratch 1G --rows 800000 --operations 300 --threads 2 "
+        "--workload insert,point-read --drop-caches --ram 96M --cache-pct 20 "
+        "--rows-per-transaction 100",
+        page));
+    if (CannotGoOn()) return;
+    const nlohmann::json& engine = Account()["engine"];
+    const Reads reads = DeviceReads(Account());
+    EXPECT_EQ(reads.bytes, reads.reads * 4096);
+    const double asked = engine["block_reads"];
+    ASSERT_GT(asked, 300);
+    const double law = engine["block_read_bytes"].get<double>() / 4096 +
+                       0.875 * engine["more"]["partition_reads"].get<double>() +
+                       0.5 * engine["more"]["header_reads"].get<double>();
+    EXPECT_LE(static_cast<double>(reads.reads), 1.02 * law) << page << "k";
+    EXPECT_GE(static_cast<double>(reads.reads), 0.8 * law) << page << "k";
+    RecordProperty(fmt::format("share_of_law_{}k", page),
+                   fmt::format("{:.3f}", static_cast<double>(reads.reads) / law));
+  }
+}
+
+}  // namespace
+}  // namespace testbed
