@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "device/error.h"
+
 namespace testbed::mmapv1 {
 namespace {
 
@@ -143,6 +145,11 @@ void Bucket::Pack(Files* files) {
   for (int i = 0; i < n(); ++i) {
     const uint32_t room = KeyRoom(old.Key(i));
     top += room;
+    if (old.KeyOfs(i) + room > kBodyBytes ||
+        top + static_cast<uint32_t>(n()) * sizeof(KeyNode) > kBodyBytes) {
+      throw Error(Error::kCorruption,
+                  "the mmapv1 database is damaged: a bucket's key lies outside of it");
+    }
     std::memcpy(body() + kBodyBytes - top, old.body() + old.KeyOfs(i), room);
     SetOfs(const_cast<KeyNode*>(node(i)), kBodyBytes - top);
   }

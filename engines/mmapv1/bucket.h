@@ -9,6 +9,8 @@
 // Child(n()) has the keys after the last one. Any child may be null, also in a bucket with others
 // (tree.h). Keys that were removed leave garbage until Pack.
 //
+// Files have no checksums, so a bucket may hold anything: Tree takes sound ones only.
+//
 // Reading needs the database's read lock, the rest its write lock. Each change declares the bytes
 // that it changes, as the original does: half of the key nodes for an insert in the middle.
 #ifndef TESTBED_ENGINES_MMAPV1_BUCKET_H_
@@ -34,6 +36,12 @@ class Bucket {
       : loc_(loc), base_(files->At(loc, kBucketRecord) + sizeof(RecordHeader)) {}
 
   DiskLoc loc() const { return loc_; }
+  // Whether its parts add up, so that reading it stays inside of it, and so do changes, but for
+  // what Pack looks at.
+  bool sound() const {
+    const BucketHeader& h = *header();
+    return h.n * sizeof(KeyNode) + h.empty + h.top == kBodyBytes;
+  }
   int n() const { return header()->n; }
   DiskLoc parent() const { return Unpack(header()->parent); }
   std::string_view Key(int i) const;

@@ -94,7 +94,7 @@ void TableCheck::WalkTree(DiskLoc loc, DiskLoc parent, uint32_t depth,
 bool TableCheck::CheckBucket(const Bucket& bucket, uint32_t depth) {
   const BucketHeader& h = *bucket.header();
   const uint32_t nodes = h.n * static_cast<uint32_t>(sizeof(KeyNode));
-  if (nodes + h.empty + h.top != kBodyBytes) {
+  if (!bucket.sound()) {
     Fault(bucket.loc(), "the parts of the bucket do not add up", std::to_string(kBodyBytes),
           std::to_string(nodes + h.empty + h.top));
     return false;

@@ -13,15 +13,19 @@ constexpr int kLeastKeysToSplit = 3;
 
 void Tree::Create() { files_->Assign(kNsFile, &entry_->root, NewBucket({})); }
 
+void Tree::Damaged(const char* how) const {
+  throw Error(Error::kCorruption, "the database in " + files_->dir() + " is damaged: " + how);
+}
+
 DiskLoc Tree::NewBucket(DiskLoc parent) {
   const DiskLoc loc = space_.Allocate(kBucketRecord);
-  BucketAt(loc).Format(files_, parent);
+  Bucket(files_, loc).Format(files_, parent);
   return loc;
 }
 
 bool Tree::Find(std::string_view key, TreePosition* at) const {
   at->bucket = entry_->root;
-  for (;;) {
+  for (int steps = 0;; Step(&steps)) {
     const Bucket bucket = BucketAt(at->bucket);
     bool found = false;
     at->i = bucket.Search(key, &found);
@@ -34,15 +38,13 @@ bool Tree::Find(std::string_view key, TreePosition* at) const {
 
 int Tree::PositionIn(const Bucket& parent, DiskLoc child) const {
   const int i = parent.PositionOfChild(child);
-  if (i > parent.n()) {
-    throw Error(Error::kCorruption, "the database in " + files_->dir() +
-                                        " is damaged: a bucket is no child of its parent");
-  }
+  if (i > parent.n()) Damaged("a bucket is no child of its parent");
   return i;
 }
 
 bool Tree::Up(TreePosition* at) const {
-  for (DiskLoc child = at->bucket;;) {
+  int steps = 0;
+  for (DiskLoc child = at->bucket;; Step(&steps)) {
     const DiskLoc parent = BucketAt(child).parent();
     if (parent.null()) return false;
     const Bucket bucket = BucketAt(parent);
@@ -56,7 +58,8 @@ bool Tree::Up(TreePosition* at) const {
 }
 
 bool Tree::UpBack(TreePosition* at) const {
-  for (DiskLoc child = at->bucket;;) {
+  int steps = 0;
+  for (DiskLoc child = at->bucket;; Step(&steps)) {
     const DiskLoc parent = BucketAt(child).parent();
     if (parent.null()) return false;
     const int i = PositionIn(BucketAt(parent), child);
@@ -72,7 +75,9 @@ bool Tree::Forward(TreePosition* at) const {
   Bucket bucket = BucketAt(at->bucket);
   DiskLoc child = bucket.Child(++at->i);
   if (child.null()) return at->i < bucket.n() || Up(at);
-  for (; !child.null(); child = bucket.Child(0)) bucket = BucketAt(child);
+  for (int steps = 0; !child.null(); child = bucket.Child(0), Step(&steps)) {
+    bucket = BucketAt(child);
+  }
   *at = {bucket.loc(), 0};
   return true;
 }
@@ -81,7 +86,9 @@ bool Tree::Backward(TreePosition* at) const {
   Bucket bucket = BucketAt(at->bucket);
   DiskLoc child = bucket.Child(at->i);
   if (child.null()) return --at->i >= 0 || UpBack(at);
-  for (; !child.null(); child = bucket.Child(bucket.n())) bucket = BucketAt(child);
+  for (int steps = 0; !child.null(); child = bucket.Child(bucket.n()), Step(&steps)) {
+    bucket = BucketAt(child);
+  }
   *at = {bucket.loc(), bucket.n() - 1};
   return true;
 }
@@ -148,10 +155,7 @@ void Tree::InsertAt(DiskLoc loc, int i, std::string_view key, DiskLoc record, Di
 void Tree::Split(DiskLoc loc, int i, std::string_view key, DiskLoc record, DiskLoc left,
                  DiskLoc right) {
   Bucket old = BucketAt(loc);
-  if (old.n() < kLeastKeysToSplit) {
-    throw Error(Error::kCorruption, "the database in " + files_->dir() +
-                                        " is damaged: a bucket is full with too few keys");
-  }
+  if (old.n() < kLeastKeysToSplit) Damaged("a bucket is full with too few keys");
   const int middle = old.SplitPosition(i);
   const std::string middle_key(old.Key(middle));
   const DiskLoc middle_record = old.Record(middle), parent = old.parent();

@@ -69,7 +69,19 @@ class Tree {
   void Remove(TreePosition at);
 
  private:
-  Bucket BucketAt(DiskLoc loc) const { return Bucket(files_, loc); }
+  static constexpr int kMostHeight = 64;
+  Bucket BucketAt(DiskLoc loc) const {
+    const Bucket bucket(files_, loc);
+    if (!bucket.sound()) [[unlikely]]
+      Damaged("the parts of a bucket do not add up");
+    return bucket;
+  }
+  [[noreturn]] void Damaged(const char* how) const;
+  // Counts the steps of one way up or down, which has few unless buckets lead round in a circle.
+  void Step(int* steps) const {
+    if (++*steps > kMostHeight) [[unlikely]]
+      Damaged("its buckets lead round in a circle");
+  }
   bool IsRow(TreePosition at) const { return Record(at) != kUnusedKey; }
   int PositionIn(const Bucket& parent, DiskLoc child) const;
   bool Forward(TreePosition* at) const;  // to the next key, used or not

@@ -2,6 +2,6 @@
 #include "tests/fuzz/fuzz_targets.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  testbed::btree::TESTBED_FUZZ_TARGET({reinterpret_cast<const char*>(data), size});
+  testbed::TESTBED_FUZZ_TARGET({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -58,7 +58,7 @@ class FuzzedStore {
                                      : input->Below(60);
       rows[key] = {kind > 11, std::string(size, static_cast<char>('a' + size % 26))};
     }
-    std::vector<RowOp> operations;
+    std::vector<RowWrite> operations;
     for (const auto& [key, write] : rows) {
       const auto& [erase, value] = write;
       operations.push_back({erase, tree_->table(), key, erase ? std::string_view() : value});

@@ -104,7 +104,7 @@ void FuzzReplay(std::string_view bytes) {
       const DecodedRecord record = DecodeRecord(raw);
       if ((record.flags & kHasStructure) != 0) replay.Apply(record.structure, lsn, lsn + 1);
       std::string_view operations = record.operations;
-      RowOp op;
+      RowWrite op;
       while (NextOperation(&operations, &op)) {
       }
     } catch (const Error&) {

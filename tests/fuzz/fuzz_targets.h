@@ -2,9 +2,8 @@
 // bytes may cause. Built two ways: into testbed_unit_tests, which feeds them for a moment
 // (tests/unit/fuzz_test.cc), and with -DTESTBED_FUZZ=ON and clang as programs of libFuzzer:
 //
-//   cmake --preset fuzz && ninja -C build/fuzz testbed_fuzz_page testbed_fuzz_replay
-//   testbed_fuzz_operations build/fuzz/tests/testbed_fuzz_operations -max_total_time=1800
-//   -max_len=4096
+//   cmake --preset fuzz && cmake --build --preset fuzz --target testbed_fuzz_operations
+//   build/fuzz/tests/testbed_fuzz_operations -max_total_time=1800 -max_len=4096
 #ifndef TESTBED_TESTS_FUZZ_FUZZ_TARGETS_H_
 #define TESTBED_TESTS_FUZZ_FUZZ_TARGETS_H_
 
@@ -14,7 +13,8 @@
 #include <string>
 #include <string_view>
 
-namespace testbed::btree {
+namespace testbed {
+namespace btree {
 
 // A page of the data file: a node that passes Validate must do all that nodes do, and reads of any
 // page stay inside it.
@@ -25,6 +25,24 @@ void FuzzReplay(std::string_view bytes);
 
 // Operations on a database, crashes and reopenings among them, against a model.
 void FuzzOperations(std::string_view bytes);
+
+}  // namespace btree
+
+namespace fractal {
+
+// What the files hold behind right checksums - basements, buffers, nodes, the translation table,
+// log records: each is refused, or is what it says.
+void FuzzFractal(std::string_view bytes);
+
+}  // namespace fractal
+
+namespace mmapv1 {
+
+// A database of which some bytes were changed, which nothing detects by itself, and replayed
+// journal sections: checking it, reading it and writing to it end, and stay inside the files.
+void FuzzMmapv1(std::string_view bytes);
+
+}  // namespace mmapv1
 
 inline void Require(bool holds, const std::string& what) {
   if (holds) return;
@@ -58,6 +76,6 @@ class FuzzInput {
   std::string_view bytes_;
 };
 
-}  // namespace testbed::btree
+}  // namespace testbed
 
 #endif  // TESTBED_TESTS_FUZZ_FUZZ_TARGETS_H_

@@ -66,6 +66,14 @@ TEST_F(FuzzTest, Operations) {
   Rounds([&] { FuzzOperations(RandomBytes(3000)); });
 }
 
+TEST_F(FuzzTest, Fractal) {
+  Rounds([&] { fractal::FuzzFractal(RandomBytes(600)); });
+}
+
+TEST_F(FuzzTest, Mmapv1) {
+  Rounds([&] { mmapv1::FuzzMmapv1(RandomBytes(200)); });
+}
+
 // Each ended its target once.
 TEST_F(FuzzTest, WhatWasFound) {
   using namespace std::string_literals;
