@@ -9,13 +9,13 @@
 #include <limits>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <thread>
 
 #include "device/error.h"
 #include "device/log_format.h"
 #include "device/log_reader.h"
 #include "device/log_segments.h"
+#include "device/random_id.h"
 
 namespace testbed {
 namespace {
@@ -45,12 +45,6 @@ void CheckOptions(const LogOptions& o) {
   if (o.buffer_bytes < kGroups * kMinGroupBytes || o.buffer_bytes > (1u << 30)) {
     fail("log buffer_bytes " + std::to_string(o.buffer_bytes) + " is not from 64k to 1G");
   }
-}
-
-uint64_t RandomId() {
-  std::random_device device;
-  const uint64_t id = (static_cast<uint64_t>(device()) << 32) | device();
-  return id != 0 ? id : 1;
 }
 
 // What a crash of this process left in the page cache only would be lost in the next power cut,

@@ -135,7 +135,7 @@ class BtreeSession : public Session {
     }
   }
 
-  void Write(const btree::RowOp& row) {
+  void Write(const RowWrite& row) {
     Table(row.table);
     ++state_.epoch;
     if (in_transaction_) {

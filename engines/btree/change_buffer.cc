@@ -41,7 +41,7 @@ void ChangeBuffer::Load(TreeContext* context) {
   }
 }
 
-bool ChangeBuffer::Takes(const RowWrite& row) const {
+bool ChangeBuffer::Takes(const LeafWrite& row) const {
   return most_bytes_ > 0 && !row.value.overflow &&
          row.key.size() + row.value.bytes.size() <= kMostRow &&
          row.key.size() + kTableBytes <= MaxKeySize(page_size_);
@@ -56,7 +56,7 @@ bool ChangeBuffer::Find(TreeContext* context, const Tree* target, std::string_vi
   return true;
 }
 
-void ChangeBuffer::Write(TreeContext* context, Tree* target, const RowWrite& row) {
+void ChangeBuffer::Write(TreeContext* context, Tree* target, const LeafWrite& row) {
   if (!Takes(row) || target->LeafInPool(context, row.key)) {
     WriteThrough(context, target, row);
     return;
@@ -77,7 +77,7 @@ void ChangeBuffer::Write(TreeContext* context, Tree* target, const RowWrite& row
   rows_buffered_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void ChangeBuffer::WriteThrough(TreeContext* context, Tree* target, const RowWrite& row) {
+void ChangeBuffer::WriteThrough(TreeContext* context, Tree* target, const LeafWrite& row) {
   target->Write(context, row);
   if (!Knows(target->table())) return;
   const std::string key = KeyOf(target->table(), row.key);

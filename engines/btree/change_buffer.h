@@ -52,9 +52,9 @@ class ChangeBuffer {
 
   // Writes a row of the commit context->commit to `target`, or to the buffer when its leaf is not
   // in the pool.
-  void Write(TreeContext* context, Tree* target, const RowWrite& row);
+  void Write(TreeContext* context, Tree* target, const LeafWrite& row);
   // Writes it to its leaf in any case.
-  void WriteThrough(TreeContext* context, Tree* target, const RowWrite& row);
+  void WriteThrough(TreeContext* context, Tree* target, const LeafWrite& row);
 
   // False when the buffer does not know of the row; else *erased, or *value.
   bool Find(TreeContext* context, const Tree* target, std::string_view key, bool* erased,
@@ -86,7 +86,7 @@ class ChangeBuffer {
 
  private:
   static std::string KeyOf(uint32_t table, std::string_view key);
-  bool Takes(const RowWrite& row) const;
+  bool Takes(const LeafWrite& row) const;
   void Count(uint32_t table, int64_t rows, int64_t bytes);
 
   Tree* const tree_;

@@ -16,8 +16,8 @@
 
 #include "device/file.h"
 #include "engines/btree/tree.h"
-#include "engines/btree/write_set.h"
 #include "engines/engine.h"
+#include "engines/write_set.h"
 
 namespace testbed::btree {
 
@@ -85,7 +85,7 @@ class BtreeCursor : public Cursor {
   void SetOverlay(std::string_view key, bool forward, bool beyond);
   void StepOverlay();
   void StandAt(size_t position);
-  const RowOp& Overlay() const {
+  const RowWrite& Overlay() const {
     return session_->writes.rows()[session_->writes.Sorted()[overlay_]];
   }
 

@@ -24,7 +24,7 @@ void BtreeReadQueue::Start(uint32_t at, TableId table, std::string_view key, IoT
   slot.task = task;
   slot.lookup = Lookup(key);
   if (!session_->writes.empty()) {
-    if (const RowOp* write = session_->writes.Find(table, key)) {
+    if (const RowWrite* write = session_->writes.Find(table, key)) {
       slot.value.assign(write->value);
       slot.found = !write->erase;
       done_.push_back(at);

@@ -137,7 +137,7 @@ std::string_view StructureRecord::Encode(std::string_view operations) {
   return encoded_;
 }
 
-void AppendOperation(const RowOp& op, std::string* to) {
+void AppendOperation(const RowWrite& op, std::string* to) {
   Put(to, static_cast<uint8_t>(op.erase ? 1 : 0));
   Put(to, op.table);
   Put(to, static_cast<uint32_t>(op.key.size()));
@@ -165,7 +165,7 @@ DecodedRecord DecodeRecord(std::string_view bytes) {
   return record;
 }
 
-bool NextOperation(std::string_view* operations, RowOp* op) {
+bool NextOperation(std::string_view* operations, RowWrite* op) {
   if (operations->empty()) return false;
   Reader reader(*operations);
   const auto kind = reader.Take<uint8_t>();

@@ -32,6 +32,7 @@
 #include "engines/btree/page.h"
 #include "engines/btree/pool.h"
 #include "engines/btree/space.h"
+#include "engines/write_set.h"
 
 namespace testbed::btree {
 
@@ -77,14 +78,7 @@ class StructureRecord {
   uint32_t action_count_ = 0;
 };
 
-// One row operation, as decoded.
-struct RowOp {
-  bool erase = false;
-  uint32_t table = 0;
-  std::string_view key, value;
-};
-
-void AppendOperation(const RowOp& op, std::string* to);
+void AppendOperation(const RowWrite& op, std::string* to);
 
 // A record taken apart. Throws Error (kCorruption) when it is not well-formed.
 struct DecodedRecord {
@@ -98,7 +92,7 @@ DecodedRecord DecodeRecord(std::string_view bytes);
 std::string OperationsHeader(uint64_t transaction, bool more);
 
 // Takes operations apart, one by one; returns false at the end.
-bool NextOperation(std::string_view* operations, RowOp* op);
+bool NextOperation(std::string_view* operations, RowWrite* op);
 
 // What a change of shape did to one page.
 struct PageChange {

@@ -262,12 +262,12 @@ void RedoIndex::AddOperations(const LogRecord& record, const DecodedRecord& deco
     parts_.erase(decoded.transaction);
     operations = whole;
   }
-  RowOp op;
+  RowWrite op;
   while (NextOperation(&operations, &op)) AddOperation(record, op);
   ++replay_.transactions;
 }
 
-void RedoIndex::AddOperation(const LogRecord& record, const RowOp& op) {
+void RedoIndex::AddOperation(const LogRecord& record, const RowWrite& op) {
   ++replay_.rows;
   tables_.emplace(op.table, record.lsn);
   if (op.key.size() > MaxKeySize(page_size_) || op.value.size() > kMaxValueSize) {

@@ -80,7 +80,7 @@ class RedoIndex {
   void AddStructure(const LogRecord& record, std::string_view structure, Space* space);
   bool CheckRun(const LogRecord& record, const PageRun& run);
   void AddOperations(const LogRecord& record, const DecodedRecord& decoded);
-  void AddOperation(const LogRecord& record, const RowOp& op);
+  void AddOperation(const LogRecord& record, const RowWrite& op);
   const Segment* Find(Lsn lsn) const;
   void ReadLog(Lsn lsn, size_t n, std::string* bytes);
   void Damage(Lsn lsn, std::string what) { faults_->Add(At(lsn, std::move(what))); }

@@ -112,14 +112,14 @@ class StoreClient : public LeafFiller {
   // The row as the last commit of it left it; the store's own writes only, not a transaction's.
   bool Get(const Tree* tree, std::string_view key, std::string* value);
   // Writes the rows atomically. No two of them may have the same table and key.
-  void Commit(std::span<const RowOp> operations);
+  void Commit(std::span<const RowWrite> operations);
 
  private:
   friend class Store;
   class Attempt;
-  void WriteLongValues(std::span<const RowOp> operations, Lsn begin);
-  LogRange AppendOperations(std::span<const RowOp> operations);
-  void Apply(std::span<const RowOp> operations);
+  void WriteLongValues(std::span<const RowWrite> operations, Lsn begin);
+  LogRange AppendOperations(std::span<const RowWrite> operations);
+  void Apply(std::span<const RowWrite> operations);
   uint64_t Moves() const override;
   bool Fill(const Tree& tree, const Node& leaf) override;
   void EmptyFullBuffer();
@@ -190,7 +190,7 @@ class Store {
   void OpenFiles();
   void Recover(const CheckpointState& state);
   void RunAgain(ReplaySpool* spool);
-  void RunOperation(StoreClient* client, const RowOp& op);
+  void RunOperation(StoreClient* client, const RowWrite& op);
   void LoadCatalogue();
   void LoadChangeBuffer();
   void StartChangeBuffer();

@@ -25,10 +25,10 @@ StoreClient::~StoreClient() {
   store_->slots_.erase(&slot_);
 }
 
-void StoreClient::WriteLongValues(std::span<const RowOp> operations, Lsn begin) {
+void StoreClient::WriteLongValues(std::span<const RowWrite> operations, Lsn begin) {
   runs_.assign(operations.size(), OverflowRef{});
   for (size_t i = 0; i < operations.size(); ++i) {
-    const RowOp& op = operations[i];
+    const RowWrite& op = operations[i];
     if (op.erase || !store_->Table(op.table)->NeedsOverflow(op.key.size(), op.value.size())) {
       continue;
     }
@@ -38,10 +38,10 @@ void StoreClient::WriteLongValues(std::span<const RowOp> operations, Lsn begin) 
 }
 
 // Appends the commit as one record, or in parts when it is long: it counts from the last part on.
-LogRange StoreClient::AppendOperations(std::span<const RowOp> operations) {
+LogRange StoreClient::AppendOperations(std::span<const RowWrite> operations) {
   encoded_ = OperationsHeader(0, false);
   const size_t header = encoded_.size();
-  for (const RowOp& op : operations) AppendOperation(op, &encoded_);
+  for (const RowWrite& op : operations) AppendOperation(op, &encoded_);
   if (encoded_.size() - header <= kMaxPart) return store_->redo_.Append(encoded_);
   const uint64_t transaction = store_->next_transaction_.fetch_add(1);
   LogRange range;
@@ -58,11 +58,11 @@ LogRange StoreClient::AppendOperations(std::span<const RowOp> operations) {
   return range;
 }
 
-void StoreClient::Apply(std::span<const RowOp> operations) {
+void StoreClient::Apply(std::span<const RowWrite> operations) {
   ChangeBuffer* const buffer = store_->change_buffer();
   for (size_t i = 0; i < operations.size(); ++i) {
-    const RowOp& op = operations[i];
-    RowWrite row{op.key, op.erase, {op.value, false}};
+    const RowWrite& op = operations[i];
+    LeafWrite row{op.key, op.erase, {op.value, false}};
     std::string encoded;
     if (runs_[i].pages > 0) {
       encoded = Node::EncodeOverflow(runs_[i]);
@@ -86,12 +86,12 @@ bool StoreClient::Get(const Tree* tree, std::string_view key, std::string* value
   return tree->Get(&context_, key, value);
 }
 
-void StoreClient::Commit(std::span<const RowOp> operations) {
+void StoreClient::Commit(std::span<const RowWrite> operations) {
   if (operations.empty()) return;
   store_->CheckUsable();
   runs_.clear();
   rows_.clear();
-  for (const RowOp& op : operations) rows_.push_back(RowLocks::RowOf(op.table, op.key));
+  for (const RowWrite& op : operations) rows_.push_back(RowLocks::RowOf(op.table, op.key));
   {
     Attempt attempt(this, operations.size());
     WriteLongValues(operations, slot_.active.load(std::memory_order_relaxed));
@@ -182,7 +182,7 @@ void StoreClient::MoveToLeaf(Tree* tree, const std::vector<BufferedRow>& candida
       rows.push_back(std::move(now));
   }
   if (rows.empty()) return;
-  std::vector<RowOp> operations;
+  std::vector<RowWrite> operations;
   for (const BufferedRow& row : rows)
     operations.push_back({row.erase, tree->table(), row.key, row.value});
   try {

@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <random>
 #include <unordered_map>
 
+#include "device/random_id.h"
 #include "engines/btree/replay_spool.h"
 #include "engines/btree/store.h"
 
@@ -16,11 +16,6 @@ namespace testbed::btree {
 namespace {
 
 namespace fs = std::filesystem;
-
-uint64_t RandomNumber() {
-  std::random_device device;
-  return (static_cast<uint64_t>(device()) << 32) | device();
-}
 
 std::unique_ptr<File> OpenFile(const std::string& path, FileKind kind, IoMode mode,
                                FileOptions::Create create, Advice advice = Advice::kNormal) {
@@ -169,7 +164,7 @@ void Store::Create() {
   const uint32_t page_size = options_.page_size;
   AlignedBuffer page(page_size);
   CheckpointState state;
-  state.database = RandomNumber();
+  state.database = RandomId();
   state.sequence = 1;
   state.space.pages = 2;
   state.space.words = {3};  // the superblock and the catalogue's root
@@ -326,13 +321,13 @@ void Store::RunAgain(ReplaySpool* spool) {
       operations = whole;
     }
     client.context()->commit = record.range;
-    RowOp op;
+    RowWrite op;
     while (NextOperation(&operations, &op)) RunOperation(&client, op);
     ++recovery_.transactions;
   });
 }
 
-void Store::RunOperation(StoreClient* client, const RowOp& op) {
+void Store::RunOperation(StoreClient* client, const RowWrite& op) {
   if (op.table >= kMaxTables || Table(op.table) == nullptr) {
     throw Error(Error::kCorruption, "the log in " + LogPath(dir_) +
                                         " names a table that the catalogue does not have: restore "
@@ -344,7 +339,7 @@ void Store::RunOperation(StoreClient* client, const RowOp& op) {
   }
   Tree* tree = Table(op.table);
   TreeContext* context = client->context();
-  RowWrite row{op.key, op.erase, {op.value, false}};
+  LeafWrite row{op.key, op.erase, {op.value, false}};
   std::string encoded;
   if (!op.erase && tree->NeedsOverflow(op.key.size(), op.value.size())) {
     encoded =

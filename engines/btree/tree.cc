@@ -208,7 +208,7 @@ uint32_t Tree::ReadAhead(TreeContext* context, std::string_view key, uint32_t pa
   return static_cast<uint32_t>(leaves.size());
 }
 
-bool Tree::ChangeRow(Node* node, const RowWrite& row, uint32_t at, bool found) {
+bool Tree::ChangeRow(Node* node, const LeafWrite& row, uint32_t at, bool found) {
   if (row.erase) {
     node->Remove(at);
     return true;
@@ -219,7 +219,7 @@ bool Tree::ChangeRow(Node* node, const RowWrite& row, uint32_t at, bool found) {
 // A row whose old or new value lies in overflow pages. Replay must find the leaf's reference and
 // the run's pages in step, so the leaf's image goes to the log, in one record with the runs that
 // became used and free.
-bool Tree::WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const RowWrite& row,
+bool Tree::WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const LeafWrite& row,
                              uint32_t at, bool found) {
   Node node(leaf->page(), page_size());
   char* image = context->scratch.data();
@@ -247,7 +247,7 @@ bool Tree::WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const R
   return true;
 }
 
-void Tree::Write(TreeContext* context, const RowWrite& row) {
+void Tree::Write(TreeContext* context, const LeafWrite& row) {
   for (;;) {
     ExclusiveGuard leaf = FindLeafExclusive(context, row.key);
     Node node(leaf.page(), page_size());

@@ -62,7 +62,7 @@ struct TreeContext {
 
 // A row to write. For a value in overflow pages `value` is the encoded OverflowRef, whose run is
 // reserved.
-struct RowWrite {
+struct LeafWrite {
   std::string_view key;
   bool erase = false;
   LeafValue value;
@@ -99,7 +99,7 @@ class Tree {
   // went to a page that is not the tree's any more; then Continue goes on.
   void FailedRead(Lookup* lookup, const Error& error) const;
   // Applies a row of the transaction context->commit. Idempotent.
-  void Write(TreeContext* context, const RowWrite& row);
+  void Write(TreeContext* context, const LeafWrite& row);
 
   // Whether a row must have its value in overflow pages.
   bool NeedsOverflow(size_t key_size, size_t value_size) const {
@@ -137,10 +137,10 @@ class Tree {
   bool GetLong(TreeContext* context, std::string_view key, std::string* value) const;
 
   // Row writes. Each returns false when the leaf has no room.
-  bool WriteInLeaf(ExclusiveGuard* leaf, const RowWrite& row, uint32_t at, bool found);
-  bool WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const RowWrite& row,
+  bool WriteInLeaf(ExclusiveGuard* leaf, const LeafWrite& row, uint32_t at, bool found);
+  bool WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const LeafWrite& row,
                          uint32_t at, bool found);
-  static bool ChangeRow(Node* node, const RowWrite& row, uint32_t at, bool found);
+  static bool ChangeRow(Node* node, const LeafWrite& row, uint32_t at, bool found);
 
   // Changes of shape (tree_shape.cc).
   void Split(TreeContext* context, std::string_view key, uint8_t level, size_t need);

@@ -132,7 +132,7 @@ void Checker::CountRecord(const LogRecord& record, ReplayNeeded* replay,
     operations = whole;
   }
   ++replay->transactions;
-  RowOp op;
+  RowWrite op;
   while (NextOperation(&operations, &op)) ++replay->rows;
 }
 

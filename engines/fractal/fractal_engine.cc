@@ -104,7 +104,7 @@ class FractalSession : public Session {
     }
   }
 
-  void Write(const RowOp& row) {
+  void Write(const RowWrite& row) {
     Table(row.table);
     ++state_.epoch;
     if (in_transaction_) {
@@ -124,7 +124,7 @@ class FractalSession : public Session {
   SessionState state_;
   bool in_transaction_ = false;
   std::string value_;
-  std::vector<RowOp> operations_;
+  std::vector<RowWrite> operations_;
 };
 
 class FractalEngine : public Engine {

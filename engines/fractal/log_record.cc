@@ -14,7 +14,7 @@ constexpr uint8_t kCommit = 1, kTable = 2;
 
 }  // namespace
 
-void AppendOperation(const RowOp& op, std::string* to) {
+void AppendOperation(const RowWrite& op, std::string* to) {
   Append(static_cast<uint8_t>(op.erase ? 1 : 0), to);
   Append(op.table, to);
   Append(static_cast<uint16_t>(op.key.size()), to);
@@ -60,7 +60,7 @@ DecodedRecord DecodeRecord(std::string_view bytes) {
   return record;
 }
 
-bool NextOperation(std::string_view* operations, RowOp* op) {
+bool NextOperation(std::string_view* operations, RowWrite* op) {
   if (operations->empty()) return false;
   WireReader reader(*operations);
   op->erase = reader.Take<uint8_t>() != 0;

@@ -16,17 +16,13 @@
 #include <string>
 #include <string_view>
 
-namespace testbed::fractal {
+#include "engines/write_set.h"
 
-struct RowOp {
-  bool erase = false;
-  uint32_t table = 0;
-  std::string_view key, value;
-};
+namespace testbed::fractal {
 
 inline constexpr size_t kMostPart = 128 << 10;
 
-void AppendOperation(const RowOp& op, std::string* to);
+void AppendOperation(const RowWrite& op, std::string* to);
 std::string CommitHeader(uint64_t transaction, bool more);
 std::string TableRecord(uint32_t table, std::string_view name);
 
@@ -41,7 +37,7 @@ struct DecodedRecord {
 // Both throw Error (kCorruption) when the bytes are not well-formed.
 DecodedRecord DecodeRecord(std::string_view bytes);
 // Takes operations off the front, one by one; false at the end.
-bool NextOperation(std::string_view* operations, RowOp* op);
+bool NextOperation(std::string_view* operations, RowWrite* op);
 
 }  // namespace testbed::fractal
 

@@ -273,11 +273,11 @@ void StoreClient::CopyBasement(const Tree* tree, Tree::Bound bound, std::string_
   Relax();
 }
 
-LogRange StoreClient::AppendOperations(std::span<const RowOp> operations) {
+LogRange StoreClient::AppendOperations(std::span<const RowWrite> operations) {
   constexpr size_t kKept = 1 << 20;
   encoded_ = CommitHeader(0, false);
   const size_t header = encoded_.size();
-  for (const RowOp& op : operations) AppendOperation(op, &encoded_);
+  for (const RowWrite& op : operations) AppendOperation(op, &encoded_);
   if (encoded_.size() - header <= kMostPart) return store_->log_->Append(encoded_);
   const uint64_t transaction = store_->next_transaction_++;
   LogRange range;
@@ -293,28 +293,28 @@ LogRange StoreClient::AppendOperations(std::span<const RowOp> operations) {
 }
 
 // Table by table, each in the order of the operations.
-void StoreClient::Apply(std::span<const RowOp> operations, uint64_t number) {
+void StoreClient::Apply(std::span<const RowWrite> operations, uint64_t number) {
   std::vector<Message>& messages = store_->messages_;
   std::vector<uint32_t> tables;
-  for (const RowOp& op : operations) {
+  for (const RowWrite& op : operations) {
     if (std::find(tables.begin(), tables.end(), op.table) == tables.end()) {
       tables.push_back(op.table);
     }
   }
   for (const uint32_t table : tables) {
     messages.clear();
-    for (const RowOp& op : operations) {
+    for (const RowWrite& op : operations) {
       if (op.table == table) messages.push_back({number, op.erase, op.key, op.value});
     }
     store_->Table(table)->Insert(messages);
   }
 }
 
-void StoreClient::Commit(std::span<const RowOp> operations) {
+void StoreClient::Commit(std::span<const RowWrite> operations) {
   if (operations.empty()) return;
   store_->CheckUsable();
   const Tree* last = nullptr;
-  for (const RowOp& op : operations) {
+  for (const RowWrite& op : operations) {
     Tree* tree = store_->Table(op.table);
     if (tree != last) tree->MakeRoom(&reads_);
     last = tree;

@@ -179,14 +179,14 @@ class StoreClient {
   StoreClient(const StoreClient&) = delete;
   StoreClient& operator=(const StoreClient&) = delete;
 
-  void Commit(std::span<const RowOp> operations);
+  void Commit(std::span<const RowWrite> operations);
   bool Get(const Tree* tree, std::string_view key, std::string* value);
   void CopyBasement(const Tree* tree, Tree::Bound bound, std::string_view key, BasementCopy* copy);
   const ReadCounters& reads() const { return reads_; }
 
  private:
-  LogRange AppendOperations(std::span<const RowOp> operations);
-  void Apply(std::span<const RowOp> operations, uint64_t number);
+  LogRange AppendOperations(std::span<const RowWrite> operations);
+  void Apply(std::span<const RowWrite> operations, uint64_t number);
   void Relax();
 
   Store* const store_;

@@ -1,19 +1,14 @@
 // Creating, opening and recovering a database.
 #include <bit>
 #include <filesystem>
-#include <random>
 
+#include "device/random_id.h"
 #include "engines/fractal/store.h"
 
 namespace testbed::fractal {
 namespace {
 
 namespace fs = std::filesystem;
-
-uint64_t RandomNumber() {
-  std::random_device device;
-  return (static_cast<uint64_t>(device()) << 32) | device();
-}
 
 std::unique_ptr<File> OpenData(const std::string& path, IoMode mode, Advice advice,
                                FileOptions::Create create) {
@@ -85,7 +80,7 @@ void Store::Create() {
   header.page_size = options_.page_size;
   header.node_size = options_.node_size != 0 ? options_.node_size : NodeSizeFor(options_);
   header.fanout = options_.fanout != 0 ? options_.fanout : 16;
-  header.database = RandomNumber();
+  header.database = RandomId();
   {
     const auto log = Log::Open(LogPath(dir_), options_.log);
     log->Sync();
@@ -197,7 +192,7 @@ void Store::Replay(const LogRecord& record) {
 }
 
 void Store::RunAgain(std::string_view operations, Lsn lsn) {
-  RowOp op;
+  RowWrite op;
   while (NextOperation(&operations, &op)) {
     Tree* tree = Table(op.table);
     if (tree == nullptr) Damaged(dir_, "its log names a table that its catalogue does not have");

@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
-#include <random>
 
 #include "device/error.h"
+#include "device/random_id.h"
 
 namespace testbed::mmapv1 {
 namespace {
@@ -45,11 +45,10 @@ void Files::CreateNamespace(const std::string& dir, const Settings& settings) {
   const std::string path = NsPath(dir), unfinished = path + ".creating";
   try {
     DataFile::Create(unfinished, settings.ns_bytes, settings.zero_fill);
-    std::random_device random;
     NsHeader header{};
     header.magic = kNsMagic;
     header.version = kFormatVersion;
-    header.database = (uint64_t{random()} << 32) | random();
+    header.database = RandomId();
     header.slots = static_cast<uint32_t>((settings.ns_bytes - kNsHeaderBytes) / sizeof(NsEntry));
     FileOptions options;
     const std::unique_ptr<File> file = File::Open(unfinished, options);

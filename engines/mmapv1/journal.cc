@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <random>
 #include <utility>
 
 #include "device/error.h"
+#include "device/random_id.h"
 #include "engines/mmapv1/journal_format.h"
 #include "engines/mmapv1/preallocator.h"
 
@@ -106,8 +106,7 @@ void Journal::NextFile() {
   const std::string path = JournalPath(dir_, number);
   Place(path);
   std::unique_ptr<File> file = OpenJournalFile(path, FileOptions::kMustExist, &direct_);
-  std::random_device random;
-  file_id_ = (uint64_t{random()} << 32) | random();
+  file_id_ = RandomId();
   AlignedBuffer block(kSectionPadding);
   std::memset(block.data(), 0, kSectionPadding);
   JournalFileHeader header{kJournalMagic, number, file_id_, seq_ + 1, 0};

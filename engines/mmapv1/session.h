@@ -13,7 +13,7 @@
 
 #include "engines/engine.h"
 #include "engines/mmapv1/store.h"
-#include "engines/mmapv1/write_set.h"
+#include "engines/write_set.h"
 
 namespace testbed::mmapv1 {
 

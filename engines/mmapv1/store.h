@@ -46,7 +46,7 @@
 #include "engines/mmapv1/files.h"
 #include "engines/mmapv1/journal.h"
 #include "engines/mmapv1/table.h"
-#include "engines/mmapv1/write_set.h"
+#include "engines/write_set.h"
 
 namespace testbed::mmapv1 {
 

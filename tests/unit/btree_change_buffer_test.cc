@@ -27,7 +27,7 @@ class ChangeBufferTest : public StoreTest {
     for (int i = 0; i < kRows; i += 100) {
       std::vector<std::pair<std::string, std::string>> rows;
       for (int j = i; j < i + 100; ++j) rows.emplace_back(Key(j), std::string(60, 'a' + j % 26));
-      std::vector<RowOp> operations;
+      std::vector<RowWrite> operations;
       for (const auto& [key, value] : rows) {
         operations.push_back({false, tree->table(), key, value});
         model[key] = value;
@@ -45,7 +45,7 @@ class ChangeBufferTest : public StoreTest {
             random_() % 4 == 0 ? ""
                                : std::string(1 + random_() % 90, static_cast<char>('A' + c % 26));
       }
-      std::vector<RowOp> operations;
+      std::vector<RowWrite> operations;
       for (const auto& [key, value] : rows) {
         operations.push_back({value.empty(), table, key, value});
         if (value.empty()) {
@@ -197,7 +197,7 @@ TEST_F(ChangeBufferTest, WritersReadersAndWalkersTogether) {
         }
         std::sort(rows.begin(), rows.end());
         rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-        std::vector<RowOp> operations;
+        std::vector<RowWrite> operations;
         for (const auto& [key, value] : rows)
           operations.push_back({false, tree->table(), key, value});
         client.Commit(operations);

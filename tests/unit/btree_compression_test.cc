@@ -347,7 +347,7 @@ TEST_F(CompressedStoreTest, ThreadsReadAndWriteInATinyPool) {
     StoreClient client(store_.get());
     for (int i = 0; i < kKeys; ++i) {
       const std::string key = key_of(i), value = std::string(600, 'v') + "0";
-      const RowOp op{false, tree->table(), key, value};
+      const RowWrite op{false, tree->table(), key, value};
       client.Commit({&op, 1});
     }
   }
@@ -365,7 +365,7 @@ TEST_F(CompressedStoreTest, ThreadsReadAndWriteInATinyPool) {
         const std::string key = key_of(row);
         if (random() % 3 == 0) {
           mine[row] = std::string(random() % 1500, static_cast<char>('a' + random() % 26));
-          const RowOp op{false, tree->table(), key, mine[row]};
+          const RowWrite op{false, tree->table(), key, mine[row]};
           client.Commit({&op, 1});
         } else if (!client.Get(tree, key, &value) || (mine.count(row) > 0 && value != mine[row])) {
           ++wrong;

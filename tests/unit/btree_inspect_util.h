@@ -75,12 +75,12 @@ class InspectTest : public testing::Test {
   }
   void Commit(const std::string& table, const std::string& key, const std::string& value) {
     StoreClient client(store_.get());
-    const RowOp op{false, store_->OpenTable(table)->table(), key, value};
+    const RowWrite op{false, store_->OpenTable(table)->table(), key, value};
     client.Commit({&op, 1});
   }
   void Erase(const std::string& table, const std::string& key) {
     StoreClient client(store_.get());
-    const RowOp op{true, store_->OpenTable(table)->table(), key, {}};
+    const RowWrite op{true, store_->OpenTable(table)->table(), key, {}};
     client.Commit({&op, 1});
   }
   // Table "a" of three levels with long values, table "b" of one page, and free pages.

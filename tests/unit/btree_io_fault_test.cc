@@ -54,7 +54,7 @@ class IoFaultTest : public StoreTest, public testing::WithParamInterface<Fault> 
 
   void Commit(StoreClient* client, Tree* tree,
               const std::vector<std::pair<std::string, std::string>>& rows) {
-    std::vector<RowOp> operations;
+    std::vector<RowWrite> operations;
     for (const auto& [key, value] : rows) {
       operations.push_back({value == kNone, tree->table(), key,
                             value == kNone ? std::string_view() : std::string_view(value)});

@@ -74,7 +74,7 @@ class ReplayFuzzTest : public testing::Test {
       const DecodedRecord record = DecodeRecord(bytes);
       if ((record.flags & kHasStructure) != 0) replay.Apply(record.structure, lsn, lsn + 1);
       std::string_view operations = record.operations;
-      RowOp op;
+      RowWrite op;
       while (NextOperation(&operations, &op)) rows_ += op.key.size() + op.value.size();
       return true;
     } catch (const Error&) {

@@ -137,7 +137,7 @@ TEST_F(StoreErrorTest, AFullDiskLosesNothing) {
       StoreClient client(store.get());
       for (; done < 100000; ++done) {
         const std::string key = std::to_string(done), value(3000, 'v');
-        const RowOp op{false, tree->table(), key, value};
+        const RowWrite op{false, tree->table(), key, value};
         client.Commit({&op, 1});
       }
     } catch (const Error& e) {

@@ -46,7 +46,7 @@ TEST_F(StoreTest, SteadyInsertsAndErasesKeepASteadySize) {
     char key[32];
     // Ascending at one end, erased at the other: a queue.
     snprintf(key, sizeof key, "%016lu", i);
-    const RowOp op{erase, tree->table(), key, erase ? std::string_view() : value};
+    const RowWrite op{erase, tree->table(), key, erase ? std::string_view() : value};
     client.Commit({&op, 1});
   };
   for (uint64_t i = 0; i < 5000; ++i) write(i, false);
@@ -83,7 +83,7 @@ TEST_F(StoreTest, TransactionsInAboutAscendingOrderFillTheirPages) {
       keys.emplace_back(key);
     }
     waiting.pop_back();
-    std::vector<RowOp> operations;
+    std::vector<RowWrite> operations;
     for (const std::string& key : keys) operations.push_back({false, tree->table(), key, value});
     client.Commit(operations);
   }
@@ -93,7 +93,7 @@ TEST_F(StoreTest, TransactionsInAboutAscendingOrderFillTheirPages) {
   for (int row = 0; row < kRows; ++row) {
     char key[16];
     snprintf(key, sizeof key, "%08d", row);
-    const RowOp op{false, ascending->table(), key, value};
+    const RowWrite op{false, ascending->table(), key, value};
     client.Commit({&op, 1});
   }
   const uint32_t least = store_->space()->used_pages() - pages;
@@ -164,7 +164,7 @@ TEST_F(StoreTest, TheLogNeverGrowsMuchBeyondTwoCheckpoints) {
       const std::string value(500, 'v');
       while (!stop) {
         const std::string key = std::to_string(random() % 20000);
-        const RowOp op{false, tree->table(), key, value};
+        const RowWrite op{false, tree->table(), key, value};
         client.Commit({&op, 1});
       }
     });
@@ -189,7 +189,7 @@ TEST_F(StoreTest, TransactionsLongerThanARecordAreAtomic) {
   model["huge"] = std::string(64 << 20, 'h');
   RunAndCrash([&] {
     StoreClient client(store_.get());
-    std::vector<RowOp> operations;
+    std::vector<RowWrite> operations;
     const uint32_t table = store_->OpenTable("t")->table();
     for (const auto& [key, row] : model) operations.push_back({false, table, key, row});
     client.Commit(operations);
@@ -268,8 +268,8 @@ TEST_F(StoreTest, ThreadsOfMixedWorkInATinyPool) {
           const bool erase = random() % 3 == 0;
           const std::string now(random() % 10 == 0 ? 3000 + random() % 9000 : random() % 120,
                                 static_cast<char>('a' + i % 26));
-          const RowOp ops[] = {{erase, tree->table(), a, erase ? std::string_view() : now},
-                               {erase, tree->table(), b, erase ? std::string_view() : now}};
+          const RowWrite ops[] = {{erase, tree->table(), a, erase ? std::string_view() : now},
+                                  {erase, tree->table(), b, erase ? std::string_view() : now}};
           client.Commit(ops);
           if (erase) {
             model.erase(a);
@@ -297,7 +297,7 @@ TEST_F(StoreTest, ThreadsOfMixedWorkInATinyPool) {
         }
         // The next round starts from nothing.
         for (const auto& [key, expected] : model) {
-          const RowOp op{true, tree->table(), key, {}};
+          const RowWrite op{true, tree->table(), key, {}};
           client.Commit({&op, 1});
         }
       });

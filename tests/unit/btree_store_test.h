@@ -111,7 +111,7 @@ class StoreTest : public testing::Test {
       }
       writes[key] = {erase, erase ? "" : RandomValue()};
     }
-    std::vector<RowOp> operations;
+    std::vector<RowWrite> operations;
     for (const auto& [key, write] : writes) {
       operations.push_back({write.first, tree != nullptr ? tree->table() : 0, key, write.second});
       if (write.first) {
@@ -124,7 +124,7 @@ class StoreTest : public testing::Test {
   }
   void Put(const std::string& key, const std::string& value) {
     StoreClient client(store_.get());
-    const RowOp op{false, store_->OpenTable("t")->table(), key, value};
+    const RowWrite op{false, store_->OpenTable("t")->table(), key, value};
     client.Commit({&op, 1});
   }
   std::string Get(const std::string& key) {

@@ -37,8 +37,8 @@ class FractalCheckTest : public testing::Test {
       StoreClient client(store.get());
       for (int i = 0; i < rows; ++i) {
         const std::string key = std::to_string(i * 7919 % 100000), value(100, 'v');
-        const RowOp operations[] = {{false, tables[0]->table(), key, value},
-                                    {i % 3 == 0, tables[1]->table(), key, value}};
+        const RowWrite operations[] = {{false, tables[0]->table(), key, value},
+                                       {i % 3 == 0, tables[1]->table(), key, value}};
         client.Commit(operations);
         if (i == rows / 2) store->Checkpoint();
       }

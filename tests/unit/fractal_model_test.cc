@@ -74,7 +74,7 @@ class FractalModelTest : public testing::Test {
       } else {
         (*model)[key] = value;
       }
-      const RowOp op{erase, tree_->table(), key, erase ? std::string_view() : value};
+      const RowWrite op{erase, tree_->table(), key, erase ? std::string_view() : value};
       client_->Commit({&op, 1});
     }
   }
@@ -141,7 +141,7 @@ TEST_F(FractalModelTest, ErasingAllMergesLeavesAndLeavesAnEmptyTable) {
   Change(&model, 6000, 100000);
   while (!model.empty()) {
     const std::string key = model.begin()->first;
-    const RowOp op{true, tree_->table(), key, {}};
+    const RowWrite op{true, tree_->table(), key, {}};
     client_->Commit({&op, 1});
     model.erase(key);
   }
@@ -169,8 +169,8 @@ TEST_F(FractalModelTest, ACrashAtAnyMomentLeavesWholeTransactions) {
       StoreClient client(store_.get());
       for (uint64_t n = 1; !stop; ++n) {
         const std::string key = Key(n % 3000), value = std::to_string(n) + std::string(300, 'v');
-        const RowOp operations[] = {{false, tree_->table(), key, value},
-                                    {false, other->table(), key, value}};
+        const RowWrite operations[] = {{false, tree_->table(), key, value},
+                                       {false, other->table(), key, value}};
         client.Commit(operations);
         acknowledged = n;
       }
@@ -205,7 +205,7 @@ TEST_F(FractalModelTest, ThreadsReadWhileOthersWriteFlushAndCheckpoint) {
       StoreClient client(store_.get());
       for (uint64_t n = 0; n < 20000; ++n) {
         const std::string key = Key((n % kRows) * 2 + t), value = std::string(100, 'x') + key;
-        const RowOp op{false, tree_->table(), key, value};
+        const RowWrite op{false, tree_->table(), key, value};
         client.Commit({&op, 1});
         written[t] = n + 1;
       }

@@ -1,4 +1,4 @@
-#include "engines/btree/write_set.h"
+#include "engines/write_set.h"
 
 #include <xxhash.h>
 
@@ -6,10 +6,10 @@
 #include <cstring>
 #include <tuple>
 
-namespace testbed::btree {
+namespace testbed {
 namespace {
 
-bool Before(const RowOp& row, uint32_t table, std::string_view key) {
+bool Precedes(const RowWrite& row, TableId table, std::string_view key) {
   return std::tie(row.table, row.key) < std::tie(table, key);
 }
 
@@ -18,12 +18,12 @@ bool Before(const RowOp& row, uint32_t table, std::string_view key) {
 WriteSet::WriteSet() : slots_(64) {}
 
 // Where the row is, or would go.
-size_t WriteSet::SlotOf(uint32_t table, std::string_view key) const {
+size_t WriteSet::SlotOf(TableId table, std::string_view key) const {
   const size_t mask = slots_.size() - 1;
   size_t at = XXH3_64bits_withSeed(key.data(), key.size(), table) & mask;
   for (;; at = (at + 1) & mask) {
     if (slots_[at] == 0) return at;
-    const RowOp& row = rows_[slots_[at] - 1];
+    const RowWrite& row = rows_[slots_[at] - 1];
     if (row.table == table && row.key == key) return at;
   }
 }
@@ -52,10 +52,10 @@ std::string_view WriteSet::Copy(std::string_view bytes) {
   return {to, bytes.size()};
 }
 
-void WriteSet::Set(uint32_t table, std::string_view key, bool erase, std::string_view value) {
+void WriteSet::Set(TableId table, std::string_view key, bool erase, std::string_view value) {
   const size_t slot = SlotOf(table, key);
   if (slots_[slot] != 0) {
-    RowOp& row = rows_[slots_[slot] - 1];
+    RowWrite& row = rows_[slots_[slot] - 1];
     row.erase = erase;
     if (value.size() <= row.value.size()) {
       // In place, so that a row may be written any number of times. It may be its own old value.
@@ -72,7 +72,7 @@ void WriteSet::Set(uint32_t table, std::string_view key, bool erase, std::string
   if (2 * rows_.size() > slots_.size()) Rehash(4 * slots_.size());
 }
 
-const RowOp* WriteSet::Find(uint32_t table, std::string_view key) const {
+const RowWrite* WriteSet::Find(TableId table, std::string_view key) const {
   const uint32_t row = slots_[SlotOf(table, key)];
   return row == 0 ? nullptr : &rows_[row - 1];
 }
@@ -81,7 +81,7 @@ void WriteSet::Clear() {
   constexpr size_t kKeptSlots = 16384, kKeptBlocks = 16;
   if (slots_.size() > kKeptSlots) {
     std::vector<uint32_t>(kKeptSlots).swap(slots_);
-    std::vector<RowOp>().swap(rows_);
+    std::vector<RowWrite>().swap(rows_);
     std::vector<uint32_t>().swap(sorted_);
   } else if (rows_.size() * 8 > slots_.size()) {
     std::fill(slots_.begin(), slots_.end(), 0);
@@ -102,7 +102,7 @@ const std::vector<uint32_t>& WriteSet::Sorted() const {
   if (had == rows_.size()) return sorted_;
   for (size_t i = had; i < rows_.size(); ++i) sorted_.push_back(static_cast<uint32_t>(i));
   const auto less = [this](uint32_t a, uint32_t b) {
-    return Before(rows_[a], rows_[b].table, rows_[b].key);
+    return Precedes(rows_[a], rows_[b].table, rows_[b].key);
   };
   const auto middle = sorted_.begin() + static_cast<ptrdiff_t>(had);
   std::sort(middle, sorted_.end(), less);
@@ -110,13 +110,32 @@ const std::vector<uint32_t>& WriteSet::Sorted() const {
   return sorted_;
 }
 
-size_t WriteSet::Position(uint32_t table, std::string_view key, bool beyond) const {
+size_t WriteSet::Position(TableId table, std::string_view key, bool beyond) const {
   const std::vector<uint32_t>& sorted = Sorted();
   const auto at = std::partition_point(sorted.begin(), sorted.end(), [&](uint32_t i) {
-    const RowOp& row = rows_[i];
-    return Before(row, table, key) || (beyond && row.table == table && row.key == key);
+    const RowWrite& row = rows_[i];
+    return Precedes(row, table, key) || (beyond && row.table == table && row.key == key);
   });
   return static_cast<size_t>(at - sorted.begin());
 }
 
-}  // namespace testbed::btree
+const RowWrite* WriteSet::At(size_t position, TableId table) const {
+  if (position >= Sorted().size()) return nullptr;
+  const RowWrite& row = rows_[Sorted()[position]];
+  return row.table == table ? &row : nullptr;
+}
+
+const RowWrite* WriteSet::After(TableId table, std::string_view key, bool beyond) const {
+  return At(Position(table, key, beyond), table);
+}
+
+// Position 0 wraps to one that no row has.
+const RowWrite* WriteSet::Before(TableId table, std::string_view key, bool beyond) const {
+  return At(Position(table, key, !beyond) - 1, table);
+}
+
+const RowWrite* WriteSet::Last(TableId table) const {
+  return At(Position(table + 1, {}, false) - 1, table);
+}
+
+}  // namespace testbed

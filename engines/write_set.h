@@ -3,8 +3,8 @@
 // Rows are kept in the order of their first writes, with a hash table over them; their order by key
 // is made when a cursor asks for it. Memory is kept for the next transaction, so that in the steady
 // state nothing is allocated.
-#ifndef TESTBED_ENGINES_BTREE_WRITE_SET_H_
-#define TESTBED_ENGINES_BTREE_WRITE_SET_H_
+#ifndef TESTBED_ENGINES_WRITE_SET_H_
+#define TESTBED_ENGINES_WRITE_SET_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,36 +12,50 @@
 #include <string_view>
 #include <vector>
 
-#include "engines/btree/redo.h"
+#include "engines/engine.h"
 
-namespace testbed::btree {
+namespace testbed {
+
+// One write of a row: its new value, or that it is erased.
+struct RowWrite {
+  bool erase = false;
+  TableId table = 0;
+  std::string_view key, value;
+};
 
 class WriteSet {
  public:
   WriteSet();
   bool empty() const { return rows_.empty(); }
 
-  // Copies key and value.
-  void Set(uint32_t table, std::string_view key, bool erase, std::string_view value);
+  // Copies key and value, which may be those of a row of the set.
+  void Set(TableId table, std::string_view key, bool erase, std::string_view value);
   // The row's last write; null when it has none. Valid until the next Set or Clear, the bytes that
   // it refers to until the row is written again.
-  const RowOp* Find(uint32_t table, std::string_view key) const;
+  const RowWrite* Find(TableId table, std::string_view key) const;
   void Clear();
   // In the order of first writes. Valid until the next Set or Clear.
-  const std::vector<RowOp>& rows() const { return rows_; }
+  const std::vector<RowWrite>& rows() const { return rows_; }
 
   // By table and key; valid until the next Set or Clear.
   const std::vector<uint32_t>& Sorted() const;
   // The position in Sorted of the first row at or after (`beyond`: after) the key.
-  size_t Position(uint32_t table, std::string_view key, bool beyond) const;
+  size_t Position(TableId table, std::string_view key, bool beyond) const;
+
+  // The table's first write at or after (`beyond`: after) the key, its last one at or before
+  // (`beyond`: before) it, and its last one; null when there is none. Valid as those of Find.
+  const RowWrite* After(TableId table, std::string_view key, bool beyond) const;
+  const RowWrite* Before(TableId table, std::string_view key, bool beyond) const;
+  const RowWrite* Last(TableId table) const;
 
  private:
   static constexpr size_t kBlock = 64 << 10;
-  size_t SlotOf(uint32_t table, std::string_view key) const;
+  size_t SlotOf(TableId table, std::string_view key) const;
   void Rehash(size_t slots);
   std::string_view Copy(std::string_view bytes);
+  const RowWrite* At(size_t position, TableId table) const;
 
-  std::vector<RowOp> rows_;
+  std::vector<RowWrite> rows_;
   std::vector<uint32_t> slots_;           // row + 1; 0 = empty. A power of two, at most half full.
   mutable std::vector<uint32_t> sorted_;  // the first so many rows are in it
   // Blocks of bytes; the ones after `block_` are unused.
@@ -53,6 +67,6 @@ class WriteSet {
   size_t block_ = 0, used_ = 0;
 };
 
-}  // namespace testbed::btree
+}  // namespace testbed
 
-#endif  // TESTBED_ENGINES_BTREE_WRITE_SET_H_
+#endif  // TESTBED_ENGINES_WRITE_SET_H_

@@ -1,27 +1,47 @@
-// A transaction's writes against a model, and the locks of rows.
+// A transaction's writes against a model.
+#include "engines/write_set.h"
+
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <map>
 #include <random>
 #include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
-#include "engines/btree/row_locks.h"
-#include "engines/btree/write_set.h"
-
-namespace testbed::btree {
+namespace testbed {
 namespace {
 
+using Key = std::pair<TableId, std::string>;
+using Value = std::pair<bool, std::string>;
+using Model = std::map<Key, Value>;
+
+// The write that `at` is of the table, or none.
+void ExpectWrite(const RowWrite* found, const Model& model, Model::const_iterator at,
+                 TableId table) {
+  const bool there = at != model.end() && at->first.first == table;
+  ASSERT_EQ(found != nullptr, there);
+  if (there) {
+    ASSERT_EQ(found->key, at->first.second);
+  }
+}
+
+void ExpectNeighbours(const WriteSet& writes, const Model& model, const Key& key) {
+  const auto& [table, k] = key;
+  const auto before = [&](Model::const_iterator at) {
+    return at == model.begin() ? model.end() : std::prev(at);
+  };
+  ExpectWrite(writes.After(table, k, false), model, model.lower_bound(key), table);
+  ExpectWrite(writes.After(table, k, true), model, model.upper_bound(key), table);
+  ExpectWrite(writes.Before(table, k, false), model, before(model.upper_bound(key)), table);
+  ExpectWrite(writes.Before(table, k, true), model, before(model.lower_bound(key)), table);
+  ExpectWrite(writes.Last(table), model, before(model.lower_bound({table + 1, ""})), table);
+}
+
 TEST(WriteSetTest, HoldsTheLastWriteOfEachRowAsAModelDoes) {
-  using Key = std::pair<uint32_t, std::string>;
-  using Value = std::pair<bool, std::string>;
   WriteSet writes;
   std::mt19937 random(1);
   for (int round = 0; round < 60; ++round) {
-    std::map<Key, Value> model;
+    Model model;
     // From a few rows, which leave most of the table as it was, to more than are kept.
     const int n = round % 20 == 0 ? 20000 : 1 << round % 12;
     for (int i = 0; i < n; ++i) {
@@ -31,7 +51,7 @@ TEST(WriteSetTest, HoldsTheLastWriteOfEachRowAsAModelDoes) {
       model[key] = value;
       if (i % 97 != 0) continue;
       const Key other{1 + random() % 3, "key" + std::to_string(random() % (n + 1))};
-      const RowOp* found = writes.Find(other.first, other.second);
+      const RowWrite* found = writes.Find(other.first, other.second);
       ASSERT_EQ(found != nullptr, model.contains(other));
       if (found != nullptr) {
         ASSERT_EQ(found->value, model[other].second);
@@ -41,11 +61,12 @@ TEST(WriteSetTest, HoldsTheLastWriteOfEachRowAsAModelDoes) {
       const auto at = beyond ? model.upper_bound(other) : model.lower_bound(other);
       ASSERT_EQ(writes.Position(other.first, other.second, beyond),
                 static_cast<size_t>(std::distance(model.begin(), at)));
+      ExpectNeighbours(writes, model, other);
     }
     ASSERT_EQ(writes.rows().size(), model.size());
     size_t position = 0;
     for (const auto& [key, value] : model) {
-      const RowOp& row = writes.rows()[writes.Sorted()[position++]];
+      const RowWrite& row = writes.rows()[writes.Sorted()[position++]];
       ASSERT_EQ(row.table, key.first);
       ASSERT_EQ(row.key, key.second);
       ASSERT_EQ(row.value, value.second);
@@ -66,35 +87,5 @@ TEST(WriteSetTest, ARowMayBeWrittenFromItsOwnValue) {
   EXPECT_EQ(writes.Find(1, "k")->value, "56789");
 }
 
-// Each thread locks some of few rows; no two may have one row at once, and all get through.
-TEST(RowLocksTest, ARowHasOneHolderAndNobodyWaitsForEver) {
-  constexpr int kThreads = 8, kRows = 300, kRounds = 2000;
-  RowLocks locks;
-  std::vector<std::atomic<int>> holders(kRows);
-  std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      std::mt19937 random(t);
-      std::vector<RowLocks::Row> rows;
-      for (int i = 0; i < kRounds; ++i) {
-        std::vector<int> mine;
-        for (int r = 0; r < kRows; ++r) {
-          if (random() % 60 == 0) mine.push_back(r);
-        }
-        if (mine.empty()) continue;
-        rows.clear();
-        for (const int r : mine) rows.push_back(RowLocks::RowOf(1, std::to_string(r)));
-        rows.push_back(rows[0]);  // twice the same is once
-        const RowLocks::Holder holder(&locks, &rows);
-        for (const int r : mine) wrong += holders[r].fetch_add(1) != 0;
-        for (const int r : mine) holders[r].fetch_sub(1);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong.load(), 0);
-}
-
 }  // namespace
-}  // namespace testbed::btree
+}  // namespace testbed
