@@ -222,10 +222,14 @@ uint64_t Run::ShareBytes(double cache_pct) const {
 }
 
 // As somebody has it who starts with this share: after many sizes what the engine keeps lies
-// scattered over the allocator's pages, which the page cache cannot have (18 MB of 256 seen).
+// scattered over the allocator's pages, which the page cache cannot have (18 MB of 256 seen). So
+// does the document, as it grew between the engine's blocks: it is made anew.
 void Run::ReopenWithShare(double cache_pct) {
   engine_.reset();
+  const std::vector<uint8_t> document = json::to_cbor(document_);
+  document_ = nullptr;
   ::malloc_trim(0);
+  document_ = json::from_cbor(document);
   cache_bytes_ = ShareBytes(cache_pct);
   OpenEngine();
 }
@@ -272,13 +276,20 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
   const double cpu =
       account.value("cpu_user_seconds", 0.0) + account.value("cpu_system_seconds", 0.0);
   const json memory = trial.value("memory", json::object());
+  const double clients = static_cast<double>(plan_.threads) * options_.queue_depth;
+  // A volume with so many reads a second lets each client wait for its turn, which the device's own
+  // statistics know nothing of.
+  const double device_seconds =
+      options_.read_iops > 0
+          ? DeviceReadsPerOperation(trial) * clients / static_cast<double>(options_.read_iops)
+          : device.value("read_ms", 0.0) / 1000 / count;
   return {cache_pct,
           {.rate = trial["rate"],
            .engine_misses = account["engine"].value("block_reads", 0.0) / count,
            .device_reads = DeviceReadsPerOperation(trial),
            .cpu_seconds = cpu / count,
-           .device_seconds = device.value("read_ms", 0.0) / 1000 / count,
-           .clients = static_cast<double>(plan_.threads) * options_.queue_depth},
+           .device_seconds = device_seconds,
+           .clients = clients},
           std::max(0.0, memory.value("process_other", 0.0)) + memory.value("kernel", 0.0),
           account["engine"].value("block_read_bytes", 0.0) /
               std::max(1.0, account["engine"].value("block_reads", 0.0))};
