@@ -1,194 +1,28 @@
 // Closure: what the kernel account counts per thread, operation and kind of file adds up to the
 // device's own statistics, with a difference of zero, whatever is done to the device.
+#include "tests/engine/closure_test.h"
+
 #include <bpf/bpf.h>
-#include <fcntl.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/aio_abi.h>
-#include <sched.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <barrier>
-#include <filesystem>
 #include <fstream>
-#include <functional>
 #include <numeric>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "device/block_device.h"
 #include "device/error.h"
 #include "device/file.h"
-#include "device/journal.h"
 #include "device/kernel_account.h"
 #include "device/ledger.h"
 #include "device/read_ring.h"
-#include "device/scratch.h"
 
 namespace testbed {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr size_t kThreads = 8;
-constexpr size_t kPage = 8192;
-constexpr uint64_t kMiB = 1 << 20;
-
-class ClosureTest : public testing::TestWithParam<FileSystem> {
- protected:
-  void SetUp() override {
-    std::string why;
-    if (!ScratchDevice::Available(&why)) GTEST_SKIP() << why;
-    std::string pattern = fs::current_path() / "closure_test_XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-    ScratchOptions options;
-    options.directory = directory_;
-    options.file_system = GetParam();
-    options.bytes = 400 * kMiB;
-    scratch_ = ScratchDevice::Create(options);
-    account_ = KernelAccount::Start(scratch_->device(), &why);
-    if (account_ == nullptr) GTEST_SKIP() << why;
-    const std::vector<SectorRange> journal = JournalUnder(scratch_->path());
-    ASSERT_FALSE(journal.empty());
-    for (const SectorRange& range : journal) {
-      ASSERT_TRUE(account_->RegisterJournal(range.first, range.sectors));
-    }
-    Ledger::Get().Configure(AccountDepth::kDevice, account_.get());
-  }
-
-  void TearDown() override {
-    Ledger::Get().Configure(AccountDepth::kFile, nullptr);
-    if (account_ != nullptr) {
-      for (const KernelAccount::Program& program : account_->Programs()) {
-        EXPECT_EQ(program.missed, 0u) << program.tracepoint;
-      }
-    }
-    account_.reset();
-    scratch_.reset();
-    if (!directory_.empty()) fs::remove_all(directory_);
-  }
-
-  struct Balance {
-    LedgerCounts ledger;
-    DeviceStats device;
-  };
-
-  // Both levels at one moment: the device at rest, and nothing submitted while it was read.
-  Balance Look() const {
-    for (int i = 0; i < 1000; ++i) {
-      EXPECT_TRUE(scratch_->device().Quiesce(10000));
-      Balance balance{Ledger::Get().Counts(), scratch_->device().Stats()};
-      if (Ledger::Get().Counts().KernelTotal() == balance.ledger.KernelTotal() &&
-          scratch_->device().Stats().in_flight == 0) {
-        return balance;
-      }
-    }
-    ADD_FAILURE() << "the device never came to rest";
-    return {};
-  }
-
-  // Runs `work` and returns its cost, which must close exactly.
-  Balance Cost(const std::function<void()>& work) {
-    const Balance before = Look();
-    work();
-    Balance cost = Look();
-    cost.ledger -= before.ledger;
-    cost.device = cost.device - before.device;
-    const BlockCounts kernel = cost.ledger.KernelTotal();
-    EXPECT_EQ(kernel.reads, cost.device.reads);
-    EXPECT_EQ(kernel.read_bytes, cost.device.read_bytes);
-    EXPECT_EQ(kernel.writes, cost.device.writes);
-    EXPECT_EQ(kernel.write_bytes, cost.device.write_bytes);
-    return cost;
-  }
-
-  static BlockCounts OfOp(const Balance& cost, OpKind op) {
-    return cost.ledger.ops[op.id].KernelTotal();
-  }
-  // Over all threads, the kernel's own included.
-  static BlockCounts OfKind(const Balance& cost, FileKind kind) {
-    BlockCounts total;
-    for (const LedgerCounts::Op& op : cost.ledger.ops)
-      total += op.kernel[static_cast<size_t>(kind)];
-    for (const LedgerCounts::Foreign& f : cost.ledger.foreign) {
-      if (f.kind == kind) total += f.counts;
-    }
-    return total;
-  }
-  static void PrintForeign(const Balance& cost) {
-    for (const LedgerCounts::Foreign& f : cost.ledger.foreign) {
-      std::printf("  %s, %s: %lu reads of %lu bytes, %lu writes of %lu bytes, %lu flushes\n",
-                  f.thread.c_str(), FileKindName(f.kind), f.counts.reads, f.counts.read_bytes,
-                  f.counts.writes, f.counts.write_bytes, f.counts.flushes);
-    }
-  }
-
-  std::unique_ptr<File> Open(const std::string& name, FileKind kind, IoMode mode,
-                             Advice advice = Advice::kNormal) const {
-    FileOptions options;
-    options.kind = kind;
-    options.mode = mode;
-    options.advice = advice;
-    options.create = FileOptions::kMayExist;
-    return File::Open(scratch_->path() + "/" + name, options);
-  }
-
-  // A file of written blocks, none of them in the page cache.
-  void Fill(const std::string& name, FileKind kind, uint64_t bytes) const {
-    auto file = Open(name, kind, IoMode::kDirect);
-    AlignedBuffer buffer(kMiB);
-    std::fill_n(buffer.data(), buffer.size(), 'x');
-    for (uint64_t at = 0; at < bytes; at += kMiB) file->Write(at, buffer.data(), kMiB);
-    file->Sync(true);
-    ::syncfs(file->fd());
-  }
-
-  bool SetScheduler(const std::string& scheduler) const {
-    const std::string path = scratch_->device().sysfs() + "/queue/scheduler";
-    std::ofstream(path) << scheduler;
-    std::string line;
-    std::ifstream file(path);
-    std::getline(file, line);
-    if (line.find("[" + scheduler + "]") != std::string::npos) return true;
-    std::printf("  no scheduler %s on this kernel\n", scheduler.c_str());
-    return false;
-  }
-
-  static void OnThreads(const std::function<void(size_t)>& work, size_t threads = kThreads) {
-    std::vector<std::thread> running;
-    for (size_t i = 0; i < threads; ++i) running.emplace_back(work, i);
-    for (std::thread& thread : running) thread.join();
-  }
-
-  std::string directory_;
-  std::unique_ptr<ScratchDevice> scratch_;
-  std::unique_ptr<KernelAccount> account_;
-};
-
-// Each page of the file once, in random order, spread over the threads.
-void ReadEachPageOnce(File* file, uint64_t pages, OpKind op, size_t thread) {
-  std::vector<uint64_t> order(pages);
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(99));
-  AlignedBuffer buffer(kPage);
-  for (size_t i = thread; i < order.size(); i += kThreads) {
-    IoScope scope(op);
-    if (file->options().mode == IoMode::kMmap) {
-      const std::string_view page = file->View(order[i] * kPage, kPage);
-      for (size_t at = 0; at < kPage; at += 4096) {
-        ASSERT_EQ(*static_cast<const volatile char*>(page.data() + at), 'x');
-      }
-    } else {
-      file->Read(order[i] * kPage, buffer.data(), kPage);
-    }
-  }
-}
 
 TEST_P(ClosureTest, AKnownNumberOfDirectReads) {
   constexpr uint64_t kPages = 4096;
@@ -482,147 +316,6 @@ TEST_P(ClosureTest, MappedWritesAreTheFilesWhoeverWritesThemBack) {
   }
   EXPECT_GE(by_workers, kPages * 4096);
   ::munmap(map, kPages * kPage);
-}
-
-TEST_P(ClosureTest, OtherProcessesAndUnknownFilesAreNamed) {
-  Fill("data", FileKind::kData, kMiB);
-  // Takes the inode numbers that files of other tests in this process may have had.
-  for (int i = 0; i < 100; ++i) std::ofstream(scratch_->path() + "/" + std::to_string(i));
-  const std::string path = scratch_->path() + "/data";
-  const std::string other = scratch_->path() + "/other";
-  const Balance cost = Cost([&] {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      // A program that knows nothing of us.
-      ::execlp("dd", "dd", ("if=" + path).c_str(), ("of=" + other).c_str(), "bs=64k",
-               "iflag=direct", "conv=fsync", "status=none", nullptr);
-      ::_exit(127);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    ASSERT_EQ(status, 0);
-  });
-  BlockCounts dd;
-  for (const LedgerCounts::Foreign& f : cost.ledger.foreign) {
-    if (f.thread == "dd" && f.kind == FileKind::kOtherFile) dd += f.counts;
-  }
-  EXPECT_EQ(dd.read_bytes, kMiB) << "direct IO of no known call";
-  EXPECT_GE(dd.write_bytes, kMiB) << "a file that was not registered";
-}
-
-// Not every system lets us read where the journal lies.
-TEST_P(ClosureTest, AJournalOfUnknownPlaceIsItsThreads) {
-  std::string why;
-  auto account = KernelAccount::Start(scratch_->device(), &why);
-  ASSERT_NE(account, nullptr) << why;
-  const Balance cost = Cost([&] {
-    for (int i = 0; i < 20; ++i) {
-      auto file = Open("new" + std::to_string(i), FileKind::kData, IoMode::kBuffered);
-      file->Write(0, "x", 1);
-      file->Sync(true);
-    }
-  });
-  LedgerCounts counts;
-  account->AddCounts(&counts);
-  BlockCounts journal, metadata;
-  for (const LedgerCounts::Foreign& f : counts.foreign) {
-    if (f.kind == FileKind::kFsJournal) journal += f.counts;
-    if (f.kind == FileKind::kFsMetadata) metadata += f.counts;
-  }
-  const uint64_t known = OfKind(cost, FileKind::kFsJournal).write_bytes;
-  EXPECT_GT(known, 0u);
-  if (GetParam() == FileSystem::kExt4) {
-    EXPECT_EQ(journal.write_bytes, known);
-  } else {
-    EXPECT_EQ(journal.write_bytes, 0u);
-    EXPECT_GE(metadata.write_bytes, known);
-  }
-  EXPECT_EQ(counts.KernelTotal().write_bytes, cost.ledger.KernelTotal().write_bytes);
-}
-
-TEST_P(ClosureTest, ForkedChildrenCountIntoTheSameAccount) {
-  constexpr uint64_t kPages = 256;
-  Fill("data", FileKind::kData, kPages * kPage);
-  const OpKind op = DefineOp("closure-read", Ground::kForeground);
-  const Balance cost = Cost([&] {
-    for (int round = 0; round < 2; ++round) {
-      const pid_t child = ::fork();
-      if (child == 0) {
-        const uint64_t before = Ledger::Get().Counts().ops[op.id].KernelTotal().read_bytes;
-        auto file = Open("data", FileKind::kData, IoMode::kDirect);
-        OnThreads([&](size_t i) { ReadEachPageOnce(file.get(), kPages, op, i); });
-        {
-          IoScope scope(op);  // the thread that forked counts as well
-          AlignedBuffer buffer(kPage);
-          file->Read(0, buffer.data(), kPage);
-        }
-        const uint64_t after = Ledger::Get().Counts().ops[op.id].KernelTotal().read_bytes;
-        if (round == 1) ::kill(::getpid(), SIGKILL);
-        ::_exit(after - before == (kPages + 1) * kPage ? 0 : 1);  // bytes: requests may merge
-      }
-      int status = 0;
-      ::waitpid(child, &status, 0);
-      EXPECT_TRUE(round == 1 ? WIFSIGNALED(status) : status == 0);
-    }
-  });
-  EXPECT_EQ(OfOp(cost, op).read_bytes, 2 * (kPages + 1) * kPage) << "the parent sees them too";
-}
-
-TEST_P(ClosureTest, MoreThreadsThanSlotsLoseNothing) {
-  constexpr size_t kMany = KernelAccount::kMaxThreads + 40;
-  Fill("data", FileKind::kData, 16 * kMiB);
-  const OpKind op = DefineOp("closure-read", Ground::kForeground);
-  auto file = Open("data", FileKind::kData, IoMode::kDirect);
-  const Balance cost = Cost([&] {
-    std::barrier all(kMany);
-    OnThreads(
-        [&](size_t thread) {
-          AlignedBuffer buffer(4096);
-          IoScope scope(op);
-          all.arrive_and_wait();                               // all live at once
-          file->Read(thread * 3 * 4096, buffer.data(), 4096);  // no two are neighbours: no merges
-          all.arrive_and_wait();
-        },
-        kMany);
-  });
-  EXPECT_GE(OfOp(cost, op).reads, KernelAccount::kMaxThreads - 1);
-  EXPECT_EQ(OfKind(cost, FileKind::kData).reads, OfOp(cost, op).reads);
-  EXPECT_GE(cost.device.reads, kMany);
-  // The slots are free again for others.
-  const Balance later =
-      Cost([&] { OnThreads([&](size_t i) { ReadEachPageOnce(file.get(), 128, op, i); }); });
-  EXPECT_EQ(OfOp(later, op).read_bytes, 128 * kPage);
-}
-
-TEST_P(ClosureTest, CountsInsideAPidNamespace) {
-  constexpr uint64_t kPages = 256;
-  Fill("data", FileKind::kData, kPages * kPage);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (::unshare(CLONE_NEWPID) != 0) ::_exit(77);
-    const pid_t inner = ::fork();
-    if (inner == 0) {
-      // The first process of a new namespace, with an account of its own.
-      std::string why;
-      auto account = KernelAccount::Start(scratch_->device(), &why);
-      if (account == nullptr) ::_exit(2);
-      Ledger::Get().Configure(AccountDepth::kKernel, account.get());
-      const OpKind op = DefineOp("closure-read", Ground::kForeground);
-      const uint64_t before = Ledger::Get().Counts().ops[op.id].KernelTotal().read_bytes;
-      auto file = Open("data", FileKind::kData, IoMode::kDirect);
-      OnThreads([&](size_t i) { ReadEachPageOnce(file.get(), kPages, op, i); });
-      const uint64_t bytes = Ledger::Get().Counts().ops[op.id].KernelTotal().read_bytes - before;
-      ::_exit(bytes == kPages * kPage && ::getpid() == 1 ? 0 : 1);
-    }
-    int status = 0;
-    ::waitpid(inner, &status, 0);
-    ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no right to make a pid namespace";
-  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(FileSystems, ClosureTest,

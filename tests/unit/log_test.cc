@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <random>
@@ -19,13 +18,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-LogOptions SmallOptions() {
-  LogOptions options;
-  options.segment_bytes = 64 << 10;
-  options.buffer_bytes = 64 << 10;
-  return options;
-}
 
 FileCounts LogFileCounts(const LedgerCounts& counts, OpKind op) {
   return counts.ops[op.id].file[static_cast<size_t>(FileKind::kLog)];
@@ -68,7 +60,7 @@ std::string SettingName(const testing::TestParamInfo<Setting>& info) {
 class LogSettingTest : public LogTest, public testing::WithParamInterface<Setting> {
  protected:
   LogOptions Options() const {
-    LogOptions options = SmallOptions();
+    LogOptions options = SmallLogOptions();
     options.mode = GetParam().mode;
     options.write_size = GetParam().write_size;
     options.pad = GetParam().pad;
@@ -240,7 +232,7 @@ size_t CachedPages(const std::string& path, size_t bytes) {
 
 TEST_F(LogTest, UncachedSegmentsAreNotInThePageCacheWhenTheyAreUsed) {
   for (const bool uncached : {false, true}) {
-    LogOptions options = SmallOptions();
+    LogOptions options = SmallLogOptions();
     options.uncached = uncached;
     options.min_segments = 3;
     const std::string directory = Fresh("log");
@@ -259,7 +251,7 @@ TEST_F(LogTest, UncachedSegmentsAreNotInThePageCacheWhenTheyAreUsed) {
 TEST_F(LogTest, SegmentsAreOpenedInTheModeThatWasAskedFor) {
   for (IoMode mode : {IoMode::kDirect, IoMode::kBuffered}) {
     for (LogSync sync : {LogSync::kFdatasync, LogSync::kDsync, LogSync::kNone}) {
-      LogOptions options = SmallOptions();
+      LogOptions options = SmallLogOptions();
       options.mode = mode;
       options.sync = sync;
       options.min_segments = 3;
@@ -291,7 +283,7 @@ TEST_F(LogTest, SegmentsAreOpenedInTheModeThatWasAskedFor) {
 }
 
 TEST_F(LogTest, AGroupIsOneWriteAndOneSyncWhoeverWaits) {
-  auto log = OpenLog(directory_, SmallOptions());
+  auto log = OpenLog(directory_, SmallLogOptions());
   const LogCounters before = log->Counters();
   const LogRange first = log->Append("one");
   for (int i = 0; i < 20; ++i) log->Append(NumberedRecord(i, 300));
@@ -307,7 +299,7 @@ TEST_F(LogTest, AGroupIsOneWriteAndOneSyncWhoeverWaits) {
 
 TEST_F(LogTest, PaddingIsZerosAndNotWhatTheMemoryHeldBefore) {
   for (IoMode mode : {IoMode::kBuffered, IoMode::kDirect}) {
-    LogOptions options = SmallOptions();
+    LogOptions options = SmallLogOptions();
     options.mode = mode;
     options.segment_bytes = 1 << 20;
     options.pad = mode == IoMode::kBuffered;  // unpadded direct writes fill their last block too
@@ -334,7 +326,7 @@ TEST_F(LogTest, PaddingIsZerosAndNotWhatTheMemoryHeldBefore) {
 }
 
 TEST_F(LogTest, PartsAreOneRecord) {
-  auto log = OpenLog(directory_, SmallOptions());
+  auto log = OpenLog(directory_, SmallLogOptions());
   const std::string_view parts[] = {"write", "", "-ahead ", "log"};
   log->Append(parts);
   log->Append(std::span<const std::string_view>());
@@ -402,7 +394,7 @@ void HammerLog(const std::string& directory, LogOptions options, size_t largest)
 }
 
 TEST_F(LogTest, EightThreadsCommitInGroups) {
-  LogOptions options = SmallOptions();
+  LogOptions options = SmallLogOptions();
   options.segment_bytes = 1 << 20;
   HammerLog(directory_, options, 600);
 }
@@ -411,7 +403,7 @@ TEST_F(LogTest, EightThreadsCommitInGroups) {
 TEST_F(LogTest, EightThreadsGetThroughAFullBuffer) {
   for (uint32_t interval : {0u, 1u}) {
     for (LogSync sync : {LogSync::kFdatasync, LogSync::kDsync, LogSync::kNone}) {
-      LogOptions options = SmallOptions();
+      LogOptions options = SmallLogOptions();
       options.flush_interval_ms = interval;
       options.sync = sync;
       options.pad = interval != 0;
@@ -420,130 +412,8 @@ TEST_F(LogTest, EightThreadsGetThroughAFullBuffer) {
   }
 }
 
-TEST_F(LogTest, TruncationWhileEightThreadsAppend) {
-  LogOptions options = SmallOptions();
-  auto log = OpenLog(directory_, options);
-  std::atomic<int> running{8};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 8; ++t) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < 100; ++i) {
-        const LogRange range = log->Append(NumberedRecord(t * 1000 + i, 3000));
-        if (i % 8 == 0) log->WaitDurable(range.end);
-      }
-      --running;
-    });
-  }
-  while (running > 0) {
-    log->TruncateBefore(log->DurableLsn());
-    EXPECT_LE(log->BeginLsn(), log->EndLsn());
-    std::this_thread::yield();
-  }
-  for (std::thread& thread : threads) thread.join();
-  log->Flush();
-  log->TruncateBefore(log->EndLsn());
-  EXPECT_GT(log->Counters().segments_recycled, 10u);
-  const LogRange last = log->Append("last");
-  log->WaitDurable(last.end);
-  log.reset();
-  EXPECT_THAT(ReadLog(directory_, last.begin).records, ElementsAre("last"));
-}
-
-TEST_F(LogTest, TruncationRecyclesAndTheFilesStayTheSame) {
-  LogOptions options = SmallOptions();
-  options.min_segments = 3;
-  auto log = OpenLog(directory_, options);
-  EXPECT_EQ(ListLogSegments(directory_, IoMode::kBuffered).size(), 3u);
-  std::vector<LogRange> ranges;
-  std::vector<std::string> model;
-  for (int i = 0; i < 600; ++i) {
-    model.push_back(NumberedRecord(i, 2000));
-    ranges.push_back(log->Append(model.back()));
-    log->WaitDurable(ranges.back().end);
-    if (i >= 10) log->TruncateBefore(ranges[i - 10].begin);
-    ASSERT_LE(log->BeginLsn(), ranges[std::max(0, i - 10)].begin);
-  }
-  EXPECT_EQ(log->SizeOnDisk(), 3 * options.segment_bytes);
-  const LogCounters c = log->Counters();
-  EXPECT_EQ(c.segments_created, 3u);
-  EXPECT_GT(c.segments_recycled, 30u);
-  EXPECT_EQ(c.segments_removed, 0u);
-  log.reset();
-  const ReadBack back = ReadLog(directory_, ranges[590].begin);
-  EXPECT_FALSE(back.damage) << *back.damage;
-  EXPECT_EQ(back.records, std::vector<std::string>(model.begin() + 590, model.end()));
-  EXPECT_THAT(ReadLog(directory_, ranges[100].begin).damage.value_or(""),
-              HasSubstr("from which it is needed"));
-}
-
-TEST_F(LogTest, TruncationRemovesWhatIsNotRecycled) {
-  for (LogSpace space :
-       {LogSpace::kFallocated, LogSpace::kGrowing, LogSpace::kRecycled, LogSpace::kKeepSize}) {
-    LogOptions options = SmallOptions();
-    options.space = space;
-    options.max_segments = 2;
-    const std::string directory = Fresh("log");
-    auto log = OpenLog(directory, options);
-    for (int i = 0; i < 200; ++i) log->WaitDurable(log->Append(NumberedRecord(i, 2000)).end);
-    EXPECT_GT(ListLogSegments(directory, IoMode::kBuffered).size(), 5u);
-    log->TruncateBefore(log->EndLsn());
-    EXPECT_GT(log->Counters().segments_removed, 3u);
-    EXPECT_LE(ListLogSegments(directory, IoMode::kBuffered).size(), 2u);
-  }
-}
-
-TEST_F(LogTest, TruncationNeverTakesTheNewestFrame) {
-  LogOptions options = SmallOptions();
-  options.min_segments = 3;
-  auto log = OpenLog(directory_, options);
-  // Ends where its segment does, and the next segment waits.
-  const std::string record = NumberedRecord(1, log->MaxRecordBytes());
-  const LogRange range = log->Append(record);
-  log->WaitDurable(range.end);
-  log->TruncateBefore(range.end);
-  log->TruncateBefore(range.end + (1 << 30));
-  EXPECT_LE(log->BeginLsn(), range.begin);
-  log.reset();
-  std::vector<std::string> replayed;
-  log = OpenLog(directory_, options, &replayed, range.end);
-  EXPECT_THAT(replayed, ElementsAre());
-  EXPECT_GE(log->Append("next").begin, range.end);
-  log.reset();
-  EXPECT_THAT(ReadLog(directory_, range.begin).records, ElementsAre(record, "next"));
-}
-
-TEST_F(LogTest, LsnsGrowAcrossRestartsWhateverTheOptions) {
-  Lsn last = 0;
-  std::mt19937_64 random(11);
-  std::vector<std::string> model;
-  for (int i = 0; i < 40; ++i) {
-    LogOptions options = SmallOptions();
-    options.write_size = std::vector<uint32_t>{512, 4096, 8192}[random() % 3];
-    options.pad = random() % 2;
-    options.mode = random() % 2 ? IoMode::kBuffered : IoMode::kDirect;
-    options.segment_bytes = (64 << 10) << random() % 3;
-    options.space = static_cast<LogSpace>(random() % 3);
-    std::vector<std::string> replayed;
-    std::unique_ptr<Log> log;
-    try {
-      log = OpenLog(directory_, options, &replayed);
-    } catch (const Error& e) {
-      ASSERT_EQ(e.kind(), Error::kUsage) << e.what();
-      continue;
-    }
-    ASSERT_EQ(replayed, model) << "session " << i;
-    for (int j = 0; j < 20; ++j) {
-      model.push_back(NumberedRecord(model.size(), random() % 3000));
-      const LogRange range = log->Append(model.back());
-      ASSERT_GE(range.begin, last);
-      last = range.end;
-      if (random() % 3 == 0) log->WaitDurable(range.end);
-    }
-  }
-}
-
 TEST_F(LogTest, TheLogsOwnThreadMakesRecordsDurable) {
-  LogOptions options = SmallOptions();
+  LogOptions options = SmallLogOptions();
   options.flush_interval_ms = 2;
   auto log = OpenLog(directory_, options);
   for (int i = 0; i < 20; ++i) {
@@ -561,7 +431,7 @@ TEST_F(LogTest, TheLogsOwnThreadMakesRecordsDurable) {
 }
 
 TEST_F(LogTest, WithoutSyncOnlySyncSyncs) {
-  LogOptions options = SmallOptions();
+  LogOptions options = SmallLogOptions();
   options.sync = LogSync::kNone;
   auto log = OpenLog(directory_, options);
   const uint64_t syncs = log->Counters().syncs;
@@ -577,7 +447,7 @@ TEST_F(LogTest, WithoutSyncOnlySyncSyncs) {
 }
 
 TEST_F(LogTest, WaitingForTheFutureWaitsForThePresent) {
-  auto log = OpenLog(directory_, SmallOptions());
+  auto log = OpenLog(directory_, SmallLogOptions());
   const LogRange range = log->Append("x");
   log->WaitDurable(range.end + 1000000);
   EXPECT_GE(log->DurableLsn(), range.end);
@@ -612,7 +482,7 @@ TEST_F(LogTest, ImpossibleOptionsAreUsageErrorsThatLeaveNothing) {
 }
 
 TEST_F(LogTest, ARecordThatFitsNoSegmentIsAUsageError) {
-  auto log = OpenLog(directory_, SmallOptions());
+  auto log = OpenLog(directory_, SmallLogOptions());
   const std::string largest = NumberedRecord(1, log->MaxRecordBytes());
   try {
     log->Append(largest + "x");
@@ -631,7 +501,7 @@ TEST_F(LogTest, ARecordThatFitsNoSegmentIsAUsageError) {
 }
 
 TEST_F(LogTest, SettingsInForceAreTold) {
-  LogOptions options = SmallOptions();
+  LogOptions options = SmallLogOptions();
   options.sync = LogSync::kDsync;
   auto log = OpenLog(directory_, options);
   const auto settings = log->EffectiveSettings();

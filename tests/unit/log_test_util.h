@@ -54,6 +54,13 @@ class LogTestInMemory : public LogTestDirectory {
   }
 };
 
+inline LogOptions SmallLogOptions() {
+  LogOptions options;
+  options.segment_bytes = 64 << 10;
+  options.buffer_bytes = 64 << 10;
+  return options;
+}
+
 // A record whose bytes follow from its number: no two are alike, and none of more than 8 bytes is
 // part of another.
 inline std::string NumberedRecord(uint64_t number, size_t size) {

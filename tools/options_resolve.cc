@@ -1,0 +1,186 @@
+// What options mean together: what one leaves open others settle, and what cannot be is refused.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "device/error.h"
+#include "engines/registry.h"
+#include "tools/options.h"
+
+namespace testbed {
+
+// --engine innodb:sql is innodb with its --engine-option access=sql.
+void RunOptions::ResolveVariant() {
+  const size_t colon = engine_name.find(':');
+  if (colon == std::string::npos) return;
+  const EngineInfo& info = FindEngine(engine_name.substr(0, colon));
+  if (info.variants.empty()) {
+    throw Error(Error::kUsage, fmt::format("--engine {}: {} comes in one form; give --engine {}",
+                                           engine_name, info.name, info.name));
+  }
+  engine.extra[info.variants] = engine_name.substr(colon + 1);
+  engine_name = info.name;
+}
+
+void RunOptions::Resolve() {
+  if (engine_name.empty()) {
+    throw Error(Error::kUsage,
+                "--engine is missing; `testbed list` shows the engines, and "
+                "`testbed --engine btree` runs one");
+  }
+  ResolveVariant();
+  const EngineInfo& info = FindEngine(engine_name);
+  if (reuse && dir.empty())
+    throw Error(Error::kUsage, "--reuse needs the --dir that holds the database");
+  if (reuse && fresh)
+    throw Error(Error::kUsage, "--reuse and --fresh exclude each other; give one of them");
+  if (scratch_bytes != 0 && !dir.empty()) {
+    throw Error(Error::kUsage, "--scratch brings its own directory; leave out --dir");
+  }
+  if (scratch_fs == "xfs" && scratch_bytes != 0 && scratch_bytes < (300ull << 20)) {
+    throw Error(Error::kUsage, "--scratch with xfs takes 300M and more");
+  }
+  const EngineOptions defaults = DefaultEngineOptions(info);
+  engine.io = io.value_or(defaults.io);
+  engine.page_size = page_size.value_or(defaults.page_size);
+  engine.ram_bytes = ram_bytes;
+  ResolveCache(info.capabilities);
+  const size_t row_bytes = data.key_size + data.value_size;
+  if (rows) {
+    data.rows = *rows;
+  } else if (ram_bytes == 0) {
+    throw Error(Error::kUsage, "--ram 0 leaves --db-ratio without a base; give --rows");
+  } else {
+    data.rows = std::max<uint64_t>(
+        1, static_cast<uint64_t>(db_ratio * static_cast<double>(ram_bytes)) / row_bytes);
+  }
+  if (data.key_size > info.capabilities.max_key_size) {
+    throw Error(Error::kUsage,
+                fmt::format("--key-size {} is more than {} accepts, which is {}", data.key_size,
+                            engine_name, info.capabilities.max_key_size));
+  }
+  bool mixed = std::find(workloads.begin(), workloads.end(), "mixed") != workloads.end();
+  if (mixed && workload.mix.empty()) workload.mix = {{"point-read", 95}, {"update", 5}};
+  if (!mixed && !workload.mix.empty()) {
+    throw Error(Error::kUsage, "--mix belongs to --workload mixed; name that workload too");
+  }
+  CheckQueueDepth(info.capabilities);
+  if (!seconds && operations == 0) seconds = 20;
+  if (!warmup) warmup = operations != 0 ? 0 : 5;
+}
+
+void RunOptions::CheckQueueDepth(const Capabilities& can) const {
+  if (queue_depth == 1) return;
+  if (!can.reads_in_flight || databases > 1 || engine.io == IoMode::kMmap) {
+    std::vector<std::string> able;
+    for (const EngineInfo& other : Engines()) {
+      if (other.capabilities.reads_in_flight) able.push_back(other.name);
+    }
+    throw Error(Error::kUsage,
+                fmt::format("--queue-depth {} needs an engine that keeps reads in flight ({}), one "
+                            "database, and --io direct or buffered",
+                            queue_depth, fmt::join(able, ", ")));
+  }
+  if (rate > 0) {
+    throw Error(Error::kUsage,
+                "--queue-depth keeps as many reads in flight as it says, --rate "
+                "starts them by the clock; give one of them");
+  }
+  for (const std::string& name : workloads) {
+    const WorkloadInfo& workload_info = FindWorkload(name);
+    if (!workload_info.loads && !workload_info.point_reads) {
+      throw Error(Error::kUsage,
+                  fmt::format("--queue-depth is for workloads of point reads, not {}; "
+                              "run it on its own, with --reuse on one database",
+                              name));
+    }
+  }
+}
+
+void RunOptions::ResolveCache(const Capabilities& can) {
+  if (!can.cache && (cache_bytes || cache_auto)) {
+    throw Error(Error::kUsage,
+                fmt::format("{} has no cache of its own, so {} has no meaning; leave it out, and "
+                            "all of --ram is the page cache's",
+                            engine_name, cache_bytes ? "--cache-size" : "--cache-pct auto"));
+  }
+  if (!can.cache) {
+    engine.cache_bytes = 0;
+  } else if (cache_bytes) {
+    engine.cache_bytes = *cache_bytes;
+  } else if (ram_bytes != 0) {
+    engine.cache_bytes = static_cast<uint64_t>(static_cast<double>(ram_bytes) * cache_pct / 100);
+  } else {
+    throw Error(Error::kUsage, "--ram 0 leaves --cache-pct without a base; give --cache-size");
+  }
+  if (ram_bytes != 0 && engine.cache_bytes > ram_bytes) {
+    throw Error(Error::kUsage, fmt::format("--cache-size {} is larger than --ram {}; give less",
+                                           ShortSize(engine.cache_bytes), ShortSize(ram_bytes)));
+  }
+  if (cache_auto && (cache_bytes || ram_bytes == 0)) {
+    throw Error(Error::kUsage,
+                "--cache-pct auto divides --ram; leave out --cache-size and --ram 0");
+  }
+  if (cache_auto && !can.resizable_cache) {
+    throw Error(Error::kUsage, engine_name +
+                                   " cannot resize its cache while it runs, which "
+                                   "--cache-pct auto takes; give a number");
+  }
+}
+
+nlohmann::json RunOptions::ToJson() const {
+  nlohmann::json j = {
+      {"engine", engine_name},
+      {"io", IoModeName(engine.io)},
+      {"page_size", engine.page_size},
+      {"file_advice", AdviceName(engine.file_advice)},
+      {"mmap_advice", AdviceName(engine.mmap_advice)},
+      {"ram", ram_bytes},
+      {"cache_size", engine.cache_bytes},
+      {"cache_pct", ram_bytes == 0
+                        ? nlohmann::json()
+                        : nlohmann::json(100.0 * static_cast<double>(engine.cache_bytes) /
+                                         static_cast<double>(ram_bytes))},
+      {"cache_auto", cache_auto},
+      {"durability", DurabilityName(engine.durability)},
+      {"lazy_interval_ms", engine.lazy_interval_ms},
+      {"compression", engine.compression},
+      {"engine_options", engine.extra},
+      {"scratch", scratch_bytes},
+      {"read_iops", read_iops},
+      {"rows", data.rows},
+      {"databases", databases},
+      {"key_size", data.key_size},
+      {"value_size", data.value_size},
+      {"compressibility", data.compressibility},
+      {"key_order", KeyOrderName(data.order)},
+      {"keys", data.keys_file},
+      {"indexes", data.indexes},
+      {"seed", data.seed},
+      {"workload", workloads},
+      {"rows_per_transaction", workload.rows_per_transaction},
+      {"distribution", DistributionName(workload.distribution)},
+      {"zipf_theta", workload.zipf_theta},
+      {"hot_fraction", workload.hot_fraction},
+      {"hot_probability", workload.hot_probability},
+      {"hit_ratio", workload.hit_ratio},
+      {"scan_rows", workload.scan_rows},
+      {"mix", workload.mix},
+      {"workload_options", workload.extra},
+      {"queue_depth", queue_depth},
+      {"operations", operations},
+      {"seconds", seconds ? nlohmann::json(*seconds) : nlohmann::json()},
+      {"warmup", warmup.value_or(0)},
+      {"rate", rate},
+      {"arrivals", arrivals == Arrivals::kEven ? "even" : "exponential"},
+      {"verify_every", verify_every},
+      {"drop_caches", drop_caches},
+      {"readahead_model", readahead_model},
+  };
+  j["readahead"] = readahead_bytes ? nlohmann::json(*readahead_bytes) : nlohmann::json();
+  if (scratch_bytes != 0) j["scratch_fs"] = scratch_fs;
+  return j;
+}
+
+}  // namespace testbed
