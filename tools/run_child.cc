@@ -241,6 +241,11 @@ double DeviceReadsPerOperation(const json& phase) {
          OperationCount(phase);
 }
 
+double CachedBytes(const json& phase) {
+  const json memory = phase.value("memory", json::object());
+  return memory.value("engine_cache", 0.0) + memory.value("page_cache", 0.0);
+}
+
 // The cost of an operation with the share that is set, once both caches are at rest.
 CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
   PhaseOptions phase = MeasuredPhase(false);
@@ -252,15 +257,19 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
     Measure(fmt::format("{} {}", name, part), "tune", *FindWorkload(name).make(dataset_, drawn),
             phase);
   };
-  // Both caches must fill again, which takes a slow device longer than a phase.
+  // Both caches must fill again, which takes a slow device longer than a phase; and while they do,
+  // the reads hardly become fewer at first.
   constexpr int kMostSettling = 8;
-  constexpr double kSettled = 0.97;
-  double reads = -1;
+  constexpr double kSettled = 0.97, kFull = 0.02;
+  double reads = -1, held = 0;
   for (int i = 0; i < kMostSettling && !stop_(); ++i) {
     measure("settling");
-    const double now = DeviceReadsPerOperation(document_["phases"].back());
-    if (now == 0 || (reads >= 0 && now > reads * kSettled)) break;
+    const json& settled = document_["phases"].back();
+    const double now = DeviceReadsPerOperation(settled), holds = CachedBytes(settled);
+    const bool fills = holds > held + kFull * static_cast<double>(options_.ram_bytes);
+    if (now == 0 || (reads >= 0 && now > reads * kSettled && !fills)) break;
     reads = now;
+    held = holds;
   }
   ::malloc_trim(0);
   measure("trial");

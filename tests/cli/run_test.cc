@@ -144,6 +144,30 @@ TEST_F(RunTest, AnEngineThatCannotBeReadLoadsAndSaysWhatItsLogCost) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+// InnoDB runs once in each copy of its library, so that opening it anew is not what it is for
+// others.
+TEST_F(RunTest, AutoOpensTheEngineAnewWithTheShareThatItChose) {
+  const std::string engine = HasEngine("innodb") ? "innodb" : "btree";
+  const CommandResult result = Run("--engine " + engine +
+                                   " --ram 256M --cache-pct auto:60 --rows 50000 --io direct "
+                                   "--page-size 8k --seconds 0.2 --warmup 0 --threads 2 --quiet "
+                                   "--json run.json");
+  if (result.err.find("O_DIRECT") != std::string::npos) GTEST_SKIP() << result.err;
+  ASSERT_EQ(result.code, 0) << result.err;
+  const nlohmann::json run = Json("run.json")["runs"].back();
+  const nlohmann::json& tuning = run["cache_tuning"];
+  EXPECT_EQ(tuning["start_pct"], 60);
+  EXPECT_GT(tuning["trials"].size(), 4u);
+  EXPECT_EQ(run["phases"][0]["kind"], "tune") << "what was measured before is still there";
+  EXPECT_EQ(run["phases"].back()["kind"], "measure");
+  const double pct = tuning["chosen_pct"];
+  const nlohmann::json& effective = run["engine"]["effective"];
+  const std::string set = engine == "innodb"
+                              ? effective["innodb_buffer_pool_size"].get<std::string>()
+                              : effective["cache_bytes"].get<std::string>();
+  EXPECT_NEAR(std::stod(set), pct / 100 * (256 << 20), 0.1 * (256 << 20));
+}
+
 TEST_F(RunTest, RepeatsAndSweepsAreRunsOfTheirOwn) {
   const CommandResult result =
       Run("--engine rocksdb --json run.json --threads 1,2 --repeat 2 --ram 128M --rows 5000 "
