@@ -114,6 +114,8 @@ std::string SerializeTables(const std::vector<TableEntry>& tables) {
   return bytes;
 }
 
+constexpr uint64_t kMostOffset = 1ull << 62;  // more than any file has
+
 bool ParseTable(std::string_view bytes, std::vector<TableEntry>* tables, BlockTable::Blocks* blocks,
                 std::string* why) {
   WireReader reader(bytes);
@@ -131,8 +133,8 @@ bool ParseTable(std::string_view bytes, std::vector<TableEntry>* tables, BlockTa
     place.bytes = reader.Take<uint32_t>();
     place.header_bytes = reader.Take<uint32_t>();
     place.header_checksum = reader.Take<uint64_t>();
-    if (place.offset < kFileBegin || place.header_bytes > place.bytes ||
-        !blocks->emplace(block, place).second) {
+    if (place.offset < kFileBegin || place.offset > kMostOffset ||
+        place.header_bytes > place.bytes || !blocks->emplace(block, place).second) {
       *why = "the translation table has an entry that cannot be";
       return false;
     }

@@ -146,9 +146,9 @@ std::string_view Table::Value(TreePosition at) const {
 bool Table::RecordNotInMemory(TreePosition at, const char** begin, uint64_t* bytes) const {
   const DiskLoc loc = tree_.Record(at);
   if (loc.null()) return false;
+  *begin = files_->At(loc, sizeof(RecordHeader));  // the file is there
   const DataFile& file = files_->file(loc.file);
   const auto ofs = static_cast<uint32_t>(loc.ofs);
-  *begin = files_->At(loc, sizeof(RecordHeader));
   *bytes = sizeof(RecordHeader);
   if (!file.InMemory(ofs, *bytes)) return true;
   *bytes = std::max<uint64_t>(*bytes, files_->As<RecordHeader>(loc)->bytes);

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -85,6 +86,7 @@ const Template& SmallDatabase() {
                          std::string{std::istreambuf_iterator<char>(in), {}});
     }
     Require(!found.empty(), "no files");
+    std::sort(found.begin(), found.end());  // an input means the same everywhere
     return found;
   }();
   return files;
