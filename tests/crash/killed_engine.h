@@ -110,7 +110,8 @@ class KilledEngine {
       session->Put(counter, "rows", std::to_string(i + 2));
       if (i % 6 == 0) session->Erase(tables[i / 2 % 2], Key(i / 2));
       session->Commit();
-      waiting.emplace_back(Clock::now() + durable_after.value_or(std::chrono::milliseconds(0)), i + 2);
+      waiting.emplace_back(Clock::now() + durable_after.value_or(std::chrono::milliseconds(0)),
+                           i + 2);
       for (; !waiting.empty() && waiting.front().first <= Clock::now(); waiting.pop_front()) {
         if (!acknowledge(waiting.front().second)) return;
       }
