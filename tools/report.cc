@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 
 #include "device/error.h"
 #include "tools/insert_benchmark_metrics.h"
@@ -78,11 +79,12 @@ std::string RowName(const json& run, const json& phase, const std::string& opera
   return name;
 }
 
+// Of those that the run was made for: what only made it ready is in the document.
 template <typename Function>
 void ForEachPhase(const json& document, Function function) {
   for (const json& run : document["runs"]) {
     for (const json& phase : run["phases"]) {
-      if (phase["kind"] != "warm-up") function(run, phase);
+      if (phase["kind"] != "warm-up" && phase["kind"] != "tune") function(run, phase);
     }
   }
 }
@@ -281,6 +283,37 @@ Table DatabaseTable(const json& document) {
   return table;
 }
 
+// What --cache-pct auto tried, in the order of the shares, and what it took.
+Table TuningTable(const json& document) {
+  Table table("Shares of the memory that --cache-pct auto tried",
+              {"cache", "times", "ops/s", "predicted", "engine misses/op", "device reads/op",
+               "cpu us/op", "neither cache"});
+  for (const json& run : document["runs"]) {
+    if (!run.contains("cache_tuning")) continue;
+    const json& tuning = run["cache_tuning"];
+    std::map<double, double> predicted;
+    for (const json& point : tuning.value("/prediction/curve"_json_pointer, json::array())) {
+      predicted[point["cache_pct"]] = point["rate"];
+    }
+    std::vector<json> trials = tuning["trials"];
+    std::sort(trials.begin(), trials.end(), [](const json& a, const json& b) {
+      return a["cache_pct"].get<double>() < b["cache_pct"].get<double>();
+    });
+    for (const json& trial : trials) {
+      const double share = trial["cache_pct"];
+      const auto curve = predicted.find(share);
+      std::string name = fmt::format("{} %, {} thr", Short(share), run["threads"].get<int>());
+      if (share == tuning["chosen_pct"].get<double>()) name += " (chosen)";
+      table.Row({name, Count(trial["times"]), Short(trial["rate"]),
+                 curve == predicted.end() ? "-" : Short(curve->second),
+                 Short(trial["engine_misses_per_operation"]),
+                 Short(trial["device_reads_per_operation"]), Short(trial["cpu_us_per_operation"]),
+                 Size(trial["other_bytes"])});
+    }
+  }
+  return table;
+}
+
 Table RepeatTable(const json& document) {
   Table table("Repeats: mean and 95 % confidence interval",
               {"phase", "runs", "ops/s", "+-", "p99 us", "+-", "device reads/op", "+-",
@@ -302,8 +335,9 @@ std::string Header(const json& document) {
   std::string text = fmt::format(
       "testbed {}: {} {}, io {}, page {}, cache {} of ram {}, durability {}, compression {}\n",
       Text(document, "/testbed"), Text(o, "/engine"), Text(run, "/engine/version"), Text(o, "/io"),
-      Size(Number(o, "/page_size")), Size(Number(o, "/cache_size")), Size(Number(o, "/ram")),
-      Text(o, "/durability"), Text(o, "/compression"));
+      Size(Number(o, "/page_size")),
+      (o.value("cache_auto", false) ? "auto from " : "") + Size(Number(o, "/cache_size")),
+      Size(Number(o, "/ram")), Text(o, "/durability"), Text(o, "/compression"));
   const double bytes = Number(o, "/rows") * (Number(o, "/key_size") + Number(o, "/value_size"));
   text += fmt::format("{} rows of {} + {} bytes = {}, {} x ram; seed {}\n",
                       Count(static_cast<uint64_t>(Number(o, "/rows"))), Text(o, "/key_size"),
@@ -354,9 +388,10 @@ std::string Closure(const json& document) {
 }
 
 std::vector<Table> Tables(const json& document) {
-  std::vector<Table> all = {RateTable(document),     IntendedTable(document), ReadTable(document),
-                            WriteTable(document),    LogTable(document),      MemoryTable(document),
-                            DatabaseTable(document), RepeatTable(document)};
+  std::vector<Table> all = {
+      RateTable(document),     IntendedTable(document), ReadTable(document),
+      WriteTable(document),    LogTable(document),      MemoryTable(document),
+      DatabaseTable(document), TuningTable(document),   RepeatTable(document)};
   for (Table& table : InsertBenchmarkTables(document)) all.push_back(std::move(table));
   std::vector<Table> tables;
   for (Table& table : all) {

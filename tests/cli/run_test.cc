@@ -156,6 +156,8 @@ TEST_F(RunTest, AutoOpensTheEngineAnewWithTheShareThatItChose) {
   ASSERT_EQ(result.code, 0) << result.err;
   const nlohmann::json run = Json("run.json")["runs"].back();
   const nlohmann::json& tuning = run["cache_tuning"];
+  EXPECT_NE(result.out.find("(chosen)"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("settling"), std::string::npos) << "trials are not the run's phases";
   EXPECT_EQ(tuning["start_pct"], 60);
   EXPECT_GT(tuning["trials"].size(), 4u);
   EXPECT_EQ(run["phases"][0]["kind"], "tune") << "what was measured before is still there";
