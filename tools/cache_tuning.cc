@@ -34,12 +34,27 @@ void Merge(CacheTrial* trial, const CacheTrial& again) {
   ++trial->times;
 }
 
+// Whether the prediction has the shape of the rates that it was made from. Where the model misses
+// something it can be wrong tenfold, and trials that it explains badly must not be outvoted by it.
+bool Explains(const SharePrediction& prediction, const std::vector<CacheTrial>& trials,
+              const std::vector<double>& rates) {
+  constexpr double kMostError = 0.25;  // of the logarithm: by a quarter, a common factor apart
+  double n = 0, sum = 0, squares = 0;
+  for (size_t i = 0; i < trials.size(); ++i) {
+    if (trials[i].cache_pct <= prediction.starved()) continue;
+    const double error = std::log(prediction.Rate(trials[i].cache_pct) / rates[i]);
+    ++n, sum += error, squares += error * error;
+  }
+  return n == 0 || std::sqrt(std::max(0.0, squares / n - sum / n * sum / n)) <= kMostError;
+}
+
 // How good the shares of the trials are: their rates, and what the prediction from all of them
 // says.
 std::vector<double> Scores(const ShareSearch& search, const std::vector<CacheTrial>& trials) {
   std::vector<double> scores = SteadyRates(Measured(trials));
   if (!search.predict) return scores;
   const SharePrediction prediction = search.predict(trials);
+  if (!Explains(prediction, trials, scores)) return scores;
   for (size_t i = 0; i < trials.size(); ++i) {
     const double share = trials[i].cache_pct;
     if (share > prediction.starved()) scores[i] = std::sqrt(scores[i] * prediction.Rate(share));

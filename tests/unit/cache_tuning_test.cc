@@ -152,6 +152,25 @@ TEST(CacheTuningTest, ThePredictionSteadiesTheChoice) {
   EXPECT_GT(with, without);
 }
 
+// The model believes that a small share of the engine leaves the page cache all of the database;
+// the trials, which know better, say that its rate is the least.
+TEST(CacheTuningTest, APredictionThatTheTrialsContradictHasNoPart) {
+  const CacheModel model({.ram_bytes = kRam, .page_bytes = 8192, .stored_bytes = 100},
+                         PagePopularity::Even(500000, 150000, 0.9));
+  ShareSearch search;
+  search.ram_bytes = kRam;
+  search.measure = [](double pct) {
+    const double reads = 0.6 - 0.005 * pct;
+    return CacheTrial{pct, {1 / (2e-6 + 20e-6 * reads), 1 - 0.01 * pct, reads}};
+  };
+  search.predict = [&](const std::vector<CacheTrial>& trials) {
+    return SharePrediction(model, kRam, trials);
+  };
+  double best = 0;
+  ClimbShare(search, &best);
+  EXPECT_GT(best, 60);
+}
+
 TEST(CacheTuningTest, ABlockTakesWhatWasReadOfIt) {
   CacheTrial silent{}, small{}, large{};
   small.block_bytes = 3000, large.block_bytes = 5000;
