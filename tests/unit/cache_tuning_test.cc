@@ -152,16 +152,18 @@ TEST(CacheTuningTest, ThePredictionSteadiesTheChoice) {
   EXPECT_GT(with, without);
 }
 
-// The model believes that a small share of the engine leaves the page cache all of the database;
-// the trials, which know better, say that its rate is the least.
+// The model believes that beside a small share the page cache has all of the database, so that
+// nothing is read; the trials, which know better, say that its rate is the least.
 TEST(CacheTuningTest, APredictionThatTheTrialsContradictHasNoPart) {
-  const CacheModel model({.ram_bytes = kRam, .page_bytes = 8192, .stored_bytes = 100},
-                         PagePopularity::Even(500000, 150000, 0.9));
+  const double pages = 500000;
+  const CacheModel model(
+      {.ram_bytes = kRam, .page_bytes = 8192, .stored_bytes = 0.9 * kRam / pages},
+      PagePopularity::Even(pages, 150000, 0.9));
   ShareSearch search;
   search.ram_bytes = kRam;
   search.measure = [](double pct) {
-    const double reads = 0.6 - 0.005 * pct;
-    return CacheTrial{pct, {1 / (2e-6 + 20e-6 * reads), 1 - 0.01 * pct, reads}};
+    const double reads = 0.6 - 0.002 * pct;
+    return CacheTrial{pct, {1 / (1e-6 + 30e-6 * reads), 0.9, reads}};
   };
   search.predict = [&](const std::vector<CacheTrial>& trials) {
     return SharePrediction(model, kRam, trials);
