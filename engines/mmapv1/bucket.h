@@ -33,7 +33,7 @@ class Bucket {
  public:
   Bucket() = default;
   Bucket(const Files* files, DiskLoc loc)
-      : loc_(loc), base_(files->At(loc, kBucketRecord) + sizeof(RecordHeader)) {}
+      : loc_(loc), base_(reinterpret_cast<char*>(&files->As<BucketRecord>(loc)->bucket)) {}
 
   DiskLoc loc() const { return loc_; }
   // Whether its parts add up, so that reading it stays inside of it, and so do changes, but for

@@ -16,6 +16,7 @@ std::string Text(DiskLoc loc) {
 
 bool TableCheck::Inside(DiskLoc loc, uint64_t n) const {
   if (loc.file < 0 || loc.file >= files_.count() || loc.ofs < 0) return false;
+  if (static_cast<uint32_t>(loc.ofs) % kAlignment != 0) return false;
   return static_cast<uint32_t>(loc.ofs) + n <= files_.file(loc.file).bytes();
 }
 
@@ -99,7 +100,7 @@ void TableCheck::WalkRecords(SpaceCheck* check, DiskLoc extent) {
   while (at != kNone) {
     const DiskLoc loc{extent.file, at};
     const int64_t head_end = at + static_cast<int64_t>(sizeof(RecordHeader));
-    if (at < begin || head_end > end) {
+    if (at < begin || head_end > end || static_cast<uint32_t>(at) % kAlignment != 0) {
       Fault(extent, "a record of the extent is not in it", "", std::to_string(at));
       return;
     }

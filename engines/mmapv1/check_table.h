@@ -59,6 +59,7 @@ class TableCheck {
     return static_cast<uint64_t>(static_cast<uint32_t>(loc.file)) << 32 |
            static_cast<uint32_t>(loc.ofs);
   }
+  // Whether n bytes of a file are there, where a structure can begin.
   bool Inside(DiskLoc loc, uint64_t n) const;
   void Fault(DiskLoc at, const std::string& what, const std::string& expected = "",
              const std::string& found = "");

@@ -83,7 +83,7 @@ Files::Files(const std::string& dir, const Settings& settings, DataFile::Views v
   }
 }
 
-void Files::Outside(DiskLoc loc, uint64_t n) const {
+void Files::NotThere(DiskLoc loc, uint64_t n) const {
   throw Error(Error::kCorruption, "the database in " + dir_ + " is damaged: something refers to " +
                                       std::to_string(n) + " bytes at " + std::to_string(loc.ofs) +
                                       " of file " + std::to_string(loc.file) +

@@ -56,11 +56,13 @@ class Files {
     const auto slot = static_cast<uint32_t>(loc.file);
     const uint64_t ofs = static_cast<uint32_t>(loc.ofs);
     if (slot >= kSlots || ofs + n > views_[slot].bytes) [[unlikely]]
-      Outside(loc, n);
+      NotThere(loc, n);
     return views_[slot].base + ofs;
   }
   template <typename T>
   T* As(DiskLoc loc) const {
+    if (static_cast<uint32_t>(loc.ofs) % alignof(T) != 0) [[unlikely]]
+      NotThere(loc, sizeof(T));
     return reinterpret_cast<T*>(At(loc, sizeof(T)));
   }
   NsHeader* ns() const { return As<NsHeader>({kNsFile, 0}); }
@@ -131,7 +133,7 @@ class Files {
     uint64_t operation = 0, prepared = 0;
   };
 
-  [[noreturn]] void Outside(DiskLoc loc, uint64_t n) const;
+  [[noreturn]] void NotThere(DiskLoc loc, uint64_t n) const;
   void OpenFile(int32_t n);
   void AddFile(uint32_t least);
   void StartFile(int32_t n);

@@ -121,6 +121,8 @@ struct RecordHeader {
   int32_t next, prev;
 };
 static_assert(sizeof(RecordHeader) == 16);
+// Extents, records and deleted records begin at multiples of this.
+inline constexpr uint32_t kAlignment = alignof(RecordHeader);
 
 struct DeletedRecord {
   uint32_t bytes;
@@ -184,6 +186,12 @@ inline constexpr uint16_t kPacked = 1;  // flag: there is no garbage among the k
 
 // Bytes for key nodes and keys.
 inline constexpr uint32_t kBodyBytes = kBucketBytes - sizeof(BucketHeader);
+struct BucketRecord {
+  RecordHeader record;
+  BucketHeader bucket;
+  char body[kBodyBytes];
+};
+static_assert(sizeof(BucketRecord) == kBucketRecord);
 
 // A file of a database in `dir`: "DIR/mmapv1.ns", "DIR/mmapv1.0".
 inline std::string NsPath(const std::string& dir) { return dir + "/" + kFileBase + ".ns"; }

@@ -259,5 +259,35 @@ TEST_F(Mmapv1StoreTest, DamageIsFoundByCheckAndNamed) {
   EXPECT_EQ(FirstFault(dir_), "");
 }
 
+TEST_F(Mmapv1StoreTest, NothingIsReadAtAnOddPlace) {
+  {
+    std::unique_ptr<Store> store = OpenStore();
+    WriteSet writes;
+    writes.Set(store->OpenTable("t"), "key", false, "value");
+    store->Apply(writes);
+  }
+  const auto change = [](const std::string& path, size_t ofs) {
+    std::string bytes = ReadAll(path);
+    ++bytes[ofs];
+    std::ofstream(path, std::ios::binary) << bytes;
+  };
+  change(DataPath(dir_, 0), kFileHeaderBytes + offsetof(ExtentHeader, first_record));
+  EXPECT_NE(FirstFault(dir_).find("a record of the extent is not in it"), std::string::npos)
+      << FirstFault(dir_);
+  const std::string ns = ReadAll(NsPath(dir_));
+  size_t entry = kNsHeaderBytes;
+  while (ns[entry] == 0) entry += sizeof(NsEntry);
+  change(NsPath(dir_), entry + offsetof(NsEntry, root) + offsetof(DiskLoc, ofs));
+  std::unique_ptr<Store> store = OpenStore();
+  std::string value;
+  try {
+    const TableId table = store->OpenTable("t");
+    store->Get(table, "key", &value);
+    FAIL() << "a bucket at an odd place was read";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kCorruption) << e.what();
+  }
+}
+
 }  // namespace
 }  // namespace testbed::mmapv1
