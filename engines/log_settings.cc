@@ -37,7 +37,8 @@ LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra)
   }
   log.uncached = extra.Flag("log_uncached", false);
   log.segment_bytes = extra.Bytes("log_segment", 16ull << 20, 1ull << 20, 1ull << 30);
-  if (options.durability == Durability::kLazy) log.flush_interval_ms = options.lazy_interval_ms;
+  // With no durability the log's thread only writes, so that no client has to.
+  if (options.durability != Durability::kSync) log.flush_interval_ms = options.lazy_interval_ms;
   return log;
 }
 

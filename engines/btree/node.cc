@@ -88,6 +88,15 @@ uint32_t Node::LowerBoundInside(std::string_view key, bool* found) const {
   return Search(key.substr(std::min<size_t>(header()->prefix, key.size())), found);
 }
 
+uint32_t Node::PlaceOf(std::string_view key, bool* found) const {
+  const uint32_t n = count();
+  if (header()->run > 0 && n > 0 && Suffix(n - 1) < SuffixOf(key)) {
+    *found = false;
+    return n;
+  }
+  return LowerBoundInside(key, found);
+}
+
 uint32_t Node::Search(std::string_view suffix, bool* found) const {
   *found = false;
   const uint32_t head = KeyHead(suffix);

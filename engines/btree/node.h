@@ -109,6 +109,12 @@ class Node {
   uint32_t LowerBound(std::string_view key, bool* found) const;
   // The same for a key between the fences, which has the prefix: it is not looked at.
   uint32_t LowerBoundInside(std::string_view key, bool* found) const;
+  // The same where the row is to be written: looks at the last one first where rows came in order.
+  uint32_t PlaceOf(std::string_view key, bool* found) const;
+  // Whether the key lies between the fences.
+  bool Covers(std::string_view key) const {
+    return key >= LowFence() && (unbounded() || key < HighFence());
+  }
   // Has the processor fetch what a search will look at first, all at once.
   static void PrefetchSearch(const char* page);
   // Inner: the entry whose child covers `key`, which lies between the fences.

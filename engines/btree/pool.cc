@@ -459,7 +459,9 @@ PoolCounters Pool::Counters() const {
 uint64_t Pool::MemoryBytes() const {
   std::lock_guard lock(mutex_);
   const uint64_t pages = highest_page_ + 1ull;
-  return BytesFor(ActiveFrames(), page_size_, pages) + file_->TableBytes(pages);
+  const uint64_t ahead = std::max<uint32_t>(ready_, made_) - made_;
+  return BytesFor(ActiveFrames(), page_size_, pages) + ahead * page_size_ +
+         file_->TableBytes(pages);
 }
 
 uint64_t Pool::bytes() const {

@@ -23,7 +23,7 @@
 // Replacement is S3-FIFO (replacement.h). A reader that needs a frame takes a clean one and does
 // no write. Dirty pages that should go are handed to the cleaner, a thread that writes them in
 // batches sorted by page number, through the doublewrite file; readers wait for it only when it
-// finds no clean page at all.
+// finds no clean page at all. It also makes the memory of the next frames ready.
 //
 // In mmap mode clean pages are read in place from the mapping, and only pages that change come into
 // the pool. A page that is in the pool is always read there: bringing it in, and changing it, needs
@@ -257,7 +257,8 @@ class Pool : private VisitCounts {
   friend class ExclusiveGuard;
   friend class PoolClient;
   static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr size_t kDirtyScan = 64;  // dirty candidates passed over before waiting
+  static constexpr uint64_t kMostAhead = 16u << 20;  // bytes made ready before they are needed
+  static constexpr size_t kDirtyScan = 64;           // dirty candidates passed over before waiting
   // Candidates that wake the cleaner; few in a small pool, where readers would else take the few
   // clean pages from each other, and one look-up its own upper levels.
   size_t CleanStart() const { return std::min<size_t>(32, limit_ / 8); }
@@ -290,6 +291,11 @@ class Pool : private VisitCounts {
   uint32_t TryPolicy();
   bool TryEvict(uint32_t index);
   void WaitForFrame(std::unique_lock<std::mutex>* lock, Clock::time_point give_up);
+  uint32_t FramesAhead() const;
+  bool MemoryIsShort() const;
+  void MakeMemoryReady(std::unique_lock<std::mutex>* lock);
+  void DropMemoryAhead();
+  void ReleaseMemory(uint32_t frame, uint32_t frames);
   uint32_t ActiveFrames() const { return made_ - static_cast<uint32_t>(retired_.size()); }
   void SetLimit();
   void Retire(uint32_t index);
@@ -319,6 +325,10 @@ class Pool : private VisitCounts {
   uint64_t bytes_;
   uint32_t limit_ = 0;             // frames to have
   std::atomic<uint32_t> made_{0};  // frames that have ever been used: the first ones
+  // Frames whose memory the cleaner made ready, the first ones: clearing a huge page takes up to
+  // some milliseconds, for which a client would wait in the middle of an operation.
+  uint32_t ready_ = 0;
+  bool can_make_ready_ = true;
   std::vector<uint32_t> retired_;  // of these without memory, since the limit fell
   std::vector<uint32_t> free_;
   PageId highest_page_ = 0;         // whose word is in use

@@ -93,7 +93,49 @@ uint32_t Pool::TakeFrame() {
     return index;
   }
   new (&frames_[made_]) Frame();
-  return made_++;
+  const uint32_t index = made_++;
+  if (MemoryIsShort()) work_for_cleaner_.notify_one();
+  return index;
+}
+
+// How many frames that were never used should have their memory.
+uint32_t Pool::FramesAhead() const {
+  const uint32_t active = ActiveFrames();
+  const auto most = static_cast<uint32_t>(kMostAhead / page_size_);
+  return active >= limit_ ? 0 : std::min({limit_ - active, limit_ / 16, most});
+}
+
+bool Pool::MemoryIsShort() const {
+  const auto step = static_cast<uint32_t>(memory_.kHugePage / page_size_);
+  return can_make_ready_ && made_ + FramesAhead() >= std::max<uint32_t>(ready_, made_) + step;
+}
+
+void Pool::MakeMemoryReady(std::unique_lock<std::mutex>* lock) {
+  const size_t step = memory_.kHugePage;
+  // Whole huge pages; others may make frames of them meanwhile.
+  const uint64_t from = uint64_t{std::max<uint32_t>(ready_, made_)} * page_size_ / step * step;
+  lock->unlock();
+  const bool done = memory_.Populate(from, step);
+  lock->lock();
+  can_make_ready_ = done;
+  ready_ = std::max(ready_, static_cast<uint32_t>((from + step) / page_size_));
+  // What must not have memory, since the limit fell meanwhile.
+  for (const uint32_t index : retired_) {
+    if (index < ready_ && uint64_t{index} * page_size_ >= from) ReleaseMemory(index, 1);
+  }
+  DropMemoryAhead();
+}
+
+void Pool::DropMemoryAhead() {
+  const uint32_t keep = made_ + FramesAhead();
+  if (ready_ <= keep) return;
+  ReleaseMemory(keep, ready_ - keep);
+  ready_ = keep;
+}
+
+void Pool::ReleaseMemory(uint32_t frame, uint32_t frames) {
+  memory_.Release(static_cast<size_t>(frame) * page_size_,
+                  static_cast<size_t>(frames) * page_size_);
 }
 
 // A frame for the page, with mutex_ held; kNone when none is to be had without waiting.
@@ -136,7 +178,7 @@ uint32_t Pool::TryAcquireFrame(PageId id) {
 
 // The frame, which has no page, gives its memory back.
 void Pool::Retire(uint32_t index) {
-  memory_.Release(static_cast<size_t>(index) * page_size_, page_size_);
+  ReleaseMemory(index, 1);
   retired_.push_back(index);
 }
 
@@ -145,6 +187,7 @@ void Pool::Resize(uint64_t bytes) {
   bytes_ = bytes;
   SetLimit();
   replacement_.SetFrames(limit_);
+  DropMemoryAhead();
   std::optional<Clock::time_point> give_up;
   while (ActiveFrames() > limit_) {
     if (const uint32_t index = TakeFrame(); index != kNone) {

@@ -135,9 +135,13 @@ void Pool::CleanerLoop() {
   std::vector<uint32_t> frames;
   std::unique_lock lock(mutex_);
   for (;;) {
-    work_for_cleaner_.wait(
-        lock, [this] { return stop_ || waiters_ > 0 || to_clean_.size() >= CleanStart(); });
+    const auto cleaning = [this] { return waiters_ > 0 || to_clean_.size() >= CleanStart(); };
+    work_for_cleaner_.wait(lock, [&] { return stop_ || cleaning() || MemoryIsShort(); });
     if (stop_) return;
+    if (!cleaning()) {
+      MakeMemoryReady(&lock);
+      continue;
+    }
     CollectForCleaning(&frames);
     std::string error;
     int code = 0;

@@ -15,6 +15,14 @@ namespace {
                                       "): restore the database from a copy, or load it again");
 }
 
+// Before the key and the value of a row.
+struct [[gnu::packed]] OperationHeader {
+  uint8_t erase;
+  uint32_t table, key_size;
+  uint64_t value_size;
+};
+static_assert(sizeof(OperationHeader) == 17);
+
 template <typename T>
 void Put(std::string* to, T value) {
   to->append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -138,10 +146,9 @@ std::string_view StructureRecord::Encode(std::string_view operations) {
 }
 
 void AppendOperation(const RowWrite& op, std::string* to) {
-  Put(to, static_cast<uint8_t>(op.erase ? 1 : 0));
-  Put(to, op.table);
-  Put(to, static_cast<uint32_t>(op.key.size()));
-  Put(to, static_cast<uint64_t>(op.value.size()));
+  const OperationHeader header{static_cast<uint8_t>(op.erase ? 1 : 0), op.table,
+                               static_cast<uint32_t>(op.key.size()), op.value.size()};
+  Put(to, header);
   to->append(op.key);
   to->append(op.value);
 }
@@ -167,15 +174,13 @@ DecodedRecord DecodeRecord(std::string_view bytes) {
 
 bool NextOperation(std::string_view* operations, RowWrite* op) {
   if (operations->empty()) return false;
+  if (static_cast<uint8_t>(operations->front()) > 1) Malformed("unknown operation");
   Reader reader(*operations);
-  const auto kind = reader.Take<uint8_t>();
-  if (kind > 1) Malformed("unknown operation");
-  op->erase = kind == 1;
-  op->table = reader.Take<uint32_t>();
-  const auto key_size = reader.Take<uint32_t>();
-  const auto value_size = reader.Take<uint64_t>();
-  op->key = reader.TakeBytes(key_size);
-  op->value = reader.TakeBytes(value_size);
+  const auto header = reader.Take<OperationHeader>();
+  op->erase = header.erase == 1;
+  op->table = header.table;
+  op->key = reader.TakeBytes(header.key_size);
+  op->value = reader.TakeBytes(header.value_size);
   *operations = reader.rest();
   return true;
 }

@@ -19,6 +19,8 @@ class ReservedArray {
   static_assert(std::is_trivially_destructible_v<T>);
 
  public:
+  static constexpr size_t kHugePage = 2u << 20;
+
   // `huge`: in huge pages where the kernel has them, which saves misses of the TLB.
   explicit ReservedArray(size_t size, bool huge = false) : bytes_(size * sizeof(T) + kHugePage) {
     void* at = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
@@ -38,13 +40,17 @@ class ReservedArray {
   T* data() { return at_; }
   const T* data() const { return at_; }
 
+  // Has the kernel give memory for [from, from + n) now, cleared, so that nobody waits for that at
+  // the first touch. What is there stays as it is. False where the kernel cannot.
+  bool Populate(size_t from, size_t n) {
+    return ::madvise(static_cast<void*>(at_ + from), n * sizeof(T), MADV_POPULATE_WRITE) == 0;
+  }
   // Gives the memory of whole kernel pages in [from, from + n) back; they read as zeros again.
   void Release(size_t from, size_t n) {
     ::madvise(static_cast<void*>(at_ + from), n * sizeof(T), MADV_DONTNEED);
   }
 
  private:
-  static constexpr size_t kHugePage = 2u << 20;
   const size_t bytes_;
   void* mapping_;
   T* at_;

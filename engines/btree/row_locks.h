@@ -17,6 +17,8 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <numeric>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -33,15 +35,15 @@ class RowLocks {
   class Holder {
    public:
     Holder(RowLocks* locks, std::vector<Row>* rows) : locks_(locks), rows_(rows) {
-      std::sort(rows->begin(), rows->end());
+      SortRows(rows);
       rows->erase(std::unique(rows->begin(), rows->end()), rows->end());
       many_ = rows->size() > 1;
-      for (Row row : *rows) locks_->Lock(row);
+      EachShard([](Shard* shard, std::span<const Row> its) { shard->Lock(its); });
       // Readers that see anything of this commit see this first.
       if (many_) locks_->commits_of_many_.fetch_add(1, std::memory_order_relaxed);
     }
     ~Holder() {
-      for (Row row : *rows_) locks_->Unlock(row);
+      EachShard([](Shard* shard, std::span<const Row> its) { shard->Unlock(its); });
       if (many_) locks_->commits_of_many_.fetch_sub(1, std::memory_order_release);
       rows_->clear();
     }
@@ -49,6 +51,16 @@ class RowLocks {
     Holder& operator=(const Holder&) = delete;
 
    private:
+    template <typename Action>
+    void EachShard(Action action) {
+      for (auto begin = rows_->begin(); begin != rows_->end();) {
+        auto end = begin + 1;
+        while (end != rows_->end() && ShardOf(*end) == ShardOf(*begin)) ++end;
+        action(&locks_->shards_[ShardOf(*begin)], std::span<const Row>(begin, end));
+        begin = end;
+      }
+    }
+
     RowLocks* const locks_;
     std::vector<Row>* const rows_;
     bool many_;
@@ -58,7 +70,7 @@ class RowLocks {
   bool Unlocked(uint32_t table, std::string_view key) {
     if (commits_of_many_.load(std::memory_order_acquire) == 0) return true;
     const Row row = RowOf(table, key);
-    Shard& shard = ShardOf(row);
+    Shard& shard = shards_[ShardOf(row)];
     std::lock_guard lock(shard.mutex);
     return !shard.locked.Contains(row);
   }
@@ -67,13 +79,36 @@ class RowLocks {
   void AwaitUnlocked(uint32_t table, std::string_view key) {
     if (commits_of_many_.load(std::memory_order_acquire) == 0) return;
     const Row row = RowOf(table, key);
-    Shard& shard = ShardOf(row);
+    Shard& shard = shards_[ShardOf(row)];
     std::unique_lock lock(shard.mutex);
     shard.WaitFor(row, &lock);
   }
 
  private:
   static constexpr int kShardBits = 8;
+  static constexpr size_t kShards = size_t{1} << kShardBits;
+  // By the top bits, so that rows in ascending order are shards in ascending order.
+  static size_t ShardOf(Row row) { return row >> (64 - kShardBits); }
+
+  // Rows are hashes, which lie evenly: many are first put to their shards.
+  static void SortRows(std::vector<Row>* rows) {
+    if (rows->size() < kShards / 4) {
+      std::sort(rows->begin(), rows->end());
+      return;
+    }
+    std::array<uint32_t, kShards + 1> place = {};
+    for (const Row row : *rows) ++place[ShardOf(row) + 1];
+    std::partial_sum(place.begin(), place.end(), place.begin());
+    std::vector<Row> sorted(rows->size());
+    for (const Row row : *rows) sorted[place[ShardOf(row)]++] = row;
+    rows->swap(sorted);
+    auto begin = rows->begin();
+    for (size_t shard = 0; shard < kShards; ++shard) {
+      const auto end = rows->begin() + place[shard];
+      std::sort(begin, end);
+      begin = end;
+    }
+  }
 
   // Numbers in an open-addressed table, so that a lock allocates nothing.
   class RowSet {
@@ -121,6 +156,18 @@ class RowLocks {
   };
 
   struct alignas(64) Shard {
+    void Lock(std::span<const Row> rows) {
+      std::unique_lock lock(mutex);
+      for (const Row row : rows) {
+        WaitFor(row, &lock);
+        locked.Insert(row);
+      }
+    }
+    void Unlock(std::span<const Row> rows) {
+      std::lock_guard lock(mutex);
+      for (const Row row : rows) locked.Erase(row);
+      if (waiting > 0) unlocked.notify_all();
+    }
     void WaitFor(Row row, std::unique_lock<std::mutex>* lock) {
       while (locked.Contains(row)) {
         ++waiting;
@@ -134,25 +181,8 @@ class RowLocks {
     RowSet locked;
   };
 
-  // By the top bits, so that rows in ascending order are shards in ascending order.
-  Shard& ShardOf(Row row) { return shards_[row >> (64 - kShardBits)]; }
-
-  void Lock(Row row) {
-    Shard& shard = ShardOf(row);
-    std::unique_lock lock(shard.mutex);
-    shard.WaitFor(row, &lock);
-    shard.locked.Insert(row);
-  }
-
-  void Unlock(Row row) {
-    Shard& shard = ShardOf(row);
-    std::lock_guard lock(shard.mutex);
-    shard.locked.Erase(row);
-    if (shard.waiting > 0) shard.unlocked.notify_all();
-  }
-
   std::atomic<uint32_t> commits_of_many_{0};
-  std::array<Shard, 1 << kShardBits> shards_;
+  std::array<Shard, kShards> shards_;
 };
 
 }  // namespace testbed::btree

@@ -60,6 +60,8 @@ LogRange StoreClient::AppendOperations(std::span<const RowWrite> operations) {
 
 void StoreClient::Apply(std::span<const RowWrite> operations) {
   ChangeBuffer* const buffer = store_->change_buffer();
+  Tree* tree = nullptr;
+  ExclusiveGuard leaf;  // of the tree: rows that follow often belong to it
   for (size_t i = 0; i < operations.size(); ++i) {
     const RowWrite& op = operations[i];
     LeafWrite row{op.key, op.erase, {op.value, false}};
@@ -70,9 +72,13 @@ void StoreClient::Apply(std::span<const RowWrite> operations) {
     }
     if (buffer != nullptr) {
       buffer->Write(&context_, store_->Table(op.table), row);
-    } else {
-      store_->Table(op.table)->Write(&context_, row);
+      continue;
     }
+    if (Tree* const next = store_->Table(op.table); next != tree) {
+      leaf.Release();
+      tree = next;
+    }
+    tree->Write(&context_, row, &leaf);
   }
 }
 

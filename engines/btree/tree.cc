@@ -57,6 +57,13 @@ ExclusiveGuard Tree::FindLeafExclusive(TreeContext* context, std::string_view ke
   }
 }
 
+// Latches the leaf that covers the key, which may be the one that is latched.
+void Tree::MoveToLeaf(TreeContext* context, std::string_view key, ExclusiveGuard* leaf) {
+  if (*leaf && Node(leaf->page(), page_size()).Covers(key)) return;
+  leaf->Release();
+  *leaf = FindLeafExclusive(context, key);
+}
+
 // The node above `level` on the way to `key`; no guard when the root is at that level or below.
 ExclusiveGuard Tree::FindParent(TreeContext* context, std::string_view key, uint8_t level) {
   for (;;) {
@@ -247,12 +254,12 @@ bool Tree::WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const L
   return true;
 }
 
-void Tree::Write(TreeContext* context, const LeafWrite& row) {
+void Tree::Write(TreeContext* context, const LeafWrite& row, ExclusiveGuard* leaf) {
   for (;;) {
-    ExclusiveGuard leaf = FindLeafExclusive(context, row.key);
-    Node node(leaf.page(), page_size());
+    MoveToLeaf(context, row.key, leaf);
+    Node node(leaf->page(), page_size());
     bool found;
-    const uint32_t at = node.LowerBoundInside(row.key, &found);
+    const uint32_t at = node.PlaceOf(row.key, &found);
     if (row.erase && !found) return;
     const size_t used = node.UsedBytes();
     size_t need = 0;
@@ -263,23 +270,23 @@ void Tree::Write(TreeContext* context, const LeafWrite& row) {
     const bool overflow = (!row.erase && row.value.overflow) || (found && node.Value(at).overflow);
     bool done;
     if (overflow) {
-      done = WriteWithOverflow(context, &leaf, row, at, found);
+      done = WriteWithOverflow(context, leaf, row, at, found);
     } else {
       done = ChangeRow(&node, row, at, found);
-      if (done) leaf.MarkDirty(context->commit.begin, context->commit.end);
+      if (done) leaf->MarkDirty(context->commit.begin, context->commit.end);
     }
     if (done) {
       // Tried when the leaf falls below a threshold, not at each row below it.
       const size_t quarter = node.Capacity() / 4;
       const size_t left = node.UsedBytes();
-      const bool merge = (used >= quarter && left < quarter) ||
-                         (used >= quarter / 2 && left < quarter / 2) ||
-                         (row.erase && node.count() == 0);
-      leaf.Release();
-      if (merge) Merge(context, row.key, 0);
+      if ((used >= quarter && left < quarter) || (used >= quarter / 2 && left < quarter / 2) ||
+          (row.erase && node.count() == 0)) {
+        leaf->Release();
+        Merge(context, row.key, 0);
+      }
       return;
     }
-    leaf.Release();
+    leaf->Release();
     Split(context, row.key, 0, need);
   }
 }

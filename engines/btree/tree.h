@@ -99,7 +99,14 @@ class Tree {
   // went to a page that is not the tree's any more; then Continue goes on.
   void FailedRead(Lookup* lookup, const Error& error) const;
   // Applies a row of the transaction context->commit. Idempotent.
-  void Write(TreeContext* context, const LeafWrite& row);
+  void Write(TreeContext* context, const LeafWrite& row) {
+    ExclusiveGuard leaf;
+    Write(context, row, &leaf);
+  }
+  // The same for rows one after the other: *leaf stays latched, so that the next row needs no
+  // descent when it belongs to the same leaf. The caller waits for nothing meanwhile; *leaf is none
+  // or what an earlier call for this tree has left.
+  void Write(TreeContext* context, const LeafWrite& row, ExclusiveGuard* leaf);
 
   // Whether a row must have its value in overflow pages.
   bool NeedsOverflow(size_t key_size, size_t value_size) const {
@@ -133,6 +140,7 @@ class Tree {
   OptimisticGuard Descend(TreeContext* context, Bound bound, std::string_view key,
                           uint8_t level = 0) const;
   ExclusiveGuard FindLeafExclusive(TreeContext* context, std::string_view key);
+  void MoveToLeaf(TreeContext* context, std::string_view key, ExclusiveGuard* leaf);
   ExclusiveGuard FindParent(TreeContext* context, std::string_view key, uint8_t level);
   bool GetLong(TreeContext* context, std::string_view key, std::string* value) const;
 

@@ -60,6 +60,41 @@ TEST_F(StoreTest, SteadyInsertsAndErasesKeepASteadySize) {
   ExpectSound();
 }
 
+// A transaction keeps the leaf of its last row, and lets go of it for a row of another leaf or
+// table.
+TEST_F(StoreTest, RowsInOrderNeedOneDescentALeaf) {
+  options_.cache_bytes = 8 << 20;
+  Open();
+  Tree* tables[] = {store_->OpenTable("a"), store_->OpenTable("b")};
+  StoreClient client(store_.get());
+  constexpr uint32_t kRows = 5000;
+  const std::string value(60, 'v');
+  const auto requests_of = [&](bool by_table, uint32_t first) {
+    std::vector<std::string> keys;
+    for (uint32_t i = 0; i < kRows; ++i) keys.push_back(std::to_string(first + i));
+    std::vector<RowWrite> rows;
+    for (uint32_t i = 0; i < 2 * kRows; ++i) {
+      const uint32_t table = by_table ? i / kRows : i % 2;
+      rows.push_back({false, tables[table]->table(), keys[by_table ? i % kRows : i / 2], value});
+    }
+    const uint64_t before = client.context()->client.requests.Get();
+    client.Commit(rows);
+    return client.context()->client.requests.Get() - before;
+  };
+  EXPECT_LT(requests_of(true, 100'000), 2 * kRows / 4);
+  EXPECT_GT(requests_of(false, 200'000), 2 * kRows) << "each goes to the other table's leaf";
+  for (Tree* table : tables) {
+    std::string found;
+    for (const uint32_t first : {100'000u, 200'000u}) {
+      for (uint32_t i = 0; i < kRows; ++i) {
+        ASSERT_TRUE(client.Get(table, std::to_string(first + i), &found)) << first + i;
+        ASSERT_EQ(found, value);
+      }
+    }
+  }
+  ExpectSound();
+}
+
 // As a load by eight threads has it: each has a hundred rows at a time, a transaction, and they
 // come in about the order of the keys.
 TEST_F(StoreTest, TransactionsInAboutAscendingOrderFillTheirPages) {
