@@ -42,6 +42,7 @@ void SetPeriods(const EngineOptions& options, const ExtraOptions& extra, Setting
   // A commit waits for up to a period and for what the group commit then takes: half of what is
   // promised for each.
   const uint64_t interval = lazy ? std::max(2u, options.lazy_interval_ms / 2) : 100;
+  if (lazy) s->lazy_interval_ms = options.lazy_interval_ms;
   s->commit_interval_ms =
       static_cast<uint32_t>(extra.Integer("journal_commit_interval", interval, 2, 10000));
   if (lazy && s->commit_interval_ms > interval) {

@@ -25,6 +25,7 @@ struct Settings {
   bool preallocate = true;  // the next data file, in the background
   bool zero_fill = false;   // new files are written, not only allocated
   uint32_t commit_interval_ms = 0;
+  uint32_t lazy_interval_ms = 0;   // of lazy durability: commits older than this are not lost
   uint32_t sync_delay_ms = 0;      // 0: no periodic data flush
   uint64_t uncommitted_bytes = 0;  // the most that waits for the journal before writers wait for it
   uint32_t remap_period_ms = 0;    // in which all of the private views are mapped anew

@@ -150,6 +150,10 @@ std::optional<uint64_t> Store::TryApply(const WriteSet& writes, bool may_yield, 
   ThrowIfFailed();
   // Here, as all who wait for the lock would find room outside.
   if (!HasRoom()) return std::nullopt;
+  if (CommitIsLate()) {
+    late_commit_waits_.fetch_add(1, std::memory_order_relaxed);
+    return std::nullopt;
+  }
   // Later rows read with the lock held: what was done cannot be let go of in the middle.
   const RowWrite& first = writes.rows().front();
   const Table& table = *tables_[first.table];
@@ -286,6 +290,7 @@ void Store::AddCounters(EngineCounters* counters) {
       {"private_copies_dropped_bytes", get(files.copies_dropped)},
       {"faults_yielded", get(faults_yielded_)},
       {"write_lock_waits", get(lock_waits_)},
+      {"late_commit_waits", get(late_commit_waits_)},
       {"records_moved", get(row_counts_.moved)},
       {"records_updated_in_place", get(row_counts_.in_place)},
       {"operations_undone", get(operations_undone_)},

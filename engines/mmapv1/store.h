@@ -105,6 +105,7 @@ class Store {
   void ApplyRows(const WriteSet& writes);
   void AddSizes(EngineCounters* counters);
   bool HasRoom() const;
+  bool CommitIsLate() const;
   void WaitForRoom();
   void WaitDurable(uint64_t epoch);
   bool Position(const Table& table, Motion motion, std::string_view key, const PlaceHint& hint,
@@ -142,8 +143,10 @@ class Store {
   uint64_t version_ = 1;  // counts changes
 
   std::unique_ptr<Journal> journal_;
-  std::string body_;                      // of the section under way
-  std::atomic<uint64_t> epoch_{1};        // of the next PREP
+  std::string body_;                // of the section under way
+  std::atomic<uint64_t> epoch_{1};  // of the next PREP
+  // What was written before is in the journal.
+  std::atomic<Clock::time_point> journaled_until_{Clock::now()};
   std::atomic<uint64_t> written_seq_{0};  // of the last section in the shared views
   Clock::time_point last_remap_;
 
@@ -156,7 +159,8 @@ class Store {
   std::atomic<bool> failed_{false};
   std::thread commit_thread_, flush_thread_;
 
-  std::atomic<uint64_t> faults_yielded_{0}, operations_undone_{0}, flushes_{0}, lock_waits_{0};
+  std::atomic<uint64_t> faults_yielded_{0}, operations_undone_{0}, flushes_{0}, lock_waits_{0},
+      late_commit_waits_{0};
 };
 
 }  // namespace testbed::mmapv1

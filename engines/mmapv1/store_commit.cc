@@ -51,6 +51,13 @@ bool Store::HasRoom() const {
          (files_.pending_bytes() < limit && files_.private_bytes() < 2 * limit);
 }
 
+// And when it is late: what could be lost, against the promise of lazy commits, is not added to.
+bool Store::CommitIsLate() const {
+  if (settings_.lazy_interval_ms == 0) return false;
+  const auto age = Clock::now() - journaled_until_.load(std::memory_order_relaxed);
+  return age > std::chrono::milliseconds(settings_.lazy_interval_ms);
+}
+
 void Store::WaitForRoom() {
   const uint64_t epoch = epoch_.load();
   std::unique_lock lock(mutex_);
@@ -104,14 +111,17 @@ void Store::GroupCommit() {
   ThrowIfFailed();
   body_.clear();
   uint64_t epoch = 0;
+  Clock::time_point begin;
   {
     CommitTurn turn(lock_);
     ReadLock lock(lock_);
+    begin = Clock::now();
     files_.Prepare(&body_);
     epoch = epoch_.fetch_add(1);
   }
   uint64_t seq = 0;
   if (!body_.empty()) seq = journal_->Append(body_, [this] { FlushDataFiles(); });
+  journaled_until_.store(begin);
   {
     std::lock_guard lock(mutex_);
     durable_epoch_ = epoch;
