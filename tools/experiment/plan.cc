@@ -106,6 +106,17 @@ OptionMap LoadOptions(const Experiment& e, const std::string& engine, const Opti
   return options;
 }
 
+// Why the engine cannot load with these options; empty when it can.
+std::string WhyNotLoaded(const EngineInfo& engine, OptionMap options) {
+  options.erase("scratch");
+  try {
+    CheckEngineOptions(engine, CellRunOptions(options).engine);
+    return "";
+  } catch (const Error& error) {
+    return fmt::format("its database cannot be loaded: {}", error.what());
+  }
+}
+
 void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale, Cell* cell) {
   const OptionMap of_axes = cell->options;
   const auto engine_of = [&]() -> std::string {
@@ -155,6 +166,7 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
     if (!shared) return;
     cell->load_key = LoadKey(run, scratch, phases.load);
     cell->load_options = LoadOptions(e, engine, cell->options, run.data.rows);
+    cell->skipped = WhyNotLoaded(*info, cell->load_options);
   } catch (const Error& error) {
     cell->skipped = error.what();
   }
