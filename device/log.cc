@@ -74,9 +74,23 @@ const char* LogSpaceName(LogSpace space) {
   return kNames[static_cast<size_t>(space)];
 }
 
+template <typename Action>
+std::optional<Error> ErrorOf(const Action& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e;
+  } catch (const std::exception& e) {
+    return Error(Error::kRun, e.what());
+  }
+  return std::nullopt;
+}
+
 // Groups go through a ring: [tail_, head_) are sealed, in log order, and the one at head_ is open
 // if open_ says so. latch_ protects the ring and all positions. The thread that set writing_ is the
-// leader: it alone writes, and owns what is marked so, without holding the latch.
+// leader: it alone writes, and owns what is marked so, without holding the latch. The one that set
+// syncing_ alone syncs what was written. While it does, only who finds all groups full may lead:
+// others who wait for the device gather for the next group.
 class Log::Impl {
  public:
   Impl(std::string directory, const LogOptions& options, std::unique_ptr<LogSegments> segments,
@@ -118,7 +132,7 @@ class Log::Impl {
   void Lead(Lock& lock, bool open_group_too, bool sync);
   void WriteSealed(uint64_t last);
   void WriteGroup(Group& group);
-  void SyncWritten();
+  void SyncWritten(const std::shared_ptr<LogSegment>& newest, Lsn end);
   void Fail(const Error& error);
   [[noreturn]] void ThrowFailed() const;
   void RunFlusher();
@@ -133,7 +147,7 @@ class Log::Impl {
   std::array<Group, kGroups> ring_;
   uint64_t head_ = 0, tail_ = 0;
   bool open_ = false;
-  bool writing_ = false;
+  bool writing_ = false, syncing_ = false;
   Lsn next_ = 0;  // of the next frame, if it fits into the segment
   Lsn segment_end_ = 0;
   bool opens_segment_ = false;  // next_ is the first frame of its segment
@@ -141,10 +155,13 @@ class Log::Impl {
 
   // The leader's.
   std::shared_ptr<LogSegment> segment_;
-  uint64_t synced_segment_ = 0;  // number of the segment in service at the last sync
   uint64_t chain_;
   AlignedBuffer last_block_{kMaxLogWriteSize};  // the partly filled block at the log's end
-  Counter records_, payload_, framing_, padding_, rewritten_, groups_, syncs_;
+  Counter records_, payload_, framing_, padding_, rewritten_, groups_;
+
+  // Of who syncs.
+  uint64_t synced_segment_ = 0;  // number of the segment in service at the last sync
+  Counter syncs_;
 
   // The log's own thread.
   std::condition_variable wake_;
@@ -288,7 +305,7 @@ void Log::Impl::Wait(Lsn end, bool durable) {
   end = std::min(end, end_.load(std::memory_order_relaxed));
   while (reached.load(std::memory_order_relaxed) < end) {
     if (error_) ThrowFailed();
-    if (writing_) {
+    if (writing_ || (durable && syncing_)) {
       done_.wait(lock);
     } else {
       Lead(lock, true, durable);
@@ -296,25 +313,31 @@ void Log::Impl::Wait(Lsn end, bool durable) {
   }
 }
 
-// Becomes the leader: writes the sealed groups, the open one too if asked, and syncs if asked.
+// Becomes the leader: writes the sealed groups, the open one too if asked, and syncs if asked,
+// which nobody else may be doing then.
 void Log::Impl::Lead(Lock& lock, bool open_group_too, bool sync) {
   writing_ = true;
+  syncing_ = syncing_ || sync;
   if (open_group_too && open_) SealGroup();
   const uint64_t last = head_;
   lock.unlock();
-  std::optional<Error> error;
-  try {
-    WriteSealed(last);
-    if (sync && durable_ < written_) SyncWritten();
-  } catch (const Error& e) {
-    error = e;
-  } catch (const std::exception& e) {
-    error = Error(Error::kRun, e.what());
-  }
+  std::optional<Error> error = ErrorOf([&] { WriteSealed(last); });
+  const std::shared_ptr<LogSegment> newest = segment_;
+  const Lsn end = written_;
   lock.lock();
   writing_ = false;
   if (error) Fail(*error);
-  // Under the latch, so that a waiter cannot miss it between looking and sleeping.
+  if (sync) {
+    if (!error && durable_ < end) {
+      // Under the latch, so that a waiter cannot miss it between looking and sleeping.
+      done_.notify_all();
+      lock.unlock();
+      error = ErrorOf([&] { SyncWritten(newest, end); });
+      lock.lock();
+      if (error) Fail(*error);
+    }
+    syncing_ = false;
+  }
   done_.notify_all();
   if (error) throw *error;
 }
@@ -362,19 +385,20 @@ void Log::Impl::WriteGroup(Group& group) {
   rewritten_.Add(group.begin);
 }
 
-void Log::Impl::SyncWritten() {
-  // Those that were written since the last sync: nearly always one.
-  if (synced_segment_ != segment_->header.number) {
+// Makes what was written before `end`, the last of it into `newest`, durable.
+void Log::Impl::SyncWritten(const std::shared_ptr<LogSegment>& newest, Lsn end) {
+  // The segments that were written since the last sync: nearly always one.
+  if (synced_segment_ != newest->header.number) {
     for (const auto& segment : segments_->InService(synced_segment_)) {
-      if (segment == segment_) continue;
+      if (segment->header.number >= newest->header.number) break;
       segment->file->Sync();
       syncs_.Add(1);
     }
   }
-  segment_->file->Sync();
+  newest->file->Sync();
   syncs_.Add(1);
-  synced_segment_ = segment_->header.number;
-  durable_.store(written_.load(std::memory_order_relaxed), std::memory_order_release);
+  synced_segment_ = newest->header.number;
+  durable_.store(end, std::memory_order_release);
 }
 
 void Log::Impl::Fail(const Error& error) {
@@ -511,6 +535,7 @@ std::vector<std::pair<std::string, std::string>> Log::EffectiveSettings() const 
           {"log_pad", o.pad ? "true" : "false"},
           {"log_sync", LogSyncName(o.sync)},
           {"log_space", LogSpaceName(o.space)},
+          {"log_prewrite", o.prewrite ? "true" : "false"},
           {"log_uncached", o.uncached ? "true" : "false"},
           {"log_segment_bytes", std::to_string(o.segment_bytes)},
           {"log_min_segments", std::to_string(o.min_segments)},

@@ -68,6 +68,7 @@ const char* LogSyncName(LogSync sync);  // "fdatasync", "dsync", "none"
 // blocks a sync costs.
 enum class LogSpace : uint8_t {
   kRecycled,    // written with zeros once, then used again and again: a sync writes log bytes only
+                // (but see LogOptions::prewrite)
   kFallocated,  // fallocate(2) for each new segment; old segments are removed
   kGrowing,     // the file grows with each write; old segments are removed
   kKeepSize,    // as fallocated, but the space lies behind the end of the file, which grows
@@ -83,6 +84,10 @@ struct LogOptions {
   bool pad = true;
   LogSync sync = LogSync::kFdatasync;
   LogSpace space = LogSpace::kRecycled;
+  // Recycled space: new segments are written with zeros, so that no sync in one ever writes
+  // metadata of the file system. Without it only allocated: they are there at once, and syncs while
+  // one is used for the first time write metadata.
+  bool prewrite = true;
   // Recycled space, buffered: segments leave the page cache before they are used, as those do that
   // were written long ago. A write of a part of a page then has to read it first.
   bool uncached = false;

@@ -69,6 +69,10 @@ void LogSegments::WriteHeader(File& file, const SegmentHeader& header, size_t n)
 // Gives an empty file its space.
 void LogSegments::Fill(File& file) {
   if (options_.space == LogSpace::kGrowing) return;
+  if (options_.space == LogSpace::kRecycled && !options_.prewrite &&
+      file.Allocate(0, options_.segment_bytes, false)) {
+    return;
+  }
   if (options_.space != LogSpace::kRecycled) {
     if (!file.Allocate(0, options_.segment_bytes, options_.space == LogSpace::kKeepSize)) {
       throw Error(Error::kUsage, std::string("log space '") + LogSpaceName(options_.space) +

@@ -1,5 +1,7 @@
 #include "engines/log_settings.h"
 
+#include <algorithm>
+
 namespace testbed {
 
 void AddLogOptions(Capabilities* capabilities) {
@@ -12,6 +14,10 @@ void AddLogOptions(Capabilities* capabilities) {
       {"log_space",
        "recycled (default), fallocated, growing, or keep-size (fallocated behind the end of the "
        "file) log segments"},
+      {"log_prewrite",
+       "recycled segments are written with zeros before their first use (on with --durability "
+       "sync, "
+       "else off)"},
       {"log_uncached", "on: segments leave the page cache before they are used (off)"},
       {"log_segment", "bytes of a log segment (16M)"},
   };
@@ -35,7 +41,10 @@ LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra)
        {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kGrowing, LogSpace::kKeepSize}) {
     if (space == LogSpaceName(s)) log.space = s;
   }
+  log.prewrite = extra.Flag("log_prewrite", options.durability == Durability::kSync);
   log.uncached = extra.Flag("log_uncached", false);
+  // What a client can append while a sync takes the device.
+  log.buffer_bytes = std::clamp<uint64_t>(options.cache_bytes / 64, 1ull << 20, 16ull << 20);
   log.segment_bytes = extra.Bytes("log_segment", 16ull << 20, 1ull << 20, 1ull << 30);
   // With no durability the log's thread only writes, so that no client has to.
   if (options.durability != Durability::kSync) log.flush_interval_ms = options.lazy_interval_ms;

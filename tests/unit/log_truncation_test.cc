@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -45,6 +47,59 @@ TEST_F(LogTruncationTest, TruncationWhileEightThreadsAppend) {
   log->WaitDurable(last.end);
   log.reset();
   EXPECT_THAT(ReadLog(directory_, last.begin).records, ElementsAre("last"));
+}
+
+// While one thread syncs without end, others fill all groups and write them themselves.
+TEST_F(LogTruncationTest, AppendingGoesOnWhileTheLogSyncs) {
+  LogOptions options = SmallLogOptions();
+  options.flush_interval_ms = 1;
+  auto log = OpenLog(directory_, options);
+  constexpr int kThreads = 4, kRecords = 2000;
+  std::atomic<bool> stop{false};
+  std::thread syncer([&] {
+    while (!stop) log->Sync();
+  });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kRecords; ++i) {
+        const LogRange range = log->Append(NumberedRecord(t * kRecords + i, 1000));
+        if (i % 500 == 0) {
+          log->WaitDurable(range.end);
+          EXPECT_GE(log->DurableLsn(), range.end);
+        }
+        ASSERT_LE(log->DurableLsn(), log->WrittenLsn());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  stop = true;
+  syncer.join();
+  log.reset();
+  std::set<std::string> found;
+  for (const std::string& record : ReadLog(directory_).records) found.insert(record);
+  EXPECT_EQ(found.size(), static_cast<size_t>(kThreads * kRecords));
+}
+
+// Without prewriting a new segment costs its header, and is used again as any other.
+TEST_F(LogTruncationTest, SegmentsNeedNotBeWrittenBeforeTheirFirstUse) {
+  LogOptions options = SmallLogOptions();
+  options.prewrite = false;
+  auto log = OpenLog(directory_, options);
+  const uint64_t ahead = log->Counters().preparation_bytes;
+  EXPECT_EQ(ahead, log->Counters().segments_created * kSegmentHeaderBytes);
+  LogRange last;
+  for (int i = 0; i < 600; ++i) {
+    last = log->Append(NumberedRecord(i, 2000));
+    log->WaitDurable(last.end);
+    log->TruncateBefore(last.begin);
+  }
+  const LogCounters counters = log->Counters();
+  EXPECT_GT(counters.segments_recycled, 10u);
+  EXPECT_LT(counters.preparation_bytes,
+            (counters.segments_created + counters.segments_recycled) * 2 * kSegmentHeaderBytes);
+  log.reset();
+  EXPECT_THAT(ReadLog(directory_, last.begin).records, ElementsAre(NumberedRecord(599, 2000)));
 }
 
 TEST_F(LogTruncationTest, TruncationRecyclesAndTheFilesStayTheSame) {
