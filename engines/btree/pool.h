@@ -257,7 +257,7 @@ class Pool : private VisitCounts {
   friend class ExclusiveGuard;
   friend class PoolClient;
   static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr uint64_t kMostAhead = 16u << 20;  // bytes made ready before they are needed
+  static constexpr uint64_t kMostAhead = 64u << 20;  // bytes made ready before they are needed
   static constexpr size_t kDirtyScan = 64;           // dirty candidates passed over before waiting
   // Candidates that wake the cleaner; few in a small pool, where readers would else take the few
   // clean pages from each other, and one look-up its own upper levels.
