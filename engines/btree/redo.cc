@@ -289,25 +289,38 @@ void StructureReplay::Apply(std::string_view structure, Lsn begin, Lsn end) {
   for (const PageChange& change : decoded.changes) ApplyAction(change, begin, end);
 }
 
-void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) {
-  PageState state;
-  ExclusiveGuard guard = pool_->WriteAny(client_, change.page, &state);
-  char* page = guard.page();
-  // An image heals even a broken page; any other change needs what it changes, which the image that
-  // is to come has already. The pool holds such a page as an empty one.
-  if (state != PageState::kValid) broken_.insert(change.page);
-  const bool broken = broken_.contains(change.page);
-  if (broken && !change.whole()) return;
-  const Lsn lsn = change.LsnAfter(end);
-  if (!broken && Header(page)->lsn >= lsn) return;
-  ApplyChange(change, page, pool_->page_size(), &scratch_);
-  broken_.erase(change.page);
-  guard.MarkDirty(begin, lsn);
+void StructureReplay::Change(const PageChange& change, Lsn begin, Lsn lsn, ExclusiveGuard* guard) {
+  ApplyChange(change, guard->page(), pool_->page_size(), &scratch_);
+  guard->MarkDirty(begin, lsn);
   ++pages_changed_;
 }
 
+void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) {
+  PageState state;
+  ExclusiveGuard guard = pool_->WriteAny(client_, change.page, &state);
+  // The pool holds a torn page as an empty one.
+  if (state != PageState::kValid) torn_.try_emplace(change.page);
+  const auto torn = torn_.find(change.page);
+  const Lsn lsn = change.LsnAfter(end);
+  if (torn == torn_.end()) {
+    if (Header(guard.page())->lsn < lsn) Change(change, begin, lsn, &guard);
+    return;
+  }
+  if (!change.whole()) {
+    torn->second.push_back({change.action, std::string(change.payload), begin, end});
+    return;
+  }
+  Change(change, begin, lsn, &guard);
+  for (const WaitingChange& later : torn->second) {
+    if (later.end > lsn) {
+      Change({later.action, change.page, later.payload}, later.begin, later.end, &guard);
+    }
+  }
+  torn_.erase(torn);
+}
+
 void StructureReplay::CheckWhole() const {
-  if (!broken_.empty()) throw pool_->file()->Broken(*broken_.begin());
+  if (!torn_.empty()) throw pool_->file()->Broken(torn_.begin()->first);
 }
 
 }  // namespace testbed::btree

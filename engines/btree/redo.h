@@ -23,7 +23,7 @@
 #define TESTBED_ENGINES_BTREE_REDO_H_
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -118,11 +118,13 @@ DecodedStructure DecodeStructure(std::string_view structure);
 // well-formed page whatever it is given. `scratch` is made when it is empty.
 void ApplyChange(const PageChange& change, char* page, uint32_t page_size, AlignedBuffer* scratch);
 
-// First pass. A page that is torn keeps its changes waiting until the log has it whole.
-//
-// Brings pages and space to where the record left them. Safe to run any number of
+// First pass. Brings pages and space to where the record left them. Safe to run any number of
 // times, on pages in any state between the checkpoint's and the crash's. Throws Error (kCorruption)
 // for records and pages that do not go together, and leaves well-formed pages whatever it is given.
+//
+// The changes of a torn page wait until the log has it whole. A saved image was taken before it
+// came to the log, so changes that came to the log in between are later than the image: they are
+// made after it, in the order of the page's LSNs.
 class StructureReplay {
  public:
   StructureReplay(Pool* pool, Space* space, PoolClient* client)
@@ -133,12 +135,18 @@ class StructureReplay {
   uint64_t pages_changed() const { return pages_changed_; }
 
  private:
+  struct WaitingChange {
+    PageAction action;
+    std::string payload;
+    Lsn begin, end;
+  };
   void ApplyAction(const PageChange& change, Lsn begin, Lsn end);
+  void Change(const PageChange& change, Lsn begin, Lsn lsn, ExclusiveGuard* guard);
   Pool* const pool_;
   Space* const space_;
   PoolClient* const client_;
-  AlignedBuffer scratch_;    // where an image is looked at before it becomes a page
-  std::set<PageId> broken_;  // torn pages that wait for their image
+  AlignedBuffer scratch_;  // where an image is looked at before it becomes a page
+  std::map<PageId, std::vector<WaitingChange>> torn_;  // pages that wait for their image
   uint64_t pages_changed_ = 0;
 };
 

@@ -244,10 +244,13 @@ void RedoIndex::AddStructure(const LogRecord& record, std::string_view structure
     const auto offset = static_cast<Lsn>(change.payload.data() - record.bytes.data());
     std::vector<Change>& list = changes_[change.page];
     const Lsn lsn = change.LsnAfter(record.end);
-    // It hides what was before.
-    if (change.whole() && (list.empty() || list.back().lsn <= lsn)) list.clear();
-    list.push_back({lsn, record.lsn + kRecordHeaderBytes + offset,
-                    static_cast<uint32_t>(change.payload.size()), change.action});
+    // In the order of the page's LSNs: a saved image is older than its record. What is whole hides
+    // what was before.
+    auto at = std::upper_bound(list.begin(), list.end(), lsn,
+                               [](Lsn a, const Change& b) { return a < b.lsn; });
+    if (change.whole()) at = list.erase(list.begin(), at);
+    list.insert(at, {lsn, record.lsn + kRecordHeaderBytes + offset,
+                     static_cast<uint32_t>(change.payload.size()), change.action});
   }
 }
 
