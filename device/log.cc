@@ -97,7 +97,7 @@ class Log::Impl {
        const LogReader::Tail& tail);
   ~Impl();
 
-  LogRange Append(std::span<const std::string_view> parts);
+  LogRange Append(size_t size, const std::function<void(char* to)>& fill);
   void WaitDurable(Lsn end) { Wait(end, options_.sync != LogSync::kNone); }
   void Wait(Lsn end, bool durable);
   void TruncateBefore(Lsn lsn);
@@ -248,9 +248,7 @@ void Log::Impl::SealGroup() {
   ++head_;
 }
 
-LogRange Log::Impl::Append(std::span<const std::string_view> parts) {
-  size_t size = 0;
-  for (std::string_view part : parts) size += part.size();
+LogRange Log::Impl::Append(size_t size, const std::function<void(char* to)>& fill) {
   if (size > MaxRecordBytes()) {
     throw Error(Error::kUsage, "a log record of " + std::to_string(size) +
                                    " bytes is too long for log segment_bytes " +
@@ -275,11 +273,7 @@ LogRange Log::Impl::Append(std::span<const std::string_view> parts) {
   char* to = group.memory.data() + group.end;
   const auto length = static_cast<uint32_t>(size);
   std::memcpy(to, &length, sizeof length);
-  to += kRecordHeaderBytes;
-  for (std::string_view part : parts) {
-    if (!part.empty()) std::memcpy(to, part.data(), part.size());
-    to += part.size();
-  }
+  fill(to + kRecordHeaderBytes);
   LogRange range;
   range.begin = group.lsn + (group.end - group.begin);
   range.end = range.begin + need;
@@ -512,7 +506,19 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
 Log::Log(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Log::~Log() = default;
 
-LogRange Log::Append(std::span<const std::string_view> parts) { return impl_->Append(parts); }
+LogRange Log::Append(std::span<const std::string_view> parts) {
+  size_t size = 0;
+  for (std::string_view part : parts) size += part.size();
+  return Append(size, [parts](char* to) {
+    for (std::string_view part : parts) {
+      if (!part.empty()) std::memcpy(to, part.data(), part.size());
+      to += part.size();
+    }
+  });
+}
+LogRange Log::Append(size_t size, const std::function<void(char* to)>& fill) {
+  return impl_->Append(size, fill);
+}
 size_t Log::MaxRecordBytes() const { return impl_->MaxRecordBytes(); }
 void Log::WaitDurable(Lsn end) { impl_->WaitDurable(end); }
 void Log::Write(Lsn end) { impl_->Wait(end, false); }

@@ -153,6 +153,9 @@ class Log {
   // buffer_bytes.
   LogRange Append(std::string_view record) { return Append(std::span(&record, 1)); }
   LogRange Append(std::span<const std::string_view> parts);
+  // The same for a record of `size` bytes that `fill` writes where it is to lie. No other record is
+  // appended meanwhile.
+  LogRange Append(size_t size, const std::function<void(char* to)>& fill);
   size_t MaxRecordBytes() const;
 
   // Returns when everything before `end` is durable (with LogSync::kNone: written).

@@ -44,7 +44,7 @@ LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra)
   log.prewrite = extra.Flag("log_prewrite", options.durability == Durability::kSync);
   log.uncached = extra.Flag("log_uncached", false);
   // What a client can append while a sync takes the device.
-  log.buffer_bytes = std::clamp<uint64_t>(options.cache_bytes / 64, 1ull << 20, 16ull << 20);
+  log.buffer_bytes = std::clamp<uint64_t>(options.cache_bytes / 64, 1ull << 20, 4ull << 20);
   log.segment_bytes = extra.Bytes("log_segment", 16ull << 20, 1ull << 20, 1ull << 30);
   // With no durability the log's thread only writes, so that no client has to.
   if (options.durability != Durability::kSync) log.flush_interval_ms = options.lazy_interval_ms;

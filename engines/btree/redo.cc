@@ -145,12 +145,26 @@ std::string_view StructureRecord::Encode(std::string_view operations) {
   return encoded_;
 }
 
-void AppendOperation(const RowWrite& op, std::string* to) {
+size_t OperationBytes(const RowWrite& op) {
+  return sizeof(OperationHeader) + op.key.size() + op.value.size();
+}
+
+char* PutOperation(const RowWrite& op, char* to) {
   const OperationHeader header{static_cast<uint8_t>(op.erase ? 1 : 0), op.table,
                                static_cast<uint32_t>(op.key.size()), op.value.size()};
-  Put(to, header);
-  to->append(op.key);
-  to->append(op.value);
+  std::memcpy(to, &header, sizeof header);
+  to += sizeof header;
+  for (const std::string_view bytes : {op.key, op.value}) {
+    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+    to += bytes.size();
+  }
+  return to;
+}
+
+void AppendOperation(const RowWrite& op, std::string* to) {
+  const size_t had = to->size();
+  to->resize(had + OperationBytes(op));
+  PutOperation(op, to->data() + had);
 }
 
 std::string OperationsHeader(uint64_t transaction, bool more) {

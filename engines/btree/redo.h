@@ -78,6 +78,9 @@ class StructureRecord {
   uint32_t action_count_ = 0;
 };
 
+// An operation of a record: how long it is, and writes it; returns where the next one goes.
+size_t OperationBytes(const RowWrite& op);
+char* PutOperation(const RowWrite& op, char* to);
 void AppendOperation(const RowWrite& op, std::string* to);
 
 // A record taken apart. Throws Error (kCorruption) when it is not well-formed.

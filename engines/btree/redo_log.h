@@ -6,6 +6,7 @@
 #define TESTBED_ENGINES_BTREE_REDO_LOG_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -25,8 +26,12 @@ class RedoLog {
 
   LogRange Append(std::string_view record) {
     if (Log* log = this->log()) return log->Append(record);
-    const Lsn begin = position_.fetch_add(record.size() + 1);
-    return {begin, begin + record.size() + 1};
+    return TakePosition(record.size());
+  }
+  // As Log has it: `fill` writes the record where it is to lie.
+  LogRange Append(size_t size, const std::function<void(char* to)>& fill) {
+    if (Log* log = this->log()) return log->Append(size, fill);
+    return TakePosition(size);
   }
   Lsn EndLsn() const {
     const Log* log = this->log();
@@ -42,6 +47,10 @@ class RedoLog {
   }
 
  private:
+  LogRange TakePosition(size_t size) {
+    const Lsn begin = position_.fetch_add(size + 1);
+    return {begin, begin + size + 1};
+  }
   std::unique_ptr<Log> owned_;
   std::atomic<Log*> log_{nullptr};
   std::atomic<Lsn> position_{1};

@@ -119,6 +119,7 @@ class StoreClient : public LeafFiller {
   class Attempt;
   void WriteLongValues(std::span<const RowWrite> operations, Lsn begin);
   LogRange AppendOperations(std::span<const RowWrite> operations);
+  LogRange AppendParts(std::span<const RowWrite> operations);
   void Apply(std::span<const RowWrite> operations);
   uint64_t Moves() const override;
   bool Fill(const Tree& tree, const Node& leaf) override;

@@ -1,5 +1,6 @@
 // What one thread does with a database: look-ups, commits, and moving rows from the change buffer
 // to their leaves.
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -39,18 +40,30 @@ void StoreClient::WriteLongValues(std::span<const RowWrite> operations, Lsn begi
 
 // Appends the commit as one record, or in parts when it is long: it counts from the last part on.
 LogRange StoreClient::AppendOperations(std::span<const RowWrite> operations) {
-  encoded_ = OperationsHeader(0, false);
-  const size_t header = encoded_.size();
+  size_t bytes = 0;
+  for (const RowWrite& op : operations) bytes += OperationBytes(op);
+  const std::string header = OperationsHeader(0, false);
+  if (bytes <= kMaxPart) {
+    return store_->redo_.Append(header.size() + bytes, [&](char* to) {
+      std::memcpy(to, header.data(), header.size());
+      to += header.size();
+      for (const RowWrite& op : operations) to = PutOperation(op, to);
+    });
+  }
+  return AppendParts(operations);
+}
+
+LogRange StoreClient::AppendParts(std::span<const RowWrite> operations) {
+  encoded_.clear();
   for (const RowWrite& op : operations) AppendOperation(op, &encoded_);
-  if (encoded_.size() - header <= kMaxPart) return store_->redo_.Append(encoded_);
   const uint64_t transaction = store_->next_transaction_.fetch_add(1);
   LogRange range;
-  for (size_t at = header; at < encoded_.size();) {
+  for (size_t at = 0; at < encoded_.size();) {
     const size_t n = std::min(kMaxPart, encoded_.size() - at);
     part_ = OperationsHeader(transaction, at + n < encoded_.size());
     part_.append(encoded_, at, n);
     const LogRange appended = store_->redo_.Append(part_);
-    if (at == header) range.begin = appended.begin;
+    if (at == 0) range.begin = appended.begin;
     range.end = appended.end;
     at += n;
   }
