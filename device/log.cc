@@ -62,18 +62,6 @@ void MakeDurable(const std::string& directory, IoMode mode) {
   }
 }
 
-}  // namespace
-
-const char* LogSyncName(LogSync sync) {
-  static constexpr const char* kNames[] = {"fdatasync", "dsync", "none"};
-  return kNames[static_cast<size_t>(sync)];
-}
-
-const char* LogSpaceName(LogSpace space) {
-  static constexpr const char* kNames[] = {"recycled", "fallocated", "growing", "keep-size"};
-  return kNames[static_cast<size_t>(space)];
-}
-
 template <typename Action>
 std::optional<Error> ErrorOf(const Action& action) {
   try {
@@ -84,6 +72,18 @@ std::optional<Error> ErrorOf(const Action& action) {
     return Error(Error::kRun, e.what());
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+const char* LogSyncName(LogSync sync) {
+  static constexpr const char* kNames[] = {"fdatasync", "dsync", "none"};
+  return kNames[static_cast<size_t>(sync)];
+}
+
+const char* LogSpaceName(LogSpace space) {
+  static constexpr const char* kNames[] = {"recycled", "fallocated", "growing", "keep-size"};
+  return kNames[static_cast<size_t>(space)];
 }
 
 // Groups go through a ring: [tail_, head_) are sealed, in log order, and the one at head_ is open

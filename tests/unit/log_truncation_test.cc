@@ -49,8 +49,9 @@ TEST_F(LogTruncationTest, TruncationWhileEightThreadsAppend) {
   EXPECT_THAT(ReadLog(directory_, last.begin).records, ElementsAre("last"));
 }
 
-// While one thread syncs without end, others fill all groups and write them themselves.
-TEST_F(LogTruncationTest, AppendingGoesOnWhileTheLogSyncs) {
+// While one thread syncs without end, others fill all groups and write them themselves: two threads
+// are at the files at once, and nothing is called durable too early or lost.
+TEST_F(LogTruncationTest, WritesDuringSyncsLoseNothing) {
   LogOptions options = SmallLogOptions();
   options.flush_interval_ms = 1;
   auto log = OpenLog(directory_, options);
