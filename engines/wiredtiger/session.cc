@@ -79,7 +79,8 @@ WiredtigerSession::WiredtigerSession(Database* database)
 WiredtigerSession::~WiredtigerSession() {
   thread_state.application = true;
   for (WiredtigerCursor* walk : walks_) walk->session_ = nullptr;
-  // Closes its cursors and rolls back what is open; fails only after a panic.
+  if (in_transaction_) EndTransaction();
+  // Closes its cursors; fails only after a panic.
   session_->close(session_, nullptr);
 }
 
@@ -134,11 +135,19 @@ void WiredtigerSession::Commit() {
   if (code != 0) Fail(code, "committing a transaction");
 }
 
+// After a panic WiredTiger refuses to roll back, and its close would wait for ever for the end of
+// the transaction (__wt_txn_activity_drain in 11.3). It refuses to commit too, but then rolls back.
+int WiredtigerSession::EndTransaction() {
+  const int code = session_->rollback_transaction(session_, nullptr);
+  if (code == WT_PANIC) session_->commit_transaction(session_, nullptr);
+  return code;
+}
+
 void WiredtigerSession::Rollback() {
   Enter();
   in_transaction_ = false;
   for (WiredtigerCursor* walk : walks_) walk->Park();
-  const int code = session_->rollback_transaction(session_, nullptr);
+  const int code = EndTransaction();
   if (code != 0) Fail(code, "rolling a transaction back");
 }
 
@@ -196,7 +205,7 @@ void WiredtigerSession::Erase(TableId table, std::string_view key) { Do({table, 
 void WiredtigerSession::RollbackKeepingPositions() {
   for (WiredtigerCursor* walk : walks_) walk->Park();
   // Fails when a commit has already ended the transaction, which is as good.
-  session_->rollback_transaction(session_, nullptr);
+  EndTransaction();
 }
 
 void WiredtigerSession::Replay(const char* doing) {

@@ -123,6 +123,7 @@ class WiredtigerSession : public Session {
   // Rolls the transaction back and replays its writes until none meets a conflict.
   void Replay(const char* doing);
   void RollbackKeepingPositions();
+  int EndTransaction();
   [[noreturn]] void Fail(int code, const std::string& doing);
   std::string DoingAt(const char* verb, TableId table);
 

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include <thread>
 
 #include "device/error.h"
+#include "device/file_faults.h"
 #include "device/ledger.h"
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
@@ -83,15 +85,19 @@ class WiredtigerTest : public testing::Test {
 
   // The files as a crash of the process would leave them now.
   std::string Image() {
-    const fs::path image = dir_ + ".image";
-    fs::remove_all(image);
-    fs::create_directory(image);
-    for (const auto& entry : fs::directory_iterator(dir_)) {
+    const std::string image = dir_ + ".image";
+    CopyFiles(dir_, image);
+    return image;
+  }
+  // WiredTiger may remove files of its log meanwhile.
+  static void CopyFiles(const std::string& from_dir, const fs::path& to_dir) {
+    fs::remove_all(to_dir);
+    fs::create_directory(to_dir);
+    for (const auto& entry : fs::directory_iterator(from_dir)) {
       std::ifstream from(entry.path(), std::ios::binary);
-      std::ofstream to(image / entry.path().filename(), std::ios::binary);
+      std::ofstream to(to_dir / entry.path().filename(), std::ios::binary);
       to << from.rdbuf();
     }
-    return image;
   }
 
   void DamageEveryBlock() {
@@ -319,8 +325,7 @@ TEST_F(WiredtigerTest, ChangingDurabilityLosesNothingAndBringsNothingBack) {
   OpenAt(image);
   EXPECT_EQ(Get("k"), "3");
   session_->Put(table_, "k", "4");
-  fs::remove_all(dir_);
-  fs::copy(image, dir_);
+  CopyFiles(image, dir_);
   OpenAt(dir_);
   EXPECT_EQ(Get("k"), "4");
 }
@@ -429,6 +434,30 @@ TEST_F(WiredtigerTest, AFailedWriteIsASentenceAndLosesNoCommit) {
   for (uint64_t row = 0; row < committed; ++row) {
     ASSERT_EQ(Get(RowKey(row)), RowValue(row, 2000)) << row << " of " << committed;
   }
+}
+
+// WiredTiger's close waits for the end of what was open, and refuses to end it after a panic.
+TEST_F(WiredtigerTest, ClosesAfterAPanicWithATransactionAndAReaderOpen) {
+  options_.durability = Durability::kSync;
+  Open();
+  Load(100, 200);
+  {
+    const std::unique_ptr<Session> reader = engine_->NewSession();
+    const std::unique_ptr<Cursor> walk = reader->NewCursor(table_);
+    ASSERT_TRUE(walk->First());
+    session_->Begin();
+    session_->Put(table_, RowKey(1), RowValue(1001, 200));
+    FileFaults::Set(0, UINT64_MAX, EIO);
+    const std::unique_ptr<Session> other = engine_->NewSession();
+    ErrorOf(Error::kIo, [&] { other->Put(table_, RowKey(2), RowValue(1002, 200)); });
+    const std::string sentence =
+        ErrorOf(Error::kIo, [&] { session_->Put(table_, RowKey(3), RowValue(1003, 200)); });
+    EXPECT_NE(sentence.find("open the database again"), std::string::npos) << sentence;
+  }
+  Close();
+  FileFaults::Clear();
+  Open();
+  for (uint64_t row = 0; row < 100; ++row) EXPECT_EQ(Get(RowKey(row)), RowValue(row, 200));
 }
 
 TEST_F(WiredtigerTest, ATransactionThatMeetsAnotherIsReplayed) {
