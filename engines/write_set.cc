@@ -1,7 +1,5 @@
 #include "engines/write_set.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cstring>
 #include <tuple>
@@ -18,20 +16,19 @@ bool Precedes(const RowWrite& row, TableId table, std::string_view key) {
 WriteSet::WriteSet() : slots_(64) {}
 
 // Where the row is, or would go.
-size_t WriteSet::SlotOf(TableId table, std::string_view key) const {
+size_t WriteSet::SlotOf(uint64_t hash, TableId table, std::string_view key) const {
   const size_t mask = slots_.size() - 1;
-  size_t at = XXH3_64bits_withSeed(key.data(), key.size(), table) & mask;
-  for (;; at = (at + 1) & mask) {
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
     if (slots_[at] == 0) return at;
     const RowWrite& row = rows_[slots_[at] - 1];
-    if (row.table == table && row.key == key) return at;
+    if (row.hash == hash && row.table == table && row.key == key) return at;
   }
 }
 
 void WriteSet::Rehash(size_t slots) {
   slots_.assign(slots, 0);
   for (uint32_t i = 0; i < rows_.size(); ++i) {
-    slots_[SlotOf(rows_[i].table, rows_[i].key)] = i + 1;
+    slots_[SlotOf(rows_[i].hash, rows_[i].table, rows_[i].key)] = i + 1;
   }
 }
 
@@ -53,7 +50,8 @@ std::string_view WriteSet::Copy(std::string_view bytes) {
 }
 
 void WriteSet::Set(TableId table, std::string_view key, bool erase, std::string_view value) {
-  const size_t slot = SlotOf(table, key);
+  const uint64_t hash = RowHash(table, key);
+  const size_t slot = SlotOf(hash, table, key);
   if (slots_[slot] != 0) {
     RowWrite& row = rows_[slots_[slot] - 1];
     row.erase = erase;
@@ -67,13 +65,13 @@ void WriteSet::Set(TableId table, std::string_view key, bool erase, std::string_
     }
     return;
   }
-  rows_.push_back({erase, table, Copy(key), Copy(value)});
+  rows_.push_back({erase, table, Copy(key), Copy(value), hash});
   slots_[slot] = static_cast<uint32_t>(rows_.size());
   if (2 * rows_.size() > slots_.size()) Rehash(4 * slots_.size());
 }
 
 const RowWrite* WriteSet::Find(TableId table, std::string_view key) const {
-  const uint32_t row = slots_[SlotOf(table, key)];
+  const uint32_t row = slots_[SlotOf(RowHash(table, key), table, key)];
   return row == 0 ? nullptr : &rows_[row - 1];
 }
 
@@ -87,7 +85,9 @@ void WriteSet::Clear() {
     std::fill(slots_.begin(), slots_.end(), 0);
   } else {
     // Last first: a row's slot is found past the rows that were there before it.
-    for (size_t i = rows_.size(); i-- > 0;) slots_[SlotOf(rows_[i].table, rows_[i].key)] = 0;
+    for (size_t i = rows_.size(); i-- > 0;) {
+      slots_[SlotOf(rows_[i].hash, rows_[i].table, rows_[i].key)] = 0;
+    }
   }
   rows_.clear();
   sorted_.clear();

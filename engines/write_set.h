@@ -6,6 +6,9 @@
 #ifndef TESTBED_ENGINES_WRITE_SET_H_
 #define TESTBED_ENGINES_WRITE_SET_H_
 
+#include <xxhash.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,11 +19,17 @@
 
 namespace testbed {
 
+// 64 bits for a row; never 0.
+inline uint64_t RowHash(TableId table, std::string_view key) {
+  return std::max<uint64_t>(1, XXH3_64bits_withSeed(key.data(), key.size(), table));
+}
+
 // One write of a row: its new value, or that it is erased.
 struct RowWrite {
   bool erase = false;
   TableId table = 0;
   std::string_view key, value;
+  uint64_t hash = 0;  // of the row; 0 = not known
 };
 
 class WriteSet {
@@ -34,7 +43,7 @@ class WriteSet {
   // it refers to until the row is written again.
   const RowWrite* Find(TableId table, std::string_view key) const;
   void Clear();
-  // In the order of first writes. Valid until the next Set or Clear.
+  // In the order of first writes, with their hashes. Valid until the next Set or Clear.
   const std::vector<RowWrite>& rows() const { return rows_; }
 
   // By table and key; valid until the next Set or Clear.
@@ -50,7 +59,7 @@ class WriteSet {
 
  private:
   static constexpr size_t kBlock = 64 << 10;
-  size_t SlotOf(TableId table, std::string_view key) const;
+  size_t SlotOf(uint64_t hash, TableId table, std::string_view key) const;
   void Rehash(size_t slots);
   std::string_view Copy(std::string_view bytes);
   const RowWrite* At(size_t position, TableId table) const;

@@ -9,8 +9,6 @@
 #ifndef TESTBED_ENGINES_BTREE_ROW_LOCKS_H_
 #define TESTBED_ENGINES_BTREE_ROW_LOCKS_H_
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -22,13 +20,16 @@
 #include <string_view>
 #include <vector>
 
+#include "engines/write_set.h"
+
 namespace testbed::btree {
 
 class RowLocks {
  public:
   using Row = uint64_t;
-  static Row RowOf(uint32_t table, std::string_view key) {
-    return std::max<Row>(1, XXH3_64bits_withSeed(key.data(), key.size(), table));
+  static Row RowOf(uint32_t table, std::string_view key) { return RowHash(table, key); }
+  static Row RowOf(const RowWrite& write) {
+    return write.hash != 0 ? write.hash : RowOf(write.table, write.key);
   }
 
   // Locks a set of rows; unlocks at its end. The vector is the caller's, so that it is reused.
@@ -85,7 +86,7 @@ class RowLocks {
   }
 
  private:
-  static constexpr int kShardBits = 8;
+  static constexpr int kShardBits = 6;
   static constexpr size_t kShards = size_t{1} << kShardBits;
   // By the top bits, so that rows in ascending order are shards in ascending order.
   static size_t ShardOf(Row row) { return row >> (64 - kShardBits); }
@@ -113,17 +114,34 @@ class RowLocks {
   // Numbers in an open-addressed table, so that a lock allocates nothing.
   class RowSet {
    public:
-    bool Contains(Row row) const {
-      for (size_t at = Home(row); rows_[at] != 0; at = (at + 1) & mask()) {
-        if (rows_[at] == row) return true;
-      }
-      return false;
-    }
-    void Insert(Row row) {
-      if (2 * ++count_ > rows_.size()) Grow();
-      size_t at = Home(row);
-      while (rows_[at] != 0) at = (at + 1) & mask();
+    bool Contains(Row row) const { return rows_[PlaceOf(row)] == row; }
+    // False when it was there already.
+    bool Insert(Row row) {
+      if (2 * (count_ + 1) > rows_.size()) Grow();
+      const size_t at = PlaceOf(row);
+      if (rows_[at] == row) return false;
       rows_[at] = row;
+      ++count_;
+      return true;
+    }
+    // All of them must be there.
+    void Erase(std::span<const Row> rows) {
+      if (rows.size() == count_) {
+        std::fill(rows_.begin(), rows_.end(), 0);
+        count_ = 0;
+        return;
+      }
+      for (const Row row : rows) Erase(row);
+    }
+
+   private:
+    size_t mask() const { return rows_.size() - 1; }
+    size_t Home(Row row) const { return row & mask(); }
+    // Where it is, or would go.
+    size_t PlaceOf(Row row) const {
+      size_t at = Home(row);
+      while (rows_[at] != 0 && rows_[at] != row) at = (at + 1) & mask();
+      return at;
     }
     void Erase(Row row) {
       size_t hole = Home(row);
@@ -137,18 +155,11 @@ class RowLocks {
       }
       rows_[hole] = 0;
     }
-
-   private:
-    size_t mask() const { return rows_.size() - 1; }
-    size_t Home(Row row) const { return row & mask(); }
     void Grow() {
       std::vector<Row> old(2 * rows_.size());
       old.swap(rows_);
       for (const Row row : old) {
-        if (row == 0) continue;
-        size_t at = Home(row);
-        while (rows_[at] != 0) at = (at + 1) & mask();
-        rows_[at] = row;
+        if (row != 0) rows_[PlaceOf(row)] = row;
       }
     }
     std::vector<Row> rows_ = std::vector<Row>(8);  // 0 = none
@@ -159,13 +170,12 @@ class RowLocks {
     void Lock(std::span<const Row> rows) {
       std::unique_lock lock(mutex);
       for (const Row row : rows) {
-        WaitFor(row, &lock);
-        locked.Insert(row);
+        while (!locked.Insert(row)) WaitFor(row, &lock);
       }
     }
     void Unlock(std::span<const Row> rows) {
       std::lock_guard lock(mutex);
-      for (const Row row : rows) locked.Erase(row);
+      locked.Erase(rows);
       if (waiting > 0) unlocked.notify_all();
     }
     void WaitFor(Row row, std::unique_lock<std::mutex>* lock) {

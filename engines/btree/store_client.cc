@@ -110,7 +110,7 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
   store_->CheckUsable();
   runs_.clear();
   rows_.clear();
-  for (const RowWrite& op : operations) rows_.push_back(RowLocks::RowOf(op.table, op.key));
+  for (const RowWrite& op : operations) rows_.push_back(RowLocks::RowOf(op));
   {
     Attempt attempt(this, operations.size());
     WriteLongValues(operations, slot_.active.load(std::memory_order_relaxed));
