@@ -126,7 +126,8 @@ class RowLocks {
     }
     // All of them must be there.
     void Erase(std::span<const Row> rows) {
-      if (rows.size() == count_) {
+      // Not for few rows in a table that was once grown for many.
+      if (rows.size() == count_ && 8 * count_ >= rows_.size()) {
         std::fill(rows_.begin(), rows_.end(), 0);
         count_ = 0;
         return;
