@@ -179,7 +179,11 @@ NodeRef Cache::Create(uint32_t height) {
   return node;
 }
 
-void Cache::Account(Node* node) { AfterChange(node, node->accounted, node->Memory()); }
+void Cache::Account(Node* node) {
+  size_t memory = node->Memory();
+  if (options_.row_overhead > 0) memory += options_.row_overhead * node->RowsInMemory();
+  AfterChange(node, node->accounted, memory);
+}
 
 void Cache::AfterChange(Node* node) { Account(node); }
 

@@ -63,6 +63,9 @@ struct CacheOptions {
   uint64_t limit = 0;  // bytes
   Codec codec = Codec::kNone;
   bool merge_reads = false;
+  // That a row in memory is counted with beside its own: what it would take in an engine that keeps
+  // each row apart, as the original does. The limit holds with it.
+  uint64_t row_overhead = 0;
 };
 
 class Cache {

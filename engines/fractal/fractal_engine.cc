@@ -169,6 +169,7 @@ std::vector<std::pair<std::string, std::string>> FractalEngine::EffectiveSetting
       {"durability", DurabilityName(o.durability)},
       {"lazy_interval_ms", std::to_string(lazy_interval_ms_)},
       {"merge_reads", o.merge_reads ? "on" : "off"},
+      {"row_overhead", std::to_string(o.row_overhead)},
       {"cleaner_period", std::to_string(o.cleaner_period_ms)},
       {"cleaner_nodes", std::to_string(o.cleaner_nodes)},
       {"checkpoint_period", std::to_string(o.checkpoint_period_ms)},
@@ -251,6 +252,7 @@ StoreOptions OptionsOf(const EngineOptions& options) {
   if (extra.Has("node_size")) o.node_size = extra.Bytes("node_size", 0, 16 << 10, 64 << 20);
   if (extra.Has("fanout")) o.fanout = static_cast<uint32_t>(extra.Integer("fanout", 16, 4, 1024));
   o.merge_reads = extra.Flag("merge_reads", false);
+  o.row_overhead = extra.Bytes("row_overhead", 0, 0, 4096);
   o.cleaner_period_ms =
       static_cast<uint32_t>(extra.Integer("cleaner_period", 2000, 0, 1000ull * 3600));
   o.cleaner_nodes = static_cast<uint32_t>(extra.Integer("cleaner_nodes", 5, 1, 1000));
@@ -289,6 +291,7 @@ EngineInfo FractalEngineInfo() {
       {"node_size", "bytes of a node, uncompressed (4M, or less for a cache below 256M)"},
       {"fanout", "most children of an inner node (16)"},
       {"merge_reads", "on: a flush reads missing read pages that lie side by side at once (off)"},
+      {"row_overhead", "bytes that a row in the cache is counted with beside its own (0)"},
       {"cleaner_period", "milliseconds between visits of the cleaner, 0: none (2000)"},
       {"cleaner_nodes", "nodes that the cleaner flushes at each visit (5)"},
       {"checkpoint_period", "milliseconds between checkpoints (60000)"},

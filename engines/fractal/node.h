@@ -101,6 +101,12 @@ struct Node {
     return bytes;
   }
 
+  size_t RowsInMemory() const {
+    size_t rows = 0;
+    for (const Part& part : parts) rows += part.rows != nullptr ? part.rows->count() : 0;
+    return rows;
+  }
+
   const BlockId block;
   mutable std::shared_mutex latch;
   uint32_t height = 0;

@@ -55,6 +55,7 @@ struct StoreOptions {
   Codec codec = Codec::kNone;
   Durability durability = Durability::kLazy;
   bool merge_reads = false;
+  uint64_t row_overhead = 0;          // bytes, see CacheOptions
   uint32_t cleaner_period_ms = 2000;  // 0: no cleaner
   uint32_t cleaner_nodes = 5;         // that it flushes each time
   uint32_t checkpoint_period_ms = 60000;

@@ -126,6 +126,7 @@ void Store::OpenFiles() {
   cache.limit = options_.cache_bytes;
   cache.codec = options_.codec;
   cache.merge_reads = options_.merge_reads;
+  cache.row_overhead = options_.row_overhead;
   cache_ = std::make_unique<Cache>(file_.get(), table_.get(), &gate_, cache);
   cache_->SetNextBlock(header_.next_block);
   replay_from_.store(header_.replay_from);

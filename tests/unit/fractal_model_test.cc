@@ -135,6 +135,29 @@ TEST_F(FractalModelTest, AgreesWithAMapThroughSplitsMergesAndCheckpoints) {
   }
 }
 
+TEST_F(FractalModelTest, WhatIsCountedOfTheCacheIsWhatItHasAndTheOverheadOfItsRows) {
+  for (const uint64_t overhead : {0, 300}) {
+    SCOPED_TRACE(overhead);
+    options_.row_overhead = overhead;
+    Model model;
+    Open();
+    for (int round = 0; round < 4; ++round) {
+      Change(&model, 3000, 20000);
+      ASSERT_NO_FATAL_FAILURE(Compare(model));  // brings rows in, and evicts others
+      uint64_t memory = 0, rows = 0;
+      store_->cache()->ForEach([&](const NodeRef& node) {
+        memory += node->Memory();
+        for (const Part& part : node->parts) rows += part.rows != nullptr ? part.rows->count() : 0;
+      });
+      EXPECT_GT(rows, 100u);
+      EXPECT_EQ(store_->cache()->used(), memory + overhead * rows);
+      EXPECT_LE(store_->cache()->used(), options_.cache_bytes + options_.node_size);
+    }
+    Close();
+    std::filesystem::remove_all(dir_);
+  }
+}
+
 TEST_F(FractalModelTest, ErasingAllMergesLeavesAndLeavesAnEmptyTable) {
   Open();
   Model model;
