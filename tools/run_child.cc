@@ -449,6 +449,16 @@ std::string ReadAll(int fd, pid_t child) {
   }
 }
 
+// What an engine frees goes back to the system: memory that the allocator keeps is neither cache's,
+// and a run with a budget could end of it. An arena for each CPU, not glibc's eight, since what a
+// thread frees stays with its arena. Large blocks are mapped one by one, always: glibc would raise
+// the size from which they are to up to 32 MB with each one that is freed, and keep the next ones.
+void SettleAllocator() {
+  constexpr int kLargeBlock = 256 << 10;
+  ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))));
+  ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+}
+
 }  // namespace
 
 json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)()) {
@@ -473,9 +483,7 @@ json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan) {
   if (child < 0) throw Error::Io("fork", "", errno);
   if (child == 0) {
     ::close(pipe_fds[0]);
-    // An arena of the allocator for each CPU, not glibc's eight: what a thread frees stays with its
-    // arena, and an engine with many threads would hold memory that neither cache can have.
-    ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))));
+    SettleAllocator();
     json document = ExecuteRun(options, plan, &StopRequested);
     WriteAll(pipe_fds[1], document.dump());
     ::close(pipe_fds[1]);
