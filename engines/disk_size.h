@@ -8,13 +8,13 @@
 
 namespace testbed {
 
-struct DiskSize {  // bytes, by the lengths of the files
+struct DiskSize {  // bytes, of files without their holes
   uint64_t data_bytes = 0;
   uint64_t log_bytes = 0;  // of the write-ahead log, spare files included
   uint64_t total() const { return data_bytes + log_bytes; }
 };
 
-// Of all files in a directory, which may come and go meanwhile.
+// Of all files in a directory and below it, which may come and go meanwhile.
 DiskSize DiskSizeOf(const std::string& dir, const std::function<bool(const std::string&)>& is_log);
 
 }  // namespace testbed
