@@ -6,8 +6,8 @@
 // disk below does (device/fault_disk.h: of what was not flushed, some sectors are there). After
 // each crash the database is opened, recovers, and must hold every acknowledged commit, no half
 // transaction, and no row that reads wrongly; every row is read in both directions, so every page's
-// checksum is looked at. With lazy commits it must hold those that were acknowledged a lazy interval
-// before the last ones were, and of younger ones each writer's up to some moment.
+// checksum is looked at. With lazy commits it must hold those that were acknowledged a lazy
+// interval before the last ones were, and of younger ones each writer's up to some moment.
 #ifndef TESTBED_TOOLS_CRASHTEST_H_
 #define TESTBED_TOOLS_CRASHTEST_H_
 
