@@ -91,7 +91,11 @@ EngineCounters InnodbEngine::Counters() const {
   c.block_requests = status["buffer_pool_read_requests"];
   c.block_reads = status["pages_read"];
   c.block_hits = *c.block_requests - std::min(*c.block_requests, status["buffer_pool_reads"]);
-  c.block_read_bytes = status["data_read"];
+  // Innodb_data_read is added to by several threads without synchronization and loses reads (one in
+  // 10,000 with two threads); the count of pages does not.
+  const Settings& settings = server_.settings();
+  c.block_read_bytes = settings.key_block_size == 0 ? status["pages_read"] * settings.page_size
+                                                    : status["data_read"];
   c.blocks_written = status["pages_written"];
   c.block_write_bytes = status["data_written"];
   c.log_payload_bytes = status["os_log_written"];
