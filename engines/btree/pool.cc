@@ -179,6 +179,7 @@ uint32_t Pool::BringIn(PoolClient* client, PageId id, Load load, PageState* stat
   try {
     frame = AcquireFrame(id);
     ReadInto(client, id, frame, load, state);
+    if (load != Load::kNew) NoteImage(frame);
     return frame;
   } catch (...) {
     // The frame stays with the replacement, which finds it empty.
@@ -276,7 +277,11 @@ bool Pool::ReadCachedInto(const MissingPage& missing) {
 
 void Pool::EndRead(const MissingPage& missing, bool valid) {
   // A frame without its page stays with the replacement, which finds it empty.
-  if (!valid) frames_[missing.frame].page.store(kNoPage, std::memory_order_relaxed);
+  if (valid) {
+    NoteImage(missing.frame);
+  } else {
+    frames_[missing.frame].page.store(kNoPage, std::memory_order_relaxed);
+  }
   table_.Unexclude(missing.id, valid ? missing.frame : kNoFrame, 0);
 }
 

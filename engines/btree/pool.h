@@ -70,7 +70,8 @@ struct Frame {
   std::atomic<bool> writing{false};  // a copy is on its way to the file
   std::atomic<Lsn> rec_lsn{kNoLsn};  // begin of the first record not yet in the file's page
   std::atomic<Lsn> write_lsn{kNoLsn};  // rec_lsn of the copy under way
-  // Of the log record that has the whole page, since it is in this frame; of who is writing it.
+  // The log has the whole page at or after this position, 0 for perhaps nowhere; of who reads the
+  // page in or writes it.
   std::atomic<Lsn> image_lsn{0};
 
   void LowerRecLsn(Lsn lsn) {
@@ -307,6 +308,7 @@ class Pool : private VisitCounts {
   bool BeginWrite(uint32_t frame, WriteBatch* batch, std::vector<Frame*>* writing);
   void FinishWrite(WriteBatch* batch, std::vector<Frame*>* writing);
   Lsn LogImages(const WriteBatch& batch, const std::vector<Frame*>& writing);
+  void NoteImage(uint32_t frame);
   void UndoWrite(std::vector<Frame*>* writing);
   void FlushPages(const std::vector<PageId>& dirty);
 
@@ -345,6 +347,9 @@ class Pool : private VisitCounts {
   std::shared_mutex
       image_gate_;  // held shared from a look at the floor until the pages are written
   std::atomic<Lsn> image_floor_{0};
+  // End of the log when the floor was set: a page in the file with a later change came there with
+  // an image at or after the floor.
+  std::atomic<Lsn> floor_set_{kNoLsn};
   std::atomic<uint64_t> images_{0}, image_bytes_{0};
 
   std::mutex flush_mutex_;  // one flush at a time

@@ -42,7 +42,19 @@ void Pool::UndoWrite(std::vector<Frame*>* writing) {
 
 void Pool::SetImageFloor(Lsn floor) {
   std::unique_lock alone(image_gate_);
-  image_floor_.store(floor, std::memory_order_relaxed);
+  floor_set_.store(log_->EndLsn(), std::memory_order_relaxed);
+  image_floor_.store(floor, std::memory_order_release);  // who sees it sees when it was set
+}
+
+// The page has just been read into the frame: whether the log has it since the floor, its own LSN
+// tells. So a page that leaves the pool and comes back needs no second image.
+void Pool::NoteImage(uint32_t index) {
+  const Lsn floor = image_floor_.load(std::memory_order_acquire);
+  if (floor == 0) return;
+  const PageHeader* header = Header(Data(index));
+  if (header->type != PageType::kLeaf && header->type != PageType::kInner) return;
+  if (header->lsn <= floor_set_.load(std::memory_order_relaxed)) return;
+  frames_[index].image_lsn.store(floor, std::memory_order_relaxed);
 }
 
 // Logs whole the nodes that the log does not have since the floor, as they are in the batch. Other

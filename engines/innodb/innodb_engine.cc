@@ -106,6 +106,7 @@ EngineCounters InnodbEngine::Counters() const {
                            "log_write_requests",
                            "log_waits",
                            "data_reads",
+                           "data_read",
                            "data_writes",
                            "data_fsyncs",
                            "buffer_pool_read_ahead",

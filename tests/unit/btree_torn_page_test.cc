@@ -123,6 +123,27 @@ TEST_F(TornPageTest, APageGoesToTheLogOnceBetweenTwoCheckpoints) {
   EXPECT_EQ(store_->file()->doublewrite_bytes(), 0u);
 }
 
+TEST_F(TornPageTest, APageThatLeavesThePoolAndComesBackHasOneImage) {
+  Open();
+  const std::string value(200, 'v');
+  const auto write = [&](int rows) {
+    for (int i = 0; i < rows; ++i) Put("row" + std::to_string(random_() % 4000), value);
+  };
+  write(12000);
+  for (int checkpoint = 0; checkpoint < 2; ++checkpoint) {
+    store_->Checkpoint();  // from here on each page that is written needs an image again
+    const PoolCounters start = store_->pool()->Counters();
+    write(6000);
+    const PoolCounters end = store_->pool()->Counters();
+    const uint64_t pages = store_->space()->used_pages();
+    EXPECT_GT(pages, 3 * store_->pool()->frames());
+    EXPECT_GT(end.written - start.written, 6 * pages);
+    // Once each, and once more where a page had its newest change before the floor was set.
+    EXPECT_LE(end.images - start.images, pages + store_->pool()->frames());
+    EXPECT_GT(end.images - start.images, pages / 2);
+  }
+}
+
 TEST_F(TornPageTest, TheWayCanBeChangedBetweenRuns) {
   Model model = MakeDatabase();
   for (const TornPage way : {TornPage::kDoublewrite, TornPage::kFullPageImage, TornPage::kNone,
