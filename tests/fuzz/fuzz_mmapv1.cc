@@ -5,8 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -65,10 +63,15 @@ void Erase(Store* store, TableId table, const std::string& key) {
   store->Apply(writes);
 }
 
-// The files of a small database, and how much of each is not zeros; made once a process.
-using Template = std::vector<std::pair<std::string, std::string>>;
-const Template& SmallDatabase() {
-  static const Template files = [] {
+struct FileImage {
+  std::string name;
+  std::string used;  // what comes before zeros alone
+  uint64_t size = 0;
+};
+
+// The files of a small database; made once a process.
+const std::vector<FileImage>& SmallDatabase() {
+  static const std::vector<FileImage> files = [] {
     const Directory dir;
     {
       const Settings settings = SmallSettings();
@@ -79,33 +82,38 @@ const Template& SmallDatabase() {
       }
       for (int i = 0; i < kRows; i += 5) Erase(&store, table, KeyOf(i));
     }
-    Template found;
+    std::vector<FileImage> found;
     for (const auto& entry : fs::directory_iterator(dir.path())) {
       std::ifstream in(entry.path(), std::ios::binary);
-      found.emplace_back(entry.path().filename(),
-                         std::string{std::istreambuf_iterator<char>(in), {}});
+      std::string bytes{std::istreambuf_iterator<char>(in), {}};
+      const uint64_t size = bytes.size();
+      bytes.resize(bytes.find_last_not_of('\0') + 1);
+      found.push_back({entry.path().filename(), std::move(bytes), size});
     }
     Require(!found.empty(), "no files");
-    std::sort(found.begin(), found.end());  // an input means the same everywhere
+    // An input means the same everywhere.
+    std::sort(found.begin(), found.end(),
+              [](const FileImage& a, const FileImage& b) { return a.name < b.name; });
     return found;
   }();
   return files;
 }
 
 void WriteChanged(const std::string& dir, FuzzInput* input) {
-  Template files = SmallDatabase();
+  std::vector<FileImage> files = SmallDatabase();
   for (uint32_t changes = input->Below(6); changes > 0; --changes) {
-    std::string& bytes = files[input->Below(static_cast<uint32_t>(files.size()))].second;
-    if (bytes.empty()) continue;
-    // The part in use, and of it often the beginnings of structures, with their headers.
-    const size_t used = std::min(bytes.size(), bytes.find_last_not_of('\0') + 1);
-    if (used == 0) continue;
-    size_t at = (size_t{input->Byte()} << 16 | size_t{input->Byte()} << 8 | input->Byte()) % used;
+    std::string& used = files[input->Below(static_cast<uint32_t>(files.size()))].used;
+    if (used.empty()) continue;
+    // Often at the beginnings of structures, with their headers.
+    size_t at =
+        (size_t{input->Byte()} << 16 | size_t{input->Byte()} << 8 | input->Byte()) % used.size();
     if (input->Below(2) == 0) at = at / kMemoryPage * kMemoryPage + at % 64;
-    if (at < used) bytes[at] ^= static_cast<char>(input->Byte());
+    if (at < used.size()) used[at] ^= static_cast<char>(input->Byte());
   }
-  for (const auto& [name, bytes] : files) {
-    std::ofstream(dir + "/" + name, std::ios::binary) << bytes;
+  for (const FileImage& file : files) {
+    const std::string path = dir + "/" + file.name;
+    std::ofstream(path, std::ios::binary) << file.used;
+    fs::resize_file(path, file.size);
   }
 }
 
