@@ -228,7 +228,9 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
                                                      {"lazy", Durability::kLazy},
                                                      {"none", Durability::kNone}});
       });
-  Add(app, "--lazy-interval", "MS", "Milliseconds within which a lazy commit is durable [100]",
+  Add(app, "--lazy-interval", "MS",
+      "Milliseconds within which a lazy commit is durable, if the device keeps up with the syncs "
+      "[100]",
       [&o](auto& option, auto& text) {
         o.engine.lazy_interval_ms = static_cast<uint32_t>(ParseCount(option, text, 1, 60000));
       });
