@@ -6,6 +6,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <mutex>
+#include <tuple>
 
 #include "device/error.h"
 
@@ -24,12 +26,29 @@ void PutBigEndian(uint64_t n, char* to) {
   std::memcpy(to, &n, 8);
 }
 
-std::string MakePool(size_t size, double compressibility, uint64_t seed) {
-  std::string pool(size, 'x');
+using Pool = std::shared_ptr<const char[]>;
+
+Pool MakePool(size_t size, double compressibility, uint64_t seed) {
+  std::shared_ptr<char[]> pool(new char[size]);
+  std::fill_n(pool.get(), size, 'x');
   Random random(seed);
   const auto noise = static_cast<size_t>(std::lround(kCell * (1 - compressibility)));
   for (size_t i = 0; i < size; ++i) {
     if (i % kCell < noise) pool[i] = static_cast<char>(random.Next() >> 56);
+  }
+  return pool;
+}
+
+// The last one is kept: the cells of a plan mostly differ in other things.
+Pool PoolOf(size_t size, double compressibility, uint64_t seed) {
+  static std::mutex mutex;
+  static std::tuple<size_t, double, uint64_t> last;
+  static Pool pool;
+  std::lock_guard lock(mutex);
+  const std::tuple wanted(size, compressibility, seed);
+  if (pool == nullptr || wanted != last) {
+    pool = MakePool(size, compressibility, seed);
+    last = wanted;
   }
   return pool;
 }
@@ -52,7 +71,7 @@ Dataset::Dataset(const DatasetOptions& options)
   if (options_.order == KeyOrder::kFile) LoadKeys();
   if (options_.rows == 0) throw Error(Error::kUsage, "--rows 0 makes no database; give 1 or more");
   if (options_.order == KeyOrder::kPermuted) permutation_.emplace(options_.rows, options_.seed);
-  pool_ = MakePool(kPoolSize + options_.value_size, options_.compressibility, options_.seed);
+  pool_ = PoolOf(kPoolSize + options_.value_size, options_.compressibility, options_.seed);
 }
 
 void Dataset::LoadKeys() {
@@ -128,7 +147,7 @@ void Dataset::Value(uint64_t row, uint64_t version, char* buffer) const {
   }
   std::memcpy(buffer, &tag, 8);
   std::memcpy(buffer + 8, &version, 8);
-  std::memcpy(buffer + kHeader, pool_.data() + tag % kPoolSize, size - kHeader);
+  std::memcpy(buffer + kHeader, pool_.get() + tag % kPoolSize, size - kHeader);
 }
 
 bool Dataset::Check(uint64_t row, std::string_view value) const {
@@ -143,7 +162,7 @@ bool Dataset::Check(uint64_t row, std::string_view value) const {
   std::memcpy(&tag, value.data(), 8);
   std::memcpy(&version, value.data() + 8, 8);
   return tag == Tag(row, version) &&
-         std::memcmp(value.data() + kHeader, pool_.data() + tag % kPoolSize, size - kHeader) == 0;
+         std::memcmp(value.data() + kHeader, pool_.get() + tag % kPoolSize, size - kHeader) == 0;
 }
 
 }  // namespace testbed

@@ -9,6 +9,7 @@
 #define TESTBED_WORKLOADS_DATASET_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,7 +74,7 @@ class Dataset {
   std::optional<Permutation> permutation_;
   std::string keys_text_;
   std::vector<std::string_view> keys_;  // lines of the file
-  std::string pool_;                    // bytes that values are cut from
+  std::shared_ptr<const char[]> pool_;  // bytes that values are cut from
 };
 
 inline constexpr char kMainTable[] = "default";

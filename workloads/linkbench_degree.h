@@ -54,6 +54,7 @@ struct DegreeOptions {
   // 2011 only: what is left when the links are shared out among the types is counted as the total
   // less one type's share, so that a node with 2 links and more gets one or more too many.
   bool leftover_bug = true;
+  auto operator<=>(const DegreeOptions&) const = default;
 };
 
 class LinkDegrees {

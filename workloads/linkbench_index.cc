@@ -8,14 +8,11 @@
 #include "engines/extra_options.h"
 #include "workloads/linkbench_check.h"
 #include "workloads/linkbench_schema.h"
+#include "workloads/linkbench_volume.h"
 
 namespace testbed {
 namespace linkbench {
 namespace {
-
-constexpr uint64_t kBulk = 1024;  // entries of a transaction
-constexpr uint64_t kChunk =
-    2048;  // nodes whose links are sorted together: the index begins with id1
 
 enum IndexOp : uint8_t { kRead, kWrite };
 
@@ -120,18 +117,11 @@ class BuildIndex : public Workload {
       : state_(Settings(*dataset, options)),
         content_(state_.settings),
         checks_(ExtraOptions("linkbench", options.extra, "--workload-option").Flag("check", true)) {
-    const LinkDegrees degrees(state_.settings.Degrees());
-    for (uint64_t chunk = 0; chunk < state_.chunks(); ++chunk) {
-      uint64_t links = 0;
-      const uint64_t end = std::min((chunk + 1) * kChunk, state_.settings.nodes);
-      for (uint64_t id = chunk * kChunk; id < end; ++id) {
-        for (uint32_t type = 0; type < state_.settings.link_types; ++type) {
-          links += degrees.Links(id, type);
-        }
-      }
-      state_.operations += 1 + (links + kBulk - 1) / kBulk;
-      entries_ += links;
-    }
+    // The index begins with id1: the links of a chunk are sorted together. One transaction reads
+    // them.
+    const LoadVolume volume = VolumeOf(state_.settings.Degrees());
+    state_.operations = volume.chunks + volume.link_transactions;
+    entries_ = volume.links;
   }
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }

@@ -9,13 +9,11 @@
 #include "workloads/clock.h"
 #include "workloads/linkbench_check.h"
 #include "workloads/linkbench_schema.h"
+#include "workloads/linkbench_volume.h"
 
 namespace testbed {
 namespace linkbench {
 namespace {
-
-constexpr uint64_t kBulk = 1024;   // rows of a transaction
-constexpr uint64_t kChunk = 2048;  // nodes whose links one loader loads together
 
 enum LoadOp : uint8_t { kLoadNodes, kLoadLinks, kLoadCounts };
 
@@ -229,32 +227,17 @@ class Load : public Workload {
         ExtraOptions("linkbench", options.extra, "--workload-option")
             .Choice("covering_index", "with-links", {"with-links", "after"}) == "after";
     // Transactions, as the clients will make them.
-    operations_ = state_.node_batches();
-    uint64_t all_links = 0, all_counts = 0;
-    const uint32_t types = state_.settings.link_types;
-    for (uint64_t chunk = 0; chunk < state_.chunks(); ++chunk) {
-      uint64_t links = 0, counts = 0;
-      const uint64_t end = std::min((chunk + 1) * kChunk, state_.settings.nodes);
-      for (uint64_t id = chunk * kChunk; id < end; ++id) {
-        for (uint32_t type = 0; type < types; ++type) {
-          const uint64_t n = state_.degrees.Links(id, type);
-          links += n;
-          counts += n > 0;
-        }
-      }
-      operations_ += Batches(links, kBulk) + Batches(counts, kBulk);
-      all_links += links;
-      all_counts += counts;
-    }
+    const LoadVolume volume = VolumeOf(state_.degrees.options());
+    operations_ = state_.node_batches() + volume.link_transactions + volume.count_transactions;
     const auto mean = [](uint64_t median) {
       return static_cast<uint64_t>(LogNormalSize(median, kMaxNodeData).Mean());
     };
     const Settings& s = state_.settings;
     const size_t link = kLinkKeySize + kLinkHead, entry = kIndexKeySize + kIndexHead;
     added_bytes_ = s.nodes * (kNodeKeySize + kNodeHead + mean(s.node_data_size)) +
-                   all_links * (link + mean(s.link_data_size)) +
-                   (state_.index_after ? 0 : all_links * (entry + mean(s.link_data_size))) +
-                   all_counts * (kCountKeySize + kCountSize);
+                   volume.links * (link + mean(s.link_data_size)) +
+                   (state_.index_after ? 0 : volume.links * (entry + mean(s.link_data_size))) +
+                   volume.counts * (kCountKeySize + kCountSize);
   }
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }

@@ -96,12 +96,14 @@ Pool::Pool(PageFile* file, RedoLog* log, uint64_t bytes)
       page_size_(file->page_size()),
       in_place_(file->mmap()),
       most_frames_(MostFrames(bytes, page_size_)),
-      memory_(static_cast<size_t>(most_frames_) * page_size_, true),
+      memory_(static_cast<size_t>(most_frames_) * page_size_),
       frames_(most_frames_),
       replacement_(FramesFor(bytes, page_size_), most_frames_, this),
       bytes_(bytes),
       flush_batch_(page_size_, WriteBatch::PagesFor(page_size_)) {
   SetLimit();
+  // The first pages, which hold the upper levels of the trees, without a race.
+  if (std::unique_lock lock(mutex_); MemoryIsShort()) MakeMemoryReady(&lock);
   cleaner_ = std::thread([this] { CleanerLoop(); });
 }
 

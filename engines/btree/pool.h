@@ -292,7 +292,9 @@ class Pool : private VisitCounts {
   uint32_t TryPolicy();
   bool TryEvict(uint32_t index);
   void WaitForFrame(std::unique_lock<std::mutex>* lock, Clock::time_point give_up);
+  uint32_t HugePageFrames() const { return static_cast<uint32_t>(memory_.kHugePage / page_size_); }
   uint32_t FramesAhead() const;
+  uint32_t NextHugePage() const;
   bool MemoryIsShort() const;
   void MakeMemoryReady(std::unique_lock<std::mutex>* lock);
   void DropMemoryAhead();

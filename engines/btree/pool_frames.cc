@@ -102,23 +102,28 @@ uint32_t Pool::TakeFrame() {
 uint32_t Pool::FramesAhead() const {
   const uint32_t active = ActiveFrames();
   const auto most = static_cast<uint32_t>(kMostAhead / page_size_);
-  return active >= limit_ ? 0 : std::min({limit_ - active, limit_ / 16, most});
+  const uint32_t ahead = std::min(std::max(limit_ / 16, 2 * HugePageFrames()), most);
+  return active >= limit_ ? 0 : std::min(limit_ - active, ahead);
+}
+
+// First frame of the next huge page to be made ready: one that nobody has touched.
+uint32_t Pool::NextHugePage() const {
+  const uint32_t n = HugePageFrames();
+  return (std::max<uint32_t>(ready_, made_) + n - 1) / n * n;
 }
 
 bool Pool::MemoryIsShort() const {
-  const auto step = static_cast<uint32_t>(memory_.kHugePage / page_size_);
-  return can_make_ready_ && made_ + FramesAhead() >= std::max<uint32_t>(ready_, made_) + step;
+  return can_make_ready_ && made_ + FramesAhead() >= NextHugePage() + HugePageFrames();
 }
 
 void Pool::MakeMemoryReady(std::unique_lock<std::mutex>* lock) {
-  const size_t step = memory_.kHugePage;
-  // Whole huge pages; others may make frames of them meanwhile.
-  const uint64_t from = uint64_t{std::max<uint32_t>(ready_, made_)} * page_size_ / step * step;
+  const uint32_t next = NextHugePage();
+  const uint64_t from = uint64_t{next} * page_size_;
   lock->unlock();
-  const bool done = memory_.Populate(from, step);
+  const bool done = memory_.Populate(from, memory_.kHugePage);
   lock->lock();
   can_make_ready_ = done;
-  ready_ = std::max(ready_, static_cast<uint32_t>((from + step) / page_size_));
+  ready_ = std::max(ready_, next + HugePageFrames());
   // What must not have memory, since the limit fell meanwhile.
   for (const uint32_t index : retired_) {
     if (index < ready_ && uint64_t{index} * page_size_ >= from) ReleaseMemory(index, 1);

@@ -21,15 +21,13 @@ class ReservedArray {
  public:
   static constexpr size_t kHugePage = 2u << 20;
 
-  // `huge`: in huge pages where the kernel has them, which saves misses of the TLB.
-  explicit ReservedArray(size_t size, bool huge = false) : bytes_(size * sizeof(T) + kHugePage) {
+  explicit ReservedArray(size_t size) : bytes_(size * sizeof(T) + kHugePage) {
     void* at = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) throw Error::Io("mmap", "(memory of the btree cache)", errno);
     mapping_ = at;
     const auto address = reinterpret_cast<uintptr_t>(at);
     at_ = reinterpret_cast<T*>((address + kHugePage - 1) / kHugePage * kHugePage);
-    if (huge) ::madvise(mapping_, bytes_, MADV_HUGEPAGE);
   }
   ~ReservedArray() { ::munmap(mapping_, bytes_); }
   ReservedArray(const ReservedArray&) = delete;
@@ -41,9 +39,14 @@ class ReservedArray {
   const T* data() const { return at_; }
 
   // Has the kernel give memory for [from, from + n) now, cleared, so that nobody waits for that at
-  // the first touch. What is there stays as it is. False where the kernel cannot.
+  // the first touch; in huge pages where it has them, which saves misses of the TLB. What is there
+  // stays as it is. False where the kernel cannot. Elsewhere memory comes in small pages: threads
+  // that first touch the same huge page at the same moment would each be given one for a while,
+  // and a memory limit would be passed by that.
   bool Populate(size_t from, size_t n) {
-    return ::madvise(static_cast<void*>(at_ + from), n * sizeof(T), MADV_POPULATE_WRITE) == 0;
+    void* at = static_cast<void*>(at_ + from);
+    ::madvise(at, n * sizeof(T), MADV_HUGEPAGE);  // an error means that there are none
+    return ::madvise(at, n * sizeof(T), MADV_POPULATE_WRITE) == 0;
   }
   // Gives the memory of whole kernel pages in [from, from + n) back; they read as zeros again.
   void Release(size_t from, size_t n) {
