@@ -18,7 +18,7 @@
 // shared.
 //
 // Memory is exact: frames, their tables and the page table together never take more than the bytes
-// given, but for one huge page and the write batches (kFixedBytes). Resize changes it at any time.
+// given, but for the write batches (kFixedBytes). Resize changes it at any time.
 //
 // Replacement is S3-FIFO (replacement.h). A reader that needs a frame takes a clean one and does
 // no write. Dirty pages that should go are handed to the cleaner, a thread that writes them in
