@@ -259,10 +259,11 @@ class Pool : private VisitCounts {
   friend class PoolClient;
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr uint64_t kMostAhead = 64u << 20;  // bytes made ready before they are needed
-  static constexpr size_t kDirtyScan = 64;           // dirty candidates passed over before waiting
   // Candidates that wake the cleaner; few in a small pool, where readers would else take the few
   // clean pages from each other, and one look-up its own upper levels.
   size_t CleanStart() const { return std::min<size_t>(32, limit_ / 8); }
+  // Candidates for the cleaner at which the search for a clean page ends.
+  size_t MostToClean() const { return std::max<size_t>(CleanStart(), limit_ / 16); }
   using Clock = std::chrono::steady_clock;
   enum class Load : uint8_t { kRead, kNew, kAny };
 

@@ -32,7 +32,9 @@ bool Pool::TryEvict(uint32_t index) {
   return true;
 }
 
-// A frame by the replacement's choice, or kNone when only pages that are dirty or in use came up.
+// A frame by the replacement's choice, or kNone when only pages that are dirty or in use came up,
+// or enough wait for the cleaner already: of those that remain, more and more would be clean
+// because they are hot and never change, inner nodes first of all.
 uint32_t Pool::TryPolicy() {
   while (!cleaned_.empty()) {
     const uint32_t index = cleaned_.back();
@@ -40,14 +42,12 @@ uint32_t Pool::TryPolicy() {
     if (!replacement_.Wanted(index) && TryEvict(index)) return index;
     replacement_.Return(index);
   }
-  size_t dirty = 0;
-  for (uint32_t tries = 0; tries < 2 * made_ && dirty < kDirtyScan; ++tries) {
+  for (uint32_t tries = 0; tries < 2 * made_ && to_clean_.size() < MostToClean(); ++tries) {
     const uint32_t index = replacement_.NextVictim();
     if (index == kNone) break;
     if (TryEvict(index)) return index;
     if (frames_[index].dirty.load(std::memory_order_relaxed)) {
       to_clean_.push_back(index);
-      ++dirty;
     } else {
       replacement_.Return(index);
     }

@@ -146,6 +146,26 @@ TEST_P(PoolTest, DirtyPagesAreWrittenBeforeTheyLeave) {
   }
 }
 
+// Inner nodes are clean and hot, the leaves that writers bring in dirty and cold. While the cold
+// ones wait for the cleaner the hot ones stay.
+TEST_P(PoolTest, HotCleanPagesStayWhileColdDirtyOnesAreWritten) {
+  constexpr uint32_t kPages = 6000, kHot = 30;
+  if (GetParam() == IoMode::kMmap) GTEST_SKIP() << "looks at clean pages are no frames' affair";
+  Open(kPages, 600);
+  if (IsSkipped()) return;
+  PoolClient client(pool_.get()), writer(pool_.get());
+  std::mt19937 random(5);
+  for (int i = 0; i < 30000; ++i) {
+    for (int look = 0; look < 3; ++look) {
+      (void)pool_->Read(&client, 1 + random() % kHot).page();
+    }
+    Change(&writer, 1 + kHot + random() % (kPages - kHot), 1);
+  }
+  EXPECT_GT(writer.misses.Get(), 20000u);
+  EXPECT_LT(client.misses.Get(), 10 * kHot);
+  RecordProperty("misses_of_hot_pages", static_cast<int>(client.misses.Get()));
+}
+
 TEST_P(PoolTest, FlushWritesOnlyWhatIsDirty) {
   Open(100, 64);
   if (IsSkipped()) return;
