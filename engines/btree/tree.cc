@@ -80,19 +80,16 @@ ExclusiveGuard Tree::FindParent(TreeContext* context, std::string_view key, uint
 
 bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) const {
   for (;;) {
-    const OptimisticGuard leaf = Descend(context, Bound::kCover, key);
+    OptimisticGuard leaf = Descend(context, Bound::kCover, key);
     const Node node(leaf.page(), page_size());
     bool found;
     const uint32_t at = node.LowerBoundInside(key, &found);
-    if (found) {
-      const LeafValue stored = node.Value(at);
-      if (stored.overflow) {
-        if (leaf.Valid()) return GetLong(context, key, value);
-        continue;
-      }
-      value->assign(stored.bytes);
-    }
-    if (leaf.Valid()) return found;
+    const LeafValue stored = found ? node.Value(at) : LeafValue{};
+    if (found && !stored.overflow) value->assign(stored.bytes);
+    if (!leaf.Valid()) continue;
+    if (!stored.overflow) return found;
+    leaf = {};  // of latched reads: nobody waits at the root with a latch below it
+    return GetLong(context, key, value);
   }
 }
 
