@@ -11,11 +11,10 @@
 namespace testbed::btree {
 namespace {
 
-constexpr uint64_t kMagic = 0x3264776272747462;  // "bttrbwd2"
-constexpr uint32_t kBatchBytes = 1 << 20;
+constexpr uint64_t kMagic = 0x3364776272747462;  // "bttrbwd3"
 
 struct DoublewriteHeader {
-  uint64_t checksum;  // of the rest of the page
+  uint64_t checksum;  // of the rest of the header's 4096 bytes
   uint64_t magic;
   uint32_t page_size;
   uint32_t count;
@@ -23,11 +22,14 @@ struct DoublewriteHeader {
 };
 struct DoublewriteCopy {
   PageId id;
-  uint32_t bytes;
+  PackedPage packed;
 };
+constexpr size_t kMaxCopies =
+    (WriteBatch::kHeaderBytes - sizeof(DoublewriteHeader)) / sizeof(DoublewriteCopy);
+static_assert(WriteBatch::PagesFor(kMinPageSize) <= kMaxCopies);
 
-uint64_t HeaderChecksum(const char* page, uint32_t page_size) {
-  return XXH3_64bits(page + sizeof(uint64_t), page_size - sizeof(uint64_t));
+uint64_t HeaderChecksum(const char* header) {
+  return XXH3_64bits(header + sizeof(uint64_t), WriteBatch::kHeaderBytes - sizeof(uint64_t));
 }
 
 }  // namespace
@@ -35,37 +37,6 @@ uint64_t HeaderChecksum(const char* page, uint32_t page_size) {
 const char* TornPageName(TornPage torn_page) {
   static constexpr const char* kNames[] = {"doublewrite", "full_page_image", "atomic", "none"};
   return kNames[static_cast<size_t>(torn_page)];
-}
-
-WriteBatch::WriteBatch(uint32_t page_size, uint32_t max_pages)
-    : page_size_(page_size), max_pages_(max_pages), buffer_((max_pages + 1ull) * page_size) {
-  pages_.reserve(max_pages);
-}
-
-uint32_t WriteBatch::PagesFor(uint32_t page_size) { return kBatchBytes / page_size; }
-
-void WriteBatch::Add(const char* page) {
-  const size_t at = (pages_.size() + 1) * page_size_;
-  char* copy = buffer_.data() + at;
-  std::memcpy(copy, page, page_size_);
-  StampPage(copy, page_size_);
-  pages_.push_back({at, page_size_});
-}
-
-void WriteBatch::Compress(PageCodec codec) {
-  size_t end = page_size_;
-  for (Place& place : pages_) {
-    place.bytes = CompressPage(codec, buffer_.data() + place.at, page_size_);
-    std::memmove(buffer_.data() + end, buffer_.data() + place.at, place.bytes);
-    place.at = end;
-    end += place.bytes;
-  }
-}
-
-Lsn WriteBatch::MaxLsn() const {
-  Lsn lsn = 0;
-  for (uint32_t i = 0; i < count(); ++i) lsn = std::max(lsn, Header(page(i))->lsn);
-  return lsn;
 }
 
 PageFile::PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite,
@@ -171,31 +142,30 @@ const char* PageFile::View(PageId id, bool check) {
 void PageFile::WriteCopies(WriteBatch* batch) {
   if (unsynced_) data_->Sync();
   unsynced_ = false;
-  char* page = batch->buffer_.data();
-  std::memset(page, 0, page_size_);
-  auto* header = reinterpret_cast<DoublewriteHeader*>(page);
+  const size_t bytes = batch->Pack();
+  char* first = batch->header();
+  auto* header = reinterpret_cast<DoublewriteHeader*>(first);
   header->magic = kMagic;
   header->page_size = page_size_;
   header->count = batch->count();
   for (uint32_t i = 0; i < batch->count(); ++i) {
-    const DoublewriteCopy copy{batch->id(i), batch->pages_[i].bytes};
-    std::memcpy(page + sizeof *header + i * sizeof copy, &copy, sizeof copy);
+    const DoublewriteCopy copy{batch->id(i), batch->packed(i)};
+    std::memcpy(first + sizeof *header + i * sizeof copy, &copy, sizeof copy);
   }
-  header->checksum = HeaderChecksum(page, page_size_);
-  const WriteBatch::Place& last = batch->pages_.back();
-  const uint64_t bytes = last.at + last.bytes;
-  doublewrite_->Write(0, page, bytes);
+  header->checksum = HeaderChecksum(first);
+  doublewrite_->Write(0, first, bytes);
   doublewrite_->Sync();
   doublewrite_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  batch->LayOut();
 }
 
 void PageFile::WriteInPlace(const WriteBatch& batch) {
   for (uint32_t i = 0; i < batch.count();) {
     uint32_t end = i + 1;  // neighbours go with one call
-    size_t bytes = batch.pages_[i].bytes;
+    size_t bytes = batch.stored_bytes(i);
     while (!options_.atomic && end < batch.count() && batch.id(end) == batch.id(i) + (end - i) &&
-           batch.pages_[end - 1].bytes == page_size_) {
-      bytes += batch.pages_[end++].bytes;
+           batch.stored_bytes(end - 1) == page_size_) {
+      bytes += batch.stored_bytes(end++);
     }
     options_.atomic ? data_->WriteAtomic(Place(batch.id(i)), batch.page(i), bytes)
                     : data_->Write(Place(batch.id(i)), batch.page(i), bytes);
@@ -224,7 +194,7 @@ void PageFile::Write(WriteBatch* batch) {
   for (uint32_t i = 0; i < batch->count(); ++i) {
     const PageId id = batch->id(i);
     const char* page = batch->page(i);
-    PunchBehind(id, batch->pages_[i].bytes);
+    PunchBehind(id, batch->stored_bytes(i));
     if (compressed_cache_ == nullptr) continue;
     if (IsCompressed(page)) {
       compressed_cache_->Replace(id, {page, CompressedBytes(page, page_size_)});
@@ -251,24 +221,25 @@ void PageFile::Grow(uint32_t pages) {
 
 void PageFile::FindTorn(const std::function<void(PageId id, const char* copy)>& use) {
   if (doublewrite_ == nullptr) return;
-  AlignedBuffer first(page_size_), copy(page_size_), current(page_size_);
-  if (doublewrite_->ReadSome(0, first.data(), page_size_) < page_size_) return;
+  constexpr size_t kHeader = WriteBatch::kHeaderBytes;
+  AlignedBuffer first(kHeader), copy(page_size_), current(page_size_);
+  if (doublewrite_->ReadSome(0, first.data(), kHeader) < kHeader) return;
   const auto* header = reinterpret_cast<const DoublewriteHeader*>(first.data());
   // A header that is not whole: that batch never went to its places.
-  if (header->checksum != HeaderChecksum(first.data(), page_size_) || header->magic != kMagic ||
-      header->page_size != page_size_ ||
-      header->count > (page_size_ - sizeof *header) / sizeof(DoublewriteCopy)) {
+  if (header->checksum != HeaderChecksum(first.data()) || header->magic != kMagic ||
+      header->page_size != page_size_ || header->count > kMaxCopies) {
     return;
   }
-  uint64_t at = page_size_;
+  uint64_t at = kHeader;
   for (uint32_t i = 0; i < header->count; ++i) {
     DoublewriteCopy entry;
     std::memcpy(&entry, first.data() + sizeof *header + i * sizeof entry, sizeof entry);
-    if (entry.bytes > page_size_) return;
-    const size_t got = doublewrite_->ReadSome(at, copy.data(), entry.bytes);
-    at += entry.bytes;
-    if (got < entry.bytes) continue;
-    std::memset(copy.data() + entry.bytes, 0, page_size_ - entry.bytes);
+    const PackedPage packed = entry.packed;
+    if (packed.front > page_size_ || packed.back > page_size_ - packed.front) return;
+    const size_t got = doublewrite_->ReadSome(at, copy.data(), packed.bytes());
+    at += packed.bytes();
+    if (got < packed.bytes()) continue;
+    UnpackPage(packed, copy.data(), page_size_);
     if (InspectPage(copy.data(), page_size_, entry.id) != PageState::kValid) continue;
     if (Inspect(entry.id, current.data()) != PageState::kValid) use(entry.id, copy.data());
   }

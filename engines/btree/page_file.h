@@ -6,9 +6,10 @@
 // overwrite the doublewrite file. So whenever the machine stops, each page is whole in its place or
 // whole in the doublewrite file (the scheme of InnoDB's doublewrite buffer).
 //
-//   doublewrite file: page 0  header: magic, page size, number of pages, of each its number and how
-//                             many bytes it takes, checksum
-//                     from page 1 on  the pages, as they go to their places
+//   doublewrite file: byte 0     header: magic, page size, number of pages, of each how its copy is
+//                                packed, checksum
+//                     byte 4096  the copies one behind the other, without what lies between a
+//                                node's slots and its cells (write_batch.h)
 //
 // Of a compressed database (page_codec.h) pages are written and read without the holes behind them:
 // how long a page is, is known from the first time on that it is read or written. A cache of
@@ -32,6 +33,7 @@
 #include "engines/btree/compressed_cache.h"
 #include "engines/btree/page_codec.h"
 #include "engines/btree/reserved_array.h"
+#include "engines/btree/write_batch.h"
 
 namespace testbed::btree {
 
@@ -44,37 +46,6 @@ enum class TornPage : uint8_t {
   kNone,           // not at all: it is detected by its checksum
 };
 const char* TornPageName(TornPage torn_page);  // "doublewrite", "full_page_image", ...
-
-// Pages on their way to the file: copies, so that their frames can change meanwhile.
-class WriteBatch {
- public:
-  WriteBatch(uint32_t page_size, uint32_t max_pages);
-  static uint32_t PagesFor(uint32_t page_size);  // of a batch of about 1 MiB
-
-  bool full() const { return pages_.size() == max_pages_; }
-  uint32_t count() const { return static_cast<uint32_t>(pages_.size()); }
-  void Clear() { pages_.clear(); }
-  // Copies the page and stamps the copy with its checksum. Ids must come in ascending order.
-  void Add(const char* page);
-  PageId id(uint32_t i) const { return Header(page(i))->id; }
-  Lsn MaxLsn() const;
-
- private:
-  friend class PageFile;
-  friend class Pool;
-  struct Place {
-    size_t at;       // in the buffer
-    uint32_t bytes;  // that the page takes in the file
-  };
-  const char* page(uint32_t i) const { return buffer_.data() + pages_[i].at; }
-  // Compresses the pages and moves them together, so that they still follow each other.
-  void Compress(PageCodec codec);
-
-  const uint32_t page_size_;
-  const uint32_t max_pages_;
-  std::vector<Place> pages_;
-  AlignedBuffer buffer_;  // the doublewrite header's place, then the pages
-};
 
 struct PageFileOptions {
   // Each page is written by a call of its own that the device does as a whole; the file must be

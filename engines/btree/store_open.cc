@@ -183,7 +183,7 @@ void Store::Create() {
                          FileOptions::kTruncate);
     // Its space is taken now, so that a full disk never stops pages on their way.
     if (options_.torn_page == TornPage::kDoublewrite) {
-      file->Allocate(0, (WriteBatch::PagesFor(page_size) + 1ull) * page_size);
+      file->Allocate(0, WriteBatch::PackedLimit(page_size));
     }
     file->Sync(true);
   }

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "device/error.h"
+#include "engines/btree/node.h"
 #include "engines/btree/page_file.h"
 
 namespace testbed::btree {
@@ -82,6 +83,39 @@ TEST_F(PageFileTest, ATornPageIsPutBackFromTheDoublewriteFile) {
     }
     EXPECT_EQ(file->RestoreTorn(), 0u);
   }
+}
+
+TEST_F(PageFileTest, ANodeIsPutBackThoughItsCopyLacksWhatItDoesNotUse) {
+  auto write = [this](char content) {
+    auto file = Open();
+    WriteBatch batch(kPageSize, 16);
+    AlignedBuffer page(kPageSize);
+    for (const PageId id : {1, 2, 3}) {
+      Node node(page.data(), kPageSize);
+      node.Init(id, 1, PageType::kLeaf, 0, {}, {}, true);
+      for (uint32_t i = 0; i < 5 * id; ++i) {
+        node.InsertLeaf(i, "key" + std::to_string(10 + i), {std::string(100, content), false});
+      }
+      batch.Add(page.data());
+    }
+    file->Write(&batch);
+    file->Sync();
+    return file->doublewrite_bytes();
+  };
+  EXPECT_LE(write('a'), 4 * 4096u)
+      << "30 rows of 125 bytes at most, in three nodes, and the header";
+  const std::string old_data = Bytes("data");
+  write('b');
+  const std::string new_data = Bytes("data");
+  ASSERT_EQ(old_data.size(), new_data.size());
+  int torn = 0;
+  for (size_t cut = 0; cut <= new_data.size(); cut += 512) {
+    SetBytes("data", new_data.substr(0, cut) + old_data.substr(cut));
+    torn += static_cast<int>(Open()->RestoreTorn());
+    const size_t pages = (cut + kPageSize - 1) / kPageSize * kPageSize;  // torn ones become new
+    ASSERT_EQ(Bytes("data"), new_data.substr(0, pages) + old_data.substr(pages)) << "cut " << cut;
+  }
+  EXPECT_GE(torn, 10);
 }
 
 TEST_F(PageFileTest, AHalfWrittenDoublewriteFileRestoresNothingWrong) {
