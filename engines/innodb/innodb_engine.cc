@@ -97,9 +97,16 @@ EngineCounters InnodbEngine::Counters() const {
   c.block_read_bytes = settings.key_block_size == 0 ? status["pages_read"] * settings.page_size
                                                     : status["data_read"];
   c.blocks_written = status["pages_written"];
-  c.block_write_bytes = status["data_written"];
+  // Innodb_data_written has the doublewrite buffer's pages in it, which are whole ones, however
+  // short the page is in its place.
+  const uint64_t doublewrite_bytes = status["dblwr_pages_written"] * settings.page_size;
+  c.block_write_bytes =
+      settings.key_block_size == 0
+          ? status["pages_written"] * settings.page_size - status["page_compression_saved"]
+          : status["data_written"] - std::min(status["data_written"], doublewrite_bytes);
   c.log_payload_bytes = status["os_log_written"];
   c.cache_bytes = status["buffer_pool_bytes_data"];
+  c.more.emplace_back("doublewrite_bytes", doublewrite_bytes);
   for (const char* name : {"dblwr_pages_written",
                            "dblwr_writes",
                            "log_writes",
@@ -108,6 +115,7 @@ EngineCounters InnodbEngine::Counters() const {
                            "data_reads",
                            "data_read",
                            "data_writes",
+                           "data_written",
                            "data_fsyncs",
                            "buffer_pool_read_ahead",
                            "buffer_pool_read_ahead_rnd",

@@ -109,6 +109,44 @@ TEST_F(InnodbTest, SettingsAreInForce) {
   EXPECT_TRUE(buffering == "all" || buffering == "(none)") << buffering;
 }
 
+TEST_F(InnodbTest, PagesAndTheirCopiesAreAllThatItWrites) {
+  for (const char* compression : {"none", "zlib"}) {
+    SCOPED_TRACE(compression);
+    options_.io = IoMode::kDirect;
+    options_.page_size = 16384;
+    options_.compression = compression;
+    std::unique_ptr<Engine> engine = Open(compression);
+    const auto written = [&engine](uint64_t* copies, uint64_t* both) {
+      const EngineCounters counters = engine->Counters();
+      for (const auto& [name, value] : counters.more) {
+        if (name == "doublewrite_bytes") *copies = value;
+        if (name == "data_written") *both = value;
+      }
+      return *counters.block_write_bytes;
+    };
+    uint64_t copies_before = 0, both_before = 0, copies = 0, both = 0;
+    const uint64_t before = written(&copies_before, &both_before);
+    const TableId table = engine->OpenTable("t");
+    std::unique_ptr<Session> session = engine->NewSession();
+    for (int round = 0; round < 3; ++round) {
+      session->Begin();
+      for (int i = 0; i < 5000; ++i) {
+        session->Put(table, "key" + std::to_string(i),
+                     std::string(300, static_cast<char>('a' + round)));
+      }
+      session->Commit();
+      engine->Settle();
+    }
+    const uint64_t pages = written(&copies, &both) - before;
+    copies -= copies_before;
+    EXPECT_GT(copies, 1u << 20);
+    EXPECT_EQ(pages + copies, both - both_before);
+    if (options_.compression == "zlib") {
+      EXPECT_LT(pages, copies) << "a copy is whole, however short its page is";
+    }
+  }
+}
+
 TEST_F(InnodbTest, ACacheThatIsTooSmallIsRefusedByName) {
   options_.page_size = 16384;
   options_.cache_bytes = 4 << 20;
