@@ -1,6 +1,6 @@
 // What the harness itself costs an operation: the runner's loop on an engine that does nothing, at
-// each depth of accounting, with and without latency. The argument of the kernel depths needs root;
-// without it they are skipped and say so.
+// each depth of accounting, with and without latency, rows drawn uniformly and by Zipf's law. The
+// argument of the kernel depths needs root; without it they are skipped and say so.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -28,18 +28,22 @@ void BM_NullPointRead(benchmark::State& state) {
   PhaseOptions options;
   options.account = depth;
   options.latency = state.range(1) != 0;
+  WorkloadOptions operations;
+  operations.distribution = static_cast<Distribution>(state.range(2));
   Clock::Get();
   for (auto _ : state) {
-    state.SetIterationTime(HarnessCostNs(options) * 1e-9);  // one operation
+    state.SetIterationTime(HarnessCostNs(options, operations) * 1e-9);  // one operation
   }
   Ledger::Get().Configure(AccountDepth::kFile, nullptr);
 }
 BENCHMARK(BM_NullPointRead)
-    ->ArgNames({"depth", "latency"})
-    ->Args({static_cast<int>(AccountDepth::kOff), 0})
-    ->Args({static_cast<int>(AccountDepth::kOff), 1})
-    ->Args({static_cast<int>(AccountDepth::kFile), 1})
-    ->Args({static_cast<int>(AccountDepth::kKernel), 1})
+    ->ArgNames({"depth", "latency", "distribution"})
+    ->Args({static_cast<int>(AccountDepth::kOff), 0, static_cast<int>(Distribution::kUniform)})
+    ->Args({static_cast<int>(AccountDepth::kOff), 1, static_cast<int>(Distribution::kUniform)})
+    ->Args({static_cast<int>(AccountDepth::kFile), 1, static_cast<int>(Distribution::kUniform)})
+    ->Args({static_cast<int>(AccountDepth::kFile), 1, static_cast<int>(Distribution::kZipfian)})
+    ->Args({static_cast<int>(AccountDepth::kFile), 1, static_cast<int>(Distribution::kLatest)})
+    ->Args({static_cast<int>(AccountDepth::kKernel), 1, static_cast<int>(Distribution::kUniform)})
     ->Iterations(20)
     ->UseManualTime()
     ->Unit(benchmark::kNanosecond);

@@ -397,7 +397,8 @@ void Run::Execute() {
   StartAccount();
   PhaseOptions calibration = MeasuredPhase(false);
   document_["accounting"] = Accounting();
-  document_["accounting"]["harness_ns_per_operation"] = HarnessCostNs(calibration);
+  document_["accounting"]["harness_ns_per_operation"] =
+      HarnessCostNs(calibration, options_.workload, std::max<uint64_t>(1, options_.data.rows));
   document_["accounting"]["clock"] = Clock::Get().uses_tsc() ? "tsc" : "clock_gettime";
   document_["accounting"]["latency_relative_error"] = Histogram::kRelativeError;
   dataset_ = std::make_shared<const Dataset>(options_.data);

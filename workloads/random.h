@@ -3,7 +3,9 @@
 #ifndef TESTBED_WORKLOADS_RANDOM_H_
 #define TESTBED_WORKLOADS_RANDOM_H_
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace testbed {
@@ -15,6 +17,12 @@ inline uint64_t Mix64(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
   return x ^ (x >> 31);
+}
+
+// A uniform word becomes uniform in [0, n), n > 0. The bias of the multiplication is below n /
+// 2^64.
+inline uint64_t Reduce(uint64_t word, uint64_t n) {
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(word) * n) >> 64);
 }
 
 // xoshiro256++ (Blackman, Vigna, "Scrambled linear pseudorandom number generators", 2021).
@@ -34,10 +42,8 @@ class Random {
     s_[3] = std::rotl(s_[3], 45);
     return result;
   }
-  // Uniform in [0, n), n > 0. The bias of the multiplication is below n / 2^64.
-  uint64_t Below(uint64_t n) {
-    return static_cast<uint64_t>((static_cast<unsigned __int128>(Next()) * n) >> 64);
-  }
+  // Uniform in [0, n), n > 0.
+  uint64_t Below(uint64_t n) { return Reduce(Next(), n); }
   // Uniform in [0, 1).
   double Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
@@ -45,13 +51,14 @@ class Random {
   uint64_t s_[4];
 };
 
-// A bijection of [0, n) chosen by a seed: a Feistel network on the next even power of two, walked
-// until it falls inside (Black, Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
+// A bijection of [0, n) chosen by a seed: a Feistel network on the pairs (left < a, right < b),
+// where a and b are near the root of n, walked until it falls inside, which nearly always is at
+// once (Black, Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002, sec. 3 and 5).
 class Permutation {
  public:
-  Permutation(uint64_t n, uint64_t seed)
-      : n_(n), half_(static_cast<int>((std::bit_width(n == 0 ? 0 : n - 1) + 1) / 2)), seed_(seed) {
-    if (half_ == 0) half_ = 1;
+  Permutation(uint64_t n, uint64_t seed) : n_(n), seed_(seed) {
+    a_ = std::max<uint64_t>(1, static_cast<uint64_t>(std::sqrt(static_cast<double>(n))));
+    b_ = std::max<uint64_t>(1, n / a_ + (n % a_ != 0 ? 1 : 0));
   }
   uint64_t operator()(uint64_t i) const {
     do {
@@ -63,18 +70,20 @@ class Permutation {
 
  private:
   uint64_t Scatter(uint64_t i) const {
-    const uint64_t mask = (1ull << half_) - 1;
-    uint64_t left = i >> half_, right = i & mask;
-    for (uint64_t round = 0; round < 4; ++round) {
-      const uint64_t next = left ^ (Mix64(right + seed_ + (round << 56)) & mask);
-      left = right;
-      right = next;
+    uint64_t left = i / b_, right = i % b_;
+    for (uint64_t round = 0; round < 4; round += 2) {
+      left = Turn(left, right, round, a_);
+      right = Turn(right, left, round + 1, b_);
     }
-    return (left << half_) | right;
+    return left * b_ + right;
   }
-  uint64_t n_;
-  int half_;
-  uint64_t seed_;
+  // `what` turned in [0, n) by a number that `by` says.
+  uint64_t Turn(uint64_t what, uint64_t by, uint64_t round, uint64_t n) const {
+    const uint64_t turned = what + Reduce(Mix64(by + seed_ + (round << 56)), n);
+    return turned < n ? turned : turned - n;
+  }
+  uint64_t n_, seed_;
+  uint64_t a_, b_;
 };
 
 // Ranks 0 .. n-1 with probability proportional to 1 / (rank + 1)^theta, exactly, in constant time:

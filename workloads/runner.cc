@@ -417,12 +417,18 @@ PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& opt
   return Phase(engine, workload, options).Run();
 }
 
-double HarnessCostNs(const PhaseOptions& options) {
+double HarnessCostNs(const PhaseOptions& options, const WorkloadOptions& operations,
+                     uint64_t dataset_rows) {
   DatasetOptions rows;
-  rows.rows = 1000000;
+  rows.rows = dataset_rows;
   rows.value_size = 0;
   auto dataset = std::make_shared<const Dataset>(rows);
-  auto workload = MakePointRead(dataset, WorkloadOptions{});
+  WorkloadOptions draws;
+  draws.distribution = operations.distribution;
+  draws.zipf_theta = operations.zipf_theta;
+  draws.hot_fraction = operations.hot_fraction;
+  draws.hot_probability = operations.hot_probability;
+  auto workload = MakePointRead(dataset, draws);
   std::unique_ptr<Engine> engine = NullEngineInfo().open("", {});
   PhaseOptions calibration;
   calibration.operations = 200000;

@@ -87,8 +87,10 @@ struct PhaseResult {
 PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& options);
 
 // What one operation costs in the harness itself, in nanoseconds: the loop run on an engine that
-// does nothing, with the same accounting and latency settings.
-double HarnessCostNs(const PhaseOptions& options);
+// does nothing, with the same accounting and latency settings, and point reads drawn as these
+// operations are.
+double HarnessCostNs(const PhaseOptions& options, const WorkloadOptions& operations = {},
+                     uint64_t dataset_rows = 1000000);
 
 }  // namespace testbed
 

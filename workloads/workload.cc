@@ -134,12 +134,19 @@ RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, u
       zipfian_(dataset.rows(), options.zipf_theta),
       scatter_(dataset.rows(), options.seed) {}
 
+void RowChooser::DrawPopular() {
+  for (uint64_t& row : popular_) row = zipfian_(random_);
+  for (uint64_t& row : popular_) row = scatter_(row);
+  used_ = 0;
+}
+
 uint64_t RowChooser::Next() {
   switch (distribution_) {
     case Distribution::kUniform:
       return random_.Below(dataset_.rows());
     case Distribution::kZipfian:
-      return scatter_(zipfian_(random_));
+      if (used_ == popular_.size()) DrawPopular();
+      return popular_[used_++];
     case Distribution::kLatest:
       return dataset_.RowAt(dataset_.rows() - 1 - zipfian_(random_));
     case Distribution::kHot:

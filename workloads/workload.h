@@ -13,6 +13,7 @@
 #ifndef TESTBED_WORKLOADS_WORKLOAD_H_
 #define TESTBED_WORKLOADS_WORKLOAD_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -150,6 +151,8 @@ class RowChooser {
   Random& random() { return random_; }
 
  private:
+  void DrawPopular();
+
   const Dataset& dataset_;
   const Distribution distribution_;
   const double hot_probability_;
@@ -157,6 +160,10 @@ class RowChooser {
   Random random_;
   Zipfian zipfian_;
   Permutation scatter_;  // spreads popular ranks over the key space
+  // Popular rows are drawn some at a time: then the processor works on all of them at once, where a
+  // single one would keep the operation waiting for its logarithm, its power and its scattering.
+  std::array<uint64_t, 16> popular_{};
+  size_t used_ = popular_.size();
 };
 
 }  // namespace testbed

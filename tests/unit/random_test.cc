@@ -9,7 +9,7 @@ namespace testbed {
 namespace {
 
 TEST(PermutationTest, IsABijectionOfEverySize) {
-  for (uint64_t n : {1, 2, 3, 5, 16, 17, 1000, 4097}) {
+  for (uint64_t n : {1, 2, 3, 5, 6, 7, 16, 17, 1000, 4097, 65536, 1000003}) {
     Permutation p(n, 42);
     std::vector<bool> seen(n);
     for (uint64_t i = 0; i < n; ++i) {
