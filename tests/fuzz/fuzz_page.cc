@@ -44,6 +44,8 @@ void UseLeaf(Node* node, FuzzInput* input) {
         std::string(node->LowFence()) + std::string(input->Bytes(input->Below(12)));
     bool found;
     const uint32_t at = node->LowerBound(key, &found);
+    // What the tree never asks of a node.
+    if (key.size() > MaxKeySize(kPageSize)) continue;
     if (!node->unbounded() && key >= node->HighFence()) continue;
     const std::string value(input->Below(300), 'v');
     const size_t before = node->count();
