@@ -30,9 +30,13 @@ void BM_NullPointRead(benchmark::State& state) {
   options.latency = state.range(1) != 0;
   WorkloadOptions operations;
   operations.distribution = static_cast<Distribution>(state.range(2));
+  DatasetOptions rows;
+  rows.rows = 1000000;
+  rows.value_size = 0;
+  const auto dataset = std::make_shared<const Dataset>(rows);
   Clock::Get();
   for (auto _ : state) {
-    state.SetIterationTime(HarnessCostNs(options, operations) * 1e-9);  // one operation
+    state.SetIterationTime(HarnessCostNs(options, dataset, operations) * 1e-9);  // one operation
   }
   Ledger::Get().Configure(AccountDepth::kFile, nullptr);
 }

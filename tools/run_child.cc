@@ -395,13 +395,13 @@ void Run::RunWorkload(const std::string& name) {
 
 void Run::Execute() {
   StartAccount();
+  dataset_ = std::make_shared<const Dataset>(options_.data);
   PhaseOptions calibration = MeasuredPhase(false);
   document_["accounting"] = Accounting();
   document_["accounting"]["harness_ns_per_operation"] =
-      HarnessCostNs(calibration, options_.workload, std::max<uint64_t>(1, options_.data.rows));
+      HarnessCostNs(calibration, dataset_, options_.workload);
   document_["accounting"]["clock"] = Clock::Get().uses_tsc() ? "tsc" : "clock_gettime";
   document_["accounting"]["latency_relative_error"] = Histogram::kRelativeError;
-  dataset_ = std::make_shared<const Dataset>(options_.data);
   if (plan_.budget != nullptr) plan_.budget->Enter();
   if (plan_.read_limit != nullptr) plan_.read_limit->Enter();
   OpenEngine();

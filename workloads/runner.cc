@@ -417,18 +417,10 @@ PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& opt
   return Phase(engine, workload, options).Run();
 }
 
-double HarnessCostNs(const PhaseOptions& options, const WorkloadOptions& operations,
-                     uint64_t dataset_rows) {
-  DatasetOptions rows;
-  rows.rows = dataset_rows;
-  rows.value_size = 0;
-  auto dataset = std::make_shared<const Dataset>(rows);
-  WorkloadOptions draws;
-  draws.distribution = operations.distribution;
-  draws.zipf_theta = operations.zipf_theta;
-  draws.hot_fraction = operations.hot_fraction;
-  draws.hot_probability = operations.hot_probability;
-  auto workload = MakePointRead(dataset, draws);
+double HarnessCostNs(const PhaseOptions& options, std::shared_ptr<const Dataset> dataset,
+                     WorkloadOptions draws) {
+  draws.extra.clear();  // of other workloads
+  auto workload = MakePointRead(std::move(dataset), draws);
   std::unique_ptr<Engine> engine = NullEngineInfo().open("", {});
   PhaseOptions calibration;
   calibration.operations = 200000;

@@ -87,10 +87,10 @@ struct PhaseResult {
 PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& options);
 
 // What one operation costs in the harness itself, in nanoseconds: the loop run on an engine that
-// does nothing, with the same accounting and latency settings, and point reads drawn as these
-// operations are.
-double HarnessCostNs(const PhaseOptions& options, const WorkloadOptions& operations = {},
-                     uint64_t dataset_rows = 1000000);
+// does nothing, with the same accounting and latency settings, as point reads of this dataset whose
+// rows are drawn as `draws` says.
+double HarnessCostNs(const PhaseOptions& options, std::shared_ptr<const Dataset> dataset,
+                     WorkloadOptions draws);
 
 }  // namespace testbed
 

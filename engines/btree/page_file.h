@@ -8,8 +8,7 @@
 //
 //   doublewrite file: byte 0     header: magic, page size, number of pages, of each how its copy is
 //                                packed, checksum
-//                     byte 4096  the copies one behind the other, without what lies between a
-//                                node's slots and its cells (write_batch.h)
+//                     byte 4096  the copies one behind the other (packed_page.h)
 //
 // Of a compressed database (page_codec.h) pages are written and read without the holes behind them:
 // how long a page is, is known from the first time on that it is read or written. A cache of

@@ -5,6 +5,7 @@
 
 #include "device/error.h"
 #include "engines/btree/node.h"
+#include "engines/btree/packed_page.h"
 
 namespace testbed::btree {
 namespace {
@@ -110,10 +111,8 @@ void StructureRecord::SavedImage(const char* page, uint32_t page_size) {
 }
 
 void StructureRecord::AnyImage(PageAction action, const char* page, uint32_t page_size) {
-  const Node node(page, page_size);
-  const NodeHeader* h = node.header();
-  const size_t front = sizeof(NodeHeader) + Node::kSlotSize * h->count;
-  Action(action, h->id, {page, front}, {page + h->heap, page_size - h->heap});
+  const PackedPage kept = PackedFormOf(page, page_size);
+  Action(action, Header(page)->id, {page, kept.front}, {page + page_size - kept.back, kept.back});
 }
 
 void StructureRecord::Truncate(PageId page, std::string_view separator) {
@@ -238,9 +237,8 @@ void ApplyImage(const PageChange& change, char* page, uint32_t page_size, Aligne
   }
   if (scratch->size() == 0) *scratch = AlignedBuffer(page_size);
   char* made = scratch->data();
-  std::memset(made, 0, page_size);
-  std::memcpy(made, image.data(), front);
-  std::memcpy(made + header.heap, image.data() + front, image.size() - front);
+  std::memcpy(made, image.data(), image.size());
+  UnpackPage({static_cast<uint32_t>(front), page_size - header.heap}, made, page_size);
   if (!Node(made, page_size).Validate().empty()) Malformed("image");
   Header(made)->lsn = 0;  // the caller sets it
   std::memcpy(page, made, page_size);

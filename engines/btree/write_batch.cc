@@ -3,34 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engines/btree/node.h"
-
 namespace testbed::btree {
 namespace {
 
 constexpr size_t kWriteUnit = 4096;  // what is packed is written in
 
-PackedPage WithoutGap(const char* page, uint32_t page_size) {
-  const PageType type = Header(page)->type;
-  if (type != PageType::kLeaf && type != PageType::kInner) return {page_size, 0};
-  const Node node(page, page_size);
-  const uint32_t slots_end = Node::SlotAt(node.count());
-  const uint32_t heap = node.header()->heap;
-  if (heap < slots_end || heap > page_size) return {page_size, 0};  // not well-formed
-  return {slots_end, page_size - heap};
-}
-
 }  // namespace
-
-PackedPage PackedFormOf(const char* page, uint32_t page_size) {
-  return IsCompressed(page) ? PackedPage{CompressedBytes(page, page_size), 0}
-                            : WithoutGap(page, page_size);
-}
-
-void UnpackPage(PackedPage packed, char* page, uint32_t page_size) {
-  std::memmove(page + page_size - packed.back, page + packed.front, packed.back);
-  std::memset(page + packed.front, 0, page_size - packed.bytes());
-}
 
 WriteBatch::WriteBatch(uint32_t page_size, uint32_t max_pages)
     : page_size_(page_size),
@@ -43,8 +21,7 @@ void WriteBatch::Add(const char* page) {
   const size_t at = kHeaderBytes + pages_.size() * page_size_;
   char* copy = buffer_.data() + at;
   std::memcpy(copy, page, page_size_);
-  const PackedPage kept = WithoutGap(copy, page_size_);
-  std::memset(copy + kept.front, 0, page_size_ - kept.bytes());
+  ClearGap(PackedFormOf(copy, page_size_), copy, page_size_);
   StampPage(copy, page_size_);
   pages_.push_back({Header(copy)->id, page_size_, at, {}, 0});
 }
@@ -92,7 +69,7 @@ void WriteBatch::LayOut() {
     char* to = buffer_.data() + place->at;
     std::memmove(to + place->bytes - packed.back, from + packed.front, packed.back);
     std::memmove(to, from, packed.front);
-    std::memset(to + packed.front, 0, place->bytes - packed.bytes());
+    ClearGap(packed, to, place->bytes);
   }
 }
 

@@ -1,10 +1,7 @@
 // Pages on their way to the file: copies, so that their frames can change meanwhile.
 //
-// A batch has two forms. Laid out, each page is as it goes to its place. Packed, the pages follow
-// each other without the bytes that mean nothing: those between a node's slots and its cells, a
-// third of a page under random inserts, and those behind a compressed page. That is how copies of
-// them are kept. PostgreSQL leaves out the "hole" of the pages in its log for the same reason
-// (xloginsert.c).
+// A batch has two forms: laid out, each page as it goes to its place, and packed (packed_page.h),
+// the pages one behind the other, as copies of them are kept.
 //
 // Not thread-safe.
 #ifndef TESTBED_ENGINES_BTREE_WRITE_BATCH_H_
@@ -15,21 +12,11 @@
 #include <vector>
 
 #include "device/file.h"
+#include "engines/btree/packed_page.h"
 #include "engines/btree/page.h"
 #include "engines/btree/page_codec.h"
 
 namespace testbed::btree {
-
-// What a packed page has: its first `front` bytes and its last `back` ones. Zeros lie in between.
-struct PackedPage {
-  uint32_t front = 0;
-  uint32_t back = 0;
-  uint32_t bytes() const { return front + back; }
-};
-// Of a valid page, compressed or not: its header alone tells.
-PackedPage PackedFormOf(const char* page, uint32_t page_size);
-// `page` holds the front and right behind it the back of a page: makes it the page.
-void UnpackPage(PackedPage packed, char* page, uint32_t page_size);
 
 class WriteBatch {
  public:
