@@ -4,11 +4,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/secondary_cache.h>
 #include <rocksdb/utilities/options_util.h>
-#include <rocksdb/version.h>
 #include <rocksdb/write_buffer_manager.h>
-#if ROCKSDB_MAJOR >= 8
-#include <rocksdb/advanced_cache.h>  // what Cache can be asked moved there
-#endif
 
 #include <algorithm>
 #include <map>

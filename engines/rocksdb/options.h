@@ -6,6 +6,9 @@
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
+#if __has_include(<rocksdb/advanced_cache.h>)
+#include <rocksdb/advanced_cache.h>  // defines Cache, which cache.h only declares from 8.0 on
+#endif
 
 #include <memory>
 #include <string>

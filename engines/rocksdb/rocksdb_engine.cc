@@ -1,9 +1,5 @@
 #include "engines/rocksdb/rocksdb_engine.h"
 
-#include <rocksdb/version.h>
-#if ROCKSDB_MAJOR >= 8
-#include <rocksdb/advanced_cache.h>  // what Cache can be asked moved there
-#endif
 #include <unistd.h>
 
 #include <algorithm>
