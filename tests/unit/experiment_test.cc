@@ -14,6 +14,7 @@
 #include "tools/experiment/plan.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
+#include "tools/experiment/verdict.h"
 
 namespace testbed {
 namespace {
@@ -58,14 +59,28 @@ published = { columns = ["who", "4k"], rows = [["me", 7]] }
 [[finding]]
 id = "Z1"
 claim = "direct is faster"
-reproduced = "min(qps[io=direct]) > max(qps[io=buffered])"
-opposite = "max(qps[io=direct]) < min(qps[io=buffered])"
-figures = "{min(qps[io=direct])} against {max(qps[io=buffered])}"
+systems = "a server; btree"
 mechanism = [ { when = "max(reads) < 1", says = "reads {max(reads)}" } ]
+  [[finding.part]]
+  says = "direct is faster than buffered"
+  published = "7 against 5"
+  holds = "min(qps[io=direct]) > max(qps[io=buffered])"
+  ours = "{min(qps[io=direct])} against {max(qps[io=buffered])}"
+  [[finding.part]]
+  says = "small pages are faster"
+  holds = "qps[io=direct, page-size=4k] > qps[io=direct, page-size=big]"
+  false_if = "the larger page saves a read"
+  [[finding.part]]
+  says = "another one is slower"
+  stand_in = "btree"
+  holds = "min(qps) > 1000000"
 [[finding]]
 id = "Z2"
 claim = "another engine is faster"
 waits_for = ["nosuch"]
+  [[finding.part]]
+  says = "buffered with big pages"
+  holds = "qps[io=buffered, page-size=big] > 1"
 [[finding]]
 id = "Z3"
 claim = "cannot be"
@@ -90,6 +105,11 @@ TEST(ExperimentTest, IsReadFromToml) {
   EXPECT_EQ(e.axes[1].values[1].label, "big");
   EXPECT_EQ(e.axes[1].values[1].options.at("threads"), "2");
   EXPECT_EQ(e.findings[0].mechanisms[0].when, "max(reads) < 1");
+  ASSERT_EQ(e.findings[0].parts.size(), 3u);
+  EXPECT_EQ(e.findings[0].systems, "a server; btree");
+  EXPECT_EQ(e.findings[0].parts[0].published, "7 against 5");
+  EXPECT_EQ(e.findings[0].parts[1].false_if, "the larger page saves a read");
+  EXPECT_EQ(e.findings[0].parts[2].stand_in, "btree");
   EXPECT_EQ(e.tables[0].published[0], (std::vector<std::string>{"me", "7"}));
 }
 
@@ -107,6 +127,16 @@ TEST(ExperimentTest, WhatIsNotKnownIsRefusedWithItsLine) {
   text = kSmall;
   text.replace(text.find("metrics = [\"qps\"]"), 17, "metrics = [\"qqq\"]");
   EXPECT_THAT(parse(text), HasSubstr("the metric qqq"));
+  const auto replaced = [&](const std::string& what, const std::string& by) {
+    std::string changed = kSmall;
+    return parse(changed.replace(changed.find(what), what.size(), by));
+  };
+  EXPECT_THAT(replaced("says = \"small", "tells = \"small"), HasSubstr("tells is not known"));
+  EXPECT_THAT(replaced("holds = \"min(qps) > 1000000\"", ""), HasSubstr("a part needs holds"));
+  EXPECT_THAT(replaced("min(qps) >", "min(qqq[io=direct]) >"), HasSubstr("the metric qqq"));
+  EXPECT_THAT(replaced("min(qps) >", "min(qps[io=dir]) >"), HasSubstr("io = dir"));
+  EXPECT_THAT(replaced("{min(qps[io=direct])}", "{min(qps[oi=direct])}"), HasSubstr("the axis oi"));
+  EXPECT_THAT(replaced("max(reads) < 1", "max(reads) <"), HasSubstr("finding Z1"));
   EXPECT_THAT(ErrorOf([] { LoadExperiment("nosuch"); }), HasSubstr("read-size"));
 }
 
@@ -250,24 +280,35 @@ TEST(ExpressionTest, FiguresAreNumbersByPath) {
 
 TEST(ExpressionTest, ASelectionIsAListOfArguments) {
   const auto is_metric = [](const std::string& name) { return name == "qps"; };
-  const Select select = [](const std::string&, const Where& where) -> std::vector<double> {
-    if (where.empty()) return {1, 2, 3};
-    const std::string& label = where.at("io")[0];
-    if (label == "none") return {};
-    if (label == "nan") return {std::nan("")};
-    return where.at("io").size() == 2 ? std::vector<double>{4, 5} : std::vector<double>{-4};
+  const auto cells_of = [](const Selection& selection) -> Statement::Groups {
+    if (selection.where.empty()) return {{0}, {1}, {2}};
+    if (selection.where.at("io")[0] == "none") return {};
+    return selection.where.at("io").size() == 2 ? Statement::Groups{{3}, {0, 4}}
+                                                : Statement::Groups{{5}};
   };
+  // The figures of cells 0 to 5.
+  const std::vector<double> qps = {1, 2, 3, 4, 9, -4};
   const auto value = [&](const std::string& text) {
-    return EvaluateSelection(text, is_metric, select);
+    const Statement statement(text, is_metric, cells_of);
+    std::vector<double> values;
+    for (const Statement::Figure& figure : statement.figures()) values.push_back(qps[figure.cell]);
+    return statement.Evaluate(values);
   };
-  EXPECT_EQ(value("max(qps)").value, 3);
-  EXPECT_EQ(value("count(qps) + qps[io=a] * 1e2").value, -397);
-  EXPECT_EQ(value("sum(qps[io = a | b])").value, 9);
-  EXPECT_FALSE(value("max(qps[io=none]) > 1").known);
-  EXPECT_EQ(value("max(qps[io=none]) > 1").missing, "qps[io=none]");
-  EXPECT_FALSE(value("qps[io=nan] > 1").known);
+  EXPECT_EQ(value("max(qps)"), 3);
+  EXPECT_EQ(value("count(qps) + qps[io=a] * 1e2"), -397);
+  EXPECT_EQ(value("sum(qps[io = a | b])"), 4 + 5) << "the second argument is the mean of 1 and 9";
+  EXPECT_EQ(value("qps[io=a] < 0 && max(qps) > 2"), 1);
+  EXPECT_TRUE(std::isnan(value("max(qps[io=none])")));
   EXPECT_THAT(ErrorOf([&] { value("max(qps[io)"); }), HasSubstr("not closed"));
   EXPECT_THAT(ErrorOf([&] { value("max(qps[io])"); }), HasSubstr("axis=label"));
+  EXPECT_THAT(ErrorOf([&] { value("max(p99[io=a])"); }), HasSubstr("the metric p99"));
+  EXPECT_THAT(ErrorOf([&] { value("max(qps) > nosuch"); }), HasSubstr("nosuch"));
+}
+
+TEST(ExpressionTest, TextsHaveExpressionsInBraces) {
+  EXPECT_THAT(ExpressionsIn("a {b} c {d + 1}, {open"), ElementsAre("b", "d + 1"));
+  EXPECT_EQ(FillExpressions("a {b}{c} {open", [](const std::string& e) { return e + e; }),
+            "a bbcc {open");
 }
 
 // Results documents as a run writes them, with the figures that the small experiment uses.
@@ -315,34 +356,53 @@ TEST_F(ResultsTest, FiguresHaveTheirPathsAsNames) {
   EXPECT_EQ(figures.at("options.page_size"), 4096);
 }
 
-TEST_F(ResultsTest, AMeanOverAnAxisIsOneValueForEachGroup) {
+TEST_F(ResultsTest, AMeanOverAnAxisIsOneArgumentForEachGroup) {
   Write(0, {100});
   Write(1, {70, 90});
   Write(2, {80});
   const ResultSet results = Results();
-  EXPECT_THAT(results.Select("qps", {}), ElementsAre(100, 80, 80));
-  EXPECT_THAT(results.Select("qps", {{"mean", {"page-size"}}}), ElementsAre(90, 80));
-  EXPECT_THAT(results.Select("qps", {{"io", {"direct"}}, {"mean", {"page-size"}}}),
-              ElementsAre(90));
+  EXPECT_EQ(results.Mean(1, "qps"), 80);
+  EXPECT_THAT(results.Select({}), ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2)));
+  EXPECT_THAT(results.Select({{"mean", {"page-size"}}}),
+              ElementsAre(ElementsAre(0, 2), ElementsAre(1)));
+  EXPECT_THAT(results.Select({{"io", {"direct"}}, {"mean", {"page-size"}}}),
+              ElementsAre(ElementsAre(0, 2)));
 }
 
-TEST_F(ResultsTest, AFindingIsReproducedNotReproducedOrOpposite) {
-  EXPECT_EQ(CheckFindings(Results())[0].kind, Verdict::kIncomplete);
+TEST_F(ResultsTest, AFindingIsReproducedInPartOrNot) {
+  const auto verdict = [&](size_t finding) { return CheckFindings(Results())[finding]; };
   Write(0, {100});
   Write(2, {90});
-  EXPECT_EQ(CheckFindings(Results())[0].kind, Verdict::kIncomplete);
-  EXPECT_THAT(CheckFindings(Results())[0].because, HasSubstr("qps[io=buffered]"));
   Write(1, {80});
-  EXPECT_EQ(CheckFindings(Results())[0].kind, Verdict::kReproduced);
-  EXPECT_EQ(CheckFindings(Results())[0].figures, "90.0 against 80.0");
+  EXPECT_EQ(VerdictText(verdict(0)), "reproduced") << "the stand-in is not counted";
+  EXPECT_EQ(verdict(0).parts[0].ours, "90.0 against 80.0");
+  EXPECT_EQ(verdict(0).parts[2].outcome, PartVerdict::kDoesNotHold);
+  EXPECT_THAT(verdict(0).mechanisms, ElementsAre());
   Write(1, {95});
-  EXPECT_EQ(CheckFindings(Results())[0].kind, Verdict::kNotReproduced);
-  EXPECT_THAT(CheckFindings(Results())[0].mechanisms, ElementsAre("reads 0.500"));
-  Write(1, {150, 160});
-  EXPECT_EQ(CheckFindings(Results())[0].kind, Verdict::kOpposite);
-  EXPECT_EQ(CheckFindings(Results())[1].kind, Verdict::kWaits);
-  EXPECT_EQ(CheckFindings(Results())[1].because, "engine nosuch");
-  EXPECT_EQ(CheckFindings(Results())[2].kind, Verdict::kUntestable);
+  EXPECT_EQ(VerdictText(verdict(0)), "in part (1 of 2)");
+  EXPECT_THAT(verdict(0).mechanisms, ElementsAre("reads 0.500"));
+  Write(2, {150, 160});
+  EXPECT_EQ(VerdictText(verdict(0)), "in part (1 of 2)") << "now the other part";
+  Write(1, {190});
+  EXPECT_EQ(VerdictText(verdict(0)), "not reproduced");
+  EXPECT_EQ(verdict(1).kind, Verdict::kWaits);
+  EXPECT_EQ(verdict(1).because, "engine nosuch");
+  EXPECT_EQ(verdict(2).kind, Verdict::kUntestable);
+}
+
+TEST_F(ResultsTest, APartNeedsEveryPlannedCellThatItNames) {
+  const auto part = [&](size_t i) { return CheckFindings(Results())[0].parts[i]; };
+  EXPECT_EQ(part(0).outcome, PartVerdict::kNotMeasured);
+  Write(0, {100});
+  Write(1, {80});
+  EXPECT_EQ(part(0).outcome, PartVerdict::kNotMeasured);
+  EXPECT_EQ(part(0).because, "no result of io=direct page-size=big");
+  EXPECT_EQ(VerdictText(CheckFindings(Results())[0]), "not measured yet");
+  Write(2, {90});
+  EXPECT_EQ(part(0).outcome, PartVerdict::kHolds) << "the skipped cell is not planned";
+  // What is named and not planned is missed, whatever else is there.
+  EXPECT_EQ(CheckFindings(Results())[1].parts[0].outcome, PartVerdict::kNotAtScale);
+  EXPECT_THAT(CheckFindings(Results())[1].parts[0].because, HasSubstr("io=buffered"));
 }
 
 TEST_F(ResultsTest, TablesHaveRowsColumnsAndThePublishedFigures) {

@@ -58,12 +58,24 @@ struct Mechanism {
   std::string when, says;
 };
 
+// One statement of a claim, with the published number beside what is measured here.
+struct FindingPart {
+  std::string says;                    // one sentence: what is asked
+  std::string published;               // the published numbers
+  std::string ours;                    // text with {expression} in it
+  std::string holds;                   // expression (expression.h)
+  std::string false_if;                // what would make it false, where that is not obvious
+  std::string stand_in;                // the system that stands in; such a part is only shown
+  std::string untestable;              // why it cannot be checked here at all
+  std::vector<std::string> waits_for;  // engines without which it cannot be checked
+};
+
 struct Finding {
   std::string id, claim;
-  std::vector<std::string> waits_for;  // engines without which it cannot be checked
-  std::string untestable;              // why it cannot be checked here at all
-  std::string reproduced, opposite;    // expressions (expression.h)
-  std::string figures;                 // text with {expression} in it
+  std::string systems;  // those it was published for, and the one it is judged on
+  std::vector<FindingPart> parts;
+  std::vector<std::string> waits_for;  // engines without which no part can be checked
+  std::string untestable;              // why no part can be checked here
   std::vector<Mechanism> mechanisms;   // what else was measured when it is not reproduced
 };
 

@@ -1,6 +1,7 @@
 #include "tools/experiment/expression.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <muParser.h>
 
 #include <algorithm>
@@ -96,11 +97,35 @@ double EvaluateFigures(const std::string& expression, const Figures& figures) {
   }
 }
 
-Evaluation EvaluateSelection(const std::string& expression,
-                             const std::function<bool(const std::string&)>& is_metric,
-                             const Select& select) {
-  Evaluation result;
+struct Statement::Machine {
+  mu::Parser parser;
+  std::vector<double> values;
+};
+
+Statement::~Statement() = default;
+
+Statement::Statement(const std::string& expression,
+                     const std::function<bool(const std::string&)>& is_metric,
+                     const std::function<Groups(const Selection&)>& cells_of)
+    : expression_(expression), machine_(std::make_unique<Machine>()) {
   std::string plain;
+  const auto figure = [&](const std::string& metric, size_t cell) {
+    const Figure wanted{metric, cell};
+    const auto found = std::find(figures_.begin(), figures_.end(), wanted);
+    const auto index = found - figures_.begin();
+    if (found == figures_.end()) figures_.push_back(wanted);
+    return fmt::format("figure_{}", index);
+  };
+  // What a selection stands for: its arguments, a group of several cells by its mean.
+  const auto arguments = [&](const Selection& selection) {
+    std::vector<std::string> all;
+    for (const std::vector<size_t>& group : cells_of(selection)) {
+      std::vector<std::string> cells;
+      for (size_t cell : group) cells.push_back(figure(selection.metric, cell));
+      all.push_back(cells.size() == 1 ? cells[0] : fmt::format("avg({})", fmt::join(cells, ",")));
+    }
+    return all.empty() ? std::string("unknown") : fmt::format("{}", fmt::join(all, ","));
+  };
   for (size_t at = 0; at < expression.size();) {
     if (!IsNameChar(expression[at]) || std::isdigit(static_cast<unsigned char>(expression[at]))) {
       // A number with its exponent is no name.
@@ -112,47 +137,72 @@ Evaluation EvaluateSelection(const std::string& expression,
     }
     size_t end = at;
     while (end < expression.size() && IsNameChar(expression[end])) ++end;
-    const std::string name = expression.substr(at, end - at);
+    Selection selection{expression.substr(at, end - at), {}, expression.substr(at, end - at)};
     at = end;
-    if (!is_metric(name)) {
-      plain += name;
+    const bool selects = at < expression.size() && expression[at] == '[';
+    if (!is_metric(selection.metric)) {
+      if (selects) {
+        throw Error(Error::kUsage, fmt::format("the expression {}: the metric {} is not there",
+                                               expression, selection.metric));
+      }
+      plain += selection.metric;
       continue;
     }
-    std::string text;
-    if (at < expression.size() && expression[at] == '[') {
+    if (selects) {
       const size_t close = expression.find(']', at);
       if (close == std::string::npos) {
         throw Error(Error::kUsage, fmt::format("the expression {}: a [ is not closed", expression));
       }
-      text = expression.substr(at + 1, close - at - 1);
+      const std::string text = expression.substr(at + 1, close - at - 1);
+      selection.where = ParseWhere(expression, text);
+      selection.text += "[" + text + "]";
       at = close + 1;
     }
-    const std::vector<double> values =
-        select(name, text.empty() ? Where{} : ParseWhere(expression, text));
-    bool known = !values.empty();
-    for (size_t i = 0; i < values.size(); ++i) {
-      known = known && !std::isnan(values[i]);
-      plain += fmt::format("{}{:.17g}", i == 0 ? "" : ",", std::isnan(values[i]) ? 0 : values[i]);
-    }
-    if (values.empty()) plain += "0";
-    if (!known && result.known) {
-      result.known = false;
-      result.missing = text.empty() ? name : name + "[" + text + "]";
-    }
+    plain += arguments(selection);
+    selections_.push_back(std::move(selection));
   }
+  machine_->values.resize(figures_.size());
   try {
-    mu::Parser parser;
-    Prepare(&parser);
-    parser.SetExpr(plain);
-    result.value = parser.Eval();
+    Prepare(&machine_->parser);
+    machine_->parser.DefineConst("unknown", kNaN);
+    for (size_t i = 0; i < figures_.size(); ++i) {
+      machine_->parser.DefineVar(fmt::format("figure_{}", i), &machine_->values[i]);
+    }
+    machine_->parser.SetExpr(plain);
   } catch (const mu::Parser::exception_type& e) {
     Refuse(expression, e);
   }
-  if (result.known && !std::isfinite(result.value)) {
-    result.known = false;
-    result.missing = "a finite value";
+}
+
+double Statement::Evaluate(const std::vector<double>& values) const {
+  std::copy(values.begin(), values.end(), machine_->values.begin());
+  try {
+    return machine_->parser.Eval();
+  } catch (const mu::Parser::exception_type& e) {
+    Refuse(expression_, e);
   }
-  return result;
+}
+
+std::string FillExpressions(const std::string& text,
+                            const std::function<std::string(const std::string&)>& value_of) {
+  std::string filled;
+  size_t at = 0;
+  for (size_t open; (open = text.find('{', at)) != std::string::npos;) {
+    const size_t close = text.find('}', open);
+    if (close == std::string::npos) break;
+    filled += text.substr(at, open - at) + value_of(text.substr(open + 1, close - open - 1));
+    at = close + 1;
+  }
+  return filled + text.substr(at);
+}
+
+std::vector<std::string> ExpressionsIn(const std::string& text) {
+  std::vector<std::string> all;
+  FillExpressions(text, [&](const std::string& expression) {
+    all.push_back(expression);
+    return "";
+  });
+  return all;
 }
 
 }  // namespace testbed

@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,18 +29,50 @@ using Figures = std::map<std::string, double>;
 // Error (kUsage) for what cannot be parsed.
 double EvaluateFigures(const std::string& expression, const Figures& figures);
 
-// The values of a metric in the cells that match, one a cell.
-using Select = std::function<std::vector<double>(const std::string& metric, const Where& where)>;
-
-struct Evaluation {
-  bool known = true;  // false: a cell that it needs is not there or has no value
-  double value = 0;
-  std::string missing;  // which
+// metric[axis=label|label, axis=label], as an expression has it.
+struct Selection {
+  std::string metric;
+  Where where;
+  std::string text;
 };
-// `is_metric` tells the metrics from functions.
-Evaluation EvaluateSelection(const std::string& expression,
-                             const std::function<bool(const std::string&)>& is_metric,
-                             const Select& select);
+
+// An expression over metrics of cells, made ready to be evaluated many times with other values.
+class Statement {
+ public:
+  // The cells that one argument stands for: one cell, or several of which the mean is taken.
+  using Groups = std::vector<std::vector<size_t>>;
+  // One figure that the expression needs: a metric of a cell.
+  struct Figure {
+    std::string metric;
+    size_t cell;
+    bool operator==(const Figure&) const = default;
+  };
+
+  // `is_metric` tells the metrics from functions; `cells_of` says which cells a selection names,
+  // one group an argument. Throws Error (kUsage) for what cannot be parsed.
+  Statement(const std::string& expression,
+            const std::function<bool(const std::string&)>& is_metric,
+            const std::function<Groups(const Selection&)>& cells_of);
+  ~Statement();
+
+  const std::vector<Selection>& selections() const { return selections_; }
+  const std::vector<Figure>& figures() const { return figures_; }
+  // `values`: one for each of figures(), in their order. Throws as the constructor does.
+  double Evaluate(const std::vector<double>& values) const;
+
+ private:
+  struct Machine;
+  std::string expression_;
+  std::vector<Selection> selections_;
+  std::vector<Figure> figures_;
+  std::unique_ptr<Machine> machine_;
+};
+
+// The expressions that stand in braces in a text, and the text with each replaced by what
+// `value_of` says.
+std::vector<std::string> ExpressionsIn(const std::string& text);
+std::string FillExpressions(const std::string& text,
+                            const std::function<std::string(const std::string&)>& value_of);
 
 }  // namespace testbed
 

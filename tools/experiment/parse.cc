@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <sstream>
 
 #include "device/error.h"
 #include "tools/experiment/experiment.h"
+#include "tools/experiment/expression.h"
 
 namespace testbed {
 namespace {
@@ -48,7 +50,9 @@ class Parser {
   void ParseAxis(const toml::table& table);
   void ParseScale(const std::string& name, const toml::table& table);
   void ParseTable(const toml::table& table);
+  FindingPart ParsePart(const toml::table& table);
   void ParseFinding(const toml::table& table);
+  void CheckExpressions(const std::function<void(const Where&, const std::string&)>& check) const;
   void CheckReferences() const;
 
   const std::string origin_;
@@ -198,19 +202,49 @@ void Parser::ParseTable(const toml::table& table) {
   e_.tables.push_back(std::move(spec));
 }
 
+FindingPart Parser::ParsePart(const toml::table& table) {
+  CheckKeys(table, {"says", "published", "ours", "holds", "false_if", "stand_in", "untestable",
+                    "waits_for"});
+  FindingPart part;
+  part.says = Needed(table, "says");
+  part.published = Text(table, "published");
+  part.ours = Text(table, "ours");
+  part.holds = Text(table, "holds");
+  part.false_if = Text(table, "false_if");
+  part.stand_in = Text(table, "stand_in");
+  part.untestable = Text(table, "untestable");
+  part.waits_for = Texts(table, "waits_for");
+  if (part.holds.empty() && part.untestable.empty() && part.waits_for.empty()) {
+    Refuse(table, "a part needs holds, waits_for or untestable");
+  }
+  return part;
+}
+
 void Parser::ParseFinding(const toml::table& table) {
-  CheckKeys(table, {"id", "claim", "waits_for", "untestable", "reproduced", "opposite", "figures",
-                    "mechanism"});
+  // reproduced, opposite and figures: the form before parts, one expression for the whole claim.
+  CheckKeys(table, {"id", "claim", "systems", "part", "waits_for", "untestable", "mechanism",
+                    "reproduced", "opposite", "figures"});
   Finding finding;
   finding.id = Needed(table, "id");
   finding.claim = Needed(table, "claim");
+  finding.systems = Text(table, "systems");
   finding.waits_for = Texts(table, "waits_for");
   finding.untestable = Text(table, "untestable");
-  finding.reproduced = Text(table, "reproduced");
-  finding.opposite = Text(table, "opposite");
-  finding.figures = Text(table, "figures");
-  if (finding.reproduced.empty() && finding.untestable.empty() && finding.waits_for.empty()) {
-    Refuse(table, "a finding needs reproduced, waits_for or untestable");
+  if (const toml::node* node = table.get("part")) {
+    if (!node->is_array()) Refuse(*node, "write each as [[finding.part]]");
+    for (const toml::node& item : *node->as_array()) {
+      finding.parts.push_back(ParsePart(AsTable(item, "part")));
+    }
+  }
+  if (table.contains("reproduced")) {
+    FindingPart whole;
+    whole.says = finding.claim;
+    whole.ours = Text(table, "figures");
+    whole.holds = Text(table, "reproduced");
+    finding.parts.push_back(std::move(whole));
+  }
+  if (finding.parts.empty() && finding.untestable.empty() && finding.waits_for.empty()) {
+    Refuse(table, "a finding needs parts ([[finding.part]]), waits_for or untestable");
   }
   if (const toml::node* node = table.get("mechanism")) {
     if (!node->is_array()) Refuse(*node, "mechanism must be a list");
@@ -264,6 +298,47 @@ void Parser::CheckReferences() const {
     }
   }
   for (const auto& [name, scale] : e_.scales) check_where(scale.labels, "scale " + name);
+  CheckExpressions([&](const Where& where, const std::string& in) {
+    Where labels = where;
+    const auto mean = labels.extract("mean");
+    check_where(labels, in);
+    if (mean.empty()) return;
+    for (const std::string& axis : mean.mapped()) check_axis(axis, in);
+  });
+}
+
+// The expressions of each finding can be evaluated, and name axes and labels that are there.
+void Parser::CheckExpressions(
+    const std::function<void(const Where&, const std::string&)>& check) const {
+  const auto is_metric = [&](const std::string& name) { return e_.FindMetric(name) != nullptr; };
+  for (const Finding& finding : e_.findings) {
+    const auto check_expression = [&](const std::string& expression) {
+      if (expression.empty()) return;
+      const std::string in = fmt::format("{}: finding {}", origin_, finding.id);
+      try {
+        const Statement statement(expression, is_metric, [](const Selection&) {
+          return Statement::Groups{{0}};
+        });
+        statement.Evaluate(std::vector<double>(statement.figures().size(), 1));
+        for (const Selection& selection : statement.selections()) {
+          check(selection.where, "finding " + finding.id);
+        }
+      } catch (const Error& error) {
+        const std::string why = error.what();
+        throw Error(Error::kUsage, why.starts_with(origin_) ? why : in + ": " + why);
+      }
+    };
+    for (const FindingPart& part : finding.parts) {
+      check_expression(part.holds);
+      for (const std::string& expression : ExpressionsIn(part.ours)) check_expression(expression);
+    }
+    for (const Mechanism& mechanism : finding.mechanisms) {
+      check_expression(mechanism.when);
+      for (const std::string& expression : ExpressionsIn(mechanism.says)) {
+        check_expression(expression);
+      }
+    }
+  }
 }
 
 Experiment Parser::Parse() {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "engines/registry.h"
+#include "tools/experiment/verdict.h"
 #include "tools/statistics.h"
 #include "tools/table.h"
 
@@ -102,82 +102,6 @@ Table PublishedTable(const TableSpec& spec) {
   return table;
 }
 
-class Checker {
- public:
-  explicit Checker(const ResultSet& results) : results_(results) {}
-
-  Verdict Check(const Finding& finding) const {
-    Verdict verdict{finding.id, finding.claim, Verdict::kIncomplete, "", "", {}};
-    std::vector<std::string> waits;
-    for (const std::string& engine : finding.waits_for) {
-      const auto& engines = Engines();
-      if (std::none_of(engines.begin(), engines.end(),
-                       [&](const EngineInfo& info) { return info.name == engine; })) {
-        waits.push_back(engine);
-      }
-    }
-    verdict.figures = Fill(finding.figures);
-    if (!finding.untestable.empty()) {
-      verdict.kind = Verdict::kUntestable;
-      verdict.because = finding.untestable;
-      return verdict;
-    }
-    if (!waits.empty()) {
-      verdict.kind = Verdict::kWaits;
-      verdict.because = fmt::format("engine {}", fmt::join(waits, ", "));
-      return verdict;
-    }
-    const Evaluation reproduced = Evaluate(finding.reproduced);
-    if (!reproduced.known) {
-      verdict.because = "no finished cell has " + reproduced.missing;
-      return verdict;
-    }
-    if (reproduced.value != 0) {
-      verdict.kind = Verdict::kReproduced;
-      return verdict;
-    }
-    verdict.kind = Verdict::kNotReproduced;
-    if (!finding.opposite.empty()) {
-      const Evaluation opposite = Evaluate(finding.opposite);
-      if (opposite.known && opposite.value != 0) verdict.kind = Verdict::kOpposite;
-    }
-    for (const Mechanism& mechanism : finding.mechanisms) {
-      const Evaluation when = Evaluate(mechanism.when);
-      if (when.known && when.value != 0) verdict.mechanisms.push_back(Fill(mechanism.says));
-    }
-    return verdict;
-  }
-
- private:
-  Evaluation Evaluate(const std::string& expression) const {
-    return EvaluateSelection(
-        expression,
-        [this](const std::string& name) {
-          return results_.experiment().FindMetric(name) != nullptr;
-        },
-        [this](const std::string& metric, const Where& where) {
-          return results_.Select(metric, where);
-        });
-  }
-
-  // Each {expression} becomes its value.
-  std::string Fill(const std::string& text) const {
-    std::string filled;
-    size_t at = 0;
-    for (size_t open; (open = text.find('{', at)) != std::string::npos;) {
-      const size_t close = text.find('}', open);
-      if (close == std::string::npos) break;
-      filled += text.substr(at, open - at);
-      const Evaluation value = Evaluate(text.substr(open + 1, close - open - 1));
-      filled += value.known ? Short(value.value) : "?";
-      at = close + 1;
-    }
-    return filled + text.substr(at);
-  }
-
-  const ResultSet& results_;
-};
-
 std::string NotRunText(const ResultSet& results) {
   std::map<std::string, int> reasons;
   size_t open = 0;
@@ -195,22 +119,6 @@ std::string NotRunText(const ResultSet& results) {
 }
 
 }  // namespace
-
-const char* VerdictName(Verdict::Kind kind) {
-  static constexpr const char* kNames[] = {"reproduced",          "not reproduced",
-                                           "opposite today",      "not testable here",
-                                           "waits for an engine", "not measured yet"};
-  return kNames[kind];
-}
-
-std::vector<Verdict> CheckFindings(const ResultSet& results) {
-  std::vector<Verdict> verdicts;
-  const Checker checker(results);
-  for (const Finding& finding : results.experiment().findings) {
-    verdicts.push_back(checker.Check(finding));
-  }
-  return verdicts;
-}
 
 std::string TablesText(const ResultSet& results) {
   std::string text;
@@ -236,10 +144,19 @@ std::string TablesCsv(const ResultSet& results) {
 std::string FindingsText(const ResultSet& results) {
   std::string text;
   for (const Verdict& v : CheckFindings(results)) {
-    text += fmt::format("{:<4} {}: {}\n", v.id, VerdictName(v.kind), v.claim);
-    if (!v.because.empty()) text += fmt::format("       {}\n", v.because);
-    if (!v.figures.empty()) text += fmt::format("       measured: {}\n", v.figures);
-    for (const std::string& mechanism : v.mechanisms) text += fmt::format("       {}\n", mechanism);
+    text += fmt::format("{:<4} {}: {}\n", v.id, VerdictText(v), v.claim);
+    if (!v.systems.empty()) text += fmt::format("     systems: {}\n", v.systems);
+    if (!v.because.empty()) text += fmt::format("     {}\n", v.because);
+    for (const PartVerdict& part : v.parts) {
+      text += fmt::format("     - {}: {}\n", part.says, OutcomeText(part));
+      if (!part.stand_in.empty()) {
+        text += fmt::format("         of {}, which stands in and is not counted\n", part.stand_in);
+      }
+      if (!part.published.empty()) text += fmt::format("         published: {}\n", part.published);
+      if (!part.ours.empty()) text += fmt::format("         ours: {}\n", part.ours);
+      if (!part.false_if.empty()) text += fmt::format("         false if {}\n", part.false_if);
+    }
+    for (const std::string& mechanism : v.mechanisms) text += fmt::format("     {}\n", mechanism);
   }
   return text.empty() ? text : "\nFindings\n" + text;
 }
@@ -247,12 +164,23 @@ std::string FindingsText(const ResultSet& results) {
 nlohmann::json FindingsJson(const ResultSet& results) {
   nlohmann::json all = nlohmann::json::array();
   for (const Verdict& v : CheckFindings(results)) {
+    nlohmann::json parts = nlohmann::json::array();
+    for (const PartVerdict& part : v.parts) {
+      parts.push_back({{"says", part.says},
+                       {"published", part.published},
+                       {"ours", part.ours},
+                       {"false_if", part.false_if},
+                       {"stand_in", part.stand_in},
+                       {"outcome", OutcomeName(part.outcome)},
+                       {"because", part.because}});
+    }
     all.push_back({{"experiment", results.experiment().name},
                    {"id", v.id},
                    {"claim", v.claim},
-                   {"verdict", VerdictName(v.kind)},
+                   {"systems", v.systems},
+                   {"verdict", VerdictText(v)},
                    {"because", v.because},
-                   {"figures", v.figures},
+                   {"parts", parts},
                    {"mechanisms", v.mechanisms}});
   }
   return all;

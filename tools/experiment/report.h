@@ -11,17 +11,6 @@
 
 namespace testbed {
 
-struct Verdict {
-  enum Kind { kReproduced, kNotReproduced, kOpposite, kUntestable, kWaits, kIncomplete };
-  std::string id, claim;
-  Kind kind = kIncomplete;
-  std::string because;  // why it is untestable, what it waits for, which cell is missing
-  std::string figures;
-  std::vector<std::string> mechanisms;  // what changed, as measured
-};
-const char* VerdictName(Verdict::Kind kind);
-std::vector<Verdict> CheckFindings(const ResultSet& results);
-
 std::string TablesText(const ResultSet& results);
 std::string TablesCsv(const ResultSet& results);
 std::string FindingsText(const ResultSet& results);

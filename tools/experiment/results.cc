@@ -221,33 +221,31 @@ std::vector<double> ResultSet::Values(size_t cell, const Metric& metric) const {
   return values;
 }
 
-std::vector<double> ResultSet::Select(const std::string& metric, const Where& where) const {
-  const Metric* found = experiment_.FindMetric(metric);
+double ResultSet::Mean(size_t cell, const std::string& metric) const {
+  const std::vector<double> values = Values(cell, *experiment_.FindMetric(metric));
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+Statement::Groups ResultSet::Select(const Where& where) const {
   Where match = where;
   const auto mean = match.extract("mean");
-  // What the cells of one group have in common, and their values; in the order of the cells.
-  std::vector<std::pair<std::map<std::string, std::string>, std::vector<double>>> groups;
+  std::vector<std::map<std::string, std::string>> common;  // what the cells of a group have alike
+  Statement::Groups groups;
   for (size_t i = 0; i < cells_.size(); ++i) {
     if (!finished(i) || !Matches(cells_[i].labels, match)) continue;
-    std::map<std::string, std::string> common = cells_[i].labels;
-    if (mean.empty()) {
-      groups.emplace_back(std::move(common), Values(i, *found));
+    std::map<std::string, std::string> labels = cells_[i].labels;
+    if (!mean.empty()) {
+      for (const std::string& axis : mean.mapped()) labels.erase(axis);
+    }
+    const auto found = std::find(common.begin(), common.end(), labels);
+    if (found != common.end()) {
+      groups[static_cast<size_t>(found - common.begin())].push_back(i);
       continue;
     }
-    for (const std::string& axis : mean.mapped()) common.erase(axis);
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const auto& other) { return other.first == common; });
-    if (group == groups.end())
-      group = groups.emplace(groups.end(), std::move(common), std::vector<double>{});
-    const std::vector<double> values = Values(i, *found);
-    group->second.insert(group->second.end(), values.begin(), values.end());
+    common.push_back(std::move(labels));
+    groups.push_back({i});
   }
-  std::vector<double> means;
-  for (const auto& [common, values] : groups) {
-    means.push_back(std::accumulate(values.begin(), values.end(), 0.0) /
-                    static_cast<double>(values.size()));
-  }
-  return means;
+  return groups;
 }
 
 std::map<std::string, int> ResultSet::Grades() const {

@@ -65,10 +65,10 @@ class ResultSet {
   const std::vector<std::string>& failures() const { return failures_; }
   // One value a repeat; empty for a cell that is not finished. NaN where it is not known.
   std::vector<double> Values(size_t cell, const Metric& metric) const;
-  // The mean over the repeats, of each finished cell that matches; the condition "mean" names axes
-  // over whose values it is taken too, so that there is one value for each group of cells that
-  // differ in those alone.
-  std::vector<double> Select(const std::string& metric, const Where& where) const;
+  double Mean(size_t cell, const std::string& metric) const;  // over the repeats; NaN: not known
+  // The finished cells that match, each alone; the condition "mean" names axes over whose values
+  // the mean is taken: then the cells that differ in those alone stand together.
+  Statement::Groups Select(const Where& where) const;
   // The accuracy grades of the finished cells, and the sum of what their accounts do not explain.
   std::map<std::string, int> Grades() const;
 

@@ -1,0 +1,39 @@
+// The verdict on each finding of an experiment: which parts of the claim hold in what was measured.
+#ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_H_
+#define TESTBED_TOOLS_EXPERIMENT_VERDICT_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/experiment/results.h"
+
+namespace testbed {
+
+struct PartVerdict {
+  enum Outcome { kHolds, kDoesNotHold, kNotMeasured, kNotAtScale, kWaits, kUntestable };
+  std::string says, published, ours, false_if;
+  std::string stand_in;  // not empty: shown, and not counted for the verdict
+  Outcome outcome = kNotMeasured;
+  std::string because;  // which cell is missing, what it waits for, why it is untestable
+};
+const char* OutcomeName(PartVerdict::Outcome outcome);
+// With the reason.
+std::string OutcomeText(const PartVerdict& part);
+
+struct Verdict {
+  enum Kind { kReproduced, kInPart, kNotReproduced, kUntestable, kWaits, kIncomplete };
+  std::string id, claim, systems;
+  Kind kind = kIncomplete;
+  std::string because;
+  size_t holding = 0, counted = 0;  // parts
+  std::vector<PartVerdict> parts;
+  std::vector<std::string> mechanisms;  // what changed, as measured
+};
+// "in part (2 of 3)"
+std::string VerdictText(const Verdict& verdict);
+
+std::vector<Verdict> CheckFindings(const ResultSet& results);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_EXPERIMENT_VERDICT_H_
