@@ -34,14 +34,16 @@ bool ForEachEntry(std::string_view body,
   return true;
 }
 
+bool IsDataFile(const std::filesystem::path& path) {
+  const std::string name = path.filename(), base = std::string(kFileBase) + ".";
+  return name.size() > base.size() && name.starts_with(base) &&
+         name.find_first_not_of("0123456789", base.size()) == std::string::npos;
+}
+
 void Files::CreateNamespace(const std::string& dir, const Settings& settings) {
-  // What an earlier attempt has left, before it had a namespace.
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(dir, error)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with(std::string(kFileBase) + ".")) std::filesystem::remove(entry, error);
-  }
-  // The header must be there whenever the file has its name.
+  // The header must be there whenever the file has its name. What an earlier attempt has left is
+  // written over.
   const std::string path = NsPath(dir), unfinished = path + ".creating";
   try {
     DataFile::Create(unfinished, settings.ns_bytes, settings.zero_fill);
@@ -78,6 +80,13 @@ Files::Files(const std::string& dir, const Settings& settings, DataFile::Views v
   int32_t n = 0;
   for (; n < kMostFiles && std::filesystem::exists(DataPath(dir, n)); ++n) OpenFile(n);
   count_.store(n, std::memory_order_release);
+  for (const auto& entry : std::filesystem::directory_iterator(dir)) {
+    if (!IsDataFile(entry.path())) continue;
+    const std::string number = entry.path().extension().string().substr(1);
+    if (number.size() < 9 && std::stoi(number) < n) continue;
+    throw Error(Error::kCorruption, "file " + DataPath(dir, n) + " is missing though " +
+                                        entry.path().string() + " is there");
+  }
   if (views != DataFile::kPrivateView) {
     preallocator_ = std::make_unique<Preallocator>(settings.zero_fill);
   }
@@ -106,6 +115,18 @@ void Files::CloseUnused() {
     files_[static_cast<size_t>(n)].reset();
   }
   count_.store(n, std::memory_order_release);
+}
+
+void Files::CheckHeaders() const {
+  for (int32_t n = 0; n < count(); ++n) {
+    const auto& header = *As<FileHeader>({n, 0});
+    if (header.magic == kFileMagic && header.database == ns()->database &&
+        header.number == static_cast<uint32_t>(n) && header.bytes == file(n).bytes()) {
+      continue;
+    }
+    throw Error(Error::kCorruption, "file " + file(n).path() +
+                                        " is damaged, was cut, or belongs to another database");
+  }
 }
 
 void Files::BeginOperation() {

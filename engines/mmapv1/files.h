@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -42,6 +43,9 @@ static_assert(sizeof(EntryHeader) == 12);
 // Calls `each` for every entry of a section's body; false when the body is none.
 bool ForEachEntry(std::string_view body,
                   const std::function<void(DiskLoc at, std::string_view bytes)>& each);
+
+// Whether a path names a data file of a database.
+bool IsDataFile(const std::filesystem::path& path);
 
 class Files {
  public:
@@ -102,6 +106,8 @@ class Files {
   void SetState(OpenState state);
   // After a replay: lets go of the files that are only preallocated.
   void CloseUnused();
+  // After a replay: throws Error (kCorruption) when a data file is not the one that belongs here.
+  void CheckHeaders() const;
   // A replayed entry goes to the shared view, or to the only one there is.
   void Replay(DiskLoc at, std::string_view bytes);
 

@@ -65,6 +65,7 @@ void RemoveJournal(const std::string& dir) {
 
 Journal::Journal(const std::string& dir, const Settings& settings, uint64_t next_seq)
     : dir_(dir), settings_(settings), seq_(next_seq - 1), number_(next_seq - 1) {
+  flushed_seq_ = seq_;
   // A file begins with its first section, so numbers by it never meet those of older files.
   NextFile();
 }
@@ -121,6 +122,7 @@ void Journal::NextFile() {
   file_ = std::move(file);
   number_ = number;
   ofs_ = kSectionPadding;
+  WriteLsn();
 }
 
 void Journal::BuildSection(std::string_view body, uint64_t seq) {
@@ -168,20 +170,22 @@ uint64_t Journal::Append(std::string_view body, const std::function<void()>& flu
   return seq_;
 }
 
-void Journal::WriteLsn(uint64_t seq) {
+void Journal::WriteLsn() {
   FileOptions options;
   options.kind = FileKind::kLog;
   options.create = FileOptions::kMayExist;
   const std::unique_ptr<File> file = File::Open(LsnPath(dir_), options);
-  LsnSlot slot{kLsnMagic, seq, 0};
+  LsnSlot slot{kLsnMagic, flushed_seq_, number_, 0};
   slot.checksum = ChecksumOf(slot);
-  file->Write(lsn_writes_++ % 2 * kLsnSlotBytes, &slot, sizeof slot);
+  file->Write(lsn_writes_ % 2 * kLsnSlotBytes, &slot, sizeof slot);
   file->Sync();
+  if (lsn_writes_++ == 0) SyncDirectory(dir_);
 }
 
 void Journal::Flushed(uint64_t seq, uint64_t written) {
   std::lock_guard lock(mutex_);
-  WriteLsn(seq);
+  flushed_seq_ = seq;
+  WriteLsn();
   flushed_.store(written, std::memory_order_relaxed);
   while (!past_.empty() && past_.front().last_seq <= seq) {
     const std::string path = JournalPath(dir_, past_.front().number);

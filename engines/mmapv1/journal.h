@@ -10,11 +10,19 @@
 // A section is one group commit: a header {magic, compressed length, raw length, sequence number,
 // file id}, the entries compressed with snappy, and XXH3 over both, padded to 8192 bytes and
 // written by one call, then fdatasync. It counts if its checksum is right, its file id is that of
-// the file's header and its number follows that of the section before; otherwise the journal ends
-// there. So a torn section at the end, and what a recycled file holds of its life before, are no
-// part of it. A file whose sections are all flushed becomes the next one, or is removed.
+// the file's header and its number follows that of the section before. A file whose sections are
+// all flushed becomes the next one, or is removed.
 //
-// journal.lsn says up to which section the data files are flushed: replay begins after it.
+// journal.lsn says up to which section the data files are flushed, so replay begins after it, and
+// which file is the newest one. It is durable before the first section of a file is written.
+//
+// How a replay knows the end. A section is written when the one before is durable, so a crash tears
+// at most the last one, and nothing with the file's id and a later number lies behind it. A section
+// that does not count ends the journal only where that holds; otherwise sections were damaged after
+// they had been acknowledged, which is an error, as are a damaged header of a file whose sections
+// are needed, a file that is missing before the newest one, and a missing newest file. What a
+// recycled file holds of its life before bears another id and lower numbers. A damaged last section
+// looks like a torn one: whether it was acknowledged, nothing tells.
 //
 // Append and the destructor are for one thread at a time, Flushed and the figures for any.
 #ifndef TESTBED_ENGINES_MMAPV1_JOURNAL_H_
@@ -68,7 +76,7 @@ class Journal {
   void NextFile();
   void Place(const std::string& path);
   void BuildSection(std::string_view body, uint64_t seq);
-  void WriteLsn(uint64_t seq);
+  void WriteLsn();
 
   const std::string dir_;
   const Settings& settings_;
@@ -82,7 +90,7 @@ class Journal {
   std::mutex mutex_;        // of what follows
   std::vector<Past> past_;  // files before the one that is written, oldest first
   bool spare_ = false;      // there is a file to be used again
-  uint64_t lsn_writes_ = 0;
+  uint64_t flushed_seq_ = 0, lsn_writes_ = 0;
   std::atomic<uint64_t> flushed_{0};
   Counts counts_;
 };
@@ -95,7 +103,8 @@ struct ReplayResult {
 };
 
 // Calls `apply` with the body of each section after the last data flush. Changes nothing. Throws
-// Error (kCorruption) when sections are missing in the middle.
+// Error (kCorruption) when sections are missing or damaged that were durable, after `apply` was
+// called with those before.
 ReplayResult ReplayJournal(const std::string& dir,
                            const std::function<void(std::string_view body)>& apply);
 

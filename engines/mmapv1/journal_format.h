@@ -13,7 +13,7 @@ namespace testbed::mmapv1 {
 inline constexpr char kJournalBase[] = "journal.";
 inline constexpr uint64_t kJournalMagic = 0x6c6e72754a314d4d;  // "MM1Journl", cut
 inline constexpr uint32_t kSectionMagic = 0x31636553;          // "Sec1"
-inline constexpr uint64_t kLsnMagic = 0x6e734c314d4d;
+inline constexpr uint64_t kLsnMagic = 0x326e734c314d4d;         // "MM1Lsn2"
 
 // The first 8192 bytes of a file.
 struct JournalFileHeader {
@@ -40,6 +40,7 @@ struct SectionFooter {
 struct LsnSlot {
   uint64_t magic;
   uint64_t seq;
+  uint64_t newest;    // number of the newest file that may hold sections
   uint64_t checksum;  // of the fields before
 };
 inline constexpr uint64_t kLsnSlotBytes = 4096;

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "device/error.h"
 #include "engines/mmapv1/journal.h"
@@ -22,16 +23,24 @@ std::unique_ptr<File> OpenToRead(const std::string& path) {
   return File::Open(path, options);
 }
 
-uint64_t ReadLsn(const std::string& dir) {
-  if (!fs::exists(LsnPath(dir))) return 0;
-  const std::unique_ptr<File> file = OpenToRead(LsnPath(dir));
-  uint64_t seq = 0;
-  for (uint64_t i = 0; i < 2; ++i) {
-    LsnSlot slot{};
-    if (file->ReadSome(i * kLsnSlotBytes, &slot, sizeof slot) != sizeof slot) continue;
-    if (slot.magic == kLsnMagic && slot.checksum == ChecksumOf(slot)) seq = std::max(seq, slot.seq);
+LsnSlot ReadLsn(const std::string& dir) {
+  LsnSlot newest{};
+  if (fs::exists(LsnPath(dir))) {
+    const std::unique_ptr<File> file = OpenToRead(LsnPath(dir));
+    for (uint64_t i = 0; i < 2; ++i) {
+      LsnSlot slot{};
+      if (file->ReadSome(i * kLsnSlotBytes, &slot, sizeof slot) != sizeof slot) continue;
+      if (slot.magic != kLsnMagic || slot.checksum != ChecksumOf(slot)) continue;
+      if (std::pair(slot.newest, slot.seq) >= std::pair(newest.newest, newest.seq)) newest = slot;
+    }
   }
-  return seq;
+  if (newest.magic == 0) {
+    throw Error(Error::kCorruption,
+                "file " + LsnPath(dir) +
+                    " is missing or damaged: without it nobody knows which part of the journal "
+                    "the data files lack");
+  }
+  return newest;
 }
 
 // Numbers of the journal's files, in their order.
@@ -67,18 +76,11 @@ class SectionReader {
 
   // The body of the section with this number, if it comes next and is whole.
   bool Next(uint64_t seq, std::string* body) {
-    SectionHeader header{};
-    if (file_->ReadSome(ofs_, &header, sizeof header) != sizeof header) return false;
-    if (header.magic != kSectionMagic || header.file_id != file_id_ || header.seq != seq) {
+    SectionHeader header;
+    if (!HeaderAt(ofs_, &header) || header.file_id != file_id_ || header.seq != seq ||
+        !WholeAt(ofs_, header)) {
       return false;
     }
-    const uint64_t checked = sizeof header + header.body_bytes;
-    if (ofs_ + checked + sizeof(SectionFooter) > bytes_) return false;
-    buffer_.resize(checked + sizeof(SectionFooter));
-    file_->Read(ofs_, buffer_.data(), buffer_.size());
-    SectionFooter footer;
-    std::memcpy(&footer, buffer_.data() + checked, sizeof footer);
-    if (footer.checksum != XXH3_64bits(buffer_.data(), checked)) return false;
     const char* const compressed = buffer_.data() + sizeof header;
     if (!snappy::Uncompress(compressed, header.body_bytes, body) ||
         body->size() != header.raw_bytes) {
@@ -89,7 +91,45 @@ class SectionReader {
     return true;
   }
 
+  // Whether a section of this file with a number above `seq` lies behind the one that Next did not
+  // take: then that one was durable once.
+  bool HasLater(uint64_t seq) const {
+    SectionHeader header;
+    for (uint64_t ofs = ofs_ + kSectionPadding; HeaderAt(ofs, &header); ofs += kSectionPadding) {
+      if (header.magic == kSectionMagic && header.file_id == file_id_ && header.seq > seq) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Of a file whose header is damaged, or was never written: whether it holds a whole section with
+  // this number or a later one.
+  bool HoldsFrom(uint64_t seq) {
+    SectionHeader header;
+    for (uint64_t ofs = kSectionPadding; HeaderAt(ofs, &header); ofs += kSectionPadding) {
+      if (header.magic == kSectionMagic && header.seq >= seq && WholeAt(ofs, header)) return true;
+    }
+    return false;
+  }
+
  private:
+  bool HeaderAt(uint64_t ofs, SectionHeader* header) const {
+    return file_->ReadSome(ofs, header, sizeof *header) == sizeof *header;
+  }
+  // Reads the section into buffer_.
+  bool WholeAt(uint64_t ofs, const SectionHeader& header) {
+    const uint64_t checked = sizeof header + header.body_bytes;
+    if (header.magic != kSectionMagic || ofs + checked + sizeof(SectionFooter) > bytes_) {
+      return false;
+    }
+    buffer_.resize(checked + sizeof(SectionFooter));
+    file_->Read(ofs, buffer_.data(), buffer_.size());
+    SectionFooter footer;
+    std::memcpy(&footer, buffer_.data() + checked, sizeof footer);
+    return footer.checksum == XXH3_64bits(buffer_.data(), checked);
+  }
+
   std::unique_ptr<File> file_;
   uint64_t bytes_;
   bool valid_ = false;
@@ -97,35 +137,53 @@ class SectionReader {
   std::string buffer_;
 };
 
+[[noreturn]] void Lacks(const std::string& dir, uint64_t seq) {
+  throw Error(Error::kCorruption, "the journal in " + dir + " lacks section " +
+                                      std::to_string(seq) +
+                                      ": what was committed after it is lost");
+}
+
+[[noreturn]] void Damaged(const std::string& path, uint64_t seq) {
+  throw Error(Error::kCorruption, "file " + path + " is damaged: section " + std::to_string(seq) +
+                                      " of the journal, which was durable, cannot be read");
+}
+
 }  // namespace
 
 ReplayResult ReplayJournal(const std::string& dir,
                            const std::function<void(std::string_view)>& apply) {
   ReplayResult result;
-  const uint64_t flushed = ReadLsn(dir);
-  result.last_seq = flushed;
+  const LsnSlot lsn = ReadLsn(dir);
+  result.last_seq = lsn.seq;
+  const std::vector<uint64_t> numbers = JournalNumbers(dir);
+  if (numbers.empty() || numbers.back() < lsn.newest) {
+    throw Error(Error::kCorruption,
+                "file " + JournalPath(dir, lsn.newest) + " of the journal is missing");
+  }
   uint64_t next = 0;
   std::string body;
-  for (const uint64_t number : JournalNumbers(dir)) {
-    SectionReader reader(JournalPath(dir, number), number);
-    // A file that had just got its name: nothing is in it.
-    if (!reader.valid()) continue;
-    ++result.files;
+  for (const uint64_t number : numbers) {
+    const std::string path = JournalPath(dir, number);
+    SectionReader reader(path, number);
     // Of what is flushed anything may be missing.
-    const uint64_t expected = std::max(next, flushed + 1);
-    if (reader.first_seq() > expected || (next > flushed && reader.first_seq() != next)) {
-      throw Error(Error::kCorruption, "the journal in " + dir + " lacks section " +
-                                          std::to_string(expected) +
-                                          ": what was committed after it is lost");
+    const uint64_t expected = std::max(next, lsn.seq + 1);
+    if (!reader.valid()) {
+      if (number == lsn.newest || reader.HoldsFrom(expected)) Damaged(path, expected);
+      continue;  // it had just got its name
+    }
+    ++result.files;
+    if (reader.first_seq() > expected || (next > lsn.seq && reader.first_seq() != next)) {
+      Lacks(dir, expected);
     }
     next = reader.first_seq();
     for (; reader.Next(next, &body); ++next) {
-      if (next <= flushed) continue;
+      if (next <= lsn.seq) continue;
       apply(body);
       ++result.sections;
       result.bytes += reader.section_bytes();
       result.last_seq = next;
     }
+    if (reader.HasLater(std::max(next, lsn.seq))) Damaged(path, next);
   }
   return result;
 }

@@ -63,6 +63,7 @@ void SetPeriods(const EngineOptions& options, const ExtraOptions& extra, Setting
 Settings MakeSettings(const EngineOptions& options) {
   const ExtraOptions extra("mmapv1", options.extra);
   Settings s;
+  s.create = options.create;
   s.durability = options.durability;
   s.advice = options.mmap_advice;
   s.generation = extra.Choice("generation", "2.6", {"2.4", "2.6"}) == "2.4" ? Generation::k24

@@ -13,6 +13,7 @@ enum class Generation : uint8_t { k24, k26 };
 enum class Allocation : uint8_t { kPowerOf2, kPadding };
 
 struct Settings {
+  bool create = true;  // make the database where the directory holds none
   Generation generation = Generation::k26;
   Allocation allocation = Allocation::kPowerOf2;
   Durability durability = Durability::kLazy;

@@ -16,10 +16,14 @@ namespace fs = std::filesystem;
 constexpr size_t kMostTables = 1 << 16;
 constexpr int kMostYields = 3;  // then the record is read with the lock held
 
-std::string MakeDirectory(const std::string& dir) {
+std::string DirectoryOf(const std::string& dir, const Settings& settings) {
   std::error_code error;
-  fs::create_directories(dir, error);
+  if (settings.create) fs::create_directories(dir, error);
   if (error) throw Error::Io("create", dir, error.value());
+  if (!fs::is_directory(dir, error)) {
+    throw Error(Error::kUsage,
+                "the directory " + dir + " does not exist: make it, or choose another --dir");
+  }
   return dir;
 }
 
@@ -29,14 +33,25 @@ DataFile::Views ViewsOf(const Settings& settings) {
 
 // The directory must be locked before.
 std::string WithNamespace(const std::string& dir, const Settings& settings) {
-  if (!fs::exists(NsPath(dir))) Files::CreateNamespace(dir, settings);
+  if (fs::exists(NsPath(dir))) return dir;
+  // What lacks its namespace file is a damaged database, or one of which a part is not mounted.
+  for (const auto& entry : fs::directory_iterator(dir)) {
+    if (!IsDataFile(entry.path()) && !IsJournalFile(entry.path())) continue;
+    throw Error(Error::kCorruption, "file " + NsPath(dir) + " is missing though " +
+                                        entry.path().string() +
+                                        " is there: put it back, or load the database anew");
+  }
+  if (!settings.create) {
+    throw Error(Error::kUsage, "the directory " + dir + " holds no mmapv1 database");
+  }
+  Files::CreateNamespace(dir, settings);
   return dir;
 }
 
 }  // namespace
 
 Store::Store(const std::string& dir, const Settings& settings)
-    : dir_(MakeDirectory(dir)),
+    : dir_(DirectoryOf(dir, settings)),
       settings_(settings),
       dir_lock_(dir_, "the database in"),
       files_(WithNamespace(dir_, settings_), settings_, ViewsOf(settings_)) {
@@ -46,8 +61,17 @@ Store::Store(const std::string& dir, const Settings& settings)
     journal_ = std::make_unique<Journal>(dir_, settings_, 1);
     last_remap_ = Clock::now();
   }
+  // From here on a journal must be found when the database is opened, if it has one.
+  files_.SetState(settings_.journaled() ? OpenState::kJournaled : OpenState::kUnjournaled);
   files_.Preallocate();
   StartThreads();
+}
+
+ReplayResult Store::ReadJournal(const std::function<void(DiskLoc, std::string_view)>& each) const {
+  return ReplayJournal(dir_, [&](std::string_view body) {
+    if (ForEachEntry(body, each)) return;
+    throw Error(Error::kCorruption, "the journal in " + dir_ + " has a section that is none");
+  });
 }
 
 // Leaves the files as the last whole section of the journal has them, and without a journal.
@@ -56,13 +80,11 @@ void Store::Recover() {
     case OpenState::kClean:
       break;
     case OpenState::kJournaled:
-      replayed_ = ReplayJournal(dir_, [this](std::string_view body) {
-        const bool whole = ForEachEntry(
-            body, [this](DiskLoc at, std::string_view bytes) { files_.Replay(at, bytes); });
-        if (!whole) {
-          throw Error(Error::kCorruption, "the journal in " + dir_ + " has a section that is none");
-        }
-      });
+      // All of it is read before any of it is replayed: a database that is refused stays as it is.
+      ReadJournal([this](DiskLoc at, std::string_view bytes) { files_.At(at, bytes.size()); });
+      replayed_ = ReadJournal(
+          [this](DiskLoc at, std::string_view bytes) { files_.Replay(at, bytes); });
+      CheckFiles();
       files_.Sync();
       files_.SetState(OpenState::kClean);
       break;
@@ -72,9 +94,15 @@ void Store::Recover() {
                       " was open without a journal (--durability none) when its process ended, so "
                       "nobody knows what its files hold: load it anew with --fresh");
   }
+  CheckFiles();
   RemoveJournal(dir_);
+}
+
+// Before the journal, which may be what repairs them, goes.
+void Store::CheckFiles() {
   files_.CloseUnused();
-  files_.SetState(settings_.journaled() ? OpenState::kJournaled : OpenState::kUnjournaled);
+  files_.CheckHeaders();
+  CheckLastExtents(files_);
 }
 
 Store::~Store() {

@@ -31,6 +31,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -90,7 +91,9 @@ class Store {
   using Clock = std::chrono::steady_clock;
 
   // Opening and closing (store.cc).
+  ReplayResult ReadJournal(const std::function<void(DiskLoc, std::string_view)>& each) const;
   void Recover();
+  void CheckFiles();
   void Close();
 
   // Writing and reading (store.cc).

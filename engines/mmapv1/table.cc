@@ -89,6 +89,20 @@ std::optional<uint32_t> FindTable(const Files& files, std::string_view name) {
   return found ? slot : std::nullopt;
 }
 
+void CheckLastExtents(const Files& files) {
+  const uint64_t room = files.file(kNsFile).bytes() - kNsHeaderBytes;
+  const uint64_t slots = std::min<uint64_t>(files.ns()->slots, room / sizeof(NsEntry));
+  for (uint64_t slot = 0; slot < slots; ++slot) {
+    const auto& entry = *files.As<NsEntry>(EntryLoc(static_cast<uint32_t>(slot)));
+    if (entry.used == 0) continue;
+    for (const Space* space : {&entry.heap, &entry.index}) {
+      if (space->last_extent.null()) continue;
+      files.As<ExtentHeader>(space->last_extent);
+      files.At(space->last_extent, space->last_extent_bytes);
+    }
+  }
+}
+
 uint32_t CreateTable(Files* files, std::string_view name) {
   bool found = false;
   const std::optional<uint32_t> slot = SlotOf(*files, name, &found);

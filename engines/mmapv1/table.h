@@ -32,6 +32,8 @@ std::optional<uint32_t> FindTable(const Files& files, std::string_view name);
 // The table is not there. Throws Error (kUsage) when the namespace file is full.
 uint32_t CreateTable(Files* files, std::string_view name);
 DiskLoc EntryLoc(uint32_t slot);
+// Throws Error (kCorruption) when the last extent of a table lies in a file that is missing.
+void CheckLastExtents(const Files& files);
 // Throws Error (kUsage) for a name that no table can have.
 void CheckTableName(const std::string& name);
 

@@ -144,6 +144,64 @@ TEST_F(Mmapv1JournalTest, SectionsMissingInTheMiddleAreAnError) {
   EXPECT_THROW(Replayed(200'000), Error);
 }
 
+// What was durable and cannot be read any more is never taken for the end.
+TEST_F(Mmapv1JournalTest, AFlippedBitBeforeTheLastSectionIsAnError) {
+  {
+    Journal journal(dir_, settings_, 1);
+    Append(&journal, 1, 4, 20'000);
+  }
+  const std::string path = JournalPath(dir_, 1);
+  const uint64_t section = 3 * kSectionPadding;
+  for (uint64_t seq = 1; seq <= 3; ++seq) {
+    const uint64_t at = kSectionPadding + (seq - 1) * section;
+    for (const uint64_t ofs : {0, 3, 4, 8, 16, 23, 24, 31, 40, 9000, 20'030}) {
+      Damage(path, at + ofs);
+      EXPECT_THROW(Replayed(20'000), Error) << seq << " " << ofs;
+      Damage(path, at + ofs);
+    }
+  }
+  EXPECT_EQ(Replayed(20'000), Range(1, 4));
+}
+
+TEST_F(Mmapv1JournalTest, ADamagedFileHeaderIsAnErrorWhileItsSectionsAreNeeded) {
+  Journal journal(dir_, settings_, 1);
+  Append(&journal, 1, 30, 200'000);
+  for (uint64_t number = 1; fs::exists(JournalPath(dir_, number)); ++number) {
+    for (const uint64_t ofs : {0, 8, 16, 24, 32}) {
+      Damage(JournalPath(dir_, number), ofs);
+      EXPECT_THROW(Replayed(200'000), Error) << number << " " << ofs;
+      Damage(JournalPath(dir_, number), ofs);
+    }
+  }
+  EXPECT_EQ(Replayed(200'000), Range(1, 30));
+}
+
+TEST_F(Mmapv1JournalTest, AMissingFileIsAnError) {
+  Journal journal(dir_, settings_, 1);
+  Append(&journal, 1, 30, 200'000);
+  uint64_t newest = 1;
+  while (fs::exists(JournalPath(dir_, newest + 1))) ++newest;
+  ASSERT_GT(newest, 5u);
+  for (const std::string& path : {JournalPath(dir_, 1), JournalPath(dir_, 3),
+                                  JournalPath(dir_, newest), LsnPath(dir_)}) {
+    fs::rename(path, dir_ + "/away");
+    EXPECT_THROW(Replayed(200'000), Error) << path;
+    fs::rename(dir_ + "/away", path);
+  }
+  EXPECT_EQ(Replayed(200'000), Range(1, 30));
+}
+
+TEST_F(Mmapv1JournalTest, OneDamagedSlotOfTheLsnLeavesTheOther) {
+  Journal journal(dir_, settings_, 1);
+  Append(&journal, 1, 3, 5000);
+  journal.Flushed(2, journal.written_bytes());
+  EXPECT_EQ(Replayed(5000), Range(3, 3));
+  Damage(LsnPath(dir_), kLsnSlotBytes + 8);
+  EXPECT_EQ(Replayed(5000), Range(1, 3));
+  Damage(LsnPath(dir_), 8);
+  EXPECT_THROW(Replayed(5000), Error);
+}
+
 TEST_F(Mmapv1JournalTest, AFileThatHasJustGotItsNameIsEmpty) {
   Journal journal(dir_, settings_, 1);
   Append(&journal, 1, 3, 200'000);
