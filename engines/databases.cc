@@ -86,7 +86,7 @@ class DatabasesEngine : public Engine {
     options.ram_bytes /= count;
     for (uint32_t d = 0; d < count; ++d) {
       const std::string path = fmt::format("{}/{}", dir, d);
-      std::filesystem::create_directories(path);
+      if (options.create) std::filesystem::create_directories(path);
       databases_.push_back(OpenEngine(name, path, options));
     }
   }

@@ -58,6 +58,7 @@ class Run {
   PhaseOptions MeasuredPhase(bool loads) const;
 
   const RunOptions& options_;
+  bool opened_ = false;  // the engine was, at least once
   uint64_t cache_bytes_ = options_.engine.cache_bytes;  // of the engine's own
   const RunPlan& plan_;
   bool (*const stop_)();
@@ -114,6 +115,10 @@ json Run::Accounting() const {
 void Run::OpenEngine() {
   EngineOptions engine_options = options_.engine;
   engine_options.cache_bytes = cache_bytes_;
+  // Only a load makes a database, and only when it opens it for the first time: what is missing
+  // later is an error, never a reason to begin with an empty one.
+  engine_options.create = !std::exchange(opened_, true) && !options_.reuse &&
+                          FindWorkload(plan_.phases.front()).loads;
   {
     IoScope scope(kOpen);
     engine_ =

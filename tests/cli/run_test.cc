@@ -55,6 +55,21 @@ TEST_P(EngineRunTest, MixedInAnOpenLoopOnAReusedDatabase) {
   EXPECT_EQ(phase["wrong"], 0);
 }
 
+// As where the mount of the database is missing.
+TEST_P(EngineRunTest, ReuseOfADatabaseThatIsGoneMakesNone) {
+  const std::string common = "--engine " + GetParam() + " --dir d " + kSmall;
+  ASSERT_EQ(Run(common + "--workload insert").code, 0);
+  std::filesystem::rename(directory_ / "d/db", directory_ / "away");
+  ExpectRefused(Run(common + "--reuse --workload point-read"), "d/db");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "d/db"));
+  std::filesystem::create_directory(directory_ / "d/db");
+  ExpectRefused(Run(common + "--reuse --workload point-read"), "d/db");
+  EXPECT_TRUE(std::filesystem::is_empty(directory_ / "d/db"));
+  std::filesystem::remove(directory_ / "d/db");
+  std::filesystem::rename(directory_ / "away", directory_ / "d/db");
+  EXPECT_EQ(Run(common + "--reuse --workload point-read --verify all").code, 0);
+}
+
 std::vector<std::string> PersistentEngines() {
   std::vector<std::string> names;
   for (const EngineInfo& info : Engines()) {
