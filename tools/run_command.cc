@@ -45,6 +45,13 @@ std::string ExistingDirectory(const std::string& path) {
   return at.string();
 }
 
+// A setting that was asked for and refused: for a reader a note, for programs by its option.
+void NotInForce(const std::string& option, const std::string& how, const std::string& why,
+                json* document) {
+  (*document)["notes"].push_back(fmt::format("--{} {}: {}", option, how, why));
+  (*document)["not_in_force"].push_back({{"option", option}, {"why", why}});
+}
+
 // What must be undone when the runs are over; destroyed in reverse order, on every path.
 class Surroundings {
  public:
@@ -54,9 +61,10 @@ class Surroundings {
     for (const std::string& sentence : MemoryBudget::CleanLeftovers()) notes.push_back(sentence);
     for (const std::string& sentence : ReadLimit::CleanLeftovers()) notes.push_back(sentence);
     MakeScratch();
-    SetReadahead(&notes);
-    CheckBudget(&notes);
-    CheckReadLimit(&notes);
+    (*document)["not_in_force"] = json::array();
+    SetReadahead(document);
+    CheckBudget(document);
+    CheckReadLimit(document);
   }
 
   // A budget of its own for each run; null when it is not bounded.
@@ -75,9 +83,9 @@ class Surroundings {
 
  private:
   void MakeScratch();
-  void SetReadahead(json* notes);
-  void CheckBudget(json* notes);
-  void CheckReadLimit(json* notes);
+  void SetReadahead(json* document);
+  void CheckBudget(json* document);
+  void CheckReadLimit(json* document);
   std::string Where() const;
   std::unique_ptr<ReadLimit> LimitReads(const MemoryBudget* budget, std::string* why) const;
 
@@ -105,22 +113,22 @@ std::string Surroundings::Where() const {
   return scratch_ ? scratch_path_ : options_.dir.empty() ? "." : options_.dir;
 }
 
-void Surroundings::SetReadahead(json* notes) {
+void Surroundings::SetReadahead(json* document) {
   if (!options_.readahead_bytes) return;
   try {
     readahead_ = ReadaheadGuard::Under(Where(), *options_.readahead_bytes / 1024);
   } catch (const Error& e) {
     if (options_.strict) throw;
-    notes->push_back(std::string("--readahead is not in force: ") + e.what());
+    NotInForce("readahead", "is not in force", e.what(), document);
   }
 }
 
-void Surroundings::CheckBudget(json* notes) {
+void Surroundings::CheckBudget(json* document) {
   if (options_.ram_bytes == 0) return;
   std::string why;
   if (MemoryBudget::Create(options_.ram_bytes, &why) != nullptr) return;
   if (options_.strict) throw Error(Error::kUsage, "--ram cannot be enforced: " + why);
-  notes->push_back("--ram is not enforced, the page cache may hold more: " + why);
+  NotInForce("ram", "is not enforced, the page cache may hold more", why, document);
 }
 
 std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,
@@ -132,12 +140,12 @@ std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,
   return nullptr;
 }
 
-void Surroundings::CheckReadLimit(json* notes) {
+void Surroundings::CheckReadLimit(json* document) {
   if (options_.read_iops == 0) return;
   std::string why;
   if (LimitReads(NewBudget().get(), &why) != nullptr) return;
   if (options_.strict) throw Error(Error::kUsage, "--read-iops cannot be enforced: " + why);
-  notes->push_back("--read-iops is not enforced: " + why);
+  NotInForce("read-iops", "is not enforced", why, document);
 }
 
 void CheckSpace(const RunOptions& options, const std::string& where) {

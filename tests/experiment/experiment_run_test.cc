@@ -87,7 +87,7 @@ TEST_F(ExperimentRunTest, GoesOnWhereItWasInterrupted) {
   const std::string script =
       "( cd " + directory_.string() +
       "; " TESTBED_BINARY
-      " experiment mine.toml --quiet --out o >out 2>err & pid=$!; for i in {1..600}; do"
+      " experiment mine.toml --rounds 1 --quiet --out o >out 2>err & pid=$!; for i in {1..600}; do"
       " ls o/cells/*short*.json >/dev/null && break; sleep 0.1; done 2>/dev/null;"
       " sleep 0.5; kill -TERM $pid; wait $pid; echo $? >code )";
   ASSERT_EQ(std::system(("bash -c '" + script + "'").c_str()), 0);
@@ -99,7 +99,7 @@ TEST_F(ExperimentRunTest, GoesOnWhereItWasInterrupted) {
     before[entry.path().filename()] = entry.last_write_time();
   }
   ASSERT_EQ(before.size(), 1u);
-  const CommandResult rest = Run("experiment mine.toml --quiet --out o");
+  const CommandResult rest = Run("experiment mine.toml --rounds 1 --quiet --out o");
   EXPECT_EQ(rest.code, 0) << rest.err;
   EXPECT_NE(rest.out.find("2 of 2 cells"), std::string::npos) << rest.out;
   EXPECT_EQ(fs::last_write_time(directory_ / "o/cells" / before.begin()->first),
@@ -113,6 +113,7 @@ TEST_F(ExperimentRunTest, BadInputIsOneSentence) {
   ExpectRefused(Run("experiment nosuch.toml"), "nosuch.toml");
   ExpectRefused(Run("experiment bad.toml"), "bad.toml:3");
   ExpectRefused(Run("experiment mine.toml --scale huge"), "--scale");
+  ExpectRefused(Run("experiment mine.toml --rounds 0"), "--rounds");
   ExpectRefused(Run("experiment mine.toml --only nosuch=1"), "nosuch");
   ExpectRefused(Run("experiment mine.toml --set nosuch=1"), "nosuch");
   ExpectRefused(Run("experiment mine.toml --set nosuch"), "--set");

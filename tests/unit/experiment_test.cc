@@ -14,6 +14,7 @@
 #include "tools/experiment/plan.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
+#include "tools/experiment/tables.h"
 #include "tools/experiment/verdict.h"
 
 namespace testbed {
@@ -38,6 +39,7 @@ options = { operations = 100 }
 axes = { io = ["direct"] }
 [scale.full]
 options = { ram = "1G" }
+rounds = 1
 [[axis]]
 name = "io"
 values = ["direct", "buffered"]
@@ -151,6 +153,40 @@ TEST(ExperimentTest, CellsAreTheCombinationsOfTheAxes) {
   EXPECT_EQ(cells[3].skipped, "for the test");
   EXPECT_EQ(cells[2].options.at("page-size"), "16k");
   EXPECT_EQ(cells[2].load_options.at("threads"), "1");
+}
+
+TEST(ExperimentTest, ARoundHasItsOwnDatabasesAndSeed) {
+  PlanOptions options;
+  options.scale = "full";
+  EXPECT_EQ(RoundsOf(Small(), options), 1) << "as the scale says";
+  EXPECT_EQ(RoundsOf(Small(), {"0.5", {}, {}, {}, {}}), 1) << "a part of the full scale";
+  EXPECT_EQ(RoundsOf(Small(), {"tiny", {}, {}, {}, {}}), 1);
+  options.rounds = 3;
+  EXPECT_EQ(RoundsOf(Small(), options), 3);
+  std::string text = kSmall;
+  text.replace(text.find("rounds = 1\n"), 11, "");
+  EXPECT_EQ(RoundsOf(ParseExperiment(text, "x"), {"full", {}, {}, {}, {}}), 3);
+  text = kSmall;
+  text.replace(text.find("rounds = 1\n"), 11, "rounds = 0\n");
+  EXPECT_THAT(ErrorOf([&] { ParseExperiment(text, "x"); }), HasSubstr("rounds must be"));
+
+  const std::vector<Cell> cells = PlanCells(Small(), options);
+  ASSERT_EQ(cells.size(), 12u);
+  for (size_t i = 0; i < cells.size(); ++i) {
+    EXPECT_EQ(cells[i].round, static_cast<int>(i / 4) + 1) << "one round after the other";
+    EXPECT_EQ(cells[i].name, cells[i % 4].name);
+  }
+  std::set<std::string> loads;
+  for (size_t i = 0; i < cells.size(); i += 4) {
+    loads.insert(cells[i].load_key);
+    EXPECT_EQ(cells[i].load_key, cells[i + 1].load_key);
+    EXPECT_EQ(CellRunOptions(cells[i].options).data.seed, 42 + i / 4);
+    EXPECT_EQ(CellRunOptions(cells[i].options).workload.seed, 42 + i / 4);
+    EXPECT_EQ(CellRunOptions(cells[i].load_options).data.seed, 42 + i / 4);
+  }
+  EXPECT_EQ(loads.size(), 3u);
+  options.set["seed"] = "7";
+  EXPECT_EQ(PlanCells(Small(), options)[11 - 3].options.at("seed"), "9");
 }
 
 TEST(ExperimentTest, ScalesSetOptionsAndChooseValues) {
@@ -334,16 +370,34 @@ class ResultsTest : public testing::Test {
               {{"name", "settle"}, {"seconds", 1}},
               {{"name", "settle"}, {"seconds", 2}}}}};
   }
-  void Write(size_t cell, std::vector<double> rates) {
-    json document = {{"runs", json::array()}, {"options", {{"page_size", 4096}}}};
+  // The rates of the repeats.
+  void Write(size_t cell, std::vector<double> rates, json not_in_force = json::array()) {
+    json document = {{"runs", json::array()},
+                     {"options", {{"page_size", 4096}}},
+                     {"not_in_force", not_in_force}};
     for (double rate : rates) document["runs"].push_back(Run(rate));
     dir_.WriteCell(cells_[cell], document);
+  }
+  // One rate for each round.
+  void WriteRounds(size_t cell, std::vector<double> rates) {
+    for (size_t round = 0; round < rates.size(); ++round) {
+      Write(cell + round * cells_.size() / static_cast<size_t>(rounds_), {rates[round]});
+    }
+  }
+  void PlanRounds(int rounds) {
+    rounds_ = rounds;
+    PlanOptions options;
+    options.scale = "full";
+    options.rounds = rounds;
+    dir_.Create(Small(), options);
+    cells_ = PlanCells(Small(), options);
   }
   ResultSet Results() const { return ResultSet(Small(), cells_, dir_); }
 
   const std::string directory_;
   ResultsDir dir_;
   std::vector<Cell> cells_;
+  int rounds_ = 1;
 };
 
 TEST_F(ResultsTest, FiguresHaveTheirPathsAsNames) {
@@ -367,6 +421,66 @@ TEST_F(ResultsTest, AMeanOverAnAxisIsOneArgumentForEachGroup) {
               ElementsAre(ElementsAre(0, 2), ElementsAre(1)));
   EXPECT_THAT(results.Select({{"io", {"direct"}}, {"mean", {"page-size"}}}),
               ElementsAre(ElementsAre(0, 2)));
+}
+
+TEST_F(ResultsTest, ARoundIsOneValue) {
+  PlanRounds(3);
+  WriteRounds(0, {100, 110, 90});
+  Write(4, {100, 120});  // repeats: their mean is the value of the second round
+  WriteRounds(1, {70, 80});
+  const ResultSet results = Results();
+  EXPECT_EQ(results.cells().size(), 4u);
+  EXPECT_EQ(results.rounds(), 3);
+  EXPECT_EQ(results.Values(0, "qps"), (std::vector<double>{100, 110, 90}));
+  EXPECT_EQ(results.RepeatValues(0, "qps"), (std::vector<double>{100, 100, 120, 90}));
+  EXPECT_TRUE(results.finished(0));
+  EXPECT_FALSE(results.finished(1)) << "its third round";
+  EXPECT_TRUE(results.measured(1));
+  EXPECT_EQ(results.finished_runs(), 5u);
+  EXPECT_EQ(results.planned_runs(), 9u) << "of three cells that can run";
+  const PartVerdict part = CheckFindings(results)[0].parts[0];
+  EXPECT_EQ(part.outcome, PartVerdict::kNotMeasured);
+  const std::string text = ExperimentText(results);
+  EXPECT_THAT(text, testing::ContainsRegex("direct +100 ±24.8"));
+  EXPECT_THAT(text, HasSubstr("5 of 9 cells in 3 rounds"));
+  EXPECT_THAT(text, HasSubstr("not run yet: 4 cells"));
+  EXPECT_THAT(TablesCsv(results), HasSubstr("Rates: qps (/s),direct,100,24.8"));
+}
+
+TEST_F(ResultsTest, RoundsAreAddedToADirectoryAndNotTakenAway) {
+  PlanRounds(2);
+  EXPECT_EQ(ResultSet::Read(directory_).rounds(), 2);
+  PlanRounds(1);
+  EXPECT_EQ(ResultSet::Read(directory_).rounds(), 2);
+}
+
+TEST_F(ResultsTest, CellsBesideTheScaleStayInTheDirectory) {
+  PlanOptions options;
+  options.scale = "tiny";
+  std::filesystem::remove_all(directory_);
+  dir_.Create(Small(), options);
+  EXPECT_EQ(ResultSet::Read(directory_).cells().size(), 2u);
+  options.only = {{"io", {"buffered"}}, {"page-size", {"4k"}}};
+  dir_.Create(Small(), options);
+  cells_ = PlanCells(Small(), options);
+  Write(0, {5});
+  const ResultSet results = ResultSet::Read(directory_);
+  EXPECT_EQ(results.cells().size(), 3u);
+  EXPECT_EQ(results.finished_runs(), 1u);
+}
+
+TEST_F(ResultsTest, ACellWhoseSettingsWereRefusedIsMarkedAndItsVerdictsWithheld) {
+  Write(0, {100});
+  Write(1, {80});
+  Write(2, {90}, {{{"option", "ram"}, {"why", "only root may"}}});
+  const Verdict verdict = CheckFindings(Results())[0];
+  EXPECT_EQ(verdict.parts[0].outcome, PartVerdict::kWithheld);
+  EXPECT_THAT(verdict.parts[0].because, HasSubstr("--ram: only root may"));
+  EXPECT_EQ(VerdictText(verdict), "withheld");
+  const std::string text = ExperimentText(Results());
+  EXPECT_THAT(text, testing::ContainsRegex("direct +100 +90.0\\*\n"));
+  EXPECT_THAT(text, HasSubstr("* not in force: --ram: only root may"));
+  EXPECT_THAT(TablesCsv(Results()), HasSubstr("direct,100,90,--ram: only root may"));
 }
 
 TEST_F(ResultsTest, AFindingIsReproducedInPartOrNot) {

@@ -40,10 +40,8 @@ std::string EvidenceText(const Way& way) {
 std::string AdviceText(const ResultSet& results) {
   std::vector<Way> ways;
   for (size_t i = 0; i < results.cells().size(); ++i) {
-    if (!results.finished(i)) continue;
-    const auto value = [&](const char* metric) {
-      return results.Values(i, *results.experiment().FindMetric(metric))[0];
-    };
+    if (!results.measured(i)) continue;
+    const auto value = [&](const char* metric) { return results.Mean(i, metric); };
     ways.push_back({&results.cells()[i], value("qps"), value("device_reads"),
                     value("bytes_per_query"), value("cpu_us"), value("chosen_pct")});
   }

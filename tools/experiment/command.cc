@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 
 #include "device/error.h"
@@ -15,13 +14,12 @@
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/run.h"
+#include "tools/experiment/tables.h"
 #include "tools/output_file.h"
 #include "tools/table.h"
 
 namespace testbed {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr char kExamples[] =
     "\nExamples:\n"
@@ -129,7 +127,9 @@ OptionMap CommonOptions(const std::vector<Cell>& cells) {
   return common.value_or(OptionMap());
 }
 
-int Plan(const std::vector<Cell>& cells) {
+int Plan(std::vector<Cell> cells) {
+  const int rounds = cells.back().round;
+  std::erase_if(cells, [](const Cell& cell) { return cell.round != 1; });
   const OptionMap common = CommonOptions(cells);
   Table shared("Options of every cell", {"option", "value"}, Table::kWords);
   for (const auto& [name, value] : common) shared.Row({name, value});
@@ -149,6 +149,10 @@ int Plan(const std::vector<Cell>& cells) {
                                        : fmt::format("{}", fmt::join(options, " "))});
   }
   fmt::print("{}{}", shared.Text(), table.Text());
+  if (rounds > 1) {
+    fmt::print("\nAll of it in {} rounds, each on databases of its own and with another seed.\n",
+               rounds);
+  }
   return 0;
 }
 
@@ -162,14 +166,11 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   CheckOutputFile("--json", a->json_file);
   CheckOutputFile("--csv", a->csv_file);
   ResultsDir dir(a->out);
-  if (a->fresh && dir.Exists()) {
-    dir.ReadHeader();  // only what an experiment left is removed
-    const DirLock unused(a->out, "--out");
-    fs::remove_all(a->out);
-  }
+  if (a->fresh && dir.Exists()) dir.Remove();
   dir.Create(e, a->plan);
   const bool complete = RunExperiment(e, cells, dir, a->run);
-  const ResultSet results(e, cells, dir);
+  // Of all cells, whichever were chosen now: a claim is judged on those that it names.
+  const ResultSet results = ResultSet::Read(a->out);
   fmt::print("{}", ResultsText(results));
   WriteOutputFile("--json", a->json_file, FindingsJson(results).dump(1) + "\n");
   WriteOutputFile("--csv", a->csv_file, TablesCsv(results));
@@ -222,6 +223,12 @@ void AddExperimentCommands(CLI::App& app, std::function<int()>* command) {
       ->allow_extra_args(false);
   experiment->add_option("--shuffle", a->shuffle, "Run the cells in a random order, by this seed")
       ->type_name("SEED");
+  experiment
+      ->add_option("--rounds", a->plan.rounds,
+                   "How often all cells run, each time on fresh databases and with another seed "
+                   "[as the scale says; 1 at tiny, 3 at others]")
+      ->check(CLI::Range(1, kMaxRounds))
+      ->type_name("N");
   experiment->add_flag("--keep-databases", a->run.keep_databases, "Do not remove the databases");
   experiment->add_option("--json", a->json_file, "Write the verdicts to a file")->type_name("FILE");
   experiment->add_option("--csv", a->csv_file, "Write the tables to a file")->type_name("FILE");
@@ -255,6 +262,12 @@ void AddExperimentCommands(CLI::App& app, std::function<int()>* command) {
                    "Any other option of a run, to describe the workload; may be given again")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  advise
+      ->add_option("--rounds", advice->plan.rounds,
+                   "How often all is measured, each time on fresh databases and with another seed "
+                   "[3]")
+      ->check(CLI::Range(1, kMaxRounds))
+      ->type_name("N");
   advise->add_option("--out", advice->out, "Directory of the results [testbed-advise-ENGINE]")
       ->type_name("DIR");
   advise->add_flag("--fresh", advice->fresh, "Remove earlier results in --out and begin anew");

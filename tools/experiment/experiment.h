@@ -10,6 +10,7 @@
 #define TESTBED_TOOLS_EXPERIMENT_EXPERIMENT_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,10 +35,13 @@ struct Axis {
 // Labels by axis; a cell matches when each of these axes has one of its labels.
 using Where = std::map<std::string, std::vector<std::string>>;
 
+constexpr int kMaxRounds = 1000;
+
 struct Scale {
   OptionMap options;                                       // over those of the experiment
   std::map<std::string, OptionMap> engine_options;         // over those of the engine
   std::map<std::string, std::vector<std::string>> labels;  // keeps only these values of an axis
+  std::optional<int> rounds;                               // how often all of it is run
 };
 
 struct Metric {

@@ -161,8 +161,15 @@ void Parser::ParseAxis(const toml::table& table) {
 }
 
 void Parser::ParseScale(const std::string& name, const toml::table& table) {
-  CheckKeys(table, {"options", "engine", "axes"});
+  CheckKeys(table, {"options", "engine", "axes", "rounds"});
   Scale& scale = e_.scales[name];
+  if (const toml::node* rounds = table.get("rounds")) {
+    const auto* number = rounds->as_integer();
+    if (number == nullptr || number->get() < 1 || number->get() > kMaxRounds) {
+      Refuse(*rounds, fmt::format("rounds must be a number from 1 to {}", kMaxRounds));
+    }
+    scale.rounds = static_cast<int>(number->get());
+  }
   scale.options = Options(table.get("options"));
   if (const toml::node* engines = table.get("engine")) {
     for (const auto& [engine, node] : AsTable(*engines, "engine")) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "device/error.h"
 #include "engines/registry.h"
@@ -159,6 +160,7 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
     cell->data_bytes =
         DataBytes(run.workloads, std::make_shared<const Dataset>(run.data), run.workload);
     cell->databases = run.databases;
+    cell->seed = run.data.seed;
     const CellPhases phases = PhasesOf(run.workloads);
     const bool shared = !phases.load.empty() && !phases.rest.empty() &&
                         std::all_of(phases.rest.begin(), phases.rest.end(),
@@ -172,9 +174,24 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
   }
 }
 
+// The same cells in another round. A seed of its own for data and operations makes a round a draw
+// from all that the experiment could have met, as fresh loads do for the shape of the databases.
+std::vector<Cell> InRound(std::vector<Cell> cells, int round) {
+  for (Cell& cell : cells) {
+    cell.round = round;
+    if (!cell.runs()) continue;
+    cell.seed += static_cast<uint64_t>(round) - 1;
+    cell.options["seed"] = std::to_string(cell.seed);
+    if (cell.load_key.empty()) continue;
+    cell.load_options["seed"] = cell.options["seed"];
+    cell.load_key += fmt::format("-{}", round);
+  }
+  return cells;
+}
+
 // Cells with one database stand together, where the first of them stood; then, when asked, in
 // random order.
-void Order(const PlanOptions& options, std::vector<Cell>* cells) {
+void Order(const PlanOptions& options, int round, std::vector<Cell>* cells) {
   std::vector<std::vector<Cell>> groups;
   std::map<std::string, size_t> group_of;
   for (Cell& cell : *cells) {
@@ -186,7 +203,7 @@ void Order(const PlanOptions& options, std::vector<Cell>* cells) {
     groups.push_back({std::move(cell)});
   }
   if (options.shuffle) {
-    Random random(*options.shuffle);
+    Random random(*options.shuffle + static_cast<uint64_t>(round) - 1);
     const auto shuffle = [&](auto* list) {
       for (size_t i = list->size(); i > 1; --i) std::swap((*list)[i - 1], (*list)[random.Below(i)]);
     };
@@ -249,6 +266,11 @@ RunOptions CellRunOptions(const OptionMap& options) {
   return run;
 }
 
+int RoundsOf(const Experiment& e, const PlanOptions& options) {
+  return options.rounds.value_or(
+      FindScale(e, options.scale).rounds.value_or(options.scale == "tiny" ? 1 : 3));
+}
+
 std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   const Scale scale = FindScale(e, options.scale);
   for (const auto& [axis, labels] : options.only) {
@@ -275,8 +297,13 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
                                       ? "engine " + cells[0].waits_for + " is not in this build"
                                       : cells[0].skipped));
   }
-  Order(options, &cells);
-  return cells;
+  std::vector<Cell> rounds;
+  for (int round = 1; round <= RoundsOf(e, options); ++round) {
+    std::vector<Cell> next = InRound(cells, round);
+    Order(options, round, &next);
+    std::move(next.begin(), next.end(), std::back_inserter(rounds));
+  }
+  return rounds;
 }
 
 }  // namespace testbed

@@ -20,11 +20,13 @@ struct PlanOptions {
   Where only;                   // keeps these values of these axes
   std::optional<uint64_t>
       shuffle;  // seed of a random order; cells that share a database stay together
+  std::optional<int> rounds;  // instead of those of the scale
 };
 
 struct Cell {
   std::map<std::string, std::string> labels;  // by axis
   std::string name;                           // "engine=btree io=direct", in the order of the axes
+  int round = 1;  // each has databases of its own, and another seed of data and operations
   OptionMap options;
   // Cells with the same key run on one database, loaded with load_options; empty: the cell loads
   // its own, as its workload changes it.
@@ -34,11 +36,17 @@ struct Cell {
   std::string skipped, waits_for;
   uint64_t data_bytes = 0;  // keys and values
   uint32_t databases = 1;
+  uint64_t seed = 0;
   bool runs() const { return skipped.empty() && waits_for.empty(); }
 };
 
-// Throws Error (kUsage) for a scale, an axis or an option that is not there, and when no cell is
-// left.
+// How often all cells are run: asked for, or as the scale says, or once at the scale tiny and three
+// times at others: what is measured once has no spread to judge by.
+int RoundsOf(const Experiment& experiment, const PlanOptions& options);
+
+// The cells of the first round, then those of the second, ...: what slows the machine for a while
+// then slows cells of one round, not one setting in all rounds. Throws Error (kUsage) for a scale,
+// an axis or an option that is not there, and when no cell is left.
 std::vector<Cell> PlanCells(const Experiment& experiment, const PlanOptions& options);
 
 // The options of a cell as a run has them, resolved.

@@ -11,8 +11,6 @@
 
 namespace testbed {
 
-std::string TablesText(const ResultSet& results);
-std::string TablesCsv(const ResultSet& results);
 std::string FindingsText(const ResultSet& results);
 nlohmann::json FindingsJson(const ResultSet& results);
 // Both, with the cells that did not run and why.

@@ -1,13 +1,12 @@
 #include "tools/experiment/results.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
+#include <utility>
 
 #include "device/error.h"
 
@@ -15,39 +14,6 @@ namespace testbed {
 namespace {
 
 using nlohmann::json;
-namespace fs = std::filesystem;
-
-constexpr char kSchema[] = "testbed-experiment/1";
-
-json ReadJson(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) return {};
-  json document = json::parse(in, nullptr, false);
-  return document.is_discarded() ? json() : document;
-}
-
-// There as a whole or not at all.
-void WriteJson(const std::string& path, const json& document) {
-  const std::string temporary = path + ".new";
-  {
-    std::ofstream out(temporary);
-    out << document.dump(1) << "\n";
-    if (!out.flush()) throw Error(Error::kIo, path + " cannot be written");
-  }
-  fs::rename(temporary, path);
-}
-
-std::string FileName(const std::string& name) {
-  std::string safe;
-  for (char c : name)
-    safe += std::isalnum(static_cast<unsigned char>(c)) || c == '=' || c == '.' ? c : '-';
-  return fmt::format("{}-{:08x}", safe.substr(0, 120),
-                     static_cast<uint32_t>(XXH3_64bits(name.data(), name.size())));
-}
-
-json Settings(const Experiment& e, const PlanOptions& options) {
-  return {{"scale", options.scale}, {"set", options.set}, {"text", e.text}};
-}
 
 std::string FigureName(const std::string& name) {
   std::string figure = name;
@@ -88,68 +54,11 @@ void Flatten(const json& node, const std::string& path, Figures* figures) {
   }
 }
 
+double MeanOf(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 }  // namespace
-
-bool ResultsDir::Exists() const { return fs::exists(path_ + "/experiment.json"); }
-
-void ResultsDir::Create(const Experiment& e, const PlanOptions& options) {
-  if (!Exists() && fs::exists(path_) && !fs::is_empty(path_)) {
-    throw Error(Error::kUsage, fmt::format("--out {} is not empty and holds no experiment; choose "
-                                           "another directory",
-                                           path_));
-  }
-  const json wanted = Settings(e, options);
-  fs::create_directories(path_);
-  lock_ = DirLock();  // of an earlier call
-  lock_ = DirLock(path_, "--out");
-  if (Exists()) {
-    const json found = ReadHeader();
-    for (const char* part : {"text", "scale", "set"}) {
-      if (found.value(part, json()) == wanted[part]) continue;
-      throw Error(
-          Error::kUsage,
-          fmt::format("--out {} holds results of {}; choose another directory, or --fresh to "
-                      "begin anew",
-                      path_,
-                      std::string(part) == "text" ? "another experiment or version of it"
-                                                  : fmt::format("another --{}", part)));
-    }
-    return;
-  }
-  fs::create_directories(path_ + "/cells");
-  fs::create_directories(path_ + "/loads");
-  json header = wanted;
-  header["schema"] = kSchema;
-  header["testbed"] = TESTBED_VERSION;
-  header["name"] = e.name;
-  WriteJson(path_ + "/experiment.json", header);
-}
-
-json ResultsDir::ReadHeader() const {
-  const json header = ReadJson(path_ + "/experiment.json");
-  if (!header.is_object() || header.value("schema", "") != kSchema) {
-    throw Error(Error::kUsage, path_ + " holds no results of an experiment");
-  }
-  return header;
-}
-
-std::string ResultsDir::CellFile(const Cell& cell) const {
-  return path_ + "/cells/" + FileName(cell.name.empty() ? "only" : cell.name) + ".json";
-}
-std::string ResultsDir::LoadFile(const std::string& key) const {
-  return path_ + "/loads/" + key + ".json";
-}
-bool ResultsDir::HasCell(const Cell& cell) const { return fs::exists(CellFile(cell)); }
-bool ResultsDir::HasLoad(const std::string& key) const { return fs::exists(LoadFile(key)); }
-void ResultsDir::WriteCell(const Cell& cell, json document) const {
-  document["cell"] = {{"name", cell.name}, {"labels", cell.labels}};
-  WriteJson(CellFile(cell), document);
-}
-void ResultsDir::WriteLoad(const std::string& key, const json& document) const {
-  WriteJson(LoadFile(key), document);
-}
-json ResultsDir::ReadCell(const Cell& cell) const { return ReadJson(CellFile(cell)); }
-json ResultsDir::ReadLoad(const std::string& key) const { return ReadJson(LoadFile(key)); }
 
 Figures FiguresOf(const json& document, const json& run) {
   Figures figures;
@@ -172,28 +81,71 @@ Figures FiguresOf(const json& document, const json& run) {
   return figures;
 }
 
-ResultSet::ResultSet(Experiment experiment, std::vector<Cell> cells, const ResultsDir& dir)
-    : experiment_(std::move(experiment)), cells_(std::move(cells)), runs_(cells_.size()) {
+ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, const ResultsDir& dir)
+    : experiment_(std::move(experiment)) {
   scale_ = dir.Exists() ? dir.ReadHeader().value("scale", "") : "";
-  for (size_t i = 0; i < cells_.size(); ++i) {
-    const json document = dir.ReadCell(cells_[i]);
-    if (document.is_null()) continue;
-    Figures load;
-    if (!cells_[i].load_key.empty()) {
-      const json loaded = dir.ReadLoad(cells_[i].load_key);
-      if (loaded.is_object()) load = FiguresOf(loaded, loaded["runs"][0]);
-    }
-    for (const json& run : document.value("runs", json::array())) {
-      if (run.contains("error")) {
-        failures_.push_back(cells_[i].name + ": " + run["error"].value("sentence", ""));
-        continue;
-      }
-      Figures figures = FiguresOf(document, run);
-      figures.insert(load.begin(), load.end());
-      runs_[i].push_back(std::move(figures));
-      grades_.push_back(run["accounting"].value("grade", ""));
+  std::map<std::string, size_t> index;
+  for (const Cell& cell : cells) {
+    rounds_ = std::max(rounds_, cell.round);
+    if (index.emplace(cell.name, cells_.size()).second) cells_.push_back(cell);
+  }
+  runs_.assign(cells_.size(), std::vector<std::vector<Figures>>(static_cast<size_t>(rounds_)));
+  not_in_force_.resize(cells_.size());
+  for (const Cell& cell : cells) Read(index[cell.name], cell, dir);
+}
+
+void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
+  const json document = dir.ReadCell(of_round);
+  if (document.is_null()) return;
+  Figures load;
+  if (!of_round.load_key.empty()) {
+    const json loaded = dir.ReadLoad(of_round.load_key);
+    if (loaded.is_object()) {
+      load = FiguresOf(loaded, loaded["runs"][0]);
+      NoteSurroundings(cell, loaded);
     }
   }
+  NoteSurroundings(cell, document);
+  for (const json& run : document.value("runs", json::array())) {
+    if (run.contains("error")) {
+      failures_.push_back(of_round.name + ": " + run["error"].value("sentence", ""));
+      continue;
+    }
+    Figures figures = FiguresOf(document, run);
+    figures.insert(load.begin(), load.end());
+    runs_[cell][static_cast<size_t>(of_round.round) - 1].push_back(std::move(figures));
+    grades_.push_back(run["accounting"].value("grade", ""));
+  }
+}
+
+void ResultSet::NoteSurroundings(size_t cell, const json& document) {
+  for (const json& setting : document.value("not_in_force", json::array())) {
+    const std::string why =
+        fmt::format("--{}: {}", setting.value("option", ""), setting.value("why", ""));
+    std::string& all = not_in_force_[cell];
+    if (all.find(why) == std::string::npos) all += (all.empty() ? "" : "; ") + why;
+  }
+  const auto text = [&](const char* part, const char* field) {
+    return document.value(part, json::object()).value(field, std::string());
+  };
+  if (!text("machine", "kernel").empty()) {
+    const double memory = std::strtod(text("machine", "memory_bytes").c_str(), nullptr);
+    circumstances_.machines.insert(
+        fmt::format("{}, {} processors, {:.0f} GB, {}, Linux {}", text("machine", "cpu_model"),
+                    text("machine", "cpus"), memory / 1e9, text("machine", "operating_system"),
+                    text("machine", "kernel")));
+  }
+  if (!text("device", "name").empty()) {
+    circumstances_.devices.insert(fmt::format("{} with {}", text("device", "name"),
+                                              text("machine", "file_system")));
+  }
+  if (document.contains("testbed")) circumstances_.versions.insert(document["testbed"]);
+  const std::string started = document.value("started", "");
+  if (started.empty()) return;
+  if (circumstances_.first.empty() || started < circumstances_.first) {
+    circumstances_.first = started;
+  }
+  circumstances_.last = std::max(circumstances_.last, started);
 }
 
 ResultSet ResultSet::Read(const std::string& path) {
@@ -203,27 +155,74 @@ ResultSet ResultSet::Read(const std::string& path) {
   PlanOptions options;
   options.scale = header["scale"];
   options.set = header["set"].get<OptionMap>();
-  std::vector<Cell> cells = PlanCells(e, options);
-  return ResultSet(std::move(e), std::move(cells), dir);
+  options.rounds = header["rounds"].get<int>();
+  // Those of the scale, and those that were asked for beside it.
+  std::vector<Cell> cells;
+  std::set<std::pair<std::string, int>> known;
+  json choices = header["only"];
+  choices.insert(choices.begin(), json::object());
+  for (const json& only : choices) {
+    options.only = only.get<Where>();
+    try {
+      for (Cell& cell : PlanCells(e, options)) {
+        if (known.emplace(cell.name, cell.round).second) cells.push_back(std::move(cell));
+      }
+    } catch (const Error&) {
+      // Of the scale's cells none may be able to run; what was asked for beside them did.
+      if (&only == &choices.back()) throw;
+    }
+  }
+  return ResultSet(std::move(e), cells, dir);
 }
 
-size_t ResultSet::finished_cells() const {
+bool ResultSet::finished(size_t cell) const {
+  return std::none_of(runs_[cell].begin(), runs_[cell].end(),
+                      [](const auto& repeats) { return repeats.empty(); });
+}
+
+bool ResultSet::measured(size_t cell) const {
+  return std::any_of(runs_[cell].begin(), runs_[cell].end(),
+                     [](const auto& repeats) { return !repeats.empty(); });
+}
+
+size_t ResultSet::finished_runs() const {
   size_t n = 0;
-  for (size_t i = 0; i < cells_.size(); ++i) n += finished(i);
+  for (size_t cell = 0; cell < cells_.size(); ++cell) {
+    for (int round = 1; round <= rounds_; ++round) n += finished(cell, round);
+  }
   return n;
 }
 
-std::vector<double> ResultSet::Values(size_t cell, const Metric& metric) const {
+size_t ResultSet::planned_runs() const {
+  const auto run =
+      std::count_if(cells_.begin(), cells_.end(), [](const Cell& c) { return c.runs(); });
+  return static_cast<size_t>(run) * static_cast<size_t>(rounds_);
+}
+
+const std::vector<double>& ResultSet::Values(size_t cell, const std::string& metric) const {
+  const auto [at, first] = values_.try_emplace({cell, metric});
+  if (!first) return at->second;
+  const std::string& expression = experiment_.FindMetric(metric)->expression;
+  for (const std::vector<Figures>& repeats : runs_[cell]) {
+    if (repeats.empty()) continue;
+    std::vector<double> values;
+    for (const Figures& figures : repeats) values.push_back(EvaluateFigures(expression, figures));
+    at->second.push_back(MeanOf(values));
+  }
+  return at->second;
+}
+
+std::vector<double> ResultSet::RepeatValues(size_t cell, const std::string& metric) const {
+  const std::string& expression = experiment_.FindMetric(metric)->expression;
   std::vector<double> values;
-  for (const Figures& figures : runs_[cell]) {
-    values.push_back(EvaluateFigures(metric.expression, figures));
+  for (const std::vector<Figures>& repeats : runs_[cell]) {
+    for (const Figures& figures : repeats) values.push_back(EvaluateFigures(expression, figures));
   }
   return values;
 }
 
 double ResultSet::Mean(size_t cell, const std::string& metric) const {
-  const std::vector<double> values = Values(cell, *experiment_.FindMetric(metric));
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  return MeanOf(Values(cell, metric));
 }
 
 Statement::Groups ResultSet::Select(const Where& where) const {
@@ -232,7 +231,7 @@ Statement::Groups ResultSet::Select(const Where& where) const {
   std::vector<std::map<std::string, std::string>> common;  // what the cells of a group have alike
   Statement::Groups groups;
   for (size_t i = 0; i < cells_.size(); ++i) {
-    if (!finished(i) || !Matches(cells_[i].labels, match)) continue;
+    if (!measured(i) || !Matches(cells_[i].labels, match)) continue;
     std::map<std::string, std::string> labels = cells_[i].labels;
     if (!mean.empty()) {
       for (const std::string& axis : mean.mapped()) labels.erase(axis);

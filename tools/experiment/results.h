@@ -1,83 +1,79 @@
-// What an experiment has measured, in a directory:
-//
-//   experiment.json    the experiment's text, its scale and settings
-//   cells/NAME.json    the results document of each finished cell (docs/results.md) with "cell"
-//   added loads/KEY.json     the results document of each load that cells share
-//
-// A file is there when its cell is finished, and whole: that is what resuming goes by.
+// What an experiment has measured: the metrics of its cells, one value a round.
 #ifndef TESTBED_TOOLS_EXPERIMENT_RESULTS_H_
 #define TESTBED_TOOLS_EXPERIMENT_RESULTS_H_
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "device/dir_lock.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/expression.h"
 #include "tools/experiment/plan.h"
+#include "tools/experiment/results_dir.h"
 
 namespace testbed {
-
-class ResultsDir {
- public:
-  explicit ResultsDir(std::string path) : path_(std::move(path)) {}
-  const std::string& path() const { return path_; }
-  bool Exists() const;
-  // Makes the directory and its experiment.json, and keeps other processes from running it; throws
-  // Error (kUsage) when it holds another experiment, other settings, or something that is none.
-  void Create(const Experiment& experiment, const PlanOptions& options);
-  nlohmann::json ReadHeader() const;
-
-  bool HasCell(const Cell& cell) const;
-  bool HasLoad(const std::string& key) const;
-  void WriteCell(const Cell& cell, nlohmann::json document) const;
-  void WriteLoad(const std::string& key, const nlohmann::json& document) const;
-  // Null when it is not there.
-  nlohmann::json ReadCell(const Cell& cell) const;
-  nlohmann::json ReadLoad(const std::string& key) const;
-
- private:
-  std::string CellFile(const Cell& cell) const;
-  std::string LoadFile(const std::string& key) const;
-  const std::string path_;
-  DirLock lock_;  // since Create
-};
 
 // Every number of a run, named by its path: see expression.h. Phases of one name get _2, _3, ...;
 // a list of numbers becomes .count, .min, .max and .sum; what has a "name" goes by it.
 Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run);
 
-// The finished cells of an experiment and their metrics.
+// Where and when the cells ran: what differs between them is listed.
+struct Circumstances {
+  std::set<std::string> machines, devices, versions;
+  std::string first, last;  // UTC, 2026-11-23T05:01:24Z; when the first and the last cell began
+};
+
+// The finished cells of an experiment and their metrics. Not thread-safe.
 class ResultSet {
  public:
-  ResultSet(Experiment experiment, std::vector<Cell> cells, const ResultsDir& dir);
+  // `cells`: those of all rounds, as PlanCells has them. Here each counts once, with a value for
+  // each round.
+  ResultSet(Experiment experiment, const std::vector<Cell>& cells, const ResultsDir& dir);
   // Reads the experiment and its settings from the directory too.
   static ResultSet Read(const std::string& path);
 
   const Experiment& experiment() const { return experiment_; }
   const std::string& scale() const { return scale_; }
+  int rounds() const { return rounds_; }  // planned
   const std::vector<Cell>& cells() const { return cells_; }
-  bool finished(size_t cell) const { return !runs_[cell].empty(); }
-  size_t finished_cells() const;
+  bool finished(size_t cell, int round) const {
+    return !runs_[cell][static_cast<size_t>(round) - 1].empty();
+  }
+  bool finished(size_t cell) const;  // in every round
+  bool measured(size_t cell) const;  // in one round at least
+  size_t finished_runs() const;      // cells times rounds
+  size_t planned_runs() const;
   // Sentences of cells that failed.
   const std::vector<std::string>& failures() const { return failures_; }
-  // One value a repeat; empty for a cell that is not finished. NaN where it is not known.
-  std::vector<double> Values(size_t cell, const Metric& metric) const;
-  double Mean(size_t cell, const std::string& metric) const;  // over the repeats; NaN: not known
-  // The finished cells that match, each alone; the condition "mean" names axes over whose values
+  // Which settings of the cell were refused, and why; empty when all were in force.
+  const std::string& not_in_force(size_t cell) const { return not_in_force_[cell]; }
+  // One value for each round that is finished, the mean over its repeats. NaN: not known.
+  const std::vector<double>& Values(size_t cell, const std::string& metric) const;
+  // One for each repeat of each round.
+  std::vector<double> RepeatValues(size_t cell, const std::string& metric) const;
+  double Mean(size_t cell, const std::string& metric) const;  // over the rounds
+  // The measured cells that match, each alone; the condition "mean" names axes over whose values
   // the mean is taken: then the cells that differ in those alone stand together.
   Statement::Groups Select(const Where& where) const;
-  // The accuracy grades of the finished cells, and the sum of what their accounts do not explain.
+  // The accuracy grades of the finished cells.
   std::map<std::string, int> Grades() const;
+  const Circumstances& circumstances() const { return circumstances_; }
 
  private:
+  void Read(size_t cell, const Cell& of_round, const ResultsDir& dir);
+  void NoteSurroundings(size_t cell, const nlohmann::json& document);
+
   Experiment experiment_;
   std::string scale_;
+  int rounds_ = 1;
   std::vector<Cell> cells_;
-  std::vector<std::vector<Figures>> runs_;  // by cell, then by repeat
+  std::vector<std::vector<std::vector<Figures>>> runs_;  // by cell, round and repeat
+  std::vector<std::string> not_in_force_;                // by cell
   std::vector<std::string> grades_, failures_;
+  Circumstances circumstances_;
+  mutable std::map<std::pair<size_t, std::string>, std::vector<double>> values_;
 };
 
 }  // namespace testbed

@@ -54,10 +54,19 @@ class ExperimentRun {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::string ScratchOf(const Cell& cell) {
+// The scratch device that a cell asks for; empty: none.
+std::string AskedScratch(const Cell& cell) {
   const auto found = cell.options.find("scratch");
-  if (found == cell.options.end() || found->second == "none" || ::geteuid() != 0) return "";
-  return found->second;
+  return found == cell.options.end() || found->second == "none" ? "" : found->second;
+}
+
+// The one that this user may make for it.
+std::string ScratchOf(const Cell& cell) { return ::geteuid() == 0 ? AskedScratch(cell) : ""; }
+
+void NoteScratch(const Cell& cell, json* document) {
+  if (ScratchOf(cell) == AskedScratch(cell)) return;
+  (*document)["not_in_force"].push_back(
+      {{"option", "scratch"}, {"why", "only root may make a device of its own"}});
 }
 
 // A scratch device for all cells that ask for the same one, where this user may make it. Large
@@ -123,6 +132,7 @@ bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
   run.fresh = true;
   json document;
   if (!Run(run, "loading for " + cell.name, &document)) return false;
+  NoteScratch(cell, &document);
   results_.WriteLoad(cell.load_key, document);
   return true;
 }
@@ -137,6 +147,7 @@ bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
   }
   json document;
   if (!Run(run, cell.name, &document)) return false;
+  NoteScratch(cell, &document);
   results_.WriteCell(cell, std::move(document));
   return true;
 }
@@ -161,10 +172,12 @@ bool ExperimentRun::Execute() {
   if (left_ == 0) return true;
   base_ = results_.path() + "/databases";
   bool all = true;
+  const int rounds = cells_.back().round;
   for (size_t i = 0; i < cells_.size() && !StopRequested(); ++i) {
     const Cell& cell = cells_[i];
     if (!cell.runs() || results_.HasCell(cell)) continue;
-    Say(fmt::format("[{}/{}{}] {}", wanted_ - left_ + 1, wanted_, TimeLeft(), cell.name));
+    Say(fmt::format("[{}/{}{}] {}{}", wanted_ - left_ + 1, wanted_, TimeLeft(),
+                    rounds > 1 ? fmt::format("round {}: ", cell.round) : "", cell.name));
     std::string dir;
     bool done = false;
     try {

@@ -99,9 +99,17 @@ class Checker {
     for (size_t i = 0; i < results_.cells().size(); ++i) {
       const Cell& cell = results_.cells()[i];
       if (!cell.runs() || !Matches(cell.labels, where)) continue;
-      if (results_.finished(i)) continue;
-      verdict->outcome = PartVerdict::kNotMeasured;
-      verdict->because = "no result of " + cell.name;
+      for (int round = 1; round <= results_.rounds(); ++round) {
+        if (results_.finished(i, round)) continue;
+        verdict->outcome = PartVerdict::kNotMeasured;
+        verdict->because = "no result of " + cell.name;
+        if (results_.rounds() > 1) verdict->because += fmt::format(" in round {}", round);
+        return true;
+      }
+      if (results_.not_in_force(i).empty()) continue;
+      verdict->outcome = PartVerdict::kWithheld;
+      verdict->because =
+          fmt::format("in {} not in force: {}", cell.name, results_.not_in_force(i));
       return true;
     }
     return false;
@@ -114,13 +122,14 @@ class Checker {
   }
 
   void Conclude(const Finding& finding, Verdict* verdict) const {
-    size_t untestable = 0, waiting = 0, unknown = 0;
+    size_t untestable = 0, waiting = 0, withheld = 0, unknown = 0;
     for (const PartVerdict& part : verdict->parts) {
       if (!part.stand_in.empty()) continue;
       ++verdict->counted;
       verdict->holding += part.outcome == PartVerdict::kHolds;
       untestable += part.outcome == PartVerdict::kUntestable;
       waiting += part.outcome == PartVerdict::kWaits;
+      withheld += part.outcome == PartVerdict::kWithheld;
       unknown +=
           part.outcome == PartVerdict::kNotMeasured || part.outcome == PartVerdict::kNotAtScale;
     }
@@ -134,6 +143,8 @@ class Checker {
       verdict->because = missing;
     } else if (unknown != 0 || verdict->counted == 0) {
       verdict->kind = Verdict::kIncomplete;
+    } else if (withheld != 0) {
+      verdict->kind = Verdict::kWithheld;
     } else if (verdict->holding == verdict->counted) {
       verdict->kind = Verdict::kReproduced;
     } else {
@@ -183,8 +194,8 @@ class Checker {
 
 const char* OutcomeName(PartVerdict::Outcome outcome) {
   static constexpr const char* kNames[] = {
-      "holds",           "does not hold", "not measured yet", "not measured at this scale",
-      "waits for an engine", "untestable"};
+      "holds",    "does not hold",       "not measured yet", "not measured at this scale",
+      "withheld", "waits for an engine", "untestable"};
   return kNames[outcome];
 }
 
@@ -194,8 +205,9 @@ std::string OutcomeText(const PartVerdict& part) {
 }
 
 std::string VerdictText(const Verdict& verdict) {
-  static constexpr const char* kNames[] = {"reproduced", "in part",             "not reproduced",
-                                           "untestable", "waits for an engine", "not measured yet"};
+  static constexpr const char* kNames[] = {
+      "reproduced",          "in part",  "not reproduced",  "untestable",
+      "waits for an engine", "withheld", "not measured yet"};
   const std::string name = kNames[verdict.kind];
   if (verdict.kind != Verdict::kInPart) return name;
   return fmt::format("{} ({} of {})", name, verdict.holding, verdict.counted);

@@ -10,18 +10,18 @@
 namespace testbed {
 
 struct PartVerdict {
-  enum Outcome { kHolds, kDoesNotHold, kNotMeasured, kNotAtScale, kWaits, kUntestable };
+  enum Outcome { kHolds, kDoesNotHold, kNotMeasured, kNotAtScale, kWithheld, kWaits, kUntestable };
   std::string says, published, ours, false_if;
   std::string stand_in;  // not empty: shown, and not counted for the verdict
   Outcome outcome = kNotMeasured;
-  std::string because;  // which cell is missing, what it waits for, why it is untestable
+  std::string because;  // which cell is missing, what was refused, what it waits for, ...
 };
 const char* OutcomeName(PartVerdict::Outcome outcome);
 // With the reason.
 std::string OutcomeText(const PartVerdict& part);
 
 struct Verdict {
-  enum Kind { kReproduced, kInPart, kNotReproduced, kUntestable, kWaits, kIncomplete };
+  enum Kind { kReproduced, kInPart, kNotReproduced, kUntestable, kWaits, kWithheld, kIncomplete };
   std::string id, claim, systems;
   Kind kind = kIncomplete;
   std::string because;

@@ -1,0 +1,141 @@
+#include "tools/experiment/results_dir.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr char kSchema[] = "testbed-experiment/2";
+
+json ReadJson(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) return {};
+  json document = json::parse(in, nullptr, false);
+  return document.is_discarded() ? json() : document;
+}
+
+// There as a whole or not at all.
+void WriteJson(const std::string& path, const json& document) {
+  const std::string temporary = path + ".new";
+  {
+    std::ofstream out(temporary);
+    out << document.dump(1) << "\n";
+    if (!out.flush()) throw Error(Error::kIo, path + " cannot be written");
+  }
+  fs::rename(temporary, path);
+}
+
+std::string FileName(const std::string& name) {
+  std::string safe;
+  for (char c : name)
+    safe += std::isalnum(static_cast<unsigned char>(c)) || c == '=' || c == '.' ? c : '-';
+  return fmt::format("{}-{:08x}", safe.substr(0, 120),
+                     static_cast<uint32_t>(XXH3_64bits(name.data(), name.size())));
+}
+
+json Settings(const Experiment& e, const PlanOptions& options) {
+  return {{"scale", options.scale},
+          {"set", options.set},
+          {"rounds", RoundsOf(e, options)},
+          {"text", e.text}};
+}
+
+}  // namespace
+
+bool ResultsDir::Exists() const { return fs::exists(path_ + "/experiment.json"); }
+
+void ResultsDir::Create(const Experiment& e, const PlanOptions& options) {
+  if (!Exists() && fs::exists(path_) && !fs::is_empty(path_)) {
+    throw Error(Error::kUsage, fmt::format("--out {} is not empty and holds no experiment; choose "
+                                           "another directory",
+                                           path_));
+  }
+  const json wanted = Settings(e, options);
+  fs::create_directories(path_);
+  lock_ = DirLock();  // of an earlier call
+  lock_ = DirLock(path_, "--out");
+  if (Exists()) {
+    json found = ReadHeader();
+    for (const char* part : {"text", "scale", "set"}) {
+      if (found.value(part, json()) == wanted[part]) continue;
+      throw Error(
+          Error::kUsage,
+          fmt::format("--out {} holds results of {}; choose another directory, or --fresh to "
+                      "begin anew",
+                      path_,
+                      std::string(part) == "text" ? "another experiment or version of it"
+                                                  : fmt::format("another --{}", part)));
+    }
+    const json before = found;
+    found["rounds"] = std::max(found.value("rounds", 0), wanted["rounds"].get<int>());
+    const auto& known = found["only"];
+    if (std::find(known.begin(), known.end(), json(options.only)) == known.end()) {
+      found["only"].push_back(options.only);
+    }
+    if (found != before) WriteJson(path_ + "/experiment.json", found);
+    return;
+  }
+  fs::create_directories(path_ + "/cells");
+  fs::create_directories(path_ + "/loads");
+  json header = wanted;
+  header["schema"] = kSchema;
+  header["testbed"] = TESTBED_VERSION;
+  header["name"] = e.name;
+  header["only"] = {options.only};
+  WriteJson(path_ + "/experiment.json", header);
+}
+
+void ResultsDir::Remove() const {
+  const json header = ReadJson(path_ + "/experiment.json");
+  const bool ours =
+      header.is_object() && header.value("schema", "").starts_with("testbed-experiment/");
+  if (!ours) throw Error(Error::kUsage, path_ + " holds no results of an experiment");
+  const DirLock unused(path_, "--out");
+  fs::remove_all(path_);
+}
+
+json ResultsDir::ReadHeader() const {
+  const json header = ReadJson(path_ + "/experiment.json");
+  const std::string schema = header.is_object() ? header.value("schema", "") : "";
+  if (schema == "testbed-experiment/1") {
+    throw Error(Error::kUsage,
+                path_ + " holds results of an earlier version, without rounds and parts; run the "
+                        "experiment again in another directory");
+  }
+  if (schema != kSchema) {
+    throw Error(Error::kUsage, path_ + " holds no results of an experiment");
+  }
+  return header;
+}
+
+std::string ResultsDir::CellFile(const Cell& cell) const {
+  return fmt::format("{}/cells/{}.round-{}.json", path_,
+                     FileName(cell.name.empty() ? "only" : cell.name), cell.round);
+}
+std::string ResultsDir::LoadFile(const std::string& key) const {
+  return path_ + "/loads/" + key + ".json";
+}
+bool ResultsDir::HasCell(const Cell& cell) const { return fs::exists(CellFile(cell)); }
+bool ResultsDir::HasLoad(const std::string& key) const { return fs::exists(LoadFile(key)); }
+void ResultsDir::WriteCell(const Cell& cell, json document) const {
+  document["cell"] = {{"name", cell.name}, {"labels", cell.labels}, {"round", cell.round}};
+  WriteJson(CellFile(cell), document);
+}
+void ResultsDir::WriteLoad(const std::string& key, const json& document) const {
+  WriteJson(LoadFile(key), document);
+}
+json ResultsDir::ReadCell(const Cell& cell) const { return ReadJson(CellFile(cell)); }
+json ResultsDir::ReadLoad(const std::string& key) const { return ReadJson(LoadFile(key)); }
+
+}  // namespace testbed

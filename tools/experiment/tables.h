@@ -1,0 +1,18 @@
+// The tables of an experiment: a row for each combination of the axes that it names, the mean over
+// the rounds with its spread, the published figures below.
+#ifndef TESTBED_TOOLS_EXPERIMENT_TABLES_H_
+#define TESTBED_TOOLS_EXPERIMENT_TABLES_H_
+
+#include <string>
+
+#include "tools/experiment/results.h"
+
+namespace testbed {
+
+std::string TablesText(const ResultSet& results);
+// Numbers as a program reads them; their spread in columns of their own.
+std::string TablesCsv(const ResultSet& results);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_EXPERIMENT_TABLES_H_
