@@ -485,23 +485,64 @@ TEST_F(ResultsTest, ACellWhoseSettingsWereRefusedIsMarkedAndItsVerdictsWithheld)
 
 TEST_F(ResultsTest, AFindingIsReproducedInPartOrNot) {
   const auto verdict = [&](size_t finding) { return CheckFindings(Results())[finding]; };
-  Write(0, {100});
-  Write(2, {90});
-  Write(1, {80});
+  PlanRounds(3);
+  WriteRounds(0, {100, 101, 99});
+  WriteRounds(1, {80, 79, 81});
+  WriteRounds(2, {90, 91, 92});
   EXPECT_EQ(VerdictText(verdict(0)), "reproduced") << "the stand-in is not counted";
-  EXPECT_EQ(verdict(0).parts[0].ours, "90.0 against 80.0");
+  EXPECT_EQ(verdict(0).parts[0].ours, "91.0 against 80.0");
   EXPECT_EQ(verdict(0).parts[2].outcome, PartVerdict::kDoesNotHold);
+  EXPECT_GE(verdict(0).parts[0].certainty->share(), 0.95);
   EXPECT_THAT(verdict(0).mechanisms, ElementsAre());
-  Write(1, {95});
+  WriteRounds(1, {97, 96, 95});
   EXPECT_EQ(VerdictText(verdict(0)), "in part (1 of 2)");
   EXPECT_THAT(verdict(0).mechanisms, ElementsAre("reads 0.500"));
-  Write(2, {150, 160});
-  EXPECT_EQ(VerdictText(verdict(0)), "in part (1 of 2)") << "now the other part";
-  Write(1, {190});
+  WriteRounds(1, {190, 191, 195});
+  WriteRounds(2, {150, 149, 151});
   EXPECT_EQ(VerdictText(verdict(0)), "not reproduced");
   EXPECT_EQ(verdict(1).kind, Verdict::kWaits);
   EXPECT_EQ(verdict(1).because, "engine nosuch");
   EXPECT_EQ(verdict(2).kind, Verdict::kUntestable);
+}
+
+TEST_F(ResultsTest, WhatTheRoundsDoNotShowIsNotTold) {
+  const auto verdict = [&] { return CheckFindings(Results())[0]; };
+  PlanRounds(3);
+  WriteRounds(0, {100, 120, 80});
+  WriteRounds(1, {80, 79, 81});
+  WriteRounds(2, {90, 91, 92});
+  EXPECT_EQ(verdict().parts[0].outcome, PartVerdict::kCannotTell) << "80 to 120 against 80";
+  EXPECT_EQ(verdict().parts[1].outcome, PartVerdict::kCannotTell);
+  EXPECT_TRUE(verdict().parts[1].at_mean);
+  EXPECT_THAT(OutcomeText(verdict().parts[1]),
+              HasSubstr(" % of resampled rounds, and at their mean"));
+  EXPECT_EQ(VerdictText(verdict()), "cannot be told (0 of 2, 2 undecided)");
+  WriteRounds(0, {100, 101, 102});
+  WriteRounds(1, {80, 100, 92});
+  EXPECT_EQ(VerdictText(verdict()), "cannot be told (1 of 2, 1 undecided)")
+      << "it may be reproduced, or in part";
+  // Of a part that fails and one that cannot be told, the finding may be reproduced in part.
+  WriteRounds(2, {150, 149, 151});
+  EXPECT_EQ(VerdictText(verdict()), "cannot be told (0 of 2, 1 undecided)");
+  const json found = FindingsJson(Results())[0];
+  EXPECT_EQ(found["verdict"], VerdictText(verdict()));
+  EXPECT_EQ(found["rounds"], 3);
+  EXPECT_EQ(found["parts_undecided"], 1);
+  EXPECT_EQ(found["parts"][0]["published"], "7 against 5");
+  EXPECT_EQ(found["parts"][0]["ours"], "101 against 90.7");
+  EXPECT_EQ(found["parts"][1]["outcome"], "does not hold");
+  EXPECT_LE(found["parts"][1]["true_share"], 0.05);
+}
+
+TEST_F(ResultsTest, OneRoundHasNoVerdict) {
+  Write(0, {100, 102});  // repeats are no rounds
+  Write(1, {80, 81});
+  Write(2, {110, 111});
+  const Verdict verdict = CheckFindings(Results())[0];
+  EXPECT_EQ(verdict.parts[0].outcome, PartVerdict::kHoldsOnce);
+  EXPECT_EQ(verdict.parts[1].outcome, PartVerdict::kFailsOnce);
+  EXPECT_FALSE(verdict.parts[0].certainty.has_value());
+  EXPECT_EQ(VerdictText(verdict), "no verdict from one round, in which 1 of 2 parts hold");
 }
 
 TEST_F(ResultsTest, APartNeedsEveryPlannedCellThatItNames) {
@@ -513,7 +554,7 @@ TEST_F(ResultsTest, APartNeedsEveryPlannedCellThatItNames) {
   EXPECT_EQ(part(0).because, "no result of io=direct page-size=big");
   EXPECT_EQ(VerdictText(CheckFindings(Results())[0]), "not measured yet");
   Write(2, {90});
-  EXPECT_EQ(part(0).outcome, PartVerdict::kHolds) << "the skipped cell is not planned";
+  EXPECT_EQ(part(0).outcome, PartVerdict::kHoldsOnce) << "the skipped cell is not planned";
   // What is named and not planned is missed, whatever else is there.
   EXPECT_EQ(CheckFindings(Results())[1].parts[0].outcome, PartVerdict::kNotAtScale);
   EXPECT_THAT(CheckFindings(Results())[1].parts[0].because, HasSubstr("io=buffered"));

@@ -29,6 +29,20 @@ std::string NotRunText(const ResultSet& results) {
   return text;
 }
 
+nlohmann::json PartJson(const PartVerdict& part) {
+  nlohmann::json json = {{"says", part.says},         {"published", part.published},
+                         {"ours", part.ours},         {"false_if", part.false_if},
+                         {"stand_in", part.stand_in}, {"outcome", OutcomeName(part.outcome)},
+                         {"because", part.because}};
+  if (part.certainty) {
+    json["true_share"] = part.certainty->share();
+    json["true_share_common"] = part.certainty->common;
+    json["true_share_by_cell"] = part.certainty->by_cell;
+    json["true_at_mean"] = part.at_mean;
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string FindingsText(const ResultSet& results) {
@@ -55,21 +69,18 @@ nlohmann::json FindingsJson(const ResultSet& results) {
   nlohmann::json all = nlohmann::json::array();
   for (const Verdict& v : CheckFindings(results)) {
     nlohmann::json parts = nlohmann::json::array();
-    for (const PartVerdict& part : v.parts) {
-      parts.push_back({{"says", part.says},
-                       {"published", part.published},
-                       {"ours", part.ours},
-                       {"false_if", part.false_if},
-                       {"stand_in", part.stand_in},
-                       {"outcome", OutcomeName(part.outcome)},
-                       {"because", part.because}});
-    }
+    for (const PartVerdict& part : v.parts) parts.push_back(PartJson(part));
     all.push_back({{"experiment", results.experiment().name},
+                   {"scale", results.scale()},
+                   {"rounds", results.rounds()},
                    {"id", v.id},
                    {"claim", v.claim},
                    {"systems", v.systems},
                    {"verdict", VerdictText(v)},
                    {"because", v.because},
+                   {"parts_holding", v.holding},
+                   {"parts_undecided", v.undecided},
+                   {"parts_counted", v.counted},
                    {"parts", parts},
                    {"mechanisms", v.mechanisms}});
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "engines/registry.h"
@@ -36,7 +37,8 @@ class Checker {
     verdict.systems = finding.systems;
     for (const FindingPart& part : finding.parts) verdict.parts.push_back(Check(part));
     Conclude(finding, &verdict);
-    if (verdict.kind == Verdict::kNotReproduced || verdict.kind == Verdict::kInPart) {
+    if (verdict.kind == Verdict::kNotReproduced || verdict.kind == Verdict::kInPart ||
+        (verdict.kind == Verdict::kOneRound && verdict.holding < verdict.counted)) {
       for (const Mechanism& mechanism : finding.mechanisms) {
         const std::optional<double> when = Value(mechanism.when);
         if (when && *when != 0) verdict.mechanisms.push_back(Fill(mechanism.says));
@@ -47,9 +49,12 @@ class Checker {
 
  private:
   PartVerdict Check(const FindingPart& part) const {
-    PartVerdict verdict{part.says,     part.published, Fill(part.ours),
-                        part.false_if, part.stand_in,  PartVerdict::kNotMeasured,
-                        ""};
+    PartVerdict verdict;
+    verdict.says = part.says;
+    verdict.published = part.published;
+    verdict.ours = Fill(part.ours);
+    verdict.false_if = part.false_if;
+    verdict.stand_in = part.stand_in;
     if (!part.untestable.empty()) {
       verdict.outcome = PartVerdict::kUntestable;
       verdict.because = part.untestable;
@@ -64,21 +69,35 @@ class Checker {
     for (const Selection& selection : statement.selections()) {
       if (Needs(selection, &verdict)) return verdict;
     }
-    const std::vector<double> means = Means(statement);
-    for (size_t i = 0; i < means.size(); ++i) {
-      if (std::isfinite(means[i])) continue;
-      const Statement::Figure& figure = statement.figures()[i];
-      verdict.because =
-          fmt::format("{} of {} is not known", figure.metric, results_.cells()[figure.cell].name);
-      return verdict;
-    }
-    const double value = statement.Evaluate(means);
-    if (!std::isfinite(value)) {
-      verdict.because = "its value is not finite";
-    } else {
-      verdict.outcome = value != 0 ? PartVerdict::kHolds : PartVerdict::kDoesNotHold;
-    }
+    Judge(statement, &verdict);
     return verdict;
+  }
+
+  // Everything that the statement needs is measured.
+  void Judge(const Statement& statement, PartVerdict* verdict) const {
+    std::vector<Measured> figures;
+    for (const Statement::Figure& figure : statement.figures()) {
+      figures.push_back({figure.cell, results_.Values(figure.cell, figure.metric)});
+      if (std::isfinite(results_.Mean(figure.cell, figure.metric))) continue;
+      verdict->because =
+          fmt::format("{} of {} is not known", figure.metric, results_.cells()[figure.cell].name);
+      return;
+    }
+    const double value = statement.Evaluate(Means(statement));
+    if (!std::isfinite(value)) {
+      verdict->because = "its value is not finite";
+      return;
+    }
+    verdict->at_mean = value != 0;
+    if (results_.rounds() == 1) {
+      verdict->outcome = value != 0 ? PartVerdict::kHoldsOnce : PartVerdict::kFailsOnce;
+      return;
+    }
+    verdict->certainty = CertaintyOf(
+        figures, [&](const std::vector<double>& drawn) { return statement.Evaluate(drawn); });
+    verdict->outcome = verdict->certainty->holds()   ? PartVerdict::kHolds
+                       : verdict->certainty->fails() ? PartVerdict::kDoesNotHold
+                                                     : PartVerdict::kCannotTell;
   }
 
   // Whether something that the selection names was not measured; the verdict then says what.
@@ -122,29 +141,34 @@ class Checker {
   }
 
   void Conclude(const Finding& finding, Verdict* verdict) const {
-    size_t untestable = 0, waiting = 0, withheld = 0, unknown = 0;
+    std::map<PartVerdict::Outcome, size_t> n;
     for (const PartVerdict& part : verdict->parts) {
       if (!part.stand_in.empty()) continue;
       ++verdict->counted;
-      verdict->holding += part.outcome == PartVerdict::kHolds;
-      untestable += part.outcome == PartVerdict::kUntestable;
-      waiting += part.outcome == PartVerdict::kWaits;
-      withheld += part.outcome == PartVerdict::kWithheld;
-      unknown +=
-          part.outcome == PartVerdict::kNotMeasured || part.outcome == PartVerdict::kNotAtScale;
+      ++n[part.outcome];
     }
+    verdict->holding = n[PartVerdict::kHolds] + n[PartVerdict::kHoldsOnce];
+    verdict->undecided = n[PartVerdict::kCannotTell];
+    const bool any_fails = n[PartVerdict::kDoesNotHold] + n[PartVerdict::kUntestable] != 0;
     const std::string missing = Missing(finding.waits_for);
     if (!finding.untestable.empty() ||
-        (verdict->counted != 0 && untestable == verdict->counted)) {
+        (verdict->counted != 0 && n[PartVerdict::kUntestable] == verdict->counted)) {
       verdict->kind = Verdict::kUntestable;
       verdict->because = finding.untestable;
-    } else if (!missing.empty() || (waiting != 0 && unknown == 0)) {
+    } else if (!missing.empty()) {
       verdict->kind = Verdict::kWaits;
       verdict->because = missing;
-    } else if (unknown != 0 || verdict->counted == 0) {
+    } else if (n[PartVerdict::kNotMeasured] + n[PartVerdict::kNotAtScale] != 0 ||
+               verdict->counted == 0) {
       verdict->kind = Verdict::kIncomplete;
-    } else if (withheld != 0) {
+    } else if (n[PartVerdict::kWithheld] != 0) {
       verdict->kind = Verdict::kWithheld;
+    } else if (n[PartVerdict::kWaits] != 0) {
+      verdict->kind = Verdict::kWaits;
+    } else if (results_.rounds() == 1) {
+      verdict->kind = Verdict::kOneRound;
+    } else if (verdict->undecided != 0 && !(verdict->holding != 0 && any_fails)) {
+      verdict->kind = Verdict::kCannotTell;
     } else if (verdict->holding == verdict->counted) {
       verdict->kind = Verdict::kReproduced;
     } else {
@@ -193,24 +217,50 @@ class Checker {
 }  // namespace
 
 const char* OutcomeName(PartVerdict::Outcome outcome) {
-  static constexpr const char* kNames[] = {
-      "holds",    "does not hold",       "not measured yet", "not measured at this scale",
-      "withheld", "waits for an engine", "untestable"};
+  static constexpr const char* kNames[] = {"holds",
+                                           "does not hold",
+                                           "cannot be told from these figures",
+                                           "holds in one round",
+                                           "does not hold in one round",
+                                           "not measured yet",
+                                           "not measured at this scale",
+                                           "withheld",
+                                           "waits for an engine",
+                                           "untestable"};
   return kNames[outcome];
 }
 
 std::string OutcomeText(const PartVerdict& part) {
-  const std::string name = OutcomeName(part.outcome);
-  return part.because.empty() ? name : name + " (" + part.because + ")";
+  std::string text = OutcomeName(part.outcome);
+  if (part.certainty) {
+    text += fmt::format(" (true in {} of resampled rounds", Percent(part.certainty->share()));
+    if (part.outcome == PartVerdict::kCannotTell) {
+      text += part.at_mean ? ", and at their mean" : ", not at their mean";
+    }
+    text += ")";
+  }
+  return part.because.empty() ? text : text + " (" + part.because + ")";
 }
 
 std::string VerdictText(const Verdict& verdict) {
   static constexpr const char* kNames[] = {
-      "reproduced",          "in part",  "not reproduced",  "untestable",
-      "waits for an engine", "withheld", "not measured yet"};
+      "reproduced", "in part",    "not reproduced",      "cannot be told",
+      "one round",  "untestable", "waits for an engine", "withheld",
+      "not measured yet"};
   const std::string name = kNames[verdict.kind];
-  if (verdict.kind != Verdict::kInPart) return name;
-  return fmt::format("{} ({} of {})", name, verdict.holding, verdict.counted);
+  switch (verdict.kind) {
+    case Verdict::kOneRound:
+      return fmt::format("no verdict from one round, in which {} of {} parts hold",
+                         verdict.holding, verdict.counted);
+    case Verdict::kInPart:
+    case Verdict::kCannotTell:
+      return fmt::format("{} ({} of {}{})", name, verdict.holding, verdict.counted,
+                         verdict.undecided == 0
+                             ? ""
+                             : fmt::format(", {} undecided", verdict.undecided));
+    default:
+      return name;
+  }
 }
 
 std::vector<Verdict> CheckFindings(const ResultSet& results) {

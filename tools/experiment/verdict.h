@@ -2,30 +2,57 @@
 #ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_H_
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tools/experiment/resample.h"
 #include "tools/experiment/results.h"
 
 namespace testbed {
 
 struct PartVerdict {
-  enum Outcome { kHolds, kDoesNotHold, kNotMeasured, kNotAtScale, kWithheld, kWaits, kUntestable };
+  enum Outcome {
+    kHolds,
+    kDoesNotHold,
+    kCannotTell,  // the rounds differ by more than what is asked
+    kHoldsOnce,   // in the only round there is
+    kFailsOnce,
+    kNotMeasured,
+    kNotAtScale,
+    kWithheld,  // settings that it needs were refused
+    kWaits,
+    kUntestable
+  };
   std::string says, published, ours, false_if;
   std::string stand_in;  // not empty: shown, and not counted for the verdict
   Outcome outcome = kNotMeasured;
   std::string because;  // which cell is missing, what was refused, what it waits for, ...
+  // Of several rounds: how often the statement held when they were resampled (resample.h), and
+  // whether it holds at the mean figures.
+  std::optional<Certainty> certainty;
+  bool at_mean = false;
 };
 const char* OutcomeName(PartVerdict::Outcome outcome);
 // With the reason.
 std::string OutcomeText(const PartVerdict& part);
 
 struct Verdict {
-  enum Kind { kReproduced, kInPart, kNotReproduced, kUntestable, kWaits, kWithheld, kIncomplete };
+  enum Kind {
+    kReproduced,
+    kInPart,
+    kNotReproduced,
+    kCannotTell,  // parts that cannot be told decide
+    kOneRound,
+    kUntestable,
+    kWaits,
+    kWithheld,
+    kIncomplete
+  };
   std::string id, claim, systems;
   Kind kind = kIncomplete;
   std::string because;
-  size_t holding = 0, counted = 0;  // parts
+  size_t holding = 0, undecided = 0, counted = 0;  // parts
   std::vector<PartVerdict> parts;
   std::vector<std::string> mechanisms;  // what changed, as measured
 };

@@ -1,0 +1,101 @@
+#include "tools/experiment/resample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <numeric>
+
+namespace testbed {
+
+double Normal::operator()() {
+  if (has_spare_) {
+    has_spare_ = false;
+    return spare_;
+  }
+  const double radius = std::sqrt(-2 * std::log(1 - random_.Unit()));
+  const double angle = 2 * std::numbers::pi * random_.Unit();
+  spare_ = radius * std::sin(angle);
+  has_spare_ = true;
+  return radius * std::cos(angle);
+}
+
+Resampler::Resampler(const std::vector<Measured>& figures, uint64_t seed)
+    : drawn_(figures.size()), normal_(seed) {
+  std::map<size_t, size_t> cells;
+  for (const Measured& measured : figures) {
+    const std::vector<double>& rounds = measured.rounds;
+    rounds_ = rounds.size();
+    const auto n = static_cast<double>(rounds.size());
+    Figure figure;
+    figure.cell = cells.emplace(measured.cell, cells.size()).first->second;
+    figure.varies =
+        std::any_of(rounds.begin(), rounds.end(), [&](double v) { return v != rounds[0]; });
+    figure.logarithm = std::all_of(rounds.begin(), rounds.end(), [](double v) { return v > 0; });
+    std::vector<double> values = rounds;
+    if (figure.logarithm) {
+      for (double& value : values) value = std::log(value);
+    }
+    figure.mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+    for (double value : values) {
+      figure.deviations.push_back((value - figure.mean) / std::sqrt(n * (n - 1)));
+    }
+    if (!figure.varies) figure.mean = rounds[0];
+    figures_.push_back(std::move(figure));
+  }
+  noise_.resize(cells.size());
+}
+
+void Resampler::Make(Noise* noise) {
+  noise->z.resize(rounds_);
+  for (double& z : noise->z) z = normal_();
+  double chi2 = 0;
+  for (size_t i = 1; i < rounds_; ++i) {
+    const double z = normal_();
+    chi2 += z * z;
+  }
+  noise->scale = std::sqrt(static_cast<double>(rounds_ - 1) / chi2);
+}
+
+const std::vector<double>& Resampler::Draw(Way way) {
+  for (size_t cell = 0; cell < noise_.size(); ++cell) {
+    if (way == kByCell || cell == 0) Make(&noise_[cell]);
+  }
+  for (size_t i = 0; i < figures_.size(); ++i) {
+    const Figure& figure = figures_[i];
+    if (!figure.varies) {
+      drawn_[i] = figure.mean;
+      continue;
+    }
+    const Noise& noise = noise_[way == kCommon ? 0 : figure.cell];
+    const double sum =
+        std::inner_product(noise.z.begin(), noise.z.end(), figure.deviations.begin(), 0.0);
+    const double value = figure.mean + noise.scale * sum;
+    drawn_[i] = figure.logarithm ? std::exp(value) : value;
+  }
+  return drawn_;
+}
+
+double Certainty::share() const {
+  return std::abs(common - 0.5) < std::abs(by_cell - 0.5) ? common : by_cell;
+}
+
+Certainty CertaintyOf(const std::vector<Measured>& figures,
+                      const std::function<double(const std::vector<double>&)>& statement,
+                      uint64_t seed, int draws) {
+  Resampler resampler(figures, seed);
+  const auto share = [&](Resampler::Way way) {
+    double truths = 0;
+    for (int i = 0; i < draws; ++i) {
+      const double value = statement(resampler.Draw(way));
+      truths += !std::isfinite(value) ? 0.5 : value != 0 ? 1 : 0;
+    }
+    return truths / draws;
+  };
+  Certainty certainty;
+  certainty.common = share(Resampler::kCommon);
+  certainty.by_cell = share(Resampler::kByCell);
+  return certainty;
+}
+
+}  // namespace testbed
