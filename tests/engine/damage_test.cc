@@ -1,0 +1,166 @@
+// Files that are missing, cut, longer than they were, or have a flipped bit: an engine of ours whose
+// pages bear checksums says so, or answers rightly. It never takes what is damaged for absent, and
+// where it refuses to open it has changed nothing: with the file back in its place all rows are
+// there.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "tests/engine/engine_test.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kRows = 400;
+constexpr size_t kValueSize = 500;
+
+class DamageTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    EngineTest::SetUp();
+    const std::string& name = info().name;
+    if (name != "btree" && name != "fractal" && name != "mmapv1") {
+      GTEST_SKIP() << name << " is not ours: what it does is its developers' affair";
+    }
+    const bool usual = GetParam().io == info().capabilities.io_modes.front();
+    if (!usual && std::getenv("TESTBED_FAULT_STRIDE") == nullptr) {
+      GTEST_SKIP() << "runs with TESTBED_FAULT_STRIDE=1: one way of reading each time is enough";
+    }
+  }
+  // Rows in the data files and in the log, at rest in dir_ + "/db": closed cleanly, or as a kill
+  // leaves them.
+  void MakeDatabase(bool killed) {
+    options_.durability = Durability::kSync;
+    options_.cache_bytes = 8 << 20;
+    options_.create = true;
+    const std::string live = dir_ + "/live";
+    OpenAt(live);
+    Load(kRows / 2, kValueSize);
+    engine_->Checkpoint();
+    for (uint64_t row = kRows / 2; row < kRows; row += 50) {
+      session_->Begin();
+      for (uint64_t r = row; r < row + 50; ++r) Put(RowKey(r), RowValue(r, kValueSize));
+      session_->Commit();
+    }
+    if (!killed) Close();
+    fs::copy(live, database_, fs::copy_options::recursive);
+    Close();
+    fs::remove_all(live);
+    options_.create = false;
+  }
+  void OpenAt(const std::string& dir) {
+    engine_ = OpenEngine(info().name, dir, options_);
+    table_ = engine_->OpenTable("default");
+    session_ = engine_->NewSession();
+  }
+  // Empty when all rows are there, or why not: an error's sentence, or "WRONG" and what is.
+  std::string Look() {
+    std::string why;
+    try {
+      OpenAt(database_);
+      for (uint64_t row = 0; row < kRows && why.empty(); ++row) {
+        const std::string value = Get(RowKey(row));
+        if (value != RowValue(row, kValueSize)) {
+          why = "WRONG: row " + std::to_string(row) + (value == kAbsent ? " is absent" : " differs");
+        }
+      }
+      const size_t rows = why.empty() ? Rows(table_).size() : kRows;
+      if (rows != kRows) why = "WRONG: a scan finds " + std::to_string(rows) + " rows";
+    } catch (const Error& error) {
+      why = error.what();
+    }
+    session_.reset();
+    engine_.reset();
+    return why;
+  }
+  // Damages one file at a time, looks, and puts the database back.
+  void ForEachFile(const std::string& what,
+                   const std::function<bool(const fs::path& file)>& damage) {
+    const fs::path good = dir_ + "/good";
+    fs::copy(database_, good, fs::copy_options::recursive);
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(good)) {
+      if (entry.is_regular_file()) files.push_back(entry.path().lexically_relative(good));
+    }
+    for (const fs::path& file : files) {
+      if (!damage(fs::path(database_) / file)) continue;
+      const std::string why = Look();
+      EXPECT_FALSE(why.starts_with("WRONG")) << what << " " << file << ": " << why;
+      if (!why.empty()) {
+        // What was not damaged must be as it was.
+        std::error_code none;
+        fs::copy_file(good / file, fs::path(database_) / file,
+                      fs::copy_options::overwrite_existing, none);
+        EXPECT_EQ(Look(), "") << "after it was refused: " << what << " " << file << ": " << why;
+      }
+      fs::remove_all(database_);
+      fs::copy(good, database_, fs::copy_options::recursive);
+    }
+    fs::remove_all(good);
+  }
+
+  const std::string database_ = dir_ + "/database";
+};
+
+bool Flip(const fs::path& file, uint64_t at) {
+  if (at >= fs::file_size(file)) return false;
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekg(static_cast<std::streamoff>(at));
+  const int c = stream.get();
+  stream.seekp(static_cast<std::streamoff>(at));
+  stream.put(static_cast<char>(c ^ 0x04));
+  return true;
+}
+
+TEST_P(DamageTest, AMissingFile) {
+  for (const bool killed : {false, true}) {
+    MakeDatabase(killed);
+    ForEachFile(killed ? "killed, without" : "closed, without",
+                [](const fs::path& file) { return fs::remove(file); });
+    fs::remove_all(database_);
+  }
+}
+
+TEST_P(DamageTest, AFileThatWasCut) {
+  for (const bool killed : {false, true}) {
+    MakeDatabase(killed);
+    ForEachFile(killed ? "killed, emptied" : "closed, emptied", [](const fs::path& file) {
+      if (fs::file_size(file) == 0) return false;
+      fs::resize_file(file, 0);
+      return true;
+    });
+    fs::remove_all(database_);
+  }
+}
+
+TEST_P(DamageTest, AFileThatIsLonger) {
+  for (const bool killed : {false, true}) {
+    MakeDatabase(killed);
+    ForEachFile(killed ? "killed, longer" : "closed, longer", [](const fs::path& file) {
+      fs::resize_file(file, fs::file_size(file) + 65536);
+      return true;
+    });
+    fs::remove_all(database_);
+  }
+}
+
+TEST_P(DamageTest, AFlippedBit) {
+  if (!info().capabilities.checksums) GTEST_SKIP() << info().name << " has no checksums";
+  MakeDatabase(/*killed=*/true);
+  std::vector<uint64_t> places = {20, 8200};
+  if (std::getenv("TESTBED_FAULT_STRIDE") != nullptr) {
+    places = {0, 9, 20, 33, 70, 4096, 4100, 8192, 8200, 20'000, 24'590, 60'000};
+  }
+  for (const uint64_t at : places) {
+    ForEachFile("byte " + std::to_string(at),
+                [at](const fs::path& file) { return Flip(file, at); });
+  }
+}
+
+TESTBED_FOR_EVERY_ENGINE(DamageTest);
+
+}  // namespace
+}  // namespace testbed
