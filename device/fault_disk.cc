@@ -5,7 +5,6 @@
 #include <fuse3/fuse_lowlevel.h>
 #include <signal.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -20,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/child_process.h"
 #include "device/error.h"
 
 namespace testbed {
@@ -259,18 +259,15 @@ std::unique_ptr<FaultDisk> FaultDisk::Start(const std::string& image, uint64_t b
   disk->mount_point_ = mount_point;
   disk->file_ = mount_point + "/" + kDiskName;
   disk->owner_ = ::getpid();
-  disk->server_ = ::fork();
+  disk->server_ = ForkChild();
   if (disk->server_ == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::close(ends[0]);
     Disk served(image_fd, bytes);
     ::_exit(Serve(&served, mount_point, ends[1]));
   }
-  const int code = errno;
   ::close(image_fd);
   ::close(ends[1]);
   disk->control_ = ends[0];
-  if (disk->server_ < 0) throw Error::Io("fork", "", code);
   char here;
   if (::recv(disk->control_, &here, 1, 0) != 1) {
     throw Error(Error::kRun, "the kernel refused to mount a FUSE file system on " + mount_point);

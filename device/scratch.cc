@@ -5,14 +5,12 @@
 #include <linux/fs.h>
 #include <linux/loop.h>
 #include <sched.h>
-#include <spawn.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,10 +21,9 @@
 #include <optional>
 #include <sstream>
 
+#include "device/child_process.h"
 #include "device/error.h"
 #include "device/file.h"
-
-extern char** environ;
 
 namespace testbed {
 namespace {
@@ -54,45 +51,6 @@ std::optional<std::string> FindProgram(const std::string& name) {
     if (!directory.empty() && ::access(program.c_str(), X_OK) == 0) return program;
   }
   return std::nullopt;
-}
-
-// Runs a program to its end. Throws Error with the last line it wrote unless it exits with 0.
-void Run(const std::vector<std::string>& command) {
-  std::vector<char*> argv;
-  argv.reserve(command.size() + 1);
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  int pipe_fds[2];
-  if (::pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error::Io("pipe", command[0], errno);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, pipe_fds[1], 1);
-  posix_spawn_file_actions_adddup2(&actions, pipe_fds[1], 2);
-  pid_t pid;
-  const int code = ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  ::close(pipe_fds[1]);
-  std::string output;
-  if (code == 0) {
-    char buffer[512];
-    ssize_t n;
-    while ((n = ::read(pipe_fds[0], buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR)) {
-      if (n > 0) output.append(buffer, static_cast<size_t>(n));
-    }
-  }
-  ::close(pipe_fds[0]);
-  if (code != 0) throw Error::Io("start", command[0], code);
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  while (!output.empty() && output.back() == '\n') output.pop_back();
-  const size_t line = output.rfind('\n');
-  throw Error(Error::kRun,
-              command[0] + " failed: " +
-                  (output.empty() ? "it said nothing"
-                                  : output.substr(line == std::string::npos ? 0 : line + 1)));
 }
 
 // Takes the lock that marks an image or mount point as in use, and makes sure that the path still
@@ -392,10 +350,10 @@ void ScratchDevice::MakeFileSystem() {
   // are 4 KiB whatever the size (mkfs.ext4 picks 1 KiB below 512 MiB); nothing is discarded, since
   // that would punch holes in the image.
   if (file_system_ == FileSystem::kExt4) {
-    Run({*maker, "-q", "-F", "-b", "4096", "-m", "0", "-E",
+    RunProgram({*maker, "-q", "-F", "-b", "4096", "-m", "0", "-E",
          "nodiscard,lazy_itable_init=0,lazy_journal_init=0", loop_});
   } else {
-    Run({*maker, "-q", "-f", "-K", loop_});
+    RunProgram({*maker, "-q", "-f", "-K", loop_});
   }
 }
 

@@ -13,6 +13,7 @@
 #include <new>
 #include <thread>
 
+#include "device/child_process.h"
 #include "device/error.h"
 #include "device/file.h"
 #include "device/scratch.h"
@@ -120,8 +121,7 @@ class Test {
 template <typename Function>
 pid_t Test::Spawn(Function function) {
   std::fflush(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) throw Error::Io("fork", "", errno);
+  const pid_t child = ForkChild();
   if (child != 0) return child;
   int code = 0;
   try {
@@ -286,8 +286,7 @@ void Test::Round(Crash crash, int number) {
     scratch_->CutPower(random_.Next(), static_cast<int>(random_.Below(101)));
   }
   ::kill(writer, SIGKILL);
-  while (::waitpid(writer, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  AwaitChild(writer);
   for (int w = 0; (power_cut || lazy) && w < options_.writers; ++w) {
     shared_->acknowledged[w].store(promised[static_cast<size_t>(w)]);
   }
@@ -300,12 +299,10 @@ void Test::Round(Crash crash, int number) {
     const pid_t interrupted = Spawn([this] { Open(); });
     Sleep(random_.Unit() * 30);
     ::kill(interrupted, SIGKILL);
-    ::waitpid(interrupted, nullptr, 0);
+    AwaitChild(interrupted);
   }
   const pid_t verifier = Spawn([this] { Verify(); });
-  int status = 0;
-  while (::waitpid(verifier, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = AwaitChild(verifier);
   if (status != 0) {
     result_.failures.push_back(fmt::format(
         "round {}, after a {}: {}", number, CrashName(crash),
@@ -388,6 +385,16 @@ CrashtestResult RunCrashtest(const CrashtestOptions& options) {
   }
   if (options.writers < 1 || options.writers > kMaxWriters) {
     throw Error(Error::kUsage, fmt::format("--writers takes 1 to {}", kMaxWriters));
+  }
+  if (options.run.reuse) {
+    throw Error(Error::kUsage,
+                "crashtest makes databases of its own and removes them, so it takes no --reuse; "
+                "give an empty --dir, or none");
+  }
+  if (options.kills + options.power_cuts + options.disk_cuts == 0) {
+    throw Error(Error::kUsage,
+                "crashtest without a crash proves nothing; give --kills, --power-cuts or "
+                "--disk-cuts 1 or more");
   }
   CheckEngineOptions(info, options.run.engine);
   if (options.run.engine.durability == Durability::kNone) {

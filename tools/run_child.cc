@@ -13,6 +13,7 @@
 #include <functional>
 #include <utility>
 
+#include "device/child_process.h"
 #include "device/error.h"
 #include "device/journal.h"
 #include "device/kernel_account.h"
@@ -485,8 +486,7 @@ json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)()) 
 json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan) {
   int pipe_fds[2];
   if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);
-  const pid_t child = ::fork();
-  if (child < 0) throw Error::Io("fork", "", errno);
+  const pid_t child = ForkChild();
   if (child == 0) {
     ::close(pipe_fds[0]);
     SettleAllocator();
@@ -500,9 +500,7 @@ json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan) {
   ::close(pipe_fds[1]);
   const std::string text = ReadAll(pipe_fds[0], child);
   ::close(pipe_fds[0]);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = AwaitChild(child);
   json document = json::parse(text, nullptr, false);
   if (!document.is_discarded() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return document;
   document = {{"threads", plan.threads}, {"repeat", plan.repeat}, {"phases", json::array()}};

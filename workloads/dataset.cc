@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <mutex>
@@ -75,6 +76,13 @@ Dataset::Dataset(const DatasetOptions& options)
 }
 
 void Dataset::LoadKeys() {
+  // A device or a pipe may have no end, or block.
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(options_.keys_file, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw Error(Error::kUsage, "--keys " + options_.keys_file +
+                                   " is no regular file; give a file that holds one key a line");
+  }
   std::ifstream file(options_.keys_file, std::ios::binary);
   if (!file) {
     throw Error(Error::kUsage, "--keys " + options_.keys_file + " cannot be read");

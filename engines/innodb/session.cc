@@ -312,7 +312,7 @@ bool InnodbCursor::Fetch(Walk walk, std::string_view key, uint64_t count) {
       Row& row = rows_.emplace_back();
       for (size_t i = 0; i < 2; ++i) {
         const std::string_view bytes = statement.column(i);
-        (i == 0 ? row.key : row.value) = {arena_.size(), bytes.size()};
+        (i == 0 ? row.key : row.value) = Bytes{arena_.size(), bytes.size()};
         arena_.append(bytes);
       }
     }

@@ -47,6 +47,7 @@ const BadValue kBadValues[] = {
     {"--compressibility", "2"},
     {"--key-order", "best"},
     {"--keys", "/nonexistent"},
+    {"--keys", "/dev/zero"},
     {"--indexes", "4"},
     {"--seed", "abc"},
     {"--workload", "nosuch"},

@@ -268,6 +268,17 @@ TEST_F(RunTest, CrashtestOfLazyCommits) {
     EXPECT_NE(result.out.find("acknowledged 300 ms before"), std::string::npos) << result.out;
   }
   ExpectRefused(Run("crashtest --engine btree --durability none"), "--durability");
+  ExpectRefused(Run("crashtest --engine btree --kills 0"), "--kills");
+}
+
+// It wipes the database that it is given.
+TEST_F(RunTest, ACrashtestTakesNoLoadedDatabase) {
+  ASSERT_EQ(Run("--engine btree --dir d --rows 1000 --workload insert --quiet").code, 0);
+  ExpectRefused(Run("crashtest --engine btree --dir d --reuse --kills 1"), "--reuse");
+  const CommandResult read = Run(
+      "--engine btree --dir d --rows 1000 --reuse --workload point-read --seconds 0.2 --warmup 0 "
+      "--quiet");
+  EXPECT_EQ(read.code, 0) << read.err;
 }
 
 TEST_F(RunTest, CrashtestCutsThePowerOfTheDisk) {

@@ -1,0 +1,169 @@
+// What kill -9 of testbed leaves behind, at every stage of what it does: no process, and nothing on
+// disk that `testbed scratch clean` does not find.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::IsEmpty;
+
+class KilledParentTest : public CommandTest {
+ protected:
+  // Starts testbed, behind `prefix` words, in the test's directory; returns the id of the process
+  // that was started.
+  pid_t Start(const std::string& arguments, const std::string& prefix = "") {
+    const std::string command = "exec " + prefix + " " TESTBED_BINARY " " + arguments;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      // A terminal's signals must not be what ends it.
+      ::setsid();
+      const int nothing = ::open("/dev/null", O_RDWR);
+      for (int fd = 0; fd <= 2; ++fd) ::dup2(nothing, fd);
+      if (::chdir(directory_.c_str()) == 0) {
+        ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      }
+      ::_exit(127);
+    }
+    return child;
+  }
+
+  // The processes that work in the test's directory.
+  std::vector<pid_t> Processes() const {
+    std::vector<pid_t> found;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      const std::string name = entry.path().filename();
+      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      std::error_code error;
+      const fs::path at = fs::read_symlink(entry.path() / "cwd", error);
+      if (!error && at == fs::canonical(directory_) && State(name) != 'Z') {
+        found.push_back(std::stoi(name));
+      }
+    }
+    return found;
+  }
+
+  static char State(const std::string& pid) {
+    const std::string stat = Read("/proc/" + pid + "/stat");
+    const size_t at = stat.rfind(')');
+    return at == std::string::npos || at + 2 >= stat.size() ? 'Z' : stat[at + 2];
+  }
+
+  static bool Becomes(const std::function<bool()>& condition, int seconds = 30) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+    while (std::chrono::steady_clock::now() < end) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return false;
+  }
+
+  // Kills the process, and expects that no other is left in the directory.
+  void KillAndExpectNoneLeft(pid_t process) {
+    ::kill(process, SIGKILL);
+    EXPECT_TRUE(Becomes([&] { return Processes().empty(); }, 10))
+        << Processes().size() << " processes outlived their parent";
+    ::waitpid(process, nullptr, 0);
+    for (const pid_t left : Processes()) ::kill(left, SIGKILL);
+  }
+
+  void CleanAndExpectEmpty() {
+    const CommandResult clean = Run("scratch clean");
+    EXPECT_EQ(clean.code, 0) << clean.err;
+    std::vector<std::string> left;
+    for (const auto& entry : fs::directory_iterator(directory_)) left.push_back(entry.path());
+    EXPECT_THAT(left, IsEmpty());
+  }
+
+  bool Holds(const std::string& part) const {
+    for (const auto& entry : fs::directory_iterator(directory_)) {
+      if (entry.path().filename().string().find(part) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  // As the record of the database in the temporary directory says.
+  bool Loaded() const {
+    for (const auto& entry : fs::directory_iterator(directory_)) {
+      const std::string record = Read(entry.path() / "testbed.json");
+      if (record.find("\"loaded\": true") != std::string::npos) return true;
+    }
+    return false;
+  }
+};
+
+constexpr char kRun[] =
+    "--engine btree --ram 32M --rows 20000 --workload insert,point-read --seconds 60 --quiet";
+
+TEST_F(KilledParentTest, ARunThatLoads) {
+  const pid_t process = Start("--engine btree --ram 32M --rows 3000000 --workload insert --quiet");
+  ASSERT_TRUE(Becomes([&] { return Processes().size() >= 2; }));
+  KillAndExpectNoneLeft(process);
+  CleanAndExpectEmpty();
+}
+
+TEST_F(KilledParentTest, ARunThatMeasures) {
+  const pid_t process = Start(kRun);
+  ASSERT_TRUE(Becomes([&] { return Loaded() && Processes().size() >= 2; }));
+  KillAndExpectNoneLeft(process);
+  CleanAndExpectEmpty();
+}
+
+TEST_F(KilledParentTest, UnderNohup) {
+  const pid_t process = Start(kRun, "nohup");
+  ASSERT_TRUE(Becomes([&] { return Loaded() && Processes().size() >= 2; }));
+  KillAndExpectNoneLeft(process);
+}
+
+TEST_F(KilledParentTest, KilledByTimeout) {
+  const pid_t process = Start(kRun, "timeout -s KILL 2");
+  ASSERT_TRUE(Becomes([&] { return Processes().size() >= 3; }));
+  EXPECT_TRUE(Becomes([&] { return Processes().empty(); }, 20));
+  ::waitpid(process, nullptr, 0);
+}
+
+TEST_F(KilledParentTest, ACrashtestThatWrites) {
+  const pid_t process = Start("crashtest --engine btree --kills 50 --longest-ms 60000 --quiet");
+  ASSERT_TRUE(Becomes([&] { return Processes().size() >= 2; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  KillAndExpectNoneLeft(process);
+  CleanAndExpectEmpty();
+}
+
+TEST_F(KilledParentTest, AnExperiment) {
+  const pid_t process = Start("experiment read-size --scale tiny --out results --quiet");
+  ASSERT_TRUE(Becomes([&] { return Processes().size() >= 2; }, 60));
+  KillAndExpectNoneLeft(process);
+}
+
+// The image is written, a file system made, and a database loaded within this time, so that kills
+// come at all of these stages.
+TEST_F(KilledParentTest, SettingUpAScratchDevice) {
+  if (::geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
+  for (int ms = 10; ms <= 3000; ms = ms * 2) {
+    SCOPED_TRACE(ms);
+    const pid_t process = Start(std::string(kRun) + " --scratch 256M");
+    ASSERT_TRUE(Becomes([&] { return Holds(".testbed-scratch"); }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    KillAndExpectNoneLeft(process);
+    CleanAndExpectEmpty();
+  }
+}
+
+}  // namespace
+}  // namespace testbed
