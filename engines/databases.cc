@@ -83,6 +83,7 @@ class DatabasesEngine : public Engine {
   DatabasesEngine(const std::string& name, const std::string& dir, EngineOptions options,
                   uint32_t count) {
     options.cache_bytes /= count;
+    options.most_cache_bytes /= count;
     options.ram_bytes /= count;
     for (uint32_t d = 0; d < count; ++d) {
       const std::string path = fmt::format("{}/{}", dir, d);

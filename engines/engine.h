@@ -43,6 +43,7 @@ struct EngineOptions {
   Advice mmap_advice = Advice::kNormal;  // mapped data files
   uint32_t page_size = 8192;             // page of a b-tree, block of a sorted run; bytes
   uint64_t cache_bytes = 64ull << 20;    // the engine's own cache, all of it
+  uint64_t most_cache_bytes = 0;         // to which ResizeCache may bring it; 0 = it is not called
   uint64_t ram_bytes = 0;  // the run's whole budget, for buffers sized by share; 0 = not bounded
   Durability durability = Durability::kLazy;
   uint32_t lazy_interval_ms = 100;

@@ -120,6 +120,10 @@ void Run::OpenEngine() {
   // later is an error, never a reason to begin with an empty one.
   engine_options.create = !std::exchange(opened_, true) && !options_.reuse &&
                           FindWorkload(plan_.phases.front()).loads;
+  if (options_.cache_auto) {
+    engine_options.most_cache_bytes =
+        ShareBytes(FindEngine(options_.engine_name).capabilities.most_cache_pct);
+  }
   {
     IoScope scope(kOpen);
     engine_ =

@@ -4,11 +4,13 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/secondary_cache.h>
 #include <rocksdb/utilities/options_util.h>
+#include <rocksdb/version.h>
 #include <rocksdb/write_buffer_manager.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
-#include <type_traits>
+#include <thread>
 
 #include "device/error.h"
 #include "engines/extra_options.h"
@@ -28,13 +30,6 @@ const std::map<std::string, rocksdb::CompressionType>& CompressionNames() {
   return names;
 }
 
-const char* CompressionName(rocksdb::CompressionType type) {
-  for (const auto& [name, known] : CompressionNames()) {
-    if (known == type) return name.c_str();
-  }
-  return "other";
-}
-
 // Memory for rows not yet in tables. Without a budget RocksDB's default, two buffers of 64 MiB;
 // with one, an eighth of it, less where the block cache leaves less than half of it to everything
 // else.
@@ -45,19 +40,32 @@ uint64_t MemtableBytes(const EngineOptions& options) {
   return std::clamp<uint64_t>(std::min(options.ram_bytes / 8, rest / 4), kMiB, 128 * kMiB);
 }
 
+// What one entry of the cache is taken to hold, from which a HyperClockCache of before RocksDB 9
+// sizes its table once and for all: smaller where the cache may become larger than it begins.
+size_t EntryCharge(const EngineOptions& options) {
+#if ROCKSDB_MAJOR >= 9
+  return 0;  // the table grows as it must
+#else
+  const uint64_t most = std::max(options.cache_bytes, options.most_cache_bytes);
+  const double share = most == 0 ? 1 : static_cast<double>(options.cache_bytes) / most;
+  return std::max<size_t>(256, static_cast<size_t>(options.page_size * share));
+#endif
+}
+
 std::shared_ptr<rocksdb::Cache> MakeCache(const EngineOptions& options, const ExtraOptions& extra) {
-  const bool clock = extra.Choice("cache_type", "lru", {"lru", "hyper-clock"}) == "hyper-clock";
+  const uint64_t compressed = extra.Bytes("compressed_secondary_cache", 0, 0, kTiB);
+  const bool clock = extra.Choice("cache_type", compressed == 0 ? "hyper-clock" : "lru",
+                                  {"lru", "hyper-clock"}) == "hyper-clock";
   const int shard_bits = extra.Has("cache_shard_bits")
                              ? static_cast<int>(extra.Integer("cache_shard_bits", 0, 0, 19))
                              : -1;
-  const uint64_t compressed = extra.Bytes("compressed_secondary_cache", 0, 0, kTiB);
   if (clock) {
     if (compressed != 0) {
       throw Error(Error::kUsage,
                   "rocksdb cannot honour compressed_secondary_cache with cache_type=hyper-clock: "
                   "use cache_type=lru");
     }
-    return rocksdb::HyperClockCacheOptions(options.cache_bytes, options.page_size, shard_bits)
+    return rocksdb::HyperClockCacheOptions(options.cache_bytes, EntryCharge(options), shard_bits)
         .MakeSharedCache();
   }
   rocksdb::LRUCacheOptions lru;
@@ -72,71 +80,179 @@ std::shared_ptr<rocksdb::Cache> MakeCache(const EngineOptions& options, const Ex
   return rocksdb::NewLRUCache(lru);
 }
 
-void SetBlocks(const EngineOptions& options, const ExtraOptions& extra, RocksdbOptions* out) {
-  rocksdb::BlockBasedTableOptions& blocks = out->blocks;
-  out->cache = MakeCache(options, extra);
-  blocks.block_cache = out->cache;
-  blocks.block_size = options.page_size;
-  // In the cache, so that the budget holds all of it; RocksDB's default keeps them beside it.
-  blocks.cache_index_and_filter_blocks = extra.Flag("index_filter_in_cache", true);
-  blocks.block_align = extra.Flag("block_align", false);
-  if (blocks.block_align && options.compression != "none") {
-    throw Error(Error::kUsage,
-                "rocksdb cannot honour block_align with --compression " + options.compression +
-                    ": blocks of unequal size have no alignment; use --compression none");
-  }
-  const double bits = extra.Number("bloom_bits", 10, 0, 100);
-  if (bits > 0) blocks.filter_policy.reset(rocksdb::NewBloomFilterPolicy(bits));
-}
-
-void SetTable(const EngineOptions& options, const ExtraOptions& extra, RocksdbOptions* out) {
+// What RocksDB's developers recommend (wiki, "Setup Options and Basic Tuning"), where it is not its
+// default already. `write_buffer` and `buffers`: the memtables, which the sizes of levels follow.
+void SetDefaults(const EngineOptions& options, uint64_t write_buffer, int buffers,
+                 RocksdbOptions* out) {
+  out->blocks.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   rocksdb::ColumnFamilyOptions& table = out->table;
-  table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out->blocks));
-  table.compression = CompressionNames().at(options.compression);
-  table.paranoid_file_checks = false;  // reads every new table once more: not IO of the workload
-  table.force_consistency_checks = true;
-  table.max_write_buffer_number =
-      static_cast<int>(extra.Integer("max_write_buffer_number", 2, 2, 64));
-  const uint64_t memtables = MemtableBytes(options);
-  table.write_buffer_size = extra.Bytes(
-      "write_buffer_size", memtables / static_cast<uint64_t>(table.max_write_buffer_number),
-      64 * kKiB, kTiB);
-  // The sizes of levels follow the write buffer, as RocksDB's own helper
-  // OptimizeLevelStyleCompaction has it: level 1 as large as what triggers a compaction into it.
-  table.max_bytes_for_level_base = extra.Bytes(
-      "max_bytes_for_level_base",
-      table.write_buffer_size * static_cast<uint64_t>(table.level0_file_num_compaction_trigger),
-      kMiB, kTiB);
-  table.target_file_size_base = extra.Bytes(
-      "target_file_size", std::max<uint64_t>(table.write_buffer_size, 4 * kMiB), 64 * kKiB, kTiB);
+  table.max_write_buffer_number = buffers;
+  table.write_buffer_size = write_buffer;
+  // As RocksDB's own helper OptimizeLevelStyleCompaction has it: level 1 as large as what triggers
+  // a compaction into it.
+  table.max_bytes_for_level_base =
+      std::max(kMiB, write_buffer * static_cast<uint64_t>(table.level0_file_num_compaction_trigger));
+  table.target_file_size_base = std::max<uint64_t>(write_buffer, 4 * kMiB);
   table.level_compaction_dynamic_level_bytes = true;
-  if (extra.Choice("compaction_style", "level", {"level", "universal"}) == "universal") {
-    table.compaction_style = rocksdb::kCompactionStyleUniversal;
+  rocksdb::DBOptions& db = out->db;
+  db.compaction_readahead_size = 2 * kMiB;
+  db.max_background_jobs = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
+  db.bytes_per_sync = options.io == IoMode::kDirect ? 0 : kMiB;
+}
+
+// One status of RocksDB's parser as one sentence.
+[[noreturn]] void RefuseOption(const std::string& setting, const rocksdb::Status& status) {
+  std::string why = status.ToString();
+  std::replace(why.begin(), why.end(), '\n', ' ');
+  throw Error(Error::kUsage, "rocksdb cannot honour --engine-option " + setting + ": " + why);
+}
+
+void TakeFile(const std::string& path, RocksdbOptions* out) {
+  rocksdb::ConfigOptions config;
+  config.ignore_unknown_options = false;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  rocksdb::DBOptions db;
+  const rocksdb::Status status =
+      rocksdb::LoadOptionsFromFile(config, path, &db, &families);
+  if (!status.ok()) RefuseOption("options_file=" + path, status);
+  out->db = db;
+  out->table = families.at(0).options;
+  const auto* blocks =
+      out->table.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  if (blocks == nullptr) {
+    throw Error(Error::kUsage, "rocksdb cannot honour --engine-option options_file=" + path +
+                                   ": its tables are not block-based");
+  }
+  out->blocks = *blocks;
+}
+
+void TakeString(const std::string& text, RocksdbOptions* out) {
+  rocksdb::ConfigOptions config;
+  config.ignore_unknown_options = false;
+  out->table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out->blocks));
+  rocksdb::Options parsed;
+  const rocksdb::Status status = rocksdb::GetOptionsFromString(
+      config, rocksdb::Options(out->db, out->table), text, &parsed);
+  if (!status.ok()) RefuseOption("options=" + text, status);
+  out->db = rocksdb::DBOptions(parsed);
+  out->table = rocksdb::ColumnFamilyOptions(parsed);
+  const auto* blocks = parsed.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  if (blocks == nullptr) {
+    throw Error(Error::kUsage, "rocksdb cannot honour --engine-option options=" + text +
+                                   ": its tables are not block-based");
+  }
+  out->blocks = *blocks;
+}
+
+void SetFilter(const ExtraOptions& extra, rocksdb::BlockBasedTableOptions* blocks) {
+  if (!extra.Has("bloom_bits") && !extra.Has("filter")) return;
+  const double bits = extra.Number("bloom_bits", 10, 0, 100);
+  const std::string kind = extra.Choice("filter", "bloom", {"bloom", "ribbon", "none"});
+  if (bits == 0 || kind == "none") {
+    blocks->filter_policy.reset();
+  } else if (kind == "ribbon") {
+    blocks->filter_policy.reset(rocksdb::NewRibbonFilterPolicy(bits));
+  } else {
+    blocks->filter_policy.reset(rocksdb::NewBloomFilterPolicy(bits));
   }
 }
 
-void SetDb(const EngineOptions& options, const ExtraOptions& extra, RocksdbOptions* out) {
+// The options that have names here, over what came before.
+void SetNamedBlocks(const ExtraOptions& extra, rocksdb::BlockBasedTableOptions* blocks) {
+  using Blocks = rocksdb::BlockBasedTableOptions;
+  using Tier = rocksdb::PinningTier;
+  SetFilter(extra, blocks);
+  blocks->cache_index_and_filter_blocks =
+      extra.Flag("index_filter_in_cache", blocks->cache_index_and_filter_blocks);
+  blocks->block_align = extra.Flag("block_align", blocks->block_align);
+  if (extra.Has("pin_index_filter")) {
+    const std::string pin = extra.Choice("pin_index_filter", "none", {"none", "level-0", "all"});
+    if (pin != "none" && !blocks->cache_index_and_filter_blocks) {
+      throw Error(Error::kUsage,
+                  "rocksdb cannot honour --engine-option pin_index_filter=" + pin +
+                      " while index and filter stand outside of the cache: add --engine-option "
+                      "index_filter_in_cache=on");
+    }
+    const Tier tier = pin == "all" ? Tier::kAll
+                                   : pin == "level-0" ? Tier::kFlushedAndSimilar : Tier::kNone;
+    blocks->metadata_cache_options.top_level_index_pinning = tier;
+    blocks->metadata_cache_options.partition_pinning = tier;
+    blocks->metadata_cache_options.unpartitioned_pinning = tier;
+  }
+  if (extra.Has("data_block_hash_index")) {
+    blocks->data_block_index_type = extra.Flag("data_block_hash_index", false)
+                                        ? Blocks::kDataBlockBinaryAndHash
+                                        : Blocks::kDataBlockBinarySearch;
+  }
+  if (extra.Has("partitioned_index_filter")) {
+    const bool parts = extra.Flag("partitioned_index_filter", false);
+    blocks->index_type = parts ? Blocks::kTwoLevelIndexSearch : Blocks::kBinarySearch;
+    blocks->partition_filters = parts && blocks->filter_policy != nullptr;
+  }
+}
+
+int Whole(const ExtraOptions& extra, const char* name, int otherwise, int least) {
+  return static_cast<int>(
+      extra.Integer(name, static_cast<uint64_t>(std::max(otherwise, least)),
+                    static_cast<uint64_t>(least), 1 << 20));
+}
+
+void SetNamedTable(const ExtraOptions& extra, rocksdb::ColumnFamilyOptions* table) {
+  table->max_write_buffer_number =
+      static_cast<int>(extra.Integer("max_write_buffer_number",
+                                     static_cast<uint64_t>(table->max_write_buffer_number), 2, 64));
+  table->write_buffer_size =
+      extra.Bytes("write_buffer_size", table->write_buffer_size, 64 * kKiB, kTiB);
+  table->max_bytes_for_level_base =
+      extra.Bytes("max_bytes_for_level_base", table->max_bytes_for_level_base, kMiB, kTiB);
+  table->target_file_size_base =
+      extra.Bytes("target_file_size", table->target_file_size_base, 64 * kKiB, kTiB);
+  table->level0_file_num_compaction_trigger = Whole(
+      extra, "level0_compaction_trigger", table->level0_file_num_compaction_trigger, 1);
+  table->level0_slowdown_writes_trigger =
+      Whole(extra, "level0_slowdown_trigger", table->level0_slowdown_writes_trigger, 1);
+  table->level0_stop_writes_trigger =
+      Whole(extra, "level0_stop_trigger", table->level0_stop_writes_trigger, 1);
+  if (extra.Has("compaction_style")) {
+    table->compaction_style =
+        extra.Choice("compaction_style", "level", {"level", "universal"}) == "universal"
+            ? rocksdb::kCompactionStyleUniversal
+            : rocksdb::kCompactionStyleLevel;
+  }
+}
+
+void SetNamedDb(const ExtraOptions& extra, rocksdb::DBOptions* db) {
+  db->compaction_readahead_size =
+      extra.Bytes("compaction_readahead", db->compaction_readahead_size, 0, kTiB);
+  db->max_background_jobs = Whole(extra, "max_background_jobs", db->max_background_jobs, 1);
+  db->max_subcompactions = static_cast<uint32_t>(
+      Whole(extra, "max_subcompactions", static_cast<int>(db->max_subcompactions), 1));
+  db->bytes_per_sync = extra.Bytes("bytes_per_sync", db->bytes_per_sync, 0, kTiB);
+  db->wal_bytes_per_sync = extra.Bytes("wal_bytes_per_sync", db->wal_bytes_per_sync, 0, kTiB);
+  db->recycle_log_file_num =
+      extra.Integer("recycle_log_file_num", db->recycle_log_file_num, 0, 1024);
+}
+
+// What the run's own options decide, and what its figures and promises rest on.
+void SetRun(const EngineOptions& options, RocksdbOptions* out) {
   rocksdb::DBOptions& db = out->db;
   db.create_if_missing = options.create;
+  db.create_missing_column_families = false;
+  db.error_if_exists = false;
   db.paranoid_checks = true;
   db.use_direct_reads = options.io == IoMode::kDirect;
   db.use_direct_io_for_flush_and_compaction = options.io == IoMode::kDirect;
   db.allow_mmap_reads = options.io == IoMode::kMmap;
+  db.allow_mmap_writes = false;
   db.advise_random_on_open =
       options.io == IoMode::kBuffered && options.file_advice == Advice::kRandom;
-  db.compaction_readahead_size = extra.Bytes("compaction_readahead", 2 * kMiB, 0, kTiB);
-  db.max_background_jobs = static_cast<int>(extra.Integer("max_background_jobs", 2, 1, 1024));
-  db.max_subcompactions = static_cast<uint32_t>(extra.Integer("max_subcompactions", 1, 1, 1024));
-  db.bytes_per_sync = extra.Bytes("bytes_per_sync", 0, 0, kTiB);
-  db.wal_bytes_per_sync = extra.Bytes("wal_bytes_per_sync", 0, 0, kTiB);
-  db.recycle_log_file_num = extra.Integer("recycle_log_file_num", 0, 0, 1024);
-  // All tables together stay within the write buffers of one.
-  db.db_write_buffer_size =
-      out->table.write_buffer_size * static_cast<uint64_t>(out->table.max_write_buffer_number);
-  if (extra.Flag("memtable_in_cache", false)) {
-    db.write_buffer_manager =
-        std::make_shared<rocksdb::WriteBufferManager>(db.db_write_buffer_size, out->cache);
-  }
+  db.manual_wal_flush = false;
+  db.unordered_write = false;
+  db.avoid_flush_during_shutdown = false;
+  db.avoid_flush_during_recovery = false;
+  db.db_paths.clear();
+  db.db_log_dir.clear();
+  db.wal_dir.clear();
   // Tables are opened on the thread that opens the database, which pays for it.
   db.max_file_opening_threads = 1;
   // No work by timer, no retry behind a run's back.
@@ -144,71 +260,97 @@ void SetDb(const EngineOptions& options, const ExtraOptions& extra, RocksdbOptio
   db.stats_persist_period_sec = 0;
   db.max_bgerror_resume_count = 0;
   db.keep_log_file_num = 2;
+  rocksdb::ColumnFamilyOptions& table = out->table;
+  table.compression = CompressionNames().at(options.compression);
+  table.paranoid_file_checks = false;  // reads every new table once more: not IO of the workload
+  table.force_consistency_checks = true;
+  table.inplace_update_support = false;
+  table.comparator = rocksdb::BytewiseComparator();
+  table.cf_paths.clear();
+  rocksdb::BlockBasedTableOptions& blocks = out->blocks;
+  blocks.block_cache = out->cache;
+  blocks.no_block_cache = false;
+  blocks.block_size = options.page_size;
 }
 
-// "a=b" pairs in the form that the report prints.
-class Settings {
- public:
-  explicit Settings(std::vector<std::pair<std::string, std::string>>* out) : out_(*out) {}
-  template <typename T>
-  void Add(const char* name, const T& value) {
-    if constexpr (std::is_same_v<T, bool>) {
-      out_.emplace_back(name, value ? "on" : "off");
-    } else if constexpr (std::is_arithmetic_v<T>) {
-      out_.emplace_back(name, std::to_string(value));
-    } else {
-      out_.emplace_back(name, value);
-    }
+// The first of what SetRun decides that differs; empty when nothing does.
+std::string Changed(const RocksdbOptions& from, const RocksdbOptions& to) {
+  const std::pair<const char*, bool> changed[] = {
+      {"use_direct_reads", from.db.use_direct_reads != to.db.use_direct_reads},
+      {"use_direct_io_for_flush_and_compaction",
+       from.db.use_direct_io_for_flush_and_compaction !=
+           to.db.use_direct_io_for_flush_and_compaction},
+      {"allow_mmap_reads", from.db.allow_mmap_reads != to.db.allow_mmap_reads},
+      {"allow_mmap_writes", from.db.allow_mmap_writes != to.db.allow_mmap_writes},
+      {"advise_random_on_open", from.db.advise_random_on_open != to.db.advise_random_on_open},
+      {"create_if_missing", from.db.create_if_missing != to.db.create_if_missing},
+      {"create_missing_column_families",
+       from.db.create_missing_column_families != to.db.create_missing_column_families},
+      {"error_if_exists", from.db.error_if_exists != to.db.error_if_exists},
+      {"paranoid_checks", from.db.paranoid_checks != to.db.paranoid_checks},
+      {"manual_wal_flush", from.db.manual_wal_flush != to.db.manual_wal_flush},
+      {"unordered_write", from.db.unordered_write != to.db.unordered_write},
+      {"avoid_flush_during_shutdown",
+       from.db.avoid_flush_during_shutdown != to.db.avoid_flush_during_shutdown},
+      {"avoid_flush_during_recovery",
+       from.db.avoid_flush_during_recovery != to.db.avoid_flush_during_recovery},
+      {"db_paths", from.db.db_paths.size() != to.db.db_paths.size()},
+      {"db_log_dir", from.db.db_log_dir != to.db.db_log_dir},
+      {"wal_dir", from.db.wal_dir != to.db.wal_dir},
+      {"max_file_opening_threads",
+       from.db.max_file_opening_threads != to.db.max_file_opening_threads},
+      {"stats_dump_period_sec", from.db.stats_dump_period_sec != to.db.stats_dump_period_sec},
+      {"stats_persist_period_sec",
+       from.db.stats_persist_period_sec != to.db.stats_persist_period_sec},
+      {"max_bgerror_resume_count",
+       from.db.max_bgerror_resume_count != to.db.max_bgerror_resume_count},
+      {"keep_log_file_num", from.db.keep_log_file_num != to.db.keep_log_file_num},
+      {"compression", from.table.compression != to.table.compression},
+      {"paranoid_file_checks", from.table.paranoid_file_checks != to.table.paranoid_file_checks},
+      {"force_consistency_checks",
+       from.table.force_consistency_checks != to.table.force_consistency_checks},
+      {"inplace_update_support",
+       from.table.inplace_update_support != to.table.inplace_update_support},
+      {"comparator", from.table.comparator != to.table.comparator},
+      {"cf_paths", from.table.cf_paths.size() != to.table.cf_paths.size()},
+      {"block_cache", from.blocks.block_cache != to.blocks.block_cache},
+      {"no_block_cache", from.blocks.no_block_cache != to.blocks.no_block_cache},
+      {"block_size", from.blocks.block_size != to.blocks.block_size},
+  };
+  for (const auto& [name, differs] : changed) {
+    if (differs) return name;
   }
-
- private:
-  std::vector<std::pair<std::string, std::string>>& out_;
-};
-
-void DescribeDb(const rocksdb::DBOptions& db, Settings* s) {
-  s->Add("use_direct_reads", db.use_direct_reads);
-  s->Add("use_direct_io_for_flush_and_compaction", db.use_direct_io_for_flush_and_compaction);
-  s->Add("allow_mmap_reads", db.allow_mmap_reads);
-  s->Add("advise_random_on_open", db.advise_random_on_open);
-  s->Add("compaction_readahead_size", db.compaction_readahead_size);
-  s->Add("max_background_jobs", db.max_background_jobs);
-  s->Add("max_subcompactions", db.max_subcompactions);
-  s->Add("bytes_per_sync", db.bytes_per_sync);
-  s->Add("wal_bytes_per_sync", db.wal_bytes_per_sync);
-  s->Add("recycle_log_file_num", db.recycle_log_file_num);
-  s->Add("db_write_buffer_size", db.db_write_buffer_size);
-  s->Add("max_open_files", db.max_open_files);
-  s->Add("paranoid_checks", db.paranoid_checks);
-  s->Add("manual_wal_flush", db.manual_wal_flush);
-  s->Add("enable_pipelined_write", db.enable_pipelined_write);
-  s->Add("allow_concurrent_memtable_write", db.allow_concurrent_memtable_write);
+  return "";
 }
 
-void DescribeTable(const rocksdb::ColumnFamilyOptions& table, Settings* s) {
-  const bool level = table.compaction_style == rocksdb::kCompactionStyleLevel;
-  s->Add("compaction_style", std::string(level ? "level" : "universal"));
-  s->Add("compression", std::string(CompressionName(table.compression)));
-  s->Add("write_buffer_size", table.write_buffer_size);
-  s->Add("max_write_buffer_number", table.max_write_buffer_number);
-  s->Add("target_file_size_base", table.target_file_size_base);
-  s->Add("max_bytes_for_level_base", table.max_bytes_for_level_base);
-  s->Add("max_bytes_for_level_multiplier", table.max_bytes_for_level_multiplier);
-  s->Add("level_compaction_dynamic_level_bytes", table.level_compaction_dynamic_level_bytes);
-  s->Add("level0_file_num_compaction_trigger", table.level0_file_num_compaction_trigger);
-  s->Add("level0_slowdown_writes_trigger", table.level0_slowdown_writes_trigger);
-  s->Add("level0_stop_writes_trigger", table.level0_stop_writes_trigger);
-  s->Add("num_levels", table.num_levels);
-  const auto* blocks = table.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
-  if (blocks == nullptr) return;
-  s->Add("block_size", blocks->block_size);
-  s->Add("block_align", blocks->block_align);
-  s->Add("format_version", blocks->format_version);
-  s->Add("filter_policy",
-         blocks->filter_policy ? blocks->filter_policy->GetId() : std::string("none"));
-  s->Add("cache_index_and_filter_blocks", blocks->cache_index_and_filter_blocks);
-  s->Add("cache_index_and_filter_blocks_with_high_priority",
-         blocks->cache_index_and_filter_blocks_with_high_priority);
-  s->Add("max_auto_readahead_size", blocks->max_auto_readahead_size);
+void TakeOptions(const EngineOptions& options, RocksdbOptions* out) {
+  const auto file = options.extra.find("options_file");
+  if (file != options.extra.end()) TakeFile(file->second, out);
+  SetRun(options, out);
+  const auto text = options.extra.find("options");
+  if (text == options.extra.end()) return;
+  const RocksdbOptions before = *out;
+  TakeString(text->second, out);
+  const std::string changed = Changed(before, *out);
+  if (changed.empty()) return;
+  throw Error(Error::kUsage, "rocksdb cannot honour --engine-option options=" + text->second +
+                                 ": " + changed +
+                                 " follows from the run's own options (--io, --page-size, "
+                                 "--compression, the cache) or is what its figures rest on; leave "
+                                 "it out");
+}
+
+void CheckTogether(const EngineOptions& options, const RocksdbOptions& out) {
+  if (out.blocks.block_align && options.compression != "none") {
+    throw Error(Error::kUsage,
+                "rocksdb cannot honour block_align with --compression " + options.compression +
+                    ": blocks of unequal size have no alignment; use --compression none");
+  }
+  if (out.table.compaction_style == rocksdb::kCompactionStyleFIFO) {
+    throw Error(Error::kUsage,
+                "rocksdb cannot honour compaction_style=kCompactionStyleFIFO: it deletes rows; it "
+                "accepts level and universal");
+  }
 }
 
 }  // namespace
@@ -216,14 +358,45 @@ void DescribeTable(const rocksdb::ColumnFamilyOptions& table, Settings* s) {
 RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
   const ExtraOptions extra("rocksdb", options.extra);
   RocksdbOptions out;
-  SetBlocks(options, extra, &out);
-  SetTable(options, extra, &out);
-  SetDb(options, extra, &out);
+  out.cache = MakeCache(options, extra);
+  const int buffers = static_cast<int>(extra.Integer("max_write_buffer_number", 2, 2, 64));
+  SetDefaults(options,
+              extra.Bytes("write_buffer_size", MemtableBytes(options) / static_cast<uint64_t>(buffers),
+                          64 * kKiB, kTiB),
+              buffers, &out);
+  TakeOptions(options, &out);
+  SetNamedBlocks(extra, &out.blocks);
+  SetNamedTable(extra, &out.table);
+  SetNamedDb(extra, &out.db);
+  CheckTogether(options, out);
+  out.index_filter_charged = extra.Flag("index_filter_charged", true);
+  if (!out.blocks.cache_index_and_filter_blocks && out.index_filter_charged) {
+    // Index and filter stand beside the blocks of the cache, and take their room in it.
+    out.blocks.cache_usage_options.options_overrides[rocksdb::CacheEntryRole::kBlockBasedTableReader]
+        .charged = rocksdb::CacheEntryRoleOptions::Decision::kEnabled;
+  }
+  out.table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out.blocks));
+  // All tables together stay within the write buffers of one.
+  if (out.db.db_write_buffer_size == 0) {
+    out.db.db_write_buffer_size = out.table.write_buffer_size *
+                                  static_cast<uint64_t>(out.table.max_write_buffer_number);
+  }
+  if (extra.Flag("memtable_in_cache", false)) {
+    out.db.write_buffer_manager =
+        std::make_shared<rocksdb::WriteBufferManager>(out.db.db_write_buffer_size, out.cache);
+  }
   out.write.sync = options.durability == Durability::kSync;
   out.write.disableWAL = options.durability == Durability::kNone;
   out.read.verify_checksums = extra.Flag("verify_checksums", true);
+  // An extractor of prefixes must not change what a cursor finds.
+  out.read.auto_prefix_mode = out.table.prefix_extractor != nullptr;
   out.compact_range_on_settle =
       extra.Choice("settle", "wait", {"wait", "compact-range"}) == "compact-range";
+  if (extra.Has("tables")) {
+    out.layout = extra.Choice("tables", "", {"key-prefix", "column-families"}) == "key-prefix"
+                     ? RocksdbLayout::kKeyPrefix
+                     : RocksdbLayout::kColumnFamilies;
+  }
   return out;
 }
 
@@ -244,21 +417,37 @@ Capabilities RocksdbCapabilities() {
   can.resizable_cache = true;
   can.extra_options = {
       {"block_align", "pad data blocks to a divisor of the page size (off)"},
-      {"bloom_bits", "bits a key of the Bloom filters, 0 = none (10)"},
-      {"bytes_per_sync", "start writeback of tables after each so many bytes, 0 = never (0)"},
+      {"bloom_bits", "bits a key of the filters, 0 = none (10)"},
+      {"bytes_per_sync",
+       "start writeback of tables after each so many bytes, 0 = never (1M, not with --io direct)"},
       {"cache_shard_bits", "shards of the block cache, as a power of two (RocksDB chooses)"},
-      {"cache_type", "lru or hyper-clock (lru)"},
+      {"cache_type", "lru or hyper-clock (hyper-clock)"},
       {"compaction_readahead", "bytes that a compaction reads at once (2M)"},
       {"compaction_style", "level or universal (level)"},
-      {"compressed_secondary_cache", "bytes of a compressed cache behind the cache, 0 = none (0)"},
-      {"index_filter_in_cache", "index and filter blocks live in the cache (on)"},
-      {"max_background_jobs", "threads for flush and compaction (2)"},
+      {"compressed_secondary_cache",
+       "bytes of a compressed cache behind the cache, which is then lru, 0 = none (0)"},
+      {"data_block_hash_index", "a hash index in each data block (off)"},
+      {"filter", "bloom, ribbon or none (bloom)"},
+      {"index_filter_charged",
+       "index and filter outside of the cache take their room in it, off = they come on top (on)"},
+      {"index_filter_in_cache",
+       "index and filter blocks are blocks of the cache, not memory that takes its room (off)"},
+      {"level0_compaction_trigger", "files of level 0 that start a compaction (4)"},
+      {"level0_slowdown_trigger", "files of level 0 that slow writers down (20)"},
+      {"level0_stop_trigger", "files of level 0 that stop writers (36)"},
+      {"max_background_jobs", "threads for flush and compaction (processors, at least 2)"},
       {"max_bytes_for_level_base", "size of level 1 (4 write buffers)"},
       {"max_subcompactions", "threads of one compaction (1)"},
-      {"max_write_buffer_number", "write buffers a table may have (2)"},
+      {"max_write_buffer_number", "write buffers a column family may have (2)"},
       {"memtable_in_cache", "charge write buffers to the cache (off)"},
+      {"options", "any options in RocksDB's own syntax, as in max_open_files=100;ttl=0"},
+      {"options_file", "a file of options as RocksDB writes them: its options, then these"},
+      {"partitioned_index_filter", "index and filter in two levels (off)"},
+      {"pin_index_filter",
+       "none, level-0 or all: which index and filter blocks of the cache never leave it (none)"},
       {"recycle_log_file_num", "log files kept to be written over (0)"},
       {"settle", "wait = flush and wait for compactions, compact-range = into one level (wait)"},
+      {"tables", "key-prefix = in one column family, column-families = one each (key-prefix)"},
       {"target_file_size", "size of a table (the write buffer, at least 4M)"},
       {"verify_checksums", "check a block's checksum at each read (on)"},
       {"wal_bytes_per_sync", "start writeback of the log after each so many bytes, 0 = never (0)"},
@@ -282,23 +471,44 @@ uint64_t RecordedBlockSize(const std::string& dir) {
 
 std::vector<std::pair<std::string, std::string>> DescribeRocksdb(rocksdb::DB* db,
                                                                  const RocksdbOptions& options) {
+  const auto flag = [](bool on) { return on ? "on" : "off"; };
   std::vector<std::pair<std::string, std::string>> out;
-  Settings s(&out);
-  s.Add("version", rocksdb::GetRocksVersionAsString());
-  DescribeDb(db->GetDBOptions(), &s);
-  DescribeTable(db->GetOptions(db->DefaultColumnFamily()), &s);
-  s.Add("block_cache", std::string(options.cache->Name()));
-  s.Add("block_cache_capacity", options.cache->GetCapacity());
-  s.Add("strict_capacity_limit", options.cache->HasStrictCapacityLimit());
+  out.emplace_back("version", rocksdb::GetRocksVersionAsString());
+  // "name=value" lines under the names of their sections; those of the default column family stand
+  // for all.
+  std::string name;
+  if (rocksdb::GetLatestOptionsFileName(db->GetName(), db->GetEnv(), &name).ok()) {
+    std::ifstream file(db->GetName() + "/" + name);
+    bool wanted = false;
+    for (std::string line; std::getline(file, line);) {
+      const size_t begin = line.find_first_not_of(' ');
+      if (begin == std::string::npos || line[begin] == '#') continue;
+      if (line[begin] == '[') {
+        wanted = line.find("DBOptions") != std::string::npos ||
+                 line.find("\"default\"") != std::string::npos;
+        continue;
+      }
+      const size_t equals = line.find('=');
+      if (!wanted || equals == std::string::npos) continue;
+      out.emplace_back(line.substr(begin, equals - begin), line.substr(equals + 1));
+    }
+  }
+  out.emplace_back("block_cache", options.cache->Name());
+  out.emplace_back("block_cache_capacity", std::to_string(options.cache->GetCapacity()));
+  out.emplace_back("strict_capacity_limit", flag(options.cache->HasStrictCapacityLimit()));
   // Write buffers are no part of the block cache: they are memory of the process beside it.
   const bool charged = options.db.write_buffer_manager != nullptr;
-  s.Add("memtables_charged_to", std::string(charged ? "block cache" : "process, beside the cache"));
+  out.emplace_back("memtables_charged_to",
+                   charged ? "block cache" : "process, beside the cache");
+  const bool inside = options.blocks.cache_index_and_filter_blocks || options.index_filter_charged;
+  out.emplace_back("index_filter_charged_to",
+                   inside ? "block cache" : "process, beside the cache");
   // In mmap mode RocksDB keeps no copy of an uncompressed block: its cache stays all but empty.
-  s.Add("wal_io", std::string("buffered"));
-  s.Add("wal", !options.write.disableWAL);
-  s.Add("sync", options.write.sync);
-  s.Add("verify_checksums", options.read.verify_checksums);
-  s.Add("settle", std::string(options.compact_range_on_settle ? "compact-range" : "wait"));
+  out.emplace_back("wal_io", "buffered");
+  out.emplace_back("wal", flag(!options.write.disableWAL));
+  out.emplace_back("sync", flag(options.write.sync));
+  out.emplace_back("verify_checksums", flag(options.read.verify_checksums));
+  out.emplace_back("settle", options.compact_range_on_settle ? "compact-range" : "wait");
   return out;
 }
 

@@ -82,8 +82,9 @@ void RocksdbEngine::Open() {
   }
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const std::string& name : names) descriptors.emplace_back(name, options_.table);
+  std::vector<rocksdb::ColumnFamilyHandle*> families;
   rocksdb::DB* db = nullptr;
-  const rocksdb::Status status = rocksdb::DB::Open(options_.db, dir_, descriptors, &families_, &db);
+  const rocksdb::Status status = rocksdb::DB::Open(options_.db, dir_, descriptors, &families, &db);
   if (status.IsIOError() && status.ToString().find("LOCK") != std::string::npos) {
     throw Error(Error::kUsage, "the database in " + dir_ +
                                    " is in use by another process: close it there first (" +
@@ -91,6 +92,7 @@ void RocksdbEngine::Open() {
   }
   Check(status, "rocksdb could not open its database");
   db_.reset(db);
+  tables_ = std::make_unique<RocksdbTables>(db, options_.table, families, options_.layout, dir_);
 }
 
 RocksdbEngine::~RocksdbEngine() {
@@ -104,9 +106,7 @@ RocksdbEngine::~RocksdbEngine() {
   }
   // A destructor cannot tell of an error; what a commit promised was checked when it returned.
   if (requested_.durability == Durability::kLazy) db_->SyncWAL().PermitUncheckedError();
-  for (rocksdb::ColumnFamilyHandle* family : families_) {
-    db_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
-  }
+  tables_.reset();
   // Without a log, Close writes the memtables out.
   db_->Close().PermitUncheckedError();
 }
@@ -141,30 +141,15 @@ void RocksdbEngine::ThrowLazyFailure() const {
   throw Error(Error::kIo, "rocksdb could not make its log durable: " + lazy_error_);
 }
 
-TableId RocksdbEngine::OpenTable(const std::string& table) {
-  std::lock_guard lock(mutex_);
-  const auto named = [&](rocksdb::ColumnFamilyHandle* f) { return f->GetName() == table; };
-  const auto open = std::find_if(tables_.begin(), tables_.end(), named);
-  if (open != tables_.end()) return static_cast<TableId>(open - tables_.begin());
-  auto family = std::find_if(families_.begin(), families_.end(), named);
-  if (family == families_.end()) {
-    rocksdb::ColumnFamilyHandle* handle = nullptr;
-    Check(db_->CreateColumnFamily(options_.table, table, &handle),
-          "rocksdb could not create a table");
-    family = families_.insert(families_.end(), handle);
+TableId RocksdbEngine::OpenTable(const std::string& table) { return tables_->Open(table); }
+
+bool RocksdbEngine::ResizeCache(uint64_t bytes) {
+  if (bytes < options_.cache->GetCapacity()) {
+    options_.cache->SetCapacity(0);
+    options_.cache->EraseUnRefEntries();  // a HyperClockCache evicts only when it inserts
   }
-  tables_.push_back(*family);
-  return static_cast<TableId>(tables_.size() - 1);
-}
-
-std::vector<rocksdb::ColumnFamilyHandle*> RocksdbEngine::handles() const {
-  std::lock_guard lock(mutex_);
-  return tables_;
-}
-
-std::vector<rocksdb::ColumnFamilyHandle*> RocksdbEngine::AllFamilies() const {
-  std::lock_guard lock(mutex_);
-  return families_;
+  options_.cache->SetCapacity(bytes);
+  return true;
 }
 
 std::unique_ptr<Session> RocksdbEngine::NewSession() {
@@ -184,7 +169,7 @@ void RocksdbEngine::Retire(SessionCounts* counts) {
 void RocksdbEngine::FlushMemtables() {
   rocksdb::FlushOptions flush;
   flush.allow_write_stall = true;  // now, whatever it costs the writers
-  Check(db_->Flush(flush, AllFamilies()), "rocksdb could not flush its write buffers");
+  Check(db_->Flush(flush, tables_->families()), "rocksdb could not flush its write buffers");
 }
 
 void RocksdbEngine::Flush() { FlushMemtables(); }
@@ -199,7 +184,7 @@ void RocksdbEngine::Checkpoint() {
 void RocksdbEngine::Settle() {
   FlushMemtables();
   if (options_.compact_range_on_settle) {
-    for (rocksdb::ColumnFamilyHandle* family : AllFamilies()) {
+    for (rocksdb::ColumnFamilyHandle* family : tables_->families()) {
       Check(db_->CompactRange(rocksdb::CompactRangeOptions(), family, nullptr, nullptr),
             "rocksdb could not compact");
     }
@@ -213,7 +198,7 @@ void RocksdbEngine::WaitForCompactions() {
   for (;;) {
     Check(listener_->background_error(), "rocksdb stopped its background work");
     uint64_t busy = 0;
-    for (rocksdb::ColumnFamilyHandle* family : AllFamilies()) {
+    for (rocksdb::ColumnFamilyHandle* family : tables_->families()) {
       for (const std::string& property : {rocksdb::DB::Properties::kMemTableFlushPending,
                                           rocksdb::DB::Properties::kNumRunningFlushes,
                                           rocksdb::DB::Properties::kCompactionPending,
@@ -228,7 +213,9 @@ void RocksdbEngine::WaitForCompactions() {
 }
 
 std::vector<std::pair<std::string, std::string>> RocksdbEngine::EffectiveSettings() const {
-  return DescribeRocksdb(db_.get(), options_);
+  auto settings = DescribeRocksdb(db_.get(), options_);
+  settings.emplace_back("tables", RocksdbLayoutName(tables_->layout()));
+  return settings;
 }
 
 EngineCounters RocksdbEngine::Counters() const {

@@ -1,10 +1,10 @@
-// RocksDB under testbed: a table is a column family (the table "default" is the default one, so
-// that RocksDB's own tools read it), files go through device/ (file_system.h), sessions are write
-// batches (session.h).
+// RocksDB under testbed: tables share a column family or have one each (tables.h), files go through
+// device/ (file_system.h), sessions are write batches (session.h).
 //
-// Memory: cache_bytes is the block cache, index and filter blocks included. Write buffers
-// (memtables) are beside it, sized as a share of ram_bytes; EffectiveSettings and Counters state
-// both. In mmap mode RocksDB reads uncompressed blocks in place and keeps none of them in its
+// Memory: cache_bytes is the block cache, and index and filter blocks are within it: as blocks of
+// the cache, or as memory of table readers that RocksDB reserves in the cache, so that rows' blocks
+// get what is left. Write buffers (memtables) are beside it, sized as a share of ram_bytes;
+// EffectiveSettings and Counters state all three. In mmap mode RocksDB reads uncompressed blocks in place and keeps none of them in its
 // cache.
 //
 // Durability: sync writes the log and waits for it (WriteOptions::sync); lazy writes the log at
@@ -35,6 +35,7 @@
 #include "engines/rocksdb/listener.h"
 #include "engines/rocksdb/options.h"
 #include "engines/rocksdb/session.h"
+#include "engines/rocksdb/tables.h"
 
 namespace testbed {
 
@@ -51,18 +52,14 @@ class RocksdbEngine : public Engine {
   void Flush() override;
   void Checkpoint() override;
   void Settle() override;
-  bool ResizeCache(uint64_t bytes) override {
-    if (bytes < options_.cache->GetCapacity()) options_.cache->SetCapacity(0);
-    options_.cache->SetCapacity(bytes);
-    return true;
-  }
+  bool ResizeCache(uint64_t bytes) override;
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
   EngineCounters Counters() const override;
   DiskSize SizeOnDisk() const override;
 
   rocksdb::DB* db() const { return db_.get(); }
   const RocksdbOptions& options() const { return options_; }
-  std::vector<rocksdb::ColumnFamilyHandle*> handles() const;  // by TableId
+  std::vector<RocksdbTable> tables() const { return tables_->opened(); }  // by TableId
   // Takes back what NewSession gave to a session.
   void Retire(SessionCounts* counts);
   // Throws when the lazy sync failed: commits after it would promise what does not hold.
@@ -77,7 +74,6 @@ class RocksdbEngine : public Engine {
   [[noreturn]] void ThrowLazyFailure() const;
   void FlushMemtables();
   void WaitForCompactions();
-  std::vector<rocksdb::ColumnFamilyHandle*> AllFamilies() const;
 
   const std::string dir_;
   const EngineOptions requested_;
@@ -86,10 +82,9 @@ class RocksdbEngine : public Engine {
   std::shared_ptr<BackgroundListener> listener_;
   std::unique_ptr<rocksdb::Env> env_;
   std::unique_ptr<rocksdb::DB> db_;
+  std::unique_ptr<RocksdbTables> tables_;
 
-  mutable std::mutex mutex_;                            // guards what follows
-  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // all that the database has
-  std::vector<rocksdb::ColumnFamilyHandle*> tables_;    // those opened, by TableId
+  mutable std::mutex mutex_;  // guards what follows
   std::vector<std::unique_ptr<SessionCounts>> sessions_;
   SessionCounts retired_;
 

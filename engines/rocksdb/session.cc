@@ -37,8 +37,8 @@ class BlockMeter {
 // Copies a batch into an index.
 class Copier : public rocksdb::WriteBatch::Handler {
  public:
-  Copier(const std::vector<rocksdb::ColumnFamilyHandle*>& handles, rocksdb::WriteBatchWithIndex* to)
-      : handles_(handles), to_(to) {}
+  Copier(const std::vector<RocksdbTable>& tables, rocksdb::WriteBatchWithIndex* to)
+      : tables_(tables), to_(to) {}
   rocksdb::Status PutCF(uint32_t id, const rocksdb::Slice& key,
                         const rocksdb::Slice& value) override {
     return to_->Put(Find(id), key, value);
@@ -49,10 +49,11 @@ class Copier : public rocksdb::WriteBatch::Handler {
 
  private:
   rocksdb::ColumnFamilyHandle* Find(uint32_t id) const {
-    return *std::find_if(handles_.begin(), handles_.end(),
-                         [id](auto* handle) { return handle->GetID() == id; });
+    return std::find_if(tables_.begin(), tables_.end(),
+                        [id](const auto& table) { return table.family->GetID() == id; })
+        ->family;
   }
-  const std::vector<rocksdb::ColumnFamilyHandle*>& handles_;
+  const std::vector<RocksdbTable>& tables_;
   rocksdb::WriteBatchWithIndex* const to_;
 };
 
@@ -69,23 +70,30 @@ RocksdbSession::RocksdbSession(RocksdbEngine* engine, SessionCounts* counts)
 RocksdbSession::~RocksdbSession() { engine_->Retire(counts_); }
 
 void RocksdbSession::LearnTables(TableId wanted) {
-  handles_ = engine_->handles();
-  if (wanted >= handles_.size()) {
+  tables_ = engine_->tables();
+  if (wanted >= tables_.size()) {
     throw Error(Error::kUsage,
                 "rocksdb has no table number " + std::to_string(wanted) + ": open it first");
   }
 }
 
-bool RocksdbSession::Get(TableId table, std::string_view key, std::string_view* value) {
-  rocksdb::ColumnFamilyHandle* const handle = Handle(table);
+rocksdb::Slice RocksdbSession::KeyIn(const RocksdbTable& table, std::string_view key) {
+  if (table.prefix.empty()) return ToSlice(key);
+  key_.assign(table.prefix).append(key);
+  return key_;
+}
+
+bool RocksdbSession::Get(TableId id, std::string_view key, std::string_view* value) {
+  const RocksdbTable& table = Table(id);
+  const rocksdb::Slice row = KeyIn(table, key);
   BlockMeter meter(counts_);
   value_.Reset();
   rocksdb::Status status;
   if (HasOwnWrites()) [[unlikely]] {
     IndexOwnWrites();
-    status = index_.GetFromBatchAndDB(db_, read_options_, handle, ToSlice(key), &value_);
+    status = index_.GetFromBatchAndDB(db_, read_options_, table.family, row, &value_);
   } else {
-    status = db_->Get(read_options_, handle, ToSlice(key), &value_);
+    status = db_->Get(read_options_, table.family, row, &value_);
   }
   if (status.IsNotFound()) return false;
   Check(status, "rocksdb could not read a row");
@@ -93,16 +101,25 @@ bool RocksdbSession::Get(TableId table, std::string_view key, std::string_view* 
   return true;
 }
 
-void RocksdbSession::MultiGet(TableId table, std::span<const std::string_view> keys,
+void RocksdbSession::MultiGet(TableId id, std::span<const std::string_view> keys,
                               std::vector<FoundRow>* rows) {
-  if (HasOwnWrites()) return Session::MultiGet(table, keys, rows);
+  if (HasOwnWrites()) return Session::MultiGet(id, keys, rows);
+  const RocksdbTable& table = Table(id);
   BlockMeter meter(counts_);
+  size_t bytes = 0;
+  for (const std::string_view key : keys) bytes += table.prefix.size() + key.size();
+  multi_bytes_.clear();
+  multi_bytes_.reserve(bytes);  // so that no append moves the keys before it
   multi_keys_.clear();
-  for (const std::string_view key : keys) multi_keys_.push_back(ToSlice(key));
+  for (const std::string_view key : keys) {
+    const char* const begin = multi_bytes_.data() + multi_bytes_.size();
+    multi_bytes_.append(table.prefix).append(key);
+    multi_keys_.emplace_back(begin, table.prefix.size() + key.size());
+  }
   multi_values_.resize(keys.size());
   for (rocksdb::PinnableSlice& value : multi_values_) value.Reset();
   multi_statuses_.resize(keys.size());
-  db_->MultiGet(read_options_, Handle(table), keys.size(), multi_keys_.data(), multi_values_.data(),
+  db_->MultiGet(read_options_, table.family, keys.size(), multi_keys_.data(), multi_values_.data(),
                 multi_statuses_.data());
   rows->resize(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -122,7 +139,7 @@ rocksdb::WriteBatchBase* RocksdbSession::Pending() {
 
 void RocksdbSession::IndexOwnWrites() {
   if (indexed_) return;
-  Copier copier(handles_, &index_);
+  Copier copier(tables_, &index_);
   Check(batch_.Iterate(&copier), "rocksdb could not index a transaction's writes");
   batch_.Clear();
   indexed_ = true;
@@ -163,27 +180,29 @@ void RocksdbSession::Write(rocksdb::WriteBatch* batch) {
   Check(db_->Write(write_options_, batch), "rocksdb could not commit");
 }
 
-void RocksdbSession::Put(TableId table, std::string_view key, std::string_view value) {
-  rocksdb::ColumnFamilyHandle* const handle = Handle(table);
+void RocksdbSession::Put(TableId id, std::string_view key, std::string_view value) {
+  const RocksdbTable& table = Table(id);
+  const rocksdb::Slice row = KeyIn(table, key);
   if (in_transaction_) {
     for (RocksdbCursor* cursor : cursors_) cursor->Park();
-    Check(Pending()->Put(handle, ToSlice(key), ToSlice(value)), "rocksdb could not put a row");
+    Check(Pending()->Put(table.family, row, ToSlice(value)), "rocksdb could not put a row");
     return;
   }
   batch_.Clear();
-  Check(batch_.Put(handle, ToSlice(key), ToSlice(value)), "rocksdb could not put a row");
+  Check(batch_.Put(table.family, row, ToSlice(value)), "rocksdb could not put a row");
   Write(&batch_);
 }
 
-void RocksdbSession::Erase(TableId table, std::string_view key) {
-  rocksdb::ColumnFamilyHandle* const handle = Handle(table);
+void RocksdbSession::Erase(TableId id, std::string_view key) {
+  const RocksdbTable& table = Table(id);
+  const rocksdb::Slice row = KeyIn(table, key);
   if (in_transaction_) {
     for (RocksdbCursor* cursor : cursors_) cursor->Park();
-    Check(Pending()->Delete(handle, ToSlice(key)), "rocksdb could not erase a row");
+    Check(Pending()->Delete(table.family, row), "rocksdb could not erase a row");
     return;
   }
   batch_.Clear();
-  Check(batch_.Delete(handle, ToSlice(key)), "rocksdb could not erase a row");
+  Check(batch_.Delete(table.family, row), "rocksdb could not erase a row");
   Write(&batch_);
 }
 
@@ -198,7 +217,15 @@ bool RocksdbSession::BlockCounts(uint64_t* requests, uint64_t* misses) {
 }
 
 RocksdbCursor::RocksdbCursor(RocksdbSession* session, TableId table)
-    : session_(session), handle_(session->Handle(table)) {
+    : session_(session),
+      table_(session->Table(table)),
+      begin_(table_.prefix),
+      end_(table_.end),
+      read_options_(session->read_options_) {
+  if (!table_.prefix.empty()) {
+    read_options_.iterate_lower_bound = &begin_;
+    read_options_.iterate_upper_bound = &end_;
+  }
   session_->cursors_.push_back(this);
 }
 
@@ -215,83 +242,95 @@ void RocksdbCursor::Renew() {
     return;
   }
   over_own_writes_ = own;
-  iterator_.reset(session_->db_->NewIterator(session_->read_options_, handle_));
+  iterator_.reset(session_->db_->NewIterator(read_options_, table_.family));
   if (own) {
     session_->IndexOwnWrites();
-    iterator_.reset(session_->index_.NewIteratorWithBase(handle_, iterator_.release()));
+    iterator_.reset(session_->index_.NewIteratorWithBase(table_.family, iterator_.release()));
   }
 }
 
 void RocksdbCursor::Park() {
   if (parked_ || iterator_ == nullptr) return;
-  on_row_ = iterator_->Valid();
   if (on_row_) parked_key_.assign(iterator_->key().data(), iterator_->key().size());
   iterator_.reset();
   parked_ = true;
 }
 
+// The bounds hold for rows of the database; those of the transaction are of all tables of the
+// column family.
 bool RocksdbCursor::OnRow() {
-  if (iterator_->Valid()) return true;
-  Check(iterator_->status(), "rocksdb could not read a row");
-  return false;
+  on_row_ = iterator_->Valid();
+  if (!on_row_) Check(iterator_->status(), "rocksdb could not read a row");
+  if (on_row_ && over_own_writes_) on_row_ = iterator_->key().starts_with(table_.prefix);
+  return on_row_;
 }
 
 bool RocksdbCursor::Seek(std::string_view key) {
   BlockMeter meter(session_->counts_);
   Renew();
-  iterator_->Seek(ToSlice(key));
+  iterator_->Seek(session_->KeyIn(table_, key));
   return OnRow();
 }
 
 bool RocksdbCursor::SeekForPrev(std::string_view key) {
   BlockMeter meter(session_->counts_);
   Renew();
-  iterator_->SeekForPrev(ToSlice(key));
+  iterator_->SeekForPrev(session_->KeyIn(table_, key));
   return OnRow();
 }
 
 bool RocksdbCursor::First() {
   BlockMeter meter(session_->counts_);
   Renew();
-  iterator_->SeekToFirst();
+  if (table_.prefix.empty()) {
+    iterator_->SeekToFirst();
+  } else {
+    iterator_->Seek(table_.prefix);
+  }
   return OnRow();
 }
 
 bool RocksdbCursor::Last() {
   BlockMeter meter(session_->counts_);
   Renew();
-  iterator_->SeekToLast();
+  if (table_.prefix.empty()) {
+    iterator_->SeekToLast();
+  } else {
+    iterator_->SeekForPrev(table_.end);
+    // The row whose key is empty, of the table behind.
+    if (iterator_->Valid() && iterator_->key() == rocksdb::Slice(table_.end)) iterator_->Prev();
+  }
   return OnRow();
 }
 
 bool RocksdbCursor::Next() {
   BlockMeter meter(session_->counts_);
+  if (!on_row_) return false;
   if (parked_) {
-    if (!on_row_) return false;
     Renew();
     iterator_->Seek(parked_key_);
     // The row may have gone: then the cursor stands on the next one already.
-    if (!OnRow() || iterator_->key() != rocksdb::Slice(parked_key_)) return iterator_->Valid();
+    if (!OnRow() || iterator_->key() != rocksdb::Slice(parked_key_)) return on_row_;
   }
-  if (iterator_ == nullptr || !iterator_->Valid()) return false;
   iterator_->Next();
   return OnRow();
 }
 
 bool RocksdbCursor::Prev() {
   BlockMeter meter(session_->counts_);
+  if (!on_row_) return false;
   if (parked_) {
-    if (!on_row_) return false;
     Renew();
     iterator_->SeekForPrev(parked_key_);
-    if (!OnRow() || iterator_->key() != rocksdb::Slice(parked_key_)) return iterator_->Valid();
+    if (!OnRow() || iterator_->key() != rocksdb::Slice(parked_key_)) return on_row_;
   }
-  if (iterator_ == nullptr || !iterator_->Valid()) return false;
   iterator_->Prev();
   return OnRow();
 }
 
-std::string_view RocksdbCursor::key() const { return ToView(iterator_->key()); }
+std::string_view RocksdbCursor::key() const {
+  return ToView(iterator_->key()).substr(table_.prefix.size());
+}
 std::string_view RocksdbCursor::value() const { return ToView(iterator_->value()); }
 
 }  // namespace testbed

@@ -17,6 +17,7 @@
 
 #include "device/ledger.h"
 #include "engines/engine.h"
+#include "engines/rocksdb/tables.h"
 
 namespace testbed {
 
@@ -49,11 +50,13 @@ class RocksdbSession : public Session {
  private:
   friend class RocksdbCursor;
 
-  rocksdb::ColumnFamilyHandle* Handle(TableId table) {
-    if (table >= handles_.size()) [[unlikely]]
+  const RocksdbTable& Table(TableId table) {
+    if (table >= tables_.size()) [[unlikely]]
       LearnTables(table);
-    return handles_[table];
+    return tables_[table];
   }
+  // The key as the table's column family has it; valid until the next call.
+  rocksdb::Slice KeyIn(const RocksdbTable& table, std::string_view key);
   void LearnTables(TableId wanted);
   void Write(rocksdb::WriteBatch* batch);
   // The open transaction has writes that reads must see.
@@ -69,9 +72,11 @@ class RocksdbSession : public Session {
   const rocksdb::WriteOptions write_options_;
   const rocksdb::ReadOptions read_options_;
   SessionCounts* const counts_;
-  std::vector<rocksdb::ColumnFamilyHandle*> handles_;  // by TableId
+  std::vector<RocksdbTable> tables_;  // by TableId
+  std::string key_;                   // of the last KeyIn
   rocksdb::PinnableSlice value_;
-  std::vector<rocksdb::Slice> multi_keys_;  // of the last MultiGet, as the two below
+  std::string multi_bytes_;  // of the last MultiGet, as the three below
+  std::vector<rocksdb::Slice> multi_keys_;
   std::vector<rocksdb::PinnableSlice> multi_values_;
   std::vector<rocksdb::Status> multi_statuses_;
   bool in_transaction_ = false;
@@ -104,15 +109,18 @@ class RocksdbCursor : public Cursor {
 
  private:
   void Renew();  // makes the iterator show the present state
-  bool OnRow();  // whether it stands on a row; throws when it stopped for an error
+  // Whether it stands on a row of the table; throws when it stopped for an error.
+  bool OnRow();
 
   RocksdbSession* const session_;
-  rocksdb::ColumnFamilyHandle* const handle_;
+  const RocksdbTable table_;
+  const rocksdb::Slice begin_, end_;  // the bounds of the table, where its keys have a prefix
+  rocksdb::ReadOptions read_options_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
   rocksdb::SequenceNumber sequence_ = 0;  // the state that iterator_ shows
   bool over_own_writes_ = false;          // iterator_ includes the transaction's writes
   bool parked_ = false;
-  bool on_row_ = false;  // when parked: stood on the row with parked_key_
+  bool on_row_ = false;  // stands on a row or, when parked, stood on the one with parked_key_
   std::string parked_key_;
 };
 

@@ -1,0 +1,127 @@
+#include "engines/rocksdb/tables.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "device/error.h"
+#include "device/ledger.h"
+#include "engines/rocksdb/errors.h"
+
+namespace testbed {
+namespace {
+
+constexpr std::string_view kLayoutMark = "testbed tables by key prefix 1";
+constexpr size_t kPrefix = 4;
+
+std::string PrefixOf(uint32_t number) {
+  std::string prefix;
+  for (int shift = 24; shift >= 0; shift -= 8) prefix.push_back(static_cast<char>(number >> shift));
+  return prefix;
+}
+
+uint32_t NumberOf(const rocksdb::Slice& prefix) {
+  uint32_t number = 0;
+  for (size_t i = 0; i < kPrefix; ++i) number = number << 8 | static_cast<uint8_t>(prefix[i]);
+  return number;
+}
+
+}  // namespace
+
+const char* RocksdbLayoutName(RocksdbLayout layout) {
+  return layout == RocksdbLayout::kKeyPrefix ? "key-prefix" : "column-families";
+}
+
+RocksdbTables::RocksdbTables(rocksdb::DB* db, const rocksdb::ColumnFamilyOptions& options,
+                             const std::vector<rocksdb::ColumnFamilyHandle*>& families,
+                             std::optional<RocksdbLayout> wanted, const std::string& dir)
+    : db_(db), options_(options) {
+  for (rocksdb::ColumnFamilyHandle* family : families) families_.emplace_back(family);
+  std::string mark;
+  const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), PrefixOf(0), &mark);
+  if (!status.IsNotFound()) Check(status, "rocksdb could not read the directory of its tables");
+  const bool fresh = families_.size() == 1 && db_->GetLatestSequenceNumber() == 0;
+  if (fresh) {
+    layout_ = wanted.value_or(RocksdbLayout::kKeyPrefix);
+    if (layout_ == RocksdbLayout::kKeyPrefix) WriteDirectory("", kLayoutMark);
+    return;
+  }
+  layout_ = status.ok() && mark == kLayoutMark ? RocksdbLayout::kKeyPrefix
+                                               : RocksdbLayout::kColumnFamilies;
+  if (!wanted || *wanted == layout_) return;
+  throw Error(Error::kUsage, "the database in " + dir + " was made with tables=" +
+                                 RocksdbLayoutName(layout_) + ", not " +
+                                 RocksdbLayoutName(*wanted) +
+                                 ": leave --engine-option tables out, or load it anew");
+}
+
+// In the log and synced, whatever durability the run has: rows without their table's name would be
+// those of whichever table got its number next.
+void RocksdbTables::WriteDirectory(std::string_view name, std::string_view value) {
+  IoScope scope(kOpen);
+  rocksdb::WriteOptions durable;
+  durable.sync = true;
+  Check(db_->Put(durable, PrefixOf(0) + std::string(name), rocksdb::Slice(value)),
+        "rocksdb could not write the directory of its tables");
+}
+
+RocksdbTable RocksdbTables::FindOrMakeFamily(const std::string& name) {
+  for (const auto& family : families_) {
+    if (family->GetName() == name) return {family.get(), "", ""};
+  }
+  rocksdb::ColumnFamilyHandle* made = nullptr;
+  Check(db_->CreateColumnFamily(options_, name, &made), "rocksdb could not create a table");
+  families_.emplace_back(made);
+  return {made, "", ""};
+}
+
+RocksdbTable RocksdbTables::FindOrMakeNumber(const std::string& name) {
+  if (name.empty()) throw Error(Error::kUsage, "rocksdb: a table's name is not empty");
+  const std::string end = PrefixOf(1);
+  const rocksdb::Slice bound = end;
+  rocksdb::ReadOptions read;
+  read.iterate_upper_bound = &bound;
+  uint32_t largest = 0;
+  std::optional<uint32_t> found;
+  const std::unique_ptr<rocksdb::Iterator> row(db_->NewIterator(read));
+  for (row->Seek(PrefixOf(0)); row->Valid(); row->Next()) {
+    rocksdb::Slice of = row->key();
+    of.remove_prefix(kPrefix);
+    if (of.empty()) continue;  // the mark
+    if (row->value().size() != kPrefix) {
+      throw Error(Error::kCorruption, "rocksdb: the directory of tables has a row of wrong size");
+    }
+    const uint32_t number = NumberOf(row->value());
+    largest = std::max(largest, number);
+    if (of == rocksdb::Slice(name)) found = number;
+  }
+  Check(row->status(), "rocksdb could not read the directory of its tables");
+  if (!found) {
+    found = largest + 1;
+    WriteDirectory(name, PrefixOf(*found));
+  }
+  return {db_->DefaultColumnFamily(), PrefixOf(*found), PrefixOf(*found + 1)};
+}
+
+TableId RocksdbTables::Open(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  const auto open = std::find(names_.begin(), names_.end(), name);
+  if (open != names_.end()) return static_cast<TableId>(open - names_.begin());
+  opened_.push_back(layout_ == RocksdbLayout::kKeyPrefix ? FindOrMakeNumber(name)
+                                                         : FindOrMakeFamily(name));
+  names_.push_back(name);
+  return static_cast<TableId>(names_.size() - 1);
+}
+
+std::vector<RocksdbTable> RocksdbTables::opened() const {
+  std::lock_guard lock(mutex_);
+  return opened_;
+}
+
+std::vector<rocksdb::ColumnFamilyHandle*> RocksdbTables::families() const {
+  std::lock_guard lock(mutex_);
+  std::vector<rocksdb::ColumnFamilyHandle*> all;
+  for (const auto& family : families_) all.push_back(family.get());
+  return all;
+}
+
+}  // namespace testbed

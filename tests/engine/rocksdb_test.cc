@@ -1,0 +1,249 @@
+// What is special to RocksDB: where its tables are, its options in its own syntax, the memory of
+// index and filter. Its behaviour as an engine is in the suite that all engines pass.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "engines/databases.h"
+#include "engines/registry.h"
+#include "tests/engine/engine_test.h"
+
+#ifdef TESTBED_HAVE_ROCKSDB
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RocksdbTest : public testing::Test {
+ protected:
+  RocksdbTest() {
+    std::string pattern = fs::current_path() / "rocksdb_test_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+    options_.cache_bytes = 8 << 20;
+  }
+  ~RocksdbTest() override {
+    Close();
+    std::error_code ignored;
+    fs::remove_all(dir_, ignored);
+  }
+  void Open() {
+    Close();
+    engine_ = OpenEngine("rocksdb", dir_, options_);
+    session_ = engine_->NewSession();
+  }
+  void Close() {
+    session_.reset();
+    engine_.reset();
+  }
+  std::string Setting(const std::string& name) {
+    std::string found;
+    for (const auto& [key, value] : engine_->EffectiveSettings()) {
+      if (key == name) found = value;
+    }
+    return found;
+  }
+  std::string Get(TableId table, const std::string& key) {
+    std::string_view value;
+    return session_->Get(table, key, &value) ? std::string(value) : "(absent)";
+  }
+  void Load(TableId table, int rows) {
+    session_->Begin();
+    for (int row = 0; row < rows; ++row) session_->Put(table, RowKey(row), RowValue(row, 200));
+    session_->Commit();
+  }
+  std::string Refusal(const std::string& name, const std::string& value) {
+    options_.extra = {{name, value}};
+    const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+    EXPECT_NE(sentence.find(name), std::string::npos) << sentence;
+    return sentence;
+  }
+
+  std::string dir_;
+  EngineOptions options_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Session> session_;
+};
+
+// Rows of the tables beside it, and a transaction's own writes there, are never seen.
+TEST_F(RocksdbTest, NeighboursInOneColumnFamilyStayApart) {
+  Open();
+  EXPECT_EQ(Setting("tables"), "key-prefix");
+  const TableId a = engine_->OpenTable("a"), b = engine_->OpenTable("b"),
+                c = engine_->OpenTable("c");
+  session_->Put(a, "k1", "a1");
+  session_->Put(c, "k1", "c1");
+  for (const bool own : {false, true}) {
+    if (own) session_->Begin();
+    if (own) session_->Put(a, "k2", "a2"), session_->Put(c, "k0", "c0");
+    const auto cursor = session_->NewCursor(b);
+    EXPECT_FALSE(cursor->First());
+    EXPECT_FALSE(cursor->Next());
+    EXPECT_FALSE(cursor->Last());
+    EXPECT_FALSE(cursor->Prev());
+    EXPECT_FALSE(cursor->Seek("k"));
+    EXPECT_FALSE(cursor->SeekForPrev("z"));
+    const auto last = session_->NewCursor(a);
+    ASSERT_TRUE(last->Last());
+    EXPECT_EQ(last->key(), own ? "k2" : "k1");
+    EXPECT_FALSE(last->Next());
+    const auto first = session_->NewCursor(c);
+    ASSERT_TRUE(first->First());
+    EXPECT_EQ(first->key(), own ? "k0" : "k1");
+    EXPECT_FALSE(first->Prev());
+  }
+  session_->Rollback();
+}
+
+TEST_F(RocksdbTest, TablesAreFoundByNameInWhateverOrderTheyAreOpened) {
+  Open();
+  for (const char* name : {"x", "y", "z"}) session_->Put(engine_->OpenTable(name), "k", name);
+  Open();
+  for (const char* name : {"z", "new", "x", "y"}) {
+    EXPECT_EQ(Get(engine_->OpenTable(name), "k"),
+              std::string(name) == "new" ? "(absent)" : name);
+  }
+}
+
+TEST_F(RocksdbTest, ADatabaseKeepsTheLayoutItWasMadeWith) {
+  for (const char* made : {"column-families", "key-prefix"}) {
+    const std::string other =
+        std::string(made) == "key-prefix" ? "column-families" : "key-prefix";
+    Close();
+    fs::remove_all(dir_);
+    options_.extra = {{"tables", made}};
+    Open();
+    session_->Put(engine_->OpenTable("default"), "k", "v");
+    session_->Put(engine_->OpenTable("t"), "k", "w");
+    options_.extra.clear();
+    Open();
+    EXPECT_EQ(Setting("tables"), made);
+    EXPECT_EQ(Get(engine_->OpenTable("t"), "k"), "w");
+    EXPECT_EQ(Get(engine_->OpenTable("default"), "k"), "v");
+    Close();
+    const std::string sentence = Refusal("tables", other);
+    EXPECT_NE(sentence.find(made), std::string::npos) << sentence;
+  }
+}
+
+// Ten clients' tables share one pair of write buffers, and are flushed as one run of rows.
+TEST_F(RocksdbTest, ManyTablesFillOneWriteBuffer) {
+  const auto flushes = [&](const char* layout) {
+    Close();
+    fs::remove_all(dir_);
+    options_.extra = {{"tables", layout}, {"write_buffer_size", "1M"}};
+    Open();
+    for (int t = 0; t < 20; ++t) Load(engine_->OpenTable("t" + std::to_string(t)), 1000);
+    engine_->Flush();
+    for (const auto& [name, value] : engine_->Counters().more) {
+      if (name == "flushes") return value;
+    }
+    return uint64_t{0};
+  };
+  const uint64_t apart = flushes("column-families"), together = flushes("key-prefix");
+  EXPECT_GT(together, 0u);
+  EXPECT_GE(apart, 2 * together);
+}
+
+TEST_F(RocksdbTest, OptionsInRocksdbsOwnSyntaxAreInForce) {
+  options_.extra = {{"options",
+                     "max_subcompactions=3;level0_file_num_compaction_trigger=7;"
+                     "block_based_table_factory={block_restart_interval=5}"},
+                    {"level0_compaction_trigger", "9"}};
+  Open();
+  EXPECT_EQ(Setting("max_subcompactions"), "3");
+  EXPECT_EQ(Setting("level0_file_num_compaction_trigger"), "9") << "the name goes before";
+  EXPECT_EQ(Setting("block_restart_interval"), "5");
+  EXPECT_EQ(Setting("block_size"), "8192") << "what it does not name stays";
+  EXPECT_GT(engine_->EffectiveSettings().size(), 150u) << "all that RocksDB has";
+}
+
+TEST_F(RocksdbTest, AnOptionsFileGoesBeforeDefaultsAndBehindOptions) {
+  options_.extra = {{"options", "max_subcompactions=3;max_background_jobs=5"}};
+  Open();
+  Close();
+  std::string file;
+  for (const auto& entry : fs::directory_iterator(dir_)) {
+    const std::string path = entry.path();
+    if (entry.path().filename().string().starts_with("OPTIONS") && path > file) file = path;
+  }
+  const std::string copy = dir_ + ".options";
+  fs::copy_file(file, copy, fs::copy_options::overwrite_existing);
+  fs::remove_all(dir_);
+  options_.page_size = 4096;
+  options_.extra = {{"options_file", copy}, {"options", "max_background_jobs=6"}};
+  Open();
+  fs::remove(copy);
+  EXPECT_EQ(Setting("max_subcompactions"), "3");
+  EXPECT_EQ(Setting("max_background_jobs"), "6");
+  EXPECT_EQ(Setting("block_size"), "4096") << "the run's own";
+}
+
+TEST_F(RocksdbTest, OptionsThatCannotBeAreRefusedInASentence) {
+  Refusal("options", "nosuch=1");
+  Refusal("options", "max_open_files=many");
+  Refusal("options", "{");
+  Refusal("options_file", "/nonexistent");
+  for (const char* own : {"use_direct_reads=true", "compression=kZSTD", "wal_dir=/tmp",
+                          "block_based_table_factory={block_size=16k}",
+                          "comparator=rocksdb.ReverseBytewiseComparator"}) {
+    const std::string sentence = Refusal("options", own);
+    EXPECT_NE(sentence.find("leave it out"), std::string::npos) << sentence;
+  }
+  options_.extra = {{"compaction_style", "fifo"}};
+  ErrorOf(Error::kUsage, [&] { Open(); });
+  options_.extra = {{"options", "compaction_style=kCompactionStyleFIFO"}};
+  ErrorOf(Error::kUsage, [&] { Open(); });
+  EXPECT_TRUE(fs::is_empty(dir_)) << "a refusal makes nothing";
+}
+
+// Rows found through a prefix extractor are those that were put, in order, over all tables.
+TEST_F(RocksdbTest, APrefixExtractorChangesNoAnswer) {
+  options_.extra = {{"options", "prefix_extractor=fixed:6"}};
+  Open();
+  const TableId table = engine_->OpenTable("t");
+  for (const char* key : {"aa1", "ab1", "b", "cc2"}) session_->Put(table, key, key);
+  engine_->Settle();
+  const auto cursor = session_->NewCursor(table);
+  ASSERT_TRUE(cursor->Seek("aa2"));
+  EXPECT_EQ(cursor->key(), "ab1");
+  ASSERT_TRUE(cursor->Next());
+  EXPECT_EQ(cursor->key(), "b");
+  ASSERT_TRUE(cursor->SeekForPrev("ca"));
+  EXPECT_EQ(cursor->key(), "b");
+}
+
+// Outside of the cache they take its room, unless they are asked to come on top.
+TEST_F(RocksdbTest, IndexAndFilterAreInTheCachesFigure) {
+  const auto held = [&](const char* charged) {
+    Close();
+    fs::remove_all(dir_);
+    options_.extra = {{"index_filter_charged", charged}, {"bloom_bits", "40"}};
+    Open();
+    const TableId table = engine_->OpenTable("t");
+    for (int i = 0; i < 50; ++i) {
+      session_->Begin();
+      for (int row = 0; row < 4000; ++row) session_->Put(table, RowKey(4000 * i + row), "v");
+      session_->Commit();
+    }
+    engine_->Settle();
+    const EngineCounters counters = engine_->Counters();
+    uint64_t readers = 0;
+    for (const auto& [name, value] : counters.now) {
+      if (name == "table_reader_bytes") readers = value;
+    }
+    EXPECT_GT(readers, 800u << 10);
+    return static_cast<double>(*counters.cache_bytes) / static_cast<double>(readers);
+  };
+  EXPECT_GT(held("on"), 0.8);
+  EXPECT_LT(held("off"), 0.8);
+}
+
+}  // namespace
+}  // namespace testbed
+
+#endif  // TESTBED_HAVE_ROCKSDB
