@@ -7,6 +7,7 @@
 #include "engines/extra_options.h"
 #include "workloads/allocation_meter.h"
 #include "workloads/clock.h"
+#include "workloads/cpu_profile.h"
 #include "workloads/document_format.h"
 #include "workloads/histogram.h"
 
@@ -162,6 +163,7 @@ struct Split {
   HistogramCounts engine, parse, project;  // nanoseconds, of queries split by part
   HistogramCounts allocation;              // of queries whose allocations were timed
   uint64_t queries = 0, allocations = 0, allocated_bytes = 0;  // all of them
+  uint64_t parse_allocations = 0, project_allocations = 0;     // of those, by who asked
   uint64_t document_bytes = 0, answer_bytes = 0;               // of the split ones
 
   void Add(const Split& o) {
@@ -172,6 +174,8 @@ struct Split {
     queries += o.queries;
     allocations += o.allocations;
     allocated_bytes += o.allocated_bytes;
+    parse_allocations += o.parse_allocations;
+    project_allocations += o.project_allocations;
     document_bytes += o.document_bytes;
     answer_bytes += o.answer_bytes;
   }
@@ -201,6 +205,9 @@ json Split::ToJson(const DocumentSettings& settings) const {
   j["project_share"] = median(project) / all;
   j["allocation_share"] = median(allocation) / all;
   j["allocations"] = static_cast<double>(allocations) / static_cast<double>(queries);
+  j["parse_allocations"] = static_cast<double>(parse_allocations) / static_cast<double>(queries);
+  j["project_allocations"] =
+      static_cast<double>(project_allocations) / static_cast<double>(queries);
   j["allocated_bytes"] = static_cast<double>(allocated_bytes) / static_cast<double>(queries);
   return j;
 }
@@ -284,8 +291,20 @@ class QueryClient : public Client {
 
   void ExecutePlain(const Query& q) {
     std::string_view document;
-    found_ = session_.Get(table_, q.key, &document) && codec_->Match(document, q.id, q.y);
-    answer_ = found_ ? codec_->Project() : std::string_view();
+    found_ = session_.Get(table_, q.key, &document) && Match(document, q);
+    answer_ = found_ ? Project() : std::string_view();
+  }
+  bool Match(std::string_view document, const Query& q) {
+    const uint64_t before = meter_.allocations;
+    const bool matches = codec_->Match(document, q.id, q.y);
+    split_.parse_allocations += meter_.allocations - before;
+    return matches;
+  }
+  std::string_view Project() {
+    const uint64_t before = meter_.allocations;
+    const std::string_view answer = codec_->Project();
+    split_.project_allocations += meter_.allocations - before;
+    return answer;
   }
 
   void ExecuteTimed(const Query& q) {
@@ -294,9 +313,9 @@ class QueryClient : public Client {
     const uint64_t start = clock.Now();
     found_ = session_.Get(table_, q.key, &document);
     const uint64_t got = clock.Now();
-    found_ = found_ && codec_->Match(document, q.id, q.y);
+    found_ = found_ && Match(document, q);
     const uint64_t parsed = clock.Now();
-    answer_ = found_ ? codec_->Project() : std::string_view();
+    answer_ = found_ ? Project() : std::string_view();
     const uint64_t projected = clock.Now();
     engine_ns_.Record(clock.ToNs(got - start));
     parse_ns_.Record(clock.ToNs(parsed - got));
@@ -336,27 +355,71 @@ class QueryClient : public Client {
   uint64_t not_of_queries_ = 0, bytes_not_of_queries_ = 0;
 };
 
+// Whether a function looks at attributes, or at their names.
+bool ReadsAttributes(const CpuProfile::Function& function) {
+  if (function.program.starts_with("libbson")) return true;  // most of it has no names
+  for (const char* part : {"BsonCodec", "CborCodec", "buffersCodec", "nlohmann",
+                           "flexbuffers", "flatbuffers", "strlen", "memcmp"}) {
+    if (function.name.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+json ProfileJson(const std::vector<CpuProfile::Function>& functions) {
+  constexpr size_t kShown = 20;
+  double allocation = 0, parse = 0;
+  json shown = json::array();
+  for (const CpuProfile::Function& f : functions) {
+    if (IsAllocation(f.name)) {
+      allocation += f.share;
+    } else if (ReadsAttributes(f)) {
+      parse += f.share;
+    }
+    if (shown.size() < kShown) {
+      shown.push_back({{"name", f.name}, {"program", f.program}, {"share", f.share}});
+    }
+  }
+  return {{"allocation_share", allocation}, {"parse_share", parse}, {"functions", shown}};
+}
+
 class DocumentQuery : public Workload {
  public:
   DocumentQuery(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
-      : settings_(SettingsOf(name_, options)), dataset_(std::move(dataset)), options_(options) {}
+      : settings_(SettingsOf(name_, options)),
+        dataset_(std::move(dataset)),
+        options_(options),
+        profiled_(ExtraOptions(name_, options.extra, "--workload-option")
+                      .Choice("profile", "off", {"off", "on"}) == "on") {}
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override { return false; }
   void OpenTables(Engine& engine) override { table_ = engine.OpenTable(kMainTable); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
-    return std::make_unique<QueryClient>(*dataset_, options_, settings_, session, table_, thread,
-                                         [this](const Split& split) {
-                                           std::lock_guard lock(mutex_);
-                                           split_.Add(split);
-                                         });
+    {
+      std::lock_guard lock(mutex_);
+      if (profiled_ && clients_++ == 0) profile_ = std::make_unique<CpuProfile>();
+    }
+    return std::make_unique<QueryClient>(
+        *dataset_, options_, settings_, session, table_, thread, [this](const Split& split) {
+          std::lock_guard lock(mutex_);
+          split_.Add(split);
+          if (profiled_ && --clients_ == 0) EndProfile();
+        });
   }
   json Details() const override {
     std::lock_guard lock(mutex_);
-    return split_.ToJson(settings_);
+    json details = split_.ToJson(settings_);
+    if (profiled_) details["profile"] = profile_json_;
+    return details;
   }
 
  private:
+  void EndProfile() {
+    const std::vector<CpuProfile::Function> functions = profile_->Stop();
+    profile_json_ = functions.empty() ? json{{"missing", profile_->why()}} : ProfileJson(functions);
+    profile_.reset();
+  }
+
   const std::string name_ = "document-query";
   const std::vector<OpKind> ops_ = {DefineOp("document-query", Ground::kForeground)};
   const DocumentSettings settings_;
@@ -365,6 +428,10 @@ class DocumentQuery : public Workload {
   TableId table_ = 0;
   mutable std::mutex mutex_;
   Split split_;  // of clients that have ended
+  const bool profiled_;
+  int clients_ = 0;  // that have not ended
+  std::unique_ptr<CpuProfile> profile_;
+  json profile_json_;
 };
 
 }  // namespace
@@ -397,6 +464,8 @@ WorkloadInfo DocumentQueryInfo() {
   info.extra_options = kDatabaseOptions;
   info.extra_options.emplace_back(
       "access", "whole (default): look at each attribute; needed: at no more than it takes");
+  info.extra_options.emplace_back(
+      "profile", "off (default) or on: which functions have the processor, by perf");
   return info;
 }
 
