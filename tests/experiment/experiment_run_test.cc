@@ -1,5 +1,7 @@
 // Whole experiments by the real binary at their smallest scale, and what an interruption leaves.
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <thread>
 
@@ -104,6 +106,31 @@ TEST_F(ExperimentRunTest, GoesOnWhereItWasInterrupted) {
   EXPECT_NE(rest.out.find("2 of 2 cells"), std::string::npos) << rest.out;
   EXPECT_EQ(fs::last_write_time(directory_ / "o/cells" / before.begin()->first),
             before.begin()->second);
+}
+
+// The same cell against itself, TESTBED_SELF_RUNS times (10 in the nightly run, 1 else): a part
+// that holds is a false alarm, of which there may be one in twenty parts.
+TEST_F(ExperimentRunTest, ACellDoesNotDifferFromItself) {
+  const char* asked = std::getenv("TESTBED_SELF_RUNS");
+  const int runs = asked == nullptr ? 1 : std::atoi(asked);
+  int parts = 0, alarms = 0;
+  for (int run = 0; run < runs; ++run) {
+    const CommandResult result =
+        Run("experiment " TESTBED_SOURCE_DIR "/tests/experiment/self.toml --scale tiny --quiet "
+            "--fresh --out o --json v.json --set seed=" +
+            std::to_string(100 * run + 1));
+    ASSERT_EQ(result.code, 0) << result.err;
+    const nlohmann::json verdicts = Json("v.json");
+    EXPECT_EQ(verdicts[0]["rounds"], 3);
+    for (const nlohmann::json& part : verdicts[0]["parts"]) {
+      ++parts;
+      alarms += part["outcome"] == "holds";
+      EXPECT_TRUE(part.contains("true_share")) << part.dump();
+    }
+    EXPECT_NE(Run("findings o --markdown").out.find("| A is faster than A |"), std::string::npos);
+  }
+  EXPECT_EQ(parts, 2 * runs);
+  EXPECT_LE(alarms, std::max(1, parts / 20)) << "of " << parts;
 }
 
 TEST_F(ExperimentRunTest, BadInputIsOneSentence) {

@@ -362,6 +362,10 @@ class ResultsTest : public testing::Test {
             {"threads", 1},
             {"phases",
              {{{"name", "point-read"},
+               {"kind", "measure"},
+               {"operations",
+                {{{"name", "a"}, {"count", 3}, {"latency_us", {{"p99", 99}}}},
+                 {{"name", "b"}, {"count", 97}, {"latency_us", {{"p99", 12}}}}}},
                {"rate", rate},
                {"count", 100},
                {"series", {{{"operations", 5}}}},
@@ -405,6 +409,8 @@ TEST_F(ResultsTest, FiguresHaveTheirPathsAsNames) {
   EXPECT_EQ(figures.at("point_read.rate"), 7);
   EXPECT_EQ(figures.at("point_read.account.device.reads"), 50);
   EXPECT_EQ(figures.at("point_read.thread_seconds.max"), 3);
+  EXPECT_EQ(figures.at("measured.rate"), 7);
+  EXPECT_EQ(figures.at("measured.operation.latency_us.p99"), 12) << "of what was done most often";
   EXPECT_EQ(figures.at("settle.seconds"), 1);
   EXPECT_EQ(figures.at("settle_2.seconds"), 2);
   EXPECT_EQ(figures.at("options.page_size"), 4096);
@@ -532,6 +538,23 @@ TEST_F(ResultsTest, WhatTheRoundsDoNotShowIsNotTold) {
   EXPECT_EQ(found["parts"][0]["ours"], "101 against 90.7");
   EXPECT_EQ(found["parts"][1]["outcome"], "does not hold");
   EXPECT_LE(found["parts"][1]["true_share"], 0.05);
+}
+
+TEST_F(ResultsTest, FindingsAreTablesOfMarkdown) {
+  PlanRounds(3);
+  WriteRounds(0, {100, 101, 99});
+  WriteRounds(1, {80, 79, 81});
+  WriteRounds(2, {90, 91, 92});
+  const std::string text = FindingsMarkdown(Results());
+  EXPECT_THAT(text, HasSubstr("3 rounds, 9 of 9 cells"));
+  EXPECT_THAT(text, HasSubstr("### Z1: reproduced\n\ndirect is faster\n"));
+  EXPECT_THAT(text, HasSubstr("\nSystem: a server; btree\n"));
+  EXPECT_THAT(text, HasSubstr("| direct is faster than buffered | 7 against 5 | 91.0 against 80.0 "
+                              "| 9"));
+  EXPECT_THAT(text, HasSubstr("% | holds |\n"));
+  EXPECT_THAT(text, HasSubstr("*False if the larger page saves a read.*"));
+  EXPECT_THAT(text, HasSubstr("| *stand-in btree, not counted:* another one is slower |  |  "
+                              "| 0.0 % | does not hold |"));
 }
 
 TEST_F(ResultsTest, OneRoundHasNoVerdict) {

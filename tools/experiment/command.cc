@@ -285,9 +285,18 @@ void AddExperimentCommands(CLI::App& app, std::function<int()>* command) {
   CLI::App* findings =
       app.add_subcommand("findings", "Print the tables and verdicts of experiments that were run");
   findings->add_option("results", *dirs, "Directories of results")->required()->type_name("DIR");
-  findings->callback([dirs, command] {
-    *command = [dirs] {
-      for (const std::string& dir : *dirs) fmt::print("{}", ResultsText(ResultSet::Read(dir)));
+  auto markdown = std::make_shared<bool>(false);
+  findings->add_flag("--markdown", *markdown,
+                     "Only the findings, as sections of a Markdown document");
+  findings->callback([dirs, markdown, command] {
+    *command = [dirs, markdown] {
+      std::string text;
+      for (const std::string& dir : *dirs) {
+        const ResultSet results = ResultSet::Read(dir);
+        if (*markdown && !text.empty()) text += "\n";
+        text += *markdown ? FindingsMarkdown(results) : ResultsText(results);
+      }
+      fmt::print("{}", text);
       return 0;
     };
   });

@@ -97,6 +97,19 @@ double EvaluateFigures(const std::string& expression, const Figures& figures) {
   }
 }
 
+std::vector<std::string> FiguresNamed(const std::string& expression) {
+  try {
+    mu::Parser parser;
+    Prepare(&parser);
+    parser.SetExpr(expression);
+    std::vector<std::string> names;
+    for (const auto& [name, unused] : parser.GetUsedVar()) names.push_back(name);
+    return names;
+  } catch (const mu::Parser::exception_type& e) {
+    Refuse(expression, e);
+  }
+}
+
 struct Statement::Machine {
   mu::Parser parser;
   std::vector<double> values;

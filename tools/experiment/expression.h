@@ -28,6 +28,8 @@ using Figures = std::map<std::string, double>;
 // A figure that is not there counts as not known (NaN), and so does what is made of it. Throws
 // Error (kUsage) for what cannot be parsed.
 double EvaluateFigures(const std::string& expression, const Figures& figures);
+// The figures that the expression names.
+std::vector<std::string> FiguresNamed(const std::string& expression);
 
 // metric[axis=label|label, axis=label], as an expression has it.
 struct Selection {

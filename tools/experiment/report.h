@@ -13,6 +13,9 @@ namespace testbed {
 
 std::string FindingsText(const ResultSet& results);
 nlohmann::json FindingsJson(const ResultSet& results);
+// A section with a table for each finding, as docs/findings.md has them: published beside ours, how
+// often each part was true in resampled rounds, on which machine.
+std::string FindingsMarkdown(const ResultSet& results);
 // Both, with the cells that did not run and why.
 std::string ExperimentText(const ResultSet& results);
 

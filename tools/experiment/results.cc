@@ -54,6 +54,25 @@ void Flatten(const json& node, const std::string& path, Figures* figures) {
   }
 }
 
+// The last measured phase, whatever its workload, and in it the operation that was done most often.
+void FlattenMeasured(const json& run, Figures* figures) {
+  const json phases = run.value("phases", json::array());
+  const auto last = std::find_if(phases.rbegin(), phases.rend(), [](const json& phase) {
+    return phase.value("kind", "") == "measure";
+  });
+  if (last == phases.rend()) return;
+  for (const auto& [key, value] : last->items()) {
+    if (key != "series" && key != "operations") {
+      Flatten(value, "measured." + FigureName(key), figures);
+    }
+  }
+  const json operations = last->value("operations", json::array());
+  const auto most = std::max_element(
+      operations.begin(), operations.end(),
+      [](const json& a, const json& b) { return a.value("count", 0.0) < b.value("count", 0.0); });
+  if (most != operations.end()) Flatten(*most, "measured.operation", figures);
+}
+
 double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -62,6 +81,7 @@ double MeanOf(const std::vector<double>& values) {
 
 Figures FiguresOf(const json& document, const json& run) {
   Figures figures;
+  FlattenMeasured(run, &figures);
   std::map<std::string, int> seen;
   for (const json& phase : run.value("phases", json::array())) {
     std::string name = FigureName(phase.value("name", ""));

@@ -16,7 +16,8 @@
 namespace testbed {
 
 // Every number of a run, named by its path: see expression.h. Phases of one name get _2, _3, ...;
-// a list of numbers becomes .count, .min, .max and .sum; what has a "name" goes by it.
+// a list of numbers becomes .count, .min, .max and .sum; what has a "name" goes by it. The last
+// measured phase is "measured" too, and the operation done most often in it "measured.operation".
 Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run);
 
 // Where and when the cells ran: what differs between them is listed.

@@ -102,19 +102,15 @@ class Checker {
 
   // Whether something that the selection names was not measured; the verdict then says what.
   bool Needs(const Selection& selection, PartVerdict* verdict) const {
+    const std::string unplanned = UnplannedLabel(results_.cells(), selection);
+    if (!unplanned.empty()) {
+      verdict->outcome = PartVerdict::kNotAtScale;
+      verdict->because =
+          fmt::format("no cell of this scale has {} in {}", unplanned, selection.text);
+      return true;
+    }
     Where where = selection.where;
     where.erase("mean");
-    for (const auto& [axis, labels] : where) {
-      for (const std::string& label : labels) {
-        Where one = where;
-        one[axis] = {label};
-        if (AnyPlanned(one)) continue;
-        verdict->outcome = PartVerdict::kNotAtScale;
-        verdict->because = fmt::format("no cell of this scale has {}={} in {}", axis, label,
-                                       selection.text);
-        return true;
-      }
-    }
     for (size_t i = 0; i < results_.cells().size(); ++i) {
       const Cell& cell = results_.cells()[i];
       if (!cell.runs() || !Matches(cell.labels, where)) continue;
@@ -132,12 +128,6 @@ class Checker {
       return true;
     }
     return false;
-  }
-
-  bool AnyPlanned(const Where& where) const {
-    return std::any_of(results_.cells().begin(), results_.cells().end(), [&](const Cell& cell) {
-      return cell.runs() && Matches(cell.labels, where);
-    });
   }
 
   void Conclude(const Finding& finding, Verdict* verdict) const {
@@ -215,6 +205,23 @@ class Checker {
 };
 
 }  // namespace
+
+std::string UnplannedLabel(const std::vector<Cell>& cells, const Selection& selection) {
+  Where where = selection.where;
+  where.erase("mean");
+  for (const auto& [axis, labels] : where) {
+    for (const std::string& label : labels) {
+      Where one = where;
+      one[axis] = {label};
+      if (std::none_of(cells.begin(), cells.end(), [&](const Cell& cell) {
+            return cell.runs() && Matches(cell.labels, one);
+          })) {
+        return axis + "=" + label;
+      }
+    }
+  }
+  return "";
+}
 
 const char* OutcomeName(PartVerdict::Outcome outcome) {
   static constexpr const char* kNames[] = {"holds",

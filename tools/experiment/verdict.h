@@ -61,6 +61,10 @@ std::string VerdictText(const Verdict& verdict);
 
 std::vector<Verdict> CheckFindings(const ResultSet& results);
 
+// The first axis=label of the selection for which no cell is planned, with the rest of it; empty
+// when there is a cell for each: only then can what names it be judged.
+std::string UnplannedLabel(const std::vector<Cell>& cells, const Selection& selection);
+
 }  // namespace testbed
 
 #endif  // TESTBED_TOOLS_EXPERIMENT_VERDICT_H_

@@ -1,0 +1,68 @@
+// The findings of an experiment as a section of a Markdown document.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tools/experiment/report.h"
+#include "tools/experiment/verdict.h"
+#include "tools/table.h"
+
+namespace testbed {
+namespace {
+
+// In a cell of a table a | would end it, and a line ends the row.
+std::string Escaped(const std::string& text) {
+  std::string escaped;
+  for (char c : text) {
+    if (c == '|') escaped += '\\';
+    escaped += c == '\n' ? ' ' : c;
+  }
+  return escaped;
+}
+
+std::string Heading(const ResultSet& results) {
+  const Experiment& e = results.experiment();
+  const Circumstances& at = results.circumstances();
+  const std::string first = at.first.substr(0, 10), last = at.last.substr(0, 10);
+  return fmt::format(
+      "## {}\n\n`testbed experiment {} --scale {}`: {}.\n"
+      "{} round{}, {} of {} cells, {}{}; testbed {}.\nMachine: {}. Device: {}.\n",
+      e.name, e.name, results.scale(), e.title, results.rounds(), results.rounds() == 1 ? "" : "s",
+      results.finished_runs(), results.planned_runs(), first,
+      first == last ? "" : " to " + last, fmt::join(at.versions, ", "),
+      fmt::join(at.machines, "; "), fmt::join(at.devices, ", "));
+}
+
+std::string Row(const PartVerdict& part) {
+  std::string says = part.stand_in.empty()
+                         ? part.says
+                         : fmt::format("*stand-in {}, not counted:* {}", part.stand_in, part.says);
+  if (!part.false_if.empty()) says += " *False if " + part.false_if + ".*";
+  std::string outcome = OutcomeName(part.outcome);
+  if (!part.because.empty()) outcome += ": " + part.because;
+  if (part.outcome == PartVerdict::kCannotTell) {
+    outcome += part.at_mean ? "; true at their mean" : "; not true at their mean";
+  }
+  return fmt::format("| {} | {} | {} | {} | {} |\n", Escaped(says), Escaped(part.published),
+                     Escaped(part.ours), part.certainty ? Percent(part.certainty->share()) : "",
+                     Escaped(outcome));
+}
+
+}  // namespace
+
+std::string FindingsMarkdown(const ResultSet& results) {
+  std::string text = Heading(results);
+  for (const Verdict& v : CheckFindings(results)) {
+    text += fmt::format("\n### {}: {}\n\n{}\n", v.id, VerdictText(v), v.claim);
+    if (!v.systems.empty()) text += fmt::format("\nSystem: {}\n", v.systems);
+    if (!v.because.empty()) text += fmt::format("\n{}\n", v.because);
+    if (!v.parts.empty()) {
+      text += "\n| part | published | ours | true in resampled rounds | outcome |\n"
+              "|---|---|---|---|---|\n";
+      for (const PartVerdict& part : v.parts) text += Row(part);
+    }
+    for (const std::string& mechanism : v.mechanisms) text += fmt::format("\n{}\n", mechanism);
+  }
+  return text;
+}
+
+}  // namespace testbed
