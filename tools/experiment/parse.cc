@@ -228,9 +228,7 @@ FindingPart Parser::ParsePart(const toml::table& table) {
 }
 
 void Parser::ParseFinding(const toml::table& table) {
-  // reproduced, opposite and figures: the form before parts, one expression for the whole claim.
-  CheckKeys(table, {"id", "claim", "systems", "part", "waits_for", "untestable", "mechanism",
-                    "reproduced", "opposite", "figures"});
+  CheckKeys(table, {"id", "claim", "systems", "part", "waits_for", "untestable", "mechanism"});
   Finding finding;
   finding.id = Needed(table, "id");
   finding.claim = Needed(table, "claim");
@@ -242,13 +240,6 @@ void Parser::ParseFinding(const toml::table& table) {
     for (const toml::node& item : *node->as_array()) {
       finding.parts.push_back(ParsePart(AsTable(item, "part")));
     }
-  }
-  if (table.contains("reproduced")) {
-    FindingPart whole;
-    whole.says = finding.claim;
-    whole.ours = Text(table, "figures");
-    whole.holds = Text(table, "reproduced");
-    finding.parts.push_back(std::move(whole));
   }
   if (finding.parts.empty() && finding.untestable.empty() && finding.waits_for.empty()) {
     Refuse(table, "a finding needs parts ([[finding.part]]), waits_for or untestable");
