@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "device/error.h"
 #include "device/file_faults.h"
@@ -49,15 +50,19 @@ void ReadRing::Start(const File& file, uint64_t offset, void* buffer, size_t n, 
   if (in_flight_ == depth_) {
     throw Error(Error::kRun, "more reads were started than the ring has room for");
   }
-  io_uring_sqe* entry = ::io_uring_get_sqe(ring_.get());
+  io_uring_sqe* entry = std::exchange(refused_, nullptr);
+  if (entry == nullptr) entry = ::io_uring_get_sqe(ring_.get());
   ::io_uring_prep_read(entry, file.fd(), buffer, static_cast<unsigned>(n), offset);
   ::io_uring_sqe_set_data64(entry, tag);
   file.CountStartedRead(offset, n);
   const CallMark mark(file.options().kind);
   for (;;) {
-    const int submitted = ::io_uring_submit_and_get_events(ring_.get());
+    const int fault = FileFaults::Next(false);
+    const int submitted = fault != 0 ? -fault : ::io_uring_submit_and_get_events(ring_.get());
     if (submitted > 0) break;
     if (submitted < 0 && submitted != -EINTR && submitted != -EAGAIN && submitted != -EBUSY) {
+      ::io_uring_prep_nop(entry);
+      refused_ = entry;
       throw Error::Io("start a read of", file.path(), -submitted);
     }
   }

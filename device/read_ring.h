@@ -24,6 +24,7 @@
 #include "device/file.h"
 
 struct io_uring;
+struct io_uring_sqe;
 
 namespace testbed {
 
@@ -52,6 +53,9 @@ class ReadRing {
 
  private:
   const std::unique_ptr<io_uring> ring_;
+  // An entry that the kernel did not take. It is still queued and runs with the next one, so it is
+  // made to do nothing until a next read is written into it.
+  io_uring_sqe* refused_ = nullptr;
   const uint32_t depth_;
   uint32_t in_flight_ = 0;
 };

@@ -110,6 +110,7 @@ std::optional<CheckpointState> ReadOne(const std::string& dir, int which, uint64
 }  // namespace
 
 std::string DataPath(const std::string& dir) { return dir + "/btree.data"; }
+std::string UnfinishedDataPath(const std::string& dir) { return DataPath(dir) + ".new"; }
 std::string DoublewritePath(const std::string& dir) { return dir + "/btree.doublewrite"; }
 std::string LogPath(const std::string& dir) { return dir + "/btree.log"; }
 std::string LockPath(const std::string& dir) { return dir + "/btree.lock"; }
@@ -196,14 +197,21 @@ uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const Check
   const uint64_t checksum = XXH3_64bits(bytes.data() + 8, bytes.size() - 8);
   std::memcpy(bytes.data(), &checksum, 8);
   const std::string path = CheckpointPath(dir, static_cast<int>(state.sequence % 2));
-  const bool is_new = !std::filesystem::exists(path);
+  std::error_code ignored;
+  const bool is_new = !std::filesystem::exists(path, ignored);
   FileOptions options;
   options.kind = FileKind::kMeta;
   options.create = FileOptions::kMayExist;
   auto file = File::Open(path, options);
-  file->Write(0, bytes.data(), bytes.size());
-  file->Sync(is_new);
-  if (is_new) SyncDirectory(dir);
+  try {
+    file->Write(0, bytes.data(), bytes.size());
+    file->Sync(is_new);
+    if (is_new) SyncDirectory(dir);
+  } catch (...) {
+    // The next one must know that the name is not durable.
+    if (is_new) std::filesystem::remove(path, ignored);
+    throw;
+  }
   return bytes.size();
 }
 

@@ -26,6 +26,7 @@ inline constexpr uint32_t kFormatVersion = 1;
 
 // Files of the database in `dir`.
 std::string DataPath(const std::string& dir);
+std::string UnfinishedDataPath(const std::string& dir);  // until Create is done
 std::string DoublewritePath(const std::string& dir);
 std::string LogPath(const std::string& dir);  // a directory
 std::string LockPath(const std::string& dir);

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -53,13 +54,66 @@ PageFile::PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite
   }
 }
 
+bool PageFile::DiskIsFull(const Error& error) {
+  return error.kind() == Error::kIo && (error.code() == ENOSPC || error.code() == EDQUOT);
+}
+
+// The one home of the rule for errors, see the header. A sync that finds the disk full has dropped
+// what it was to write, like any other.
+template <typename Action>
+void PageFile::OrFail(bool is_sync, const Action& action) {
+  if (failed_) throw Error(*failed_);
+  try {
+    action();
+  } catch (const Error& error) {
+    const bool lasts = is_sync || !DiskIsFull(error);
+    if (lasts) failed_ = error;
+    if (on_error_) on_error_(error, lasts);
+    throw;
+  }
+}
+
+void PageFile::SyncData() {
+  OrFail(true, [this] { data_->Sync(); });
+  unsynced_ = false;
+}
+
 void PageFile::StopDoublewrite() {
   std::lock_guard lock(mutex_);
-  data_->Sync();
-  unsynced_ = false;
-  doublewrite_->Truncate(0);
-  doublewrite_->Sync(true);
+  FinishLastBatch();
+  SyncData();
+  OrFail(true, [this] {
+    doublewrite_->Truncate(0);
+    doublewrite_->Sync(true);
+  });
   doublewrite_.reset();
+}
+
+void PageFile::Retry() {
+  std::lock_guard lock(mutex_);
+  if (failed_) throw Error(*failed_);
+  FinishLastBatch();
+}
+
+// Nothing was written since the batch, so its copies are the pages' newest.
+void PageFile::FinishLastBatch() {
+  if (!half_written_) return;
+  OrFail(false, [this] {
+    ForEachCopy([this](PageId id, const char* copy) {
+      data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
+    });
+  });
+  half_written_ = false;
+}
+
+// A page that nobody has a copy of must not find the disk full in its middle.
+void PageFile::TakeSpace(const WriteBatch& batch) {
+  if (units_ == nullptr || doublewrite_ != nullptr || options_.images_in_log) return;
+  for (uint32_t i = 0; i < batch.count(); ++i) {
+    const uint32_t bytes = batch.stored_bytes(i);
+    const uint8_t units = (*units_)[batch.id(i)].load(std::memory_order_relaxed);
+    if (bytes > units * kStoredUnit) data_->Allocate(Place(batch.id(i)), bytes);
+  }
 }
 
 PageState PageFile::Inspect(PageId id, char* page) {
@@ -140,8 +194,7 @@ const char* PageFile::View(PageId id, bool check) {
 }
 
 void PageFile::WriteCopies(WriteBatch* batch) {
-  if (unsynced_) data_->Sync();
-  unsynced_ = false;
+  if (unsynced_) SyncData();
   const size_t bytes = batch->Pack();
   char* first = batch->header();
   auto* header = reinterpret_cast<DoublewriteHeader*>(first);
@@ -153,8 +206,8 @@ void PageFile::WriteCopies(WriteBatch* batch) {
     std::memcpy(first + sizeof *header + i * sizeof copy, &copy, sizeof copy);
   }
   header->checksum = HeaderChecksum(first);
-  doublewrite_->Write(0, first, bytes);
-  doublewrite_->Sync();
+  OrFail(false, [&] { doublewrite_->Write(0, first, bytes); });
+  OrFail(true, [this] { doublewrite_->Sync(); });
   doublewrite_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   batch->LayOut();
 }
@@ -187,9 +240,15 @@ void PageFile::Write(WriteBatch* batch) {
   if (batch->count() == 0) return;
   if (options_.codec != PageCodec::kNone) batch->Compress(options_.codec);
   std::lock_guard lock(mutex_);
+  FinishLastBatch();
   if (doublewrite_ != nullptr) WriteCopies(batch);
   unsynced_ = true;
-  WriteInPlace(*batch);
+  half_written_ = doublewrite_ != nullptr;
+  OrFail(false, [&] {
+    TakeSpace(*batch);
+    WriteInPlace(*batch);
+  });
+  half_written_ = false;
   if (units_ == nullptr) return;
   for (uint32_t i = 0; i < batch->count(); ++i) {
     const PageId id = batch->id(i);
@@ -206,8 +265,8 @@ void PageFile::Write(WriteBatch* batch) {
 
 void PageFile::Sync() {
   std::lock_guard lock(mutex_);
-  data_->Sync();
-  unsynced_ = false;
+  FinishLastBatch();
+  SyncData();
 }
 
 void PageFile::Grow(uint32_t pages) {
@@ -219,10 +278,21 @@ void PageFile::Grow(uint32_t pages) {
   if (data_->Size() < wanted) data_->Truncate(wanted);  // no fallocate(2) here
 }
 
+void PageFile::Shrink(uint32_t pages) {
+  data_->Truncate(static_cast<uint64_t>(pages) * page_size_);
+}
+
 void PageFile::FindTorn(const std::function<void(PageId id, const char* copy)>& use) {
+  AlignedBuffer current(page_size_);
+  ForEachCopy([&](PageId id, const char* copy) {
+    if (Inspect(id, current.data()) != PageState::kValid) use(id, copy);
+  });
+}
+
+void PageFile::ForEachCopy(const std::function<void(PageId id, const char* copy)>& use) {
   if (doublewrite_ == nullptr) return;
   constexpr size_t kHeader = WriteBatch::kHeaderBytes;
-  AlignedBuffer first(kHeader), copy(page_size_), current(page_size_);
+  AlignedBuffer first(kHeader), copy(page_size_);
   if (doublewrite_->ReadSome(0, first.data(), kHeader) < kHeader) return;
   const auto* header = reinterpret_cast<const DoublewriteHeader*>(first.data());
   // A header that is not whole: that batch never went to its places.
@@ -241,18 +311,25 @@ void PageFile::FindTorn(const std::function<void(PageId id, const char* copy)>& 
     if (got < packed.bytes()) continue;
     UnpackPage(packed, copy.data(), page_size_);
     if (InspectPage(copy.data(), page_size_, entry.id) != PageState::kValid) continue;
-    if (Inspect(entry.id, current.data()) != PageState::kValid) use(entry.id, copy.data());
+    use(entry.id, copy.data());
   }
 }
 
 uint32_t PageFile::RestoreTorn() {
-  uint32_t restored = 0;
-  FindTorn([&](PageId id, const char* copy) {
+  uint32_t torn = 0, written = 0;
+  AlignedBuffer current(page_size_);
+  ForEachCopy([&](PageId id, const char* copy) {
+    const bool whole = Inspect(id, current.data()) == PageState::kValid;
+    // A page that is not as its copy was not written with this batch.
+    PageHeader stored{};
+    data_->ReadSome(Place(id), &stored, sizeof stored);
+    if (whole && stored.checksum != Header(copy)->checksum) return;
     data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
-    ++restored;
+    ++written;
+    if (!whole) ++torn;
   });
-  if (restored > 0) data_->Sync();
-  return restored;
+  if (written > 0) data_->Sync();
+  return torn;
 }
 
 }  // namespace testbed::btree

@@ -15,6 +15,13 @@
 // compressed pages (compressed_cache.h) may stand before the file.
 //
 // Reads may come from any thread; one batch is written at a time.
+//
+// Errors. A write or sync that fails is not tried again, but for a write that found the disk full:
+// after a failed sync nobody knows what the device holds, and the next one would say that all is
+// well. From then on every Write and Sync throws the first error again, so nothing overwrites the
+// copies in the doublewrite file, from which the next opening makes the data file whole. A batch
+// that found the disk full in the middle is put in place from its copies before anything else is
+// written; until there is room for that, Write and Sync throw.
 #ifndef TESTBED_ENGINES_BTREE_PAGE_FILE_H_
 #define TESTBED_ENGINES_BTREE_PAGE_FILE_H_
 
@@ -23,6 +30,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +59,7 @@ struct PageFileOptions {
   // able to.
   bool atomic = false;
   bool compressed = false;             // the file has compressed pages, or may get some
+  bool images_in_log = false;  // the log has each page whole that is not whole in its place
   PageCodec codec = PageCodec::kNone;  // of pages written from now on; another needs `compressed`
   uint64_t compressed_cache_bytes = 0;
 };
@@ -75,6 +84,15 @@ class PageFile {
   // The page in place (mmap mode). `check` makes sure that it is valid.
   const char* View(PageId id, bool check);
 
+  // Called with each error of Write and Sync, and whether it lasts, under the file's lock. To be
+  // set before other threads use the file.
+  using OnError = std::function<void(const Error& error, bool lasts)>;
+  void SetOnError(OnError on_error) { on_error_ = std::move(on_error); }
+  // Whether the error is that of a full disk, which goes away.
+  static bool DiskIsFull(const Error& error);
+  // After an error of a full disk: makes the last batch whole in its place, or throws.
+  void Retry();
+
   // What was written is durable in its place, and the doublewrite file is empty and used no more.
   void StopDoublewrite();
 
@@ -82,11 +100,14 @@ class PageFile {
   void Write(WriteBatch* batch);
   void Sync();
   void Grow(uint32_t pages);
+  // Gives the space behind so many pages back; nobody has used a page there.
+  void Shrink(uint32_t pages);
 
   // Calls `use` for each page of the last batch that is not whole in its place, with its whole copy
   // from the doublewrite file as it is stored, which is valid during the call. Writes nothing.
   void FindTorn(const std::function<void(PageId id, const char* copy)>& use);
-  // Puts these copies back. Returns how many.
+  // Puts these copies back, and those of pages that were written last: if it was their sync that
+  // failed, they are whole in the page cache alone. Returns how many pages were torn.
   uint32_t RestoreTorn();
 
   Error Broken(PageId id) const;
@@ -119,6 +140,13 @@ class PageFile {
   // Of a page of which so much was read: checks it, and undoes its compression.
   void Accept(PageId id, char* page, uint32_t got);
   void NoteLength(PageId id, uint32_t bytes);
+  // Each copy in the doublewrite file that is whole, with its page; see FindTorn.
+  void ForEachCopy(const std::function<void(PageId id, const char* copy)>& use);
+  template <typename Action>
+  void OrFail(bool is_sync, const Action& action);
+  void SyncData();
+  void FinishLastBatch();
+  void TakeSpace(const WriteBatch& batch);
   void WriteCopies(WriteBatch* batch);
   void WriteInPlace(const WriteBatch& batch);
   void PunchBehind(PageId id, uint32_t bytes);
@@ -134,6 +162,9 @@ class PageFile {
   std::unique_ptr<CompressedCache> compressed_cache_;
   std::mutex mutex_;       // of Write and Sync
   bool unsynced_ = false;  // pages of the last batch may not be durable in their places
+  bool half_written_ = false;  // nor whole there: the disk was full
+  std::optional<Error> failed_;
+  OnError on_error_;
   std::atomic<uint64_t> pages_written_{0}, bytes_written_{0}, bytes_skipped_{0};
   std::atomic<uint64_t> doublewrite_bytes_{0};
 };

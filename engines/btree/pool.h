@@ -262,6 +262,11 @@ class Pool : private VisitCounts {
   // Candidates that wake the cleaner; few in a small pool, where readers would else take the few
   // clean pages from each other, and one look-up its own upper levels.
   size_t CleanStart() const { return std::min<size_t>(32, limit_ / 8); }
+  // Frames that the pool may have. While pages cannot be written it has a few more, so that readers
+  // find some that are clean.
+  uint32_t Limit() const {
+    return clean_error_.empty() ? limit_ : std::min(limit_ + kMinFrames, most_frames_);
+  }
   // Candidates for the cleaner at which the search for a clean page ends.
   size_t MostToClean() const { return std::max<size_t>(CleanStart(), limit_ / 16); }
   using Clock = std::chrono::steady_clock;
@@ -293,6 +298,7 @@ class Pool : private VisitCounts {
   uint32_t TryPolicy();
   bool TryEvict(uint32_t index);
   void WaitForFrame(std::unique_lock<std::mutex>* lock, Clock::time_point give_up);
+  void ThrowIfNotCleaned() const;
   uint32_t HugePageFrames() const { return static_cast<uint32_t>(memory_.kHugePage / page_size_); }
   uint32_t FramesAhead() const;
   uint32_t NextHugePage() const;

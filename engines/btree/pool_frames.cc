@@ -42,11 +42,14 @@ uint32_t Pool::TryPolicy() {
     if (!replacement_.Wanted(index) && TryEvict(index)) return index;
     replacement_.Return(index);
   }
-  for (uint32_t tries = 0; tries < 2 * made_ && to_clean_.size() < MostToClean(); ++tries) {
+  // Where the cleaner has no success, those that are clean are all that there is.
+  const bool cleans = clean_error_.empty();
+  for (uint32_t tries = 0; tries < 2 * made_; ++tries) {
+    if (cleans && to_clean_.size() >= MostToClean()) break;
     const uint32_t index = replacement_.NextVictim();
     if (index == kNone) break;
     if (TryEvict(index)) return index;
-    if (frames_[index].dirty.load(std::memory_order_relaxed)) {
+    if (cleans && frames_[index].dirty.load(std::memory_order_relaxed)) {
       to_clean_.push_back(index);
     } else {
       replacement_.Return(index);
@@ -64,12 +67,15 @@ void Pool::WaitForFrame(std::unique_lock<std::mutex>* lock, Clock::time_point gi
     return clean_rounds_ != round || !free_.empty() || !cleaned_.empty();
   });
   --waiters_;
-  if (!clean_error_.empty()) throw Error(Error::kIo, clean_error_, clean_error_code_);
   if (Clock::now() > give_up) {
     throw Error(Error::kRun, "the btree cache of " + std::to_string(limit_) +
                                  " pages is too small for the threads that use it: all pages are "
                                  "in use; give a larger --cache-pct");
   }
+}
+
+void Pool::ThrowIfNotCleaned() const {
+  if (!clean_error_.empty()) throw Error(Error::kIo, clean_error_, clean_error_code_);
 }
 
 void Pool::SetLimit() {
@@ -86,7 +92,7 @@ uint32_t Pool::TakeFrame() {
     free_.pop_back();
     return index;
   }
-  if (ActiveFrames() >= limit_) return TryPolicy();
+  if (ActiveFrames() >= Limit()) return TryPolicy();
   if (!retired_.empty()) {
     const uint32_t index = retired_.back();
     retired_.pop_back();
@@ -153,7 +159,7 @@ uint32_t Pool::GiveFrame(PageId id) {
     const uint32_t index = TakeFrame();
     if (to_clean_.size() >= CleanStart()) work_for_cleaner_.notify_one();
     if (index == kNone) return kNone;
-    if (ActiveFrames() <= limit_) {
+    if (ActiveFrames() <= Limit()) {
       frames_[index].page.store(id, std::memory_order_relaxed);
       frames_[index].image_lsn.store(0, std::memory_order_relaxed);
       replacement_.Admit(index, id);
@@ -169,7 +175,11 @@ uint32_t Pool::AcquireFrame(PageId id) {
   for (;;) {
     const uint32_t index = GiveFrame(id);
     if (index != kNone) return index;
-    if (!give_up) give_up = Clock::now() + patience_;
+    if (give_up) {
+      ThrowIfNotCleaned();
+    } else {
+      give_up = Clock::now() + patience_;
+    }
     WaitForFrame(&lock, *give_up);
   }
 }
@@ -199,7 +209,11 @@ void Pool::Resize(uint64_t bytes) {
       Retire(index);
       continue;
     }
-    if (!give_up) give_up = Clock::now() + patience_;
+    if (give_up) {
+      ThrowIfNotCleaned();
+    } else {
+      give_up = Clock::now() + patience_;
+    }
     WaitForFrame(&lock, *give_up);
   }
 }

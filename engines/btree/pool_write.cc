@@ -174,8 +174,10 @@ void Pool::CleanerLoop() {
         cleaned_.push_back(index);
       }
     }
-    clean_error_ = error;
-    clean_error_code_ = code;
+    if (!frames.empty()) {
+      clean_error_ = error;
+      clean_error_code_ = code;
+    }
     ++clean_rounds_;
     frames_available_.notify_all();
     // Nothing to do for those who wait, or no way to do it: let them run first.

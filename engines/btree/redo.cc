@@ -315,7 +315,13 @@ void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) 
   const auto torn = torn_.find(change.page);
   const Lsn lsn = change.LsnAfter(end);
   if (torn == torn_.end()) {
-    if (Header(guard.page())->lsn < lsn) Change(change, begin, lsn, &guard);
+    // A page that has the change already may have it in the page cache alone, if its sync failed:
+    // it is written once more.
+    if (Header(guard.page())->lsn < lsn) {
+      Change(change, begin, lsn, &guard);
+    } else {
+      guard.MarkDirty(begin, Header(guard.page())->lsn);
+    }
     return;
   }
   if (!change.whole()) {

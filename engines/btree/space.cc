@@ -9,7 +9,8 @@
 
 namespace testbed::btree {
 
-Space::Space(uint32_t page_size, Grow grow) : page_size_(page_size), grow_(std::move(grow)) {
+Space::Space(uint32_t page_size, Grow grow, Shrink shrink)
+    : page_size_(page_size), grow_(std::move(grow)), shrink_(std::move(shrink)) {
   EnsureLength(1);
   Set(&used_, 0, 1, true, &used_count_);  // the superblock
 }
@@ -28,6 +29,9 @@ void Space::Restore(const SpaceSnapshot& snapshot) {
   used_.resize((pages_ + 63) / 64);
   used_count_ = 0;
   for (uint64_t word : used_) used_count_ += static_cast<uint32_t>(std::popcount(word));
+  for (uint32_t page = pages_; page > touched_; --page) {
+    if (Taken(page - 1)) touched_ = page;
+  }
 }
 
 SpaceSnapshot Space::Snapshot() const {
@@ -35,16 +39,18 @@ SpaceSnapshot Space::Snapshot() const {
   return {pages_, used_};
 }
 
+// In steps, so that files grow rarely; larger ones for a larger file.
+uint64_t Space::Step() const {
+  const uint64_t bytes = static_cast<uint64_t>(touched_) * page_size_ / 8;
+  return std::clamp<uint64_t>(bytes, 256 << 10, 64 << 20) / page_size_;
+}
+
 void Space::GrowBy(uint64_t pages) {
   if (pages_ + pages > kMaxPages) {
     throw Error(Error::kRun, "a btree database cannot have more than " + std::to_string(kMaxPages) +
                                  " pages: give a larger --page-size");
   }
-  // In steps, so that files grow rarely; larger ones for a larger file.
-  const uint64_t step =
-      std::clamp<uint64_t>(static_cast<uint64_t>(pages_) * page_size_ / 8, 256 << 10, 64 << 20) /
-      page_size_;
-  uint64_t target = std::min<uint64_t>(pages_ + std::max(pages, step), kMaxPages);
+  uint64_t target = std::min<uint64_t>(pages_ + std::max(pages, Step()), kMaxPages);
   try {
     grow_(static_cast<uint32_t>(target));
   } catch (...) {
@@ -65,6 +71,30 @@ void Space::Promise(uint64_t pages) {
 void Space::Unpromise(uint64_t pages) {
   std::lock_guard lock(mutex_);
   promised_ -= pages;
+  if (pages > Step()) GiveBackLocked();
+}
+
+void Space::GiveBack() {
+  std::lock_guard lock(mutex_);
+  GiveBackLocked();
+}
+
+// Only pages behind all that were ever given out go: others may have copies in the pool on their
+// way to the file.
+void Space::GiveBackLocked() {
+  if (!shrink_) return;
+  const uint64_t needed = used_count_ + reserved_count_ + promised_;
+  const uint64_t keep = std::max<uint64_t>(touched_, needed) + Step();
+  if (pages_ <= keep + Step()) return;
+  try {
+    shrink_(static_cast<uint32_t>(keep));
+  } catch (const Error&) {
+    return;  // it stays longer
+  }
+  pages_ = static_cast<uint32_t>(keep);
+  used_.resize((pages_ + 63) / 64);
+  reserved_.resize(used_.size());
+  hint_ = std::min(hint_, pages_);
 }
 
 uint32_t Space::FindRun(uint32_t pages, uint32_t begin, uint32_t end) const {
@@ -145,6 +175,7 @@ uint32_t Space::used_pages() const {
 
 void Space::Set(std::vector<uint64_t>* bits, PageId first, uint32_t pages, bool value,
                 uint32_t* counter) {
+  touched_ = std::max(touched_, first + pages);
   for (uint32_t page = first; page < first + pages; ++page) {
     uint64_t& word = (*bits)[page / 64];
     const uint64_t bit = 1ull << (page % 64);

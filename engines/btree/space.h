@@ -39,14 +39,18 @@ class Space {
  public:
   // `grow(pages)` makes the file at least that long, or throws.
   using Grow = std::function<void(uint32_t pages)>;
-  Space(uint32_t page_size, Grow grow);
+  // `shrink(pages)` cuts the file off behind so many pages, of which nobody has used any.
+  using Shrink = std::function<void(uint32_t pages)>;
+  Space(uint32_t page_size, Grow grow, Shrink shrink = {});
 
   void Restore(const SpaceSnapshot& snapshot);
   SpaceSnapshot Snapshot() const;
 
   // Makes the file long enough for all promises together.
   void Promise(uint64_t pages);
+  // And gives back what the file has grown by for promises that were not needed, when it is much.
   void Unpromise(uint64_t pages);
+  void GiveBack();
 
   // Consecutive pages, nobody else's from now on. Grows the file when it must. The first is for
   // pages that were promised; ReserveBeside leaves all promises whole.
@@ -64,6 +68,8 @@ class Space {
   static constexpr uint32_t kNone = UINT32_MAX;
   void EnsureLength(uint64_t pages);
   void GrowBy(uint64_t pages);
+  uint64_t Step() const;
+  void GiveBackLocked();
   PageId ReserveLocked(uint32_t pages);
   uint32_t FindRun(uint32_t pages, uint32_t begin, uint32_t end) const;
   bool Taken(uint32_t page) const {
@@ -74,9 +80,11 @@ class Space {
 
   const uint32_t page_size_;
   const Grow grow_;
+  const Shrink shrink_;
   mutable std::mutex mutex_;
   std::vector<uint64_t> used_, reserved_;
   uint32_t pages_ = 0;
+  uint32_t touched_ = 0;  // pages from here on were never given out
   uint32_t used_count_ = 0, reserved_count_ = 0;
   uint64_t promised_ = 0;
   uint32_t hint_ = 1;  // where the search for a single page goes on

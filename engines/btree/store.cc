@@ -1,6 +1,7 @@
 #include "engines/btree/store.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 
@@ -10,14 +11,39 @@ namespace testbed::btree {
 
 void Store::Fail(const std::string& why) {
   std::lock_guard lock(failure_mutex_);
-  if (failed_.load()) return;
+  if (failed()) return;
   failure_ = why;
-  failed_.store(true);
+  service_.store(Service::kFailed);
 }
 
-void Store::CheckUsable() const {
-  if (!failed_.load(std::memory_order_relaxed)) return;
+void Store::NoteFileError(const Error& error, bool lasts) {
+  if (lasts) return Fail(error.what());
   std::lock_guard lock(failure_mutex_);
+  if (failed()) return;
+  failure_ = error.what();
+  service_.store(Service::kDiskFull);
+}
+
+void Store::ThrowUnlessUsable() {
+  if (!failed()) {
+    try {
+      file_->Retry();
+      std::lock_guard lock(failure_mutex_);
+      if (!failed()) {
+        service_.store(Service::kUsable);
+        return;
+      }
+    } catch (const Error&) {
+      // It was noted.
+    }
+  }
+  std::lock_guard lock(failure_mutex_);
+  if (!failed()) {
+    throw Error(Error::kIo,
+                "the btree database in " + dir_ + " takes no commits while its disk is full (" +
+                    failure_ + "): free space, and it goes on",
+                ENOSPC);
+  }
   throw Error(Error::kIo, "the btree database in " + dir_ +
                               " takes no more commits since an error (" + failure_ +
                               "): open it again to recover");
@@ -98,7 +124,12 @@ void Store::Checkpoint() {
   }
   // What a store that failed meanwhile has in memory is not to be trusted.
   CheckUsable();
-  WriteCheckpoint(dir_, options_.page_size, state);
+  try {
+    WriteCheckpoint(dir_, options_.page_size, state);
+  } catch (const Error& e) {
+    if (!PageFile::DiskIsFull(e)) Fail(e.what());
+    throw;
+  }
   state_ = std::move(state);
   last_redo_.store(redo);
   images_at_redo_.store(images);

@@ -21,9 +21,11 @@
 //   btree.lock          locked while the database is open
 //   btree.log/          the write-ahead log (device/log.h)
 //
-// Errors that happen after a commit is in the log, and failed syncs of the data file, put the store
-// out of service: every later commit and checkpoint throws, reads go on, and opening the database
-// again recovers it with every acknowledged commit.
+// Errors that happen after a commit is in the log, and failed writes and syncs of any file, put the
+// store out of service: every later commit and checkpoint throws, reads go on, and opening the
+// database again recovers it with every acknowledged commit. Pages that find the disk full do so
+// only until there is room: commits are refused, reads go on, and the first commit that finds room
+// goes on too.
 #ifndef TESTBED_ENGINES_BTREE_STORE_H_
 #define TESTBED_ENGINES_BTREE_STORE_H_
 
@@ -166,7 +168,9 @@ class Store {
 
   // The store will not take commits any more; the first reason is kept.
   void Fail(const std::string& why);
-  void CheckUsable() const;
+  void CheckUsable() {
+    if (service_.load(std::memory_order_relaxed) != Service::kUsable) ThrowUnlessUsable();
+  }
 
   const StoreOptions& options() const { return options_; }
   const RecoveryResult& recovery() const { return recovery_; }
@@ -198,6 +202,9 @@ class Store {
   Tree* AddTable(const std::string& name, std::string_view value);
   Lsn RedoPoint();
   void CheckpointLoop();
+  void ThrowUnlessUsable();
+  void NoteFileError(const Error& error, bool lasts);
+  bool failed() const { return service_.load() == Service::kFailed; }
   void NoteLogGrowth(Lsn end);
 
   const std::string dir_;
@@ -223,7 +230,8 @@ class Store {
   std::set<CommitSlot*> slots_;
 
   mutable std::mutex failure_mutex_;
-  std::atomic<bool> failed_{false};
+  enum class Service : uint8_t { kUsable, kDiskFull, kFailed };
+  std::atomic<Service> service_{Service::kUsable};
   std::string failure_;
 
   std::mutex checkpoint_mutex_;  // one at a time

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <unordered_map>
 
+#include "device/directory.h"
 #include "device/random_id.h"
 #include "engines/btree/replay_spool.h"
 #include "engines/btree/store.h"
@@ -63,25 +64,33 @@ void CheckFormat(const SuperblockFields& super, const std::string& dir,
   }
 }
 
+// A database without its data file is not a new one: only what a Create that did not end has left,
+// which its unfinished data file tells, may be made anew.
+void RefuseUnlessNew(const std::string& dir, bool create) {
+  if (!IsThere(UnfinishedDataPath(dir))) {
+    for (const std::string& path : {LogPath(dir), DoublewritePath(dir), CheckpointPath(dir, 0),
+                                    CheckpointPath(dir, 1)}) {
+      if (!IsThere(path)) continue;
+      throw Error(Error::kCorruption,
+                  "the btree database in " + dir + " has no data file " + DataPath(dir) +
+                      ", but " + path + ": put the file back, restore the database from a copy, or "
+                      "load it again with --fresh");
+    }
+  }
+  if (!create) throw Error(Error::kUsage, "the directory " + dir + " holds no btree database");
+}
+
 }  // namespace
 
-bool Store::Exists(const std::string& dir) {
-  std::error_code none;
-  return fs::exists(DataPath(dir), none);
-}
+bool Store::Exists(const std::string& dir) { return IsThere(DataPath(dir)); }
 
 Store::Store(const std::string& dir, const StoreOptions& options)
     : dir_(dir), options_(options), tables_(kMaxTables) {}
 
 std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& options) {
   IoScope scope(kOpen);
-  std::error_code none;
-  if (options.create && !fs::exists(dir, none)) {
-    std::error_code error;
-    fs::create_directories(dir, error);
-    if (error) throw Error::Io("create", dir, error.value());
-  }
-  if (!fs::is_directory(dir, none)) {
+  if (options.create) MakeDirectories(dir);
+  if (std::error_code none; !fs::is_directory(dir, none)) {
     throw Error(Error::kUsage,
                 "the directory " + dir + " does not exist: make it, or choose another --dir");
   }
@@ -95,15 +104,17 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
                                    " bytes: give a larger --cache-pct");
   }
   auto store = std::unique_ptr<Store>(new Store(dir, options));
+  // Before the lock file is made: what is refused leaves nothing.
+  const bool is_new = !IsThere(DataPath(dir));
+  if (is_new) RefuseUnlessNew(dir, options.create);
   store->LockDirectory();
-  if (!Exists(dir)) {
-    if (!options.create) {
-      throw Error(Error::kUsage, "the directory " + dir + " holds no btree database");
-    }
-    store->Create();
-  }
+  if (is_new && !IsThere(DataPath(dir))) store->Create();
   store->OpenFiles();
   const CheckpointState state = ReadCheckpoint(dir, store->state_.database);
+  // What recovery begins with is made true on the device first, if it had only come as far as the
+  // page cache: that checkpoint, and the names of all files.
+  WriteCheckpoint(dir, options.page_size, state);
+  SyncDirectory(dir);
   store->Recover(state);
   store->checkpointer_ = std::thread([s = store.get()] { s->CheckpointLoop(); });
   return store;
@@ -118,7 +129,7 @@ Store::~Store() {
     wake_.notify_all();
     checkpointer_.join();
     try {
-      if (!failed_.load()) {
+      if (!failed()) {
         IoScope scope(kOpen);
         Checkpoint();
       }
@@ -145,7 +156,7 @@ void Store::LockDirectory() {
 // The data file gets its name last: what a crash leaves before that is not a database, and is made
 // anew by the next Create.
 void Store::Create() {
-  const std::string data = DataPath(dir_) + ".new";
+  const std::string data = UnfinishedDataPath(dir_);
   if (options_.torn_page == TornPage::kAtomic) {
     try {
       CheckAtomic(*OpenFile(data, FileKind::kData, options_.io, FileOptions::kTruncate),
@@ -155,6 +166,9 @@ void Store::Create() {
       throw;
     }
   }
+  // The unfinished data file is there before anything else, and goes last.
+  OpenFile(data, FileKind::kData, IoMode::kBuffered, FileOptions::kTruncate);
+  SyncDirectory(dir_);
   fs::remove_all(LogPath(dir_));
   for (int which : {0, 1}) fs::remove(CheckpointPath(dir_, which));
   std::error_code code;
@@ -210,7 +224,7 @@ void Store::OpenFiles() {
   const IoMode doublewrite_mode =
       options_.io == IoMode::kDirect ? IoMode::kDirect : IoMode::kBuffered;
   auto doublewrite = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, doublewrite_mode,
-                              FileOptions::kMayExist);
+                              FileOptions::kMustExist);
   // Torn pages are put back even when protection is off from now on.
   PageFile last(std::move(data), std::move(doublewrite), options_.page_size);
   recovery_.torn_pages = last.RestoreTorn();
@@ -220,6 +234,7 @@ void Store::OpenFiles() {
   PageFileOptions pages;
   pages.atomic = options_.torn_page == TornPage::kAtomic;
   pages.compressed = super.compressed;
+  pages.images_in_log = options_.torn_page == TornPage::kFullPageImage;
   pages.codec = options_.compression;
   if (super.compressed) pages.compressed_cache_bytes = CompressedCacheBytes(options_.cache_bytes);
   if (pages.atomic) CheckAtomic(*data, options_.page_size);
@@ -235,8 +250,10 @@ void Store::OpenFiles() {
   }
   file_ = std::make_unique<PageFile>(std::move(data), std::move(doublewrite), options_.page_size,
                                      pages);
-  space_ =
-      std::make_unique<Space>(options_.page_size, [this](uint32_t pages) { file_->Grow(pages); });
+  file_->SetOnError([this](const Error& error, bool lasts) { NoteFileError(error, lasts); });
+  space_ = std::make_unique<Space>(
+      options_.page_size, [this](uint32_t pages) { file_->Grow(pages); },
+      [this](uint32_t pages) { file_->Shrink(pages); });
   pool_ = std::make_unique<Pool>(file_.get(), &redo_,
                                  options_.cache_bytes - pages.compressed_cache_bytes);
 }
@@ -299,6 +316,7 @@ void Store::Recover(const CheckpointState& state) {
   RunAgain(&spool);
   StartChangeBuffer();
   if (recovery_.needed) Checkpoint();
+  space_->GiveBack();
   // Until here pages were written without the log.
   if (options_.torn_page == TornPage::kFullPageImage) {
     pool_->SetImageFloor(last_redo_.load());
@@ -321,6 +339,7 @@ void Store::RunAgain(ReplaySpool* spool) {
       operations = whole;
     }
     client.context()->commit = record.range;
+    client.context()->recovers = true;
     RowWrite op;
     while (NextOperation(&operations, &op)) RunOperation(&client, op);
     ++recovery_.transactions;

@@ -31,13 +31,16 @@ OptimisticGuard Tree::Descend(TreeContext* context, Bound bound, std::string_vie
         break;
     }
     const PageId child = node.Child(i);
+    const uint8_t below = static_cast<uint8_t>(node.header()->level - 1);
     if (guard.Valid()) {
       try {
         // The parent is looked at again after the child's version was taken: it was this child's
         // parent then.
         OptimisticGuard next = env_.pool->Optimistic(&context->client, child);
         Node::PrefetchSearch(next.page());
+        const bool falls = Header(next.page())->level == below;
         if (guard.Valid()) {
+          if (!falls && next.Valid() && guard.Valid()) ThrowWrongPage(child);
           guard = std::move(next);
           continue;
         }
@@ -49,11 +52,21 @@ OptimisticGuard Tree::Descend(TreeContext* context, Bound bound, std::string_vie
   }
 }
 
+void Tree::ThrowWrongPage(PageId id) const {
+  throw Error(Error::kCorruption, "page " + std::to_string(id) + " of file " +
+                                      env_.pool->file()->data().path() +
+                                      " is not what the page above it says, an old version or "
+                                      "another page; restore the database from a copy, or load it "
+                                      "again");
+}
+
 ExclusiveGuard Tree::FindLeafExclusive(TreeContext* context, std::string_view key) {
   for (;;) {
     OptimisticGuard guard = Descend(context, Bound::kCover, key);
     ExclusiveGuard leaf = env_.pool->Upgrade(&context->client, &guard);
-    if (leaf && Header(leaf.page())->level == 0) return leaf;
+    if (!leaf || Header(leaf.page())->level != 0) continue;
+    if (!Node(leaf.page(), page_size()).Covers(key)) ThrowWrongPage(leaf.id());
+    return leaf;
   }
 }
 
@@ -86,7 +99,10 @@ bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) c
     const uint32_t at = node.LowerBoundInside(key, &found);
     const LeafValue stored = found ? node.Value(at) : LeafValue{};
     if (found && !stored.overflow) value->assign(stored.bytes);
+    // A stale page must not pass for one that has not got the row.
+    const bool covers = found || node.Covers(key);
     if (!leaf.Valid()) continue;
+    if (!covers) ThrowWrongPage(leaf.id());
     if (!stored.overflow) return found;
     leaf = {};  // of latched reads: nobody waits at the root with a latch below it
     return GetLong(context, key, value);
@@ -98,6 +114,7 @@ Lookup::State Tree::Continue(TreeContext* context, Lookup* lookup, std::string* 
   for (;;) {
     const bool begins = lookup->at.page() == nullptr;
     PageId next = root_;
+    uint8_t below = 0;
     if (!begins) {
       const Node node(lookup->at.page(), page_size());
       if (node.leaf()) {
@@ -105,12 +122,16 @@ Lookup::State Tree::Continue(TreeContext* context, Lookup* lookup, std::string* 
         const uint32_t at = node.LowerBoundInside(lookup->key, &found);
         const LeafValue stored = found ? node.Value(at) : LeafValue{};
         if (found && !stored.overflow) value->assign(stored.bytes);
+        const bool covers = found || node.Covers(lookup->key);
         const bool valid = lookup->at.Valid();
+        const PageId id = lookup->at.id();
         lookup->at = {};
         if (!valid) continue;
+        if (!covers) ThrowWrongPage(id);
         return !found ? State::kAbsent : stored.overflow ? State::kLong : State::kFound;
       }
       next = node.Child(node.ChildIndex(lookup->key));
+      below = static_cast<uint8_t>(node.header()->level - 1);
       if (!lookup->at.Valid()) {
         lookup->at = {};
         continue;
@@ -128,6 +149,9 @@ Lookup::State Tree::Continue(TreeContext* context, Lookup* lookup, std::string* 
       context->client.requests.Add(1);
     }
     if (look == Pool::Look::kHere) {
+      if (!begins && Header(child.page())->level != below && child.Valid() && lookup->at.Valid()) {
+        ThrowWrongPage(next);
+      }
       lookup->at = std::move(child);
       lookup->asked = kNoPage;
       continue;
@@ -167,7 +191,9 @@ void Tree::CopyLeaf(TreeContext* context, Bound bound, std::string_view key, cha
   for (;;) {
     const OptimisticGuard leaf = Descend(context, bound, key);
     std::memcpy(copy, leaf.page(), page_size());
-    if (leaf.Valid()) return;
+    if (!leaf.Valid()) continue;
+    if (bound == Bound::kCover && !Node(copy, page_size()).Covers(key)) ThrowWrongPage(leaf.id());
+    return;
   }
 }
 
@@ -257,7 +283,10 @@ void Tree::Write(TreeContext* context, const LeafWrite& row, ExclusiveGuard* lea
     Node node(leaf->page(), page_size());
     bool found;
     const uint32_t at = node.PlaceOf(row.key, &found);
-    if (row.erase && !found) return;
+    if (row.erase && !found) {
+      if (context->recovers) leaf->MarkDirty(context->commit.begin, context->commit.end);
+      return;
+    }
     const size_t used = node.UsedBytes();
     size_t need = 0;
     if (!row.erase) {

@@ -58,6 +58,9 @@ struct TreeContext {
   AlignedBuffer scratch;
   // The log record that holds the row writes being applied.
   LogRange commit;
+  // The leaf of each row is written again, changed or not: the file may lack what the cache of the
+  // kernel has, if a sync failed.
+  bool recovers = false;
 };
 
 // A row to write. For a value in overflow pages `value` is the encoded OverflowRef, whose run is
@@ -139,6 +142,7 @@ class Tree {
   // was taken, and is as long as the guard is valid.
   OptimisticGuard Descend(TreeContext* context, Bound bound, std::string_view key,
                           uint8_t level = 0) const;
+  [[noreturn]] void ThrowWrongPage(PageId id) const;
   ExclusiveGuard FindLeafExclusive(TreeContext* context, std::string_view key);
   void MoveToLeaf(TreeContext* context, std::string_view key, ExclusiveGuard* leaf);
   ExclusiveGuard FindParent(TreeContext* context, std::string_view key, uint8_t level);

@@ -2,6 +2,7 @@
 #include <bit>
 #include <filesystem>
 
+#include "device/directory.h"
 #include "device/random_id.h"
 #include "engines/fractal/store.h"
 
@@ -33,35 +34,39 @@ uint64_t NodeSizeFor(const StoreOptions& options) {
                                       "; restore it from a copy, or load it again");
 }
 
+std::string UnfinishedDataPath(const std::string& dir) { return DataPath(dir) + ".new"; }
+
+// A database without its data file is not a new one: only what a Create that did not end has left,
+// which its unfinished data file tells, may be made anew.
+void RefuseUnlessNew(const std::string& dir, bool create) {
+  if (!IsThere(UnfinishedDataPath(dir)) && IsThere(LogPath(dir))) {
+    throw Error(Error::kCorruption,
+                "the fractal database in " + dir + " has no data file " + DataPath(dir) + ", but " +
+                    LogPath(dir) +
+                    ": put the file back, restore the database from a copy, or load it again with "
+                    "--fresh");
+  }
+  if (!create) throw Error(Error::kUsage, "the directory " + dir + " holds no fractal database");
+}
+
 }  // namespace
 
-bool Store::Exists(const std::string& dir) {
-  std::error_code none;
-  return fs::exists(DataPath(dir), none);
-}
+bool Store::Exists(const std::string& dir) { return IsThere(DataPath(dir)); }
 
 Store::Store(const std::string& dir, const StoreOptions& options) : dir_(dir), options_(options) {}
 
 std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& options) {
   IoScope scope(kOpen);
-  std::error_code none;
-  if (options.create && !fs::exists(dir, none)) {
-    std::error_code error;
-    fs::create_directories(dir, error);
-    if (error) throw Error::Io("create", dir, error.value());
-  }
-  if (!fs::is_directory(dir, none)) {
+  if (options.create) MakeDirectories(dir);
+  if (std::error_code none; !fs::is_directory(dir, none)) {
     throw Error(Error::kUsage,
                 "the directory " + dir + " does not exist: make it, or choose another --dir");
   }
   auto store = std::unique_ptr<Store>(new Store(dir, options));
+  const bool is_new = !Exists(dir);
+  if (is_new) RefuseUnlessNew(dir, options.create);
   store->lock_ = DirLock(dir, "--dir");
-  if (!Exists(dir)) {
-    if (!options.create) {
-      throw Error(Error::kUsage, "the directory " + dir + " holds no fractal database");
-    }
-    store->Create();
-  }
+  if (is_new && !Exists(dir)) store->Create();
   store->OpenFiles();
   store->Recover();
   store->StartThreads();
@@ -71,7 +76,10 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
 // The data file gets its name last: what a crash leaves before that is not a database, and is made
 // anew by the next Create.
 void Store::Create() {
-  const std::string data = DataPath(dir_) + ".new";
+  const std::string data = UnfinishedDataPath(dir_);
+  // The unfinished data file is there before anything else, and goes last.
+  OpenData(data, IoMode::kBuffered, Advice::kNormal, FileOptions::kTruncate);
+  SyncDirectory(dir_);
   fs::remove_all(LogPath(dir_));
   std::error_code code;
   fs::create_directory(LogPath(dir_), code);
@@ -105,6 +113,11 @@ void Store::Create() {
 void Store::OpenFiles() {
   file_ = OpenData(DataPath(dir_), options_.io, options_.advice, FileOptions::kMustExist);
   header_ = ReadHeader(file_.get());
+  // If its sync failed, the kernel's cache alone has it, and the device one before it, whose extents
+  // this one calls free: it is made durable before anything is written.
+  WriteHeader(file_.get(), header_);
+  file_->Sync();
+  SyncDirectory(dir_);
   if (header_.page_size != options_.page_size) {
     throw Error(Error::kUsage, "the fractal database in " + dir_ + " has read pages of " +
                                    std::to_string(header_.page_size) + " bytes: give --page-size " +

@@ -50,6 +50,13 @@ void Tree::ThrowLost(BlockId block) const {
                                       "the database from a copy, or load it again");
 }
 
+void Tree::ThrowWrongHeight(BlockId block) const {
+  throw Error(Error::kCorruption, "block " + std::to_string(block) + " of the data file " +
+                                      env_.cache->file()->path() +
+                                      " is not of the height below its parent's; restore the "
+                                      "database from a copy, or load it again");
+}
+
 // Of a node whose `flushing` is held: its children stay.
 NodeRef Tree::Child(BlockId block, ReadCounters* counters) const {
   NodeRef child = env_.cache->Get(block, counters);
@@ -104,6 +111,7 @@ Tree::Found Tree::TryGet(std::string_view key, std::string* value, uint64_t* tou
       return Found::kMissing;
     }
     std::shared_lock child_latch(child->latch);
+    if (child->height + 1 != node->height) ThrowWrongHeight(part.child);
     latch = std::move(child_latch);  // lets go of the parent's
     node = std::move(child);
   }
@@ -161,7 +169,10 @@ bool Tree::TryCopy(Bound bound, std::string_view key, BasementCopy* copy, uint64
       missing->block = part.child;
       return false;
     }
+    const BlockId block = part.child;
+    const uint32_t above = node->height;
     path.Enter(std::move(child));
+    if (path.nodes.back()->height + 1 != above) ThrowWrongHeight(block);
   }
   copy->rows = path.nodes.back()->parts[path.parts.back()].rows;
   std::optional<std::string_view> high;

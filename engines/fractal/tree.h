@@ -118,6 +118,7 @@ class Tree {
   void FetchMissing(const Missing& missing, int* lost, ReadCounters* counters) const;
   NodeRef Child(BlockId block, ReadCounters* counters) const;
   [[noreturn]] void ThrowLost(BlockId block) const;
+  [[noreturn]] void ThrowWrongHeight(BlockId block) const;
   BasementRef LayOver(const BasementRef& rows, const std::vector<Message>& messages) const;
 
   // tree_flush.cc

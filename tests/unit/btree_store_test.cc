@@ -15,6 +15,7 @@ TEST_F(StoreTest, GrowsAndShrinksAsTheModelDoes) {
   for (const uint32_t page_size : {4096u, 65536u}) {
     options_.page_size = page_size;
     options_.cache_bytes = page_size == 4096 ? 256 << 10 : 2 << 20;
+    store_.reset();
     std::filesystem::remove_all(dir_);
     std::filesystem::create_directory(dir_);
     Open();

@@ -1,0 +1,17 @@
+// Names in directories, where it matters that they are durable or that nothing was overlooked.
+#ifndef TESTBED_DEVICE_DIRECTORY_H_
+#define TESTBED_DEVICE_DIRECTORY_H_
+
+#include <string>
+
+namespace testbed {
+
+// Whether the file or directory is there. Throws when that cannot be told: a file that cannot be
+// looked at is not absent.
+bool IsThere(const std::string& path);
+// Makes a directory and those above it, as far as they are not there, and their names durable.
+void MakeDirectories(const std::string& directory);
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_DIRECTORY_H_
