@@ -404,6 +404,14 @@ void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
          "A setting that only one of the workloads has; may be given again")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  Add(app, "--consume", "HOW",
+      "What an operation does with the values and scanned keys that it is given, as its last part: "
+      "touch (reads a byte in each 64), copy (into the client's own buffer), none [touch]",
+      [&o](auto& option, auto& text) {
+        o.consume = ParseName<Consume>(
+            option, text,
+            {{"touch", Consume::kTouch}, {"copy", Consume::kCopy}, {"none", Consume::kNone}});
+      });
   Add(app, "--verify", "WHICH", "Values checked: none, sample (one in 64), all [sample]",
       [&o](auto& option, auto& text) {
         o.verify_every =

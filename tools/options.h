@@ -55,6 +55,7 @@ struct RunOptions {
   double rate = 0;
   Arrivals arrivals = Arrivals::kEven;
   uint32_t verify_every = 64;
+  Consume consume = Consume::kTouch;
   int repeat = 1;
   bool drop_caches = false;
   bool readahead_model = false;

@@ -175,6 +175,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"rate", rate},
       {"arrivals", arrivals == Arrivals::kEven ? "even" : "exponential"},
       {"verify_every", verify_every},
+      {"consume", ConsumeName(consume)},
       {"drop_caches", drop_caches},
       {"readahead_model", readahead_model},
   };

@@ -145,6 +145,7 @@ PhaseOptions Run::MeasuredPhase(bool loads) const {
   phase.account = options_.account;
   const Capabilities& can = FindEngine(options_.engine_name).capabilities;
   phase.verify_every = can.persistent && can.reads ? options_.verify_every : 0;
+  phase.consume = options_.consume;
   phase.rate = options_.rate;
   phase.arrivals = options_.arrivals;
   phase.seed = options_.data.seed;
@@ -177,8 +178,11 @@ json Run::Measure(const std::string& name, const std::string& kind, Workload& wo
   const Reading after = meter_->Read();
 
   json j = PhaseJson(name, kind, phase, workload.ops(), result);
-  const std::string wrong =
-      result.partial || phase.verify_every == 0 ? "" : workload.CheckDatabase(*engine_);
+  std::string wrong;
+  if (!result.partial && phase.verify_every != 0) {
+    const IoScope scope(VerifyOp());
+    wrong = workload.CheckDatabase(*engine_);
+  }
   if (json details = workload.Details(); !details.is_null()) j["details"] = std::move(details);
   if (model) {
     const uint64_t cache = plan_.budget == nullptr

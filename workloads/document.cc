@@ -289,9 +289,15 @@ class QueryClient : public Client {
     std::string_view key;
   };
 
+  bool Fetch(const Query& q, std::string_view* document) {
+    if (!session_.Get(table_, q.key, document)) return false;
+    consume_(*document);
+    return true;
+  }
+
   void ExecutePlain(const Query& q) {
     std::string_view document;
-    found_ = session_.Get(table_, q.key, &document) && Match(document, q);
+    found_ = Fetch(q, &document) && Match(document, q);
     answer_ = found_ ? Project() : std::string_view();
   }
   bool Match(std::string_view document, const Query& q) {
@@ -311,7 +317,7 @@ class QueryClient : public Client {
     const Clock& clock = Clock::Get();
     std::string_view document;
     const uint64_t start = clock.Now();
-    found_ = session_.Get(table_, q.key, &document);
+    found_ = Fetch(q, &document);
     const uint64_t got = clock.Now();
     found_ = found_ && Match(document, q);
     const uint64_t parsed = clock.Now();

@@ -84,6 +84,8 @@ void IbInserter::Delete() {
     for (bool on = cursor->Seek({from, sizeof from}); on && deleted_ < doomed_.size();
          on = cursor->Next()) {
       const uint64_t id = IbGet(cursor->key().data(), IbSchema::kKeySize);
+      consume_(cursor->key());
+      consume_(cursor->value());
       if (schema.ClientOf(id, client_) != client_) continue;
       doomed_[deleted_++].SetKeys(id, cursor->value(), work_.indexes);
       first_id_ = id + 1;

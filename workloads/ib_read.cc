@@ -78,6 +78,8 @@ class IbRangeQuerier : public IbQuerier {
     count_ = 0;
     for (bool on = cursor->Seek({query.from, sizeof query.from}); on; on = cursor->Next()) {
       const std::string_view key = cursor->key();
+      consume_(key);
+      consume_(cursor->value());
       Entry& entry = found_[count_];
       entry.size = static_cast<uint8_t>(std::min(key.size(), sizeof entry.bytes));
       std::memcpy(entry.bytes, key.data(), entry.size);
@@ -161,6 +163,7 @@ class IbPointQuerier : public IbQuerier {
       std::string_view value;
       sizes_[r] = 0;
       if (!session_.Get(set_.rows, {key, IbSchema::kKeySize}, &value)) continue;
+      consume_(value);
       sizes_[r] = std::min(value.size(), schema_.max_value_size());
       std::memcpy(&found_[r * schema_.max_value_size()], value.data(), sizes_[r]);
       ++found;

@@ -193,7 +193,7 @@ void RunClient::Execute(size_t i) {
       DeleteLink(step);
       break;
     case kCountLink:
-      hit_ = session_.Get(tables_.count, {arena_.data() + step.at, kCountKeySize}, &value_);
+      hit_ = Get(tables_.count, {arena_.data() + step.at, kCountKeySize});
       found_.countlink_missing += !hit_;
       totals_.rows_read += hit_;
       totals_.not_found += !hit_;
@@ -215,11 +215,17 @@ void RunClient::Execute(size_t i) {
       DeleteNode(step);
       break;
     default:
-      hit_ = session_.Get(tables_.node, NodeKeyOf(step), &value_);
+      hit_ = Get(tables_.node, NodeKeyOf(step));
       found_.getnode_missing += !hit_;
       totals_.rows_read += hit_;
       totals_.not_found += !hit_;
   }
+}
+
+bool RunClient::Get(TableId table, std::string_view key) {
+  if (!session_.Get(table, key, &value_)) return false;
+  consume_(value_);
+  return true;
 }
 
 void RunClient::Put(TableId table, std::string_view key, std::string_view value) {
@@ -233,10 +239,10 @@ void RunClient::WriteLink(const Step& step) {
   session_.Begin();
   LinkRow old{};
   const bool exists =
-      session_.Get(tables_.link, LinkKeyOf(step), &value_) && ReadLink(value_, &old);
+      Get(tables_.link, LinkKeyOf(step)) && ReadLink(value_, &old);
   const bool appears = !exists || old.visibility != kVisible;
   CountRow count{0, step.time, 0};
-  if (appears && session_.Get(tables_.count, CountKeyOf(step), &value_)) ReadCount(value_, &count);
+  if (appears && Get(tables_.count, CountKeyOf(step))) ReadCount(value_, &count);
 
   Put(tables_.link, LinkKeyOf(step), LinkValueOf(step));
   if (exists) {
@@ -262,7 +268,7 @@ void RunClient::DeleteLink(const Step& step) {
   char link[kLinkHead + kMaxLinkData], entry[kIndexHead + kMaxLinkData];
   char old_key[kIndexKeySize], new_key[kIndexKeySize];
   LinkRow row{};
-  const bool exists = session_.Get(tables_.link, LinkKeyOf(step), &value_) &&
+  const bool exists = Get(tables_.link, LinkKeyOf(step)) &&
                       ReadLink(value_, &row) && row.data.size() <= kMaxLinkData;
   if (!exists || row.visibility != kVisible) {
     session_.Commit();
@@ -273,7 +279,7 @@ void RunClient::DeleteLink(const Step& step) {
   const size_t data = row.data.size();
   std::copy_n(row.data.data(), data, link + kLinkHead);
   CountRow count{0, 0, 0};
-  if (session_.Get(tables_.count, CountKeyOf(step), &value_)) {
+  if (Get(tables_.count, CountKeyOf(step))) {
     ReadCount(value_, &count);
     ++count.version;
   }
@@ -292,7 +298,7 @@ void RunClient::DeleteLink(const Step& step) {
 
 void RunClient::UpdateNode(const Step& step) {
   std::lock_guard lock(state_.locks.Of(step.id.id1, kAllTypes));
-  hit_ = session_.Get(tables_.node, NodeKeyOf(step), &value_);
+  hit_ = Get(tables_.node, NodeKeyOf(step));
   if (hit_) Put(tables_.node, NodeKeyOf(step), NodeValueOf(step));
   found_.updatenode_missing += !hit_;
   totals_.rows_written += hit_;
@@ -300,7 +306,7 @@ void RunClient::UpdateNode(const Step& step) {
 
 void RunClient::DeleteNode(const Step& step) {
   std::lock_guard lock(state_.locks.Of(step.id.id1, kAllTypes));
-  hit_ = session_.Get(tables_.node, NodeKeyOf(step), &value_);
+  hit_ = Get(tables_.node, NodeKeyOf(step));
   if (hit_) session_.Erase(tables_.node, NodeKeyOf(step));
   found_.deletenode_missing += !hit_;
   totals_.rows_written += hit_;
@@ -310,7 +316,7 @@ void RunClient::GetLinks(const Step& step) {
   uint64_t found = 0;
   for (size_t k = 0; k < step.keys; ++k) {
     const std::string_view key(arena_.data() + step.at + k * kLinkKeySize, kLinkKeySize);
-    hit_ = session_.Get(tables_.link, key, &value_);
+    hit_ = Get(tables_.link, key);
     found += hit_;
   }
   found_.getlink_ids += step.keys;
@@ -330,6 +336,8 @@ void RunClient::GetLinkList(Step* step) {
   row_size_ = 0;
   uint64_t rows = 0, last = UINT64_MAX;
   for (; on && rows < kRangeLimit && cursor_->key().starts_with(prefix); on = cursor_->Next()) {
+    consume_(cursor_->key());
+    consume_(cursor_->value());
     const uint64_t time = ~GetNumber(cursor_->key(), kIndexPrefixSize, 8);
     ordered_ = ordered_ && time <= last;
     last = time;

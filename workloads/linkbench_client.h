@@ -105,6 +105,8 @@ class RunClient : public Client {
   void DeleteNode(const Step& step);
   void GetLinks(const Step& step);
   void GetLinkList(Step* step);
+  // Finds the row as value_, and uses it as clients do.
+  bool Get(TableId table, std::string_view key);
   void Put(TableId table, std::string_view key, std::string_view value);
   bool VerifyList(const Step& step) const;
 

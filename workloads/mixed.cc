@@ -71,6 +71,7 @@ class MixedClient : public Client {
     switch (step.action) {
       case kRead:
         found_ = session_.Get(tables_[0], step.keys[0], &value_);
+        if (found_) consume_(value_);
         totals_.rows_read += found_;
         totals_.not_found += !found_;
         break;
@@ -185,6 +186,8 @@ class MixedClient : public Client {
     for (bool on = cursor_->Seek(step.keys[0]); on && rows < scan_rows_; on = cursor_->Next()) {
       ordered_ = ordered_ && (rows == 0 || last_key_ < cursor_->key());
       last_key_.assign(cursor_->key());
+      consume_(cursor_->key());
+      consume_(cursor_->value());
       ++rows;
     }
     totals_.rows_read += rows;

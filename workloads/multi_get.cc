@@ -36,7 +36,10 @@ class MultiGetClient final : public Client {
   void Execute(size_t i) override {
     session_.MultiGet(table_, {keys_.data() + i * keys_per_call_, keys_per_call_}, &rows_);
     size_t found = 0;
-    for (const FoundRow& row : rows_) found += row.found;
+    for (const FoundRow& row : rows_) {
+      found += row.found;
+      if (row.found) consume_(row.value);
+    }
     totals_.rows_read += found;
     totals_.not_found += rows_.size() - found;
   }

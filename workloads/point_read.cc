@@ -39,6 +39,7 @@ class PointReadClient final : public Client {
   void TakeAnswer(size_t, bool found, std::string_view value) override {
     found_ = found;
     value_ = value;
+    if (found) consume_(value);
     totals_.rows_read += found;
     totals_.not_found += !found;
   }

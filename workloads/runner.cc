@@ -95,6 +95,7 @@ class Phase {
   const PhaseOptions& options_;
   const int threads_;
   const Clock& clock_;
+  const OpKind verify_ = VerifyOp();
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
@@ -129,7 +130,10 @@ uint64_t Phase::AwaitIntended(uint64_t intended) {
 
 void Phase::Check(Client& client, Worker& worker, size_t i) {
   worker.verified.Add(1);
-  if (client.Verify(i)) return;
+  {
+    const IoScope scope(verify_);
+    if (client.Verify(i)) return;
+  }
   if (worker.wrong.Get() == 0) {
     worker.first_wrong = engine_.name() + " answered a " + OpName(workload_.ops()[client.OpOf(i)]) +
                          " wrongly: the value found is not the one that belongs to the key";
@@ -191,6 +195,7 @@ std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
   for (Lane& lane : lanes) {
     lane.left = Quota(number);
     lane.client = workload_.NewClient(session, number++, threads_ * options_.queue_depth);
+    lane.client->set_consume(options_.consume);
   }
   return lanes;
 }
@@ -226,10 +231,14 @@ void Phase::QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker
     const uint32_t number = queue.Finish(&found, &value);
     Lane& lane = lanes[number];
     Worker::Op& op = *worker.ops[lane.client->OpOf(lane.at)];
+    const bool account = options_.account != AccountDepth::kOff;
+    {
+      const IoTask::Work work(account ? &lane.task : nullptr);
+      lane.client->TakeAnswer(lane.at, found, value);
+    }
     if (options_.latency) op.latency.Record(clock_.ToNs(clock_.Now() - lane.begin));
-    if (options_.account != AccountDepth::kOff) lane.task.End();
+    if (account) lane.task.End();
     op.count.Add(1);
-    lane.client->TakeAnswer(lane.at, found, value);
     if (until_check != 0 && --until_check == 0) {
       until_check = options_.verify_every;
       Check(*lane.client, worker, lane.at);
@@ -413,6 +422,11 @@ PhaseResult Phase::Run() {
 
 }  // namespace
 
+OpKind VerifyOp() {
+  static const OpKind op = DefineOp("verify", Ground::kBackground);
+  return op;
+}
+
 PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& options) {
   return Phase(engine, workload, options).Run();
 }
@@ -420,13 +434,16 @@ PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& opt
 double HarnessCostNs(const PhaseOptions& options, std::shared_ptr<const Dataset> dataset,
                      WorkloadOptions draws) {
   draws.extra.clear();  // of other workloads
+  EngineOptions null_options;
+  null_options.extra["value_size"] = std::to_string(dataset->options().value_size);
+  std::unique_ptr<Engine> engine = NullEngineInfo().open("", null_options);
   auto workload = MakePointRead(std::move(dataset), draws);
-  std::unique_ptr<Engine> engine = NullEngineInfo().open("", {});
   PhaseOptions calibration;
   calibration.operations = 200000;
   calibration.verify_every = 0;
   calibration.latency = options.latency;
   calibration.account = options.account;
+  calibration.consume = options.consume;
   double best = 1e9;
   for (int i = 0; i < 3; ++i) {
     const PhaseResult result = RunPhase(*engine, *workload, calibration);

@@ -2,8 +2,9 @@
 //
 // The hot loop keeps the harness out of what it measures: keys and values are made in batches
 // outside the timed part; the clock is read once per operation (the end of one is the start of the
-// next); counters are each thread's own; verification happens on a sample, and the clock restarts
-// after it. The clock stops after the commit.
+// next); counters are each thread's own; verification happens on a sample, is charged to VerifyOp(),
+// and the clock restarts after it. The clock stops after the commit, when what was found was used
+// (consume.h).
 //
 // With a rate the loop is open: operations have intended starts, an operation that is late starts
 // at once, none is dropped, and latency is reported both from the real and from the intended start.
@@ -32,6 +33,7 @@ struct PhaseOptions {
   Arrivals arrivals = Arrivals::kEven;
   uint64_t seed = 0;           // of random arrivals
   uint32_t verify_every = 64;  // every how many-th operation is checked; 0 = none
+  Consume consume = Consume::kTouch;
   bool latency = true;
   AccountDepth account = AccountDepth::kFile;
   const BlockDevice* device = nullptr;  // sampled for the per-second series
@@ -83,12 +85,15 @@ struct PhaseResult {
   }
 };
 
+// What checks of answers and of whole databases are charged to, background.
+OpKind VerifyOp();
+
 // Opens the workload's tables and runs it. Throws what a thread threw.
 PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& options);
 
 // What one operation costs in the harness itself, in nanoseconds: the loop run on an engine that
-// does nothing, with the same accounting and latency settings, as point reads of this dataset whose
-// rows are drawn as `draws` says.
+// hands out values of this dataset's size and does nothing else, with the same accounting, latency
+// and consuming, as point reads of rows that are drawn as `draws` says.
 double HarnessCostNs(const PhaseOptions& options, std::shared_ptr<const Dataset> dataset,
                      WorkloadOptions draws);
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "workloads/consume.h"
 #include "workloads/dataset.h"
 
 namespace testbed {
@@ -81,8 +82,13 @@ class Client {
   };
   const Totals& totals() const { return totals_; }
 
+  // What operations do with what they are given; nothing, until it is said.
+  void set_consume(Consume how) { consume_ = Consumer(how); }
+
  protected:
   Totals totals_;
+  // For every value, and every key of a scan, that the engine hands to Execute or TakeAnswer.
+  Consumer consume_;
 };
 
 class Workload {

@@ -1,5 +1,9 @@
 #include "engines/null/null_engine.h"
 
+#include <string>
+
+#include "engines/extra_options.h"
+
 namespace testbed {
 namespace {
 
@@ -17,29 +21,37 @@ class NullCursor : public Cursor {
 
 class NullSession : public Session {
  public:
+  explicit NullSession(std::string_view value) : value_(value) {}
   void Begin() override {}
   void Commit() override {}
   void Rollback() override {}
   bool Get(TableId, std::string_view, std::string_view* value) override {
-    *value = {};
+    *value = value_;
     return true;
   }
   void Put(TableId, std::string_view, std::string_view) override {}
   void Erase(TableId, std::string_view) override {}
   std::unique_ptr<Cursor> NewCursor(TableId) override { return std::make_unique<NullCursor>(); }
+
+ private:
+  const std::string_view value_;
 };
 
 class NullEngine : public Engine {
  public:
+  explicit NullEngine(size_t value_size) : value_(value_size, 'x') {}
   std::string name() const override { return "null"; }
   TableId OpenTable(const std::string&) override { return 0; }
-  std::unique_ptr<Session> NewSession() override { return std::make_unique<NullSession>(); }
+  std::unique_ptr<Session> NewSession() override { return std::make_unique<NullSession>(value_); }
   void Flush() override {}
   void Checkpoint() override {}
   void Settle() override {}
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override { return {}; }
   EngineCounters Counters() const override { return {}; }
   DiskSize SizeOnDisk() const override { return {}; }
+
+ private:
+  const std::string value_;
 };
 
 }  // namespace
@@ -56,9 +68,12 @@ EngineInfo NullEngineInfo() {
   info.capabilities.max_value_size = SIZE_MAX;
   info.capabilities.persistent = false;
   info.capabilities.scans = false;
+  info.capabilities.extra_options = {
+      {"value_size", "bytes of the value that every key is found with (0)"}};
   info.recognises = [](const std::string&) { return false; };
-  info.open = [](const std::string&, const EngineOptions&) -> std::unique_ptr<Engine> {
-    return std::make_unique<NullEngine>();
+  info.open = [](const std::string&, const EngineOptions& options) -> std::unique_ptr<Engine> {
+    const ExtraOptions extra("null", options.extra);
+    return std::make_unique<NullEngine>(extra.Integer("value_size", 0, 0, 1ull << 30));
   };
   return info;
 }

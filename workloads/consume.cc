@@ -1,0 +1,16 @@
+#include "workloads/consume.h"
+
+namespace testbed {
+
+const char* ConsumeName(Consume consume) {
+  static constexpr const char* kNames[] = {"touch", "copy", "none"};
+  return kNames[static_cast<size_t>(consume)];
+}
+
+void Consumer::Copy(std::string_view bytes) {
+  buffer_.assign(bytes);
+  // The compiler must believe that somebody reads the copy.
+  asm volatile("" : : "r"(buffer_.data()) : "memory");
+}
+
+}  // namespace testbed
