@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "device/block_device.h"
+#include "device/grade.h"
 #include "device/kernel_account.h"
 #include "device/memory_budget.h"
 #include "device/page_cache.h"
@@ -286,28 +287,30 @@ std::string WhyNoKernelAccount(const HostFacts& host) {
 
 Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why) {
   Check check{"account"};
+  const Grade grade = DecideGrade({.counted_in_kernel = kernel_why.empty(),
+                                   .own_device = scratch_why.empty(),
+                                   .not_covered = {}});
+  check.found = fmt::format("grade {}: ", grade.letter);
+  if (grade.letter != 'A') check.state = State::kLimited;
   if (kernel_why.empty() && scratch_why.empty()) {
-    check.found = "grade A: block requests can be counted in the kernel, on a scratch device";
+    check.found += "block requests can be counted in the kernel, on a scratch device";
     check.means =
         "with --scratch, requests and bytes of all threads add up to the device's "
         "statistics exactly";
   } else if (scratch_why.empty()) {
-    check.state = State::kLimited;
-    check.found = "grade B: a scratch device, but " + kernel_why;
+    check.found += "a scratch device, but " + kernel_why;
     check.means =
         "with --scratch the device's totals are exact, and bytes read are known per "
         "thread; requests per operation and who wrote what are not";
     check.change = "run as root on a kernel with BPF and type information";
   } else if (kernel_why.empty()) {
-    check.state = State::kLimited;
-    check.found = "grade C: block requests can be counted in the kernel, but " + scratch_why;
+    check.found += "block requests can be counted in the kernel, but " + scratch_why;
     check.means =
-        "what each thread caused is exact; the device's totals hold others' IO too, so "
-        "the two cannot be closed";
+        "what each thread caused is exact; the device's totals hold others' IO too, which is "
+        "named";
     check.change = "make a scratch device possible (see there)";
   } else {
-    check.state = State::kLimited;
-    check.found = "grade C: " + kernel_why + "; " + scratch_why;
+    check.found += kernel_why + "; " + scratch_why;
     check.means =
         "bytes read from the device are known per thread; requests only where direct IO "
         "makes each call one; the device's totals hold others' IO too";

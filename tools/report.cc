@@ -8,6 +8,7 @@
 #include <map>
 
 #include "device/error.h"
+#include "device/grade.h"
 #include "tools/insert_benchmark_metrics.h"
 #include "tools/options.h"
 #include "tools/statistics.h"
@@ -353,8 +354,29 @@ std::string Header(const json& document) {
   return text + "\n";
 }
 
+// The grade of the worst run, why it is not better, and what cannot be known here.
+std::string GradeLine(const json& document) {
+  Grade worst{'A', {}};
+  json missing = json::array();
+  bool known = false;
+  for (const json& run : document["runs"]) {
+    if (!run.contains("accounting")) continue;
+    const json& a = run["accounting"];
+    known = true;
+    missing = a["missing"];
+    KeepWorse({a["grade"].get<std::string>()[0],
+               a.value("grade_reasons", std::vector<std::string>())},
+              &worst);
+  }
+  if (!known) return "";
+  std::string text = fmt::format("grade {}", worst.letter);
+  for (const std::string& reason : worst.reasons) text += "; " + reason;
+  for (const json& what : missing) text += "; not known: " + what.get<std::string>();
+  return text + "\n";
+}
+
 // The closure line: how far the kernel's account of all threads is from the device's own.
-std::string Closure(const json& document) {
+std::string ClosureLines(const json& document) {
   std::string text;
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (!phase["account"].contains("closure")) return;
@@ -363,11 +385,12 @@ std::string Closure(const json& document) {
     const double writes = Number(phase, "/account/device/writes", 0);
     text += fmt::format(
         "closure {}: all threads - device = {} of {} reads, {} bytes; {} of {} writes, {} "
-        "bytes{}\n",
+        "bytes{}{}\n",
         RowName(run, phase, ""), c["reads"].get<int64_t>(), Count(static_cast<uint64_t>(reads)),
         c["read_bytes"].get<int64_t>(), c["writes"].get<int64_t>(),
         Count(static_cast<uint64_t>(writes)), c["write_bytes"].get<int64_t>(),
-        c["at_rest"].get<bool>() ? "" : " (the device did not come to rest)");
+        c["at_rest"].get<bool>() ? "" : " (the device did not come to rest)",
+        phase.contains("grade") ? " (grade " + Text(phase, "/grade") + ")" : "");
     const double other = OtherThreads(phase, "reads") + OtherThreads(phase, "writes");
     if (other > 0) {
       text += "  of it by threads outside the run:";
@@ -378,13 +401,7 @@ std::string Closure(const json& document) {
       text.back() = '\n';
     }
   });
-  if (!document["runs"].empty() && document["runs"][0].contains("accounting")) {
-    const json& a = document["runs"][0]["accounting"];
-    text += fmt::format("grade {}", Text(a, "/grade"));
-    for (const json& missing : a["missing"]) text += "; not known: " + missing.get<std::string>();
-    text += "\n";
-  }
-  return text;
+  return text + GradeLine(document);
 }
 
 std::vector<Table> Tables(const json& document) {
@@ -405,11 +422,11 @@ std::vector<Table> Tables(const json& document) {
 std::string ReportText(const json& document) {
   std::string text = Header(document);
   for (const Table& table : Tables(document)) text += table.Text();
-  text += Closure(document);
+  text += ClosureLines(document);
   const json none = json::array();
   for (const json& note : document.value("notes", none))
     text += "note: " + note.get<std::string>() + "\n";
-  if (document.value("partial", false)) text += "PARTIAL: the run was interrupted\n";
+  if (document.value("partial", false)) text += "PARTIAL: a run was interrupted\n";
   return text;
 }
 

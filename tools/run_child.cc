@@ -15,6 +15,7 @@
 
 #include "device/child_process.h"
 #include "device/error.h"
+#include "device/grade.h"
 #include "device/journal.h"
 #include "device/kernel_account.h"
 #include "device/page_cache.h"
@@ -36,17 +37,25 @@ using nlohmann::json;
 
 class Run {
  public:
-  Run(const RunOptions& options, const RunPlan& plan, bool (*stop)(), json* document)
-      : options_(options), plan_(plan), stop_(stop), document_(*document) {}
+  Run(const RunOptions& options, const RunPlan& plan, bool (*stop)(), json* document,
+      std::function<void(const json&)> report)
+      : options_(options),
+        plan_(plan),
+        stop_(stop),
+        document_(*document),
+        report_(std::move(report)) {}
 
   void Execute();
 
  private:
   void StartAccount();
+  InForce InForceHere() const;
   json Accounting() const;
+  void GradePhase(json* phase);
+  void ReportBeginning(const std::string& phase);
   void OpenEngine();
   void RunWorkload(const std::string& name);
-  json Measure(const std::string& name, const std::string& kind, Workload& workload,
+  void Measure(const std::string& name, const std::string& kind, Workload& workload,
                const PhaseOptions& phase);
   uint64_t ShareBytes(double cache_pct) const;
   void ReopenWithShare(double cache_pct);
@@ -64,6 +73,7 @@ class Run {
   const RunPlan& plan_;
   bool (*const stop_)();
   json& document_;
+  const std::function<void(const json&)> report_;
   std::optional<BlockDevice> device_;
   std::unique_ptr<KernelAccount> kernel_;
   std::string why_no_kernel_;
@@ -87,13 +97,16 @@ void Run::StartAccount() {
   Ledger::Get().Configure(options_.account, kernel_.get());
 }
 
+InForce Run::InForceHere() const {
+  return {.counted_in_kernel = kernel_ != nullptr,
+          .own_device = plan_.exclusive_device && device_.has_value() &&
+                        options_.account == AccountDepth::kDevice,
+          .not_covered = {}};
+}
+
 json Run::Accounting() const {
   static constexpr const char* kDepths[] = {"off", "file", "kernel", "device"};
   json missing = json::array();
-  std::string grade = "C";
-  if (::geteuid() == 0 && plan_.exclusive_device) grade = kernel_ ? "A" : "B";
-  if (::geteuid() == 0 && !plan_.exclusive_device) grade = "B";
-  if (options_.account < AccountDepth::kKernel) grade = "C";
   if (!kernel_) {
     missing.push_back("requests and bytes per operation kind and thread at the kernel level" +
                       (why_no_kernel_.empty() ? "" : " (" + why_no_kernel_ + ")"));
@@ -107,10 +120,32 @@ json Run::Accounting() const {
   if (!FindEngine(options_.engine_name).capabilities.file_layer) {
     missing.push_back("calls to files: " + options_.engine_name + " does its IO itself");
   }
+  const Grade grade = DecideGrade(InForceHere());
   return {{"depth", kDepths[static_cast<size_t>(options_.account)]},
-          {"grade", grade},
+          {"grade", std::string(1, grade.letter)},
+          {"grade_reasons", grade.reasons},
           {"kernel_account", kernel_ != nullptr},
           {"missing", missing}};
+}
+
+// The phase keeps the grade that its closure allows; the run has the worst of those.
+void Run::GradePhase(json* phase) {
+  const json& account = (*phase)["account"];
+  Closure closure;
+  if (account.contains("closure")) {
+    const json& c = account["closure"];
+    closure = {c["reads"], c["read_bytes"], c["writes"], c["write_bytes"], c["at_rest"]};
+  }
+  const Grade grade =
+      DecideGrade(InForceHere(), account.contains("closure") ? &closure : nullptr);
+  (*phase)["grade"] = std::string(1, grade.letter);
+  (*phase)["grade_reasons"] = grade.reasons;
+  if ((*phase)["kind"] == "warm-up" || (*phase)["kind"] == "tune") return;
+  json& accounting = document_["accounting"];
+  Grade worst{accounting["grade"].get<std::string>()[0], accounting["grade_reasons"]};
+  KeepWorse(grade, &worst);
+  accounting["grade"] = std::string(1, worst.letter);
+  accounting["grade_reasons"] = worst.reasons;
 }
 
 void Run::OpenEngine() {
@@ -159,8 +194,9 @@ PhaseOptions Run::MeasuredPhase(bool loads) const {
   return phase;
 }
 
-json Run::Measure(const std::string& name, const std::string& kind, Workload& workload,
+void Run::Measure(const std::string& name, const std::string& kind, Workload& workload,
                   const PhaseOptions& phase) {
+  ReportBeginning(name);
   ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.quiet);
   PhaseOptions with_progress = phase;
   with_progress.progress = [&progress](const PhaseOptions::Progress& p) { progress.Show(p); };
@@ -198,11 +234,11 @@ json Run::Measure(const std::string& name, const std::string& kind, Workload& wo
     throw Error(Error::kRun, fmt::format("{}; {} of {} checked answers were wrong",
                                          result.first_wrong, result.wrong, result.verified));
   }
-  return j;
 }
 
 void Run::Finish(json phase, const Reading& before, const Reading& after) {
   phase["account"] = meter_->Account(before, after);
+  GradePhase(&phase);
   if (plan_.budget != nullptr) {
     phase["memory"] = MemoryJson(*plan_.budget, after.engine.cache_bytes.value_or(0));
   }
@@ -212,11 +248,24 @@ void Run::Finish(json phase, const Reading& before, const Reading& after) {
   if (json metrics = InsertBenchmarkMetrics(phase); !metrics.is_null()) {
     phase["details"]["metrics"] = std::move(metrics);
   }
+  // Trials leave their figures only: what the document holds in memory is not the page cache's.
+  if (phase["kind"] == "tune") {
+    for (const char* part : {"operations", "series"}) phase[part] = json::array();
+  }
+  report_({{"phase", phase}});
   document_["phases"].push_back(std::move(phase));
+}
+
+// What is known of the run before its first phase ends, and which phase is under way.
+void Run::ReportBeginning(const std::string& phase) {
+  json known = document_;
+  known.erase("phases");
+  report_({{"run", std::move(known)}, {"begins", phase}});
 }
 
 void Run::Settle() {
   const Clock& clock = Clock::Get();
+  ReportBeginning("settle");
   ProgressLine progress(fmt::format("{} settle", plan_.label), options_.quiet);
   progress.Say("flushing, compacting, taking a checkpoint");
   const Reading before = meter_->Read();
@@ -287,12 +336,7 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
   }
   ::malloc_trim(0);
   measure("trial");
-  // Trials leave their figures only: what the document holds in memory is not the page cache's.
-  json& trial = document_["phases"].back();
-  for (json& phase : document_["phases"]) {
-    if (phase["kind"] != "tune") continue;
-    for (const char* part : {"operations", "series"}) phase[part] = json::array();
-  }
+  const json& trial = document_["phases"].back();
   const double count = OperationCount(trial);
   const json& account = trial["account"];
   const json device = account.value("device", json::object());
@@ -445,11 +489,54 @@ void WriteAll(int fd, const std::string& text) {
   }
 }
 
+// What a child said of its run, one JSON object a line: {"run": ..., "begins": NAME} before each
+// phase, {"phase": ...} after it, and at the end {"run": ..., "ended": true}.
+class RunOfChild {
+ public:
+  explicit RunOfChild(const RunPlan& plan)
+      : document_({{"threads", plan.threads}, {"repeat", plan.repeat}}) {}
+
+  // Takes what came; a line that is not whole yet waits for its rest.
+  void Take(const char* bytes, size_t n) {
+    text_.append(bytes, n);
+    size_t begin = 0;
+    for (size_t end; (end = text_.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      TakeLine(json::parse(text_.begin() + static_cast<ptrdiff_t>(begin),
+                           text_.begin() + static_cast<ptrdiff_t>(end), nullptr, false));
+    }
+    text_.erase(0, begin);
+  }
+  bool ended() const { return ended_; }
+  const std::string& phase_under_way() const { return under_way_; }
+  size_t phases() const { return phases_.size(); }
+  json Document() const {
+    json document = document_;
+    document["phases"] = phases_;
+    return document;
+  }
+
+ private:
+  void TakeLine(json line) {
+    if (!line.is_object()) return;
+    if (line.contains("run")) document_ = std::move(line["run"]);
+    if (line.contains("begins")) under_way_ = line["begins"];
+    if (line.contains("phase")) {
+      under_way_.clear();
+      phases_.push_back(std::move(line["phase"]));
+    }
+    ended_ = line.contains("ended");
+  }
+
+  json document_;
+  json phases_ = json::array();
+  std::string text_, under_way_;
+  bool ended_ = false;
+};
+
 // Reads what the child writes until it ends. A request to stop reaches this process alone when it
 // was sent to its id; the child has to be told.
-std::string ReadAll(int fd, pid_t child) {
-  std::string text;
-  char buffer[65536];
+void ReadAll(int fd, pid_t child, RunOfChild* run) {
+  std::vector<char> buffer(65536);
   bool told = false;
   while (true) {
     pollfd ready{fd, POLLIN, 0};
@@ -457,10 +544,10 @@ std::string ReadAll(int fd, pid_t child) {
       if (StopRequested() && !std::exchange(told, true)) ::kill(child, SIGTERM);
       continue;
     }
-    const ssize_t n = ::read(fd, buffer, sizeof buffer);
+    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return text;
-    text.append(buffer, static_cast<size_t>(n));
+    if (n <= 0) return;
+    run->Take(buffer.data(), static_cast<size_t>(n));
   }
 }
 
@@ -474,11 +561,34 @@ void SettleAllocator() {
   ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
 }
 
+// What ended a child that did not end by itself, in one sentence.
+std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status,
+                      const RunOfChild& run) {
+  std::string where, kept;
+  if (!run.phase_under_way().empty()) where = " in phase " + run.phase_under_way();
+  if (run.phases() != 0) {
+    kept = fmt::format("; {} finished phase{} before it {} kept", run.phases(),
+                       run.phases() == 1 ? "" : "s", run.phases() == 1 ? "is" : "are");
+  }
+  if (plan.budget != nullptr && plan.budget->OomKilled()) {
+    return fmt::format(
+        "the kernel ended the run (signal 9) because it needed more than --ram {}{}; give a larger "
+        "--ram or a smaller --cache-pct{}",
+        ShortSize(options.ram_bytes), where, kept);
+  }
+  if (WIFSIGNALED(status)) {
+    return fmt::format("the run was ended by signal {} ({}){}{}", WTERMSIG(status),
+                       ::strsignal(WTERMSIG(status)), where, kept);
+  }
+  return fmt::format("the run ended without a result{}{}", where, kept);
+}
+
 }  // namespace
 
-json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)()) {
+json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
+                const std::function<void(const json&)>& report) {
   json document = {{"threads", plan.threads}, {"repeat", plan.repeat}, {"phases", json::array()}};
-  Run run(options, plan, stop, &document);
+  Run run(options, plan, stop, &document, report);
   try {
     run.Execute();
   } catch (const Error& e) {
@@ -498,33 +608,24 @@ json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan) {
   if (child == 0) {
     ::close(pipe_fds[0]);
     SettleAllocator();
-    json document = ExecuteRun(options, plan, &StopRequested);
-    WriteAll(pipe_fds[1], document.dump());
+    const auto report = [&](const json& line) { WriteAll(pipe_fds[1], line.dump() + "\n"); };
+    json document = ExecuteRun(options, plan, &StopRequested, report);
+    document.erase("phases");  // the parent has them
+    report({{"run", std::move(document)}, {"ended", true}});
     ::close(pipe_fds[1]);
     // No destructors: what they would undo belongs to the parent.
     std::fflush(nullptr);
     ::_exit(0);
   }
   ::close(pipe_fds[1]);
-  const std::string text = ReadAll(pipe_fds[0], child);
+  RunOfChild run(plan);
+  ReadAll(pipe_fds[0], child, &run);
   ::close(pipe_fds[0]);
   const int status = AwaitChild(child);
-  json document = json::parse(text, nullptr, false);
-  if (!document.is_discarded() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return document;
-  document = {{"threads", plan.threads}, {"repeat", plan.repeat}, {"phases", json::array()}};
-  if (plan.budget != nullptr && plan.budget->OomKilled()) {
-    document["error"] = ErrorJson(
-        fmt::format("the kernel ended the run because it needed more than --ram {}; give a larger "
-                    "--ram or a smaller --cache-pct",
-                    ShortSize(options.ram_bytes)),
-        1);
-  } else if (WIFSIGNALED(status)) {
-    document["error"] = ErrorJson(fmt::format("the run was ended by signal {} ({})",
-                                              WTERMSIG(status), ::strsignal(WTERMSIG(status))),
-                                  1);
-  } else {
-    document["error"] = ErrorJson("the run ended without a result", 1);
-  }
+  json document = run.Document();
+  if (run.ended() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return document;
+  document["partial"] = true;
+  document["error"] = ErrorJson(WhatEnded(options, plan, status, run), 1);
   return document;
 }
 

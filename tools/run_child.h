@@ -3,6 +3,7 @@
 #ifndef TESTBED_TOOLS_RUN_CHILD_H_
 #define TESTBED_TOOLS_RUN_CHILD_H_
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -25,11 +26,14 @@ struct RunPlan {
 };
 
 // Runs the plan in this process. Errors are in the document ("error"), with what was measured up to
-// then; `stop` set from outside ends it early and marks it partial.
-nlohmann::json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)());
+// then; `stop` set from outside ends it early and marks it partial. `report` is told of each phase
+// that begins and of each that is finished, at once: {"run": ..., "begins": NAME}, {"phase": ...}.
+nlohmann::json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
+                          const std::function<void(const nlohmann::json&)>& report);
 
-// Forks, calls ExecuteRun in the child and returns its document. A child that died leaves an
-// "error" that says of what.
+// Forks, calls ExecuteRun in the child and returns its document, whose phases the child sends as
+// they finish. A child that died leaves those, as partial, and an "error" that says of what it
+// died.
 nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan);
 
 }  // namespace testbed

@@ -319,7 +319,9 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
         {"name", device->name()}, {"queue", queue}, {"exclusive", surroundings.exclusive_device()}};
   }
   Runs(options, surroundings, dir.get(), &document).Execute();
-  document["partial"] = StopRequested();
+  const auto partial = [](const json& run) { return run.value("partial", false); };
+  document["partial"] =
+      StopRequested() || std::any_of(document["runs"].begin(), document["runs"].end(), partial);
   return document;
 }
 

@@ -215,6 +215,36 @@ TEST_F(RunTest, InterruptedRunsReportWhatTheyHaveAndSaySo) {
   EXPECT_GT(document["runs"].back()["phases"].back()["count"], 0);
 }
 
+// The child is killed in its second phase. How long the first takes is the machine's affair, so the
+// kill waits longer when it met the first.
+TEST_F(RunTest, AKilledRunKeepsThePhasesThatItFinished) {
+  const std::string script =
+      "cd " + directory_.string() +
+      "; " TESTBED_BINARY
+      " --engine btree --workload insert,mixed --mix point-read=1,update=1 --rows 2000 --ram 64M "
+      "--seconds 60 --warmup 0 --quiet --json run.json >out 2>err & pid=$!; sleep $0; "
+      "kill -9 $(cat /proc/$pid/task/$pid/children); wait $pid; echo $? >code";
+  nlohmann::json run;
+  for (const char* seconds : {"3", "6", "12", "24"}) {
+    ASSERT_EQ(std::system(("bash -c '" + script + "' " + seconds).c_str()), 0);
+    ASSERT_TRUE(std::filesystem::exists(directory_ / "run.json")) << Read(directory_ / "err");
+    run = Json("run.json")["runs"].back();
+    if (run["error"]["sentence"].get<std::string>().find("mixed") != std::string::npos) break;
+  }
+  EXPECT_EQ(Read(directory_ / "code"), "1\n");
+  EXPECT_EQ(Json("run.json")["partial"], true);
+  EXPECT_EQ(run["partial"], true);
+  const std::string sentence = run["error"]["sentence"];
+  EXPECT_NE(sentence.find("signal 9 (Killed) in phase mixed"), std::string::npos) << sentence;
+  EXPECT_NE(Read(directory_ / "err").find(sentence), std::string::npos);
+  ASSERT_GE(run["phases"].size(), 1u);
+  EXPECT_EQ(run["phases"][0]["name"], "insert");
+  EXPECT_EQ(run["phases"][0]["count"], 2000);
+  EXPECT_EQ(run["engine"]["name"], "btree");
+  EXPECT_NE(Read(directory_ / "out").find("insert, 8 thr"), std::string::npos);
+  EXPECT_NE(Read(directory_ / "out").find("PARTIAL"), std::string::npos);
+}
+
 TEST_F(RunTest, TheNullEngineShowsTheHarnessAlone) {
   const CommandResult result =
       Run("--engine null --json run.json --workload insert,point-read --rows 1000 --seconds 0.3 "

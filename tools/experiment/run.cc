@@ -113,13 +113,13 @@ RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir
 
 bool ExperimentRun::Run(RunOptions run, const std::string& what, json* document) const {
   *document = ExecuteRuns(run, {"experiment", what});
-  if (StopRequested() || document->value("partial", false)) return false;
+  if (StopRequested()) return false;
   for (const json& one : (*document)["runs"]) {
     if (!one.contains("error")) continue;
     Complain(fmt::format("{}: {}", what, one["error"].value("sentence", "")));
     return false;
   }
-  return true;
+  return !document->value("partial", false);
 }
 
 bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
