@@ -14,7 +14,7 @@ using Member = KernelTypes::Member;
 
 // Class codes while a program runs: a FileKind, or one of these two.
 constexpr int32_t kFlush = kUnclassedFlush;
-constexpr int32_t kKindOfCall = kUnclassedFlush + 1;
+constexpr int32_t kKindOfCall = kUnclassedIo;
 
 constexpr int32_t kOperationMask = 0xff;  // REQ_OP_MASK
 constexpr int32_t kWriteBit = 1;          // of the operation, as op_is_write() tests it
@@ -314,7 +314,18 @@ void Writer::CountInSlot() {
   }
   constexpr int32_t kKinds = static_cast<int32_t>(kFileKinds);
   code_.JumpIf(Asm::kLess, R8, kKinds, classed);
-  code_.Load(Asm::k32, R8, R9, offsetof(KernelSlot, kind));
+  // The kind of the call's reads is in the lowest byte, that of its writes in the next, where it is
+  // another (MixedCallMark).
+  const Asm::Label writes = code_.NewLabel();
+  const Asm::Label loaded = code_.NewLabel();
+  code_.JumpIf(Asm::kAnyBit, R7, kWriteBit, writes);
+  code_.Load(Asm::k8, R8, R9, offsetof(KernelSlot, kind));
+  code_.Jump(loaded);
+  code_.Bind(writes);
+  code_.Load(Asm::k8, R8, R9, offsetof(KernelSlot, kind) + 1);
+  code_.JumpIf(Asm::kNe, R8, 0, loaded);
+  code_.Load(Asm::k8, R8, R9, offsetof(KernelSlot, kind));
+  code_.Bind(loaded);
   code_.JumpIf(Asm::kEq, R8, 0, no_call);
   code_.Compute(Asm::kSub, R8, 1);
   code_.JumpIf(Asm::kLess, R8, kKinds, classed);
@@ -342,7 +353,6 @@ uint64_t Word(const char* bytes) {
 // R9 = counts of the current thread's name and the class.
 void Writer::FindForeign() {
   const Asm::Label named = code_.NewLabel();
-  const Asm::Label classed = code_.NewLabel();
   const Asm::Label found = code_.NewLabel();
   PointTo(R1, kKey);
   code_.Move(R2, sizeof(ForeignKey::thread));
@@ -355,9 +365,6 @@ void Writer::FindForeign() {
   code_.Store(Asm::k64, R10, kKey, R2);
   code_.StoreValue(Asm::k64, R10, kKey + 8, 0);
   code_.Bind(named);
-  code_.JumpIf(Asm::kLessEq, R8, kFlush, classed);
-  code_.Move(R8, Code(FileKind::kOtherFile));
-  code_.Bind(classed);
   code_.Store(Asm::k32, R10, At(kKey, offsetof(ForeignKey, kind)), R8);
   code_.StoreValue(Asm::k32, R10, At(kKey, offsetof(ForeignKey, unused)), 0);
   Lookup(target_.maps.foreign);

@@ -53,10 +53,12 @@ struct JournalSectors {
 // An empty flush by a thread that has no file call under way: which file system or process it was
 // is told by the thread's name, in user space.
 inline constexpr uint32_t kUnclassedFlush = kFileKinds;
+// And IO between the device and memory of a program, which is direct IO of some file.
+inline constexpr uint32_t kUnclassedIo = kFileKinds + 1;
 
 struct ForeignKey {
   char thread[16];  // kernel's name of the thread; "kworker" for all kernel workers
-  uint32_t kind;    // FileKind or kUnclassedFlush
+  uint32_t kind;    // FileKind, kUnclassedFlush or kUnclassedIo
   uint32_t unused;
 };
 // Counts what the hash had no room for; always present, for each kind.

@@ -18,6 +18,7 @@
 
 #include "device/account_program.h"
 #include "device/block_device.h"
+#include "device/thread_kinds.h"
 
 namespace testbed {
 namespace {
@@ -142,7 +143,7 @@ bool BpfAccount::CreateMaps(std::string* why) {
       return false;
     }
   }
-  for (uint32_t kind = 0; kind <= kUnclassedFlush; ++kind) {
+  for (uint32_t kind = 0; kind <= kUnclassedIo; ++kind) {
     ForeignKey key = {};
     std::memcpy(key.thread, kForeignOverflow, sizeof key.thread);
     key.kind = kind;
@@ -327,6 +328,8 @@ void BpfAccount::AddForeign(LedgerCounts* counts) const {
     FileKind kind = static_cast<FileKind>(key.kind);
     if (key.kind == kUnclassedFlush) {
       kind = IsKernelsOwn(sort) ? FileKind::kFsJournal : FileKind::kOtherFile;
+    } else if (key.kind == kUnclassedIo) {
+      kind = KindOfThreads(sort).value_or(FileKind::kOtherFile);
     } else if (kind == FileKind::kFsMetadata && sort == "jbd2" && !journal_known) {
       kind = FileKind::kFsJournal;
     }

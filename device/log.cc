@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "device/error.h"
+#include "device/lazy_pace.h"
 #include "device/log_format.h"
 #include "device/log_reader.h"
 #include "device/log_segments.h"
@@ -420,27 +421,26 @@ void Log::Impl::TruncateBefore(Lsn lsn) {
   }
 }
 
-// Wakes at each interval to flush, and in between to write groups that are full.
+// Wakes within each interval to flush, and in between to write groups that are full.
 void Log::Impl::RunFlusher() {
-  using Clock = std::chrono::steady_clock;
-  const auto interval = std::chrono::milliseconds(options_.flush_interval_ms);
+  LazyPace pace{std::chrono::milliseconds(options_.flush_interval_ms)};
   const bool durable = options_.sync != LogSync::kNone;
-  auto next = Clock::now() + interval;
   Lock lock(latch_);
   while (!stop_ && !error_) {
-    wake_.wait_until(lock, next, [&] { return stop_ || error_ || head_ != tail_; });
+    wake_.wait_until(lock, pace.Next(), [&] { return stop_ || error_ || head_ != tail_; });
     if (stop_ || error_) break;
     try {
-      if (Clock::now() >= next) {
-        next = Clock::now() + interval;
+      if (LazyPace::Clock::now() >= pace.Next()) {
+        pace.Begin();
         const Lsn end = end_;
         if ((durable ? durable_ : written_) >= end) continue;
         lock.unlock();
         IoScope scope(kLogWrite);
         Wait(end, durable);
         lock.lock();
+        pace.End();
       } else if (writing_) {
-        done_.wait_until(lock, next);
+        done_.wait_until(lock, pace.Next());
       } else if (head_ != tail_) {
         IoScope scope(kLogWrite);
         Lead(lock, false, false);

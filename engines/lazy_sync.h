@@ -1,5 +1,5 @@
-// Makes each commit durable within an interval, on a thread of its own: lazy durability for engines
-// whose library has none, or only a slower one.
+// Makes each commit durable within an interval (device/lazy_pace.h), on a thread of its own: lazy
+// durability for engines whose library has none, or one by another rule.
 //
 //   LazySync lazy(std::chrono::milliseconds(100), [&] { return env.LastCommit(); },
 //                 [&] { env.Sync(); });
@@ -13,6 +13,8 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+
+#include "device/lazy_pace.h"
 
 namespace testbed {
 
@@ -38,18 +40,18 @@ class LazySync {
   LazySync& operator=(const LazySync&) = delete;
 
  private:
-  // A commit waits for the end of the sync after it: half of the interval until it begins, and the
-  // other half for what it takes.
   void Run() {
+    LazyPace pace(interval_);
     uint64_t synced = newest_();
     std::unique_lock lock(mutex_);
-    while (!stop_) {
-      wake_.wait_for(lock, interval_ / 2, [this] { return stop_; });
+    while (!wake_.wait_until(lock, pace.Next(), [this] { return stop_; })) {
+      pace.Begin();
       const uint64_t newest = newest_();
       if (newest == synced) continue;
       lock.unlock();
       sync_();
       lock.lock();
+      pace.End();
       synced = newest;
     }
   }

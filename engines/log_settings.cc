@@ -51,6 +51,11 @@ LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra)
   return log;
 }
 
+uint64_t CheckpointLogBytes(const EngineOptions& options) {
+  if (options.ram_bytes == 0) return 1ull << 30;
+  return std::clamp<uint64_t>(options.ram_bytes >> 20 << 20, 64ull << 20, 2ull << 30);
+}
+
 std::vector<std::pair<std::string, uint64_t>> LogCounterPairs(const LogCounters& log) {
   return {{"log_groups", log.groups},
           {"log_syncs", log.syncs},

@@ -22,6 +22,10 @@ void AddLogOptions(Capabilities* capabilities);
 // cannot be.
 LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra);
 
+// The one rule of all engines for how much log lies between checkpoints, and so for what a recovery
+// replays: as much as --ram, from 64 MiB to 2 GiB; 1 GiB when the memory is not bounded.
+uint64_t CheckpointLogBytes(const EngineOptions& options);
+
 // What EngineCounters has no field for, by the names that all these engines give it.
 std::vector<std::pair<std::string, uint64_t>> LogCounterPairs(const LogCounters& log);
 

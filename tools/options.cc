@@ -103,7 +103,11 @@ void ParseSettings(const std::string& option, const std::vector<std::string>& se
     if (equals == std::string::npos || equals == 0) {
       Refuse(option, setting, "name=value; `testbed list` shows the names");
     }
-    (*values)[setting.substr(0, equals)] = setting.substr(equals + 1);
+    const std::string name = setting.substr(0, equals);
+    std::string& value = (*values)[name];
+    // Given again, these collect: each is a list of settings itself.
+    const bool collects = name == "server_option" || name == "options";
+    value = (collects && !value.empty() ? value + ";" : "") + setting.substr(equals + 1);
   }
 }
 

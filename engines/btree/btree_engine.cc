@@ -280,7 +280,8 @@ std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& o
        {TornPage::kDoublewrite, TornPage::kFullPageImage, TornPage::kAtomic, TornPage::kNone}) {
     if (torn_page == btree::TornPageName(way)) o.torn_page = way;
   }
-  o.checkpoint_log_bytes = extra.Bytes("checkpoint_log", 256ull << 20, 1ull << 20, 1ull << 40);
+  o.checkpoint_log_bytes =
+      extra.Bytes("checkpoint_log", CheckpointLogBytes(options), 1ull << 20, 1ull << 40);
   o.scan_readahead_bytes = extra.Bytes("scan_readahead", 128ull << 10, 0, 16ull << 20);
   o.change_buffer_bytes = options.cache_bytes / 100 * extra.Integer("change_buffer_pct", 0, 0, 50);
   o.compression = btree::PageCodecByName(options.compression);
@@ -314,7 +315,7 @@ EngineInfo BtreeEngineInfo() {
       {"torn_page",
        "protection from torn pages: doublewrite (default), full_page_image (in the log), atomic "
        "(writes that the device does as a whole), none (only detected)"},
-      {"checkpoint_log", "bytes of log after which a checkpoint is taken (256M)"},
+      {"checkpoint_log", "bytes of log after which a checkpoint is taken (--ram, 64M to 2G)"},
       {"change_buffer_pct",
        "rows that may wait for leaves that are not in the cache, in percent of it: 0 to 50 (0)"},
       {"compressed_cache_pct",

@@ -258,7 +258,8 @@ StoreOptions OptionsOf(const EngineOptions& options) {
   o.cleaner_nodes = static_cast<uint32_t>(extra.Integer("cleaner_nodes", 5, 1, 1000));
   o.checkpoint_period_ms =
       static_cast<uint32_t>(extra.Integer("checkpoint_period", 60000, 10, 1000ull * 3600 * 24));
-  o.checkpoint_log_bytes = extra.Bytes("checkpoint_log", 1ull << 30, 1ull << 20, 1ull << 40);
+  o.checkpoint_log_bytes =
+      extra.Bytes("checkpoint_log", CheckpointLogBytes(options), 1ull << 20, 1ull << 40);
   o.log = LogOptionsOf(options, extra);
   if (o.node_size != 0 && o.node_size < 2 * uint64_t{o.page_size}) {
     throw Error(Error::kUsage,
@@ -295,7 +296,7 @@ EngineInfo FractalEngineInfo() {
       {"cleaner_period", "milliseconds between visits of the cleaner, 0: none (2000)"},
       {"cleaner_nodes", "nodes that the cleaner flushes at each visit (5)"},
       {"checkpoint_period", "milliseconds between checkpoints (60000)"},
-      {"checkpoint_log", "bytes of log after which one is taken earlier (1G)"},
+      {"checkpoint_log", "bytes of log after which one is taken earlier (--ram, 64M to 2G)"},
   };
   AddLogOptions(&can);
   info.recognises = [](const std::string& dir) { return fractal::Store::Exists(dir); };

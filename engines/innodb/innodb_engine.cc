@@ -2,6 +2,8 @@
 
 #include <mysql.h>
 
+#include <algorithm>
+
 #include "device/ledger.h"
 #include "engines/innodb/server.h"
 #include "engines/innodb/session.h"
@@ -79,6 +81,12 @@ std::vector<std::pair<std::string, std::string>> InnodbEngine::EffectiveSettings
                            "innodb_purge_threads",
                            "innodb_read_io_threads",
                            "innodb_write_io_threads"}) {
+    const auto it = variables.find(name);
+    if (it != variables.end()) all.emplace_back(name, it->second);
+  }
+  for (const std::string& option : s.server_options) {
+    std::string name = option.substr(2, option.find('=') - 2);
+    std::replace(name.begin(), name.end(), '-', '_');
     const auto it = variables.find(name);
     if (it != variables.end()) all.emplace_back(name, it->second);
   }

@@ -263,6 +263,10 @@ void Server::Start() {
   running_.reset();
   const bool full = said.find("No space left") != std::string::npos ||
                     said.find("error number 28") != std::string::npos;
+  if (said.find("unknown variable") != std::string::npos ||
+      said.find("unknown option") != std::string::npos) {
+    throw Error(Error::kUsage, "innodb cannot honour --engine-option server_option: " + complaint);
+  }
   throw Error(full ? Error::kIo : Error::kCorruption,
               fmt::format("innodb could not open the database in {}: {}{}", dir_,
                           full ? "No space left on device: " : "", complaint));
@@ -473,8 +477,7 @@ std::map<std::string, uint64_t> Server::Status() {
 
 std::map<std::string, std::string> Server::Variables() {
   std::map<std::string, std::string> variables;
-  for (const Connection::Row& row : Ask("SHOW GLOBAL VARIABLES WHERE variable_name LIKE 'innodb%' "
-                                        "OR variable_name = 'version'")) {
+  for (const Connection::Row& row : Ask("SHOW GLOBAL VARIABLES")) {
     variables[row[0]] = row[1];
   }
   return variables;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/ledger.h"
+#include "device/thread_kinds.h"
 
 namespace testbed::innodb {
 
@@ -42,6 +43,9 @@ void ServiceThread::Run(const std::function<void()>& work) {
 void ServiceThread::Serve() {
   // The server's own threads begin here, and inherit the name by which the account tells them.
   ::pthread_setname_np(::pthread_self(), "innodb");
+  // They write pages; the log is written by those who commit, and by the thread of lazy syncs.
+  RegisterThreads("innodb", FileKind::kData);
+  RegisterThreads("iou-wrk", FileKind::kData);  // the kernel's threads for their io_uring
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stop_ || work_ != nullptr; });

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 #include "device/error.h"
 #include "device/ledger.h"
+#include "device/thread_kinds.h"
 
 namespace testbed::innodb {
 namespace {
@@ -183,10 +183,8 @@ void InnodbSession::Change(TableId table, bool erase, std::string_view key,
   if (in_transaction_) writes_.push_back({table, erase, std::string(key), std::string(value)});
   ++changes_;
   Call([&] {
-    // A write that is a transaction by itself reads pages and writes the log in one call: direct IO
-    // of both kinds, of which nobody here can tell which is which.
-    std::optional<CallMark> mark;
-    if (in_transaction_) mark.emplace(FileKind::kData);
+    // A write that is a transaction by itself reads pages and writes the log in one call.
+    const MixedCallMark mark(FileKind::kData, in_transaction_ ? FileKind::kData : FileKind::kLog);
     const Clock::time_point end =
         Clock::now() + std::chrono::milliseconds(server_->settings().conflict_wait_ms);
     for (;;) {

@@ -3,20 +3,64 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 #include "device/error.h"
 #include "engines/extra_options.h"
+#include "engines/log_settings.h"
 
 namespace testbed::innodb {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
-constexpr uint64_t kLeastLog = 4 * kMiB, kMostLog = 512ull << 30, kMostDefaultLog = 512 * kMiB;
+constexpr uint64_t kLeastLog = 4 * kMiB, kMostLog = 512ull << 30;
 
-// Large enough that checkpoints do not drive the writes, small beside the budget.
-uint64_t DefaultLogFileSize(const EngineOptions& options) {
-  const uint64_t part = options.ram_bytes == 0 ? 96 * kMiB : options.ram_bytes / 4;
-  return std::clamp(part / kMiB * kMiB, kLeastLog, kMostDefaultLog);
+// MariaDB's default, where a small budget allows it.
+uint64_t DefaultLogBuffer(const EngineOptions& options) {
+  if (options.ram_bytes == 0) return 16 * kMiB;
+  return std::clamp(options.ram_bytes / 64 / kMiB * kMiB, 2 * kMiB, 16 * kMiB);
+}
+
+// MySQL's manuals advise 1000 or more where there is no disk arm; 10000 is the default of MySQL
+// 8.4. A pool is dirty in proportion to its size, and so is what must be written behind it.
+uint64_t DefaultIoCapacity(const EngineOptions& options) {
+  if (options.ram_bytes == 0) return 10000;
+  return std::clamp<uint64_t>(options.ram_bytes / (128 * 1024), 1000, 10000);
+}
+
+// Options of the server that the run's own options decide, or that would move its files.
+constexpr std::string_view kOwn[] = {
+    "datadir",         "innodb-page-size",         "innodb-buffer-pool-size",
+    "innodb-flush-method", "innodb-flush-log-at-trx-commit", "innodb-log-file-size",
+    "innodb-log-group-home-dir", "innodb-data-home-dir", "innodb-data-file-path",
+    "innodb-undo-directory", "transaction-isolation", "innodb-force-recovery",
+    "innodb-read-only", "innodb-log-buffer-size", "innodb-io-capacity", "innodb-doublewrite",
+    "sql-mode", "skip-grant-tables", "plugin-dir", "init-file", "defaults-file"};
+
+// "name=value;name=value" as arguments of the server; throws for what it must not be given.
+std::vector<std::string> ServerOptions(const std::string& text) {
+  std::vector<std::string> all;
+  const auto refuse = [&](const std::string& part, const std::string& why) {
+    throw Error(Error::kUsage,
+                "innodb cannot honour --engine-option server_option=" + part + ": " + why);
+  };
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(';', at), text.size());
+    const std::string part = text.substr(at, end - at);
+    at = end + 1;
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      refuse(part, "it takes NAME=VALUE of a server's option, such as innodb_lru_scan_depth=256");
+    }
+    std::string name = part.substr(0, equals);
+    std::replace(name.begin(), name.end(), '_', '-');
+    if (std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) {
+      refuse(part, "the run's own options or --engine-option of that name decide it");
+    }
+    all.push_back("--" + name + part.substr(equals));
+  }
+  return all;
 }
 
 }  // namespace
@@ -50,8 +94,9 @@ Settings MakeSettings(const EngineOptions& options) {
   s.access = extra.Choice("access", "handler", {"handler", "sql"}) == "sql" ? Access::kSql
                                                                             : Access::kHandler;
   s.log_file_size =
-      extra.Bytes("log_file_size", DefaultLogFileSize(options), kLeastLog, kMostLog) / 4096 * 4096;
-  s.log_buffer_size = extra.Bytes("log_buffer_size", 2 * kMiB, 2 * kMiB, 1024 * kMiB);
+      extra.Bytes("log_file_size", CheckpointLogBytes(options), kLeastLog, kMostLog) / 4096 * 4096;
+  s.log_buffer_size =
+      extra.Bytes("log_buffer_size", DefaultLogBuffer(options), 2 * kMiB, 1024 * kMiB);
   s.doublewrite = extra.Flag("doublewrite", true);
   s.adaptive_hash_index = extra.Flag("adaptive_hash_index", false);
   s.flush_neighbors = extra.Flag("flush_neighbors", false);
@@ -59,7 +104,10 @@ Settings MakeSettings(const EngineOptions& options) {
   s.read_ahead_threshold = extra.Integer("read_ahead_threshold", 0, 0, 64);
   s.change_buffering = extra.Choice("change_buffering", "none",
                                     {"none", "inserts", "deletes", "changes", "purges", "all"});
-  s.io_capacity = extra.Integer("io_capacity", 2000, 100, 1000000);
+  s.io_capacity = extra.Integer("io_capacity", DefaultIoCapacity(options), 100, 1000000);
+  if (const auto given = options.extra.find("server_option"); given != options.extra.end()) {
+    s.server_options = ServerOptions(given->second);
+  }
   s.key_block_size = extra.Bytes("key_block_size", 0, 1024, 16384);
   s.conflict_wait_ms = static_cast<uint32_t>(extra.Integer("conflict_wait_ms", 10000, 0, 1000000));
   if (s.key_block_size != 0 &&
@@ -101,8 +149,8 @@ Capabilities InnodbCapabilities() {
   can.extra_options = {
       {"access",
        "handler, sql: rows are read by HANDLER ... READ or by SELECT, prepared (handler)"},
-      {"log_file_size", "size of the log, which bounds recovery (a quarter of --ram, 4M to 512M)"},
-      {"log_buffer_size", "memory for log that is not written yet (2M)"},
+      {"log_file_size", "size of the log, which bounds recovery (--ram, 64M to 2G)"},
+      {"log_buffer_size", "memory for log that is not written yet (--ram / 64, 2M to 16M)"},
       {"doublewrite", "on, off: pages go to the doublewrite buffer first (on)"},
       {"change_buffering",
        "none, inserts, deletes, changes, purges, all: what of secondary indexes waits for its page "
@@ -112,8 +160,10 @@ Capabilities InnodbCapabilities() {
       {"random_read_ahead", "on, off: an extent much of which is cached is read whole (off)"},
       {"flush_neighbors", "on, off: dirty neighbours are written with a page (off)"},
       {"adaptive_hash_index", "on, off: a hash index of hot rows (off)"},
-      {"io_capacity", "pages a second that background writing aims at (2000)"},
+      {"io_capacity", "pages a second that background writing aims at (--ram / 128k, 1000 to 10000)"},
       {"key_block_size", "pages compressed by ROW_FORMAT=COMPRESSED to this size (not)"},
+      {"server_option",
+       "NAME=VALUE of any option of the server; may be given again, or NAME=VALUE;NAME=VALUE"},
       {"conflict_wait_ms", "how long a transaction that met a deadlock is tried again (10000)"},
   };
   return can;
@@ -162,6 +212,7 @@ std::vector<std::string> ServerArguments(const Settings& s, const std::string& d
   add("innodb-open-files", 500);
   add("table-open-cache", 2000);
   add("innodb-ft-cache-size", 1600000);
+  all.insert(all.end(), s.server_options.begin(), s.server_options.end());
   return all;
 }
 

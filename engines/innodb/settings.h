@@ -30,6 +30,7 @@ struct Settings {
   uint64_t read_ahead_threshold = 0;  // pages of an extent of 64; 0 = none
   std::string change_buffering = "none";
   uint64_t io_capacity = 2000;
+  std::vector<std::string> server_options;  // --name=value
 };
 
 // Throws Error (kUsage) for values that it does not accept.

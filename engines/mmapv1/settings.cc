@@ -39,16 +39,14 @@ void SetFileSizes(const EngineOptions& options, const ExtraOptions& extra, Setti
 
 void SetPeriods(const EngineOptions& options, const ExtraOptions& extra, Settings* s) {
   const bool lazy = options.durability == Durability::kLazy;
-  // A commit waits for up to a period and for what the group commit then takes: half of what is
-  // promised for each.
-  const uint64_t interval = lazy ? std::max(2u, options.lazy_interval_ms / 2) : 100;
+  const uint64_t interval = lazy ? std::max(2u, options.lazy_interval_ms) : 100;
   if (lazy) s->lazy_interval_ms = options.lazy_interval_ms;
   s->commit_interval_ms =
       static_cast<uint32_t>(extra.Integer("journal_commit_interval", interval, 2, 10000));
   if (lazy && s->commit_interval_ms > interval) {
     throw Error(Error::kUsage, fmt::format("mmapv1 cannot honour --engine-option "
                                            "journal_commit_interval={}: with --durability lazy it "
-                                           "is up to half of --lazy-interval, {} ms",
+                                           "is up to --lazy-interval, {} ms",
                                            s->commit_interval_ms, interval));
   }
   s->sync_delay_ms = static_cast<uint32_t>(extra.Number("sync_delay", 60, 0, 1e6) * 1000);
@@ -105,9 +103,8 @@ Capabilities Mmapv1Capabilities() {
       {"preallocate", "on, off: the next data file is made in the background (on)"},
       {"zero_fill", "on, off: new files are filled with zeros, not only allocated (off)"},
       {"journal_commit_interval",
-       "milliseconds between group commits of the journal (half of --lazy-interval; with sync 100, "
-       "of "
-       "which waiting commits shorten it to a third)"},
+       "milliseconds between group commits of the journal, with lazy to the end of the next "
+       "(--lazy-interval; with sync 100, of which waiting commits shorten it to a third)"},
       {"sync_delay", "seconds between data flushes; 0: none but at the end (60)"},
       {"remap_period", "milliseconds in which all private views are mapped anew (2000)"},
       {"uncommitted_limit",

@@ -42,6 +42,7 @@
 
 #include "device/dir_lock.h"
 #include "device/error.h"
+#include "device/lazy_pace.h"
 #include "engines/engine.h"
 #include "engines/mmapv1/database_lock.h"
 #include "engines/mmapv1/files.h"
@@ -152,6 +153,7 @@ class Store {
   std::atomic<Clock::time_point> journaled_until_{Clock::now()};
   std::atomic<uint64_t> written_seq_{0};  // of the last section in the shared views
   Clock::time_point last_remap_;
+  LazyPace pace_{std::chrono::milliseconds(settings_.commit_interval_ms)};  // of the commit thread
 
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable wake_commit_, wake_flush_, committed_;

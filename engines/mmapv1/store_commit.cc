@@ -74,8 +74,12 @@ void Store::WaitDurable(uint64_t epoch) {
   if (durable_epoch_ < epoch) throw Error(*failure_);
 }
 
-// A third of the interval, and with sync commits a millisecond, as the original waited.
+// A third of the interval, and with sync commits a millisecond, as the original waited; with lazy
+// commits a third of what is left until their sync must begin.
 Store::Clock::duration Store::CommitSlice() const {
+  if (settings_.durability == Durability::kLazy) {
+    return std::max(Clock::duration(0), pace_.Next() - Clock::now()) / kSlices;
+  }
   const std::chrono::milliseconds interval(settings_.commit_interval_ms);
   const bool sync = settings_.durability == Durability::kSync;
   return interval / kSlices + std::chrono::milliseconds(sync ? 1 : 0);
@@ -96,9 +100,11 @@ void Store::CommitLoop() {
     WaitForNextCommit(&lock);
     if (stop_ || failure_) break;
     lock.unlock();
+    pace_.Begin();
     try {
       IoScope scope(kLogWrite);
       GroupCommit();
+      pace_.End();
     } catch (const Error& error) {
       NoteFailure(error);
     }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 
 #include "device/error.h"
 #include "device/ledger.h"
@@ -17,7 +18,6 @@ namespace testbed {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 bool HoldsDatabase(const std::string& dir) {
   std::error_code ignored;
@@ -68,7 +68,9 @@ RocksdbEngine::RocksdbEngine(const std::string& dir, const EngineOptions& option
   options_.db.listeners.push_back(listener_);
   Open();
   if (options.durability == Durability::kLazy) {
-    lazy_thread_ = std::thread([this] { RunLazySync(); });
+    lazy_ = std::make_unique<LazySync>(
+        std::chrono::milliseconds(std::max(1u, options.lazy_interval_ms)),
+        [this] { return db_->GetLatestSequenceNumber(); }, [this] { SyncLazily(); });
   }
 }
 
@@ -96,14 +98,7 @@ void RocksdbEngine::Open() {
 }
 
 RocksdbEngine::~RocksdbEngine() {
-  if (lazy_thread_.joinable()) {
-    {
-      std::lock_guard lock(lazy_mutex_);
-      lazy_stop_ = true;
-    }
-    lazy_wake_.notify_one();
-    lazy_thread_.join();
-  }
+  lazy_.reset();
   // A destructor cannot tell of an error; what a commit promised was checked when it returned.
   if (requested_.durability == Durability::kLazy) db_->SyncWAL().PermitUncheckedError();
   tables_.reset();
@@ -111,29 +106,13 @@ RocksdbEngine::~RocksdbEngine() {
   db_->Close().PermitUncheckedError();
 }
 
-void RocksdbEngine::RunLazySync() {
-  Ledger::ThisThread().set_op(kLogWrite);
-  const auto interval = std::chrono::milliseconds(std::max(1u, requested_.lazy_interval_ms));
-  rocksdb::SequenceNumber synced = db_->GetLatestSequenceNumber();
-  Clock::duration last_sync{0};
-  std::unique_lock lock(lazy_mutex_);
-  while (!lazy_stop_) {
-    // A commit waits for the end of the sync after it: start that early enough to end in time.
-    const Clock::duration wait = std::max<Clock::duration>(interval / 2, interval - 2 * last_sync);
-    lazy_wake_.wait_for(lock, wait, [this] { return lazy_stop_; });
-    const rocksdb::SequenceNumber now = db_->GetLatestSequenceNumber();
-    if (now == synced) continue;
-    lock.unlock();
-    const auto start = Clock::now();
-    const rocksdb::Status status = db_->SyncWAL();
-    last_sync = Clock::now() - start;
-    lock.lock();
-    synced = now;
-    if (!status.ok() && lazy_error_.empty()) {
-      lazy_error_ = status.ToString();
-      lazy_failed_.store(true, std::memory_order_relaxed);
-    }
-  }
+void RocksdbEngine::SyncLazily() {
+  IoScope scope(kLogWrite);
+  const rocksdb::Status status = db_->SyncWAL();
+  if (status.ok()) return;
+  std::lock_guard lock(lazy_mutex_);
+  if (lazy_error_.empty()) lazy_error_ = status.ToString();
+  lazy_failed_.store(true, std::memory_order_relaxed);
 }
 
 void RocksdbEngine::ThrowLazyFailure() const {

@@ -4,8 +4,8 @@
 // Memory: cache_bytes is the block cache, and index and filter blocks are within it: as blocks of
 // the cache, or as memory of table readers that RocksDB reserves in the cache, so that rows' blocks
 // get what is left. Write buffers (memtables) are beside it, sized as a share of ram_bytes;
-// EffectiveSettings and Counters state all three. In mmap mode RocksDB reads uncompressed blocks in place and keeps none of them in its
-// cache.
+// EffectiveSettings and Counters state all three. In mmap mode RocksDB reads uncompressed blocks in
+// place and keeps none of them in its cache.
 //
 // Durability: sync writes the log and waits for it (WriteOptions::sync); lazy writes the log at
 // each commit and a thread makes it durable within the interval; none keeps no log: what is not in
@@ -21,15 +21,14 @@
 #include <rocksdb/env.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/lazy_sync.h"
 #include "engines/registry.h"
 #include "engines/rocksdb/file_system.h"
 #include "engines/rocksdb/listener.h"
@@ -70,7 +69,7 @@ class RocksdbEngine : public Engine {
 
  private:
   void Open();
-  void RunLazySync();
+  void SyncLazily();
   [[noreturn]] void ThrowLazyFailure() const;
   void FlushMemtables();
   void WaitForCompactions();
@@ -88,12 +87,10 @@ class RocksdbEngine : public Engine {
   std::vector<std::unique_ptr<SessionCounts>> sessions_;
   SessionCounts retired_;
 
-  std::thread lazy_thread_;
-  mutable std::mutex lazy_mutex_;
-  std::condition_variable lazy_wake_;
-  bool lazy_stop_ = false;
+  mutable std::mutex lazy_mutex_;  // of lazy_error_
   std::string lazy_error_;
   std::atomic<bool> lazy_failed_{false};
+  std::unique_ptr<LazySync> lazy_;  // last: it uses the others
 };
 
 }  // namespace testbed

@@ -6,6 +6,7 @@
 
 #include "device/error.h"
 #include "engines/extra_options.h"
+#include "engines/log_settings.h"
 
 // Where a compressor is built in, WiredTiger's library defines the function that registers it; the
 // reference is weak, so that a build without one still links.
@@ -115,7 +116,8 @@ Settings MakeSettings(const EngineOptions& options) {
   s.log_direct = extra.Choice("log_io", "buffered", {"buffered", "direct"}) == "direct";
   if (options.durability == Durability::kLazy) s.flush_interval_ms = options.lazy_interval_ms;
   s.checkpoint_interval_s = extra.Integer("checkpoint_interval_s", 60, 0, 1000000);
-  s.checkpoint_log_bytes = extra.Bytes("checkpoint_log_bytes", 2048 * kMiB, 0, UINT64_MAX);
+  s.checkpoint_log_bytes =
+      extra.Bytes("checkpoint_log_bytes", CheckpointLogBytes(options), 0, UINT64_MAX);
   s.conflict_wait_ms = extra.Integer("conflict_wait_ms", 10000, 0, 1000000);
   s.files.io = options.io;
   s.files.advice = options.io == IoMode::kMmap ? options.mmap_advice : options.file_advice;
@@ -139,7 +141,7 @@ std::vector<std::pair<std::string, std::string>> KnownExtraOptions() {
       {"eviction_threads_min", "threads that always write back and evict (1)"},
       {"eviction_threads_max", "threads that do so under pressure (8)"},
       {"checkpoint_interval_s", "seconds from checkpoint to checkpoint, 0 = never (60)"},
-      {"checkpoint_log_bytes", "a checkpoint after so much log, 0 = never (2G)"},
+      {"checkpoint_log_bytes", "a checkpoint after so much log, 0 = never (--ram, 64M to 2G)"},
       {"log_file_max", "size of a log file (a tenth of the cache, 4M to 100M)"},
       {"log_prealloc", "on, off: log files are made ahead of use (on)"},
       {"log_zero_fill", "on, off: they are filled with zeros ahead of use (off)"},

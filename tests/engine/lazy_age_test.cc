@@ -1,0 +1,166 @@
+// Lazy durability is one promise on all engines: a commit is durable at most the interval later,
+// sync included, when the device keeps up. Observed from outside: the syncs that the process asks
+// of the kernel for the file that holds commits, with the times at which they began and ended.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/engine/engine_test.h"
+
+namespace testbed {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+struct SeenSync {
+  Clock::time_point begin, end;
+};
+
+// Syncs of files below a directory that hold commits, while one watches.
+struct Watch {
+  std::mutex mutex;
+  std::string dir;  // empty: nobody watches
+  std::vector<SeenSync> syncs;
+};
+Watch& TheWatch() {
+  static Watch* const watch = new Watch;
+  return *watch;
+}
+
+// rocksdb 000012.log, wiredtiger WiredTigerLog.0001, innodb ib_logfile0, mmapv1 journal/j.0, lmdb
+// data.mdb, ours log/...
+bool HoldsCommits(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (name.ends_with(".log") || name.starts_with("WiredTigerLog")) return true;
+  if (name == "ib_logfile0" || name == "data.mdb" || name.starts_with("j.")) return true;
+  return name.starts_with("log");
+}
+
+void Note(const std::string& path, Clock::time_point begin) {
+  Watch& watch = TheWatch();
+  std::lock_guard lock(watch.mutex);
+  if (watch.dir.empty() || !path.starts_with(watch.dir) || !HoldsCommits(path)) return;
+  watch.syncs.push_back({begin, Clock::now()});
+}
+
+int NotedSync(const char* name, int fd) {
+  using Sync = int (*)(int);
+  const Sync next = reinterpret_cast<Sync>(::dlsym(RTLD_NEXT, name));
+  const Clock::time_point begin = Clock::now();
+  const int result = next(fd);
+  const int error = errno;
+  char path[PATH_MAX];
+  const ssize_t n =
+      ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), path, sizeof path);
+  if (n > 0) Note(std::string(path, static_cast<size_t>(n)), begin);
+  errno = error;
+  return result;
+}
+
+}  // namespace
+}  // namespace testbed
+
+// In front of the C library's, for the engines' libraries too.
+extern "C" __attribute__((visibility("default"))) int fdatasync(int fd) {
+  return testbed::NotedSync("fdatasync", fd);
+}
+extern "C" __attribute__((visibility("default"))) int fsync(int fd) {
+  return testbed::NotedSync("fsync", fd);
+}
+
+namespace testbed {
+namespace {
+
+class LazyAgeTest : public EngineTest {
+ protected:
+  static constexpr milliseconds kInterval{400};
+
+  struct Seen {
+    double oldest = 0;  // commit when it became durable, of the interval
+    double rate = 0;    // syncs an interval
+    bool keeps_up = true;
+    std::string figures;
+  };
+
+  // Commits for some intervals and compares them with the syncs.
+  Seen Look() {
+    std::vector<Clock::time_point> commits;
+    {
+      std::lock_guard lock(TheWatch().mutex);
+      TheWatch().dir = dir_;
+      TheWatch().syncs.clear();
+    }
+    const Clock::time_point begin = Clock::now();
+    for (uint64_t row = 0; Clock::now() - begin < 8 * kInterval; ++row) {
+      Put(RowKey(row), RowValue(row, 50));
+      commits.push_back(Clock::now());
+      std::this_thread::sleep_for(milliseconds(4));
+    }
+    std::vector<SeenSync> syncs;
+    {
+      std::lock_guard lock(TheWatch().mutex);
+      TheWatch().dir.clear();
+      syncs = TheWatch().syncs;
+    }
+    Seen seen;
+    Clock::duration oldest{0}, slowest{0};
+    for (const SeenSync& sync : syncs) slowest = std::max(slowest, sync.end - sync.begin);
+    for (const Clock::time_point commit : commits) {
+      // Only a sync that begins after it is sure to have it.
+      Clock::time_point durable = Clock::time_point::max();
+      for (const SeenSync& sync : syncs) {
+        if (sync.begin >= commit) durable = std::min(durable, sync.end);
+      }
+      if (durable != Clock::time_point::max()) oldest = std::max(oldest, durable - commit);
+      if (durable == Clock::time_point::max()) oldest = std::max(oldest, Clock::now() - commit);
+    }
+    const auto of_interval = [](Clock::duration d) {
+      return std::chrono::duration<double>(d) / std::chrono::duration<double>(kInterval);
+    };
+    seen.oldest = of_interval(oldest);
+    seen.rate = static_cast<double>(syncs.size()) / 8;
+    seen.keeps_up = of_interval(slowest) < 0.04;
+    seen.figures = fmt::format("oldest {:.3f}, {:.2f} syncs an interval, slowest {:.3f}",
+                               seen.oldest, seen.rate, of_interval(slowest));
+    return seen;
+  }
+};
+TESTBED_FOR_EVERY_ENGINE(LazyAgeTest);
+
+TEST_P(LazyAgeTest, ACommitIsDurableWithinTheInterval) {
+  const auto& able = info().capabilities.durabilities;
+  if (std::find(able.begin(), able.end(), Durability::kLazy) == able.end()) {
+    GTEST_SKIP() << info().name << " has no lazy durability";
+  }
+  options_.durability = Durability::kLazy;
+  options_.lazy_interval_ms = static_cast<uint32_t>(kInterval.count());
+  Open();
+  // Others use the device too: an attempt in which a sync was slow, or the thread late, says
+  // nothing of the rule.
+  Seen seen;
+  std::string says_no;
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    seen = Look();
+    // LMDB syncs its data in each commit; what is lazy is the sync of the page that makes the
+    // commit valid.
+    const bool alike = info().name == "lmdb" || (seen.rate >= 0.9 && seen.rate <= 1.5);
+    if (seen.oldest <= 1 && alike) return;
+    if (seen.keeps_up) says_no = seen.figures;
+  }
+  if (says_no.empty()) GTEST_SKIP() << "the device does not keep up: " << seen.figures;
+  ADD_FAILURE() << says_no;
+}
+
+}  // namespace
+}  // namespace testbed
