@@ -38,12 +38,12 @@ Watch& TheWatch() {
   return *watch;
 }
 
-// rocksdb 000012.log, wiredtiger WiredTigerLog.0001, innodb ib_logfile0, mmapv1 journal/j.0, lmdb
+// rocksdb 000012.log, wiredtiger WiredTigerLog.0001, innodb ib_logfile0, mmapv1 journal/journal.0, lmdb
 // data.mdb, ours log/...
 bool HoldsCommits(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
   if (name.ends_with(".log") || name.starts_with("WiredTigerLog")) return true;
-  if (name == "ib_logfile0" || name == "data.mdb" || name.starts_with("j.")) return true;
+  if (name == "ib_logfile0" || name == "data.mdb" || name.starts_with("journal.")) return true;
   return name.starts_with("log");
 }
 
