@@ -360,7 +360,11 @@ Experiment Parser::Parse() {
     }
   }
   ForEachTable("axis", [&](const toml::table& t) { ParseAxis(t); });
-  if (e_.FindAxis("engine") == nullptr && !e_.options.contains("engine")) {
+  const bool by_value = std::any_of(e_.axes.begin(), e_.axes.end(), [](const Axis& axis) {
+    return std::all_of(axis.values.begin(), axis.values.end(),
+                       [](const AxisValue& value) { return value.options.contains("engine"); });
+  });
+  if (e_.FindAxis("engine") == nullptr && !e_.options.contains("engine") && !by_value) {
     throw Error(Error::kUsage, origin_ + ": neither an axis nor an option names the engine");
   }
   if (const toml::node* scales = root_.get("scale")) {
