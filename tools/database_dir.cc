@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "device/error.h"
 
@@ -36,6 +38,28 @@ void CheckWritable(const fs::path& path) {
                     "write to",
                     path.string(), errno == EROFS ? "read-only file system" : "no permission"));
   }
+}
+
+// Size and hash of a file's contents; null without one.
+nlohmann::json IdentityOfFile(const std::string& path) {
+  if (path.empty()) return nullptr;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(Error::kUsage, fmt::format("--keys {} cannot be read", path));
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  return {{"size", text.size()},
+          {"hash", fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()))}};
+}
+
+bool SameKeys(const nlohmann::json& a, const nlohmann::json& b) {
+  if (!a.is_object() || !b.is_object()) return a.is_null() && b.is_null();
+  return a.value("size", 0ull) == b.value("size", 0ull) &&
+         a.value("hash", std::string()) == b.value("hash", std::string());
+}
+
+std::string KeysText(const nlohmann::json& keys) {
+  if (!keys.is_object()) return "keys of no file";
+  return fmt::format("--keys {} ({} bytes, hash {})", keys.value("name", "?"),
+                     keys.value("size", 0ull), keys.value("hash", "?"));
 }
 
 }  // namespace
@@ -98,28 +122,37 @@ std::vector<std::string> DatabaseDir::CleanLeftovers(const std::string& director
   return done;
 }
 
-nlohmann::json DatabaseDir::Record() const {
-  const DatasetOptions& data = options_.data;
-  const std::string loader = FindWorkload(options_.workloads[0]).loader;
+nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std::string>& loads) {
+  const DatasetOptions& data = options.data;
   nlohmann::json settings = nlohmann::json::object();
-  for (const auto& [name, meaning] : FindWorkload(loader).extra_options) {
-    const auto given = options_.workload.extra.find(name);
-    if (given != options_.workload.extra.end()) settings[name] = given->second;
+  for (const std::string& load : loads) {
+    for (const auto& [name, meaning] : FindWorkload(load).extra_options) {
+      const auto given = options.workload.extra.find(name);
+      if (given != options.workload.extra.end()) settings[name] = given->second;
+    }
   }
   return {{"schema", "testbed-database/1"},
-          {"workload", loader},
+          {"workload", fmt::format("{}", fmt::join(loads, ","))},
           {"workload_option", settings},
-          {"engine", options_.engine_name},
-          {"page_size", options_.engine.page_size},
-          {"compression", options_.engine.compression},
+          {"engine", options.engine_name},
+          {"page_size", options.engine.page_size},
+          {"compression", options.engine.compression},
           {"rows", data.rows},
-          {"databases", options_.databases},
+          {"databases", options.databases},
           {"key_size", data.key_size},
           {"value_size", data.value_size},
           {"key_order", KeyOrderName(data.order)},
+          {"keys", IdentityOfFile(data.keys_file)},
           {"compressibility", data.compressibility},
           {"indexes", data.indexes},
           {"seed", data.seed}};
+}
+
+nlohmann::json DatabaseDir::Record() const {
+  nlohmann::json record =
+      DatabaseIdentity(options_, {FindWorkload(options_.workloads[0]).loader});
+  if (!options_.data.keys_file.empty()) record["keys"]["name"] = options_.data.keys_file;
+  return record;
 }
 
 void DatabaseDir::CheckReuse() const {
@@ -147,15 +180,21 @@ void DatabaseDir::CheckReuse() const {
   }
   const nlohmann::json expected = Record();
   for (const auto& [name, value] : expected.items()) {
-    if (found.contains(name) && found[name] == value) continue;
+    const nlohmann::json theirs = found.value(name, nlohmann::json());
+    if (name == "keys" ? SameKeys(theirs, value) : theirs == value) continue;
+    if (name == "keys") {
+      throw Error(Error::kUsage,
+                  fmt::format("--reuse: the database in {} was loaded with {}, not {}; give the "
+                              "same --keys or load it anew with --fresh",
+                              path_, KeysText(theirs), KeysText(value)));
+    }
     std::string option = name;
     for (char& c : option) c = c == '_' ? '-' : c;
     throw Error(
         Error::kUsage,
         fmt::format("--reuse: the database in {} was loaded with {} {}, not {}; give --{} {} or "
                     "load it anew with --fresh",
-                    path_, name, found.value(name, nlohmann::json()).dump(), value.dump(), option,
-                    found.value(name, nlohmann::json()).dump()));
+                    path_, name, theirs.dump(), value.dump(), option, theirs.dump()));
   }
 }
 

@@ -14,6 +14,12 @@
 
 namespace testbed {
 
+// What a database is: the engine and the settings that its files depend on, the rows, and the
+// workloads that `loads` it. Two databases are the same when these are; the record of a directory
+// and the loads that an experiment shares both go by it. Of a file of keys its contents count
+// ("size", "hash"), not its name.
+nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std::string>& loads);
+
 class DatabaseDir {
  public:
   // Checks the directory against the options (--fresh, --reuse) and throws Error (kUsage) before

@@ -245,6 +245,24 @@ TEST_F(RunTest, AKilledRunKeepsThePhasesThatItFinished) {
   EXPECT_NE(Read(directory_ / "out").find("PARTIAL"), std::string::npos);
 }
 
+TEST_F(RunTest, ReuseKnowsTheFileOfKeysByItsContents) {
+  const auto write = [&](const std::string& name, int first) {
+    std::ofstream out(directory_ / name);
+    for (int i = first; i < first + 500; ++i) out << fmt::format("path/{:06}\n", i);
+  };
+  write("a", 0);
+  write("b", 1);  // as many keys of the same lengths
+  const std::string engine = "--engine btree --dir d --ram 64M --quiet --operations 500 ";
+  const CommandResult loaded = Run(engine + "--workload insert --keys a");
+  ASSERT_EQ(loaded.code, 0) << loaded.err;
+  const std::string reuse = engine + "--reuse --workload point-read --verify all ";
+  ExpectRefused(Run(reuse + "--keys b"), "was loaded with --keys a (6000 bytes");
+  ExpectRefused(Run(reuse + "--rows 500"), "--keys a");
+  std::filesystem::copy(directory_ / "a", directory_ / "c");
+  const CommandResult same = Run(reuse + "--keys c");
+  EXPECT_EQ(same.code, 0) << same.err;
+}
+
 TEST_F(RunTest, TheNullEngineShowsTheHarnessAlone) {
   const CommandResult result =
       Run("--engine null --json run.json --workload insert,point-read --rows 1000 --seconds 0.3 "

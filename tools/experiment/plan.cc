@@ -11,6 +11,7 @@
 
 #include "device/error.h"
 #include "engines/registry.h"
+#include "tools/database_dir.h"
 #include "workloads/random.h"
 
 namespace testbed {
@@ -76,17 +77,10 @@ void Combine(const Experiment& e, size_t depth, Cell* cell, std::vector<Cell>* c
 // What the database of a run depends on.
 std::string LoadKey(const RunOptions& run, const std::string& scratch,
                     const std::vector<std::string>& load) {
-  const DatasetOptions& d = run.data;
-  std::string all = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", run.engine_name,
-                                run.databases, run.engine.page_size, run.engine.compression, d.rows,
-                                KeyOrderName(d.order), d.key_size, d.value_size, d.compressibility,
-                                d.indexes, d.seed, fmt::join(load, ","));
+  std::string all = DatabaseIdentity(run, load).dump();
   const std::string variants = FindEngine(run.engine_name).variants;
   for (const auto& [name, value] : run.engine.extra) {
     if (name != variants) all += " " + name + "=" + value;
-  }
-  for (const auto& [name, value] : OptionsOfWorkloads(run.workload.extra, load)) {
-    all += " " + name + "=" + value;
   }
   all += " " + scratch;
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
