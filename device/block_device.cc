@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -68,7 +69,39 @@ std::string Chosen(const std::string& list) {
   return list.substr(begin + 1, end - begin - 1);
 }
 
+// The directory of the whole disk that a device is, or is a partition of.
+fs::path DiskOf(const fs::path& device) {
+  std::error_code error;
+  return fs::exists(device / "partition", error) ? device.parent_path() : device;
+}
+
 }  // namespace
+
+std::vector<std::string> DisksBelow(const std::string& sysfs) {
+  std::set<std::string> disks;
+  std::error_code error;
+  for (const fs::directory_entry& below : fs::directory_iterator(sysfs + "/slaves", error)) {
+    const fs::path device = fs::canonical(below.path(), error);
+    if (error) continue;
+    for (const std::string& disk : DisksBelow(DiskOf(device))) disks.insert(disk);
+  }
+  if (disks.empty()) disks.insert(fs::path(sysfs).filename());
+  return {disks.begin(), disks.end()};
+}
+
+std::vector<std::string> BtrfsDevices(const std::string& btrfs, const std::string& volume_name) {
+  std::vector<std::string> devices;
+  std::error_code error;
+  for (const fs::directory_entry& one : fs::directory_iterator(btrfs, error)) {
+    const fs::path directory = one.path() / "devices";
+    if (!fs::exists(directory / volume_name, error)) continue;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+      const fs::path device = fs::canonical(entry.path(), error);
+      if (!error) devices.push_back(device);
+    }
+  }
+  return devices;
+}
 
 DeviceStats operator-(DeviceStats after, const DeviceStats& before) {
   after.reads -= before.reads;
@@ -135,6 +168,13 @@ std::optional<BlockDevice> BlockDevice::Find(const std::string& path) {
   device.dev_ = KernelDev(*dev);
   device.name_ = disk.filename();
   device.sysfs_ = disk;
+  std::set<std::string> disks;
+  std::vector<std::string> devices = BtrfsDevices("/sys/fs/btrfs", device.volume_name_);
+  if (devices.empty()) devices.push_back(disk);
+  for (const std::string& one : devices) {
+    for (const std::string& name : DisksBelow(DiskOf(one))) disks.insert(name);
+  }
+  device.disks_.assign(disks.begin(), disks.end());
   return device;
 }
 

@@ -42,6 +42,13 @@ std::optional<DeviceStats> ParseDeviceStats(const std::string& text);
 // tracepoints see it; user space's dev_t packs the same two numbers in another order.
 uint32_t KernelDev(dev_t dev);
 
+// The disks that a device of sysfs (its directory there) lies on, by name: itself, or of device
+// mapper and md the disks below it.
+std::vector<std::string> DisksBelow(const std::string& sysfs);
+// The directories, in sysfs, of all devices of the btrfs that has this volume among its devices;
+// empty when none has. `btrfs`: /sys/fs/btrfs.
+std::vector<std::string> BtrfsDevices(const std::string& btrfs, const std::string& volume_name);
+
 class BlockDevice {
  public:
   // The whole disk that holds `path`. Throws Error when there is none (tmpfs, overlay, btrfs
@@ -57,6 +64,9 @@ class BlockDevice {
   uint32_t volume_dev() const { return volume_dev_; }
   std::string volume_node() const;
   uint64_t volume_start() const { return volume_start_; }
+  // The disks that hold the file system, by name: one, but for btrfs over several devices, md and
+  // device mapper (LVM). Statistics and requests are counted on name() alone.
+  const std::vector<std::string>& disks() const { return disks_; }
 
   DeviceStats Stats() const;
   // Waits until no request is in flight, for at most `timeout_ms`; returns whether it came to rest.
@@ -77,6 +87,7 @@ class BlockDevice {
   uint32_t volume_dev_ = 0;
   uint64_t volume_start_ = 0;
   std::string sysfs_;
+  std::vector<std::string> disks_;
 };
 
 }  // namespace testbed

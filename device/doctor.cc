@@ -289,6 +289,7 @@ Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why
   Check check{"account"};
   const Grade grade = DecideGrade({.counted_in_kernel = kernel_why.empty(),
                                    .own_device = scratch_why.empty(),
+                                   .not_charged = {},
                                    .not_covered = {}});
   check.found = fmt::format("grade {}: ", grade.letter);
   if (grade.letter != 'A') check.state = State::kLimited;

@@ -28,12 +28,14 @@ Grade DecideGrade(const InForce& in_force, const Closure* closure) {
     grade.reasons = in_force.not_covered;
     return grade;
   }
+  const bool charged = in_force.counted_in_kernel && in_force.not_charged.empty();
   if (!in_force.counted_in_kernel) {
     grade.reasons.push_back("block requests were not counted in the kernel");
+  } else {
+    grade.reasons = in_force.not_charged;
   }
   if (!in_force.own_device) grade.reasons.push_back("the device was not the run's alone");
-  constexpr char kByMissing[] = {'A', 'B', 'C'};
-  grade.letter = kByMissing[grade.reasons.size()];
+  grade.letter = charged && in_force.own_device ? 'A' : charged || in_force.own_device ? 'B' : 'C';
   if (closure == nullptr || grade.letter != 'A') return grade;
   grade.reasons = WhyNotClosed(*closure);
   if (!grade.reasons.empty()) grade.letter = 'B';

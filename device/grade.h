@@ -21,6 +21,9 @@ struct InForce {
   bool counted_in_kernel = false;
   // The device's own statistics were read, and they are the run's alone (--scratch).
   bool own_device = false;
+  // Sentences: why not every request that was counted is charged to the operation that asked for
+  // it. One of them weighs as much as no counting at all.
+  std::vector<std::string> not_charged;
   // Sentences: why neither the kernel's counts nor the device's are all of what the files cost
   // here, as on a file system over several disks. With one of them the grade is C.
   std::vector<std::string> not_covered;

@@ -97,14 +97,26 @@ Table RateTable(const json& document) {
     const double cpu = Number(phase, "/account/cpu_user_seconds", 0) +
                        Number(phase, "/account/cpu_system_seconds", 0);
     if (phase["kind"] == "settle") return;
+    const std::vector<std::string> of_phase = {
+        Short(cpu * 1e6 / Number(phase, "/count")),
+        Short(Number(run, "/accounting/harness_ns_per_operation")),
+        Steadiness(phase["steady"]["rate"]), Count(phase["verified"]), Count(phase["wrong"])};
+    const auto row = [&table](std::vector<std::string> cells, const std::vector<std::string>& more) {
+      cells.insert(cells.end(), more.begin(), more.end());
+      table.Row(std::move(cells));
+    };
+    const bool several = phase["operations"].size() > 1;
+    if (several) {
+      row({RowName(run, phase, "all operations"), Count(phase["count"]), Short(phase["rate"]), "-",
+           "-", "-", "-", "-"},
+          of_phase);
+    }
     for (const json& op : phase["operations"]) {
       const json& us = op["latency_us"];
-      table.Row({RowName(run, phase, op["name"]), Count(op["count"]), Short(op["rate"]),
-                 Short(us["mean"]), Short(us["p50"]), Short(us["p99"]), Short(us["p999"]),
-                 Short(us["max"]), Short(cpu * 1e6 / Number(phase, "/count")),
-                 Short(Number(run, "/accounting/harness_ns_per_operation")),
-                 Steadiness(phase["steady"]["rate"]), Count(phase["verified"]),
-                 Count(phase["wrong"])});
+      row({RowName(run, phase, op["name"]), Count(op["count"]), Short(op["rate"]),
+           Short(us["mean"]), Short(us["p50"]), Short(us["p99"]), Short(us["p999"]),
+           Short(us["max"])},
+          several ? std::vector<std::string>(of_phase.size(), "-") : of_phase);
     }
   });
   return table;
@@ -128,8 +140,8 @@ Table IntendedTable(const json& document) {
   return table;
 }
 
-// Reads of each foreground operation at each level. The device cannot tell operations apart, so its
-// columns divide the phase's total by all operations of the phase.
+// Reads of each foreground operation at each level. Neither engine nor device can tell operations
+// apart: their columns divide the phase's total by all its operations, on a line of the phase.
 Table ReadTable(const json& document) {
   Table table("Reads per operation, level by level (B = bytes)",
               {"phase", "engine asks", "engine misses", "file reads", "file B/read", "kernel reads",
@@ -141,17 +153,32 @@ Table ReadTable(const json& document) {
     const double misses = asks - Number(phase, "/account/engine/block_hits");
     const double foreground = Sum(phase, "kernel", "read_bytes",
                                   [](const json& c) { return c["ground"] == "foreground"; });
+    const double device = Number(phase, "/account/device/reads");
+    const bool several = phase["operations"].size() > 1;
+    const std::vector<std::string> asked = {Short(asks / all), Short(misses / all)};
+    const std::vector<std::string> done = {
+        Short(device / all), Short(Number(phase, "/account/device/read_bytes") / device),
+        Percent(foreground / Number(phase, "/account/device/read_bytes"))};
+    const auto row = [&](const std::string& name, const std::vector<std::string>& own, bool whole) {
+      std::vector<std::string> cells = {RowName(run, phase, name)};
+      const auto add = [&cells](const std::vector<std::string>& more, bool known) {
+        for (const std::string& text : more) cells.push_back(known ? text : "-");
+      };
+      add(asked, whole);
+      add(own, true);
+      add(done, whole);
+      table.Row(std::move(cells));
+    };
+    if (several) row("all operations", {"-", "-", "-", "-"}, true);
     for (const json& op : phase["operations"]) {
       const json* cause = Cause(phase, op["name"]);
       if (cause == nullptr) continue;
       const double n = Number(*cause, "/operations");
       const double file = Number(*cause, "/file/reads"), kernel = Number(*cause, "/kernel/reads");
-      const double device = Number(phase, "/account/device/reads");
-      table.Row({RowName(run, phase, op["name"]), Short(asks / all), Short(misses / all),
-                 Short(file / n), Short(Number(*cause, "/file/read_bytes") / file),
-                 Short(kernel / n), Short(Number(*cause, "/kernel/read_bytes") / kernel),
-                 Short(device / all), Short(Number(phase, "/account/device/read_bytes") / device),
-                 Percent(foreground / Number(phase, "/account/device/read_bytes"))});
+      row(op["name"],
+          {Short(file / n), Short(Number(*cause, "/file/read_bytes") / file), Short(kernel / n),
+           Short(Number(*cause, "/kernel/read_bytes") / kernel)},
+          !several);
     }
   });
   return table;
@@ -228,6 +255,11 @@ Table WriteTable(const json& document) {
           Sum(phase, "file", "write_bytes", [](const json&) { return true; }));
     }
     row("device", device);
+    const double discarded = Number(phase, "/account/device/discard_bytes", 0);
+    if (discarded > 0) {
+      table.Row({name + ": discarded, not written", Count(static_cast<uint64_t>(discarded)), "-",
+                 "-"});
+    }
   });
   return table;
 }

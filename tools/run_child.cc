@@ -98,10 +98,22 @@ void Run::StartAccount() {
 }
 
 InForce Run::InForceHere() const {
-  return {.counted_in_kernel = kernel_ != nullptr,
-          .own_device = plan_.exclusive_device && device_.has_value() &&
-                        options_.account == AccountDepth::kDevice,
-          .not_covered = {}};
+  InForce in_force{.counted_in_kernel = kernel_ != nullptr,
+                   .own_device = plan_.exclusive_device && device_.has_value() &&
+                                 options_.account == AccountDepth::kDevice,
+                   .not_charged = {},
+                   .not_covered = {}};
+  if (plan_.read_limit != nullptr) {
+    in_force.not_charged.push_back(
+        "reads that --read-iops delays are issued by a thread of the kernel, and charged to no "
+        "operation");
+  }
+  if (device_ && device_->disks().size() > 1) {
+    in_force.not_covered.push_back(
+        fmt::format("the file system lies on {} disks ({}), and requests are counted on {} alone",
+                    device_->disks().size(), fmt::join(device_->disks(), ", "), device_->name()));
+  }
+  return in_force;
 }
 
 json Run::Accounting() const {

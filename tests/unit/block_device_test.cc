@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <vector>
 
@@ -68,6 +70,51 @@ TEST(BlockDeviceTest, NoDeviceUnderMemory) {
     EXPECT_NE(std::string(e.what()).find("/proc"), std::string::npos);
   }
   EXPECT_THROW(BlockDevice::Under("/no/such/path"), Error);
+}
+
+// Machines that are not here, as directories like those of /sys.
+class FakeSysfs : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::current_path() / "sysfs_XXXXXX";
+    root_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+  std::string Disk(const std::string& name) {
+    std::filesystem::create_directories(root_ / name / "slaves");
+    return root_ / name;
+  }
+  std::string Partition(const std::string& disk, const std::string& name) {
+    std::filesystem::create_directories(root_ / disk / name);
+    std::ofstream(root_ / disk / name / "partition") << "1\n";
+    return root_ / disk / name;
+  }
+  void PutOn(const std::string& upper, const std::string& lower) {
+    const std::string name = std::filesystem::path(lower).filename();
+    std::filesystem::create_symlink(lower, upper + "/slaves/" + name);
+  }
+  std::filesystem::path root_;
+};
+
+TEST_F(FakeSysfs, DeviceMapperAndMdLieOnTheDisksBelowThem) {
+  const std::string a = Disk("sda"), b = Disk("sdb"), md = Disk("md0"), dm = Disk("dm-0");
+  PutOn(md, Partition("sda", "sda1"));
+  PutOn(md, Partition("sdb", "sdb1"));
+  PutOn(dm, md);
+  EXPECT_EQ(DisksBelow(a), std::vector<std::string>{"sda"});
+  EXPECT_EQ(DisksBelow(md), (std::vector<std::string>{"sda", "sdb"}));
+  EXPECT_EQ(DisksBelow(dm), (std::vector<std::string>{"sda", "sdb"}));
+}
+
+TEST_F(FakeSysfs, BtrfsNamesItsDevices) {
+  const std::string a = Disk("sda"), b = Disk("sdb"), devices = root_ / "btrfs/uuid/devices";
+  std::filesystem::create_directories(root_ / "btrfs/features");
+  std::filesystem::create_directories(devices);
+  std::filesystem::create_symlink(a, devices + "/sda");
+  std::filesystem::create_symlink(b, devices + "/sdb");
+  EXPECT_EQ(BtrfsDevices(root_ / "btrfs", "sdb").size(), 2u);
+  EXPECT_TRUE(BtrfsDevices(root_ / "btrfs", "sdc").empty());
+  EXPECT_TRUE(BtrfsDevices(root_ / "none", "sda").empty());
 }
 
 TEST(BlockDeviceTest, SeesWhatIsWrittenToTheDiskUnderThePath) {

@@ -43,10 +43,10 @@ TEST(GradeTest, RunsDoctorAndDocsAgreeInEveryCombination) {
           // Without root neither a tracepoint nor a scratch device is to be had.
           const bool kernel = root && tracepoint, can_scratch = root && scratch;
           const bool own = can_scratch && run_on_scratch;
-          const std::string run(1, DecideGrade({kernel, own, {}}).letter);
+          const std::string run(1, DecideGrade({kernel, own, {}, {}}).letter);
           EXPECT_EQ(docs.at(std::string(kernel ? "yes " : "no ") + (own ? "yes" : "no")), run);
           // The doctor tells the best that a run can have here.
-          const std::string best(1, DecideGrade({kernel, can_scratch, {}}).letter);
+          const std::string best(1, DecideGrade({kernel, can_scratch, {}, {}}).letter);
           const Check check =
               CheckAccount(kernel ? "" : "no tracepoint", can_scratch ? "" : "no loop device");
           EXPECT_THAT(check.found, HasSubstr("grade " + best + ":"));
@@ -57,7 +57,7 @@ TEST(GradeTest, RunsDoctorAndDocsAgreeInEveryCombination) {
 }
 
 TEST(GradeTest, APhaseThatDoesNotCloseIsNotAAndSaysWhy) {
-  const InForce all{true, true, {}};
+  const InForce all{true, true, {}, {}};
   const Closure exact;
   EXPECT_EQ(DecideGrade(all, &exact).letter, 'A');
   EXPECT_THAT(DecideGrade(all, &exact).reasons, IsEmpty());
@@ -77,9 +77,16 @@ TEST(GradeTest, APhaseThatDoesNotCloseIsNotAAndSaysWhy) {
 }
 
 TEST(GradeTest, WhatIsNotCoveredIsC) {
-  const Grade grade = DecideGrade({true, true, {"the file system lies on 2 disks"}});
+  const Grade grade = DecideGrade({true, true, {}, {"the file system lies on 2 disks"}});
   EXPECT_EQ(grade.letter, 'C');
   EXPECT_THAT(grade.reasons, testing::ElementsAre("the file system lies on 2 disks"));
+}
+
+TEST(GradeTest, WhatIsNotChargedWeighsAsMuchAsWhatIsNotCounted) {
+  EXPECT_EQ(DecideGrade({true, true, {"some reads are nobody's"}, {}}).letter, 'B');
+  EXPECT_THAT(DecideGrade({true, true, {"some reads are nobody's"}, {}}).reasons,
+              testing::ElementsAre("some reads are nobody's"));
+  EXPECT_EQ(DecideGrade({true, false, {"some reads are nobody's"}, {}}).letter, 'C');
 }
 
 TEST(GradeTest, ARunHasTheWorstOfItsPhases) {
