@@ -289,16 +289,16 @@ Table LogTable(const json& document) {
 }
 
 Table MemoryTable(const json& document) {
-  Table table("Memory at the end of the phase",
+  Table table("Memory at the end of the phase, and held over it",
               {"phase", "ram", "engine cache", "process other", "page cache", "kernel", "unused",
-               "unaccounted", "peak"});
+               "unaccounted", "peak", "held, mean", "held, most"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (!phase.contains("memory")) return;
     const json& m = phase["memory"];
     table.Row({RowName(run, phase, ""), Size(m["limit"]), Size(m["engine_cache"]),
                Size(m["process_other"]), Size(m["page_cache"]), Size(m["kernel"]),
                Size(m["unused"]), Percent(Number(m, "/unaccounted") / Number(m, "/limit")),
-               Size(m["peak"])});
+               Size(m["peak"]), Size(Number(m, "/held_mean")), Size(Number(m, "/held_most"))});
   });
   return table;
 }

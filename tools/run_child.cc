@@ -25,6 +25,7 @@
 #include "engines/registry.h"
 #include "tools/cache_tuning.h"
 #include "tools/insert_benchmark_metrics.h"
+#include "tools/memory_watch.h"
 #include "tools/phase_json.h"
 #include "tools/progress.h"
 #include "workloads/clock.h"
@@ -221,7 +222,9 @@ void Run::Measure(const std::string& name, const std::string& kind, Workload& wo
     const uint64_t room = options_.ram_bytes == 0 ? 256 << 20 : options_.ram_bytes / 16;
     ReadTrace::Start(room / sizeof(ReadTrace::Read));
   }
+  MemoryWatch watch(plan_.budget);
   const PhaseResult result = RunPhase(*engine_, workload, with_progress);
+  const MemoryWatch::Held held = watch.Stop();
   progress.Clear();
   const Reading after = meter_->Read();
 
@@ -240,6 +243,7 @@ void Run::Measure(const std::string& name, const std::string& kind, Workload& wo
         ReadTrace::Stop(), result.operations(), cache,
         options_.engine.io == IoMode::kMmap && options_.engine.mmap_advice == Advice::kRandom);
   }
+  if (held.samples != 0) j["memory"] = {{"held_mean", held.mean}, {"held_most", held.most}};
   Finish(j, before, after);
   if (!wrong.empty()) throw Error(Error::kRun, wrong);
   if (result.wrong != 0) {
@@ -252,7 +256,7 @@ void Run::Finish(json phase, const Reading& before, const Reading& after) {
   phase["account"] = meter_->Account(before, after);
   GradePhase(&phase);
   if (plan_.budget != nullptr) {
-    phase["memory"] = MemoryJson(*plan_.budget, after.engine.cache_bytes.value_or(0));
+    phase["memory"].update(MemoryJson(*plan_.budget, after.engine.cache_bytes.value_or(0)));
   }
   const DiskSize size = engine_->SizeOnDisk();
   phase["database_bytes"] = size.total();
