@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -12,10 +13,15 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
+// Tests run beside each other, each in a process of its own.
+std::string UniqueDirectory() {
+  return testing::TempDir() + "advise_results_" + std::to_string(::getpid());
+}
+
 // Advice from the results of a workload that is no point read.
 class AdviseTest : public testing::Test {
  protected:
-  AdviseTest() : directory_(testing::TempDir() + "/advise_results"), dir_(directory_) {
+  AdviseTest() : directory_(UniqueDirectory()), dir_(directory_) {
     std::filesystem::remove_all(directory_);
   }
   ~AdviseTest() override { std::filesystem::remove_all(directory_); }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -347,10 +348,15 @@ TEST(ExpressionTest, TextsHaveExpressionsInBraces) {
             "a bbcc {open");
 }
 
+// Tests run beside each other, each in a process of its own.
+std::string UniqueDirectory() {
+  return testing::TempDir() + "experiment_results_" + std::to_string(::getpid());
+}
+
 // Results documents as a run writes them, with the figures that the small experiment uses.
 class ResultsTest : public testing::Test {
  protected:
-  ResultsTest() : directory_(testing::TempDir() + "/experiment_results"), dir_(directory_) {
+  ResultsTest() : directory_(UniqueDirectory()), dir_(directory_) {
     std::filesystem::remove_all(directory_);
     dir_.Create(Small(), {"full", {}, {}, {}});
     cells_ = PlanCells(Small(), {"full", {}, {}, {}});
