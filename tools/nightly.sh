@@ -1,0 +1,165 @@
+#!/usr/bin/env bash
+# Runs what takes longer than continuous integration allows, a part after the other, each with a log
+# of its own, and sums up at the end:
+#
+#   clean-roots    both README commands in a bare Debian 12 and 13 (root, debootstrap)
+#   tests          tools/test.sh --all: the release build, AddressSanitizer and UBSan, ThreadSanitizer
+#   faults         an error at every IO call (TESTBED_FAULT_STRIDE=1)
+#   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
+#                  power cuts of each engine of our own
+#   fuzz           each fuzz target for TESTBED_FUZZ_SECONDS (default 1800) (clang)
+#   experiments    every shipped experiment at --scale small
+#
+#   tools/nightly.sh                        all parts
+#   tools/nightly.sh --only tests,faults    only these
+#   tools/nightly.sh --skip experiments     all but these
+#   tools/nightly.sh --out DIR              where logs and results go [build/nightly/DATE]
+#   tools/nightly.sh --list                 the parts
+#
+# A part that cannot run here (no root, no clang) is skipped, and the summary says why. Exit code 0
+# when no part failed, 1 when one did, 2 when the options are wrong.
+set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
+
+parts=(clean-roots tests faults crashes fuzz experiments)
+fuzz_targets=(page replay operations fractal mmapv1)
+kSkipped=77
+
+usage() {
+  say "$*"
+  exit 2
+}
+
+# Prints why a part cannot run and returns the exit code that says so.
+cannot() {
+  printf 'cannot run: %s\n' "$*"
+  return "$kSkipped"
+}
+
+part_clean_roots() {
+  ((EUID == 0)) || cannot "making a Debian takes root" || return
+  command -v debootstrap >/dev/null || cannot "debootstrap is not installed" || return
+  local suite bad=0
+  for suite in bookworm trixie; do
+    "$source_dir/tools/check_clean_root.sh" "$suite" || bad=1
+  done
+  return "$bad"
+}
+
+part_tests() { "$source_dir/tools/test.sh" --all; }
+
+part_faults() { TESTBED_FAULT_STRIDE=1 "$source_dir/tools/test.sh" -R 'Fault|Damage|FailingDisk'; }
+
+# Power cuts take a scratch device, which only root may have.
+part_crashes() {
+  local engine bad=0 cuts=()
+  TESTBED_CRASH_ROUNDS=${TESTBED_CRASH_ROUNDS:-200} "$source_dir/tools/test.sh" -L crash || bad=1
+  ((EUID != 0)) || cuts=(--power-cuts 50 --disk-cuts 50)
+  for engine in btree fractal mmapv1; do
+    (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine "$engine" --kills 200 --quiet \
+      "${cuts[@]}") || bad=1
+  done
+  return "$bad"
+}
+
+part_fuzz() {
+  command -v clang++ >/dev/null || cannot "clang is not installed" || return
+  local target bad=0 seconds=${TESTBED_FUZZ_SECONDS:-1800}
+  (set_up && build fuzz "${fuzz_targets[@]/#/testbed_fuzz_}") || return
+  for target in "${fuzz_targets[@]}"; do
+    mkdir -p "$out/corpus-$target"
+    "$build_dir/fuzz/tests/testbed_fuzz_$target" -max_total_time="$seconds" -max_len=4096 \
+      -artifact_prefix="$out/$target-" "$out/corpus-$target" || bad=1
+  done
+  return "$bad"
+}
+
+part_experiments() {
+  (set_up && build release testbed) || return
+  local name bad=0
+  while read -r name; do
+    (cd -- "$out" && "$build_dir/release/testbed" experiment "$name" --scale small --quiet) || bad=1
+  done < <("$build_dir/release/testbed" experiment list | experiment_names)
+  return "$bad"
+}
+
+# The first word of each line that names an experiment which is in the tree.
+experiment_names() {
+  local name rest
+  while read -r name rest; do
+    [[ ! -f $source_dir/tools/experiments/$name.toml ]] || echo "$name"
+  done
+}
+
+# is_part NAME: ends with a sentence unless it is one.
+is_part() {
+  local part
+  for part in "${parts[@]}"; do [[ $part != "$1" ]] || return 0; done
+  usage "there is no part '$1'; there are ${parts[*]}"
+}
+
+# Runs one part with its output in its log; its exit code is the part's.
+run_part() {
+  local part=$1 code=0
+  # In a shell of its own, in which errexit does not hide what the part returns.
+  (
+    set +e
+    "part_${part//-/_}"
+  ) >"$out/$part.log" 2>&1 </dev/null || code=$?
+  return "$code"
+}
+
+main() {
+  local wanted=("${parts[@]}") part list name code started verdict bad=0 summary=()
+  out=$build_dir/nightly/$(date +%Y-%m-%d-%H%M%S)
+  while (($# > 0)); do
+    case $1 in
+      --only | --skip)
+        (($# > 1)) || usage "$1 takes a list of parts: ${parts[*]}"
+        IFS=, read -ra list <<<"$2"
+        for name in "${list[@]}"; do is_part "$name"; done
+        if [[ $1 == --only ]]; then
+          wanted=("${list[@]}")
+        else
+          for name in "${list[@]}"; do wanted=("${wanted[@]/#$name/}"); done
+        fi
+        shift
+        ;;
+      --out)
+        (($# > 1)) || usage "--out takes a directory"
+        out=$2
+        shift
+        ;;
+      --list)
+        printf '%s\n' "${parts[@]}"
+        exit
+        ;;
+      -h | --help)
+        sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+        exit
+        ;;
+      *) usage "unknown option $1; see tools/nightly.sh --help" ;;
+    esac
+    shift
+  done
+  mkdir -p -- "$out" || die "cannot make $out"
+  out=$(cd -- "$out" && pwd)
+  for part in "${wanted[@]}"; do
+    [[ -n $part ]] || continue
+    say "$part: log in $out/$part.log"
+    started=$SECONDS code=0
+    run_part "$part" || code=$?
+    case $code in
+      0) verdict=ok ;;
+      "$kSkipped") verdict="skipped, $(grep -m 1 '^cannot run' "$out/$part.log" || true)" ;;
+      *) verdict="FAILED with exit code $code" bad=1 ;;
+    esac
+    summary+=("$(printf '%-12s %6d s  %s' "$part" "$((SECONDS - started))" "$verdict")")
+    say "${summary[-1]}"
+  done
+  printf '%s\n' "${summary[@]}" | tee "$out/summary.txt"
+  return "$bad"
+}
+
+main "$@"
+exit
