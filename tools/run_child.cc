@@ -165,9 +165,12 @@ void Run::OpenEngine() {
   EngineOptions engine_options = options_.engine;
   engine_options.cache_bytes = cache_bytes_;
   // Only a load makes a database, and only when it opens it for the first time: what is missing
-  // later is an error, never a reason to begin with an empty one.
-  engine_options.create = !std::exchange(opened_, true) && !options_.reuse &&
-                          FindWorkload(plan_.phases.front()).loads;
+  // later is an error, never a reason to begin with an empty one. A run without phases tries
+  // options in an empty directory.
+  const bool first = !std::exchange(opened_, true);
+  engine_options.create =
+      first && (plan_.phases.empty() ||
+                (!options_.reuse && FindWorkload(plan_.phases.front()).loads));
   if (options_.cache_auto) {
     engine_options.most_cache_bytes =
         ShareBytes(FindEngine(options_.engine_name).capabilities.most_cache_pct);

@@ -2,7 +2,9 @@
 #ifndef TESTBED_TOOLS_TABLE_H_
 #define TESTBED_TOOLS_TABLE_H_
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace testbed {

@@ -70,6 +70,7 @@ const BadValue kBadValues[] = {
     {"--mix", "fly=3", "--workload insert,mixed"},
     {"--mix", "update=0", "--workload insert,mixed"},
     {"--verify", "some"},
+    {"--consume", "all"},
     {"--repeat", "0"},
     {"--account", "deep"},
     {"--json", "/nonexistent/x.json"},
