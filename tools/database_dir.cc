@@ -179,15 +179,17 @@ void DatabaseDir::CheckReuse() const {
                             path_));
   }
   const nlohmann::json expected = Record();
+  // Before the order and the number of keys, which follow from the file.
+  const nlohmann::json keys = found.value("keys", nlohmann::json());
+  if (!SameKeys(keys, expected["keys"])) {
+    throw Error(Error::kUsage,
+                fmt::format("--reuse: the database in {} was loaded with {}, not {}; give the "
+                            "same --keys or load it anew with --fresh",
+                            path_, KeysText(keys), KeysText(expected["keys"])));
+  }
   for (const auto& [name, value] : expected.items()) {
     const nlohmann::json theirs = found.value(name, nlohmann::json());
-    if (name == "keys" ? SameKeys(theirs, value) : theirs == value) continue;
-    if (name == "keys") {
-      throw Error(Error::kUsage,
-                  fmt::format("--reuse: the database in {} was loaded with {}, not {}; give the "
-                              "same --keys or load it anew with --fresh",
-                              path_, KeysText(theirs), KeysText(value)));
-    }
+    if (name == "keys" || theirs == value) continue;
     std::string option = name;
     for (char& c : option) c = c == '_' ? '-' : c;
     throw Error(
