@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "tools/output_file.h"
 #include "tools/progress.h"
 #include "tools/table.h"
 
@@ -146,7 +147,7 @@ nlohmann::json FaultJson(const Fault& fault) {
 }
 
 std::string DumpJson(const nlohmann::json& document) {
-  return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return JsonText(document, 1) + "\n";
 }
 
 }  // namespace testbed

@@ -25,6 +25,10 @@ void CheckOutputFile(const std::string& option, const std::string& path) {
   }
 }
 
+std::string JsonText(const nlohmann::json& document, int indent) {
+  return document.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 void WriteOutputFile(const std::string& option, const std::string& path, const std::string& text) {
   if (path.empty()) return;
   std::ofstream out(path);

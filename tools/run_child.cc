@@ -26,6 +26,7 @@
 #include "tools/cache_tuning.h"
 #include "tools/insert_benchmark_metrics.h"
 #include "tools/memory_watch.h"
+#include "tools/output_file.h"
 #include "tools/phase_json.h"
 #include "tools/progress.h"
 #include "workloads/clock.h"
@@ -277,8 +278,10 @@ void Run::Finish(json phase, const Reading& before, const Reading& after) {
 
 // What is known of the run before its first phase ends, and which phase is under way.
 void Run::ReportBeginning(const std::string& phase) {
-  json known = document_;
-  known.erase("phases");
+  json known = json::object();
+  for (const auto& [name, value] : document_.items()) {
+    if (name != "phases") known[name] = value;  // the parent has them, and they take memory
+  }
   report_({{"run", std::move(known)}, {"begins", phase}});
 }
 
@@ -627,7 +630,7 @@ json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan) {
   if (child == 0) {
     ::close(pipe_fds[0]);
     SettleAllocator();
-    const auto report = [&](const json& line) { WriteAll(pipe_fds[1], line.dump() + "\n"); };
+    const auto report = [&](const json& line) { WriteAll(pipe_fds[1], JsonText(line) + "\n"); };
     json document = ExecuteRun(options, plan, &StopRequested, report);
     document.erase("phases");  // the parent has them
     report({{"run", std::move(document)}, {"ended", true}});

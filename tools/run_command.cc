@@ -336,7 +336,7 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
     fmt::print("{}", ReportText(document));
     std::fflush(stdout);
   }
-  WriteOutputFile("--json", options.json_file, document.dump(1) + "\n");
+  WriteOutputFile("--json", options.json_file, JsonText(document, 1) + "\n");
   WriteOutputFile("--csv", options.csv_file, ReportCsv(document));
   for (const json& run : document["runs"]) {
     if (run.contains("error")) {

@@ -263,6 +263,13 @@ TEST_F(RunTest, ReuseKnowsTheFileOfKeysByItsContents) {
   EXPECT_EQ(same.code, 0) << same.err;
 }
 
+TEST_F(RunTest, ANameOfAnyBytesCostsNoResult) {
+  const CommandResult result = Run("--engine btree --dir \"$(printf 'nu\\377x')\" --json run.json" +
+                                   std::string(kSmall));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(Json("run.json")["runs"].size(), 2u);
+}
+
 TEST_F(RunTest, TheNullEngineShowsTheHarnessAlone) {
   const CommandResult result =
       Run("--engine null --json run.json --workload insert,point-read --rows 1000 --seconds 0.3 "

@@ -172,7 +172,7 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   // Of all cells, whichever were chosen now: a claim is judged on those that it names.
   const ResultSet results = ResultSet::Read(a->out);
   fmt::print("{}", ResultsText(results));
-  WriteOutputFile("--json", a->json_file, FindingsJson(results).dump(1) + "\n");
+  WriteOutputFile("--json", a->json_file, JsonText(FindingsJson(results), 1) + "\n");
   WriteOutputFile("--csv", a->csv_file, TablesCsv(results));
   if (StopRequested()) {
     fmt::print(stderr, "testbed: interrupted; the same command goes on from here\n");

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "device/error.h"
+#include "tools/output_file.h"
 
 namespace testbed {
 namespace {
@@ -30,7 +31,7 @@ void WriteJson(const std::string& path, const json& document) {
   const std::string temporary = path + ".new";
   {
     std::ofstream out(temporary);
-    out << document.dump(1) << "\n";
+    out << JsonText(document, 1) << "\n";
     if (!out.flush()) throw Error(Error::kIo, path + " cannot be written");
   }
   fs::rename(temporary, path);
