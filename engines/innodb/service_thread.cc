@@ -45,6 +45,9 @@ void ServiceThread::Serve() {
   ::pthread_setname_np(::pthread_self(), "innodb");
   // They write pages; the log is written by those who commit, and by the thread of lazy syncs.
   RegisterThreads("innodb", FileKind::kData);
+  // MariaDB names them itself from 11.7 on.
+  RegisterThreads("page_cleaner", FileKind::kData);
+  RegisterThreads("ib_tpool_worker", FileKind::kData);
   RegisterThreads("iou-wrk", FileKind::kData);  // the kernel's threads for their io_uring
   std::unique_lock lock(mutex_);
   for (;;) {
