@@ -36,9 +36,10 @@ Grade DecideGrade(const InForce& in_force, const Closure* closure) {
   }
   if (!in_force.own_device) grade.reasons.push_back("the device was not the run's alone");
   grade.letter = charged && in_force.own_device ? 'A' : charged || in_force.own_device ? 'B' : 'C';
-  if (closure == nullptr || grade.letter != 'A') return grade;
-  grade.reasons = WhyNotClosed(*closure);
-  if (!grade.reasons.empty()) grade.letter = 'B';
+  if (closure == nullptr || !in_force.counted_in_kernel) return grade;
+  const std::vector<std::string> open = WhyNotClosed(*closure);
+  if (!open.empty() && grade.letter == 'A') grade.letter = 'B';
+  grade.reasons.insert(grade.reasons.end(), open.begin(), open.end());
   return grade;
 }
 

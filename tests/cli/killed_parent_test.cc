@@ -131,7 +131,8 @@ TEST_F(KilledParentTest, UnderNohup) {
 }
 
 TEST_F(KilledParentTest, KilledByTimeout) {
-  const pid_t process = Start(kRun, "timeout -s KILL 2");
+  // In the foreground it kills its child alone; otherwise all of the process group.
+  const pid_t process = Start(kRun, "timeout --foreground -s KILL 2");
   ASSERT_TRUE(Becomes([&] { return Processes().size() >= 3; }));
   EXPECT_TRUE(Becomes([&] { return Processes().empty(); }, 20));
   ::waitpid(process, nullptr, 0);

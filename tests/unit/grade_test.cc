@@ -70,6 +70,13 @@ TEST(GradeTest, APhaseThatDoesNotCloseIsNotAAndSaysWhy) {
     ASSERT_THAT(grade.reasons, SizeIs(1));
     EXPECT_THAT(grade.reasons[0], HasSubstr("-17"));
   }
+  // A device that others use too keeps its grade, and says the same.
+  Closure off;
+  off.writes = 3;
+  EXPECT_EQ(DecideGrade({true, false, {}, {}}, &off).letter, 'B');
+  EXPECT_THAT(DecideGrade({true, false, {}, {}}, &off).reasons, SizeIs(2));
+  EXPECT_EQ(DecideGrade({false, true, {}, {}}, &off).letter, 'B');
+  EXPECT_THAT(DecideGrade({false, true, {}, {}}, &off).reasons, SizeIs(1));
   Closure restless;
   restless.at_rest = false;
   EXPECT_EQ(DecideGrade(all, &restless).letter, 'B');
