@@ -73,6 +73,10 @@ class KilledParentTest : public CommandTest {
     return false;
   }
 
+  // Long enough for the child to be in the middle of a phase, when it writes nothing to its parent
+  // that would tell it.
+  static void LetItWork() { std::this_thread::sleep_for(std::chrono::seconds(1)); }
+
   // Kills the process, and expects that no other is left in the directory.
   void KillAndExpectNoneLeft(pid_t process) {
     ::kill(process, SIGKILL);
@@ -108,11 +112,13 @@ class KilledParentTest : public CommandTest {
 };
 
 constexpr char kRun[] =
-    "--engine btree --ram 32M --rows 20000 --workload insert,point-read --seconds 60 --quiet";
+    "--engine btree --ram 32M --rows 20000 --workload insert,point-read --seconds 60 --warmup 0 "
+    "--quiet";
 
 TEST_F(KilledParentTest, ARunThatLoads) {
   const pid_t process = Start("--engine btree --ram 32M --rows 3000000 --workload insert --quiet");
   ASSERT_TRUE(Becomes([&] { return Processes().size() >= 2; }));
+  LetItWork();
   KillAndExpectNoneLeft(process);
   CleanAndExpectEmpty();
 }
@@ -120,6 +126,7 @@ TEST_F(KilledParentTest, ARunThatLoads) {
 TEST_F(KilledParentTest, ARunThatMeasures) {
   const pid_t process = Start(kRun);
   ASSERT_TRUE(Becomes([&] { return Loaded() && Processes().size() >= 2; }));
+  LetItWork();
   KillAndExpectNoneLeft(process);
   CleanAndExpectEmpty();
 }
@@ -127,6 +134,7 @@ TEST_F(KilledParentTest, ARunThatMeasures) {
 TEST_F(KilledParentTest, UnderNohup) {
   const pid_t process = Start(kRun, "nohup");
   ASSERT_TRUE(Becomes([&] { return Loaded() && Processes().size() >= 2; }));
+  LetItWork();
   KillAndExpectNoneLeft(process);
 }
 
@@ -147,8 +155,15 @@ TEST_F(KilledParentTest, ACrashtestThatWrites) {
 }
 
 TEST_F(KilledParentTest, AnExperiment) {
-  const pid_t process = Start("experiment read-size --scale tiny --out results --quiet");
-  ASSERT_TRUE(Becomes([&] { return Processes().size() >= 2; }, 60));
+  const pid_t process =
+      Start("experiment read-size --scale tiny --set seconds=60 --out results --quiet");
+  // The first load is done, and a cell reads.
+  ASSERT_TRUE(Becomes([&] {
+    std::error_code none;
+    const fs::directory_iterator loads(directory_ / "results/loads", none);
+    return loads != fs::directory_iterator() && Processes().size() >= 2;
+  }));
+  LetItWork();
   KillAndExpectNoneLeft(process);
 }
 
