@@ -235,8 +235,8 @@ TEST_P(RefusalTest, AFullDeviceLosesNothingThatWasCommitted) {
   small.bytes = 512ull << 20;
   const std::unique_ptr<ScratchDevice> scratch = ScratchDevice::Create(small);
   const std::string ballast = scratch->path() + "/ballast";
-  // InnoDB allocates all of its log, 64 MiB at least, when it makes a database.
-  FillUntilFree(ballast, (info().name == "innodb" ? 112ull : 48ull) << 20);
+  // InnoDB allocates all of its log, 64 MiB at least, when it makes a database, and undo spaces.
+  FillUntilFree(ballast, (info().name == "innodb" ? 160ull : 48ull) << 20);
   options_.durability = Durability::kSync;
   options_.cache_bytes = std::max<uint64_t>(4 << 20, info().capabilities.min_cache_bytes);
   options_.ram_bytes = 32 << 20;
