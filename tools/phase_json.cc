@@ -104,6 +104,8 @@ json PhaseJson(const std::string& name, const std::string& kind, const PhaseOpti
             {"rate", static_cast<double>(result.operations()) / result.seconds},
             {"rows_read", result.totals.rows_read},
             {"rows_written", result.totals.rows_written},
+            {"rows_inserted", result.totals.rows_inserted},
+            {"rows_erased", result.totals.rows_erased},
             {"not_found", result.totals.not_found},
             {"user_bytes_written", result.totals.user_bytes_written},
             {"verified", result.verified},

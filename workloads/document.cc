@@ -83,6 +83,7 @@ class LoadClient : public Client {
     }
     if (t.rows > 1) session_.Commit();
     totals_.rows_written += t.rows;
+    totals_.rows_inserted += t.rows;
   }
 
   // Reads back the transaction's first document.

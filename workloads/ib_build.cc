@@ -43,7 +43,6 @@ class IbBuilder : public Client {
     if (inserter_ != nullptr) {
       kind_ = kInsertRows;
       if (const size_t n = inserter_->Generate(max); n > 0) return n;
-      totals_ = inserter_->totals();
       inserter_.reset();
     }
     if (engine_builds_) {
@@ -69,6 +68,7 @@ class IbBuilder : public Client {
   void Execute(size_t i) override {
     if (kind_ == kInsertRows) {
       inserter_->Execute(i);
+      totals_ = inserter_->totals();
     } else if (kind_ == kScan) {
       Scan();
     } else if (engine_builds_) {

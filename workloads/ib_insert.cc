@@ -71,6 +71,7 @@ void IbInserter::Insert(const Row* rows) {
                    std::memory_order_release);
   state.inserted += work_.rows_per_commit;
   totals_.rows_written += work_.rows_per_commit;
+  totals_.rows_inserted += work_.rows_per_commit;
 }
 
 void IbInserter::Delete() {
@@ -109,6 +110,7 @@ void IbInserter::Delete() {
   state.deleted += deleted_;
   totals_.rows_read += deleted_;
   totals_.rows_written += deleted_;
+  totals_.rows_erased += deleted_;
 }
 
 // The first row of the transaction is there, or gone.

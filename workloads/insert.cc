@@ -45,6 +45,7 @@ class InsertClient : public Client {
     }
     if (explicit_transaction) session_.Commit();
     totals_.rows_written += t.rows;
+    totals_.rows_inserted += t.rows;
   }
 
   // Reads back the transaction's first row.

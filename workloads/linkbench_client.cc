@@ -207,6 +207,7 @@ void RunClient::Execute(size_t i) {
     case kAddNode:
       Put(tables_.node, NodeKeyOf(step), NodeValueOf(step));
       ++totals_.rows_written;
+      ++totals_.rows_inserted;
       break;
     case kUpdateNode:
       UpdateNode(step);
@@ -242,7 +243,8 @@ void RunClient::WriteLink(const Step& step) {
       Get(tables_.link, LinkKeyOf(step)) && ReadLink(value_, &old);
   const bool appears = !exists || old.visibility != kVisible;
   CountRow count{0, step.time, 0};
-  if (appears && Get(tables_.count, CountKeyOf(step))) ReadCount(value_, &count);
+  const bool counted = appears && Get(tables_.count, CountKeyOf(step));
+  if (counted) ReadCount(value_, &count);
 
   Put(tables_.link, LinkKeyOf(step), LinkValueOf(step));
   if (exists) {
@@ -259,6 +261,7 @@ void RunClient::WriteLink(const Step& step) {
   found_.addlink_existing += step.op == kAddLink && exists;
   found_.updatelink_missing += step.op == kUpdateLink && !exists;
   totals_.rows_written += 1 + appears;
+  totals_.rows_inserted += !exists + (appears && !counted);
 }
 
 // The link is hidden, not removed.
@@ -279,7 +282,8 @@ void RunClient::DeleteLink(const Step& step) {
   const size_t data = row.data.size();
   std::copy_n(row.data.data(), data, link + kLinkHead);
   CountRow count{0, 0, 0};
-  if (Get(tables_.count, CountKeyOf(step))) {
+  const bool counted = Get(tables_.count, CountKeyOf(step));
+  if (counted) {
     ReadCount(value_, &count);
     ++count.version;
   }
@@ -294,6 +298,7 @@ void RunClient::DeleteLink(const Step& step) {
   Put(tables_.count, CountKeyOf(step), CountValue(count, value));
   session_.Commit();
   totals_.rows_written += 2;
+  totals_.rows_inserted += !counted;
 }
 
 void RunClient::UpdateNode(const Step& step) {
@@ -310,6 +315,7 @@ void RunClient::DeleteNode(const Step& step) {
   if (hit_) session_.Erase(tables_.node, NodeKeyOf(step));
   found_.deletenode_missing += !hit_;
   totals_.rows_written += hit_;
+  totals_.rows_erased += hit_;
 }
 
 void RunClient::GetLinks(const Step& step) {

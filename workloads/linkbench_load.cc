@@ -84,7 +84,9 @@ class LoadClient : public Client {
     session_.Begin();
     for (const Put& put : puts_) session_.Put(put.table, put.key, put.value);
     session_.Commit();
-    totals_.rows_written += puts_.size() / (op_ == kLoadLinks ? state_.puts_a_link() : 1);
+    const size_t rows = puts_.size() / (op_ == kLoadLinks ? state_.puts_a_link() : 1);
+    totals_.rows_written += rows;
+    totals_.rows_inserted += rows;
     totals_.user_bytes_written += user_bytes_;
   }
 

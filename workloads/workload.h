@@ -71,11 +71,16 @@ class Client {
   // What was done so far. Read by other threads when the client's own has ended.
   struct Totals {
     uint64_t rows_read = 0, rows_written = 0, not_found = 0;
+    // Rows, index entries apart, that came to be or ceased to be in the database, committed: a scan
+    // of the tables finds as many more or fewer.
+    uint64_t rows_inserted = 0, rows_erased = 0;
     uint64_t user_bytes_written = 0;  // keys and values, indexes included
     Totals& operator+=(const Totals& o) {
       rows_read += o.rows_read;
       rows_written += o.rows_written;
       not_found += o.not_found;
+      rows_inserted += o.rows_inserted;
+      rows_erased += o.rows_erased;
       user_bytes_written += o.user_bytes_written;
       return *this;
     }

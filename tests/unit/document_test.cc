@@ -62,6 +62,7 @@ TEST_F(DocumentTest, LoadsEachDocumentOnceAndFindsItInEveryFormat) {
     const PhaseResult load = Load();
     EXPECT_EQ(load.wrong, 0u) << load.first_wrong;
     EXPECT_EQ(load.totals.rows_written, kRows);
+    EXPECT_EQ(load.totals.rows_inserted, kRows);
     EXPECT_EQ(load.operations(), (kRows + 6) / 7);
     const auto codec = MakeDocumentCodec(format, {50, true}, DocumentAccess::kWhole);
     const std::unique_ptr<Session> session = engine_->NewSession();

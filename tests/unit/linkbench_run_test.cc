@@ -112,6 +112,7 @@ TEST_F(LinkbenchRunTest, TheLoadIsWhatTheDegreesSay) {
       EXPECT_EQ(result.wrong, 0u) << result.first_wrong;
       EXPECT_EQ(result.operations(), workload_->operations());
       EXPECT_EQ(result.totals.rows_written, 3000 + links + counts);
+      EXPECT_EQ(result.totals.rows_inserted, 3000 + links + counts);
       EXPECT_EQ(Check(), "");
       const nlohmann::json details = workload_->Details();
       EXPECT_EQ(details["nodes"], 3000);

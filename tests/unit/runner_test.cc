@@ -132,6 +132,7 @@ TEST_F(RunnerTest, InsertLoadsEveryRowAndIndexEntryOnce) {
       MapEngine fresh;
       const PhaseResult result = Load(threads, rows);
       EXPECT_EQ(result.totals.rows_written, 5000u);
+      EXPECT_EQ(result.totals.rows_inserted, 5000u);
       EXPECT_EQ(result.operations(), (5000 + rows - 1) / rows);
       EXPECT_EQ(result.totals.user_bytes_written, 5000u * (16 + 50 + 2 * 24));
       EXPECT_EQ(result.wrong, 0u);
