@@ -4,22 +4,39 @@
 #include <utility>
 
 namespace testbed {
+namespace {
 
-MemoryWatch::MemoryWatch(std::function<uint64_t()> usage, std::chrono::milliseconds interval)
-    : usage_(std::move(usage)) {
-  if (usage_) thread_ = std::thread([this, interval] { Watch(interval); });
+std::function<MemoryWatch::Sample()> SampleOf(const MemoryBudget* budget) {
+  if (budget == nullptr) return {};
+  return [budget] {
+    const MemoryUsage usage = budget->Usage();
+    return MemoryWatch::Sample{usage.usage, usage.file};
+  };
 }
 
-void MemoryWatch::Sample() {
-  const uint64_t now = usage_();
-  sum_ += now;
-  most_ = std::max(most_, now);
-  ++samples_;
+}  // namespace
+
+MemoryWatch::MemoryWatch(const MemoryBudget* budget)
+    : MemoryWatch(SampleOf(budget), std::chrono::milliseconds(250)) {}
+
+MemoryWatch::MemoryWatch(std::function<Sample()> sample, std::chrono::milliseconds interval)
+    : sample_(std::move(sample)) {
+  if (sample_) thread_ = std::thread([this, interval] { Watch(interval); });
+}
+
+void MemoryWatch::Take() {
+  const Sample now = sample_();
+  sums_.charged_mean += now.charged;
+  sums_.charged_most = std::max(sums_.charged_most, now.charged);
+  sums_.own_mean += now.own();
+  sums_.own_most = std::max(sums_.own_most, now.own());
+  sums_.page_cache_mean += now.page_cache;
+  ++sums_.samples;
 }
 
 void MemoryWatch::Watch(std::chrono::milliseconds interval) {
   std::unique_lock<std::mutex> lock(mutex_);
-  while (!wake_.wait_for(lock, interval, [this] { return stop_; })) Sample();
+  while (!wake_.wait_for(lock, interval, [this] { return stop_; })) Take();
 }
 
 MemoryWatch::Held MemoryWatch::Stop() {
@@ -30,9 +47,22 @@ MemoryWatch::Held MemoryWatch::Stop() {
     }
     wake_.notify_one();
     thread_.join();
-    Sample();
+    Take();
   }
-  return {samples_ == 0 ? 0 : sum_ / samples_, most_, samples_};
+  Held held = sums_;
+  if (held.samples == 0) return held;
+  for (uint64_t* mean : {&held.charged_mean, &held.own_mean, &held.page_cache_mean}) {
+    *mean /= held.samples;
+  }
+  return held;
+}
+
+nlohmann::json HeldJson(const MemoryWatch::Held& held, bool reads_page_cache) {
+  return {{"held_mean", reads_page_cache ? held.charged_mean : held.own_mean},
+          {"held_most", reads_page_cache ? held.charged_most : held.own_most},
+          {"own_mean", held.own_mean},
+          {"own_most", held.own_most},
+          {"page_cache_mean", held.page_cache_mean}};
 }
 
 }  // namespace testbed

@@ -1,6 +1,6 @@
-// What a run holds of its budget while a phase lasts: the budget's charge (the engine's cache, the
-// rest of the process, the page cache, the kernel's), read each second. The figure at a phase's end
-// alone would miss what was freed, or not yet filled, a moment before.
+// What a run holds of its budget while a phase lasts: the budget's charge and what of it is page
+// cache, read four times a second. The figure at a phase's end alone would miss what was freed, or
+// not yet filled, a moment before.
 //
 //   MemoryWatch watch(budget);      // null: watches nothing
 //   ... the phase ...
@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "device/memory_budget.h"
@@ -21,16 +22,20 @@ namespace testbed {
 
 class MemoryWatch {
  public:
+  struct Sample {
+    uint64_t charged = 0;     // to the budget, page cache included
+    uint64_t page_cache = 0;  // of it: what the kernel takes back when memory is asked for
+    uint64_t own() const { return charged - (page_cache < charged ? page_cache : charged); }
+  };
   struct Held {
-    uint64_t mean = 0, most = 0;
+    uint64_t charged_mean = 0, charged_most = 0;
+    uint64_t own_mean = 0, own_most = 0;  // without the page cache
+    uint64_t page_cache_mean = 0;
     uint64_t samples = 0;
   };
-  explicit MemoryWatch(const MemoryBudget* budget)
-      : MemoryWatch(budget == nullptr ? std::function<uint64_t()>()
-                                      : [budget] { return budget->Usage().usage; },
-                    std::chrono::seconds(1)) {}
-  // `usage` tells the bytes held now; empty: watches nothing.
-  MemoryWatch(std::function<uint64_t()> usage, std::chrono::milliseconds interval);
+  explicit MemoryWatch(const MemoryBudget* budget);
+  // `sample` tells what is charged now; empty: watches nothing.
+  MemoryWatch(std::function<Sample()> sample, std::chrono::milliseconds interval);
   ~MemoryWatch() { Stop(); }
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
@@ -39,16 +44,21 @@ class MemoryWatch {
   Held Stop();
 
  private:
-  void Sample();
+  void Take();
   void Watch(std::chrono::milliseconds interval);
 
-  const std::function<uint64_t()> usage_;
+  const std::function<Sample()> sample_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
-  uint64_t sum_ = 0, most_ = 0, samples_ = 0;
+  Held sums_;
   std::thread thread_;
 };
+
+// As docs/results.md has it. What the run holds is the whole charge when its engine reads through
+// the page cache; with direct IO it is the charge without the page cache, in which files that are
+// not read directly (logs) leave pages that no read is answered from.
+nlohmann::json HeldJson(const MemoryWatch::Held& held, bool reads_page_cache);
 
 }  // namespace testbed
 

@@ -82,7 +82,8 @@ void Add(CLI::App& app, const std::string& option, const std::string& type, cons
 
 void SetCachePct(const std::string& option, const std::string& text, RunOptions* options) {
   options->cache_auto = text == "auto" || text.starts_with("auto:");
-  if (text == "auto") {
+  options->cache_most = text == "most";
+  if (text == "auto" || text == "most") {
     options->cache_pct = 50;
     return;
   }
@@ -90,7 +91,7 @@ void SetCachePct(const std::string& option, const std::string& text, RunOptions*
   char* end = nullptr;
   const double share = std::strtod(number.c_str(), &end);
   if (number.empty() || *end != '\0' || !(share >= 1 && share <= 95)) {
-    Refuse(option, text, "a number from 1 to 95, auto, or auto:START");
+    Refuse(option, text, "a number from 1 to 95, most, auto, or auto:START");
   }
   options->cache_pct = share;
 }
@@ -217,8 +218,9 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
           Refuse(option, text, "0, or 32M and more");
       });
   Add(app, "--cache-pct", "PERCENT",
-      "Share of --ram that the engine's cache gets, the OS page cache having the rest; auto or "
-      "auto:START finds it by trying, from START on [50]",
+      "Share of --ram that the engine's cache gets, the OS page cache having the rest; most: the "
+      "largest with which the run stays within --ram, from rehearsals before it; auto or "
+      "auto:START: the fastest, found by trying, from START on [50]",
       [&o](auto& option, auto& text) { SetCachePct(option, text, &o); });
   Add(app, "--cache-size", "SIZE", "The engine's cache, instead of --cache-pct",
       [&o](auto& option, auto& text) {

@@ -34,6 +34,7 @@ struct RunOptions {
   uint64_t ram_bytes = 256ull << 20;  // 0 = not bounded
   double cache_pct = 50;
   bool cache_auto = false;              // cache_pct is where the search for the best share starts
+  bool cache_most = false;              // the most that fits; cache_pct is where rehearsals start
   std::optional<uint64_t> cache_bytes;  // instead of cache_pct
   bool strict = false;
   uint64_t scratch_bytes = 0;  // 0 = no scratch device
@@ -62,6 +63,8 @@ struct RunOptions {
   bool exclusive_device = false;  // dir is on a device that nobody else writes to
 
   AccountDepth account = AccountDepth::kDevice;
+  // Where --cache-pct most keeps what it rehearsed, for runs alike; empty: nowhere.
+  std::string rehearsals_dir;
   std::string json_file, csv_file;
   bool quiet = false;
 
@@ -73,6 +76,7 @@ struct RunOptions {
  private:
   void ResolveVariant();
   void ResolveCache(const Capabilities& can);
+  void CheckSearchedCache(const Capabilities& can) const;
   void CheckQueueDepth(const Capabilities& can) const;
 };
 

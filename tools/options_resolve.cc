@@ -111,21 +111,35 @@ void RunOptions::ResolveCache(const Capabilities& can) {
     engine.cache_bytes = *cache_bytes;
   } else if (ram_bytes != 0) {
     engine.cache_bytes = static_cast<uint64_t>(static_cast<double>(ram_bytes) * cache_pct / 100);
-  } else {
+  } else if (!cache_auto && !cache_most) {
     throw Error(Error::kUsage, "--ram 0 leaves --cache-pct without a base; give --cache-size");
   }
   if (ram_bytes != 0 && engine.cache_bytes > ram_bytes) {
     throw Error(Error::kUsage, fmt::format("--cache-size {} is larger than --ram {}; give less",
                                            ShortSize(engine.cache_bytes), ShortSize(ram_bytes)));
   }
-  if (cache_auto && (cache_bytes || ram_bytes == 0)) {
-    throw Error(Error::kUsage,
-                "--cache-pct auto divides --ram; leave out --cache-size and --ram 0");
+  CheckSearchedCache(can);
+}
+
+// Of --cache-pct auto and most.
+void RunOptions::CheckSearchedCache(const Capabilities& can) const {
+  if (!cache_auto && !cache_most) return;
+  const std::string option = cache_auto ? "--cache-pct auto" : "--cache-pct most";
+  if (cache_bytes || ram_bytes == 0) {
+    throw Error(Error::kUsage, option + " divides --ram; leave out --cache-size and --ram 0");
   }
   if (cache_auto && !can.resizable_cache) {
     throw Error(Error::kUsage, engine_name +
                                    " cannot resize its cache while it runs, which "
                                    "--cache-pct auto takes; give a number");
+  }
+  if (!cache_most || !reuse || !can.cache) return;
+  for (const std::string& name : workloads) {
+    if (FindWorkload(name).reads_only) continue;
+    throw Error(Error::kUsage,
+                fmt::format("--cache-pct most rehearses the workload, and {} changes the database "
+                            "that --reuse keeps; give a number",
+                            name));
   }
 }
 
@@ -143,6 +157,7 @@ nlohmann::json RunOptions::ToJson() const {
                         : nlohmann::json(100.0 * static_cast<double>(engine.cache_bytes) /
                                          static_cast<double>(ram_bytes))},
       {"cache_auto", cache_auto},
+      {"cache_most", cache_most},
       {"durability", DurabilityName(engine.durability)},
       {"lazy_interval_ms", engine.lazy_interval_ms},
       {"compression", engine.compression},

@@ -347,6 +347,20 @@ Table TuningTable(const json& document) {
   return table;
 }
 
+// What --cache-pct most rehearsed, in its order.
+Table RehearsalTable(const json& document) {
+  Table table("Shares of the memory that --cache-pct most rehearsed",
+              {"cache", "cache held", "held without page cache, mean", "most", "memory needed"});
+  const json rehearsal = document.value("cache_rehearsal", json::object());
+  for (const json& trial : rehearsal.value("rehearsals", json::array())) {
+    std::string name = Short(trial["cache_pct"]) + " %";
+    if (trial["cache_pct"] == rehearsal["chosen_pct"]) name += " (chosen)";
+    table.Row({name, Size(trial["engine_cache"]), Size(trial["own_mean"]), Size(trial["own_most"]),
+               Size(trial["needed"])});
+  }
+  return table;
+}
+
 Table RepeatTable(const json& document) {
   Table table("Repeats: mean and 95 % confidence interval",
               {"phase", "runs", "ops/s", "+-", "p99 us", "+-", "device reads/op", "+-",
@@ -369,7 +383,10 @@ std::string Header(const json& document) {
       "testbed {}: {} {}, io {}, page {}, cache {} of ram {}, durability {}, compression {}\n",
       Text(document, "/testbed"), Text(o, "/engine"), Text(run, "/engine/version"), Text(o, "/io"),
       Size(Number(o, "/page_size")),
-      (o.value("cache_auto", false) ? "auto from " : "") + Size(Number(o, "/cache_size")),
+      (o.value("cache_auto", false)   ? "auto from "
+       : o.value("cache_most", false) ? "most, "
+                                      : "") +
+          Size(Number(o, "/cache_size")),
       Size(Number(o, "/ram")), Text(o, "/durability"), Text(o, "/compression"));
   const double bytes = Number(o, "/rows") * (Number(o, "/key_size") + Number(o, "/value_size"));
   text += fmt::format("{} rows of {} + {} bytes = {}, {} x ram; seed {}\n",
@@ -440,7 +457,8 @@ std::vector<Table> Tables(const json& document) {
   std::vector<Table> all = {
       RateTable(document),     IntendedTable(document), ReadTable(document),
       WriteTable(document),    LogTable(document),      MemoryTable(document),
-      DatabaseTable(document), TuningTable(document),   RepeatTable(document)};
+      DatabaseTable(document), TuningTable(document),   RehearsalTable(document),
+      RepeatTable(document)};
   for (Table& table : InsertBenchmarkTables(document)) all.push_back(std::move(table));
   std::vector<Table> tables;
   for (Table& table : all) {

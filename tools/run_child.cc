@@ -247,7 +247,7 @@ void Run::Measure(const std::string& name, const std::string& kind, Workload& wo
         ReadTrace::Stop(), result.operations(), cache,
         options_.engine.io == IoMode::kMmap && options_.engine.mmap_advice == Advice::kRandom);
   }
-  if (held.samples != 0) j["memory"] = {{"held_mean", held.mean}, {"held_most", held.most}};
+  if (held.samples != 0) j["memory"] = HeldJson(held, options_.engine.io != IoMode::kDirect);
   Finish(j, before, after);
   if (!wrong.empty()) throw Error(Error::kRun, wrong);
   if (result.wrong != 0) {
@@ -530,7 +530,7 @@ class RunOfChild {
   }
   bool ended() const { return ended_; }
   const std::string& phase_under_way() const { return under_way_; }
-  size_t phases() const { return phases_.size(); }
+  const json& phases() const { return phases_; }
   json Document() const {
     json document = document_;
     document["phases"] = phases_;
@@ -557,9 +557,11 @@ class RunOfChild {
 
 // Reads what the child writes until it ends. A request to stop reaches this process alone when it
 // was sent to its id; the child has to be told.
-void ReadAll(int fd, pid_t child, RunOfChild* run) {
+void ReadAll(int fd, pid_t child, const std::function<bool(const json&)>& enough,
+             RunOfChild* run) {
   std::vector<char> buffer(65536);
   bool told = false;
+  size_t phases = 0;
   while (true) {
     pollfd ready{fd, POLLIN, 0};
     if (::poll(&ready, 1, 100) <= 0) {
@@ -570,6 +572,11 @@ void ReadAll(int fd, pid_t child, RunOfChild* run) {
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return;
     run->Take(buffer.data(), static_cast<size_t>(n));
+    const bool another = std::exchange(phases, run->phases().size()) != run->phases().size();
+    if (!told && enough && another && enough(run->phases())) {
+      told = true;
+      ::kill(child, SIGTERM);
+    }
   }
 }
 
@@ -588,9 +595,9 @@ std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status
                       const RunOfChild& run) {
   std::string where, kept;
   if (!run.phase_under_way().empty()) where = " in phase " + run.phase_under_way();
-  if (run.phases() != 0) {
-    kept = fmt::format("; {} finished phase{} before it {} kept", run.phases(),
-                       run.phases() == 1 ? "" : "s", run.phases() == 1 ? "is" : "are");
+  if (const size_t n = run.phases().size(); n != 0) {
+    kept = fmt::format("; {} finished phase{} before it {} kept", n, n == 1 ? "" : "s",
+                       n == 1 ? "is" : "are");
   }
   if (plan.budget != nullptr && plan.budget->OomKilled()) {
     return fmt::format(
@@ -623,7 +630,8 @@ json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
   return document;
 }
 
-json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan) {
+json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
+                       const std::function<bool(const json& phases)>& enough) {
   int pipe_fds[2];
   if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);
   const pid_t child = ForkChild();
@@ -641,7 +649,7 @@ json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan) {
   }
   ::close(pipe_fds[1]);
   RunOfChild run(plan);
-  ReadAll(pipe_fds[0], child, &run);
+  ReadAll(pipe_fds[0], child, enough, &run);
   ::close(pipe_fds[0]);
   const int status = AwaitChild(child);
   json document = run.Document();

@@ -33,8 +33,10 @@ nlohmann::json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (
 
 // Forks, calls ExecuteRun in the child and returns its document, whose phases the child sends as
 // they finish. A child that died leaves those, as partial, and an "error" that says of what it
-// died.
-nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan);
+// died. `enough`, asked after each phase about those that are finished, ends the run early.
+nlohmann::json ExecuteRunInChild(
+    const RunOptions& options, const RunPlan& plan,
+    const std::function<bool(const nlohmann::json& phases)>& enough = {});
 
 }  // namespace testbed
 

@@ -17,6 +17,7 @@
 #include "device/scratch.h"
 #include "device/signal_guard.h"
 #include "engines/registry.h"
+#include "tools/cache_rehearsal.h"
 #include "tools/database_dir.h"
 #include "tools/output_file.h"
 #include "tools/progress.h"
@@ -67,11 +68,11 @@ class Surroundings {
     CheckReadLimit(document);
   }
 
-  // A budget of its own for each run; null when it is not bounded.
-  std::unique_ptr<MemoryBudget> NewBudget() const {
+  // A budget of its own for each run, `spare` larger than asked; null when it is not bounded.
+  std::unique_ptr<MemoryBudget> NewBudget(uint64_t spare = 0) const {
     if (options_.ram_bytes == 0) return nullptr;
     std::string why;
-    return MemoryBudget::Create(options_.ram_bytes + kSanitizerBytes, &why);
+    return MemoryBudget::Create(options_.ram_bytes + kSanitizerBytes + spare, &why);
   }
   // The same of reads a second.
   std::unique_ptr<ReadLimit> NewReadLimit(const MemoryBudget* budget) const {
@@ -263,6 +264,58 @@ class Runs {
   json& document_;
 };
 
+// One rehearsal of --cache-pct most, where the database will lie; one that is there already serves
+// for it, as then all phases only read. A quarter more memory than the run has: a share that is too
+// large is to be measured, not to be ended by the kernel.
+Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, DatabaseDir* dir,
+                   double cache_pct) {
+  options.engine.cache_bytes =
+      static_cast<uint64_t>(static_cast<double>(options.ram_bytes) * cache_pct / 100);
+  RunPlan plan;
+  plan.phases = options.workloads;
+  plan.threads = options.threads[0];
+  plan.label = fmt::format("{}, rehearsal with {:.1f} %", options.engine_name, cache_pct);
+  plan.engine_dir = dir->engine_path();
+  plan.exclusive_device = surroundings.exclusive_device();
+  if (options.reuse) {
+    DropPages(plan.engine_dir);
+  } else {
+    dir->Prepare();
+  }
+  std::unique_ptr<MemoryBudget> budget = surroundings.NewBudget(options.ram_bytes / 4);
+  if (budget == nullptr) budget = surroundings.NewBudget();
+  plan.budget = budget.get();
+  const std::unique_ptr<ReadLimit> read_limit = surroundings.NewReadLimit(budget.get());
+  plan.read_limit = read_limit.get();
+  const auto enough = [&](const json& phases) {
+    return ShowedEnough(phases, plan.phases, static_cast<double>(options.engine.cache_bytes));
+  };
+  return RehearsalOf(cache_pct, ExecuteRunInChild(options, plan, enough));
+}
+
+// Sets the cache that --cache-pct most stands for, from rehearsals or from those that were kept.
+void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, RunOptions* options,
+                  json* document) {
+  if (!options->cache_most || !FindEngine(options->engine_name).capabilities.cache) return;
+  json rehearsals = KeptRehearsals(*options);
+  if (rehearsals.is_null()) {
+    const RunOptions rehearsal = RehearsalOptions(*options);
+    const auto ram = static_cast<double>(options->ram_bytes + kSanitizerBytes);
+    double chosen = 0;
+    const std::vector<Rehearsal> all = FindMostShare(
+        options->cache_pct, ram,
+        [&](double pct) { return Rehearse(rehearsal, surroundings, dir, pct); }, &chosen);
+    rehearsals = RehearsalsJson(all, chosen);
+    if (StopRequested()) return;
+    KeepRehearsals(*options, rehearsals);
+  }
+  options->cache_pct = rehearsals["chosen_pct"];
+  options->engine.cache_bytes =
+      static_cast<uint64_t>(static_cast<double>(options->ram_bytes) * options->cache_pct / 100);
+  (*document)["cache_rehearsal"] = std::move(rehearsals);
+  (*document)["options"] = options->ToJson();
+}
+
 int ExitCode(const json& document) {
   for (const json& run : document["runs"]) {
     if (run.contains("error")) return run["error"]["exit_code"];
@@ -318,7 +371,8 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
     document["device"] = {
         {"name", device->name()}, {"queue", queue}, {"exclusive", surroundings.exclusive_device()}};
   }
-  Runs(options, surroundings, dir.get(), &document).Execute();
+  SetMostCache(surroundings, dir.get(), &placed, &document);
+  if (!StopRequested()) Runs(placed, surroundings, dir.get(), &document).Execute();
   const auto partial = [](const json& run) { return run.value("partial", false); };
   document["partial"] =
       StopRequested() || std::any_of(document["runs"].begin(), document["runs"].end(), partial);

@@ -135,6 +135,22 @@ TEST_F(BadInputTest, CombinationsThatCannotBeAreRefused) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+TEST_F(BadInputTest, TheMostOfNoMemoryOrBesideASizeIsRefused) {
+  for (const char* engine : {"btree", "mmapv1"}) {
+    const std::string most = std::string("--cache-pct most --rows 1000 --engine ") + engine;
+    ExpectRefused(Run(most + " --ram 0"), "--cache-pct most divides --ram");
+  }
+  ExpectRefused(Run("--engine btree --cache-pct most --cache-size 16M"),
+                "--cache-pct most divides --ram");
+  ExpectRefused(Run("--engine btree --cache-pct most:50"), "most");
+  ASSERT_EQ(Run("--engine btree --dir d --workload insert --rows 1000 --ram 64M").code, 0);
+  const CommandResult reuse = Run(
+      "--engine btree --dir d --reuse --workload mixed --rows 1000 --ram 64M --cache-pct most");
+  ExpectRefused(reuse, "mixed changes the database");
+  std::filesystem::remove_all(directory_ / "d");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
 TEST_F(BadInputTest, WhatAnEngineWithoutACacheCannotHonourIsRefused) {
   if (Run("list").out.find("lmdb") == std::string::npos) GTEST_SKIP() << "no lmdb in this build";
   for (const char* option : {"--io direct", "--io buffered", "--page-size 8k", "--cache-size 16M",

@@ -185,6 +185,53 @@ TEST_F(RunTest, AutoOpensTheEngineAnewWithTheShareThatItChose) {
   EXPECT_NEAR(std::stod(set), pct / 100 * (256 << 20), 0.1 * (256 << 20));
 }
 
+// On the loads that fill its cache the engine then holds nearly all of its memory and no more.
+TEST_F(RunTest, MostIsTheLargestCacheThatFits) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's own memory is not the engine's";
+#endif
+  for (const std::string engine : {"btree", "rocksdb"}) {
+    const CommandResult result =
+        Run("--engine " + engine +
+            " --ram 64M --cache-pct most --db-ratio 1.3 --io direct --threads 2 --workload "
+            "insert,point-read --seconds 1 --warmup 1 --rows-per-transaction 100 --durability none "
+            "--quiet --fresh --dir d --json run.json");
+    if (result.err.find("O_DIRECT") != std::string::npos) GTEST_SKIP() << result.err;
+    if (result.err.find("which --ram cannot tell") != std::string::npos) {
+      GTEST_SKIP() << result.err;
+    }
+    ASSERT_EQ(result.code, 0) << result.err;
+    const nlohmann::json document = Json("run.json");
+    const nlohmann::json& rehearsal = document["cache_rehearsal"];
+    ASSERT_GE(rehearsal["rehearsals"].size(), 2u);
+    EXPECT_NE(result.out.find("(chosen)"), std::string::npos) << result.out;
+    const double ram = 64 << 20, chosen = rehearsal["chosen_pct"];
+    EXPECT_EQ(document["options"]["cache_most"], true);
+    EXPECT_NEAR(document["options"]["cache_pct"], chosen, 0.1);
+    const nlohmann::json& read = document["runs"].back()["phases"].back();
+    ASSERT_EQ(read["kind"], "measure");
+    EXPECT_GT(read["memory"]["held_mean"], 0.85 * ram) << engine << rehearsal;
+    EXPECT_LT(read["memory"]["held_most"], ram) << engine;
+    EXPECT_EQ(read["memory"]["held_mean"], read["memory"]["own_mean"]) << "direct IO";
+
+    // A database that is there is rehearsed on, and stays.
+    const CommandResult again =
+        Run("--engine " + engine +
+            " --ram 64M --cache-pct most --db-ratio 1.3 --io direct --threads 2 --workload "
+            "point-read --seconds 1 --warmup 1 --quiet --reuse --dir d --json run.json");
+    ASSERT_EQ(again.code, 0) << again.err;
+    EXPECT_GT(Json("run.json")["runs"].back()["phases"].back()["memory"]["held_mean"], 0.85 * ram);
+  }
+}
+
+TEST_F(RunTest, MostLeavesAnEngineWithoutACacheThePageCache) {
+  const CommandResult result =
+      Run("--engine mmapv1 --ram 64M --cache-pct most --rows 1000 --operations 100 --quiet "
+          "--json run.json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_FALSE(Json("run.json").contains("cache_rehearsal"));
+}
+
 TEST_F(RunTest, RepeatsAndSweepsAreRunsOfTheirOwn) {
   const CommandResult result =
       Run("--engine rocksdb --json run.json --threads 1,2 --repeat 2 --ram 128M --rows 5000 "

@@ -16,24 +16,51 @@ TEST(MemoryWatchTest, TellsMeanAndMostOfThePhaseNotItsEnd) {
   MemoryWatch watch(
       [&] {
         const uint64_t call = ++calls;
-        return ended ? uint64_t{0} : std::min<uint64_t>(call, 5) * 100;
+        return ended ? MemoryWatch::Sample{}
+                     : MemoryWatch::Sample{std::min<uint64_t>(call, 5) * 100, 60};
       },
       milliseconds(1));
   while (calls < 10) std::this_thread::sleep_for(milliseconds(1));
   ended = true;
   const MemoryWatch::Held held = watch.Stop();
-  EXPECT_EQ(held.most, 500u);
+  EXPECT_EQ(held.charged_most, 500u);
+  EXPECT_EQ(held.own_most, 440u);
   EXPECT_GE(held.samples, 11u);
-  EXPECT_GT(held.mean, 0u);
-  EXPECT_LT(held.mean, 500u);
+  EXPECT_GT(held.charged_mean, 0u);
+  EXPECT_LT(held.charged_mean, 500u);
+  EXPECT_LT(held.own_mean, 440u);
+  EXPECT_GT(held.page_cache_mean, 0u);
+  EXPECT_LT(held.page_cache_mean, 60u);
   EXPECT_EQ(watch.Stop().samples, held.samples) << "a second stop takes no sample";
 }
 
 TEST(MemoryWatchTest, APhaseShorterThanTheIntervalHasItsEnd) {
-  MemoryWatch watch([] { return uint64_t{7}; }, milliseconds(100000));
+  MemoryWatch watch([] { return MemoryWatch::Sample{7, 3}; }, milliseconds(100000));
   const MemoryWatch::Held held = watch.Stop();
   EXPECT_EQ(held.samples, 1u);
-  EXPECT_EQ(held.mean, 7u);
+  EXPECT_EQ(held.charged_mean, 7u);
+  EXPECT_EQ(held.own_mean, 4u);
+}
+
+// Pages of a log lie in the page cache, and an engine that reads directly has nothing of them.
+TEST(MemoryWatchTest, WithDirectIoThePageCacheIsNotHeld) {
+  MemoryWatch watch([] { return MemoryWatch::Sample{100, 30}; }, milliseconds(100000));
+  const MemoryWatch::Held held = watch.Stop();
+  const nlohmann::json direct = HeldJson(held, false), buffered = HeldJson(held, true);
+  EXPECT_EQ(direct["held_mean"], 70);
+  EXPECT_EQ(direct["held_most"], 70);
+  EXPECT_EQ(buffered["held_mean"], 100);
+  EXPECT_EQ(buffered["held_most"], 100);
+  for (const nlohmann::json& either : {direct, buffered}) {
+    EXPECT_EQ(either["own_mean"], 70);
+    EXPECT_EQ(either["own_most"], 70);
+    EXPECT_EQ(either["page_cache_mean"], 30);
+  }
+}
+
+// The page cache is read after the charge, and may have grown meanwhile.
+TEST(MemoryWatchTest, ThereIsNotLessThanNothing) {
+  EXPECT_EQ((MemoryWatch::Sample{10, 20}.own()), 0u);
 }
 
 TEST(MemoryWatchTest, WithoutABudgetNothingIsWatched) {

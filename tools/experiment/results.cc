@@ -73,6 +73,17 @@ void FlattenMeasured(const json& run, Figures* figures) {
   if (most != operations.end()) Flatten(*most, "measured.operation", figures);
 }
 
+void FlattenHeld(const json& run, Figures* figures) {
+  std::map<std::string, double> most;  // by kind of phase
+  for (const json& phase : run.value("phases", json::array())) {
+    const double held = phase.value("memory", json::object()).value("held_mean", 0.0);
+    double& of_kind = most[phase.value("kind", "")];
+    of_kind = std::max(of_kind, held);
+  }
+  const double held = most["measure"] > 0 ? most["measure"] : most["load"];
+  if (held > 0) (*figures)["held.bytes"] = held;
+}
+
 double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -82,6 +93,7 @@ double MeanOf(const std::vector<double>& values) {
 Figures FiguresOf(const json& document, const json& run) {
   Figures figures;
   FlattenMeasured(run, &figures);
+  FlattenHeld(run, &figures);
   std::map<std::string, int> seen;
   for (const json& phase : run.value("phases", json::array())) {
     std::string name = FigureName(phase.value("name", ""));
@@ -95,7 +107,7 @@ Figures FiguresOf(const json& document, const json& run) {
     if (run.contains(part)) Flatten(run[part], part, &figures);
   }
   figures["threads"] = run.value("threads", 0.0);
-  for (const char* part : {"options", "machine", "device"}) {
+  for (const char* part : {"options", "machine", "device", "cache_rehearsal"}) {
     if (document.contains(part)) Flatten(document[part], part, &figures);
   }
   return figures;
@@ -243,6 +255,17 @@ std::vector<double> ResultSet::RepeatValues(size_t cell, const std::string& metr
 
 double ResultSet::Mean(size_t cell, const std::string& metric) const {
   return MeanOf(Values(cell, metric));
+}
+
+double ResultSet::Figure(size_t cell, const std::string& name) const {
+  std::vector<double> values;
+  for (const std::vector<Figures>& repeats : runs_[cell]) {
+    for (const Figures& figures : repeats) {
+      const auto found = figures.find(name);
+      if (found != figures.end()) values.push_back(found->second);
+    }
+  }
+  return MeanOf(values);
 }
 
 Statement::Groups ResultSet::Select(const Where& where) const {

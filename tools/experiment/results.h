@@ -18,6 +18,8 @@ namespace testbed {
 // Every number of a run, named by its path: see expression.h. Phases of one name get _2, _3, ...;
 // a list of numbers becomes .count, .min, .max and .sum; what has a "name" goes by it. The last
 // measured phase is "measured" too, and the operation done most often in it "measured.operation".
+// "held.bytes" is what the run held of --ram (docs/results.md, "held_mean") in the measured phase
+// that held most, or in the load that did when nothing else was measured.
 Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run);
 
 // Where and when the cells ran: what differs between them is listed.
@@ -55,6 +57,8 @@ class ResultSet {
   // One for each repeat of each round.
   std::vector<double> RepeatValues(size_t cell, const std::string& metric) const;
   double Mean(size_t cell, const std::string& metric) const;  // over the rounds
+  // The mean of a figure of FiguresOf over all finished runs of a cell; NaN: not known.
+  double Figure(size_t cell, const std::string& name) const;
   // The measured cells that match, each alone; the condition "mean" names axes over whose values
   // the mean is taken: then the cells that differ in those alone stand together.
   Statement::Groups Select(const Where& where) const;

@@ -5,6 +5,8 @@
 //   cells/NAME.round-N.json  the results document of each finished cell (docs/results.md), with
 //                            "cell" added
 //   loads/KEY.json           the results document of each load that cells share
+//   rehearsals/KEY.json      what --cache-pct most found, for cells whose memory is alike
+//                            (tools/cache_rehearsal.h)
 //
 // A file is there when its cell is finished, and whole: that is what resuming goes by.
 #ifndef TESTBED_TOOLS_EXPERIMENT_RESULTS_DIR_H_

@@ -107,6 +107,7 @@ RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir
   placed["dir"] = dir;
   RunOptions run = CellRunOptions(placed);
   run.exclusive_device = scratch_ != nullptr;
+  run.rehearsals_dir = results_.path() + "/rehearsals";
   run.quiet = options_.quiet;
   return run;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "tools/experiment/equal_terms.h"
 #include "tools/statistics.h"
 #include "tools/table.h"
 
@@ -149,7 +150,7 @@ std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cell
   }
   std::string text;
   for (const std::string& why : refused) text += fmt::format("* not in force: {}\n", why);
-  return text;
+  return text + UnequalTerms(results, cells);
 }
 
 Table TextTable(const ResultSet& results, const Grid& grid) {
