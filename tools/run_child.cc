@@ -515,8 +515,11 @@ void WriteAll(int fd, const std::string& text) {
 // phase, {"phase": ...} after it, and at the end {"run": ..., "ended": true}.
 class RunOfChild {
  public:
-  explicit RunOfChild(const RunPlan& plan)
-      : document_({{"threads", plan.threads}, {"repeat", plan.repeat}}) {}
+  // `durable`: what was committed outlives the child, also when it is killed.
+  RunOfChild(const RunPlan& plan, bool durable, std::function<void()> loaded)
+      : durable_(durable),
+        loaded_(std::move(loaded)),
+        document_({{"threads", plan.threads}, {"repeat", plan.repeat}}) {}
 
   // Takes what came; a line that is not whole yet waits for its rest.
   void Take(const char* bytes, size_t n) {
@@ -541,14 +544,27 @@ class RunOfChild {
   void TakeLine(json line) {
     if (!line.is_object()) return;
     if (line.contains("run")) document_ = std::move(line["run"]);
-    if (line.contains("begins")) under_way_ = line["begins"];
+    if (line.contains("begins")) {
+      under_way_ = line["begins"];
+      if (is_loaded_ && under_way_ != "settle") TellLoaded();
+    }
     if (line.contains("phase")) {
       under_way_.clear();
+      const json& phase = line["phase"];
+      if (phase["kind"] == "load") is_loaded_ = durable_ && !phase["partial"].get<bool>();
+      if (phase["kind"] == "settle") is_loaded_ = true;
       phases_.push_back(std::move(line["phase"]));
     }
     ended_ = line.contains("ended");
+    if (ended_ && !document_.contains("error") && !document_.value("partial", false)) TellLoaded();
+  }
+  void TellLoaded() {
+    if (auto loaded = std::exchange(loaded_, {})) loaded();
   }
 
+  const bool durable_;
+  std::function<void()> loaded_;  // to be called once
+  bool is_loaded_ = false;        // a load has ended, and nothing of it can be lost
   json document_;
   json phases_ = json::array();
   std::string text_, under_way_;
@@ -631,7 +647,7 @@ json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
 }
 
 json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
-                       const std::function<bool(const json& phases)>& enough) {
+                       const RunWatch& watch) {
   int pipe_fds[2];
   if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);
   const pid_t child = ForkChild();
@@ -648,8 +664,8 @@ json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
     ::_exit(0);
   }
   ::close(pipe_fds[1]);
-  RunOfChild run(plan);
-  ReadAll(pipe_fds[0], child, enough, &run);
+  RunOfChild run(plan, options.engine.durability != Durability::kNone, watch.loaded);
+  ReadAll(pipe_fds[0], child, watch.enough, &run);
   ::close(pipe_fds[0]);
   const int status = AwaitChild(child);
   json document = run.Document();

@@ -31,12 +31,20 @@ struct RunPlan {
 nlohmann::json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
                           const std::function<void(const nlohmann::json&)>& report);
 
+// What the parent wants to be told while the child runs.
+struct RunWatch {
+  // Asked after each phase about those that are finished: true ends the run early.
+  std::function<bool(const nlohmann::json& phases)> enough;
+  // Called once, when the database is loaded and at rest, as the phase begins that follows the
+  // load; when none does, at the end.
+  std::function<void()> loaded;
+};
+
 // Forks, calls ExecuteRun in the child and returns its document, whose phases the child sends as
 // they finish. A child that died leaves those, as partial, and an "error" that says of what it
-// died. `enough`, asked after each phase about those that are finished, ends the run early.
-nlohmann::json ExecuteRunInChild(
-    const RunOptions& options, const RunPlan& plan,
-    const std::function<bool(const nlohmann::json& phases)>& enough = {});
+// died.
+nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
+                                 const RunWatch& watch = {});
 
 }  // namespace testbed
 

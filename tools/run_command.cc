@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "device/block_device.h"
 #include "device/error.h"
@@ -231,13 +232,13 @@ class Runs {
 
   bool Fresh(std::vector<std::string> phases, int threads, int repeat) {
     dir_.Prepare();
-    if (!One(std::move(phases), threads, repeat)) return false;
-    dir_.RecordLoaded();
-    return true;
+    // At once: whatever ends the phases that follow, what is loaded can be used again.
+    return One(std::move(phases), threads, repeat, [this] { dir_.RecordLoaded(); });
   }
 
   // Returns whether to go on.
-  bool One(std::vector<std::string> phases, int threads, int repeat) {
+  bool One(std::vector<std::string> phases, int threads, int repeat,
+           const std::function<void()>& loaded = {}) {
     RunPlan plan;
     plan.phases = std::move(phases);
     plan.threads = threads;
@@ -252,7 +253,7 @@ class Runs {
     plan.budget = budget.get();
     const std::unique_ptr<ReadLimit> read_limit = surroundings_.NewReadLimit(budget.get());
     plan.read_limit = read_limit.get();
-    json run = ExecuteRunInChild(options_, plan);
+    json run = ExecuteRunInChild(options_, plan, {.enough = {}, .loaded = loaded});
     const bool go_on = !run.contains("error") && !run.value("partial", false);
     document_["runs"].push_back(std::move(run));
     return go_on && !StopRequested();
@@ -290,7 +291,7 @@ Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, Databas
   const auto enough = [&](const json& phases) {
     return ShowedEnough(phases, plan.phases, static_cast<double>(options.engine.cache_bytes));
   };
-  return RehearsalOf(cache_pct, ExecuteRunInChild(options, plan, enough));
+  return RehearsalOf(cache_pct, ExecuteRunInChild(options, plan, {.enough = enough, .loaded = {}}));
 }
 
 // Sets the cache that --cache-pct most stands for, from rehearsals or from those that were kept.
@@ -341,6 +342,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
     FindWorkload(name).make(std::make_shared<const Dataset>(options.data), options.workload);
   }
   CheckWorkloadOptions(options.workloads, options.workload);
+  CheckLoaders(options.workloads, options.reuse);
   if (!options.reuse && options.dir.empty() && !Loads(options.workloads[0])) {
     throw Error(Error::kUsage,
                 fmt::format("--workload {} needs a loaded database; begin with {}, or "

@@ -27,11 +27,17 @@ class IbBuilder : public Client {
         set_(tables.set(client)),
         client_(client),
         session_(session),
-        inserter_(std::make_unique<IbInserter>(tables, client, session, work)),
         next_id_(tables.schema().IdOf(client, tables.client(client).inserter.first)),
         at_end_(options.schema.indexes == 0),
         engine_builds_(options.schema.indexes > 0 && tables.engine_keeps_indexes()),
         batch_(kEntriesPerWrite) {
+    // Another build, which was interrupted, may have done this client's part.
+    if (options.schema.indexes > 0 && tables.Indexed(session, client)) {
+      tables.client(client).inserter.done = true;
+      at_end_ = true;
+      return;
+    }
+    inserter_ = std::make_unique<IbInserter>(tables, client, session, work);
     for (uint32_t k = 0; k < options.schema.indexes && !engine_builds_; ++k) {
       sorters_.push_back(
           std::make_unique<IbSorter>(fmt::format("{}/ib-{}-{}.tmp", directory, client + 1, k + 1),
@@ -126,8 +132,8 @@ class IbBuilder : public Client {
       session_.Put(set_.indexes[index_], Key(batch_[e]), {});
       totals_.user_bytes_written += Key(batch_[e]).size();
     }
-    if (last) tables_.RecordIndexed(session_, client_);
     session_.Commit();
+    if (last) tables_.RecordIndexed(session_, client_);
   }
 
   IbTables& tables_;
@@ -162,7 +168,7 @@ class IbX : public Workload {
   bool settles() const override { return options_.settle; }
   void OpenTables(Engine& engine) override { OpenClientTables(engine, 1); }
   void OpenClientTables(Engine& engine, int clients) override {
-    tables_.Open(engine, clients, IbTables::kRows, name_);
+    tables_.Open(engine, clients, IbTables::kUnindexed, name_);
   }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
     return std::make_unique<IbBuilder>(tables_, static_cast<uint32_t>(thread), session, Work(),

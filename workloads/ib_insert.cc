@@ -79,6 +79,11 @@ void IbInserter::Delete() {
   char from[IbSchema::kKeySize];
   IbSchema::Key(first_id_, from);
   deleted_ = 0;
+  // Without rows nothing else says which numbers the client has had.
+  IbClientState::Inserter& state = state_.inserter;
+  if (state.next - state.first <= doomed_.size()) {
+    tables_.RecordNext(session_, client_, state.next);
+  }
   session_.Begin();
   {
     std::unique_ptr<Cursor> cursor = session_.NewCursor(set_.rows);
@@ -103,7 +108,6 @@ void IbInserter::Delete() {
     }
   }
   // Told before they are gone, so that a reader who misses a row can see why.
-  IbClientState::Inserter& state = state_.inserter;
   state.first.store(state.first.load(std::memory_order_relaxed) + deleted_,
                     std::memory_order_release);
   session_.Commit();

@@ -13,6 +13,7 @@ constexpr const char* kIndexNames[IbSchema::kMaxIndexes] = {"market", "register"
 constexpr char kSetupKey[] = "setup";
 
 std::string IndexedKey(uint32_t client) { return fmt::format("indexed.{}", client + 1); }
+std::string NextKey(uint32_t client) { return fmt::format("next.{}", client + 1); }
 
 }  // namespace
 
@@ -78,13 +79,30 @@ void IbTables::RecordIndexed(Session& session, uint32_t client) const {
   session.Put(meta_, IndexedKey(client), "built");
 }
 
+bool IbTables::AllIndexed(Session& session, uint32_t owner) const {
+  if (!options_.shared) return Indexed(session, owner);
+  uint32_t c = 0;
+  while (c < options_.clients && Indexed(session, c)) ++c;
+  return c == options_.clients;
+}
+
+void IbTables::RecordNext(Session& session, uint32_t client, uint64_t next) const {
+  char number[8];
+  IbPut(next, sizeof number, number);
+  session.Put(meta_, NextKey(client), {number, sizeof number});
+}
+
+bool IbTables::HoldsRows(Session& session, uint32_t client) const {
+  return session.NewCursor(set(client).rows)->First();
+}
+
 void IbTables::Recognise(Session& session, Need need, const std::string& step) {
   std::string_view value;
   const bool known = session.Get(meta_, kSetupKey, &value);
   // An engine that keeps nothing has nothing that could be of another kind.
   if (known && value.empty()) return;
   if (!known) {
-    if (need == kRows || need == kIndexed) {
+    if (need != kNew && need != kNewIndexed) {
       throw Error(Error::kUsage,
                   fmt::format("{} finds no rows of the insert benchmark; run ib.i0 before it, in "
                               "the same --workload or with --dir and --reuse",
@@ -96,22 +114,30 @@ void IbTables::Recognise(Session& session, Need need, const std::string& step) {
                                            "give the same --seed, --threads and --workload-option, "
                                            "or load it anew",
                                            step, Setup(), value));
+  } else if (need == kNew) {
+    throw Error(Error::kUsage,
+                fmt::format("{} loads an empty database, and this one holds rows of the insert "
+                            "benchmark; load it anew",
+                            step));
   }
+  uint32_t indexed_clients = 0;
   for (uint32_t c = 0; c < options_.clients; ++c) {
-    if (need == kNewIndexed && !known) RecordIndexed(session, c);
+    // A client more than inserted before has no rows yet.
+    if (need == kNewIndexed && (!known || !HoldsRows(session, c))) RecordIndexed(session, c);
     const bool indexed = options_.indexes == 0 || Indexed(session, c);
-    if (need == kNew && options_.indexes > 0 && indexed) {
-      throw Error(Error::kUsage,
-                  fmt::format("{} loads rows without indexes, and the database has them; load it "
-                              "anew",
-                              step));
-    }
+    indexed_clients += indexed;
     if ((need == kIndexed || need == kNewIndexed) && !indexed) {
       throw Error(Error::kUsage,
                   fmt::format("{} needs client {}'s rows with their indexes; run ib.i0 and ib.x "
                               "with as many --threads before it",
                               step, c + 1));
     }
+  }
+  if (need == kUnindexed && options_.indexes > 0 && indexed_clients == options_.clients) {
+    throw Error(Error::kUsage,
+                fmt::format("{} builds the secondary indexes, and the database has them; go on "
+                            "with ib.i1, or load it anew",
+                            step));
   }
 }
 
@@ -123,8 +149,15 @@ void IbTables::FindBounds(Session& session, uint32_t client) {
   // interrupted.
   bool on = cursor->First();
   while (on && !mine(id())) on = cursor->Next();
-  if (!on) return;
   IbClientState::Inserter& state = states_[client]->inserter;
+  if (!on) {
+    cursor.reset();
+    std::string_view next;
+    if (session.Get(meta_, NextKey(client), &next) && next.size() == 8) {
+      state.first = state.next = IbGet(next.data(), 8);
+    }
+    return;
+  }
   state.first = schema_->NumberOf(id());
   on = cursor->Last();
   while (on && !mine(id())) on = cursor->Prev();
@@ -196,10 +229,10 @@ std::string IbTables::CheckIndex(Session& session, uint32_t owner, uint32_t inde
       return fmt::format("the entry of row {} in index {} is not that row's", id, name);
     }
   }
-  const uint64_t expected = indexed ? RowsOf(owner) : 0;
-  if (entries == expected) return {};
+  // A build that was interrupted leaves some, which the next one writes again.
+  if (entries == RowsOf(owner) || !AllIndexed(session, owner)) return {};
   return fmt::format("index {} holds {} entries, not the {} that it should", name, entries,
-                     expected);
+                     RowsOf(owner));
 }
 
 std::string IbTables::Check(Engine& engine, uint64_t contents) const {

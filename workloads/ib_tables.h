@@ -3,8 +3,9 @@
 //
 // A client's rows are those with numbers [first, next) (ib_schema.h): inserts append, deletes take
 // the oldest. Both bounds are found in the tables themselves when they are opened, so a step can go
-// on in a later process where another ended. The table "ib" records what the rows were made from
-// and which clients' indexes are built; who opens the tables with other settings is refused.
+// on in a later process where another ended. The table "ib" records what the rows were made from,
+// which clients' indexes are built, and where the numbers go on of a client whose rows were all
+// deleted; who opens the tables with other settings is refused.
 //
 //   IbTables tables(schema_options);
 //   tables.Open(engine, clients, IbTables::kIndexed);
@@ -43,6 +44,7 @@ class IbTables {
     kNew,         // nothing; the indexes are built later
     kNewIndexed,  // nothing or rows with indexes; inserts maintain the indexes from the first row
     kRows,        // rows, with indexes or not
+    kUnindexed,   // rows, of which one client's at least have no indexes yet
     kIndexed,     // rows whose indexes are built
   };
   struct Set {
@@ -67,8 +69,12 @@ class IbTables {
   const IbClientState& client(uint32_t c) const { return *states_[c]; }
   uint64_t rows() const;  // of all clients
 
-  // Records, in the session's transaction, that a client's indexes are built.
+  // Records that a client's indexes are built. The table "ib" may stand in another database than
+  // the client's: not within a transaction.
   void RecordIndexed(Session& session, uint32_t client) const;
+  bool Indexed(Session& session, uint32_t client) const;
+  // Records which number a client's next row has; before its last rows are deleted. Like the above.
+  void RecordNext(Session& session, uint32_t client, uint64_t next) const;
 
   // Walks all tables: every row between a client's bounds must be there, and no other, and each
   // index must hold one entry for each row. So the counts are exact. Contents of rows and entries
@@ -81,8 +87,10 @@ class IbTables {
   void OpenSet(const std::string& name);
   void OpenIndexes(uint32_t owner);
   void Recognise(Session& session, Need need, const std::string& step);
+  bool HoldsRows(Session& session, uint32_t client) const;
   void FindBounds(Session& session, uint32_t client);
-  bool Indexed(Session& session, uint32_t client) const;
+  // Whether the indexes of the tables of `owner` are built, for all clients that use them.
+  bool AllIndexed(Session& session, uint32_t owner) const;
   std::string CheckRows(Session& session, uint32_t owner, uint64_t every) const;
   std::string CheckIndex(Session& session, uint32_t owner, uint32_t index, uint64_t every) const;
   // Whether a row with this id belongs into the tables of `owner`.

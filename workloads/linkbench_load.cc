@@ -87,6 +87,7 @@ class LoadClient : public Client {
     const size_t rows = puts_.size() / (op_ == kLoadLinks ? state_.puts_a_link() : 1);
     totals_.rows_written += rows;
     totals_.rows_inserted += rows;
+    (op_ == kLoadNodes ? sums_.nodes : op_ == kLoadLinks ? sums_.links : sums_.counts) += rows;
     totals_.user_bytes_written += user_bytes_;
   }
 
@@ -180,7 +181,6 @@ class LoadClient : public Client {
     NodeKey(id, at);
     state_.content.NodeData(id, kVersion, time, at + kNodeKeySize + kNodeHead);
     NodeValue(kNodeType, kVersion, time, data, at + kNodeKeySize);
-    ++sums_.nodes;
   }
 
   void AddLink(const LinkId& id) {
@@ -192,7 +192,6 @@ class LoadClient : public Client {
     LinkValue(kVisible, time, 0, size, at + kLinkKeySize);
     std::copy_n(data, size, at + kLinkKeySize + kLinkHead);
     max_time_ = std::max(max_time_, time);
-    ++sums_.links;
     if (state_.index_after) return;
     at = Room(state_.tables.index, kIndexKeySize, kIndexHead + size);
     IndexKey(id, kVisible, time, at);
@@ -203,7 +202,6 @@ class LoadClient : public Client {
     char* at = Room(state_.tables.count, kCountKeySize, kCountSize);
     CountKey(count.id, count.type, at);
     CountValue(count.row, at + kCountKeySize);
-    ++sums_.counts;
   }
 
   LoadState& state_;

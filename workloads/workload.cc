@@ -84,7 +84,7 @@ const std::vector<WorkloadInfo>& Workloads() {
       {"concurrent-inserts",
        "clients insert 1000 rows a transaction, each into its own table with 3 secondary indexes",
        true, MakeConcurrentInserts, false, "concurrent-inserts", ConcurrentInsertOptions::Names(),
-       ConcurrentInsertOptions::RunNames()},
+       ConcurrentInsertOptions::RunNames(), false, true},
   };
   return workloads;
 }
@@ -106,6 +106,25 @@ uint64_t DataBytes(const std::vector<std::string>& workloads,
   }
   const DatasetOptions& rows = dataset->options();
   return bytes != 0 ? bytes : rows.rows * (rows.key_size + rows.value_size);
+}
+
+void CheckLoaders(const std::vector<std::string>& workloads, bool holds_rows) {
+  std::string before;
+  for (const std::string& name : workloads) {
+    const WorkloadInfo& info = FindWorkload(name);
+    if (info.loads && !info.adds && holds_rows) {
+      throw Error(Error::kUsage,
+                  fmt::format("--workload {} loads an empty database, and {}; name it once, before "
+                              "the others, without --reuse",
+                              name,
+                              before.empty() ? "this one holds rows already"
+                                             : "it comes after " + before + " here"));
+    }
+    if (info.loads) {
+      holds_rows = true;
+      before = name;
+    }
+  }
 }
 
 void CheckWorkloadOptions(const std::vector<std::string>& workloads,

@@ -1,6 +1,5 @@
 // What kill -9 of testbed leaves behind, at every stage of what it does: no process, and nothing on
 // disk that `testbed scratch clean` does not find.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -9,13 +8,11 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "tests/cli/command.h"
+#include "tests/cli/started_command.h"
 
 namespace testbed {
 namespace {
@@ -23,60 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::IsEmpty;
 
-class KilledParentTest : public CommandTest {
+class KilledParentTest : public StartedCommandTest {
  protected:
-  // Starts testbed, behind `prefix` words, in the test's directory; returns the id of the process
-  // that was started.
-  pid_t Start(const std::string& arguments, const std::string& prefix = "") {
-    const std::string command = "exec " + prefix + " " TESTBED_BINARY " " + arguments;
-    const pid_t child = ::fork();
-    if (child == 0) {
-      // A terminal's signals must not be what ends it.
-      ::setsid();
-      const int nothing = ::open("/dev/null", O_RDWR);
-      for (int fd = 0; fd <= 2; ++fd) ::dup2(nothing, fd);
-      if (::chdir(directory_.c_str()) == 0) {
-        ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-      }
-      ::_exit(127);
-    }
-    return child;
-  }
-
-  // The processes that work in the test's directory.
-  std::vector<pid_t> Processes() const {
-    std::vector<pid_t> found;
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-      const std::string name = entry.path().filename();
-      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-      std::error_code error;
-      const fs::path at = fs::read_symlink(entry.path() / "cwd", error);
-      if (!error && at == fs::canonical(directory_) && State(name) != 'Z') {
-        found.push_back(std::stoi(name));
-      }
-    }
-    return found;
-  }
-
-  static char State(const std::string& pid) {
-    const std::string stat = Read("/proc/" + pid + "/stat");
-    const size_t at = stat.rfind(')');
-    return at == std::string::npos || at + 2 >= stat.size() ? 'Z' : stat[at + 2];
-  }
-
-  static bool Becomes(const std::function<bool()>& condition, int seconds = 30) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-    while (std::chrono::steady_clock::now() < end) {
-      if (condition()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    return false;
-  }
-
-  // Long enough for the child to be in the middle of a phase, when it writes nothing to its parent
-  // that would tell it.
-  static void LetItWork() { std::this_thread::sleep_for(std::chrono::seconds(1)); }
-
   // Kills the process, and expects that no other is left in the directory.
   void KillAndExpectNoneLeft(pid_t process) {
     ::kill(process, SIGKILL);

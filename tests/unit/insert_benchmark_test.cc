@@ -11,6 +11,7 @@
 
 #include "device/error.h"
 #include "engines/registry.h"
+#include "workloads/ib_insert.h"
 #include "workloads/ib_schema.h"
 #include "workloads/ib_sort.h"
 #include "workloads/ib_tables.h"
@@ -284,6 +285,58 @@ TEST_F(InsertBenchmarkTest, LaterProcessesGoOnWhereTheDatabaseEnds) {
   GoodStep("ib.qp1000");
 }
 
+// Of rows that are all gone the tables cannot say which numbers they had.
+TEST_F(InsertBenchmarkTest, NumbersGoOnWhenAllRowsWereDeleted) {
+  const IbInserter::Work work{150, 50, 3, true};
+  for (uint64_t round = 0; round < 3; ++round) {
+    IbTables tables({.seed = 42});
+    tables.Open(*engine_, 2, IbTables::kNewIndexed, "inserts");
+    for (uint32_t client = 0; client < 2; ++client) {
+      EXPECT_EQ(tables.client(client).inserter.next, round * 150);
+      std::unique_ptr<Session> session = engine_->NewSession();
+      IbInserter inserter(tables, client, *session, work);
+      while (const size_t n = inserter.Generate(64)) {
+        for (size_t i = 0; i < n; ++i) inserter.Execute(i);
+      }
+      EXPECT_EQ(inserter.totals().rows_inserted, 150u);
+      EXPECT_EQ(inserter.totals().rows_erased, 150u);
+    }
+    EXPECT_EQ(Rows("pi1") + Rows("pi2") + Rows("pi1_market"), 0u);
+    Open();
+  }
+}
+
+// A build that was interrupted between two clients: what is built stays, and is not built again.
+TEST_F(InsertBenchmarkTest, AnInterruptedBuildOfIndexesGoesOn) {
+  GoodStep("ib.i0");
+  GoodStep("ib.x", 1);
+  EXPECT_EQ(Rows("pi1_market"), 2100u);
+  EXPECT_EQ(Rows("pi2_market"), 0u);
+  const nlohmann::json d = GoodStep("ib.x");
+  EXPECT_EQ(d["rows_inserted"], 100);  // of the second client alone
+  EXPECT_EQ(Rows("pi1_market"), 2100u);
+  EXPECT_EQ(Rows("pi2_market"), 2100u);
+  Refused("ib.x");
+  EXPECT_EQ(Rows("pi1") + Rows("pi2"), 4200u);
+}
+
+TEST_F(InsertBenchmarkTest, StoppedInTheMiddleAStepReportsWhatItInserted) {
+  options_["nr1"] = "100000000";
+  options_["rows_per_commit_load"] = "10";
+  DatasetOptions rows;
+  WorkloadOptions options;
+  options.extra = options_;
+  PhaseOptions phase;
+  phase.operations = 7;
+  for (const char* step : {"ib.i0", "ib.x"}) {
+    const uint64_t before = Rows("pi1");
+    auto workload = FindWorkload(step).make(std::make_shared<const Dataset>(rows), options);
+    const PhaseResult result = RunPhase(*engine_, *workload, phase);
+    EXPECT_EQ(result.totals.rows_inserted, 70u) << step;
+    EXPECT_EQ(Rows("pi1") - before, 70u) << step;
+  }
+}
+
 TEST_F(InsertBenchmarkTest, TheSameSeedGivesTheSameDatabase) {
   const auto content = [&] {
     GoodStep("ib.i0");
@@ -309,6 +362,8 @@ TEST_F(InsertBenchmarkTest, StepsOutOfOrderAndOtherSettingsAreRefused) {
   Refused("ib.i1");
   Refused("ib.x");
   GoodStep("ib.i0");
+  Refused("ib.i0");  // a second time
+  EXPECT_EQ(Rows("pi1"), 2000u);
   Refused("ib.i1");
   Refused("ib.qr100");
   GoodStep("ib.x");

@@ -1,0 +1,240 @@
+// What a database holds is what the results say of it: after each run, whatever ended it, a scan of
+// all tables finds the rows that were there, more those inserted, less those erased. Every engine
+// that keeps data, by the real program.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "device/error.h"
+#include "tests/cli/started_command.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kCommon[] = " --ram 256M --quiet --dir d --json run.json ";
+
+class RowCountTest : public StartedCommandTest, public testing::WithParamInterface<std::string> {
+ protected:
+  enum class End { kItself, kInterrupt, kKillOfChild, kKillOfAll };
+
+  void SetUp() override {
+    if (!HasEngine(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+    StartedCommandTest::SetUp();
+  }
+  void TearDown() override {
+    for (const pid_t left : Processes()) ::kill(left, SIGKILL);
+    StartedCommandTest::TearDown();
+  }
+
+  // Loads a database and counts its rows; ExpectRows holds from then on.
+  void Load(const std::string& arguments) {
+    arguments_ = "--engine " + GetParam() + kCommon + settings_;
+    const CommandResult result = Run(arguments_ + " " + arguments);
+    ASSERT_EQ(result.code, 0) << result.err;
+    rows_ = 0;
+    EXPECT_GT(ExpectRows("the load"), 0);
+  }
+
+  // Goes on with the database, until it ends as said: by itself, or in the middle of a phase. On a
+  // busy machine the phase may not have begun by then: again, with more time.
+  void GoOn(const std::string& arguments, End end = End::kItself) {
+    SCOPED_TRACE(arguments);
+    if (end == End::kItself) {
+      const CommandResult result = Run(arguments_ + " --reuse " + arguments);
+      ASSERT_EQ(result.code, 0) << result.err;
+      EXPECT_NE(ExpectRows(arguments), 0);
+      return;
+    }
+    int64_t inserted = 0;
+    for (int ms = 1500; inserted == 0 && ms <= 24000; ms *= 2) {
+      inserted = EndAfter(ms, arguments, end);
+    }
+    EXPECT_NE(inserted, 0) << "it never wrote";
+  }
+
+  // Returns how many rows were inserted, as the results or, after a kill, the tables say.
+  int64_t EndAfter(int ms, const std::string& arguments, End end) {
+    std::filesystem::remove(directory_ / "run.json");
+    const pid_t process = Start(arguments_ + " --reuse " + arguments);
+    EXPECT_TRUE(Becomes([&] { return Processes().size() >= 2; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    if (end == End::kInterrupt) ::kill(process, SIGINT);
+    if (end == End::kKillOfChild) {
+      for (const pid_t other : Processes()) {
+        if (other != process) ::kill(other, SIGKILL);
+      }
+    }
+    if (end == End::kKillOfAll) ::kill(process, SIGKILL);
+    int status = 0;
+    ::waitpid(process, &status, 0);
+    AwaitEnd();
+    if (end == End::kInterrupt) {
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130);
+      return ExpectRows(arguments);
+    }
+    EXPECT_TRUE(end == End::kKillOfChild ? WIFEXITED(status) && WEXITSTATUS(status) == 1
+                                         : WIFSIGNALED(status));
+    // The phase that was killed has no figures: what is there is what counts from now on.
+    const int64_t before = std::exchange(rows_, Scan());
+    return rows_ - before;
+  }
+
+  // A killed process has no name any more while its threads still end and hold its files.
+  void AwaitEnd() {
+    ASSERT_TRUE(Becomes([&] {
+      if (!Processes().empty()) return false;
+      try {
+        Scan();
+        return true;
+      } catch (const Error&) {
+        return false;
+      }
+    }));
+    ASSERT_TRUE(Becomes([&] {
+      const int fd = Hold("d");
+      if (fd >= 0) ::close(fd);
+      return fd >= 0;
+    }));
+  }
+
+  int64_t ExpectRows(const std::string& after) {
+    const json document = Json("run.json");
+    int64_t inserted = 0;
+    for (const json& phase : document["runs"][0]["phases"]) {
+      if (phase["kind"] == "settle") continue;
+      inserted += phase["rows_inserted"].get<int64_t>();
+      rows_ += phase["rows_inserted"].get<int64_t>() - phase["rows_erased"].get<int64_t>();
+      last_ = phase;
+    }
+    EXPECT_EQ(Scan(), rows_) << after;
+    return inserted;
+  }
+
+  // Rows of all tables, as the engine finds them.
+  int64_t Scan() const {
+    EngineOptions options = DefaultEngineOptions(FindEngine(GetParam()));
+    options.create = false;
+    const std::unique_ptr<Engine> engine = OpenEngine(GetParam(), directory_ / "d/db", options);
+    const std::unique_ptr<Session> session = engine->NewSession();
+    int64_t rows = 0;
+    for (const std::string& table : tables_) {
+      const std::unique_ptr<Cursor> cursor = session->NewCursor(engine->OpenTable(table));
+      for (bool on = cursor->First(); on; on = cursor->Next()) ++rows;
+    }
+    return rows;
+  }
+
+  std::string settings_, arguments_;
+  std::vector<std::string> tables_;
+  int64_t rows_ = 0;
+  json last_;  // the last phase of the last run that told of one
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, RowCountTest,
+                         testing::Values("btree", "rocksdb", "wiredtiger", "lmdb", "innodb",
+                                         "mmapv1", "fractal"));
+
+TEST_P(RowCountTest, InsertBenchmarkWithDeletes) {
+  tables_ = {"pi1", "pi2", "pi3"};
+  settings_ =
+      "--workload-option nr1=6000 --workload-option nr2=3000 --workload-option query_seconds=";
+  settings_ += "60 --workload-option rate=500";
+  Load("--workload ib.i0,ib.x,ib.i1 --threads 3");
+  const std::string deletes = " --workload-option deletes=1";
+  GoOn("--workload ib.i1,ib.i2 --threads 3" + deletes);
+  GoOn("--workload ib.i2 --threads 2");  // fewer clients than have rows
+  GoOn("--workload ib.qr100 --threads 3", End::kInterrupt);
+  GoOn("--workload ib.qp100 --threads 3", End::kKillOfChild);
+  GoOn("--workload ib.i1 --threads 3" + deletes);
+  GoOn("--workload ib.qr500 --threads 3", End::kKillOfAll);
+  GoOn("--workload ib.qp500 --threads 3" + deletes, End::kInterrupt);
+  // The bounds that the steps find are those of the rows: table_rows follows from them.
+  GoOn("--workload ib.i1,ib.i2 --threads 3" + deletes);
+  EXPECT_EQ(last_["details"]["table_rows"], rows_);
+}
+
+TEST_P(RowCountTest, ConcurrentInserts) {
+  tables_ = {"pi1", "pi2", "pi3"};
+  settings_ = "--rows 6000 --workload-option rows_per_commit=100";
+  Load("--workload concurrent-inserts:2 --threads 2");
+  GoOn("--workload concurrent-inserts:2 --threads 3");  // one client is new
+  const std::string endless = "--workload concurrent-inserts --threads 3 --workload-option "
+                              "rows_per_round=1000000000";
+  GoOn(endless, End::kInterrupt);
+  GoOn(endless, End::kKillOfAll);
+  GoOn("--workload concurrent-inserts --threads 3");
+  EXPECT_EQ(last_["details"]["table_rows"], rows_);
+}
+
+TEST_P(RowCountTest, LinkBench) {
+  tables_ = {"node", "link", "count"};
+  settings_ = "--rows 1500";
+  Load("--workload linkbench-load --threads 2");
+  GoOn("--workload linkbench --threads 2 --operations 4000");
+  GoOn("--workload linkbench --threads 3 --seconds 0.5 --warmup 0.5");
+  const std::string endless = "--workload linkbench --threads 2 --warmup 0 --seconds 60";
+  GoOn(endless, End::kInterrupt);
+  GoOn(endless, End::kKillOfChild);
+  GoOn(endless, End::kKillOfAll);
+  GoOn("--workload linkbench --threads 1 --operations 4000");
+  const json check = last_["details"]["check"];
+  EXPECT_EQ(check["nodes"].get<int64_t>() + check["links"].get<int64_t>() +
+                check["counts"].get<int64_t>(),
+            rows_);
+}
+
+// The load has ended when the phase that follows is killed: what it loaded can be used.
+TEST_P(RowCountTest, ALoadedDatabaseOutlivesTheKillOfThePhaseAfterTheLoad) {
+  tables_ = {"default"};
+  for (const std::string load : {"insert", "document-load"}) {
+    SCOPED_TRACE(load);
+    const std::string read = load == "insert" ? "point-read" : "document-query";
+    arguments_ = "--engine " + GetParam() + kCommon + "--rows 3000 --warmup 0 ";
+    const pid_t process =
+        Start(arguments_ + "--fresh --seconds 60 --workload " + load + "," + read);
+    ASSERT_TRUE(Becomes([&] {
+      return Read(directory_ / "d/testbed.json").find("\"loaded\": true") != std::string::npos;
+    }));
+    ::kill(process, SIGKILL);
+    ::waitpid(process, nullptr, 0);
+    AwaitEnd();
+    EXPECT_EQ(Scan(), 3000);
+    const CommandResult again =
+        Run(arguments_ + "--reuse --verify all --operations 2000 --workload " + read);
+    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_EQ(Scan(), 3000);
+    std::filesystem::remove_all(directory_ / "d");
+  }
+}
+
+// An insert that meets its own rows again would be an update under another name.
+TEST_P(RowCountTest, ALoadIntoALoadedDatabaseIsRefused) {
+  for (const auto& [load, table] : std::vector<std::pair<std::string, std::string>>{
+           {"insert", "default"}, {"document-load", "default"}, {"ib.i0", "pi1"},
+           {"linkbench-load", "node"}}) {
+    SCOPED_TRACE(load);
+    tables_ = {table};
+    arguments_ = "--engine " + GetParam() + kCommon + "--rows 1000 --threads 1 ";
+    ExpectRefused(Run(arguments_ + "--fresh --workload " + load + "," + load),
+                  "--workload " + load + " loads an empty database");
+    ASSERT_EQ(Run(arguments_ + "--fresh --workload " + load).code, 0);
+    const int64_t rows = Scan();
+    EXPECT_EQ(rows, 1000);
+    ExpectRefused(Run(arguments_ + "--reuse --workload " + load),
+                  "--workload " + load + " loads an empty database");
+    EXPECT_EQ(Scan(), rows);
+  }
+}
+
+}  // namespace
+}  // namespace testbed

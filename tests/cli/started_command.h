@@ -1,0 +1,78 @@
+// testbed as a process that a test starts, watches, interrupts and kills.
+#ifndef TESTBED_TESTS_CLI_STARTED_COMMAND_H_
+#define TESTBED_TESTS_CLI_STARTED_COMMAND_H_
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+
+class StartedCommandTest : public CommandTest {
+ protected:
+  // Starts testbed, behind `prefix` words, in the test's directory; returns the id of the process
+  // that was started.
+  pid_t Start(const std::string& arguments, const std::string& prefix = "") {
+    const std::string command = "exec " + prefix + " " TESTBED_BINARY " " + arguments;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      // A terminal's signals must not be what ends it.
+      ::setsid();
+      const int nothing = ::open("/dev/null", O_RDWR);
+      for (int fd = 0; fd <= 2; ++fd) ::dup2(nothing, fd);
+      if (::chdir(directory_.c_str()) == 0) {
+        ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      }
+      ::_exit(127);
+    }
+    return child;
+  }
+
+  // The processes that work in the test's directory.
+  std::vector<pid_t> Processes() const {
+    std::vector<pid_t> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const std::string name = entry.path().filename();
+      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      std::error_code error;
+      const std::filesystem::path at = std::filesystem::read_symlink(entry.path() / "cwd", error);
+      if (!error && at == std::filesystem::canonical(directory_) && State(name) != 'Z') {
+        found.push_back(std::stoi(name));
+      }
+    }
+    return found;
+  }
+
+  static char State(const std::string& pid) {
+    const std::string stat = Read("/proc/" + pid + "/stat");
+    const size_t at = stat.rfind(')');
+    return at == std::string::npos || at + 2 >= stat.size() ? 'Z' : stat[at + 2];
+  }
+
+  static bool Becomes(const std::function<bool()>& condition, int seconds = 30) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+    while (std::chrono::steady_clock::now() < end) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return false;
+  }
+
+  // Long enough for the child to be in the middle of a phase, when it writes nothing to its parent
+  // that would tell it.
+  static void LetItWork() { std::this_thread::sleep_for(std::chrono::seconds(1)); }
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TESTS_CLI_STARTED_COMMAND_H_
