@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <utility>
 
 #include "device/error.h"
 #include "tools/output_file.h"
@@ -20,14 +21,6 @@ using nlohmann::json;
 constexpr double kLeastPct = 1, kMostPct = 95;
 constexpr double kUsualSlope = 1.1;  // bytes needed for a byte of the cache, until it is measured
 
-// What the cache held as it goes into the fit. Some engines keep a part of a full cache free
-// (WiredTiger a fifth), and then its size tells better; a cache that the database did not fill has
-// what it holds.
-double FittedCache(const Rehearsal& rehearsal, double ram_bytes) {
-  const double size = ram_bytes * rehearsal.cache_pct / 100;
-  return rehearsal.filled_bytes >= 0.7 * size ? size : rehearsal.filled_bytes;
-}
-
 double Shorter(double seconds) { return std::clamp(seconds / 5, std::min(seconds, 1.0), 60.0); }
 
 std::string FileOf(const RunOptions& options) {
@@ -39,16 +32,17 @@ std::string FileOf(const RunOptions& options) {
 }  // namespace
 
 double NeededBytes(const Rehearsal& rehearsal) {
-  return std::max(rehearsal.own_mean / kMeanShare, rehearsal.own_most / kMostShareEver);
+  return std::max((rehearsal.own_mean + rehearsal.to_come) / kMeanShare,
+                  (rehearsal.own_most + rehearsal.to_come) / kMostShareEver);
 }
 
 double NextShare(const std::vector<Rehearsal>& rehearsals, double ram_bytes, double goal_bytes) {
   // The last two that differ: what grows faster than a line is a line near the end.
   const Rehearsal& last = rehearsals.back();
-  const double cache = FittedCache(last, ram_bytes);
+  const double cache = ram_bytes * last.cache_pct / 100;
   double slope = kUsualSlope;
   for (auto before = rehearsals.rbegin() + 1; before != rehearsals.rend(); ++before) {
-    const double apart = cache - FittedCache(*before, ram_bytes);
+    const double apart = cache - ram_bytes * before->cache_pct / 100;
     if (std::abs(apart) < 0.02 * ram_bytes) continue;
     slope = std::clamp((NeededBytes(last) - NeededBytes(*before)) / apart, 0.7, 3.0);
     break;
@@ -61,12 +55,18 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
                                      const std::function<Rehearsal(double cache_pct)>& rehearse,
                                      double* chosen) {
   constexpr size_t kMostRehearsals = 4;
+  constexpr double kNearPct = 4;    // so near that chance may have changed places
   constexpr double kEnough = 0.965;  // of the memory needed: the share is as good as found
   std::vector<Rehearsal> rehearsals;
   *chosen = 0;
   double share = start_pct;
   while (true) {
-    rehearsals.push_back(rehearse(share));
+    try {
+      rehearsals.push_back(rehearse(share));
+    } catch (const Error&) {
+      if (*chosen == 0) throw;
+      break;  // a cache in which this work cannot be done at all
+    }
     const double needed = NeededBytes(rehearsals.back());
     const bool within = needed <= ram_bytes;
     if (within) *chosen = std::max(*chosen, share);
@@ -85,6 +85,13 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
                             ShortSize(static_cast<uint64_t>(ram_bytes)),
                             rehearsals.back().cache_pct));
   }
+  const double best = *chosen;
+  for (const Rehearsal& rehearsal : rehearsals) {
+    const double over = NeededBytes(rehearsal) - ram_bytes;
+    if (over <= 0 || rehearsal.cache_pct - best > kNearPct) continue;
+    *chosen = std::min(*chosen, rehearsal.cache_pct - 100 * over / kUsualSlope / ram_bytes);
+  }
+  *chosen = std::max(*chosen, kLeastPct);
   return rehearsals;
 }
 
@@ -142,15 +149,21 @@ bool ShowedEnough(const json& phases, const std::vector<std::string>& planned,
          std::abs(now - before) <= kStandsStill * now;
 }
 
-Rehearsal RehearsalOf(double cache_pct, const json& run) {
+Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const json& run) {
+  constexpr double kStandsStill = 1.03;
   Rehearsal rehearsal{cache_pct};
+  double now = 0, before = 0;  // what the cache held at the end of the last two phases
   for (const json& phase : run.value("phases", json::array())) {
     const json memory = phase.value("memory", json::object());
     rehearsal.filled_bytes = std::max(rehearsal.filled_bytes, memory.value("engine_cache", 0.0));
     rehearsal.own_most = std::max(rehearsal.own_most, memory.value("own_most", 0.0));
+    if (phase.value("kind", "") != "settle") {
+      before = std::exchange(now, memory.value("engine_cache", 0.0));
+    }
     if (phase.value("kind", "") == "warm-up") continue;
     rehearsal.own_mean = std::max(rehearsal.own_mean, memory.value("own_mean", 0.0));
   }
+  if (now > kStandsStill * before) rehearsal.to_come = std::max(0.0, cache_bytes - now);
   if (run.contains("error")) {
     throw Error(run["error"].value("exit_code", 1) == 2 ? Error::kUsage : Error::kRun,
                 fmt::format("the rehearsal of --cache-pct most with {:.1f} %: {}", cache_pct,
@@ -170,6 +183,7 @@ json RehearsalsJson(const std::vector<Rehearsal>& rehearsals, double chosen_pct)
                       {"engine_cache", rehearsal.filled_bytes},
                       {"own_mean", rehearsal.own_mean},
                       {"own_most", rehearsal.own_most},
+                      {"to_come", rehearsal.to_come},
                       {"needed", NeededBytes(rehearsal)}});
   }
   return {{"chosen_pct", chosen_pct},

@@ -19,9 +19,10 @@ namespace testbed {
 
 struct Rehearsal {
   double cache_pct = 0;
-  double filled_bytes = 0;  // the most that the engine's cache held, by its own account
+  double filled_bytes = 0;  // the most that the engine's cache held at the end of a phase
   double own_mean = 0;      // the phase that held most on the mean, page cache apart
   double own_most = 0;      // the most that any phase held at a moment
+  double to_come = 0;       // bytes that the cache would still have taken: it was filling to the end
 };
 
 // The memory that would be just enough: on the mean a run is to hold this share of it, and at no
@@ -31,12 +32,13 @@ constexpr double kMeanShare = 0.95, kMostShareEver = 0.985;
 double NeededBytes(const Rehearsal& rehearsal);
 
 // The share of ram_bytes at which the next rehearsal would need goal_bytes, by a straight line
-// through those that there are: what is needed grows with what the cache holds. Between 1 and 95 %.
+// through the last two that differ. Between 1 and 95 %.
 double NextShare(const std::vector<Rehearsal>& rehearsals, double ram_bytes, double goal_bytes);
 
-// Rehearses until a share needs the memory but for a few percent, four times at most.
-// Returns them in order; *chosen is the largest share that stayed within the memory. Throws Error
-// (kUsage) when none did.
+// Rehearses until a share needs the memory but for a few percent, four times at most. Returns them
+// in order; *chosen is the largest share that stayed within the memory, and less where another
+// rehearsal says that it need not: an allocator's gaps differ from run to run (fractal: by 30 of
+// 256 MB). Throws Error (kUsage) when none stayed within it.
 std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
                                      const std::function<Rehearsal(double cache_pct)>& rehearse,
                                      double* chosen);
@@ -55,7 +57,7 @@ bool ShowedEnough(const nlohmann::json& phases, const std::vector<std::string>& 
                   double cache_bytes);
 
 // What the phases of a rehearsal held. Throws Error when the run failed or nothing was watched.
-Rehearsal RehearsalOf(double cache_pct, const nlohmann::json& run);
+Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const nlohmann::json& run);
 
 // For docs/results.md, "cache_rehearsal".
 nlohmann::json RehearsalsJson(const std::vector<Rehearsal>& rehearsals, double chosen_pct);

@@ -288,10 +288,14 @@ Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, Databas
   plan.budget = budget.get();
   const std::unique_ptr<ReadLimit> read_limit = surroundings.NewReadLimit(budget.get());
   plan.read_limit = read_limit.get();
-  const auto enough = [&](const json& phases) {
-    return ShowedEnough(phases, plan.phases, static_cast<double>(options.engine.cache_bytes));
-  };
-  return RehearsalOf(cache_pct, ExecuteRunInChild(options, plan, {.enough = enough, .loaded = {}}));
+  const auto cache = static_cast<double>(options.engine.cache_bytes);
+  const auto enough = [&](const json& phases) { return ShowedEnough(phases, plan.phases, cache); };
+  const json run = ExecuteRunInChild(options, plan, {.enough = enough, .loaded = {}});
+  if (budget != nullptr && budget->OomKilled()) {
+    const auto all = static_cast<double>(budget->limit());
+    return {.cache_pct = cache_pct, .own_mean = all, .own_most = all};
+  }
+  return RehearsalOf(cache_pct, cache, run);
 }
 
 // Sets the cache that --cache-pct most stands for, from rehearsals or from those that were kept.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -48,7 +49,10 @@ TEST(CacheRehearsalTest, WhatIsChosenWasRehearsedAndFillsTheMemoryButForAFewPerc
           std::vector<Rehearsal> all;
           const double chosen = Find(&engine, &all);
           EXPECT_LE(all.size(), 4u);
-          EXPECT_THAT(engine.asked, testing::Contains(chosen));
+          // A line that misses by little gives way by as little.
+          EXPECT_TRUE(std::any_of(engine.asked.begin(), engine.asked.end(), [&](double asked) {
+            return chosen <= asked && chosen > asked - 1.5;
+          })) << chosen;
           const Rehearsal again = engine(chosen);
           EXPECT_LE(again.own_most, 0.985 * kRam) << other << " " << factor << " " << peak;
           EXPECT_LE(again.own_mean, 0.95 * kRam);
@@ -65,16 +69,29 @@ TEST(CacheRehearsalTest, TheMostAtAMomentBoundsTheShareWhereItIsFarFromTheMean) 
   EXPECT_LT(Find(&wild), 0.85 * Find(&calm));
 }
 
-// The share at which a database that fits would fill its cache cannot be seen: a byte more of a
-// full cache is taken to need what it usually does.
 TEST(CacheRehearsalTest, ADatabaseThatDoesNotFillTheCacheTakesNothingAway) {
   FakeEngine engine;
   engine.database = 40 * kMiB;
-  std::vector<Rehearsal> all;
-  const double chosen = Find(&engine, &all);
-  EXPECT_EQ(all.size(), 2u);
-  EXPECT_GT(chosen, 70);
-  EXPECT_LE(20 * kMiB + 1.1 * chosen / 100 * kRam, kRam);
+  EXPECT_EQ(Find(&engine), 95);
+}
+
+// Ten transactions of 1000 rows do not fit into any cache.
+TEST(CacheRehearsalTest, AShareThatIsTooSmallToWorkInEndsTheSearch) {
+  const auto rehearse = [](double least) {
+    double chosen = 0;
+    FindMostShare(
+        50, kRam,
+        [&](double pct) {
+          if (pct < least) throw Error(Error::kRun, "rolled back");
+          // More than the memory from 30 % on, much less below.
+          return Rehearsal{pct, 0, kRam * (pct > 30 ? 1.2 : 0.5), 0};
+        },
+        &chosen);
+    return chosen;
+  };
+  EXPECT_GT(rehearse(10), 10);
+  EXPECT_LE(rehearse(10), 30);
+  EXPECT_THROW(rehearse(45), Error);
 }
 
 TEST(CacheRehearsalTest, AShareThatWasTooLargeIsNotChosen) {
@@ -90,6 +107,33 @@ TEST(CacheRehearsalTest, AShareThatWasTooLargeIsNotChosen) {
   EXPECT_GT(asked[1], 52);
   EXPECT_LE(chosen, 52);
   EXPECT_GE(chosen, 50);
+}
+
+// A line through points that chance has moved is none: what one rehearsal held bounds all.
+TEST(CacheRehearsalTest, WhatChanceSparedOneRehearsalIsNotReliedOn) {
+  double chosen = 0;
+  std::vector<double> needs = {257, 259, 229, 264};
+  size_t at = 0;
+  const auto all = FindMostShare(
+      50, kRam,
+      [&](double pct) {
+        const double own = 0.95 * kMiB * needs[std::min<size_t>(at++, 3)];
+        return Rehearsal{pct, kRam * pct / 100, own, own};
+      },
+      &chosen);
+  ASSERT_EQ(all.size(), 4u);
+  for (size_t i : {0, 1, 3}) {
+    if (all[i].cache_pct - all[2].cache_pct > 4) continue;
+    EXPECT_LE(chosen, all[i].cache_pct - 100 * (needs[i] - 256) / 1.1 / 256 + 1e-9) << i;
+  }
+  EXPECT_GT(chosen, all[2].cache_pct - 5);
+}
+
+TEST(CacheRehearsalTest, ACacheThatStillFillsNeedsTheRest) {
+  const Rehearsal filling{50, 100 * kMiB, 120 * kMiB, 120 * kMiB, 28 * kMiB};
+  const Rehearsal full{50, 128 * kMiB, 148 * kMiB, 148 * kMiB};
+  EXPECT_EQ(NeededBytes(filling), NeededBytes(full));
+  EXPECT_EQ(NextShare({filling}, kRam, kRam), NextShare({full}, kRam, kRam));
 }
 
 TEST(CacheRehearsalTest, MemoryThatIsTooLittleForAnyShareIsSaid) {
@@ -112,15 +156,19 @@ TEST(CacheRehearsalTest, ARunHeldWhatItsLargestPhaseHeld) {
   const json run = {{"phases",
                      {Phase("load", 5, 50, 70), Phase("settle", 9, 0, 0),
                       Phase("warm-up", 7, 90, 95), Phase("measure", 8, 60, 65)}}};
-  const Rehearsal rehearsal = RehearsalOf(40, run);
+  const Rehearsal rehearsal = RehearsalOf(40, 10, run);
   EXPECT_EQ(rehearsal.cache_pct, 40);
   EXPECT_EQ(rehearsal.filled_bytes, 9);
   EXPECT_EQ(rehearsal.own_mean, 60) << "a warm-up is no phase that is compared";
   EXPECT_EQ(rehearsal.own_most, 95) << "but it must fit";
+  EXPECT_EQ(rehearsal.to_come, 2) << "from 7 to 8 it grew";
+  json still = run;
+  still["phases"].push_back(Phase("measure", 8, 60, 65));
+  EXPECT_EQ(RehearsalOf(40, 10, still).to_come, 0);
   json failed = run;
   failed["error"] = {{"sentence", "no room"}, {"exit_code", 2}};
-  EXPECT_THROW(RehearsalOf(40, failed), Error);
-  EXPECT_THROW(RehearsalOf(40, {{"phases", {{{"kind", "load"}}}}}), Error);
+  EXPECT_THROW(RehearsalOf(40, 10, failed), Error);
+  EXPECT_THROW(RehearsalOf(40, 10, {{"phases", {{{"kind", "load"}}}}}), Error);
 }
 
 RunOptions Options(std::vector<std::string> more) {

@@ -495,6 +495,20 @@ TEST_F(ResultsTest, ACellWhoseSettingsWereRefusedIsMarkedAndItsVerdictsWithheld)
   EXPECT_THAT(TablesCsv(Results()), HasSubstr("direct,100,90,--ram: only root may"));
 }
 
+TEST_F(ResultsTest, APartMayBeAskedAtSomeScalesAlone) {
+  for (size_t cell : {0, 1, 2}) Write(cell, {100});
+  const auto outcome = [&](const std::string& scales) {
+    std::string text = kSmall;
+    const std::string says = "says = \"direct is faster than buffered\"\n";
+    text.replace(text.find(says), says.size(), says + "  scale = [" + scales + "]\n");
+    const ResultSet results(ParseExperiment(text, "small.toml"), cells_, dir_);
+    return CheckFindings(results)[0].parts[0].outcome;
+  };
+  EXPECT_EQ(outcome(R"("tiny")"), PartVerdict::kNotAtScale);
+  EXPECT_EQ(outcome(R"("tiny", "full")"), PartVerdict::kFailsOnce);
+  EXPECT_THROW(outcome(R"("nosuch")"), Error);
+}
+
 TEST_F(ResultsTest, AFindingIsReproducedInPartOrNot) {
   const auto verdict = [&](size_t finding) { return CheckFindings(Results())[finding]; };
   PlanRounds(3);

@@ -88,13 +88,17 @@ using Write = std::function<std::string(double)>;
 std::string Line(const ResultSet& results, const std::vector<Group>& groups,
                  const std::string& figure, const std::string& says, const Differ& differ,
                  const Write& write) {
-  constexpr size_t kMostNamed = 3;
+  constexpr size_t kMostNamed = 3, kMostEach = 8;  // groups, and cells of each
   std::vector<std::pair<double, std::string>> found;
   for (const Group& group : groups) {
     const Known known = KnownOf(results, group, figure);
     if (known.empty() || !differ(known.front().first, known.back().first)) continue;
     std::vector<std::string> each;
-    for (const auto& [value, engine] : known) each.push_back(engine + " " + write(value));
+    for (size_t i = 0; i < known.size(); ++i) {
+      const bool named = i < kMostEach / 2 || i + kMostEach / 2 >= known.size();
+      if (named) each.push_back(known[i].second + " " + write(known[i].first));
+      if (!named && each.back() != "...") each.emplace_back("...");
+    }
     found.emplace_back(
         known.back().first / known.front().first,
         fmt::format("{}{}{}", group.name, group.name.empty() ? "" : ": ", fmt::join(each, ", ")));

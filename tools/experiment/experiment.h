@@ -72,6 +72,7 @@ struct FindingPart {
   std::string stand_in;                // the system that stands in; such a part is only shown
   std::string untestable;              // why it cannot be checked here at all
   std::vector<std::string> waits_for;  // engines without which it cannot be checked
+  std::vector<std::string> scales;     // asked at these alone; empty: at every one
 };
 
 struct Finding {

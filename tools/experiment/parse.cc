@@ -211,7 +211,7 @@ void Parser::ParseTable(const toml::table& table) {
 
 FindingPart Parser::ParsePart(const toml::table& table) {
   CheckKeys(table, {"says", "published", "ours", "holds", "false_if", "stand_in", "untestable",
-                    "waits_for"});
+                    "waits_for", "scale"});
   FindingPart part;
   part.says = Needed(table, "says");
   part.published = Text(table, "published");
@@ -221,6 +221,7 @@ FindingPart Parser::ParsePart(const toml::table& table) {
   part.stand_in = Text(table, "stand_in");
   part.untestable = Text(table, "untestable");
   part.waits_for = Texts(table, "waits_for");
+  part.scales = Texts(table, "scale");
   if (part.holds.empty() && part.untestable.empty() && part.waits_for.empty()) {
     Refuse(table, "a part needs holds, waits_for or untestable");
   }
@@ -293,6 +294,15 @@ void Parser::CheckReferences() const {
       if (e_.scales.contains(scale)) continue;
       throw Error(Error::kUsage,
                   fmt::format("{}: skip names the scale {}, which is not there", origin_, scale));
+    }
+  }
+  for (const Finding& finding : e_.findings) {
+    for (const FindingPart& part : finding.parts) {
+      for (const std::string& scale : part.scales) {
+        if (e_.scales.contains(scale)) continue;
+        throw Error(Error::kUsage, fmt::format("{}: finding {} names the scale {}, which is not there",
+                                               origin_, finding.id, scale));
+      }
     }
   }
   for (const auto& [name, scale] : e_.scales) check_where(scale.labels, "scale " + name);

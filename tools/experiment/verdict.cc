@@ -65,12 +65,25 @@ class Checker {
       verdict.outcome = PartVerdict::kWaits;
       return verdict;
     }
+    if (!AskedHere(part)) {
+      verdict.outcome = PartVerdict::kNotAtScale;
+      verdict.because = fmt::format("asked at scale {}", fmt::join(part.scales, ", "));
+      return verdict;
+    }
     const Statement statement = StatementOf(part.holds);
     for (const Selection& selection : statement.selections()) {
       if (Needs(selection, &verdict)) return verdict;
     }
     Judge(statement, &verdict);
     return verdict;
+  }
+
+  // A factor of the scale full is that scale with another memory.
+  bool AskedHere(const FindingPart& part) const {
+    const bool named = results_.experiment().scales.contains(results_.scale());
+    const std::string scale = named || results_.scale().empty() ? results_.scale() : "full";
+    return part.scales.empty() ||
+           std::find(part.scales.begin(), part.scales.end(), scale) != part.scales.end();
   }
 
   // Everything that the statement needs is measured.
