@@ -1,5 +1,7 @@
 #include "tools/memory_watch.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -10,17 +12,18 @@ std::function<MemoryWatch::Sample()> SampleOf(const MemoryBudget* budget) {
   if (budget == nullptr) return {};
   return [budget] {
     const MemoryUsage usage = budget->Usage();
-    return MemoryWatch::Sample{usage.usage, usage.file};
+    return MemoryWatch::Sample{usage.usage, usage.file, usage.limit};
   };
 }
 
 }  // namespace
 
 MemoryWatch::MemoryWatch(const MemoryBudget* budget)
-    : MemoryWatch(SampleOf(budget), std::chrono::milliseconds(250)) {}
+    : MemoryWatch(SampleOf(budget), std::chrono::milliseconds(250), [] { ::malloc_trim(0); }) {}
 
-MemoryWatch::MemoryWatch(std::function<Sample()> sample, std::chrono::milliseconds interval)
-    : sample_(std::move(sample)) {
+MemoryWatch::MemoryWatch(std::function<Sample()> sample, std::chrono::milliseconds interval,
+                         std::function<void()> relieve)
+    : sample_(std::move(sample)), relieve_(std::move(relieve)) {
   if (sample_) thread_ = std::thread([this, interval] { Watch(interval); });
 }
 
@@ -32,6 +35,10 @@ void MemoryWatch::Take() {
   sums_.own_most = std::max(sums_.own_most, now.own());
   sums_.page_cache_mean += now.page_cache;
   ++sums_.samples;
+  if (static_cast<double>(now.own()) <= (1 - kShort) * static_cast<double>(now.limit)) return;
+  if (now.limit == 0 || !relieve_) return;
+  ++sums_.shortages;
+  relieve_();
 }
 
 void MemoryWatch::Watch(std::chrono::milliseconds interval) {
@@ -62,7 +69,8 @@ nlohmann::json HeldJson(const MemoryWatch::Held& held, bool reads_page_cache) {
           {"held_most", reads_page_cache ? held.charged_most : held.own_most},
           {"own_mean", held.own_mean},
           {"own_most", held.own_most},
-          {"page_cache_mean", held.page_cache_mean}};
+          {"page_cache_mean", held.page_cache_mean},
+          {"shortages", held.shortages}};
 }
 
 }  // namespace testbed

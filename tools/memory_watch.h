@@ -25,6 +25,7 @@ class MemoryWatch {
   struct Sample {
     uint64_t charged = 0;     // to the budget, page cache included
     uint64_t page_cache = 0;  // of it: what the kernel takes back when memory is asked for
+    uint64_t limit = 0;       // of the budget
     uint64_t own() const { return charged - (page_cache < charged ? page_cache : charged); }
   };
   struct Held {
@@ -32,10 +33,15 @@ class MemoryWatch {
     uint64_t own_mean = 0, own_most = 0;  // without the page cache
     uint64_t page_cache_mean = 0;
     uint64_t samples = 0;
+    uint64_t shortages = 0;  // samples at which memory was short
   };
+  // Of a budget, whose process returns what its allocator keeps for itself (malloc_trim) when memory
+  // is short: an engine near its limit would be ended for gaps that nobody uses.
   explicit MemoryWatch(const MemoryBudget* budget);
-  // `sample` tells what is charged now; empty: watches nothing.
-  MemoryWatch(std::function<Sample()> sample, std::chrono::milliseconds interval);
+  // `sample` tells what is charged now; empty: watches nothing. `relieve` is called at samples of
+  // which all but kShort of the limit is not page cache.
+  MemoryWatch(std::function<Sample()> sample, std::chrono::milliseconds interval,
+              std::function<void()> relieve = {});
   ~MemoryWatch() { Stop(); }
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
@@ -43,11 +49,14 @@ class MemoryWatch {
   // Takes a last sample and returns what was held; no samples when nothing was watched.
   Held Stop();
 
+  static constexpr double kShort = 0.03;
+
  private:
   void Take();
   void Watch(std::chrono::milliseconds interval);
 
   const std::function<Sample()> sample_;
+  const std::function<void()> relieve_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;

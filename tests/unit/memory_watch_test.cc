@@ -63,6 +63,21 @@ TEST(MemoryWatchTest, ThereIsNotLessThanNothing) {
   EXPECT_EQ((MemoryWatch::Sample{10, 20}.own()), 0u);
 }
 
+TEST(MemoryWatchTest, ShortMemoryIsRelievedAndOnlyThat) {
+  const auto relieved = [](MemoryWatch::Sample sample) {
+    int times = 0;
+    MemoryWatch watch([=] { return sample; }, milliseconds(100000), [&] { ++times; });
+    const MemoryWatch::Held held = watch.Stop();
+    EXPECT_EQ(held.shortages, static_cast<uint64_t>(times));
+    return times;
+  };
+  EXPECT_EQ(relieved({1000, 0, 1000}), 1);
+  EXPECT_EQ(relieved({975, 0, 1000}), 1);
+  EXPECT_EQ(relieved({965, 0, 1000}), 0);
+  EXPECT_EQ(relieved({1000, 50, 1000}), 0) << "the kernel takes page cache back by itself";
+  EXPECT_EQ(relieved({1000, 0, 0}), 0) << "no limit is known";
+}
+
 TEST(MemoryWatchTest, WithoutABudgetNothingIsWatched) {
   MemoryWatch watch(nullptr);
   EXPECT_EQ(watch.Stop().samples, 0u);
