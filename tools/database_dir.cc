@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "device/error.h"
+#include "device/file.h"
 
 namespace testbed {
 namespace {
@@ -155,7 +156,7 @@ nlohmann::json DatabaseDir::Record() const {
   return record;
 }
 
-void DatabaseDir::CheckReuse() const {
+void DatabaseDir::CheckReuse() {
   const fs::path file = fs::path(path_) / kRecord;
   if (!fs::exists(path_)) {
     throw Error(Error::kUsage,
@@ -198,6 +199,7 @@ void DatabaseDir::CheckReuse() const {
                     "load it anew with --fresh",
                     path_, name, theirs.dump(), value.dump(), option, theirs.dump()));
   }
+  record_ = found;
 }
 
 void DatabaseDir::Remove() {
@@ -215,21 +217,34 @@ void DatabaseDir::Prepare() {
   if (error) throw Error::Io("create", engine_path(), error.value());
   lock_ = DirLock();
   lock_ = DirLock(path_, "--dir");
-  nlohmann::json record = Record();
-  record["loaded"] = false;
-  std::ofstream(fs::path(path_) / kRecord) << record.dump(2) << "\n";
+  record_ = Record();
+  record_["loaded"] = false;
+  WriteRecord();
 }
 
 void DatabaseDir::RecordLoaded() {
-  nlohmann::json record = Record();
-  record["loaded"] = true;
-  const fs::path file = fs::path(path_) / kRecord, temporary = file.string() + ".new";
+  record_["loaded"] = true;
+  WriteRecord();
+}
+
+void DatabaseDir::RecordPopulation(const nlohmann::json& population) {
+  if (this->population() == population) return;
+  record_["population"] = population;
+  WriteRecord();
+}
+
+// Replaces the record, so that after a power cut it is the old or the new one. What is done to the
+// database next may rely on it.
+void DatabaseDir::WriteRecord() const {
+  const std::string file = fs::path(path_) / kRecord, temporary = file + ".new";
   {
-    std::ofstream out(temporary);
-    out << record.dump(2) << "\n";
-    if (!out.flush()) throw Error::Io("write", temporary.string(), ENOSPC);
+    const std::string text = record_.dump(2) + "\n";
+    const auto out = File::Open(temporary, {.create = FileOptions::kTruncate});
+    out->Write(0, text.data(), text.size());
+    out->Sync(true);
   }
   fs::rename(temporary, file);
+  SyncDirectory(path_);
 }
 
 }  // namespace testbed

@@ -37,6 +37,11 @@ class DatabaseDir {
   void Prepare();
   // Records that the database is loaded.
   void RecordLoaded();
+  // Which rows the database holds, as the record says (workloads/population.h, ToJson); null when
+  // nobody knows.
+  nlohmann::json population() const { return record_.value("population", nlohmann::json()); }
+  // Records it, durably.
+  void RecordPopulation(const nlohmann::json& population);
   // Lets go of the lock that keeps other runs out: it would keep the file system from being
   // unmounted. For a directory on a scratch device, which nobody else can reach.
   void Unlock() { lock_ = DirLock(); }
@@ -48,13 +53,15 @@ class DatabaseDir {
 
  private:
   nlohmann::json Record() const;
-  void CheckReuse() const;
+  void WriteRecord() const;
+  void CheckReuse();
   void Remove();
   const RunOptions& options_;
   std::string path_;
   bool temporary_;
   int owner_;
   DirLock lock_;  // no other run may use it meanwhile
+  nlohmann::json record_ = nlohmann::json::object();  // what the directory's says
 };
 
 }  // namespace testbed

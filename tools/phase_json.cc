@@ -114,6 +114,7 @@ json PhaseJson(const std::string& name, const std::string& kind, const PhaseOpti
             {"steady", SteadyJson(result.series)},
             {"series", SeriesJson(result.series, ops)},
             {"operations", OperationsJson(result)}};
+  if (!result.ended_because.empty()) j["ended_because"] = result.ended_because;
   if (options.rate > 0) j["target_rate"] = options.rate;
   // A workload may have rates of its own for some of its threads.
   const bool rated = std::any_of(result.ops.begin(), result.ops.end(),

@@ -96,7 +96,7 @@ Table RateTable(const json& document) {
   ForEachPhase(document, [&](const json& run, const json& phase) {
     const double cpu = Number(phase, "/account/cpu_user_seconds", 0) +
                        Number(phase, "/account/cpu_system_seconds", 0);
-    if (phase["kind"] == "settle") return;
+    if (!phase.contains("operations")) return;
     const std::vector<std::string> of_phase = {
         Short(cpu * 1e6 / Number(phase, "/count")),
         Short(Number(run, "/accounting/harness_ns_per_operation")),
@@ -127,7 +127,7 @@ Table IntendedTable(const json& document) {
               {"phase", "target ops/s", "ops/s", "mean us", "p50 us", "p99 us", "p99.9 us",
                "max us", "backlog s"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
-    if (phase["kind"] == "settle") return;
+    if (!phase.contains("operations")) return;
     for (const json& op : phase["operations"]) {
       if (!op.contains("latency_from_intended_us")) continue;
       const json& us = op["latency_from_intended_us"];
@@ -147,7 +147,7 @@ Table ReadTable(const json& document) {
               {"phase", "engine asks", "engine misses", "file reads", "file B/read", "kernel reads",
                "kernel B/read", "device reads", "device B/read", "foreground share"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
-    if (phase["kind"] == "settle") return;
+    if (!phase.contains("operations")) return;
     const double all = Number(phase, "/count");
     const double asks = Number(phase, "/account/engine/block_requests");
     const double misses = asks - Number(phase, "/account/engine/block_hits");
@@ -235,7 +235,7 @@ Table WriteTable(const json& document) {
   Table table("Bytes written, by cause", {"phase", "bytes", "share", "per user byte"});
   double user = 0;  // of the load, which a settle belongs to
   ForEachPhase(document, [&](const json& run, const json& phase) {
-    if (phase["kind"] != "settle") user = Number(phase, "/user_bytes_written", 0);
+    if (phase.contains("operations")) user = Number(phase, "/user_bytes_written", 0);
     const double device = Number(phase, "/account/device/write_bytes", 0);
     if (device == 0) return;
     const std::string name = RowName(run, phase, "");
@@ -272,7 +272,7 @@ Table LogTable(const json& document) {
                "device all", "device log", "device journal", "estimate", "at least", "syncs",
                "device writes", "flushes"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
-    if (!phase["account"].contains("log") || phase["kind"] == "settle") return;
+    if (!phase["account"].contains("log") || !phase.contains("operations")) return;
     const double n = Number(phase, "/count");
     auto each = [&](const std::string& figure) {
       return Short(Number(phase, "/account/" + figure) / n);
@@ -424,6 +424,18 @@ std::string GradeLine(const json& document) {
   return text + "\n";
 }
 
+// Phases that ended by themselves before they were told to.
+std::string EndedLines(const json& document) {
+  std::string text;
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (!phase.contains("ended_because")) return;
+    text += fmt::format("{} ended after {:.3g} s and {} operations: {}\n", RowName(run, phase, ""),
+                        Number(phase, "/seconds", 0), Text(phase, "/count"),
+                        Text(phase, "/ended_because"));
+  });
+  return text;
+}
+
 // The closure line: how far the kernel's account of all threads is from the device's own.
 std::string ClosureLines(const json& document) {
   std::string text;
@@ -472,6 +484,7 @@ std::vector<Table> Tables(const json& document) {
 std::string ReportText(const json& document) {
   std::string text = Header(document);
   for (const Table& table : Tables(document)) text += table.Text();
+  text += EndedLines(document);
   text += ClosureLines(document);
   const json none = json::array();
   for (const json& note : document.value("notes", none))

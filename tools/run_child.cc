@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <utility>
@@ -31,6 +32,7 @@
 #include "tools/progress.h"
 #include "workloads/clock.h"
 #include "workloads/meter.h"
+#include "workloads/population.h"
 
 namespace testbed {
 namespace {
@@ -56,6 +58,8 @@ class Run {
   void GradePhase(json* phase);
   void ReportBeginning(const std::string& phase);
   void OpenEngine();
+  void CountRows();
+  void ReportLoaded();
   void RunWorkload(const std::string& name);
   void Measure(const std::string& name, const std::string& kind, Workload& workload,
                const PhaseOptions& phase);
@@ -82,6 +86,8 @@ class Run {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Meter> meter_;
   std::shared_ptr<const Dataset> dataset_;
+  WorkloadOptions workload_ = options_.workload;  // with the population
+  bool loaded_ = false;                           // it was reported
 };
 
 void Run::StartAccount() {
@@ -302,6 +308,38 @@ void Run::Settle() {
   Finish({{"name", "settle"}, {"kind", "settle"}, {"seconds", seconds}}, before, after);
 }
 
+// A run that was killed, or failed, leaves rows that nobody counted. What is read here must not be
+// cached for what is measured after it.
+void Run::CountRows() {
+  const Clock& clock = Clock::Get();
+  ReportBeginning("count-rows");
+  ProgressLine progress(fmt::format("{} count-rows", plan_.label), options_.quiet);
+  progress.Say("an earlier run did not end, so the rows of the database are counted");
+  const Reading before = meter_->Read();
+  const uint64_t start = clock.Now();
+  {
+    static const OpKind op = DefineOp("count-rows", Ground::kBackground);
+    const IoScope scope(op);
+    workload_.population->Count(*engine_);
+  }
+  const double seconds = static_cast<double>(clock.ToNs(clock.Now() - start)) / 1e9;
+  const Reading after = meter_->Read();
+  progress.Clear();
+  Finish({{"name", "count-rows"},
+          {"kind", "count"},
+          {"seconds", seconds},
+          {"rows", workload_.population->there().count()}},
+         before, after);
+  engine_.reset();
+  DropPages(plan_.engine_dir);
+  OpenEngine();
+}
+
+void Run::ReportLoaded() {
+  if (std::exchange(loaded_, true) || !FindWorkload(plan_.phases.front()).loads) return;
+  report_({{"loaded", true}});
+}
+
 uint64_t Run::ShareBytes(double cache_pct) const {
   return static_cast<uint64_t>(static_cast<double>(options_.ram_bytes) * cache_pct / 100);
 }
@@ -336,7 +374,7 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
   PhaseOptions phase = MeasuredPhase(false);
   phase.operations = 0;
   phase.seconds = std::clamp(options_.seconds.value_or(0) / 2, 0.5, 30.0);
-  WorkloadOptions drawn = options_.workload;
+  WorkloadOptions drawn = workload_;
   const auto measure = [&](const char* part) {
     drawn.seed = Mix64(drawn.seed + static_cast<uint64_t>(cache_pct * 8));
     Measure(fmt::format("{} {}", name, part), "tune", *FindWorkload(name).make(dataset_, drawn),
@@ -455,7 +493,7 @@ void Run::TuneCache(const std::string& name) {
 
 void Run::RunWorkload(const std::string& name) {
   const WorkloadInfo& info = FindWorkload(name);
-  WorkloadOptions workload_options = options_.workload;
+  WorkloadOptions workload_options = workload_;
   workload_options.directory = std::filesystem::path(plan_.engine_dir).parent_path();
   std::unique_ptr<Workload> workload = info.make(dataset_, workload_options);
   if (!info.loads && options_.drop_caches) DropPages(plan_.engine_dir);
@@ -484,17 +522,29 @@ void Run::Execute() {
   document_["accounting"]["latency_relative_error"] = Histogram::kRelativeError;
   if (plan_.budget != nullptr) plan_.budget->Enter();
   if (plan_.read_limit != nullptr) plan_.read_limit->Enter();
-  OpenEngine();
-  for (const std::string& phase : plan_.phases) {
-    if (!stop_()) RunWorkload(phase);
+  if (HasPopulation(plan_.phases)) {
+    workload_.population = std::make_shared<Population>(dataset_);
+    if (!FindWorkload(plan_.phases.front()).loads) workload_.population->FromJson(plan_.population);
   }
+  OpenEngine();
+  const std::shared_ptr<Population>& population = workload_.population;
+  if (population && !population->known()) CountRows();
+  for (const std::string& phase : plan_.phases) {
+    const WorkloadInfo& info = FindWorkload(phase);
+    if (stop_()) break;
+    if (!info.loads) ReportLoaded();
+    RunWorkload(phase);
+  }
+  if (!stop_() && !plan_.phases.empty()) ReportLoaded();
   // Settings that the engine chose while it ran are in force now.
   for (const auto& [name, value] : engine_->EffectiveSettings()) {
     document_["engine"]["effective"][name] = value;
   }
-  document_["database"] = {{"rows", dataset_->rows()}, {"bytes", engine_->SizeOnDisk().total()}};
+  document_["database"] = {{"rows", population ? population->there().count() : dataset_->rows()},
+                           {"bytes", engine_->SizeOnDisk().total()}};
   document_["partial"] = stop_();
   engine_.reset();
+  if (population) document_["population"] = population->ToJson();
 }
 
 json ErrorJson(const std::string& sentence, int exit_code) {
@@ -515,11 +565,9 @@ void WriteAll(int fd, const std::string& text) {
 // phase, {"phase": ...} after it, and at the end {"run": ..., "ended": true}.
 class RunOfChild {
  public:
-  // `durable`: what was committed outlives the child, also when it is killed.
-  RunOfChild(const RunPlan& plan, bool durable, std::function<void()> loaded)
-      : durable_(durable),
-        loaded_(std::move(loaded)),
-        document_({{"threads", plan.threads}, {"repeat", plan.repeat}}) {}
+  RunOfChild(const RunPlan& plan, std::function<void()> loaded)
+      : document_({{"threads", plan.threads}, {"repeat", plan.repeat}}),
+        loaded_(std::move(loaded)) {}
 
   // Takes what came; a line that is not whole yet waits for its rest.
   void Take(const char* bytes, size_t n) {
@@ -544,28 +592,17 @@ class RunOfChild {
   void TakeLine(json line) {
     if (!line.is_object()) return;
     if (line.contains("run")) document_ = std::move(line["run"]);
-    if (line.contains("begins")) {
-      under_way_ = line["begins"];
-      if (is_loaded_ && under_way_ != "settle") TellLoaded();
-    }
+    if (line.contains("begins")) under_way_ = line["begins"];
+    if (line.contains("loaded")) loaded_();
     if (line.contains("phase")) {
       under_way_.clear();
-      const json& phase = line["phase"];
-      if (phase["kind"] == "load") is_loaded_ = durable_ && !phase["partial"].get<bool>();
-      if (phase["kind"] == "settle") is_loaded_ = true;
       phases_.push_back(std::move(line["phase"]));
     }
     ended_ = line.contains("ended");
-    if (ended_ && !document_.contains("error") && !document_.value("partial", false)) TellLoaded();
-  }
-  void TellLoaded() {
-    if (auto loaded = std::exchange(loaded_, {})) loaded();
   }
 
-  const bool durable_;
-  std::function<void()> loaded_;  // to be called once
-  bool is_loaded_ = false;        // a load has ended, and nothing of it can be lost
   json document_;
+  const std::function<void()> loaded_;
   json phases_ = json::array();
   std::string text_, under_way_;
   bool ended_ = false;
@@ -630,6 +667,10 @@ std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status
 
 }  // namespace
 
+bool HasPopulation(const std::vector<std::string>& workloads) {
+  return !workloads.empty() && FindWorkload(workloads.front()).loader == "insert";
+}
+
 json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
                 const std::function<void(const json&)>& report) {
   json document = {{"threads", plan.threads}, {"repeat", plan.repeat}, {"phases", json::array()}};
@@ -648,13 +689,21 @@ json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
 
 json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
                        const RunWatch& watch) {
-  int pipe_fds[2];
+  int pipe_fds[2], noted_fds[2];  // what the child says; that it was noted that it is loaded
   if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);
+  if (::pipe(noted_fds) != 0) throw Error::Io("pipe", "", errno);
   const pid_t child = ForkChild();
   if (child == 0) {
     ::close(pipe_fds[0]);
+    ::close(noted_fds[1]);
     SettleAllocator();
-    const auto report = [&](const json& line) { WriteAll(pipe_fds[1], JsonText(line) + "\n"); };
+    const auto report = [&](const json& line) {
+      WriteAll(pipe_fds[1], JsonText(line) + "\n");
+      // Nothing is done to the database, or measured, while its record is written.
+      char noted;
+      while (line.contains("loaded") && ::read(noted_fds[0], &noted, 1) < 0 && errno == EINTR) {
+      }
+    };
     json document = ExecuteRun(options, plan, &StopRequested, report);
     document.erase("phases");  // the parent has them
     report({{"run", std::move(document)}, {"ended", true}});
@@ -664,12 +713,25 @@ json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
     ::_exit(0);
   }
   ::close(pipe_fds[1]);
-  RunOfChild run(plan, options.engine.durability != Durability::kNone, watch.loaded);
-  ReadAll(pipe_fds[0], child, watch.enough, &run);
+  ::close(noted_fds[0]);
+  RunOfChild run(plan, [&] {
+    if (watch.loaded) watch.loaded();
+    WriteAll(noted_fds[1], "n");
+  });
+  std::exception_ptr failure;
+  try {
+    ReadAll(pipe_fds[0], child, watch.enough, &run);
+  } catch (...) {
+    failure = std::current_exception();
+    ::kill(child, SIGKILL);
+  }
   ::close(pipe_fds[0]);
+  ::close(noted_fds[1]);
   const int status = AwaitChild(child);
+  if (failure) std::rethrow_exception(failure);
   json document = run.Document();
   if (run.ended() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return document;
+  document.erase("population");
   document["partial"] = true;
   document["error"] = ErrorJson(WhatEnded(options, plan, status, run), 1);
   return document;

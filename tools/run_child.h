@@ -23,11 +23,19 @@ struct RunPlan {
   bool exclusive_device = false;          // a scratch device: all IO on it is the run's
   const MemoryBudget* budget = nullptr;   // null: not bounded
   const ReadLimit* read_limit = nullptr;  // null: none
+  // Which rows a database that is loaded already holds (workloads/population.h, ToJson); null when
+  // nobody knows, then they are counted first.
+  nlohmann::json population;
 };
+
+// Whether the database of these workloads holds rows of a data set, which a population tells.
+bool HasPopulation(const std::vector<std::string>& workloads);
 
 // Runs the plan in this process. Errors are in the document ("error"), with what was measured up to
 // then; `stop` set from outside ends it early and marks it partial. `report` is told of each phase
-// that begins and of each that is finished, at once: {"run": ..., "begins": NAME}, {"phase": ...}.
+// that begins and of each that is finished, at once: {"run": ..., "begins": NAME}, {"phase": ...},
+// and when the database is loaded and at rest: {"loaded": true}. The document of a run that came to
+// its end, or was stopped, says which rows the database holds then ("population").
 nlohmann::json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
                           const std::function<void(const nlohmann::json&)>& report);
 
@@ -35,8 +43,7 @@ nlohmann::json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (
 struct RunWatch {
   // Asked after each phase about those that are finished: true ends the run early.
   std::function<bool(const nlohmann::json& phases)> enough;
-  // Called once, when the database is loaded and at rest, as the phase begins that follows the
-  // load; when none does, at the end.
+  // Called once, when the database is loaded and at rest, before anything else is done to it.
   std::function<void()> loaded;
 };
 

@@ -232,13 +232,18 @@ class Runs {
 
   bool Fresh(std::vector<std::string> phases, int threads, int repeat) {
     dir_.Prepare();
-    // At once: whatever ends the phases that follow, what is loaded can be used again.
-    return One(std::move(phases), threads, repeat, [this] { dir_.RecordLoaded(); });
+    return One(std::move(phases), threads, repeat);
+  }
+
+  bool Writes(const std::vector<std::string>& phases) const {
+    const auto dataset = std::make_shared<const Dataset>(options_.data);
+    return std::any_of(phases.begin(), phases.end(), [&](const std::string& name) {
+      return FindWorkload(name).make(dataset, options_.workload)->writes();
+    });
   }
 
   // Returns whether to go on.
-  bool One(std::vector<std::string> phases, int threads, int repeat,
-           const std::function<void()>& loaded = {}) {
+  bool One(std::vector<std::string> phases, int threads, int repeat) {
     RunPlan plan;
     plan.phases = std::move(phases);
     plan.threads = threads;
@@ -253,7 +258,15 @@ class Runs {
     plan.budget = budget.get();
     const std::unique_ptr<ReadLimit> read_limit = surroundings_.NewReadLimit(budget.get());
     plan.read_limit = read_limit.get();
-    json run = ExecuteRunInChild(options_, plan, {.enough = {}, .loaded = loaded});
+    plan.population = dir_.population();
+    // Until the run has ended nobody knows which rows it leaves.
+    if (Writes(plan.phases)) dir_.RecordPopulation(nullptr);
+    json run = ExecuteRunInChild(options_, plan,
+                                 {.enough = {}, .loaded = [this] { dir_.RecordLoaded(); }});
+    if (run.contains("population")) {
+      dir_.RecordPopulation(run["population"]);
+      run.erase("population");
+    }
     const bool go_on = !run.contains("error") && !run.value("partial", false);
     document_["runs"].push_back(std::move(run));
     return go_on && !StopRequested();
@@ -279,6 +292,7 @@ Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, Databas
   plan.engine_dir = dir->engine_path();
   plan.exclusive_device = surroundings.exclusive_device();
   if (options.reuse) {
+    plan.population = dir->population();
     DropPages(plan.engine_dir);
   } else {
     dir->Prepare();

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <numeric>
 #include <tuple>
 
 #include "device/error.h"
@@ -26,6 +27,15 @@ void PutBigEndian(uint64_t n, char* to) {
   n = std::endian::native == std::endian::little ? __builtin_bswap64(n) : n;
   std::memcpy(to, &n, 8);
 }
+
+uint64_t GetBigEndian(const char* from) {
+  uint64_t n;
+  std::memcpy(&n, from, 8);
+  return std::endian::native == std::endian::little ? __builtin_bswap64(n) : n;
+}
+
+// Rows have smaller numbers, so that a key of 8 bytes made of one above it belongs to no row.
+constexpr uint64_t kNoRow = 1ull << 63;
 
 using Pool = std::shared_ptr<const char[]>;
 
@@ -101,12 +111,15 @@ void Dataset::LoadKeys() {
   if (keys_.empty()) {
     throw Error(Error::kUsage, "--keys " + options_.keys_file + " holds no key; one a line");
   }
-  std::vector<std::string_view> sorted = keys_;
-  std::sort(sorted.begin(), sorted.end());
-  auto twin = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twin != sorted.end()) {
+  sorted_.resize(keys_.size());
+  std::iota(sorted_.begin(), sorted_.end(), 0);
+  std::sort(sorted_.begin(), sorted_.end(),
+            [this](uint64_t a, uint64_t b) { return keys_[a] < keys_[b]; });
+  auto twin = std::adjacent_find(sorted_.begin(), sorted_.end(),
+                                 [this](uint64_t a, uint64_t b) { return keys_[a] == keys_[b]; });
+  if (twin != sorted_.end()) {
     throw Error(Error::kUsage, "--keys " + options_.keys_file + " holds the key '" +
-                                   std::string(*twin) + "' twice; each must be there once");
+                                   std::string(keys_[*twin]) + "' twice; each must be there once");
   }
   options_.rows = keys_.size();
   ++max_key_size_;  // room for AbsentKey
@@ -128,14 +141,29 @@ std::string_view Dataset::AbsentKey(uint64_t row, char* buffer) const {
     return {buffer, key.size() + 1};
   }
   if (options_.key_size == 8) {
-    PutBigEndian(
-        options_.order == KeyOrder::kRandom ? Mix64((row + rows()) ^ options_.seed) : row + rows(),
-        buffer);
+    const uint64_t none = row | kNoRow;
+    PutBigEndian(options_.order == KeyOrder::kRandom ? Mix64(none ^ options_.seed) : none, buffer);
     return {buffer, 8};
   }
   Key(row, buffer);
   buffer[options_.key_size - 1] = '1';
   return {buffer, options_.key_size};
+}
+
+std::optional<uint64_t> Dataset::RowOf(std::string_view key) const {
+  if (options_.order == KeyOrder::kFile) {
+    const auto at =
+        std::lower_bound(sorted_.begin(), sorted_.end(), key,
+                         [this](uint64_t row, std::string_view k) { return keys_[row] < k; });
+    if (at == sorted_.end() || keys_[*at] != key) return std::nullopt;
+    return *at;
+  }
+  if (key.size() != options_.key_size) return std::nullopt;
+  if (key.find_first_not_of('0', 8) != std::string_view::npos) return std::nullopt;
+  uint64_t row = GetBigEndian(key.data());
+  if (options_.order == KeyOrder::kRandom) row = UnMix64(row) ^ options_.seed;
+  if (row >= kNoRow) return std::nullopt;
+  return row;
 }
 
 std::string_view Dataset::IndexKey(uint32_t index, uint64_t row, char* buffer) const {

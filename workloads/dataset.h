@@ -54,6 +54,9 @@ class Dataset {
   std::string_view Key(uint64_t row, char* buffer) const;
   // A key that no row has, near the row's own where key_size allows.
   std::string_view AbsentKey(uint64_t row, char* buffer) const;
+  // The row of a key, which may be one that was inserted behind the data set's; nothing for the key of
+  // no row.
+  std::optional<uint64_t> RowOf(std::string_view key) const;
   // Key of the row's entry in secondary index 0 .. indexes-1: an attribute of 8 bytes and the
   // primary key. buffer holds max_key_size() + 8 bytes.
   std::string_view IndexKey(uint32_t index, uint64_t row, char* buffer) const;
@@ -74,6 +77,7 @@ class Dataset {
   std::optional<Permutation> permutation_;
   std::string keys_text_;
   std::vector<std::string_view> keys_;  // lines of the file
+  std::vector<uint64_t> sorted_;        // the rows of the file, by their keys
   std::shared_ptr<const char[]> pool_;  // bytes that values are cut from
 };
 

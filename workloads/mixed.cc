@@ -2,18 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
 
 #include "device/error.h"
 #include "workloads/insert.h"
+#include "workloads/population.h"
 
 namespace testbed {
 namespace {
 
 enum Action : uint8_t { kRead, kUpdate, kInsert, kErase, kScan, kActions };
 constexpr const char* kActionNames[kActions] = {"point-read", "update", "insert", "erase", "scan"};
-
-// Erases take one row of so many.
-constexpr uint64_t kErasedOf = 16;
 
 // Shares of the actions, running sums that end at 1.
 using Mix = std::array<double, kActions>;
@@ -39,29 +41,44 @@ Mix ParseMix(const std::map<std::string, double>& shares) {
   return mix;
 }
 
+// What all clients of a phase share.
+struct MixedPhase {
+  const Dataset& dataset;
+  const WorkloadOptions& options;
+  const Mix mix;
+  std::vector<TableId> tables;
+  // The action that found no row left, which ends the phase; kActions while there is none.
+  std::atomic<Action> missed{kActions};
+
+  bool May(Action action) const {
+    return mix[action] > (action == 0 ? 0 : mix[static_cast<size_t>(action) - 1]);
+  }
+};
+
 class MixedClient : public Client {
  public:
-  MixedClient(const Dataset& dataset, const WorkloadOptions& options, const Mix& mix,
-              Session& session, const std::vector<TableId>& tables, int thread, int threads)
-      : dataset_(dataset),
+  MixedClient(MixedPhase& phase, Session& session, int thread)
+      : phase_(phase),
+        dataset_(phase.dataset),
         session_(session),
-        tables_(tables),
-        mix_(mix),
-        scan_rows_(options.scan_rows),
-        latest_(options.distribution == Distribution::kLatest),
-        hit_ratio_(options.hit_ratio),
-        chooser_(dataset, options, Mix64(options.seed) + static_cast<uint64_t>(thread)),
-        recency_(dataset.rows(), options.zipf_theta),
-        thread_(static_cast<uint64_t>(thread)),
-        threads_(static_cast<uint64_t>(threads)),
-        key_room_(dataset.max_key_size() + 8),
-        room_(key_room_ * tables.size() + dataset.options().value_size),
+        tables_(phase.tables),
+        population_(*phase.options.population),
+        held_(population_),
+        chooser_(dataset_, phase.options,
+                 Mix64(phase.options.seed) + static_cast<uint64_t>(thread)),
+        version_(Mix64(phase.options.seed ^ Mix64(static_cast<uint64_t>(thread)))),
+        key_room_(dataset_.max_key_size() + 8),
+        room_(key_room_ * tables_.size() + dataset_.options().value_size),
         buffer_(kBatch * room_) {}
 
   size_t Generate(size_t max) override {
-    max = std::min(max, kBatch);
-    for (size_t i = 0; i < max; ++i) Prepare(&steps_[i], buffer_.data() + i * room_);
-    return max;
+    size_t n = 0;
+    while ((n = Plan(std::min(max, kBatch))) == 0 && phase_.missed.load() == kActions) {
+      // Other clients hold what this one needs, until their next batches.
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    for (size_t i = 0; i < n; ++i) Prepare(&steps_[i], buffer_.data() + i * room_);
+    return n;
   }
 
   size_t OpOf(size_t i) const override { return steps_[i].action; }
@@ -82,29 +99,29 @@ class MixedClient : public Client {
         break;
       case kInsert:
       case kErase:
+        held_.Begin(step.held);
         WriteRow(step);
+        held_.Done(step.held);
         break;
       default:
         Scan(step);
     }
   }
 
+  // No other client erases a row of this batch, or inserts one that it has erased. Another may have
+  // written a later version of it.
   bool Verify(size_t i) override {
     const Step& step = steps_[i];
     switch (step.action) {
       case kRead:
-        if (!step.exists) return !found_;
-        // Only erases take rows away, and only theirs.
-        return found_ ? dataset_.Check(step.row, value_)
-                      : MayErase() && step.row < dataset_.rows() && Erasable(step.row) == step.row;
+        return step.exists ? found_ && dataset_.Check(step.row, value_) : !found_;
       case kUpdate:
       case kInsert:
-        // Another thread may have written a later version since.
         return session_.Get(tables_[0], step.keys[0], &value_) && dataset_.Check(step.row, value_);
-      case kScan:
-        return ordered_;
+      case kErase:
+        return !session_.Get(tables_[0], step.keys[0], &value_);
       default:
-        return true;
+        return ordered_;
     }
   }
 
@@ -114,25 +131,61 @@ class MixedClient : public Client {
     Action action;
     bool exists = true;
     uint64_t row;
+    size_t held;  // of an insert or erase
     std::string_view keys[4];
     std::string_view value;
   };
 
-  bool MayErase() const { return mix_[kErase] > mix_[kErase - 1]; }
-
-  void Prepare(Step* step, char* at) {
-    const double u = chooser_.random().Unit();
-    step->action = static_cast<Action>(
-        std::find_if(mix_.begin(), mix_.end() - 1, [u](double sum) { return u < sum; }) -
-        mix_.begin());
-    step->exists = true;
-    step->row = step->action == kInsert ? NewRow(inserted_++) : ChooseRow();
-    if (MayErase() && step->row < dataset_.rows()) {
-      if (step->action == kErase) step->row = Erasable(step->row);
-      if (step->action == kUpdate && Erasable(step->row) == step->row) --step->row;
+  // Decides what the next steps do, and to which rows, until one of them finds no row. Returns how
+  // many; with none, either other clients hold rows or the phase is told to end.
+  size_t Plan(size_t max) {
+    if (phase_.missed.load() != kActions) return 0;
+    std::optional<Population::Batch> batch;
+    if (phase_.May(kInsert) || phase_.May(kErase)) batch.emplace(held_);
+    size_t n = 0;
+    for (; n < max; ++n) {
+      if (!next_) next_ = DrawAction();
+      if (!PlanStep(*next_, batch ? &*batch : nullptr, &steps_[n])) break;
+      next_.reset();
     }
-    if (step->action == kRead && hit_ratio_ < 1 && chooser_.random().Unit() >= hit_ratio_) {
-      step->exists = false;
+    if (n == 0 && !(batch && batch->Hopeful())) phase_.missed.store(*next_);
+    return n;
+  }
+
+  Action DrawAction() {
+    const double u = chooser_.random().Unit();
+    const Mix& mix = phase_.mix;
+    return static_cast<Action>(
+        std::find_if(mix.begin(), mix.end() - 1, [u](double sum) { return u < sum; }) -
+        mix.begin());
+  }
+
+  bool PlanStep(Action action, Population::Batch* batch, Step* step) {
+    *step = {.action = action};
+    if (action == kInsert || action == kErase) {
+      const std::optional<Population::Batch::Taken> taken =
+          action == kInsert ? batch->TakeInsert() : batch->TakeErase();
+      if (!taken) return false;
+      step->row = population_.RowOf(taken->place);
+      step->held = taken->held;
+      return true;
+    }
+    if (chooser_.empty()) return false;
+    if (phase_.May(kErase) && action != kScan) {
+      const uint64_t place = chooser_.NextPlace();
+      batch->Keep(place);
+      step->row = population_.RowOf(place);
+    } else {
+      step->row = chooser_.Next();
+    }
+    const double hits = phase_.options.hit_ratio;
+    step->exists = action != kRead || hits >= 1 || chooser_.random().Unit() < hits;
+    return true;
+  }
+
+  // Makes a step's keys and value.
+  void Prepare(Step* step, char* at) {
+    if (!step->exists) {
       step->keys[0] = dataset_.AbsentKey(step->row, at);
       return;
     }
@@ -145,21 +198,6 @@ class MixedClient : public Client {
       dataset_.Value(step->row, step->action == kUpdate ? ++version_ : 0, at);
       step->value = {at, dataset_.options().value_size};
     }
-  }
-
-  // The row nearest to this one that erases may take.
-  uint64_t Erasable(uint64_t row) const {
-    return std::min(row | (kErasedOf - 1), dataset_.rows() / kErasedOf * kErasedOf - 1);
-  }
-
-  uint64_t NewRow(uint64_t n) const { return dataset_.rows() + n * threads_ + thread_; }
-
-  uint64_t ChooseRow() {
-    if (!latest_ || inserted_ == 0) return chooser_.Next();
-    // The rows this client added are the latest; behind them come the loaded ones.
-    const uint64_t age = recency_(chooser_.random());
-    if (age < inserted_) return NewRow(inserted_ - 1 - age);
-    return dataset_.RowAt(dataset_.rows() - 1 - (age - inserted_));
   }
 
   // Inserts or erases a row with its index entries.
@@ -176,6 +214,7 @@ class MixedClient : public Client {
     }
     if (tables_.size() > 1) session_.Commit();
     ++totals_.rows_written;
+    ++(erase ? totals_.rows_erased : totals_.rows_inserted);
   }
 
   void Scan(const Step& step) {
@@ -183,7 +222,7 @@ class MixedClient : public Client {
     ordered_ = true;
     last_key_.clear();
     uint32_t rows = 0;
-    for (bool on = cursor_->Seek(step.keys[0]); on && rows < scan_rows_; on = cursor_->Next()) {
+    for (bool on = cursor_->Seek(step.keys[0]); on && rows < phase_.options.scan_rows; on = cursor_->Next()) {
       ordered_ = ordered_ && (rows == 0 || last_key_ < cursor_->key());
       last_key_.assign(cursor_->key());
       consume_(cursor_->key());
@@ -194,46 +233,59 @@ class MixedClient : public Client {
     cursor_.reset();  // a cursor may pin pages or a snapshot
   }
 
+  MixedPhase& phase_;
   const Dataset& dataset_;
   Session& session_;
   const std::vector<TableId>& tables_;
-  const Mix mix_;
-  const uint32_t scan_rows_;
-  const bool latest_;
-  const double hit_ratio_;
+  Population& population_;
+  Population::Client held_;
   RowChooser chooser_;
-  const Zipfian recency_;
-  const uint64_t thread_, threads_;
+  uint64_t version_;  // of the last update; other phases begin elsewhere
   const size_t key_room_, room_;
   std::vector<char> buffer_;
   Step steps_[kBatch];
-  uint64_t inserted_ = 0, version_ = 0;
+  std::optional<Action> next_;  // drawn, and without a row so far
   bool found_ = false, ordered_ = true;
   std::string_view value_;
   std::string last_key_;
   std::unique_ptr<Cursor> cursor_;
 };
 
+WorkloadOptions WithPopulation(const WorkloadOptions& options,
+                               const std::shared_ptr<const Dataset>& dataset) {
+  WorkloadOptions with = options;
+  if (with.population == nullptr) with.population = std::make_shared<Population>(dataset);
+  return with;
+}
+
 class Mixed : public Workload {
  public:
   Mixed(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
-      : dataset_(std::move(dataset)), options_(options), mix_(ParseMix(options.mix)) {
-    if (dataset_->options().order == KeyOrder::kFile && mix_[kInsert] > mix_[kInsert - 1]) {
+      : dataset_(std::move(dataset)),
+        options_(WithPopulation(options, dataset_)),
+        phase_{*dataset_, options_, ParseMix(options.mix), {}} {
+    if (dataset_->options().order == KeyOrder::kFile && phase_.May(kInsert)) {
       throw Error(Error::kUsage,
                   "--mix insert needs keys beyond those of --keys; leave one of them");
-    }
-    if (dataset_->rows() < kErasedOf && mix_[kErase] > mix_[kErase - 1]) {
-      throw Error(Error::kUsage, "--mix erase needs a database of 16 --rows and more");
     }
     for (const char* name : kActionNames) ops_.push_back(DefineOp(name, Ground::kForeground));
   }
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
-  bool writes() const override { return mix_[kErase] > mix_[kRead]; }
-  void OpenTables(Engine& engine) override { tables_ = OpenDatasetTables(engine, *dataset_); }
-  std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
-    return std::make_unique<MixedClient>(*dataset_, options_, mix_, session, tables_, thread,
-                                         threads);
+  bool writes() const override {
+    return phase_.May(kUpdate) || phase_.May(kInsert) || phase_.May(kErase);
+  }
+  void OpenTables(Engine& engine) override {
+    phase_.tables = OpenDatasetTables(engine, *dataset_);
+    phase_.missed.store(kActions);
+  }
+  std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
+    return std::make_unique<MixedClient>(phase_, session, thread);
+  }
+  std::string EndedBecause() const override {
+    static constexpr const char* kWhat[kActions] = {"read", "update", "insert", "erase", "scan from"};
+    const Action missed = phase_.missed.load();
+    return missed == kActions ? "" : std::string("no row is left to ") + kWhat[missed];
   }
 
  private:
@@ -241,8 +293,7 @@ class Mixed : public Workload {
   std::vector<OpKind> ops_;
   std::shared_ptr<const Dataset> dataset_;
   const WorkloadOptions options_;
-  const Mix mix_;
-  std::vector<TableId> tables_;
+  MixedPhase phase_;
 };
 
 }  // namespace

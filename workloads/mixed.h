@@ -1,7 +1,8 @@
 // Workload mixed: point reads, updates, inserts of new rows, erases and scans on a loaded database,
-// in the proportions of --mix. Updates write the row's next version; inserts add rows past the
-// loaded ones; erases remove every sixteenth of the loaded rows, which no update touches, so that
-// a row is there with its index entries or not at all.
+// in the proportions of --mix. Updates write another version of a row; inserts add rows that were
+// never there; erases take the oldest rows away (population.h), each with its index entries. Every
+// operation finds its row: none is erased between the moment when an operation is prepared and its
+// end. The phase ends when no row is left for an operation.
 #ifndef TESTBED_WORKLOADS_MIXED_H_
 #define TESTBED_WORKLOADS_MIXED_H_
 

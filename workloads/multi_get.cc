@@ -22,6 +22,7 @@ class MultiGetClient final : public Client {
         keys_(kBatch * keys_per_call) {}
 
   size_t Generate(size_t max) override {
+    if (chooser_.empty()) return 0;
     max = std::min(max, kBatch);
     for (size_t i = 0; i < max * keys_per_call_; ++i) {
       Read& read = reads_[i];
@@ -82,6 +83,7 @@ class MultiGet : public Workload {
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override { return false; }
+  std::string EndedBecause() const override { return WhyNothingToRead(options_); }
   void OpenTables(Engine& engine) override { table_ = engine.OpenTable(kMainTable); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
     return std::make_unique<MultiGetClient>(*dataset_, options_, keys_per_call_, session, table_,

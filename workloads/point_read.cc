@@ -17,6 +17,7 @@ class PointReadClient final : public Client {
         keys_(kBatch * dataset.max_key_size()) {}
 
   size_t Generate(size_t max) override {
+    if (chooser_.empty()) return 0;
     max = std::min(max, kBatch);
     for (size_t i = 0; i < max; ++i) {
       Read& read = reads_[i];
@@ -74,6 +75,7 @@ class PointRead : public Workload {
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override { return false; }
+  std::string EndedBecause() const override { return WhyNothingToRead(options_); }
   void OpenTables(Engine& engine) override { table_ = engine.OpenTable(kMainTable); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
     return std::make_unique<PointReadClient>(*dataset_, options_, session, table_, thread);

@@ -19,6 +19,14 @@ inline uint64_t Mix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// The word that Mix64 makes `x` of. The factors are the inverses of Mix64's, modulo 2^64; a shift of
+// k bits is undone by shifts of k, 2k, ... bits.
+inline uint64_t UnMix64(uint64_t x) {
+  x = (x ^ (x >> 31) ^ (x >> 62)) * 0x319642b2d24d8ec3ull;
+  x = (x ^ (x >> 27) ^ (x >> 54)) * 0x96de1b173f119089ull;
+  return (x ^ (x >> 30) ^ (x >> 60)) - 0x9e3779b97f4a7c15ull;
+}
+
 // A uniform word becomes uniform in [0, n), n > 0. The bias of the multiplication is below n /
 // 2^64.
 inline uint64_t Reduce(uint64_t word, uint64_t n) {
@@ -66,6 +74,13 @@ class Permutation {
     } while (i >= n_);
     return i;
   }
+  // The i that operator() makes `to` of.
+  uint64_t Inverse(uint64_t to) const {
+    do {
+      to = Gather(to);
+    } while (to >= n_);
+    return to;
+  }
   uint64_t size() const { return n_; }
 
  private:
@@ -77,10 +92,25 @@ class Permutation {
     }
     return left * b_ + right;
   }
-  // `what` turned in [0, n) by a number that `by` says.
+  uint64_t Gather(uint64_t i) const {
+    uint64_t left = i / b_, right = i % b_;
+    for (uint64_t round = 4; round > 0; round -= 2) {
+      right = TurnBack(right, left, round - 1, b_);
+      left = TurnBack(left, right, round - 2, a_);
+    }
+    return left * b_ + right;
+  }
+  // `what` turned in [0, n) by a number that `by` says, and back.
   uint64_t Turn(uint64_t what, uint64_t by, uint64_t round, uint64_t n) const {
-    const uint64_t turned = what + Reduce(Mix64(by + seed_ + (round << 56)), n);
+    const uint64_t turned = what + Angle(by, round, n);
     return turned < n ? turned : turned - n;
+  }
+  uint64_t TurnBack(uint64_t what, uint64_t by, uint64_t round, uint64_t n) const {
+    const uint64_t angle = Angle(by, round, n);
+    return what >= angle ? what - angle : what + n - angle;
+  }
+  uint64_t Angle(uint64_t by, uint64_t round, uint64_t n) const {
+    return Reduce(Mix64(by + seed_ + (round << 56)), n);
   }
   uint64_t n_, seed_;
   uint64_t a_, b_;

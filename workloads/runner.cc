@@ -152,7 +152,11 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
   uint64_t done = 0;
   while (done < quota && !Stopping()) {
     const size_t n = client.Generate(std::min<uint64_t>(kBatch, quota - done));
-    if (n == 0) break;
+    if (n == 0) {
+      // What one client does not find, the others would soon miss too.
+      if (!workload_.EndedBecause().empty()) stop_.store(true, std::memory_order_relaxed);
+      break;
+    }
     uint64_t begin = clock_.Now();
     for (size_t i = 0; i < n; ++i) {
       uint64_t intended = 0;
@@ -416,6 +420,7 @@ PhaseResult Phase::Run() {
   }
   result.seconds = static_cast<double>(clock_.ToNs(end - start_)) / 1e9;
   result.partial = options_.stop != nullptr && options_.stop();
+  result.ended_because = workload_.EndedBecause();
   result.series = std::move(series_);
   return result;
 }

@@ -74,6 +74,7 @@ struct PhaseResult {
   uint64_t verified = 0, wrong = 0;
   std::string first_wrong;     // a sentence about the first wrong answer
   bool partial = false;        // stopped from outside
+  std::string ended_because;   // Workload::EndedBecause
   double backlog_seconds = 0;  // with a rate: how late the last operation started, at worst
   std::vector<Interval> series;
   std::vector<uint64_t> thread_operations;  // of each thread, in order

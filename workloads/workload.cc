@@ -21,6 +21,7 @@
 #include "workloads/mixed.h"
 #include "workloads/multi_get.h"
 #include "workloads/point_read.h"
+#include "workloads/population.h"
 
 namespace testbed {
 
@@ -29,63 +30,106 @@ const char* DistributionName(Distribution distribution) {
   return kNames[static_cast<size_t>(distribution)];
 }
 
-const std::vector<WorkloadInfo>& Workloads() {
-  static const std::vector<WorkloadInfo> workloads = {
-      {"insert", "loads the rows, in key order or not, with 0 to 3 secondary indexes", true,
-       MakeInsert},
-      PointReadInfo(),
-      MultiGetInfo(),
-      {"mixed", "point reads, updates, inserts, erases and scans in the proportions of --mix",
-       false, MakeMixed},
+namespace {
+
+using Make = decltype(WorkloadInfo::make);
+
+WorkloadInfo Linkbench(const char* name, const char* summary, Make make) {
+  WorkloadInfo info{.name = name, .summary = summary, .loads = false, .make = make};
+  info.loader = "linkbench-load";
+  info.extra_options = linkbench::SettingsOptions();
+  info.run_options = LinkbenchRunOptions();
+  return info;
+}
+
+std::vector<WorkloadInfo> LinkbenchWorkloads() {
+  std::vector<WorkloadInfo> all = {
+      Linkbench("linkbench-load",
+                "makes LinkBench's social graph of --rows nodes: nodes, links, counts",
+                MakeLinkbenchLoad),
+      Linkbench("linkbench-index", "builds LinkBench's covering index after a load without it",
+                MakeLinkbenchIndex),
+      Linkbench("linkbench", "LinkBench's ten operations on its social graph", MakeLinkbench),
+      Linkbench("linkbench-check", "looks whether LinkBench's counts, links and index agree",
+                MakeLinkbenchCheck)};
+  all[0].loads = true;
+  all[2].extra_options = LinkbenchOptions();
+  all[3].reads_only = true;
+  all[3].run_options = {};
+  return all;
+}
+
+WorkloadInfo InsertBenchmark(const std::string& name, const std::string& summary, Make make) {
+  WorkloadInfo info{
+      .name = "ib." + name, .summary = "insert benchmark: " + summary, .loads = false, .make = make};
+  info.loader = "ib.i0";
+  info.extra_options = IbOptions::Names();
+  info.run_options = IbOptions::RunNames();
+  return info;
+}
+
+template <IbQuery kQuery, int kRate>
+WorkloadInfo InsertBenchmarkRead() {
+  const bool range = kQuery == IbQuery::kRange;
+  return InsertBenchmark(
+      fmt::format("{}{}", range ? "qr" : "qp", kRate),
+      fmt::format("{} queries while {} rows a second and client are inserted",
+                  range ? "range" : "point", kRate),
+      MakeIbRead<kQuery, kRate>);
+}
+
+std::vector<WorkloadInfo> InsertBenchmarkWorkloads() {
+  std::vector<WorkloadInfo> all = {
+      InsertBenchmark("i0", "loads tables without secondary indexes", MakeIbI0),
+      InsertBenchmark("x", "builds the secondary indexes", MakeIbX),
+      InsertBenchmark("i1", "inserts, 50 rows a transaction, with 3 secondary indexes", MakeIbI1),
+      InsertBenchmark("i2", "the same with 5 rows a transaction", MakeIbI2),
+      InsertBenchmark("vac", "brings the database to rest", MakeIbVac),
+      InsertBenchmarkRead<IbQuery::kRange, 100>(),
+      InsertBenchmarkRead<IbQuery::kRange, 500>(),
+      InsertBenchmarkRead<IbQuery::kRange, 1000>(),
+      InsertBenchmarkRead<IbQuery::kPoint, 100>(),
+      InsertBenchmarkRead<IbQuery::kPoint, 500>(),
+      InsertBenchmarkRead<IbQuery::kPoint, 1000>()};
+  all[0].loads = true;
+  return all;
+}
+
+std::vector<WorkloadInfo> AllWorkloads() {
+  std::vector<WorkloadInfo> all;
+  all.push_back({.name = "insert",
+                 .summary = "loads the rows, in key order or not, with 0 to 3 secondary indexes",
+                 .loads = true,
+                 .make = MakeInsert});
+  all.push_back(PointReadInfo());
+  all.push_back(MultiGetInfo());
+  all.push_back(
+      {.name = "mixed",
+       .summary = "point reads, updates, inserts, erases and scans in the proportions of --mix",
+       .loads = false,
+       .make = MakeMixed});
 #ifdef TESTBED_HAVE_DOCUMENTS
-      DocumentLoadInfo(),
-      DocumentQueryInfo(),
+  all.push_back(DocumentLoadInfo());
+  all.push_back(DocumentQueryInfo());
 #endif
-      {"linkbench-load", "makes LinkBench's social graph of --rows nodes: nodes, links, counts",
-       true, MakeLinkbenchLoad, false, "linkbench-load", linkbench::SettingsOptions(),
-       LinkbenchRunOptions()},
-      {"linkbench-index", "builds LinkBench's covering index after a load without it", false,
-       MakeLinkbenchIndex, false, "linkbench-load", linkbench::SettingsOptions(),
-       LinkbenchRunOptions()},
-      {"linkbench", "LinkBench's ten operations on its social graph", false, MakeLinkbench, false,
-       "linkbench-load", LinkbenchOptions(), LinkbenchRunOptions()},
-      {"linkbench-check", "looks whether LinkBench's counts, links and index agree", false,
-       MakeLinkbenchCheck, true, "linkbench-load", linkbench::SettingsOptions()},
-      {"ib.i0", "insert benchmark: loads tables without secondary indexes", true, MakeIbI0, false,
-       "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
-      {"ib.x", "insert benchmark: builds the secondary indexes", false, MakeIbX, false, "ib.i0",
-       IbOptions::Names(), IbOptions::RunNames()},
-      {"ib.i1", "insert benchmark: inserts, 50 rows a transaction, with 3 secondary indexes", false,
-       MakeIbI1, false, "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
-      {"ib.i2", "insert benchmark: the same with 5 rows a transaction", false, MakeIbI2, false,
-       "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
-      {"ib.vac", "insert benchmark: brings the database to rest", false, MakeIbVac, false, "ib.i0",
-       IbOptions::Names(), IbOptions::RunNames()},
-      {"ib.qr100",
-       "insert benchmark: range queries while 100 rows a second and client are inserted", false,
-       MakeIbRead<IbQuery::kRange, 100>, false, "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
-      {"ib.qr500",
-       "insert benchmark: range queries while 500 rows a second and client are inserted", false,
-       MakeIbRead<IbQuery::kRange, 500>, false, "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
-      {"ib.qr1000",
-       "insert benchmark: range queries while 1000 rows a second and client are inserted", false,
-       MakeIbRead<IbQuery::kRange, 1000>, false, "ib.i0", IbOptions::Names(),
-       IbOptions::RunNames()},
-      {"ib.qp100",
-       "insert benchmark: point queries while 100 rows a second and client are inserted", false,
-       MakeIbRead<IbQuery::kPoint, 100>, false, "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
-      {"ib.qp500",
-       "insert benchmark: point queries while 500 rows a second and client are inserted", false,
-       MakeIbRead<IbQuery::kPoint, 500>, false, "ib.i0", IbOptions::Names(), IbOptions::RunNames()},
-      {"ib.qp1000",
-       "insert benchmark: point queries while 1000 rows a second and client are inserted", false,
-       MakeIbRead<IbQuery::kPoint, 1000>, false, "ib.i0", IbOptions::Names(),
-       IbOptions::RunNames()},
-      {"concurrent-inserts",
-       "clients insert 1000 rows a transaction, each into its own table with 3 secondary indexes",
-       true, MakeConcurrentInserts, false, "concurrent-inserts", ConcurrentInsertOptions::Names(),
-       ConcurrentInsertOptions::RunNames(), false, true},
-  };
+  for (WorkloadInfo& info : LinkbenchWorkloads()) all.push_back(std::move(info));
+  for (WorkloadInfo& info : InsertBenchmarkWorkloads()) all.push_back(std::move(info));
+  all.push_back({.name = "concurrent-inserts",
+                 .summary = "clients insert 1000 rows a transaction, each into its own table with 3 "
+                            "secondary indexes",
+                 .loads = true,
+                 .make = MakeConcurrentInserts,
+                 .loader = "concurrent-inserts",
+                 .extra_options = ConcurrentInsertOptions::Names(),
+                 .run_options = ConcurrentInsertOptions::RunNames(),
+                 .adds = true});
+  return all;
+}
+
+}  // namespace
+
+const std::vector<WorkloadInfo>& Workloads() {
+  static const std::vector<WorkloadInfo> workloads = AllWorkloads();
   return workloads;
 }
 
@@ -145,6 +189,7 @@ void CheckWorkloadOptions(const std::vector<std::string>& workloads,
 
 RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, uint64_t seed)
     : dataset_(dataset),
+      population_(options.population.get()),
       distribution_(options.distribution),
       hot_probability_(options.hot_probability),
       hot_rows_(std::max<uint64_t>(
@@ -159,7 +204,8 @@ void RowChooser::DrawPopular() {
   used_ = 0;
 }
 
-uint64_t RowChooser::Next() {
+// A row of the data set, whether or not it is there.
+uint64_t RowChooser::Draw() {
   switch (distribution_) {
     case Distribution::kUniform:
       return random_.Below(dataset_.rows());
@@ -173,6 +219,52 @@ uint64_t RowChooser::Next() {
   }
   const bool hot = hot_probability_ >= 1 || random_.Unit() < hot_probability_;
   return random_.Below(hot ? hot_rows_ : dataset_.rows());
+}
+
+bool RowChooser::empty() const { return population_ != nullptr && population_->there().empty(); }
+
+uint64_t RowChooser::Next() {
+  if (population_ == nullptr || population_->as_loaded()) return Draw();
+  return population_->RowOf(NextPlace());
+}
+
+uint64_t RowChooser::NextPlace() {
+  if (population_->as_loaded()) return population_->PlaceOf(Draw());
+  // Of popular rows some may be erased; then others are drawn, and after many the next best.
+  constexpr int kTries = 32;
+  for (int i = 0; i < kTries; ++i) {
+    if (const std::optional<uint64_t> place = DrawPlace()) return *place;
+  }
+  const RangeSet& there = population_->there();
+  return there.At(random_.Below(there.count()));
+}
+
+// Nothing when the row that was drawn is not there.
+std::optional<uint64_t> RowChooser::DrawPlace() {
+  const RangeSet& there = population_->there();
+  const uint64_t rows = dataset_.rows();
+  uint64_t place;
+  if (distribution_ == Distribution::kUniform) {
+    return there.At(random_.Below(there.count()));
+  } else if (distribution_ == Distribution::kLatest) {
+    // The rows that were inserted are the latest; behind them come the loaded ones.
+    const uint64_t age = zipfian_(random_), inserted = there.CountFrom(rows);
+    if (age < inserted) return there.At(there.count() - 1 - age);
+    if (age - inserted >= rows) return std::nullopt;
+    place = population_->PlaceOf(dataset_.RowAt(rows - 1 - (age - inserted)));
+  } else {
+    // A loaded row or one of its successors.
+    const uint64_t first = there.ranges().front().begin / rows;
+    const uint64_t last = (there.ranges().back().end - 1) / rows;
+    place = population_->PlaceOf(Draw()) + (first + random_.Below(last - first + 1)) * rows;
+  }
+  if (!there.Contains(place)) return std::nullopt;
+  return place;
+}
+
+std::string WhyNothingToRead(const WorkloadOptions& options) {
+  const bool none = options.population != nullptr && options.population->there().empty();
+  return none ? "no row is left to read" : "";
 }
 
 }  // namespace testbed

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,8 @@
 #include "workloads/dataset.h"
 
 namespace testbed {
+
+class Population;
 
 enum class Distribution : uint8_t { kUniform, kZipfian, kLatest, kHot };
 const char* DistributionName(Distribution distribution);
@@ -44,6 +47,8 @@ struct WorkloadOptions {
   std::map<std::string, std::string> extra;
   uint64_t seed = 42;
   std::string directory;  // for temporary files, on the database's device; empty: the system's
+  // Which rows of the data set the database holds; null: all of them, and no others.
+  std::shared_ptr<Population> population;
 };
 
 // One thread's part of a workload. Not thread-safe.
@@ -126,6 +131,9 @@ class Workload {
   // Called when all clients have ended, outside the measured time: looks at the database as a
   // whole. Returns a sentence about the first thing that is wrong, or an empty string.
   virtual std::string CheckDatabase(Engine& engine) { return {}; }
+  // Why clients ended before they were told to, in one sentence: nothing is left of what the
+  // workload needs. Empty when they did not. Asked by any thread, at any time.
+  virtual std::string EndedBecause() const { return {}; }
   // What only this workload knows of its phase; becomes "details" in the results. Called last.
   virtual nlohmann::json Details() const { return {}; }
 };
@@ -160,17 +168,25 @@ void CheckLoaders(const std::vector<std::string>& workloads, bool holds_rows);
 void CheckWorkloadOptions(const std::vector<std::string>& workloads,
                           const WorkloadOptions& options);
 
-// Draws rows by the chosen distribution. One a thread.
+// Draws rows that are there by the chosen distribution. One a thread; where clients insert or erase,
+// called within a Population::Batch.
 class RowChooser {
  public:
   RowChooser(const Dataset& dataset, const WorkloadOptions& options, uint64_t seed);
+  // Whether there is no row to draw.
+  bool empty() const;
   uint64_t Next();
+  // The same as its place; for who has a population.
+  uint64_t NextPlace();
   Random& random() { return random_; }
 
  private:
+  uint64_t Draw();
+  std::optional<uint64_t> DrawPlace();
   void DrawPopular();
 
   const Dataset& dataset_;
+  const Population* const population_;
   const Distribution distribution_;
   const double hot_probability_;
   const uint64_t hot_rows_;
@@ -182,6 +198,9 @@ class RowChooser {
   std::array<uint64_t, 16> popular_{};
   size_t used_ = popular_.size();
 };
+
+// Workload::EndedBecause of those that read rows: empty while the database holds any.
+std::string WhyNothingToRead(const WorkloadOptions& options);
 
 }  // namespace testbed
 

@@ -1,0 +1,174 @@
+// A phase goes on where the database is: what the runs reported is what a scan finds, after a
+// warm-up, --reuse, another number of clients, a request to stop and kill -9.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+class PopulationRunTest : public CommandTest, public testing::WithParamInterface<std::string> {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    if (!HasEngine(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+  }
+
+  std::string Arguments(const std::string& more) const {
+    return fmt::format(
+        "--engine {} --dir d --rows 3000 --value-size 100 --indexes 1 --rows-per-transaction 100 "
+        "--ram 128M --quiet --json run.json {}",
+        GetParam(), more);
+  }
+  CommandResult Mixed(const std::string& arguments) {
+    std::filesystem::remove(directory_ / "run.json");
+    return Run(Arguments(arguments));
+  }
+
+  // Sends a signal to the run and its child in the middle of the phase that writes: when the record
+  // knows a whole load and no longer which rows there are.
+  int Interrupt(const std::string& arguments, int signal) {
+    std::filesystem::remove(directory_ / "run.json");
+    const pid_t run = fork();
+    if (run == 0) {
+      setpgid(0, 0);
+      const std::string command = "cd " + directory_.string() + " && exec " TESTBED_BINARY " " +
+                                  Arguments(arguments) + " >/dev/null 2>&1 </dev/null";
+      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      _exit(127);
+    }
+    setpgid(run, run);
+    for (int i = 0; i < 600; ++i) {
+      const json record = json::parse(Read(directory_ / "d/testbed.json"), nullptr, false);
+      if (record.is_object() && record.value("loaded", false) &&
+          record.value("population", json()).is_null()) {
+        break;
+      }
+      usleep(100000);
+    }
+    usleep(1000000);
+    kill(-run, signal);
+    int status = 0;
+    waitpid(run, &status, 0);
+    // Its child ends a moment later.
+    int lock = -1;
+    for (int i = 0; i < 600 && (lock = Hold("d")) < 0; ++i) usleep(100000);
+    close(lock);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  // How many rows more there are by what a run's phases reported.
+  int64_t Grown() {
+    int64_t rows = 0;
+    const json document = Json("run.json");
+    for (const json& phase : document["runs"].back()["phases"]) {
+      if (phase["kind"] == "load") continue;
+      rows += phase.value("rows_inserted", 0) - phase.value("rows_erased", 0);
+    }
+    return rows;
+  }
+  int64_t RowsSaid() { return Json("run.json")["runs"].back()["database"]["rows"]; }
+
+  // A scan of the database, by whom nothing is told.
+  int64_t RowsCounted() {
+    json record = json::parse(Read(directory_ / "d/testbed.json"));
+    record.erase("population");
+    std::ofstream(directory_ / "d/testbed.json") << record;
+    const CommandResult result = Mixed("--reuse --workload point-read --operations 100");
+    EXPECT_EQ(result.code, 0) << result.err;
+    const json phase = Json("run.json")["runs"][0]["phases"][0];
+    EXPECT_EQ(phase["name"], "count-rows");
+    EXPECT_EQ(phase["rows"], RowsSaid());
+    return phase["rows"];
+  }
+};
+
+TEST_P(PopulationRunTest, GoesOnWhereTheDatabaseIs) {
+  const std::string mix = "--mix point-read=20,update=20,insert=40,erase=20 ";
+  CommandResult result =
+      Mixed("--workload insert,mixed --warmup 0.2 --seconds 0.3 --threads 3 " + mix);
+  ASSERT_EQ(result.code, 0) << result.err;
+  int64_t rows = 3000 + Grown();
+  EXPECT_GT(rows, 3000);
+  EXPECT_EQ(RowsSaid(), rows);
+  EXPECT_EQ(RowsCounted(), rows);
+
+  result = Mixed("--reuse --workload mixed --operations 2000 --threads 2 --mix insert=10,erase=30");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_LT(Grown(), 0);
+  rows += Grown();
+  EXPECT_EQ(RowsSaid(), rows);
+  EXPECT_EQ(RowsCounted(), rows);
+
+  // On a slow machine a second may end before the first operation.
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(Interrupt("--reuse --workload mixed --seconds 600 --threads 4 " + mix, SIGINT), 130);
+    if (Grown() != 0) break;
+  }
+  EXPECT_NE(Grown(), 0);
+  rows += Grown();
+  EXPECT_EQ(RowsSaid(), rows);
+  EXPECT_EQ(RowsCounted(), rows);
+
+  // Nobody knows what a killed run did; the next one finds out and says so.
+  Interrupt("--reuse --workload mixed --seconds 600 --threads 2 " + mix, SIGKILL);
+  result = Mixed("--reuse --workload mixed --operations 500 --threads 1 " + mix);
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json counted = Json("run.json")["runs"][0]["phases"][0];
+  ASSERT_EQ(counted["name"], "count-rows");
+  rows = counted["rows"].get<int64_t>() + Grown();
+  EXPECT_EQ(RowsSaid(), rows);
+  EXPECT_EQ(RowsCounted(), rows);
+
+  result = Mixed("--reuse --workload mixed --threads 2 --mix erase=1 --operations 100000000");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(Json("run.json")["runs"][0]["phases"][0]["ended_because"], "no row is left to erase");
+  EXPECT_NE(result.out.find("no row is left to erase"), std::string::npos) << result.out;
+  EXPECT_EQ(Grown(), -rows);
+  EXPECT_EQ(RowsCounted(), 0);
+}
+
+// A load that is whole stays so, whatever ends what comes after it.
+using KeptLoadTest = PopulationRunTest;
+TEST_P(KeptLoadTest, ALoadIsKeptWhenThePhaseAfterItIsStopped) {
+  for (int signal : {SIGINT, SIGKILL}) {
+    Interrupt("--fresh --workload insert,mixed --warmup 0 --seconds 600 --mix insert=1,erase=1",
+              signal);
+    const CommandResult result = Mixed("--reuse --workload point-read --operations 100");
+    EXPECT_EQ(result.code, 0) << result.err;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, PopulationRunTest,
+                         testing::Values("btree", "fractal", "rocksdb", "wiredtiger", "lmdb",
+                                         "mmapv1", "innodb"),
+                         [](const auto& engine) { return engine.param; });
+
+INSTANTIATE_TEST_SUITE_P(Engines, KeptLoadTest, testing::Values("btree", "rocksdb"),
+                         [](const auto& engine) { return engine.param; });
+
+// The rows of a file of keys come to an end, and what is left is known by its keys.
+TEST_F(CommandTest, KeysOfAFileAreErasedUntilNoneIsLeft) {
+  {
+    std::ofstream keys(directory_ / "keys");
+    for (int i = 0; i < 500; ++i) keys << "key-" << i * 7 % 500 << "\n";
+  }
+  const std::string common = "--engine btree --dir d --keys keys --ram 64M --quiet --json run.json ";
+  CommandResult result =
+      Run(common + "--workload insert,mixed --warmup 0 --mix erase=50,point-read=25,update=25 "
+                   "--operations 400 --threads 2 --verify all");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json measured = Json("run.json")["runs"][0]["phases"][2];
+  const int64_t left = 500 - measured["rows_erased"].get<int64_t>();
+  EXPECT_EQ(measured["not_found"], 0);
+  EXPECT_EQ(Json("run.json")["runs"][0]["database"]["rows"], left);
+  result = Run(common + "--reuse --workload mixed --mix erase=1 --operations 9999");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(Json("run.json")["runs"][0]["phases"][0]["rows_erased"], left);
+}
+
+}  // namespace
+}  // namespace testbed
