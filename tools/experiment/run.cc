@@ -70,8 +70,8 @@ void NoteScratch(const Cell& cell, json* document) {
 }
 
 // A scratch device for all cells that ask for the same one, where this user may make it. Large
-// enough for the largest database, for an engine that writes all of it anew beside it, and for the
-// logs of each database.
+// enough for the largest database, for an engine that writes all of it anew beside it, for the
+// logs of each database, and for what one allocates before it writes (btree: 300 MB).
 void ExperimentRun::UseScratch(const Cell& cell) {
   const std::string asked = ScratchOf(cell);
   if (asked == scratch_asked_) return;
@@ -83,7 +83,7 @@ void ExperimentRun::UseScratch(const Cell& cell) {
   uint64_t bytes = 0;
   for (const Cell& other : cells_) {
     if (!other.runs() || ScratchOf(other) != asked) continue;
-    bytes = std::max(bytes, 3 * other.data_bytes + other.databases * kLogs);
+    bytes = std::max(bytes, 3 * other.data_bytes + (other.databases + 1) * kLogs);
   }
   const size_t comma = asked.find(',');
   const std::string size = asked.substr(0, comma);
