@@ -59,23 +59,26 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
   constexpr double kEnough = 0.965;  // of the memory needed: the share is as good as found
   std::vector<Rehearsal> rehearsals;
   *chosen = 0;
-  double share = start_pct;
-  while (true) {
+  double share = start_pct, too_small = 0;  // a share with which the work could not be done
+  for (size_t n = 0; n < kMostRehearsals; ++n) {
     try {
       rehearsals.push_back(rehearse(share));
     } catch (const Error&) {
-      if (*chosen == 0) throw;
-      break;  // a cache in which this work cannot be done at all
+      if (*chosen != 0) break;
+      if (rehearsals.empty() || n + 1 == kMostRehearsals) throw;
+      too_small = share;
+      share = (share + rehearsals.back().cache_pct) / 2;
+      continue;
     }
     const double needed = NeededBytes(rehearsals.back());
     const bool within = needed <= ram_bytes;
     if (within) *chosen = std::max(*chosen, share);
     if (within && needed >= kEnough * ram_bytes) break;
-    if (rehearsals.size() == kMostRehearsals) break;
     // The middle of what is enough, so that the next is not too much by a hair.
     const double next = NextShare(rehearsals, ram_bytes, (1 + kEnough) / 2 * ram_bytes);
     // What is needed above the memory calls for a smaller share, by a step that can be seen.
     share = within ? next : std::min(next, share - 1);
+    if (share <= too_small) share = (too_small + rehearsals.back().cache_pct) / 2;
     if (share < kLeastPct || (within && share < *chosen + 1)) break;
   }
   if (*chosen == 0) {
@@ -176,6 +179,13 @@ Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const json& run) {
   return rehearsal;
 }
 
+void LowerShare(json* rehearsals) {
+  constexpr double kLess = 0.93;
+  const double ended = (*rehearsals)["chosen_pct"];
+  (*rehearsals)["ended_pct"].push_back(ended);
+  (*rehearsals)["chosen_pct"] = kLess * ended;
+}
+
 json RehearsalsJson(const std::vector<Rehearsal>& rehearsals, double chosen_pct) {
   json trials = json::array();
   for (const Rehearsal& rehearsal : rehearsals) {
@@ -189,6 +199,7 @@ json RehearsalsJson(const std::vector<Rehearsal>& rehearsals, double chosen_pct)
   return {{"chosen_pct", chosen_pct},
           {"mean_share", kMeanShare},
           {"most_share", kMostShareEver},
+          {"ended_pct", json::array()},
           {"rehearsals", trials}};
 }
 

@@ -59,6 +59,10 @@ bool ShowedEnough(const nlohmann::json& phases, const std::vector<std::string>& 
 // What the phases of a rehearsal held. Throws Error when the run failed or nothing was watched.
 Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const nlohmann::json& run);
 
+// Takes 7 % off the chosen share, with which a run was ended for want of memory after all, and notes
+// that it was ("ended_pct").
+void LowerShare(nlohmann::json* rehearsals);
+
 // For docs/results.md, "cache_rehearsal".
 nlohmann::json RehearsalsJson(const std::vector<Rehearsal>& rehearsals, double chosen_pct);
 

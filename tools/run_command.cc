@@ -267,6 +267,9 @@ class Runs {
       dir_.RecordPopulation(run["population"]);
       run.erase("population");
     }
+    if (run.contains("error") && budget != nullptr && budget->OomKilled()) {
+      run["error"]["out_of_memory"] = true;
+    }
     const bool go_on = !run.contains("error") && !run.value("partial", false);
     document_["runs"].push_back(std::move(run));
     return go_on && !StopRequested();
@@ -312,6 +315,14 @@ Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, Databas
   return RehearsalOf(cache_pct, cache, run);
 }
 
+void UseRehearsed(const json& rehearsals, RunOptions* options, json* document) {
+  options->cache_pct = rehearsals["chosen_pct"];
+  options->engine.cache_bytes =
+      static_cast<uint64_t>(static_cast<double>(options->ram_bytes) * options->cache_pct / 100);
+  (*document)["cache_rehearsal"] = rehearsals;
+  (*document)["options"] = options->ToJson();
+}
+
 // Sets the cache that --cache-pct most stands for, from rehearsals or from those that were kept.
 void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, RunOptions* options,
                   json* document) {
@@ -328,11 +339,24 @@ void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, RunOptions
     if (StopRequested()) return;
     KeepRehearsals(*options, rehearsals);
   }
-  options->cache_pct = rehearsals["chosen_pct"];
-  options->engine.cache_bytes =
-      static_cast<uint64_t>(static_cast<double>(options->ram_bytes) * options->cache_pct / 100);
-  (*document)["cache_rehearsal"] = std::move(rehearsals);
-  (*document)["options"] = options->ToJson();
+  UseRehearsed(rehearsals, options, document);
+}
+
+// An allocator's gaps differ from run to run, so that a run may need more than its rehearsal did.
+// When it was ended for that, it is to be done again with less; returns whether it is.
+bool LowerMostCache(RunOptions* options, json* document) {
+  constexpr size_t kMostTimes = 3;
+  const json& runs = (*document)["runs"];
+  const bool ended = !runs.empty() && runs.back().contains("error") &&
+                     runs.back()["error"].value("out_of_memory", false);
+  if (!ended || !document->contains("cache_rehearsal") || StopRequested()) return false;
+  json rehearsals = (*document)["cache_rehearsal"];
+  if (rehearsals["ended_pct"].size() == kMostTimes) return false;
+  LowerShare(&rehearsals);
+  KeepRehearsals(*options, rehearsals);
+  UseRehearsed(rehearsals, options, document);
+  (*document)["runs"] = json::array();
+  return true;
 }
 
 int ExitCode(const json& document) {
@@ -392,7 +416,9 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
         {"name", device->name()}, {"queue", queue}, {"exclusive", surroundings.exclusive_device()}};
   }
   SetMostCache(surroundings, dir.get(), &placed, &document);
-  if (!StopRequested()) Runs(placed, surroundings, dir.get(), &document).Execute();
+  do {
+    if (!StopRequested()) Runs(placed, surroundings, dir.get(), &document).Execute();
+  } while (LowerMostCache(&placed, &document));
   const auto partial = [](const json& run) { return run.value("partial", false); };
   document["partial"] =
       StopRequested() || std::any_of(document["runs"].begin(), document["runs"].end(), partial);

@@ -91,7 +91,36 @@ TEST(CacheRehearsalTest, AShareThatIsTooSmallToWorkInEndsTheSearch) {
   };
   EXPECT_GT(rehearse(10), 10);
   EXPECT_LE(rehearse(10), 30);
-  EXPECT_THROW(rehearse(45), Error);
+  EXPECT_THROW(rehearse(60), Error) << "the first already is";
+}
+
+// WiredTiger rolls transactions back in a cache that is too small, and that is no reason to give up
+// when the first was too large.
+TEST(CacheRehearsalTest, BetweenTooLargeAndTooSmallTheMiddleIsTried) {
+  double chosen = 0;
+  std::vector<double> asked;
+  FindMostShare(
+      50, kRam,
+      [&](double pct) {
+        asked.push_back(pct);
+        if (pct < 28) throw Error(Error::kRun, "rolled back");
+        const double own = pct >= 50 ? 1.25 * kRam : 0.9 * kRam;
+        return Rehearsal{pct, 0, own, own};
+      },
+      &chosen);
+  EXPECT_LT(asked[1], 28);
+  EXPECT_EQ(asked[2], (asked[1] + 50) / 2);
+  EXPECT_GE(chosen, asked[2]);
+}
+
+TEST(CacheRehearsalTest, ARunThatWasEndedIsDoneAnewWithLess) {
+  json rehearsals = RehearsalsJson({{60, 1, 2, 3}}, 60);
+  EXPECT_TRUE(rehearsals["ended_pct"].empty());
+  LowerShare(&rehearsals);
+  LowerShare(&rehearsals);
+  EXPECT_EQ(rehearsals["ended_pct"].size(), 2u);
+  EXPECT_EQ(rehearsals["ended_pct"][0], 60);
+  EXPECT_NEAR(rehearsals["chosen_pct"], 60 * 0.93 * 0.93, 1e-9);
 }
 
 TEST(CacheRehearsalTest, AShareThatWasTooLargeIsNotChosen) {
