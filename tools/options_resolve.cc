@@ -47,7 +47,9 @@ void RunOptions::Resolve() {
   engine.ram_bytes = ram_bytes;
   ResolveCache(info.capabilities);
   const size_t row_bytes = data.key_size + data.value_size;
-  if (rows) {
+  if (data.order == KeyOrder::kFile) {
+    data.rows = Dataset(data).rows();
+  } else if (rows) {
     data.rows = *rows;
   } else if (ram_bytes == 0) {
     throw Error(Error::kUsage, "--ram 0 leaves --db-ratio without a base; give --rows");

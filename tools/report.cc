@@ -6,9 +6,11 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <optional>
 
 #include "device/error.h"
 #include "device/grade.h"
+#include "tools/database_rows.h"
 #include "tools/insert_benchmark_metrics.h"
 #include "tools/options.h"
 #include "tools/statistics.h"
@@ -304,14 +306,18 @@ Table MemoryTable(const json& document) {
 }
 
 Table DatabaseTable(const json& document) {
-  Table table("Database", {"phase", "seconds", "bytes", "bytes/row", "per user byte"});
-  const double rows = Number(document, "/options/rows");
-  const double row =
-      Number(document, "/options/key_size") + Number(document, "/options/value_size");
+  Table table("Database", {"phase", "seconds", "bytes", "rows", "bytes/row", "per user byte"});
+  const double row = MeanRowBytes(document).value_or(NAN);
+  std::map<const json*, double> rows;  // after each phase
+  for (const json& run : document["runs"]) {
+    const std::vector<std::optional<double>> after = RowsAfterPhases(document, run);
+    for (size_t i = 0; i < after.size(); ++i) rows[&run["phases"][i]] = after[i].value_or(NAN);
+  }
   ForEachPhase(document, [&](const json& run, const json& phase) {
-    const double bytes = Number(phase, "/database_bytes");
-    table.Row({RowName(run, phase, ""), Short(phase["seconds"]), Size(bytes), Short(bytes / rows),
-               Short(bytes / rows / row)});
+    const double bytes = Number(phase, "/database_bytes"), a_row = bytes / rows[&phase];
+    table.Row({RowName(run, phase, ""), Short(phase["seconds"]), Size(bytes),
+               std::isfinite(rows[&phase]) ? Count(static_cast<uint64_t>(rows[&phase])) : "-",
+               Short(a_row), Short(a_row / row)});
   });
   return table;
 }
@@ -388,11 +394,16 @@ std::string Header(const json& document) {
                                       : "") +
           Size(Number(o, "/cache_size")),
       Size(Number(o, "/ram")), Text(o, "/durability"), Text(o, "/compression"));
-  const double bytes = Number(o, "/rows") * (Number(o, "/key_size") + Number(o, "/value_size"));
-  text += fmt::format("{} rows of {} + {} bytes = {}, {} x ram; seed {}\n",
-                      Count(static_cast<uint64_t>(Number(o, "/rows"))), Text(o, "/key_size"),
-                      Text(o, "/value_size"), Size(bytes), Short(bytes / Number(o, "/ram")),
-                      Text(o, "/seed"));
+  const double rows = Number(document, "/data/rows", Number(o, "/rows"));
+  const double keys = Number(document, "/data/key_bytes", rows * Number(o, "/key_size"));
+  const double bytes =
+      keys + Number(document, "/data/value_bytes", rows * Number(o, "/value_size"));
+  const bool of_file = !o.value("keys", std::string()).empty();
+  text += fmt::format(
+      "{} rows of {} + {} bytes = {}, {} x ram; seed {}\n",
+      Count(static_cast<uint64_t>(rows)),
+      of_file ? fmt::format("{:.1f} (mean, keys of a file)", keys / rows) : Text(o, "/key_size"),
+      Text(o, "/value_size"), Size(bytes), Short(bytes / Number(o, "/ram")), Text(o, "/seed"));
   text +=
       fmt::format("device {}{}, {}, read_ahead_kb {}; kernel {}\n", Text(document, "/device/name"),
                   document.contains("device") && document["device"]["exclusive"].get<bool>()

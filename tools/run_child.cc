@@ -427,7 +427,8 @@ std::function<SharePrediction(const std::vector<CacheTrial>&)> Run::SharePredict
     const std::string& name) {
   if (name != "point-read") return {};
   const DatasetOptions& data = options_.data;
-  const double row = static_cast<double>(data.key_size + data.value_size);
+  const double row = static_cast<double>(dataset_->key_bytes() + dataset_->value_bytes()) /
+                     static_cast<double>(dataset_->rows());
   const double page = options_.engine.page_size;
   const double pages = std::max(1.0, static_cast<double>(data.rows) * row / page);
   const auto ram = static_cast<double>(options_.ram_bytes);

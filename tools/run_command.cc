@@ -379,7 +379,10 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
   // Everything that can be refused is refused before anything is made.
   CheckEngineOptions(FindEngine(options.engine_name), options.engine);
   CheckReads(options);
-  Dataset check(options.data);
+  const Dataset check(options.data);
+  document["data"] = {{"rows", check.rows()},
+                      {"key_bytes", check.key_bytes()},
+                      {"value_bytes", check.value_bytes()}};
   for (const std::string& name : options.workloads) {
     FindWorkload(name).make(std::make_shared<const Dataset>(options.data), options.workload);
   }

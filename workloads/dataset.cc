@@ -79,6 +79,7 @@ Dataset::Dataset(const DatasetOptions& options)
     throw Error(Error::kUsage, "--key-size " + std::to_string(options_.key_size) +
                                    " is too small; it accepts 8 bytes and more");
   }
+  key_bytes_ = options_.rows * options_.key_size;
   if (options_.order == KeyOrder::kFile) LoadKeys();
   if (options_.rows == 0) throw Error(Error::kUsage, "--rows 0 makes no database; give 1 or more");
   if (options_.order == KeyOrder::kPermuted) permutation_.emplace(options_.rows, options_.seed);
@@ -99,6 +100,7 @@ void Dataset::LoadKeys() {
   }
   keys_text_.assign(std::istreambuf_iterator<char>(file), {});
   max_key_size_ = 0;
+  key_bytes_ = 0;
   std::string_view rest = keys_text_;
   while (!rest.empty()) {
     const size_t end = std::min(rest.find('\n'), rest.size());
@@ -106,6 +108,7 @@ void Dataset::LoadKeys() {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (line.empty()) continue;
     keys_.push_back(line);
+    key_bytes_ += line.size();
     max_key_size_ = std::max(max_key_size_, line.size());
   }
   if (keys_.empty()) {

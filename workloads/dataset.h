@@ -46,6 +46,9 @@ class Dataset {
   const DatasetOptions& options() const { return options_; }
   uint64_t rows() const { return options_.rows; }
   size_t max_key_size() const { return max_key_size_; }
+  // Of all rows together, as they are loaded.
+  uint64_t key_bytes() const { return key_bytes_; }
+  uint64_t value_bytes() const { return options_.rows * options_.value_size; }
 
   // The row inserted as the i-th.
   uint64_t RowAt(uint64_t i) const { return permutation_ ? (*permutation_)(i) : i; }
@@ -74,6 +77,7 @@ class Dataset {
 
   DatasetOptions options_;
   size_t max_key_size_;
+  uint64_t key_bytes_ = 0;
   std::optional<Permutation> permutation_;
   std::string keys_text_;
   std::vector<std::string_view> keys_;  // lines of the file

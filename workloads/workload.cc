@@ -148,8 +148,7 @@ uint64_t DataBytes(const std::vector<std::string>& workloads,
   for (const std::string& name : workloads) {
     bytes += FindWorkload(name).make(dataset, options)->AddedBytes();
   }
-  const DatasetOptions& rows = dataset->options();
-  return bytes != 0 ? bytes : rows.rows * (rows.key_size + rows.value_size);
+  return bytes != 0 ? bytes : dataset->key_bytes() + dataset->value_bytes();
 }
 
 void CheckLoaders(const std::vector<std::string>& workloads, bool holds_rows) {

@@ -3,8 +3,12 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <sstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "engines/registry.h"
 #include "tests/cli/command.h"
@@ -290,6 +294,63 @@ TEST_F(RunTest, AKilledRunKeepsThePhasesThatItFinished) {
   EXPECT_EQ(run["engine"]["name"], "btree");
   EXPECT_NE(Read(directory_ / "out").find("insert, 8 thr"), std::string::npos);
   EXPECT_NE(Read(directory_ / "out").find("PARTIAL"), std::string::npos);
+}
+
+// What the report's table "Database" says of a phase, without its name.
+std::vector<std::string> DatabaseLine(const std::string& report, const std::string& phase) {
+  const size_t table = report.find("\nDatabase\n"), at = report.find("\n  " + phase, table);
+  if (table == std::string::npos || at == std::string::npos) return {};
+  std::istringstream words(report.substr(at + 3 + phase.size(), report.find('\n', at + 1) - at - 3 -
+                                                                    phase.size()));
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+// Sizes are of the keys that are there, and bytes per row of the rows that are.
+TEST_F(RunTest, SizesOfAFileOfKeysAreItsOwn) {
+  {
+    std::ofstream out(directory_ / "keys");
+    for (int i = 0; i < 3000; ++i) out << fmt::format("{}{:06}\n", std::string(194, 'k'), i);
+  }
+  const std::string common = "--engine btree --dir d --quiet --value-size 100 --keys keys ";
+  const CommandResult loaded = Run(common + "--ram 64M --workload insert --json run.json");
+  ASSERT_EQ(loaded.code, 0) << loaded.err;
+  const nlohmann::json document = Json("run.json");
+  EXPECT_EQ(document["data"],
+            nlohmann::json({{"rows", 3000}, {"key_bytes", 600000}, {"value_bytes", 300000}}));
+  EXPECT_EQ(document["options"]["rows"], 3000);
+  EXPECT_NE(loaded.out.find("3,000 rows of 200.0 (mean, keys of a file) + 100 bytes"),
+            std::string::npos)
+      << loaded.out;
+  const double bytes = document["runs"][0]["phases"][0]["database_bytes"];
+  const std::vector<std::string> line = DatabaseLine(loaded.out, "insert, 8 thr");
+  ASSERT_EQ(line.size(), 5u) << loaded.out;
+  EXPECT_EQ(line[2], "3,000");
+  EXPECT_NEAR(std::stod(line[3]), bytes / 3000, bytes / 3000 / 100);
+  EXPECT_NEAR(std::stod(line[4]), bytes / 900000, bytes / 900000 / 100);
+  // As many rows as keys, whatever --ram is.
+  const CommandResult again =
+      Run(common + "--ram 128M --reuse --workload point-read --operations 100");
+  EXPECT_EQ(again.code, 0) << again.err;
+}
+
+TEST_F(RunTest, BytesPerRowAreOfTheRowsThatAreThere) {
+  const CommandResult result =
+      Run("--engine btree --ram 64M --quiet --rows 20000 --threads 1 --json run.json "
+          "--workload ib.i0,ib.x,ib.i1 --workload-option nr1=20000 --workload-option nr2=50000");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const nlohmann::json phases = Json("run.json")["runs"][0]["phases"];
+  ASSERT_EQ(phases.size(), 3u);
+  const std::vector<std::string> rows = {"20,000", "20,100", "60,100"};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const double there = phases[i]["details"]["table_rows"];
+    const std::vector<std::string> line =
+        DatabaseLine(result.out, phases[i]["name"].get<std::string>() + ", 1 thr");
+    ASSERT_EQ(line.size(), 5u) << result.out;
+    EXPECT_EQ(line[2], rows[i]);
+    const double a_row = phases[i]["database_bytes"].get<double>() / there;
+    EXPECT_NEAR(std::stod(line[3]), a_row, a_row / 100);
+    EXPECT_EQ(line[4], "-");  // rows of its own
+  }
 }
 
 TEST_F(RunTest, ReuseKnowsTheFileOfKeysByItsContents) {

@@ -122,6 +122,8 @@ TEST_F(KeysFileTest, TakesLinesInTheirOrder) {
   EXPECT_EQ(data.Key(0, buffer), "pear");
   EXPECT_EQ(data.Key(2, buffer), "quince");
   EXPECT_EQ(data.AbsentKey(1, buffer), "apple\n");
+  EXPECT_EQ(data.key_bytes(), 4u + 5 + 6);
+  EXPECT_EQ(data.value_bytes(), 3u * 400);
 }
 
 TEST_F(KeysFileTest, RefusesAKeyThatIsThereTwice) {
