@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <thread>
 #include <utility>
 
 #include "device/child_process.h"
@@ -59,7 +61,7 @@ class Run {
   void ReportBeginning(const std::string& phase);
   void OpenEngine();
   void CountRows();
-  void ReportLoaded();
+  void ReportLoaded(bool at_end);
   void RunWorkload(const std::string& name);
   void Measure(const std::string& name, const std::string& kind, Workload& workload,
                const PhaseOptions& phase);
@@ -335,8 +337,18 @@ void Run::CountRows() {
   OpenEngine();
 }
 
-void Run::ReportLoaded() {
-  if (std::exchange(loaded_, true) || !FindWorkload(plan_.phases.front()).loads) return;
+// What a load committed last, and nobody brought to rest, a kill of the next phase could take back.
+void Run::ReportLoaded(bool at_end) {
+  if (loaded_ || !FindWorkload(plan_.phases.front()).loads) return;
+  const json& phases = document_["phases"];
+  const bool at_rest = !phases.empty() && phases.back()["kind"] == "settle";
+  if (!at_rest && !at_end) {
+    if (options_.engine.durability == Durability::kNone) return;
+    if (options_.engine.durability == Durability::kLazy) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(options_.engine.lazy_interval_ms));
+    }
+  }
+  loaded_ = true;
   report_({{"loaded", true}});
 }
 
@@ -533,10 +545,10 @@ void Run::Execute() {
   for (const std::string& phase : plan_.phases) {
     const WorkloadInfo& info = FindWorkload(phase);
     if (stop_()) break;
-    if (!info.loads) ReportLoaded();
+    if (!info.loads) ReportLoaded(false);
     RunWorkload(phase);
   }
-  if (!stop_() && !plan_.phases.empty()) ReportLoaded();
+  if (!stop_() && !plan_.phases.empty()) ReportLoaded(true);
   // Settings that the engine chose while it ran are in force now.
   for (const auto& [name, value] : engine_->EffectiveSettings()) {
     document_["engine"]["effective"][name] = value;

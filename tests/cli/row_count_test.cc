@@ -195,24 +195,29 @@ TEST_P(RowCountTest, LinkBench) {
 
 // The load has ended when the phase that follows is killed: what it loaded can be used.
 TEST_P(RowCountTest, ALoadedDatabaseOutlivesTheKillOfThePhaseAfterTheLoad) {
-  tables_ = {"default"};
-  for (const std::string load : {"insert", "document-load"}) {
-    SCOPED_TRACE(load);
-    const std::string read = load == "insert" ? "point-read" : "document-query";
-    arguments_ = "--engine " + GetParam() + kCommon + "--rows 3000 --warmup 0 ";
+  struct Case {
+    std::string load, then, check;
+    std::vector<std::string> tables;
+    int64_t rows;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"document-load", "document-query", "document-query --operations 2000", {"default"}, 3000},
+           {"linkbench-load", "linkbench", "linkbench-check", {"node", "link", "count"}, 3000},
+           {"ib.i0", "ib.x,ib.qp100", "ib.vac", {"pi1"}, 3000}}) {
+    SCOPED_TRACE(c.load);
+    tables_ = c.tables;
+    arguments_ = "--engine " + GetParam() + kCommon + "--rows 3000 --threads 1 --warmup 0 ";
     const pid_t process =
-        Start(arguments_ + "--fresh --seconds 60 --workload " + load + "," + read);
-    ASSERT_TRUE(Becomes([&] {
+        Start(arguments_ + "--fresh --seconds 60 --workload " + c.load + "," + c.then);
+    EXPECT_TRUE(Becomes([&] {
       return Read(directory_ / "d/testbed.json").find("\"loaded\": true") != std::string::npos;
     }));
     ::kill(process, SIGKILL);
     ::waitpid(process, nullptr, 0);
     AwaitEnd();
-    EXPECT_EQ(Scan(), 3000);
-    const CommandResult again =
-        Run(arguments_ + "--reuse --verify all --operations 2000 --workload " + read);
+    EXPECT_GE(Scan(), c.rows);
+    const CommandResult again = Run(arguments_ + "--reuse --verify all --workload " + c.check);
     EXPECT_EQ(again.code, 0) << again.err;
-    EXPECT_EQ(Scan(), 3000);
     std::filesystem::remove_all(directory_ / "d");
   }
 }
