@@ -435,15 +435,20 @@ std::string GradeLine(const json& document) {
   return text + "\n";
 }
 
-// Phases that ended by themselves before they were told to.
+// Phases that ended by themselves before they were told to, a warm-up included: it may have left
+// nothing for what follows.
 std::string EndedLines(const json& document) {
   std::string text;
-  ForEachPhase(document, [&](const json& run, const json& phase) {
-    if (!phase.contains("ended_because")) return;
-    text += fmt::format("{} ended after {:.3g} s and {} operations: {}\n", RowName(run, phase, ""),
-                        Number(phase, "/seconds", 0), Text(phase, "/count"),
-                        Text(phase, "/ended_because"));
-  });
+  for (const json& run : document["runs"]) {
+    for (const json& phase : run["phases"]) {
+      if (!phase.contains("ended_because") || phase["kind"] == "tune") continue;
+      text += fmt::format(
+          "{} ended after {:.3g} s and {} operations: {}; load more --rows, or give fewer "
+          "--operations or --seconds, or a shorter --warmup\n",
+          RowName(run, phase, ""), Number(phase, "/seconds", 0), Text(phase, "/count"),
+          Text(phase, "/ended_because"));
+    }
+  }
   return text;
 }
 
