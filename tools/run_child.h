@@ -1,5 +1,5 @@
-// One run, in a process of its own: opens the engine, runs its phases, and returns what was
-// measured as a JSON document (docs/results.md, "run").
+// One run, as the process that was made for it (run_process.h) does it: opens the engine, runs its
+// phases, and returns what was measured as a JSON document (docs/results.md, "run").
 #ifndef TESTBED_TOOLS_RUN_CHILD_H_
 #define TESTBED_TOOLS_RUN_CHILD_H_
 
@@ -38,20 +38,6 @@ bool HasPopulation(const std::vector<std::string>& workloads);
 // its end, or was stopped, says which rows the database holds then ("population").
 nlohmann::json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
                           const std::function<void(const nlohmann::json&)>& report);
-
-// What the parent wants to be told while the child runs.
-struct RunWatch {
-  // Asked after each phase about those that are finished: true ends the run early.
-  std::function<bool(const nlohmann::json& phases)> enough;
-  // Called once, when the database is loaded and at rest, before anything else is done to it.
-  std::function<void()> loaded;
-};
-
-// Forks, calls ExecuteRun in the child and returns its document, whose phases the child sends as
-// they finish. A child that died leaves those, as partial, and an "error" that says of what it
-// died.
-nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
-                                 const RunWatch& watch = {});
 
 }  // namespace testbed
 

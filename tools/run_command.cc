@@ -23,7 +23,7 @@
 #include "tools/output_file.h"
 #include "tools/progress.h"
 #include "tools/report.h"
-#include "tools/run_child.h"
+#include "tools/run_process.h"
 #include "workloads/dataset.h"
 
 namespace testbed {

@@ -187,13 +187,15 @@ void Population::FromJson(const nlohmann::json& json) {
               "the record of which rows the database holds is damaged; load it anew with --fresh");
 }
 
-void Population::Count(Engine& engine) {
+void Population::Count(Engine& engine, bool (*stop)()) {
+  known_ = false;
   // A bit for each place, as the rows come in the order of their keys.
   constexpr uint64_t kMostInserted = 1ull << 36;
   std::vector<bool> found(dataset_->rows());
   const std::unique_ptr<Session> session = engine.NewSession();
   const std::unique_ptr<Cursor> cursor = session->NewCursor(engine.OpenTable(kMainTable));
   for (bool on = cursor->First(); on; on = cursor->Next()) {
+    if (stop != nullptr && stop()) return;
     const std::optional<uint64_t> row = dataset_->RowOf(cursor->key());
     if (!row || *row > dataset_->rows() + kMostInserted) {
       throw Error(Error::kRun,

@@ -143,9 +143,9 @@ class Population {
   nlohmann::json ToJson() const;
   // Takes over what ToJson wrote; throws Error (kRun) for anything else. Null makes it unknown.
   void FromJson(const nlohmann::json& json);
-  // Finds out which rows the database holds by a scan of its main table. Throws Error (kRun) when
-  // there are others than the data set's.
-  void Count(Engine& engine);
+  // Finds out which rows the database holds by a scan of its main table; stays unknown when `stop`
+  // ends it before. Throws Error (kRun) when there are others than the data set's.
+  void Count(Engine& engine, bool (*stop)() = nullptr);
 
  private:
   bool Kept(uint64_t place) const;

@@ -62,6 +62,9 @@ class MixedTest : public EngineTest {
     Population counted(dataset_);
     counted.Count(*engine_);
     EXPECT_EQ(counted.there().ranges(), population_->there().ranges());
+    if (rows == 0) return;
+    counted.Count(*engine_, [] { return true; });
+    EXPECT_FALSE(counted.known());
   }
 
   static int64_t Grown(const PhaseResult& result) {
