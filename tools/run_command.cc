@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
 
 #include "device/block_device.h"
 #include "device/error.h"
@@ -150,9 +151,9 @@ void Surroundings::CheckReadLimit(json* document) {
   NotInForce("read-iops", "is not enforced", why, document);
 }
 
-void CheckSpace(const RunOptions& options, const std::string& where) {
-  const uint64_t need =
-      DataBytes(options.workloads, std::make_shared<const Dataset>(options.data), options.workload);
+void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset,
+                const std::string& where) {
+  const uint64_t need = DataBytes(options.workloads, dataset, options.workload);
   std::error_code error;
   const fs::space_info space = fs::space(where, error);
   if (!error && space.available < need) {
@@ -199,9 +200,14 @@ void TryEngineOptions(const RunOptions& options, const std::string& where) {
 // All runs that the options ask for, one after the other, until one fails or the user stops them.
 class Runs {
  public:
+  // `writers`: the workloads that write.
   Runs(const RunOptions& options, const Surroundings& surroundings, DatabaseDir* dir,
-       json* document)
-      : options_(options), surroundings_(surroundings), dir_(*dir), document_(*document) {}
+       const std::set<std::string>& writers, json* document)
+      : options_(options),
+        surroundings_(surroundings),
+        dir_(*dir),
+        writers_(writers),
+        document_(*document) {}
 
   void Execute() {
     const std::vector<std::string>& all = options_.workloads;
@@ -236,10 +242,22 @@ class Runs {
   }
 
   bool Writes(const std::vector<std::string>& phases) const {
-    const auto dataset = std::make_shared<const Dataset>(options_.data);
-    return std::any_of(phases.begin(), phases.end(), [&](const std::string& name) {
-      return FindWorkload(name).make(dataset, options_.workload)->writes();
-    });
+    return std::any_of(phases.begin(), phases.end(),
+                       [this](const std::string& name) { return writers_.contains(name); });
+  }
+
+  // What was measured must not be lost to a record that cannot be written, as on a full disk. The
+  // record is then the one before, by which a later run refuses the database, or counts its rows.
+  template <typename Function>
+  void KeepRecord(Function write) {
+    try {
+      write();
+    } catch (const Error& e) {
+      document_["notes"].push_back(
+          fmt::format("the record of the database could not be written ({}): a later --reuse will "
+                      "refuse the database or count its rows first",
+                      e.what()));
+    }
   }
 
   // Returns whether to go on.
@@ -261,10 +279,10 @@ class Runs {
     plan.population = dir_.population();
     // Until the run has ended nobody knows which rows it leaves.
     if (Writes(plan.phases)) dir_.RecordPopulation(nullptr);
-    json run = ExecuteRunInChild(options_, plan,
-                                 {.enough = {}, .loaded = [this] { dir_.RecordLoaded(); }});
+    const auto loaded = [this] { KeepRecord([this] { dir_.RecordLoaded(); }); };
+    json run = ExecuteRunInChild(options_, plan, {.enough = {}, .loaded = loaded});
     if (run.contains("population")) {
-      dir_.RecordPopulation(run["population"]);
+      KeepRecord([&] { dir_.RecordPopulation(run["population"]); });
       run.erase("population");
     }
     if (run.contains("error") && budget != nullptr && budget->OomKilled()) {
@@ -278,6 +296,7 @@ class Runs {
   const RunOptions& options_;
   const Surroundings& surroundings_;
   DatabaseDir& dir_;
+  const std::set<std::string>& writers_;
   json& document_;
 };
 
@@ -379,12 +398,13 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
   // Everything that can be refused is refused before anything is made.
   CheckEngineOptions(FindEngine(options.engine_name), options.engine);
   CheckReads(options);
-  const Dataset check(options.data);
-  document["data"] = {{"rows", check.rows()},
-                      {"key_bytes", check.key_bytes()},
-                      {"value_bytes", check.value_bytes()}};
+  const auto dataset = std::make_shared<const Dataset>(options.data);
+  document["data"] = {{"rows", dataset->rows()},
+                      {"key_bytes", dataset->key_bytes()},
+                      {"value_bytes", dataset->value_bytes()}};
+  std::set<std::string> writers;
   for (const std::string& name : options.workloads) {
-    FindWorkload(name).make(std::make_shared<const Dataset>(options.data), options.workload);
+    if (FindWorkload(name).make(dataset, options.workload)->writes()) writers.insert(name);
   }
   CheckWorkloadOptions(options.workloads, options.workload);
   CheckLoaders(options.workloads, options.reuse);
@@ -408,7 +428,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
     dir = std::make_unique<DatabaseDir>(placed);
   }
   const std::string where = ExistingDirectory(dir->path());
-  if (!options.reuse) CheckSpace(options, where);
+  if (!options.reuse) CheckSpace(options, dataset, where);
   TryEngineOptions(options, where);
   document["machine"] = json::object();
   for (const auto& [name, value] : ReadHostFacts(where).Fields()) document["machine"][name] = value;
@@ -420,7 +440,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
   }
   SetMostCache(surroundings, dir.get(), &placed, &document);
   do {
-    if (!StopRequested()) Runs(placed, surroundings, dir.get(), &document).Execute();
+    if (!StopRequested()) Runs(placed, surroundings, dir.get(), writers, &document).Execute();
   } while (LowerMostCache(&placed, &document));
   const auto partial = [](const json& run) { return run.value("partial", false); };
   document["partial"] =

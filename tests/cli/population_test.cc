@@ -150,6 +150,34 @@ INSTANTIATE_TEST_SUITE_P(Engines, PopulationRunTest,
 INSTANTIATE_TEST_SUITE_P(Engines, KeptLoadTest, testing::Values("btree", "rocksdb"),
                          [](const auto& engine) { return engine.param; });
 
+// What was measured outlives a record that cannot be written, and the record stays the careful one.
+TEST_F(CommandTest, ARecordThatCannotBeWrittenCostsNoResult) {
+  const std::string common =
+      "--engine btree --dir d --rows 1000 --ram 64M --quiet --json run.json --operations 100 ";
+  ASSERT_EQ(Run(common + "--workload insert").code, 0);
+  json record = json::parse(Read(directory_ / "d/testbed.json"));
+  record.erase("population");
+  std::ofstream(directory_ / "d/testbed.json") << record;
+  std::filesystem::create_directory(directory_ / "d/testbed.json.new");
+  CommandResult result = Run(common + "--reuse --workload point-read");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("the record of the database could not be written"), std::string::npos);
+  EXPECT_EQ(Json("run.json")["runs"][0]["phases"].size(), 2u);  // counted and measured
+  EXPECT_EQ(json::parse(Read(directory_ / "d/testbed.json")), record);
+  // What writes is not begun when the record cannot say so.
+  std::filesystem::remove(directory_ / "d/testbed.json.new");
+  ASSERT_EQ(Run(common + "--reuse --workload point-read").code, 0);
+  std::filesystem::create_directory(directory_ / "d/testbed.json.new");
+  std::filesystem::remove(directory_ / "run.json");
+  result = Run(common + "--reuse --workload mixed --mix insert=1 --warmup 0");
+  ExpectRefused(result, "testbed.json.new");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "run.json"));
+  std::filesystem::remove(directory_ / "d/testbed.json.new");
+  result = Run(common + "--reuse --workload mixed --mix insert=1 --warmup 0");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(Json("run.json")["runs"][0]["database"]["rows"], 1100);
+}
+
 // The rows of a file of keys come to an end, and what is left is known by its keys.
 TEST_F(CommandTest, KeysOfAFileAreErasedUntilNoneIsLeft) {
   {
