@@ -24,6 +24,7 @@
 #include "device/child_process.h"
 #include "device/error.h"
 #include "device/file.h"
+#include "device/sys_file.h"
 
 namespace testbed {
 namespace {
@@ -341,6 +342,10 @@ void ScratchDevice::AttachLoop(const ScratchOptions& options) {
   image_.clear();
   ::close(image_fd_);
   image_fd_ = -1;
+  // The kernel leaves a loop device the readahead of whoever had it last. Where it may not be set
+  // (a container's read-only /sys), what it is stands in the results.
+  WriteSmallFile("/sys/block" + loop_.substr(loop_.rfind('/')) + "/queue/read_ahead_kb",
+                 std::to_string(ScratchDevice::kReadaheadKb));
 }
 
 void ScratchDevice::MakeFileSystem() {

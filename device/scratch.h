@@ -59,6 +59,8 @@ class ScratchDevice {
   // Whether this user on this machine can have one; if not, *why gets a sentence.
   static bool Available(std::string* why);
   static uint64_t MinimumBytes(FileSystem file_system);
+  // What a scratch device begins with: the kernel's default for a new block device.
+  static constexpr uint64_t kReadaheadKb = 128;
 
   static std::unique_ptr<ScratchDevice> Create(const ScratchOptions& options);
   ~ScratchDevice();

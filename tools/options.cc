@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <functional>
@@ -151,7 +152,7 @@ uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t 
   if (error != std::errc() || scale == 0 || !(bytes >= static_cast<double>(least)) ||
       !(bytes <= static_cast<double>(most)) || bytes != std::floor(bytes)) {
     Refuse(option, text,
-           fmt::format("a size from {} to {}, such as 8k, 4KiB or 1G", ShortSize(least),
+           fmt::format("a size from {} to {} in bytes or with k, M, G or T", ShortSize(least),
                        ShortSize(most)));
   }
   return static_cast<uint64_t>(bytes);
@@ -251,13 +252,17 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   Add(app, "--scratch", "SIZE[,FS]",
-      "Run on a loop device of this size with its own ext4 or xfs, so that the device's figures "
-      "are "
-      "the run's alone (root)",
+      "Run on a loop device of this size (auto: with room for the data) with its own ext4 or xfs, "
+      "so that the device's figures are the run's alone (root)",
       [&o](auto& option, auto& text) {
         const std::vector<std::string> parts = Split(text, ',');
-        o.scratch_bytes = ParseSize(option, parts[0], 64 << 20, 1ull << 50);
+        o.scratch_auto = parts[0] == "auto";
         if (parts.size() > 2) Refuse(option, text, "SIZE, SIZE,ext4 or SIZE,xfs");
+        if (!o.scratch_auto) {
+          const bool number = !parts[0].empty() && std::isdigit(parts[0][0]) != 0;
+          if (!number) Refuse(option, text, "auto or a size, with ,ext4 or ,xfs after it");
+          o.scratch_bytes = ParseSize(option, parts[0], 64 << 20, 1ull << 50);
+        }
         if (parts.size() == 2) {
           o.scratch_fs =
               ParseName<std::string>(option, parts[1], {{"ext4", "ext4"}, {"xfs", "xfs"}});

@@ -38,6 +38,7 @@ struct RunOptions {
   std::optional<uint64_t> cache_bytes;  // instead of cache_pct
   bool strict = false;
   uint64_t scratch_bytes = 0;  // 0 = no scratch device
+  bool scratch_auto = false;   // scratch_bytes follows from the data
   std::string scratch_fs = "ext4";
   uint64_t read_iops = 0;  // the device answers at most so many reads a second; 0 = what it can
 
@@ -93,6 +94,11 @@ RunOptions ParseRunOptions(const std::vector<std::string>& words);
 uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t least,
                    uint64_t most);
 std::string ShortSize(uint64_t bytes);  // "8k", "256M", "1.5G"
+
+// What --scratch auto makes for so many bytes of keys and values: room for the database, for an
+// engine that writes all of it anew beside it, for the logs of each database, and for what an
+// engine allocates before it writes.
+uint64_t ScratchBytesFor(uint64_t data_bytes, uint32_t databases);
 
 }  // namespace testbed
 

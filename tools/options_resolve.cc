@@ -23,6 +23,11 @@ void RunOptions::ResolveVariant() {
   engine_name = info.name;
 }
 
+uint64_t ScratchBytesFor(uint64_t data_bytes, uint32_t databases) {
+  constexpr uint64_t kLogs = 640ull << 20;
+  return (3 * data_bytes + (uint64_t{databases} + 1) * kLogs) >> 20 << 20;
+}
+
 void RunOptions::Resolve() {
   if (engine_name.empty()) {
     throw Error(Error::kUsage,
@@ -35,7 +40,7 @@ void RunOptions::Resolve() {
     throw Error(Error::kUsage, "--reuse needs the --dir that holds the database");
   if (reuse && fresh)
     throw Error(Error::kUsage, "--reuse and --fresh exclude each other; give one of them");
-  if (scratch_bytes != 0 && !dir.empty()) {
+  if ((scratch_bytes != 0 || scratch_auto) && !dir.empty()) {
     throw Error(Error::kUsage, "--scratch brings its own directory; leave out --dir");
   }
   if (scratch_fs == "xfs" && scratch_bytes != 0 && scratch_bytes < (300ull << 20)) {
@@ -56,6 +61,10 @@ void RunOptions::Resolve() {
   } else {
     data.rows = std::max<uint64_t>(
         1, static_cast<uint64_t>(db_ratio * static_cast<double>(ram_bytes)) / row_bytes);
+  }
+  if (scratch_auto) {
+    const auto dataset = std::make_shared<const Dataset>(data);
+    scratch_bytes = ScratchBytesFor(DataBytes(workloads, dataset, workload), databases);
   }
   if (data.key_size > info.capabilities.max_key_size) {
     throw Error(Error::kUsage,

@@ -38,6 +38,8 @@ const BadValue kBadValues[] = {
     {"--workload-option", "nosuch"},
     {"--scratch", "1k"},
     {"--scratch", "1G,ntfs"},
+    {"--scratch", "auto,ntfs"},
+    {"--scratch", "automatic"},
     {"--rows", "0"},
     {"--databases", "0"},
     {"--rows", "1.5"},

@@ -68,7 +68,7 @@ bool CannotGoOn() { return testing::Test::IsSkipped() || testing::Test::HasFailu
 
 TEST_F(ScratchRunTest, ClosesExactly) {
   RunOnScratch(
-      "--engine rocksdb --scratch 400M --io direct --rows 100000 --operations 20000 --threads 4 "
+      "--engine rocksdb --scratch auto --io direct --rows 100000 --operations 20000 --threads 4 "
       "--ram 64M");
 }
 

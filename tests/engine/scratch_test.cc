@@ -90,6 +90,9 @@ TEST_P(ScratchTest, IsAnEmptyFileSystemOnADeviceOfItsOwn) {
     EXPECT_EQ(BlockDevice::Under(scratch->path()).name(), loop);
     EXPECT_EQ(Text("/sys/block/" + loop + "/loop/dio"), "1\n");
     EXPECT_EQ(Text("/sys/block/" + loop + "/loop/autoclear"), "1\n");
+    // The next one on this loop device does not inherit what a run has set.
+    EXPECT_EQ(scratch->device().readahead_kb(), ScratchDevice::kReadaheadKb);
+    std::ofstream("/sys/block/" + loop + "/queue/read_ahead_kb") << 640;
     // Nobody else sees the mount, and the image has no name any more.
     EXPECT_THAT(Text("/proc/1/mountinfo"), testing::Not(HasSubstr(scratch->path())));
     EXPECT_EQ(Entries(directory_).size(), 1u) << "only the mount point";

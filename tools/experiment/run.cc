@@ -69,9 +69,7 @@ void NoteScratch(const Cell& cell, json* document) {
       {{"option", "scratch"}, {"why", "only root may make a device of its own"}});
 }
 
-// A scratch device for all cells that ask for the same one, where this user may make it. Large
-// enough for the largest database, for an engine that writes all of it anew beside it, for the
-// logs of each database, and for what one allocates before it writes (btree: 300 MB).
+// A scratch device for all cells that ask for the same one, where this user may make it.
 void ExperimentRun::UseScratch(const Cell& cell) {
   const std::string asked = ScratchOf(cell);
   if (asked == scratch_asked_) return;
@@ -79,18 +77,17 @@ void ExperimentRun::UseScratch(const Cell& cell) {
   scratch_asked_ = asked;
   base_ = results_.path() + "/databases";
   if (asked.empty()) return;
-  constexpr uint64_t kLogs = 640ull << 20;
   uint64_t bytes = 0;
   for (const Cell& other : cells_) {
     if (!other.runs() || ScratchOf(other) != asked) continue;
-    bytes = std::max(bytes, 3 * other.data_bytes + (other.databases + 1) * kLogs);
+    bytes = std::max(bytes, ScratchBytesFor(other.data_bytes, other.databases));
   }
   const size_t comma = asked.find(',');
   const std::string size = asked.substr(0, comma);
   const std::string file_system = comma == std::string::npos ? "ext4" : asked.substr(comma + 1);
   ScratchOptions scratch;
   scratch.bytes =
-      size == "auto" ? bytes >> 20 << 20 : ParseSize("scratch", size, 64 << 20, UINT64_MAX);
+      size == "auto" ? bytes : ParseSize("scratch", size, 64 << 20, UINT64_MAX);
   scratch.file_system = file_system == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
   scratch.directory = results_.path();
   ProgressLine progress("scratch device", options_.quiet);
