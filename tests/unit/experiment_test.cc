@@ -1,5 +1,6 @@
 #include "tools/experiment/experiment.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -504,9 +505,35 @@ TEST_F(ResultsTest, APartMayBeAskedAtSomeScalesAlone) {
     const ResultSet results(ParseExperiment(text, "small.toml"), cells_, dir_);
     return CheckFindings(results)[0].parts[0].outcome;
   };
-  EXPECT_EQ(outcome(R"("tiny")"), PartVerdict::kNotAtScale);
+  EXPECT_EQ(outcome(R"("tiny")"), PartVerdict::kAskedElsewhere);
   EXPECT_EQ(outcome(R"("tiny", "full")"), PartVerdict::kFailsOnce);
   EXPECT_THROW(outcome(R"("nosuch")"), Error);
+}
+
+// The parts that are asked here have a verdict, which says that there are more.
+TEST_F(ResultsTest, PartsOfOtherScalesAreNotCounted) {
+  PlanRounds(3);
+  for (size_t cell : {0, 1, 2}) WriteRounds(cell, {100, 101, 99});
+  const auto verdict = [&](const char* first, const char* second) {
+    const auto part = [](const char* scale, const char* holds) {
+      return fmt::format(
+          "  [[finding.part]]\n  says = \"x\"\n  published = \"1\"\n  ours = \"1\"\n  scale = "
+          "[\"{}\"]\n  holds = \"{}\"\n",
+          scale, holds);
+    };
+    const std::string text = std::string(kSmall) +
+                             "\n[[finding]]\nid = \"Z\"\nclaim = \"z\"\n" +
+                             part(first, "qps[io=direct] > 50") +
+                             part(second, "qps[io=direct] > 150");
+    const ResultSet results(ParseExperiment(text, "small.toml"), cells_, dir_);
+    return VerdictText(CheckFindings(results).back());
+  };
+  EXPECT_EQ(verdict("full", "full"), "in part (1 of 2)");
+  EXPECT_EQ(verdict("full", "tiny"),
+            "reproduced as far as this scale asks (1 of 1; 1 more is asked at another scale)");
+  EXPECT_EQ(verdict("tiny", "full"),
+            "not reproduced as far as this scale asks (0 of 1; 1 more is asked at another scale)");
+  EXPECT_EQ(verdict("tiny", "tiny"), "asked at another scale");
 }
 
 TEST_F(ResultsTest, AFindingIsReproducedInPartOrNot) {

@@ -66,8 +66,8 @@ class Checker {
       return verdict;
     }
     if (!AskedHere(part)) {
-      verdict.outcome = PartVerdict::kNotAtScale;
-      verdict.because = fmt::format("asked at scale {}", fmt::join(part.scales, ", "));
+      verdict.outcome = PartVerdict::kAskedElsewhere;
+      verdict.because = fmt::format("{}", fmt::join(part.scales, ", "));
       return verdict;
     }
     const Statement statement = StatementOf(part.holds);
@@ -147,6 +147,10 @@ class Checker {
     std::map<PartVerdict::Outcome, size_t> n;
     for (const PartVerdict& part : verdict->parts) {
       if (!part.stand_in.empty()) continue;
+      if (part.outcome == PartVerdict::kAskedElsewhere) {
+        ++verdict->elsewhere;
+        continue;
+      }
       ++verdict->counted;
       ++n[part.outcome];
     }
@@ -244,6 +248,7 @@ const char* OutcomeName(PartVerdict::Outcome outcome) {
                                            "does not hold in one round",
                                            "not measured yet",
                                            "not measured at this scale",
+                                           "asked at another scale",
                                            "withheld",
                                            "waits for an engine",
                                            "untestable"};
@@ -268,16 +273,29 @@ std::string VerdictText(const Verdict& verdict) {
       "one round",  "untestable", "waits for an engine", "withheld",
       "not measured yet"};
   const std::string name = kNames[verdict.kind];
+  const std::string elsewhere =
+      verdict.elsewhere == 0
+          ? ""
+          : fmt::format("; {} more {} asked at another scale", verdict.elsewhere,
+                        verdict.elsewhere == 1 ? "is" : "are");
   switch (verdict.kind) {
     case Verdict::kOneRound:
-      return fmt::format("no verdict from one round, in which {} of {} parts hold",
-                         verdict.holding, verdict.counted);
+      return fmt::format("no verdict from one round, in which {} of {} parts hold{}",
+                         verdict.holding, verdict.counted, elsewhere);
+    case Verdict::kReproduced:
+    case Verdict::kNotReproduced:
+      if (elsewhere.empty()) return name;
+      return fmt::format("{} as far as this scale asks ({} of {}{})", name, verdict.holding,
+                         verdict.counted, elsewhere);
     case Verdict::kInPart:
     case Verdict::kCannotTell:
-      return fmt::format("{} ({} of {}{})", name, verdict.holding, verdict.counted,
+      return fmt::format("{} ({} of {}{}{})", name, verdict.holding, verdict.counted,
                          verdict.undecided == 0
                              ? ""
-                             : fmt::format(", {} undecided", verdict.undecided));
+                             : fmt::format(", {} undecided", verdict.undecided),
+                         elsewhere);
+    case Verdict::kIncomplete:
+      return verdict.counted == 0 && verdict.elsewhere != 0 ? "asked at another scale" : name;
     default:
       return name;
   }

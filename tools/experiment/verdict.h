@@ -20,6 +20,7 @@ struct PartVerdict {
     kFailsOnce,
     kNotMeasured,
     kNotAtScale,
+    kAskedElsewhere,  // at other scales alone
     kWithheld,  // settings that it needs were refused
     kWaits,
     kUntestable
@@ -52,11 +53,12 @@ struct Verdict {
   std::string id, claim, systems;
   Kind kind = kIncomplete;
   std::string because;
-  size_t holding = 0, undecided = 0, counted = 0;  // parts
+  // Parts; those that other scales ask are not counted.
+  size_t holding = 0, undecided = 0, counted = 0, elsewhere = 0;
   std::vector<PartVerdict> parts;
   std::vector<std::string> mechanisms;  // what changed, as measured
 };
-// "in part (2 of 3)"
+// "in part (2 of 3)", "reproduced as far as this scale asks (3 of 5 parts)"
 std::string VerdictText(const Verdict& verdict);
 
 std::vector<Verdict> CheckFindings(const ResultSet& results);
