@@ -1,7 +1,6 @@
 #include "tools/database_dir.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -11,14 +10,13 @@
 #include <fstream>
 #include <iterator>
 
+#include "device/directory.h"
 #include "device/error.h"
-#include "device/file.h"
 
 namespace testbed {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr char kRecord[] = "testbed.json";
 
 bool IsEmpty(const fs::path& dir) { return fs::is_directory(dir) && fs::is_empty(dir); }
 
@@ -65,62 +63,38 @@ std::string KeysText(const nlohmann::json& keys) {
 
 }  // namespace
 
-DatabaseDir::DatabaseDir(const RunOptions& options)
-    : options_(options),
-      path_(options.dir),
-      temporary_(options.dir.empty()),
-      owner_(static_cast<int>(::getpid())) {
-  if (temporary_) {
-    path_ = fmt::format("testbed-{}.tmp", owner_);
+DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(options.dir) {
+  if (path_.empty()) {
+    path_ = ".";
     CheckWritable(path_);
     return;
   }
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   if (fs::is_directory(path_)) lock_ = DirLock(path_, "--dir");
-  const bool ours = fs::exists(fs::path(path_) / kRecord);
   if (options.reuse) {
     CheckReuse();
-  } else if (fs::exists(path_) && !IsEmpty(path_)) {
-    if (!ours) {
-      throw Error(
-          Error::kUsage,
-          fmt::format("--dir {} is not empty and not a database of testbed, which leaves it "
-                      "alone; choose another directory",
-                      path_));
-    }
-    if (!options.fresh) {
-      throw Error(Error::kUsage,
-                  fmt::format("--dir {} holds a database already; add --reuse to run on "
-                              "it or --fresh to load it anew",
-                              path_));
-    }
+  } else {
+    CheckNew();
   }
   CheckWritable(path_);
 }
 
-DatabaseDir::~DatabaseDir() {
-  if (!temporary_ || static_cast<int>(::getpid()) != owner_) return;
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-std::vector<std::string> DatabaseDir::CleanLeftovers(const std::string& directory) {
-  std::vector<std::string> done;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
-    int pid = 0, end = 0;
-    const std::string name = entry.path().filename().string();
-    if (std::sscanf(name.c_str(), "testbed-%d.tmp%n", &pid, &end) != 1 ||
-        name.size() != static_cast<size_t>(end)) {
-      continue;
-    }
-    if (!fs::exists(entry.path() / kRecord) || ::kill(pid, 0) == 0 || errno != ESRCH) continue;
-    fs::remove_all(entry.path(), error);
-    if (!error)
-      done.push_back("removed " + entry.path().string() +
-                     ", the database of a run that was killed");
+// Whether a database may be made there.
+void DatabaseDir::CheckNew() const {
+  if (!fs::exists(path_) || IsEmpty(path_)) return;
+  if (!ReadRecord(path_)) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("--dir {} is not empty and not a database of testbed, which leaves it "
+                    "alone; choose another directory",
+                    path_));
   }
-  return done;
+  if (!options_.fresh) {
+    throw Error(Error::kUsage,
+                fmt::format("--dir {} holds a database already; add --reuse to run on "
+                            "it or --fresh to load it anew",
+                            path_));
+  }
 }
 
 nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std::string>& loads) {
@@ -157,22 +131,21 @@ nlohmann::json DatabaseDir::Record() const {
 }
 
 void DatabaseDir::CheckReuse() {
-  const fs::path file = fs::path(path_) / kRecord;
   if (!fs::exists(path_)) {
     throw Error(Error::kUsage,
                 fmt::format("--dir {} does not exist; load a database first, without "
                             "--reuse",
                             path_));
   }
-  std::ifstream in(file);
-  const nlohmann::json found = nlohmann::json::parse(in, nullptr, false);
-  if (!in || found.is_discarded() || !found.is_object()) {
+  const std::optional<nlohmann::json> record = ReadRecord(path_);
+  if (!record) {
     throw Error(
         Error::kUsage,
         fmt::format("--dir {} holds no database that testbed loaded; load one first, without "
                     "--reuse",
                     path_));
   }
+  const nlohmann::json& found = *record;
   if (!found.value("loaded", false)) {
     throw Error(Error::kUsage,
                 fmt::format("--dir {} holds a database whose load was not finished; load "
@@ -202,49 +175,50 @@ void DatabaseDir::CheckReuse() {
   record_ = found;
 }
 
+// Makes the directory if it is not there, and has it for this process alone.
+void DatabaseDir::Take() {
+  if (lock_.Leads(path_)) return;
+  MakeDirectories(path_);
+  lock_ = DirLock(path_, "--dir");
+  CheckNew();  // another run may have been faster
+}
+
 void DatabaseDir::Remove() {
-  // Only what testbed made: the engine's folder and the record.
-  std::error_code error;
-  fs::remove_all(engine_path(), error);
-  if (!error) fs::remove(fs::path(path_) / kRecord, error);
-  if (error) throw Error::Io("remove", path_, error.value());
+  if (temporary_) {
+    RemoveDatabase(temporary_->held_path(), temporary_->path());
+    return;
+  }
+  if (!ReadRecord(path_)) return;  // it is new
+  const std::vector<std::string> left = RemoveDatabase(lock_.held_path(), path_);
+  if (!left.empty() && !told_what_stays_) {
+    fmt::print(stderr, "testbed: {} in --dir {} is not testbed's and stays\n",
+               SomeNames(left), path_);
+  }
+  told_what_stays_ = true;
 }
 
 void DatabaseDir::Prepare() {
+  if (!options_.dir.empty()) {
+    Take();
+  } else if (!temporary_) {
+    temporary_.emplace(path_);
+  }
   Remove();
-  std::error_code error;
-  fs::create_directories(engine_path(), error);
-  if (error) throw Error::Io("create", engine_path(), error.value());
-  lock_ = DirLock();
-  lock_ = DirLock(path_, "--dir");
   record_ = Record();
   record_["loaded"] = false;
-  WriteRecord();
+  WriteRecord(path(), record_);
+  MakeDirectories(engine_path());
 }
 
 void DatabaseDir::RecordLoaded() {
   record_["loaded"] = true;
-  WriteRecord();
+  WriteRecord(path(), record_);
 }
 
 void DatabaseDir::RecordPopulation(const nlohmann::json& population) {
   if (this->population() == population) return;
   record_["population"] = population;
-  WriteRecord();
-}
-
-// Replaces the record, so that after a power cut it is the old or the new one. What is done to the
-// database next may rely on it.
-void DatabaseDir::WriteRecord() const {
-  const std::string file = fs::path(path_) / kRecord, temporary = file + ".new";
-  {
-    const std::string text = record_.dump(2) + "\n";
-    const auto out = File::Open(temporary, {.create = FileOptions::kTruncate});
-    out->Write(0, text.data(), text.size());
-    out->Sync(true);
-  }
-  fs::rename(temporary, file);
-  SyncDirectory(path_);
+  WriteRecord(path(), record_);
 }
 
 }  // namespace testbed

@@ -1,15 +1,18 @@
 // The directory of a database that testbed made: what it holds, and who may remove it.
 //
 // DIR/testbed.json records what loaded the database (engine, page size, rows, seed, ...), so that a
-// run that reuses it can check that it is what it expects; DIR/db holds the engine's own files. A
-// directory without that record is never written into or removed.
+// run that reuses it can check that it is what it expects; DIR/db holds the engine's own files
+// (database_files.h). A directory without that record is never written into or removed, and what
+// else lies in one that has it stays. Without --dir it is a temporary one (temporary_dir.h).
 #ifndef TESTBED_TOOLS_DATABASE_DIR_H_
 #define TESTBED_TOOLS_DATABASE_DIR_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device/dir_lock.h"
+#include "tools/database_files.h"
 #include "tools/options.h"
 
 namespace testbed {
@@ -25,15 +28,11 @@ class DatabaseDir {
   // Checks the directory against the options (--fresh, --reuse) and throws Error (kUsage) before
   // anything is created, written or removed.
   explicit DatabaseDir(const RunOptions& options);
-  // Removes the directory when it is a temporary one.
-  ~DatabaseDir();
   DatabaseDir(const DatabaseDir&) = delete;
   DatabaseDir& operator=(const DatabaseDir&) = delete;
 
-  // Removes temporary directories of killed runs below `directory`; returns a sentence for each.
-  static std::vector<std::string> CleanLeftovers(const std::string& directory);
-
-  // Makes an empty database directory, removing what --fresh allows to. Writes no record yet.
+  // Makes an empty database directory, removing what --fresh allows to, with a record that it is not
+  // loaded.
   void Prepare();
   // Records that the database is loaded.
   void RecordLoaded();
@@ -46,21 +45,25 @@ class DatabaseDir {
   // unmounted. For a directory on a scratch device, which nobody else can reach.
   void Unlock() { lock_ = DirLock(); }
   // Keeps the directory at the end, even a temporary one.
-  void Keep() { temporary_ = false; }
+  void Keep() {
+    if (temporary_) temporary_->Keep();
+  }
 
-  const std::string& path() const { return path_; }  // DIR
-  std::string engine_path() const { return path_ + "/db"; }
+  // DIR; of a temporary one where it will be, until Prepare.
+  std::string path() const { return temporary_ ? temporary_->path() : path_; }
+  std::string engine_path() const { return path() + "/" + kEngineFiles; }
 
  private:
   nlohmann::json Record() const;
-  void WriteRecord() const;
+  void CheckNew() const;
   void CheckReuse();
+  void Take();
   void Remove();
   const RunOptions& options_;
-  std::string path_;
-  bool temporary_;
-  int owner_;
+  std::string path_;  // as the user gave it
+  std::optional<TemporaryDatabase> temporary_;  // without --dir, since Prepare
   DirLock lock_;  // no other run may use it meanwhile
+  bool told_what_stays_ = false;
   nlohmann::json record_ = nlohmann::json::object();  // what the directory's says
 };
 

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "device/error.h"
+#include "tools/database_files.h"
 #include "tools/output_file.h"
 #include "tools/progress.h"
 #include "tools/table.h"
@@ -18,7 +19,6 @@ namespace testbed {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr char kRecord[] = "testbed.json";
 
 std::string Joined(const std::vector<std::string>& words) {
   std::string text;
@@ -28,9 +28,8 @@ std::string Joined(const std::vector<std::string>& words) {
 
 // The engine that a run wrote down in `dir`; empty without a record.
 std::string RecordedEngine(const fs::path& dir) {
-  std::ifstream in(dir / kRecord);
-  const nlohmann::json record = nlohmann::json::parse(in, nullptr, false);
-  return record.is_object() ? record.value("engine", std::string("a database")) : "";
+  const std::optional<nlohmann::json> record = ReadRecord(dir);
+  return record ? record->value("engine", std::string("a database")) : "";
 }
 
 [[noreturn]] void NoDatabase(const std::string& dir) {
@@ -38,7 +37,7 @@ std::string RecordedEngine(const fs::path& dir) {
     throw Error(Error::kUsage,
                 fmt::format("directory {} holds no database, though {}/{} says that {} was loaded "
                             "there",
-                            dir, dir, kRecord, engine));
+                            dir, dir, kRecordFile, engine));
   }
   std::vector<std::string> names;
   for (const EngineInfo& engine : Engines()) {
@@ -55,7 +54,7 @@ std::string RunDirectory(const std::string& dir) {
   fs::path path = fs::absolute(dir).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
   for (int up = 0; up < 3; ++up) {
-    if (fs::exists(path / kRecord)) return path.string();
+    if (ReadRecord(path)) return path.string();
     path = path.parent_path();
   }
   return "";

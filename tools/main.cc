@@ -14,7 +14,7 @@
 #include "tools/check_command.h"
 #include "tools/completion.h"
 #include "tools/crashtest.h"
-#include "tools/database_dir.h"
+#include "tools/database_files.h"
 #include "tools/doctor_command.h"
 #include "tools/experiment/command.h"
 #include "tools/list_command.h"
@@ -53,7 +53,7 @@ constexpr char kExamples[] =
 
 int ScratchClean(const std::string& directory) {
   std::vector<std::string> found = ScratchDevice::CleanLeftovers(directory);
-  for (const std::string& s : DatabaseDir::CleanLeftovers(directory)) found.push_back(s);
+  for (const std::string& s : TemporaryDatabase::CleanLeftovers(directory)) found.push_back(s);
   for (const std::string& s : ReadaheadGuard::RestoreStale()) found.push_back(s);
   for (const std::string& s : MemoryBudget::CleanLeftovers()) found.push_back(s);
   for (const std::string& s : ReadLimit::CleanLeftovers()) found.push_back(s);

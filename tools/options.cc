@@ -179,7 +179,7 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
                  "the current directory is used and removed")
       ->type_name("DIR");
   app.add_flag("--fresh", o.fresh,
-               "Remove the database that testbed made in --dir, then load anew");
+               "Remove the database that testbed made in --dir, then load anew; other files there stay");
   app.add_flag("--reuse", o.reuse, "Use the loaded database in --dir as it is");
   Add(app, "--io", "MODE",
       "How data files are read: direct, buffered or mmap [buffered, or what the engine has]",

@@ -21,6 +21,7 @@
 #include "engines/registry.h"
 #include "tools/cache_rehearsal.h"
 #include "tools/database_dir.h"
+#include "tools/database_files.h"
 #include "tools/output_file.h"
 #include "tools/progress.h"
 #include "tools/report.h"
@@ -185,13 +186,10 @@ void CheckReads(const RunOptions& options) {
 // so in an empty directory, so that what it refuses is refused before anything is made or removed.
 void TryEngineOptions(const RunOptions& options, const std::string& where) {
   if (options.engine.extra.empty()) return;
-  std::string directory = where + "/testbed-trial.XXXXXX";
-  if (::mkdtemp(directory.data()) == nullptr) throw Error::Io("create", directory, errno);
+  const TemporaryDatabase directory(where);
   RunPlan plan;
-  plan.engine_dir = directory;
+  plan.engine_dir = directory.engine_path();
   const json trial = ExecuteRunInChild(options, plan);
-  std::error_code ignored;
-  fs::remove_all(directory, ignored);
   if (trial.contains("error") && trial["error"]["exit_code"] == 2) {
     throw Error(Error::kUsage, trial["error"]["sentence"].get<std::string>());
   }
@@ -311,13 +309,12 @@ Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, Databas
   plan.phases = options.workloads;
   plan.threads = options.threads[0];
   plan.label = fmt::format("{}, rehearsal with {:.1f} %", options.engine_name, cache_pct);
-  plan.engine_dir = dir->engine_path();
   plan.exclusive_device = surroundings.exclusive_device();
+  if (!options.reuse) dir->Prepare();
+  plan.engine_dir = dir->engine_path();
   if (options.reuse) {
     plan.population = dir->population();
     DropPages(plan.engine_dir);
-  } else {
-    dir->Prepare();
   }
   std::unique_ptr<MemoryBudget> budget = surroundings.NewBudget(options.ram_bytes / 4);
   if (budget == nullptr) budget = surroundings.NewBudget();

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 
 #include "device/error.h"
 #include "device/scratch.h"
 #include "device/signal_guard.h"
+#include "tools/database_files.h"
 #include "tools/progress.h"
 #include "tools/run_command.h"
 
@@ -17,7 +17,6 @@ namespace testbed {
 namespace {
 
 using nlohmann::json;
-namespace fs = std::filesystem;
 
 class ExperimentRun {
  public:
@@ -122,7 +121,7 @@ bool ExperimentRun::Run(RunOptions run, const std::string& what, json* document)
 
 bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
   RunOptions run = OptionsOf(cell.load_options, dir);
-  if (results_.HasLoad(cell.load_key) && fs::exists(dir + "/testbed.json")) return true;
+  if (results_.HasLoad(cell.load_key) && ReadRecord(dir)) return true;
   run.workloads = PhasesOf(run.workloads).load;
   run.workload.extra = OptionsOfWorkloads(run.workload.extra, run.workloads);
   run.threads.resize(1);
@@ -189,11 +188,9 @@ bool ExperimentRun::Execute() {
     all = all && done;
     --left_;
     const bool needed = !cell.load_key.empty() && !LastOfLoad(i);
-    std::error_code ignored;
-    if (!needed && !options_.keep_databases && !dir.empty()) fs::remove_all(dir, ignored);
+    if (!needed && !options_.keep_databases && !dir.empty()) RemoveDatabaseDirectory(dir);
   }
-  std::error_code ignored;
-  if (!scratch_ && !options_.keep_databases && !StopRequested()) fs::remove(base_, ignored);
+  if (!scratch_ && !options_.keep_databases && !StopRequested()) ::rmdir(base_.c_str());
   return all && !StopRequested();
 }
 

@@ -1,0 +1,199 @@
+// Nothing that testbed did not make is removed or overwritten, whatever its name; what testbed makes
+// belongs to the process that holds its lock, in whatever process namespace that is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/started_command.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::IsEmpty;
+
+constexpr char kLoad[] = "--engine btree --ram 32M --rows 1000 --workload insert --quiet ";
+constexpr uid_t kNobody = 65534;
+
+class ForeignFilesTest : public StartedCommandTest {
+ protected:
+  void Write(const std::string& name, const std::string& text) {
+    fs::create_directories((directory_ / name).parent_path());
+    std::ofstream(directory_ / name) << text;
+  }
+  std::string Contents(const std::string& name) const { return Read(directory_ / name); }
+  bool Exists(const std::string& name) const { return fs::exists(directory_ / name); }
+
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(directory_)) {
+      names.push_back(entry.path().filename());
+    }
+    return names;
+  }
+
+  // A directory as a killed run leaves it: a loaded database under that name.
+  void MakeLeftover(const std::string& name) {
+    ASSERT_EQ(Run(kLoad + ("--dir " + name)).code, 0);
+    ASSERT_EQ(::chmod((directory_ / name).c_str(), 0700), 0);
+  }
+
+  void Clean() {
+    const CommandResult clean = Run("scratch clean");
+    EXPECT_EQ(clean.code, 0) << clean.err;
+  }
+};
+
+TEST_F(ForeignFilesTest, AResultsFileIsNoRecordOfADatabase) {
+  for (const char* record : {R"({"schema": "testbed-results/1"})", R"({"loaded": true})", "[]", "",
+                             R"({"schema": 1})", R"({"schema": "testbed-tree/1"})"}) {
+    SCOPED_TRACE(record);
+    Write("d/testbed.json", record);
+    Write("d/db/customers.sql", "theirs");
+    ExpectRefused(Run(std::string(kLoad) + "--dir d --fresh"), "not a database of testbed");
+    ExpectRefused(Run("--engine btree --ram 32M --rows 1000 --workload point-read --dir d --reuse"),
+                  "holds no database");
+    ExpectRefused(Run("crashtest --engine btree --kills 1 --dir d"), "not a database of testbed");
+    EXPECT_EQ(Contents("d/db/customers.sql"), "theirs");
+    EXPECT_EQ(Contents("d/testbed.json"), record);
+  }
+}
+
+TEST_F(ForeignFilesTest, FreshLeavesWhatItDoesNotKnowAndSaysSo) {
+  ASSERT_EQ(Run(std::string(kLoad) + "--dir d").code, 0);
+  Write("d/notes.txt", "theirs");
+  Write("d/backup/db", "theirs");
+  const CommandResult again = Run(std::string(kLoad) + "--dir d --fresh --repeat 2");
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.err, "testbed: backup, notes.txt in --dir d is not testbed's and stays\n");
+  EXPECT_EQ(Contents("d/notes.txt"), "theirs");
+  EXPECT_EQ(Contents("d/backup/db"), "theirs");
+}
+
+TEST_F(ForeignFilesTest, LinksAreNotFollowed) {
+  ASSERT_EQ(Run(std::string(kLoad) + "--dir d").code, 0);
+  Write("target.txt", "theirs");
+  Write("theirs/customers.sql", "theirs");
+  fs::create_symlink(directory_ / "target.txt", directory_ / "d/testbed.json.new");
+  const CommandResult fresh = Run(std::string(kLoad) + "--dir d --fresh");
+  EXPECT_EQ(fresh.code, 0) << fresh.err;
+  EXPECT_EQ(Contents("target.txt"), "theirs");
+  fs::remove_all(directory_ / "d/db");
+  fs::create_directory_symlink(directory_ / "theirs", directory_ / "d/db");
+  ExpectRefused(Run(std::string(kLoad) + "--dir d --fresh"), "symbolic link");
+  EXPECT_EQ(Contents("theirs/customers.sql"), "theirs");
+  fs::rename(directory_ / "d/testbed.json", directory_ / "record.json");
+  fs::create_symlink(directory_ / "record.json", directory_ / "d/testbed.json");
+  const std::string record = Contents("record.json");
+  ExpectRefused(Run(std::string(kLoad) + "--dir d --fresh"), "not a database of testbed");
+  EXPECT_EQ(Contents("record.json"), record);
+}
+
+TEST_F(ForeignFilesTest, CleaningLeavesWhatOnlyHasTheNameOfALeftover) {
+  // As older versions named theirs, by the number of a process that is gone.
+  MakeLeftover("testbed-999999.tmp");
+  Write("testbed-999998.tmp/customers.sql", "theirs");
+  Write("testbed-00000000000000a1.tmp/customers.sql", "theirs");
+  Write("testbed-00000000000000a2.tmp/testbed.json", R"({"schema": "testbed-results/1"})");
+  Write("testbed-00000000000000a2.tmp/db/customers.sql", "theirs");
+  MakeLeftover("mine");
+  fs::create_directory_symlink(directory_ / "mine", directory_ / "testbed-00000000000000a3.tmp");
+  // Others may write there, so what is in it need not be what a run made.
+  MakeLeftover("testbed-00000000000000a4.tmp");
+  ASSERT_EQ(::chmod((directory_ / "testbed-00000000000000a4.tmp").c_str(), 0777), 0);
+  Write("testbed-00000000000000a5.tmp", "a file");
+  Clean();
+  EXPECT_TRUE(Exists("testbed-999999.tmp/db/btree.data"));
+  EXPECT_EQ(Contents("testbed-999998.tmp/customers.sql"), "theirs");
+  EXPECT_EQ(Contents("testbed-00000000000000a1.tmp/customers.sql"), "theirs");
+  EXPECT_EQ(Contents("testbed-00000000000000a2.tmp/db/customers.sql"), "theirs");
+  EXPECT_TRUE(Exists("mine/db/btree.data"));
+  EXPECT_TRUE(Exists("testbed-00000000000000a4.tmp/db/btree.data"));
+  EXPECT_EQ(Contents("testbed-00000000000000a5.tmp"), "a file");
+}
+
+TEST_F(ForeignFilesTest, CleaningRemovesALeftoverButNotWhatOthersPutThere) {
+  MakeLeftover("testbed-00000000000000b1.tmp");
+  MakeLeftover("testbed-00000000000000b2.tmp");
+  MakeLeftover("testbed-00000000000000b3.tmp");
+  Write("testbed-00000000000000b2.tmp/notes.txt", "theirs");
+  const int held = Hold("testbed-00000000000000b3.tmp");
+  ASSERT_GE(held, 0);
+  Clean();
+  EXPECT_FALSE(Exists("testbed-00000000000000b1.tmp"));
+  EXPECT_EQ(Contents("testbed-00000000000000b2.tmp/notes.txt"), "theirs");
+  EXPECT_FALSE(Exists("testbed-00000000000000b2.tmp/db"));
+  EXPECT_TRUE(Exists("testbed-00000000000000b3.tmp/db/btree.data")) << "its run lives";
+  ::close(held);
+  Clean();
+  EXPECT_FALSE(Exists("testbed-00000000000000b3.tmp"));
+}
+
+// What showed a lost commit must not be swept away with the leftovers of killed runs.
+TEST_F(ForeignFilesTest, CleaningLeavesWhatARunKept) {
+  MakeLeftover("testbed-00000000000000c1.tmp");
+  nlohmann::json record = Json("testbed-00000000000000c1.tmp/testbed.json");
+  record["kept"] = true;
+  Write("testbed-00000000000000c1.tmp/testbed.json", record.dump());
+  Clean();
+  EXPECT_TRUE(Exists("testbed-00000000000000c1.tmp/db/btree.data"));
+}
+
+TEST_F(ForeignFilesTest, AnotherUsersDirectoriesStay) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  MakeLeftover("testbed-00000000000000d1.tmp");
+  MakeLeftover("testbed-00000000000000d2.tmp");
+  ASSERT_EQ(::chown((directory_ / "testbed-00000000000000d2.tmp").c_str(), kNobody, kNobody), 0);
+  Clean();
+  EXPECT_FALSE(Exists("testbed-00000000000000d1.tmp"));
+  EXPECT_TRUE(Exists("testbed-00000000000000d2.tmp/db/btree.data"));
+}
+
+TEST_F(ForeignFilesTest, AUserWithoutRightsTouchesNothingOfRoot) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  MakeLeftover("testbed-00000000000000e1.tmp");
+  MakeLeftover("testbed-00000000000000e2.tmp");
+  ASSERT_EQ(::chmod((directory_ / "testbed-00000000000000e2.tmp").c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(directory_.c_str(), 0777), 0);
+  const std::string as_nobody =
+      "setpriv --reuid 65534 --regid 65534 --clear-groups " TESTBED_BINARY " ";
+  const std::string command = "cd " + directory_.string() + " && " + as_nobody;
+  if (::system((command + "list >/dev/null 2>&1").c_str()) != 0) {
+    GTEST_SKIP() << "a user without rights cannot run " TESTBED_BINARY;
+  }
+  EXPECT_EQ(::system((command + "scratch clean >/dev/null").c_str()), 0);
+  EXPECT_EQ(::system((command + kLoad + " >/dev/null").c_str()), 0);
+  EXPECT_TRUE(Exists("testbed-00000000000000e1.tmp/db/btree.data"));
+  EXPECT_TRUE(Exists("testbed-00000000000000e2.tmp/db/btree.data"));
+  EXPECT_EQ(Names().size(), 2u) << "nothing of the user's is left";
+}
+
+TEST_F(ForeignFilesTest, TwoRunsThatMakeTheSameDirectoryAtOnceDoNotShareIt) {
+  const std::string command =
+      "--engine btree --ram 32M --rows 50000 --workload insert --quiet --dir d";
+  const pid_t one = Start(command), two = Start(command);
+  int first = 0, second = 0;
+  ASSERT_EQ(::waitpid(one, &first, 0), one);
+  ASSERT_EQ(::waitpid(two, &second, 0), two);
+  EXPECT_EQ((WEXITSTATUS(first) == 0) + (WEXITSTATUS(second) == 0), 1);
+  EXPECT_EQ(WEXITSTATUS(first) + WEXITSTATUS(second), 2);
+  EXPECT_EQ(Run("check d").code, 0);
+}
+
+TEST_F(ForeignFilesTest, WhatAnEngineRefusesLeavesNothing) {
+  ExpectRefused(Run(kLoad + std::string("--engine-option torn_page=none-such")), "torn_page");
+  EXPECT_THAT(Names(), IsEmpty());
+  ASSERT_EQ(Run(kLoad + std::string("--engine-option torn_page=none")).code, 0);
+  EXPECT_THAT(Names(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace testbed
