@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <cstdio>
+#include <utility>
 #include <vector>
 
 #include "device/sys_file.h"
+#include "device/temporary_dir.h"
 
 namespace testbed {
 namespace {
@@ -83,21 +83,29 @@ std::optional<CgroupHierarchy> FindCgroups(const CgroupFs& fs, std::string_view 
   return found;
 }
 
-std::string CgroupName() {
-  static std::atomic<int> count{0};
-  return fmt::format("{}{}-{}-{}", kGroupPrefix, getpid(), ProcessStartTime(getpid()).value_or(0),
-                     count.fetch_add(1));
+int MakeCgroup(const CgroupFs& fs, const std::string& parent, std::string* path, DirLock* lock) {
+  // Who sweeps may take the new group for a leftover before it is locked.
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    *path = fmt::format("{}/{}{}", parent, kGroupPrefix, RandomName());
+    if (const int code = fs.MakeDirectory(*path); code != 0) return code;
+    std::optional<DirLock> taken = DirLock::Try(*path);
+    if (!taken || !taken->Leads(*path)) continue;
+    *lock = std::move(*taken);
+    return 0;
+  }
+  return EAGAIN;
 }
 
-bool IsLeftoverCgroup(const std::string& name) {
-  if (name.rfind(kGroupPrefix, 0) != 0) return false;
-  int pid = 0, number = 0;
-  unsigned long long start = 0;
-  char rest = 0;
-  if (std::sscanf(name.c_str(), "testbed-%d-%llu-%d%c", &pid, &start, &number, &rest) != 3) {
-    return false;
+std::optional<DirLock> TakeLeftoverCgroup(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (!name.starts_with(kGroupPrefix) || !IsRandomName(name.substr(sizeof kGroupPrefix - 1))) {
+    return std::nullopt;
   }
-  return ProcessStartTime(pid) != std::optional<uint64_t>(start);
+  std::optional<DirLock> lock = DirLock::Try(path);
+  struct stat info;
+  if (!lock || ::fstat(lock->fd(), &info) != 0 || info.st_uid != ::geteuid()) return std::nullopt;
+  return lock;
 }
 
 }  // namespace testbed

@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "device/dir_lock.h"
+
 namespace testbed {
 
 // How directories of the cgroup file system are made and removed, and where it is mounted. Tests
@@ -36,11 +38,11 @@ struct CgroupHierarchy {
 std::optional<CgroupHierarchy> FindCgroups(const CgroupFs& fs, std::string_view v1,
                                            std::string_view v2);
 
-// A name for a group of ours. It carries who made it, so that a killed run's groups can be told
-// from a living one's.
-std::string CgroupName();
-// Whether the directory name is a group of ours whose maker no longer lives.
-bool IsLeftoverCgroup(const std::string& name);
+// A group of ours, made in `parent` under a name that nobody else has, and locked: a run in another
+// process namespace tells by the lock that it is in use. Returns 0 or errno.
+int MakeCgroup(const CgroupFs& fs, const std::string& parent, std::string* path, DirLock* lock);
+// Holds the group's lock when the path is a group of ours that no run has any more.
+std::optional<DirLock> TakeLeftoverCgroup(const std::string& path);
 
 // Whether a list has the item.
 bool CgroupListHas(std::string_view list, char separator, std::string_view item);

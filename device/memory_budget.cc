@@ -96,8 +96,9 @@ std::optional<ProcessMemory> ReadProcessMemory(pid_t pid) {
   return memory;
 }
 
-MemoryBudget::MemoryBudget(const CgroupFs& fs, int version, std::string path, pid_t owner)
-    : fs_(fs), version_(version), path_(std::move(path)), owner_(owner) {}
+MemoryBudget::MemoryBudget(const CgroupFs& fs, int version, std::string path, pid_t owner,
+                           DirLock lock)
+    : fs_(fs), version_(version), path_(std::move(path)), owner_(owner), lock_(std::move(lock)) {}
 
 MemoryBudget::~MemoryBudget() {
   if (owner_ == getpid()) Remove();
@@ -117,11 +118,12 @@ std::unique_ptr<MemoryBudget> MemoryBudget::Create(uint64_t limit, std::string* 
        parent = parent.substr(0, parent.rfind('/'))) {
     if (!GivesMemory(*hierarchy, parent)) continue;
     controller_given = true;
-    const std::string path = parent + "/" + CgroupName();
-    const int failed = fs.MakeDirectory(path);
+    std::string path;
+    DirLock lock;
+    const int failed = MakeCgroup(fs, parent, &path, &lock);
     if (code == 0) code = failed;  // the nearest place tells best what is wrong
     if (failed != 0) continue;
-    budget.reset(new MemoryBudget(fs, hierarchy->version, path, getpid()));
+    budget.reset(new MemoryBudget(fs, hierarchy->version, path, getpid(), std::move(lock)));
     break;
   }
   if (budget == nullptr) {
@@ -143,7 +145,7 @@ std::unique_ptr<MemoryBudget> MemoryBudget::Attach(const std::string& path, cons
   if (!v1 && stat((path + "/memory.max").c_str(), &info) != 0) {
     throw Error(Error::kUsage, path + " is not a memory cgroup");
   }
-  std::unique_ptr<MemoryBudget> budget(new MemoryBudget(fs, v1 ? 1 : 2, path, 0));
+  std::unique_ptr<MemoryBudget> budget(new MemoryBudget(fs, v1 ? 1 : 2, path, 0, DirLock()));
   budget->limit_ = budget->Usage().limit;
   return budget;
 }
@@ -298,11 +300,12 @@ std::vector<std::string> MemoryBudget::CleanLeftovers(const CgroupFs& fs) {
   std::filesystem::recursive_directory_iterator at(
       hierarchy->mount, std::filesystem::directory_options::skip_permission_denied, failed);
   for (; !failed && at != std::filesystem::recursive_directory_iterator(); at.increment(failed)) {
-    const std::string name = at->path().filename();
-    if (IsLeftoverCgroup(name)) found.push_back(at->path());
+    found.push_back(at->path());
   }
   for (const std::string& path : found) {
-    MemoryBudget leftover(fs, hierarchy->version, path, 0);
+    std::optional<DirLock> lock = TakeLeftoverCgroup(path);
+    if (!lock) continue;
+    MemoryBudget leftover(fs, hierarchy->version, path, 0, std::move(*lock));
     // What a killed run started would have to be ended first, and that is for the user to say.
     const bool busy = !ReadLine(path + "/cgroup.procs").empty();
     if (!busy) leftover.Reclaim();

@@ -123,7 +123,7 @@ class MemoryBudget {
   static std::vector<std::string> CleanLeftovers(const CgroupFs& fs = CgroupFs::System());
 
  private:
-  MemoryBudget(const CgroupFs& fs, int version, std::string path, pid_t owner);
+  MemoryBudget(const CgroupFs& fs, int version, std::string path, pid_t owner, DirLock lock);
   std::string SetLimit(uint64_t limit);
   void Reclaim() const;
 
@@ -132,6 +132,7 @@ class MemoryBudget {
   const std::string path_;
   uint64_t limit_ = 0;
   const pid_t owner_;  // the process that created the group, and alone removes it; 0 = none
+  const DirLock lock_;  // on the group: it is in use
   bool removed_ = false;
 };
 

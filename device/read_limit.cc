@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "device/cgroup.h"
 #include "device/error.h"
@@ -51,15 +52,16 @@ std::unique_ptr<ReadLimit> ReadLimit::Create(const BlockDevice& device, uint64_t
       *why_not = fmt::format("{}/io.max could not be set: {}", budget->path(), std::strerror(code));
       return nullptr;
     }
-    return std::unique_ptr<ReadLimit>(new ReadLimit(budget->path(), false, ::getpid()));
+    return std::unique_ptr<ReadLimit>(new ReadLimit(budget->path(), false, ::getpid(), DirLock()));
   }
-  const std::string path = hierarchy->own + "/" + CgroupName();
-  if (const int code = CgroupFs::System().MakeDirectory(path); code != 0) {
+  std::string path;
+  DirLock lock;
+  if (const int code = MakeCgroup(CgroupFs::System(), hierarchy->own, &path, &lock); code != 0) {
     *why_not = fmt::format("a blkio cgroup in {} could not be made: {}", hierarchy->own,
                            std::strerror(code));
     return nullptr;
   }
-  std::unique_ptr<ReadLimit> limit(new ReadLimit(path, true, ::getpid()));
+  std::unique_ptr<ReadLimit> limit(new ReadLimit(path, true, ::getpid(), std::move(lock)));
   const int code = WriteSmallFile(path + kRule, fmt::format("{} {}", numbers, reads_per_second));
   if (code == 0) return limit;
   *why_not = fmt::format("{}{} could not be set: {}", path, kRule, std::strerror(code));
@@ -87,10 +89,11 @@ std::vector<std::string> ReadLimit::CleanLeftovers() {
   std::error_code failed;
   std::vector<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(hierarchy->own, failed)) {
-    if (IsLeftoverCgroup(entry.path().filename())) found.push_back(entry.path());
+    found.push_back(entry.path());
   }
   for (const std::string& path : found) {
-    if (CgroupFs::System().RemoveDirectory(path) == 0) {
+    const std::optional<DirLock> lock = TakeLeftoverCgroup(path);
+    if (lock && CgroupFs::System().RemoveDirectory(path) == 0) {
       sentences.push_back(fmt::format("removed the blkio cgroup {} of a killed run", path));
     }
   }

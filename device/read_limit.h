@@ -44,12 +44,13 @@ class ReadLimit {
   static std::vector<std::string> CleanLeftovers();
 
  private:
-  ReadLimit(std::string path, bool own, pid_t owner)
-      : path_(std::move(path)), own_(own), owner_(owner) {}
+  ReadLimit(std::string path, bool own, pid_t owner, DirLock lock)
+      : path_(std::move(path)), own_(own), owner_(owner), lock_(std::move(lock)) {}
 
   const std::string path_;  // of the group
   const bool own_;          // made for this; else the budget's
   const pid_t owner_;
+  const DirLock lock_;  // on a group of its own: it is in use
 };
 
 }  // namespace testbed

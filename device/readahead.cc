@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ struct State {
   std::string boot;
   uint64_t disk_sequence = 0, pid = 0, start = 0, previous_kb = 0, kb = 0;
 
+  // Of a version whose guards held no lock.
   bool OwnerLives() const {
     return ProcessStartTime(static_cast<pid_t>(pid)) == std::optional<uint64_t>(start);
   }
@@ -63,25 +65,50 @@ struct State {
   }
 };
 
-// A state file decides what root writes to /sys: only one's own are believed.
-std::optional<std::string> ReadOwnFile(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return std::nullopt;
+// A state file, opened and, if it can be had, locked until the end of this object. A guard holds the
+// lock of its own as long as it lives, in whatever process namespace.
+class Note {
+ public:
+  explicit Note(const std::string& path)
+      : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)),
+        free_(fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) == 0) {}
+  ~Note() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Note(const Note&) = delete;
+  Note& operator=(const Note&) = delete;
+
+  bool free() const { return free_; }
+  // It decides what root writes to /sys: only one's own are believed.
+  std::optional<std::string> OwnText() const {
+    struct stat info;
+    char text[512] = {};
+    const bool own =
+        fd_ >= 0 && fstat(fd_, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid();
+    const ssize_t got = own ? pread(fd_, text, sizeof(text) - 1, 0) : -1;
+    if (got < 0) return std::nullopt;
+    return std::string(text, static_cast<size_t>(got));
+  }
+
+ private:
+  const int fd_;
+  const bool free_;
+};
+
+// Whether others can put files of theirs into the directory, or remove ours.
+bool IsOwnDirectory(const std::string& path) {
   struct stat info;
-  char text[512] = {};
-  const bool own = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid();
-  const ssize_t got = own ? read(fd, text, sizeof(text) - 1) : -1;
-  close(fd);
-  if (got < 0) return std::nullopt;
-  return std::string(text, static_cast<size_t>(got));
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+         (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 // Puts back what the state file tells of, if it is still there to be put back, and removes the
 // file. Returns what was done, or nothing when there was nothing to tell.
 std::optional<std::string> RestoreOne(const std::string& path, const std::string& device,
                                       const ReadaheadPlaces& places) {
-  const auto text = ReadOwnFile(path);
-  if (!text) return std::nullopt;
+  const Note note(path);
+  const auto text = note.OwnText();
+  if (!text || !note.free()) return std::nullopt;
   const auto state = State::Parse(*text);
   // Unfinished, so nothing was set yet. Its writer may be at work: only what is old is removed.
   if (!state) {
@@ -170,6 +197,7 @@ ReadaheadGuard::ReadaheadGuard(const std::string& device, uint64_t kb,
     }
     on_crash_.reset();
     close(undo_.fd);
+    if (note_ >= 0) close(note_);
     throw;
   }
 }
@@ -177,7 +205,7 @@ ReadaheadGuard::ReadaheadGuard(const std::string& device, uint64_t kb,
 void ReadaheadGuard::Set() {
   // The lock first: only its holder sees the value that no other run has set.
   RefuseIfHeld();
-  const int note = CreateNote();
+  note_ = CreateNote();
   previous_kb_ = ReadNumber(knob_).value_or(0);
   disk_sequence_ = DiskSequence(places_, device_);
   const std::string old = std::to_string(previous_kb_) + "\n";
@@ -190,9 +218,8 @@ void ReadaheadGuard::Set() {
                     previous_kb_,
                     kb_};
   const std::string line = state.Text();
-  const ssize_t written = write(note, line.data(), line.size());
+  const ssize_t written = write(note_, line.data(), line.size());
   const int failed = errno;
-  close(note);
   if (written != static_cast<ssize_t>(line.size())) {
     throw Error::Io("write", undo_.state_file, written < 0 ? failed : ENOSPC);
   }
@@ -216,11 +243,12 @@ void ReadaheadGuard::RefuseIfHeld() const {
   for (const std::string& directory : places_.state_directories) {
     const std::string path = directory + "/" + kStatePrefix + device_;
     RestoreOne(path, device_, places_);
-    const auto note = ReadOwnFile(path);
-    if (!note) continue;
-    const auto state = State::Parse(*note);
+    const Note note(path);
+    const auto text = note.OwnText();
+    if (!text) continue;
+    const auto state = State::Parse(*text);
     // One that is over and could not be put back stays, and holds nobody up.
-    if (!state || state->OwnerLives()) throw InUse(device_, state);
+    if (!state || !note.free() || state->OwnerLives()) throw InUse(device_, state);
   }
 }
 
@@ -230,15 +258,20 @@ int ReadaheadGuard::CreateNote() {
   for (const std::string& directory : places_.state_directories) {
     std::error_code ignored;
     fs::create_directories(directory, ignored);
+    if (fs::is_directory(directory, ignored) && !IsOwnDirectory(directory)) {
+      code = EPERM;
+      continue;
+    }
     const std::string path = directory + "/" + kStatePrefix + device_;
     if (path.size() >= sizeof(undo_.state_file)) continue;
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0) {
+      flock(fd, LOCK_EX);  // who looks whether it is left over has it for a moment
       std::memcpy(undo_.state_file, path.c_str(), path.size() + 1);
       return fd;
     }
     code = errno;
-    if (code == EEXIST && ReadOwnFile(path)) throw InUse(device_, std::nullopt);
+    if (code == EEXIST && Note(path).OwnText()) throw InUse(device_, std::nullopt);
   }
   throw Error(
       Error::kIo,
@@ -263,6 +296,7 @@ ReadaheadGuard::~ReadaheadGuard() {
   if (owner_ == getpid()) Restore();
   on_crash_.reset();
   close(undo_.fd);
+  close(note_);
 }
 
 std::string ReadaheadGuard::Restore() {

@@ -11,8 +11,9 @@
 // Put back by the destructor, so on every normal end and exception; by a CrashAction on signals and
 // exit() (SignalGuard must be installed); and after SIGKILL or a power cut by the next run, from a
 // state file in /run/testbed, or in /var/tmp/testbed where /run cannot be written. It names the
-// device, its attachment (diskseq: loop devices are reused), the boot, the owner by process id and
-// start time, and both values. The file is also the lock: a device has one guard at a time.
+// device, its attachment (diskseq: loop devices are reused), the boot, the owner's process id, which
+// is for the reader, and both values. The file is also the lock: a device has one guard at a time,
+// which holds a lock on the file as long as it lives, so that runs in other process namespaces know.
 #ifndef TESTBED_DEVICE_READAHEAD_H_
 #define TESTBED_DEVICE_READAHEAD_H_
 
@@ -78,6 +79,7 @@ class ReadaheadGuard {
   uint64_t disk_sequence_ = 0;
   const pid_t owner_;
   const std::string knob_;
+  int note_ = -1;  // holds the lock on the state file
   Undo undo_;
   std::unique_ptr<CrashAction> on_crash_;
 };

@@ -24,12 +24,13 @@
 #include "device/child_process.h"
 #include "device/error.h"
 #include "device/file.h"
+#include "device/temporary_dir.h"
 #include "device/sys_file.h"
 
 namespace testbed {
 namespace {
 
-constexpr char kMark[] = ".testbed-scratch-";
+constexpr char kMark[] = ".testbed-scratch-", kImageSuffix[] = ".img";
 constexpr uint64_t kMiB = 1 << 20;
 
 // The shutdown call of ext4 and xfs (their headers are not exported; the number is shared).
@@ -59,15 +60,20 @@ std::optional<std::string> FindProgram(const std::string& name) {
 bool Claim(int fd, const std::string& path) {
   struct stat mine, there;
   return ::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &mine) == 0 &&
-         ::stat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
+         ::lstat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
          mine.st_ino == there.st_ino;
 }
 
-// A name that no live run uses: this process's number and a count.
+// A name that nobody else has: process numbers are those of a process namespace.
 std::string MarkedPath(const std::string& directory, const char* suffix) {
-  static int count = 0;
-  return directory + "/" + kMark + std::to_string(::getpid()) + "-" + std::to_string(++count) +
-         suffix;
+  return directory + "/" + kMark + RandomName() + suffix;
+}
+
+bool IsMarkedName(std::string name) {
+  if (!name.starts_with(kMark)) return false;
+  name = name.substr(sizeof kMark - 1);
+  if (name.ends_with(kImageSuffix)) name.resize(name.size() - (sizeof kImageSuffix - 1));
+  return IsRandomName(name);
 }
 
 // How often a clash with another process is worth another try.
@@ -78,7 +84,7 @@ std::string MakeMountPoint(const std::string& directory, int* held) {
   for (int i = 0; i < kTries; ++i) {
     std::string path = MarkedPath(directory, "");
     if (::mkdir(path.c_str(), 0755) != 0) throw Error::Io("mkdir", path, errno);
-    *held = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *held = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (*held >= 0 && Claim(*held, path)) return path;
     if (*held >= 0) ::close(*held);
     *held = -1;
@@ -116,6 +122,17 @@ void FillWithNoise(char* data, size_t n) {
     x ^= x << 17;
     std::memcpy(data + i, &x, 8);
   }
+}
+
+// Whether the file is an image that was being written, rather than somebody's of such a name: it
+// begins with that noise, or with zeros where that was not written yet. An image has a name no
+// longer than that.
+bool HoldsNoise(int fd) {
+  char found[4096], noise[sizeof found], zeros[sizeof found] = {};
+  FillWithNoise(noise, sizeof noise);
+  const ssize_t n = ::pread(fd, found, sizeof found, 0);
+  return n >= 0 && (std::memcmp(found, noise, static_cast<size_t>(n)) == 0 ||
+                    std::memcmp(found, zeros, static_cast<size_t>(n)) == 0);
 }
 
 void WriteInFull(int fd, const std::string& path, uint64_t bytes,
@@ -272,7 +289,7 @@ void ScratchDevice::CreateImage(const ScratchOptions& options) {
                                    " are free: choose a smaller --scratch or another directory");
   }
   for (int i = 0; image_fd_ < 0 && i < kTries; ++i) {
-    const std::string path = MarkedPath(options.directory, ".img");
+    const std::string path = MarkedPath(options.directory, kImageSuffix);
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EINVAL) {
       ::unlink(path.c_str());  // some kernels create the file before they refuse the mode
@@ -438,14 +455,14 @@ std::vector<std::string> ScratchDevice::CleanLeftovers(const std::string& direct
   if (entries == nullptr) throw Error::Io("open", directory, errno);
   while (const dirent* entry = ::readdir(entries)) {
     const std::string name = entry->d_name;
-    if (!name.starts_with(kMark)) continue;
+    if (!IsMarkedName(name)) continue;
     const std::string path = std::string(directory).append("/").append(name);
-    const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) continue;
     struct stat st;
-    if (Claim(fd, path) && ::fstat(fd, &st) == 0) {
+    if (Claim(fd, path) && ::fstat(fd, &st) == 0 && st.st_uid == ::geteuid()) {
       // A directory goes only if it is empty, that is: if it is a mount point with nothing on it.
-      if (S_ISREG(st.st_mode) && ::unlink(path.c_str()) == 0) {
+      if (S_ISREG(st.st_mode) && HoldsNoise(fd) && ::unlink(path.c_str()) == 0) {
         removed.push_back("removed the image " + path + " (" +
                           Mebibytes(static_cast<uint64_t>(st.st_blocks) * 512) +
                           ") of a run that was killed");

@@ -21,6 +21,10 @@ namespace fs = std::filesystem;
 using testing::IsEmpty;
 
 constexpr char kLoad[] = "--engine btree --ram 32M --rows 1000 --workload insert --quiet ";
+constexpr char kRun[] =
+    "--engine btree --ram 32M --rows 20000 --workload insert,point-read --seconds 60 --warmup 0 "
+    "--quiet";
+constexpr char kOwnProcesses[] = "unshare --pid --fork --kill-child --mount-proc";
 constexpr uid_t kNobody = 65534;
 
 class ForeignFilesTest : public StartedCommandTest {
@@ -174,6 +178,49 @@ TEST_F(ForeignFilesTest, AUserWithoutRightsTouchesNothingOfRoot) {
   EXPECT_TRUE(Exists("testbed-00000000000000e1.tmp/db/btree.data"));
   EXPECT_TRUE(Exists("testbed-00000000000000e2.tmp/db/btree.data"));
   EXPECT_EQ(Names().size(), 2u) << "nothing of the user's is left";
+}
+
+// In two containers both runs have the same process numbers: the locks tell them apart.
+TEST_F(ForeignFilesTest, RunsOfTwoProcessNamespacesShareADirectory) {
+  if (::geteuid() != 0) GTEST_SKIP() << "a process namespace needs root";
+  if (::system("unshare --pid --fork --mount-proc true >/dev/null 2>&1") != 0) {
+    GTEST_SKIP() << "no process namespaces here";
+  }
+  Write("theirs/customers.sql", "theirs");
+  Write("testbed-2.tmp/customers.sql", "theirs");
+  fs::create_directory_symlink(directory_ / "theirs", directory_ / "testbed-1.tmp");
+  const pid_t one = Start(kRun, kOwnProcesses), two = Start(kRun, kOwnProcesses);
+  // Both have loaded and read.
+  const auto loaded = [&] {
+    size_t n = 0;
+    for (const std::string& name : Names()) {
+      n += Contents(name + "/testbed.json").find("\"loaded\": true") != std::string::npos;
+    }
+    return n;
+  };
+  EXPECT_TRUE(Becomes([&] { return loaded() == 2; }));
+  Clean();
+  EXPECT_EQ(loaded(), 2u);
+  const std::string clean = "cd " + directory_.string() + " && " + kOwnProcesses +
+                            " " TESTBED_BINARY " scratch clean >/dev/null";
+  EXPECT_EQ(::system(clean.c_str()), 0);
+  EXPECT_EQ(loaded(), 2u) << "a namespace in which their numbers are nobody's cleaned";
+  // The end of one takes nothing of the other with it.
+  ::kill(one, SIGKILL);
+  ::waitpid(one, nullptr, 0);
+  EXPECT_TRUE(Becomes([&] {
+    Clean();
+    return loaded() == 1;
+  }));
+  EXPECT_EQ(::waitpid(two, nullptr, WNOHANG), 0) << "the other runs on";
+  ::kill(two, SIGKILL);
+  ::waitpid(two, nullptr, 0);
+  EXPECT_TRUE(Becomes([&] {
+    Clean();
+    return Names().size() == 3;
+  }));
+  EXPECT_EQ(Contents("theirs/customers.sql"), "theirs");
+  EXPECT_EQ(Contents("testbed-2.tmp/customers.sql"), "theirs");
 }
 
 TEST_F(ForeignFilesTest, TwoRunsThatMakeTheSameDirectoryAtOnceDoNotShareIt) {

@@ -282,18 +282,21 @@ INSTANTIATE_TEST_SUITE_P(FileSystems, ScratchTest,
 TEST(ScratchLeftoversTest, RemovesImagesWithoutAnOwnerOnly) {
   std::string pattern = fs::current_path() / "scratch_test_XXXXXX";
   const std::string directory = mkdtemp(pattern.data());
-  const std::string image = directory + "/.testbed-scratch-1-1.img";
-  const std::string used = directory + "/.testbed-scratch-1-2.img";
-  std::ofstream(image) << "half an image";
-  std::ofstream(used) << "half an image";
+  const std::string image = directory + "/.testbed-scratch-00000000000000a1.img";
+  const std::string used = directory + "/.testbed-scratch-00000000000000a2.img";
+  // Allocated, and not written yet.
+  std::ofstream(image) << std::string(8192, '\0');
+  std::ofstream(used) << std::string(8192, '\0');
+  std::ofstream(directory + "/.testbed-scratch-00000000000000a4.img") << "precious";
+  std::ofstream(directory + "/.testbed-scratch-1-1.img") << "precious";
   std::ofstream(directory + "/results.json") << "{}";
-  fs::create_directory(directory + "/.testbed-scratch-1-3");
-  std::ofstream(directory + "/.testbed-scratch-1-3/precious") << "x";
+  fs::create_directory(directory + "/.testbed-scratch-00000000000000a3");
+  std::ofstream(directory + "/.testbed-scratch-00000000000000a3/precious") << "x";
   const int fd = ::open(used.c_str(), O_RDONLY);
   ASSERT_EQ(::flock(fd, LOCK_EX), 0);
   EXPECT_THAT(ScratchDevice::CleanLeftovers(directory), testing::ElementsAre(HasSubstr(image)));
-  EXPECT_EQ(Entries(directory).size(), 3u);
-  EXPECT_TRUE(fs::exists(directory + "/.testbed-scratch-1-3/precious"));
+  EXPECT_EQ(Entries(directory).size(), 5u);
+  EXPECT_TRUE(fs::exists(directory + "/.testbed-scratch-00000000000000a3/precious"));
   ::close(fd);
   EXPECT_THAT(ScratchDevice::CleanLeftovers(directory), testing::ElementsAre(HasSubstr(used)));
   EXPECT_THROW(ScratchDevice::CleanLeftovers(directory + "/absent"), Error);

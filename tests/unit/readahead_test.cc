@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -164,6 +166,32 @@ TEST_F(ReadaheadTest, ADeviceHasOneGuardAtATime) {
     EXPECT_NE(std::string(e.what()).find(std::to_string(getpid())), std::string::npos) << e.what();
   }
   EXPECT_EQ(Kb(), 16u);
+}
+
+// As a guard in another process namespace has it, whose process number is nobody's here.
+TEST_F(ReadaheadTest, ALockedNoteIsOfALivingGuardWhateverItsNumber) {
+  InChild([] { kill(getpid(), SIGKILL); });
+  const int held = open((directory_ + "/run/readahead-disk").c_str(), O_RDONLY);
+  ASSERT_EQ(flock(held, LOCK_EX | LOCK_NB), 0);
+  EXPECT_TRUE(ReadaheadGuard::RestoreStale(places_).empty());
+  EXPECT_THROW(ReadaheadGuard("disk", 64, places_), Error);
+  EXPECT_EQ(Kb(), 16u);
+  EXPECT_TRUE(NoteLeft());
+  close(held);
+  EXPECT_EQ(ReadaheadGuard::RestoreStale(places_).size(), 1u);
+  EXPECT_EQ(Kb(), 2560u);
+}
+
+TEST_F(ReadaheadTest, ADirectoryThatOthersMayWriteToKeepsNoNote) {
+  fs::create_directories(directory_ + "/run");
+  fs::permissions(directory_ + "/run", fs::perms::all);
+  {
+    const ReadaheadGuard guard("disk", 16, places_);
+    EXPECT_TRUE(fs::exists(directory_ + "/var/readahead-disk"));
+  }
+  fs::permissions(directory_ + "/var", fs::perms::all);
+  EXPECT_THROW(ReadaheadGuard("disk", 16, places_), Error);
+  EXPECT_EQ(Kb(), 2560u);
 }
 
 TEST_F(ReadaheadTest, TellsWhenSomeoneChangedItDuringTheRun) {
