@@ -7,8 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <chrono>
 #include <filesystem>
 #include <new>
 #include <thread>
@@ -19,6 +20,8 @@
 #include "device/scratch.h"
 #include "device/signal_guard.h"
 #include "engines/registry.h"
+#include "tools/crash_model.h"
+#include "tools/crash_oracle.h"
 #include "tools/database_dir.h"
 #include "tools/progress.h"
 #include "workloads/random.h"
@@ -27,14 +30,27 @@ namespace testbed {
 namespace {
 
 constexpr int kMaxWriters = 64;
-constexpr char kLeft[] = "left", kRight[] = "right";
-constexpr size_t kMessage = 400;
+constexpr size_t kMessage = 600;
+constexpr uint32_t kLongestWaitMs = 20000;  // for commits and closes to come
+// For the next checkpoint to begin: one that waits for the clients to rest is as good a moment.
+constexpr uint32_t kCheckpointWaitMs = 300;
+constexpr double kLongestPartMs = 1000;  // into a close or a recovery
+constexpr int kNotCreated = 3;              // exit code of a verifier
+constexpr uint64_t kMostVoidRounds = 5;
+
+// Where a crash comes.
+enum class Place : uint8_t { kWriting, kCheckpoint, kClose, kCreation };
 
 // What outlives the processes that are killed.
 struct Shared {
-  // Commits of each writer: numbered from 1; `begun` is the one that may be in flight.
+  // Transactions of each client: numbered from 1; `begun` is the one that may be in flight.
   std::atomic<uint64_t> begun[kMaxWriters], acknowledged[kMaxWriters];
-  std::atomic<bool> ready;
+  std::atomic<bool> ready, stop, closing, closed, opened;
+  std::atomic<bool> power_is_cut;     // errors from now on are the test's own
+  std::atomic<bool> writer_failed;    // `failure` says how
+  std::atomic<uint64_t> checkpoints;  // begun
+  // How long these took the last time, so that crashes fall into them.
+  std::atomic<uint64_t> open_us, close_us, checkpoint_us;
   // The verdict of the process that verifies.
   uint64_t rows, unacknowledged;
   char failure[kMessage];
@@ -44,7 +60,9 @@ Shared* NewShared() {
   void* memory =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw Error::Io("mmap", "shared memory", errno);
-  return new (memory) Shared();
+  auto* shared = new (memory) Shared();
+  shared->open_us = shared->close_us = shared->checkpoint_us = 20000;
+  return shared;
 }
 
 void Sleep(double ms) {
@@ -53,35 +71,35 @@ void Sleep(double ms) {
   ::nanosleep(&pause, nullptr);
 }
 
-// Row r of commit n of writer w. Commits are spread over the key space, so that they touch many
-// pages; the value tells which commit it belongs to and differs in length from row to row.
-std::string RowKey(int w, uint64_t n, uint32_t r) {
-  return fmt::format("{:016x}-{:02d}-{:010d}-{:03d}",
-                     Mix64(n * kMaxWriters + static_cast<uint64_t>(w)), w, n, r);
-}
+class Timed {
+ public:
+  explicit Timed(std::atomic<uint64_t>* us) : us_(us) {}
+  ~Timed() {
+    const auto spent = std::chrono::steady_clock::now() - begin_;
+    us_->store(static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(spent).count()));
+  }
 
-std::string RowValue(const std::string& key) {
-  uint64_t state = 0;
-  for (char c : key) state = Mix64(state + static_cast<unsigned char>(c));
-  std::string value(20 + state % 300, '\0');
-  for (size_t i = 0; i < value.size(); ++i)
-    value[i] = static_cast<char>(Mix64(state + i / 8) >> (i % 8 * 8));
-  return value;
-}
-
-// A row that every commit of a writer overwrites: it must tell the last one.
-std::string LastKey(int w) { return fmt::format("last-{:02d}", w); }
+ private:
+  std::atomic<uint64_t>* us_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
 
 enum class Crash : uint8_t { kKill, kPowerCut, kDiskCut };
-const char* CrashName(Crash crash) {
+std::string Describe(Crash crash, Place place) {
   static constexpr const char* kNames[] = {"kill", "power cut", "power cut of the disk"};
-  return kNames[static_cast<size_t>(crash)];
+  static constexpr const char* kPlaces[] = {"", " during checkpoints", " in a clean close",
+                                            " in the creation of the database"};
+  return std::string(kNames[static_cast<size_t>(crash)]) + kPlaces[static_cast<size_t>(place)];
 }
 
 class Test {
  public:
   explicit Test(const CrashtestOptions& options)
-      : options_(options), random_(options.run.data.seed), shared_(NewShared()) {
+      : options_(options),
+        random_(options.run.data.seed),
+        info_(FindEngine(options.run.engine_name)),
+        shared_(NewShared()) {
     engine_options_ = options.run.engine;
   }
   ~Test() { ::munmap(shared_, sizeof(Shared)); }
@@ -89,31 +107,44 @@ class Test {
   CrashtestResult Run();
 
  private:
-  std::unique_ptr<Engine> Open() {
-    return OpenEngine(options_.run.engine_name, dir_, engine_options_);
-  }
+  std::unique_ptr<Engine> Open();
   Crash CrashOf(int round) const;
-  void AwaitCommits() const;
-  void Round(Crash crash, int number);
+  Place ChoosePlace();
+  template <typename Condition>
+  bool Await(pid_t child, const Condition& condition, uint32_t longest_ms = kLongestWaitMs) const;
+  bool AwaitCommits(pid_t writer, uint64_t before) const;
+  void AwaitNewCommits(pid_t writer) const;
+  void AwaitPlace(Place place, pid_t writer);
+  bool Round(Crash crash, int number);
+  void StartWriting(Place place);
+  void CrashWriters(Crash crash, Place place, pid_t writer);
+  void CrashNow(Crash crash, pid_t child);
+  void CrashRecovery(Crash crash);
+  void VerifyRound(Crash crash, Place place, int number);
+  bool FailedWriting(int number);
   void StartAgain();
   uint64_t Acknowledged() const;
-  uint64_t AcknowledgedBy(int w) const { return shared_->acknowledged[w].load(); }
   std::vector<uint64_t> AcknowledgedByWriter() const;
-  void Write();
-  void WriterThread(Engine& engine, int w);
-  void Verify();
-  void VerifyWriter(Session& session, const TableId tables[2], int w);
-  uint64_t VerifyScan(Session& session, TableId table);
+  void Write(Place place);
+  void WriterThread(Engine& engine, const CrashTables& tables, int w);
+  void CheckpointThread(Engine& engine);
+  void Verify(bool close);
+  void VerifyOpen(Engine* engine);
+  void CheckFiles(const char* when);
   template <typename Function>
   pid_t Spawn(Function function);
   void Fail(const std::string& sentence) { throw Error(Error::kCorruption, sentence); }
+  void WriterFailed(const char* what);
 
   const CrashtestOptions& options_;
   EngineOptions engine_options_;
   Random random_;
+  const EngineInfo& info_;
   Shared* const shared_;
+  bool exists_ = false;  // the database was created before: it is never made anew
   std::string dir_;
   std::unique_ptr<ScratchDevice> scratch_;
+  uint64_t gone_ = 0;  // commits to databases that are gone
   CrashtestResult result_;
 };
 
@@ -133,107 +164,122 @@ pid_t Test::Spawn(Function function) {
   ::_exit(code);
 }
 
-void Test::WriterThread(Engine& engine, int w) {
-  const TableId tables[2] = {engine.OpenTable(kLeft), engine.OpenTable(kRight)};
-  std::unique_ptr<Session> session = engine.NewSession();
-  for (uint64_t n = shared_->acknowledged[w].load() + 1;; ++n) {
-    shared_->begun[w].store(n);
-    session->Begin();
-    for (uint32_t r = 0; r < options_.rows_per_transaction; ++r) {
-      const std::string key = RowKey(w, n, r);
-      session->Put(tables[r % 2], key, RowValue(key));
+std::unique_ptr<Engine> Test::Open() {
+  EngineOptions options = engine_options_;
+  options.create = !exists_;
+  Timed timed(&shared_->open_us);
+  return OpenEngine(info_.name, dir_, options);
+}
+
+// The first sentence counts.
+void Test::WriterFailed(const char* what) {
+  if (shared_->power_is_cut.load() || shared_->writer_failed.exchange(true)) return;
+  std::snprintf(shared_->failure, kMessage, "%s", what);
+}
+
+void Test::WriterThread(Engine& engine, const CrashTables& tables, int w) {
+  const std::unique_ptr<Session> session = engine.NewSession();
+  ClientModel model(w, options_.rows_per_transaction);
+  model.SkipTo(shared_->acknowledged[w].load());
+  while (!shared_->stop.load()) {
+    if (model.transactions() % 8 == 3) {
+      PerformCrashWrites(session.get(), tables, model.Junk(), false);
     }
-    session->Put(tables[1], LastKey(w), std::to_string(n));
-    session->Commit();
-    shared_->acknowledged[w].store(n);
+    const std::vector<CrashWrite>& writes = model.Next();
+    shared_->begun[w].store(model.transactions());
+    PerformCrashWrites(session.get(), tables, writes, true);
+    shared_->acknowledged[w].store(model.transactions());
   }
 }
 
-void Test::Write() {
+void Test::CheckpointThread(Engine& engine) {
+  for (uint64_t i = 0; !shared_->stop.load(); ++i) {
+    {
+      Timed timed(&shared_->checkpoint_us);
+      shared_->checkpoints.fetch_add(1);
+      i % 4 == 1 ? engine.Flush() : i % 8 == 3 ? engine.Settle() : engine.Checkpoint();
+    }
+    Sleep(1);
+  }
+}
+
+void Test::Write(Place place) {
   std::unique_ptr<Engine> engine = Open();
-  engine->OpenTable(kLeft);
-  engine->OpenTable(kRight);
+  const CrashTables tables(engine.get());
   shared_->ready.store(true);
   std::vector<std::thread> threads;
-  for (int w = 0; w < options_.writers; ++w) {
-    threads.emplace_back([&engine, w, this] {
+  const auto start = [&threads, this](const auto& work) {
+    threads.emplace_back([work, this] {
       try {
-        WriterThread(*engine, w);
-      } catch (const Error&) {
-        // The device is gone: what counts is what was acknowledged before.
+        work();
+      } catch (const std::exception& e) {
+        WriterFailed(e.what());
       }
     });
+  };
+  for (int w = 0; w < options_.writers; ++w) {
+    start([&engine, &tables, w, this] { WriterThread(*engine, tables, w); });
   }
+  if (place == Place::kCheckpoint) start([&engine, this] { CheckpointThread(*engine); });
   for (std::thread& thread : threads) thread.join();
+  shared_->closing.store(true);
+  {
+    Timed timed(&shared_->close_us);
+    engine.reset();
+  }
+  shared_->closed.store(!shared_->writer_failed.load() && !shared_->power_is_cut.load());
   while (true) Sleep(1000);  // to be killed
 }
 
-void Test::VerifyWriter(Session& session, const TableId tables[2], int w) {
-  const uint64_t acknowledged = shared_->acknowledged[w].load(), begun = shared_->begun[w].load();
-  std::string_view value;
-  for (uint64_t n = 1; n <= begun; ++n) {
-    uint32_t found = 0;
-    for (uint32_t r = 0; r < options_.rows_per_transaction; ++r) {
-      const std::string key = RowKey(w, n, r);
-      if (!session.Get(tables[r % 2], key, &value)) continue;
-      if (value != RowValue(key)) Fail("row " + key + " has a wrong value");
-      ++found;
-    }
-    if (n <= acknowledged && found != options_.rows_per_transaction) {
-      Fail(fmt::format("commit {} of writer {} was acknowledged, and {} of its {} rows are there",
-                       n, w, found, options_.rows_per_transaction));
-    }
-    if (found != 0 && found != options_.rows_per_transaction) {
-      Fail(fmt::format("commit {} of writer {} is there by half: {} of {} rows", n, w, found,
-                       options_.rows_per_transaction));
-    }
-    if (n > acknowledged && found != 0) {
-      ++shared_->unacknowledged;
-      shared_->acknowledged[w].store(n);  // it counts from now on: it was seen
-    }
-  }
-  const uint64_t last = shared_->acknowledged[w].load();
-  const bool there = session.Get(tables[1], LastKey(w), &value);
-  if ((last > 0 || there) && (!there || value != std::to_string(last))) {
-    Fail(fmt::format("the last commit of writer {} was {}, and the row that tells it says '{}'", w,
-                     last, there ? std::string(value) : "nothing"));
-  }
+// The engine's own check of the files as they are, with nobody having them open.
+void Test::CheckFiles(const char* when) {
+  if (!info_.check) return;
+  const Inspection found = info_.check(dir_, InspectOptions());
+  if (found.faults.count == 0) return;
+  Fail(fmt::format("the engine's check finds {} faults {}, first: {}", found.faults.count, when,
+                   found.faults.kept.front().Text()));
 }
 
-uint64_t Test::VerifyScan(Session& session, TableId table) {
-  uint64_t forward = 0, backward = 0;
-  std::string last;
-  std::unique_ptr<Cursor> cursor = session.NewCursor(table);
-  for (bool on = cursor->First(); on; on = cursor->Next(), ++forward) {
-    if (forward > 0 && cursor->key() <= last) Fail("rows are out of order at " + last);
-    last.assign(cursor->key());
-    if (!last.starts_with("last-") && cursor->value() != RowValue(last)) {
-      Fail("row " + last + " has a wrong value in a scan");
-    }
-  }
-  for (bool on = cursor->Last(); on; on = cursor->Prev()) ++backward;
-  if (forward != backward) {
-    Fail(fmt::format("a scan forward sees {} rows, backward {}", forward, backward));
-  }
-  return forward;
-}
-
-void Test::Verify() {
-  std::unique_ptr<Engine> engine = Open();
-  const TableId tables[2] = {engine->OpenTable(kLeft), engine->OpenTable(kRight)};
-  std::unique_ptr<Session> session = engine->NewSession();
-  shared_->rows = shared_->unacknowledged = 0;
-  for (int w = 0; w < options_.writers; ++w) VerifyWriter(*session, tables, w);
-  uint64_t expected = 0;
+void Test::VerifyOpen(Engine* engine) {
+  const CrashTables tables(engine);
+  const std::unique_ptr<Session> session = engine->NewSession();
+  std::vector<ClientModel> clients;
   for (int w = 0; w < options_.writers; ++w) {
-    const uint64_t commits = shared_->acknowledged[w].load();
-    expected += commits * options_.rows_per_transaction + (commits > 0);
+    const uint64_t acknowledged = shared_->acknowledged[w].load();
+    const uint64_t begun = shared_->begun[w].load();
+    const uint64_t last = LastTransaction(session.get(), tables, w);
+    if (last < acknowledged) {
+      Fail(fmt::format("transaction {} of client {} was acknowledged, and the last one that is "
+                       "there is {}",
+                       acknowledged, w, last));
+    }
+    if (last > begun) {
+      Fail(fmt::format("transaction {} of client {} is there, which began {}", last, w, begun));
+    }
+    clients.emplace_back(w, options_.rows_per_transaction);
+    clients.back().SkipTo(last);
+    shared_->unacknowledged += last - acknowledged;
+    shared_->acknowledged[w].store(last);  // what was seen counts from now on
+    shared_->begun[w].store(last);
   }
-  shared_->rows = VerifyScan(*session, tables[0]) + VerifyScan(*session, tables[1]);
-  if (shared_->rows != expected) {
-    Fail(fmt::format("the tables hold {} rows, and {} were committed", shared_->rows, expected));
+  shared_->rows = CompareWithModels(session.get(), tables, clients);
+}
+
+void Test::Verify(bool close) {
+  shared_->rows = shared_->unacknowledged = 0;
+  if (exists_) CheckFiles("after the crash");
+  std::unique_ptr<Engine> engine;
+  try {
+    engine = Open();
+  } catch (const Error&) {
+    // A creation that did not end promised nothing but that it says so.
+    if (!exists_) ::_exit(kNotCreated);
+    throw;
   }
-  session.reset();
+  VerifyOpen(engine.get());
+  if (!close) ::_exit(0);
+  engine.reset();
+  CheckFiles("after recovery and a clean close");
 }
 
 Crash Test::CrashOf(int round) const {
@@ -241,80 +287,204 @@ Crash Test::CrashOf(int round) const {
   return round < options_.kills + options_.power_cuts ? Crash::kPowerCut : Crash::kDiskCut;
 }
 
+Place Test::ChoosePlace() {
+  const uint64_t at = random_.Below(100);
+  if (at < 50) return Place::kWriting;
+  if (at < 75) return Place::kCheckpoint;
+  return at < 90 ? Place::kClose : Place::kCreation;
+}
+
+// Waits for the condition, at most so long and while the child is alive and its clients go
+// on; returns whether it came.
+template <typename Condition>
+bool Test::Await(pid_t child, const Condition& condition, uint32_t longest_ms) const {
+  for (uint32_t ms = 0; !condition(); ++ms) {
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
+    if (info.si_pid != 0 || shared_->writer_failed.load() || ms > longest_ms) return false;
+    Sleep(1);
+  }
+  return true;
+}
+
 // A device that is busy can hold a sync up for longer than the lazy interval, and what was
 // acknowledged before waits with it. The promise then is that no more is acknowledged: a crash
 // loses an interval of work at most. So it comes when a commit has begun, and was acknowledged,
 // since now.
-void Test::AwaitCommits() const {
-  constexpr uint32_t kMostMs = 20000;
+void Test::AwaitNewCommits(pid_t writer) const {
   const std::vector<uint64_t> now = AcknowledgedByWriter();
-  for (uint32_t ms = 0; ms < kMostMs; ++ms) {
+  Await(writer, [&] {
     for (int w = 0; w < options_.writers; ++w) {
       // The first may have begun before.
-      if (AcknowledgedBy(w) >= now[static_cast<size_t>(w)] + 2) return;
+      if (shared_->acknowledged[w].load() >= now[static_cast<size_t>(w)] + 2) return true;
     }
-    Sleep(1);
+    return false;
+  });
+}
+
+bool Test::AwaitCommits(pid_t writer, uint64_t before) const {
+  return Await(writer, [&] { return Acknowledged() >= before + options_.least_commits; });
+}
+
+// Until the middle of a checkpoint or of a clean close, somewhere.
+void Test::AwaitPlace(Place place, pid_t writer) {
+  if (place == Place::kCheckpoint) {
+    const uint64_t now = shared_->checkpoints.load();
+    Await(writer, [&] { return shared_->checkpoints.load() > now; }, kCheckpointWaitMs);
+    const double longest = static_cast<double>(shared_->checkpoint_us.load()) / 1000;
+    Sleep(random_.Unit() * std::min<double>(longest, kCheckpointWaitMs));
+  }
+  if (place == Place::kClose) {
+    const double longest =
+        std::min(kLongestPartMs, 1.1 * static_cast<double>(shared_->close_us.load()) / 1000);
+    shared_->stop.store(true);
+    Await(writer, [&] { return shared_->closing.load(); });
+    Sleep(random_.Unit() * longest);
   }
 }
 
-void Test::Round(Crash crash, int number) {
-  const bool power_cut = crash != Crash::kKill;
-  shared_->ready.store(false);
-  shared_->failure[0] = '\0';
-  shared_->rows = shared_->unacknowledged = 0;
-  const pid_t writer = Spawn([this] { Write(); });
-  while (!shared_->ready.load() && ::waitpid(writer, nullptr, WNOHANG) == 0) Sleep(1);
-  if (!shared_->ready.load()) {
-    result_.failures.push_back(
-        fmt::format("round {}: the database does not open: {}", number, shared_->failure));
-    return;
-  }
-  Sleep(random_.Unit() * options_.longest_ms);
-  // A real power cut ends the program too; the simulated one lets it run on for a moment, and a
-  // sync that is under way then can return success for a journal transaction that was thrown away.
-  // So what is acknowledged after this moment is not acknowledged: it may be there or not. Lazy
-  // commits are promised when they are older than the interval; of younger ones a writer's first
-  // may be there, without a gap, since they reached the log one after the other.
-  const std::vector<uint64_t> promised = AcknowledgedByWriter();
-  const bool lazy = engine_options_.durability == Durability::kLazy;
-  if (lazy) {
-    Sleep(engine_options_.lazy_interval_ms);
-    AwaitCommits();
-  }
+void Test::CrashNow(Crash crash, pid_t child) {
+  if (crash != Crash::kKill) shared_->power_is_cut.store(true);
   if (crash == Crash::kPowerCut) scratch_->Shutdown();
   if (crash == Crash::kDiskCut) {
     scratch_->CutPower(random_.Next(), static_cast<int>(random_.Below(101)));
   }
-  ::kill(writer, SIGKILL);
-  AwaitChild(writer);
-  for (int w = 0; (power_cut || lazy) && w < options_.writers; ++w) {
+  ::kill(child, SIGKILL);
+  AwaitChild(child);
+  if (crash != Crash::kKill) scratch_->Remount();
+  shared_->power_is_cut.store(false);
+}
+
+// A real power cut ends the program too; the simulated one lets it run on for a moment, and a sync
+// that is under way then can return success for a journal transaction that was thrown away. So what
+// is acknowledged after this moment is not acknowledged: it may be there or not. Lazy commits are
+// promised when they are older than the interval; of younger ones a client's first may be there,
+// without a gap, since they reached the log one after the other. A close that ended promises all.
+void Test::CrashWriters(Crash crash, Place place, pid_t writer) {
+  std::vector<uint64_t> promised = AcknowledgedByWriter();
+  const bool lazy = engine_options_.durability == Durability::kLazy;
+  if (lazy && place != Place::kCreation) {
+    Sleep(engine_options_.lazy_interval_ms);
+    AwaitNewCommits(writer);
+  }
+  AwaitPlace(place, writer);
+  const bool closed = shared_->closed.load();
+  if (!lazy || closed) promised = AcknowledgedByWriter();
+  CrashNow(crash, writer);
+  for (int w = 0; (crash != Crash::kKill || lazy) && w < options_.writers; ++w) {
     shared_->acknowledged[w].store(promised[static_cast<size_t>(w)]);
   }
-  if (power_cut) scratch_->Remount();
   ++(crash == Crash::kKill       ? result_.kills
      : crash == Crash::kPowerCut ? result_.power_cuts
                                  : result_.disk_cuts);
-  // Recovery is itself crashed now and then: the next opening must recover all the same.
-  if (random_.Below(4) == 0) {
-    const pid_t interrupted = Spawn([this] { Open(); });
-    Sleep(random_.Unit() * 30);
-    ::kill(interrupted, SIGKILL);
-    AwaitChild(interrupted);
+  result_.in_checkpoint += place == Place::kCheckpoint;
+  result_.in_close += place == Place::kClose && !closed;
+}
+
+// The next opening must recover all the same.
+void Test::CrashRecovery(Crash crash) {
+  for (uint64_t times = random_.Below(3); exists_ && times > 0 && random_.Below(2) == 0; --times) {
+    shared_->opened.store(false);
+    const double longest =
+        std::min(kLongestPartMs, 1.1 * static_cast<double>(shared_->open_us.load()) / 1000);
+    const pid_t interrupted = Spawn([this] {
+      const std::unique_ptr<Engine> engine = Open();
+      shared_->opened.store(true);
+      while (true) Sleep(1000);
+    });
+    Sleep(random_.Unit() * longest);
+    const bool opened = shared_->opened.load();
+    CrashNow(crash, interrupted);
+    result_.in_recovery += !opened;
   }
-  const pid_t verifier = Spawn([this] { Verify(); });
-  const int status = AwaitChild(verifier);
-  if (status != 0) {
+}
+
+void Test::VerifyRound(Crash crash, Place place, int number) {
+  shared_->failure[0] = '\0';
+  // A database that was recovered and not closed recovers again. After power cuts it is closed: what
+  // a client saw in it must be durable to be counted.
+  const bool close = options_.kills == 0 || random_.Below(2) == 0 ||
+                     options_.power_cuts + options_.disk_cuts > 0;
+  const int status = AwaitChild(Spawn([this, close] { Verify(close); }));
+  if (!exists_ && (WIFSIGNALED(status) || WEXITSTATUS(status) == kNotCreated)) {
+    ++result_.not_created;
+    StartAgain();
+  } else if (status != 0) {
     result_.failures.push_back(fmt::format(
-        "round {}, after a {}: {}", number, CrashName(crash),
+        "round {}, after a {}: {}", number, Describe(crash, place),
         WIFSIGNALED(status) ? fmt::format("recovery ended by signal {}", WTERMSIG(status))
                             : shared_->failure));
+  } else {
+    exists_ = true;
   }
   result_.rows_read += shared_->rows;
   result_.commits_found_unacknowledged += shared_->unacknowledged;
 }
 
+bool Test::FailedWriting(int number) {
+  if (!shared_->writer_failed.load()) return false;
+  result_.failures.push_back(fmt::format(
+      "round {}: a client failed, and no fault was injected: {}", number, shared_->failure));
+  return true;
+}
+
+void Test::StartWriting(Place place) {
+  if (place == Place::kCreation && exists_) StartAgain();
+  shared_->failure[0] = '\0';
+  for (auto* flag : {&shared_->ready, &shared_->stop, &shared_->closing, &shared_->closed,
+                     &shared_->writer_failed}) {
+    flag->store(false);
+  }
+  shared_->rows = shared_->unacknowledged = 0;
+}
+
+// Returns whether it was a round: that something was there to lose.
+bool Test::Round(Crash crash, int number) {
+  const Place place = ChoosePlace();
+  StartWriting(place);
+  const uint64_t before = Acknowledged();
+  const pid_t writer = Spawn([this, place] { Write(place); });
+  if (place == Place::kCreation) {
+    const double opening = static_cast<double>(shared_->open_us.load()) / 1000;
+    Sleep(random_.Unit() * std::min(kLongestPartMs, 10 + 1.5 * opening));
+  } else {
+    if (!Await(writer, [this] { return shared_->ready.load(); })) {
+      ::kill(writer, SIGKILL);
+      AwaitChild(writer);
+      result_.failures.push_back(
+          fmt::format("round {}: the database does not open: {}", number, shared_->failure));
+      return true;
+    }
+    exists_ = true;
+    Sleep(random_.Unit() * options_.longest_ms);
+  }
+  const bool counts = place == Place::kCreation || AwaitCommits(writer, before);
+  if (!counts || shared_->writer_failed.load()) {
+    ::kill(writer, SIGKILL);
+    const int status = AwaitChild(writer);
+    if (FailedWriting(number)) return true;
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
+      result_.failures.push_back(fmt::format("round {}: the clients' process ended by itself", number));
+      return true;
+    }
+  }
+  if (counts) {
+    CrashWriters(crash, place, writer);
+    if (FailedWriting(number)) return true;
+  }
+  if (place == Place::kCreation) {
+    result_.in_creation += !shared_->ready.load();
+    exists_ = shared_->ready.load();
+  }
+  CrashRecovery(crash);
+  VerifyRound(crash, place, number);
+  return counts;
+}
+
 // An empty database in place of the one that is there.
 void Test::StartAgain() {
+  gone_ += Acknowledged();
+  exists_ = false;
   std::filesystem::remove_all(dir_);
   std::filesystem::create_directory(dir_);
   SyncDirectory(std::filesystem::path(dir_).parent_path());
@@ -326,7 +496,7 @@ void Test::StartAgain() {
 
 std::vector<uint64_t> Test::AcknowledgedByWriter() const {
   std::vector<uint64_t> all;
-  for (int w = 0; w < options_.writers; ++w) all.push_back(AcknowledgedBy(w));
+  for (int w = 0; w < options_.writers; ++w) all.push_back(shared_->acknowledged[w].load());
   return all;
 }
 
@@ -357,17 +527,19 @@ CrashtestResult Test::Run() {
   }
   ProgressLine progress(placed.engine_name + " crashtest", placed.quiet);
   const int rounds = options_.kills + options_.power_cuts + options_.disk_cuts;
-  uint64_t before = 0;  // commits to databases that are gone
-  for (int i = 0; i < rounds && result_.failures.empty() && !StopRequested(); ++i) {
-    if (i > 0 && i % options_.crashes_per_database == 0) {
-      before += Acknowledged();
-      StartAgain();
+  for (int i = 0; i < rounds && result_.failures.empty() && !StopRequested();) {
+    if (i > 0 && i % options_.crashes_per_database == 0 && exists_) StartAgain();
+    if (!Round(CrashOf(i), i + 1)) {
+      if (++result_.void_rounds < kMostVoidRounds) continue;
+      result_.failures.push_back(
+          fmt::format("{} rounds had fewer than {} commits in {} s each, which tests nothing",
+                      result_.void_rounds, options_.least_commits, kLongestWaitMs / 1000));
     }
-    Round(CrashOf(i), i + 1);
-    result_.commits_acknowledged = before + Acknowledged();
+    ++i;
     progress.Say(
-        fmt::format("{} of {} crashes, {} commits", i + 1, rounds, result_.commits_acknowledged));
+        fmt::format("{} of {} crashes, {} commits", i, rounds, gone_ + Acknowledged()));
   }
+  result_.commits_acknowledged = gone_ + Acknowledged();
   if (!result_.failures.empty()) directory.Keep();
   return result_;
 }
@@ -418,9 +590,17 @@ int CrashtestCommand(const CrashtestOptions& options) {
       "read\n",
       options.run.engine_name, result.kills, result.power_cuts, result.disk_cuts,
       result.commits_acknowledged, result.commits_found_unacknowledged, result.rows_read);
+  fmt::print(
+      "of them {} during checkpoints, {} in a clean close, {} in a creation ({} begun anew), and {} "
+      "more in recovery\n",
+      result.in_checkpoint, result.in_close, result.in_creation, result.not_created,
+      result.in_recovery);
+  if (result.void_rounds > 0) {
+    fmt::print("{} rounds had too few commits and are not counted\n", result.void_rounds);
+  }
   for (const std::string& failure : result.failures) fmt::print("FAILED {}\n", failure);
   if (result.failures.empty()) {
-    fmt::print("no {} lost, no half transaction, no bad page\n",
+    fmt::print("no {} lost, no half transaction, no other difference\n",
                options.run.engine.durability == Durability::kSync
                    ? "acknowledged commit"
                    : fmt::format("commit that was acknowledged {} ms before",

@@ -1,13 +1,18 @@
 // `testbed crashtest`: does an engine keep its promise of durability?
 //
-// Writers commit transactions over two tables and note each acknowledgement in memory that outlives
-// them. At a random moment they are killed (SIGKILL), or the file system under them
-// loses power (shut down without flushing its log, on a scratch device, then mounted again), or the
-// disk below does (device/fault_disk.h: of what was not flushed, some sectors are there). After
-// each crash the database is opened, recovers, and must hold every acknowledged commit, no half
-// transaction, and no row that reads wrongly; every row is read in both directions, so every page's
-// checksum is looked at. With lazy commits it must hold those that were acknowledged a lazy
-// interval before the last ones were, and of younger ones each writer's up to some moment.
+// Clients commit transactions over several tables and indexes (crash_model.h) and note each
+// acknowledgement in memory that outlives them. Then comes a crash: they are killed (SIGKILL), or
+// the file system under them loses power (shut down without flushing its log, on a scratch device,
+// then mounted again), or the disk below does (device/fault_disk.h: of what was not flushed, some
+// sectors are there). It comes while they commit, while they commit and checkpoints or compactions
+// are under way, in a clean close, or while the database is created; and now and then again while
+// the database recovers. Afterwards the engine's own check must find no fault, and every row of
+// every table and index must be what the acknowledged transactions made of it, by point reads and
+// by scans in both directions; the one transaction of a client that was under way may be there,
+// whole, or not at all. With lazy commits those must be there that were acknowledged a lazy
+// interval before the last ones were, and of younger ones each client's up to some moment.
+//
+// docs/crash-testing.md says what that finds and what it cannot see.
 #ifndef TESTBED_TOOLS_CRASHTEST_H_
 #define TESTBED_TOOLS_CRASHTEST_H_
 
@@ -28,6 +33,9 @@ struct CrashtestOptions {
   int writers = 4;
   uint32_t rows_per_transaction = 5;
   uint32_t longest_ms = 400;  // a crash comes at a random moment within this
+  // A crash of clients waits until so many transactions of its round were acknowledged; a round
+  // that had fewer is no round.
+  uint64_t least_commits = 5;
 };
 
 struct CrashtestResult {
@@ -35,6 +43,11 @@ struct CrashtestResult {
   uint64_t commits_acknowledged = 0;
   uint64_t commits_found_unacknowledged = 0;  // in flight at a crash, and found whole: allowed
   uint64_t rows_read = 0;
+  // Of the crashes: those that came while a checkpoint was under way, in a clean close, in the
+  // creation of a database; and further ones while the database recovered from a crash.
+  uint64_t in_checkpoint = 0, in_close = 0, in_creation = 0, in_recovery = 0;
+  uint64_t not_created = 0;  // creations that were refused afterwards, having promised nothing
+  uint64_t void_rounds = 0;  // too few commits: not counted as crashes
   std::vector<std::string> failures;  // a sentence each; empty when the promise held
 };
 

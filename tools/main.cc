@@ -126,8 +126,9 @@ int Main(int argc, char** argv) {
   CrashtestOptions crash;
   CLI::App* crashtest = app.add_subcommand("crashtest",
                                            "Kill an engine, or cut its power, while it commits "
-                                           "(--durability sync unless given), and check "
-                                           "what it acknowledged");
+                                           "(--durability sync unless given), writes "
+                                           "checkpoints, closes, creates a database or recovers, "
+                                           "and compare every row with what it acknowledged");
   crash.run.engine.durability = Durability::kSync;  // --durability lazy: the other promise
   AddEngineOptions(*crashtest, crash.run);
   crashtest->add_option("--kills", crash.kills, "Crashes by SIGKILL [20]")
@@ -154,6 +155,12 @@ int Main(int argc, char** argv) {
       ->add_option("--longest-ms", crash.longest_ms,
                    "A crash comes at a random moment within this [400]")
       ->type_name("MS")
+      ->check(CLI::Range(1, 1000000));
+  crashtest
+      ->add_option("--least-commits", crash.least_commits,
+                   "A crash waits for so many commits of its round; a round with fewer within 20 "
+                   "seconds is not counted [5]")
+      ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   crashtest->add_option("--writers", crash.writers, "Threads that commit [4]")
       ->type_name("N")
