@@ -1,8 +1,11 @@
 #include "device/directory.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "device/error.h"
 #include "device/file.h"
@@ -25,7 +28,27 @@ void MakeDirectories(const std::string& directory) {
   if (::mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {
     throw Error::Io("create", directory, errno);
   }
-  SyncDirectory(parent);
+  try {
+    SyncDirectory(parent);
+  } catch (...) {
+    // The next attempt must know that the name is not durable.
+    ::rmdir(directory.c_str());
+    throw;
+  }
+}
+
+void RenameFile(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) throw Error::Io("rename", from, errno);
+}
+
+void RemoveFile(const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw Error::Io("remove", path, errno);
+}
+
+void RemoveTree(const std::string& path) {
+  std::error_code code;
+  std::filesystem::remove_all(path, code);
+  if (code) throw Error::Io("remove", path, code.value());
 }
 
 }  // namespace testbed

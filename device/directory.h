@@ -11,6 +11,11 @@ namespace testbed {
 bool IsThere(const std::string& path);
 // Makes a directory and those above it, as far as they are not there, and their names durable.
 void MakeDirectories(const std::string& directory);
+// The like of std::filesystem, with our errors. What is not there need not be removed. Not durable
+// before SyncDirectory (file.h).
+void RenameFile(const std::string& from, const std::string& to);
+void RemoveFile(const std::string& path);
+void RemoveTree(const std::string& path);
 
 }  // namespace testbed
 

@@ -162,15 +162,15 @@ void Store::Create() {
       CheckAtomic(*OpenFile(data, FileKind::kData, options_.io, FileOptions::kTruncate),
                   options_.page_size);
     } catch (const Error&) {
-      fs::remove(data);
+      RemoveFile(data);
       throw;
     }
   }
   // The unfinished data file is there before anything else, and goes last.
   OpenFile(data, FileKind::kData, IoMode::kBuffered, FileOptions::kTruncate);
   SyncDirectory(dir_);
-  fs::remove_all(LogPath(dir_));
-  for (int which : {0, 1}) fs::remove(CheckpointPath(dir_, which));
+  RemoveTree(LogPath(dir_));
+  for (int which : {0, 1}) RemoveFile(CheckpointPath(dir_, which));
   std::error_code code;
   fs::create_directory(LogPath(dir_), code);
   if (code) throw Error::Io("mkdir", LogPath(dir_), code.value());
@@ -209,8 +209,7 @@ void Store::Create() {
   }
   WriteCheckpoint(dir_, page_size, state);
   SyncDirectory(LogPath(dir_));
-  fs::rename(data, DataPath(dir_), code);
-  if (code) throw Error::Io("rename", data, code.value());
+  RenameFile(data, DataPath(dir_));
   SyncDirectory(dir_);
 }
 

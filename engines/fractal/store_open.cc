@@ -80,7 +80,7 @@ void Store::Create() {
   // The unfinished data file is there before anything else, and goes last.
   OpenData(data, IoMode::kBuffered, Advice::kNormal, FileOptions::kTruncate);
   SyncDirectory(dir_);
-  fs::remove_all(LogPath(dir_));
+  RemoveTree(LogPath(dir_));
   std::error_code code;
   fs::create_directory(LogPath(dir_), code);
   if (code) throw Error::Io("mkdir", LogPath(dir_), code.value());
@@ -105,8 +105,7 @@ void Store::Create() {
     file_.reset();
   }
   SyncDirectory(LogPath(dir_));
-  fs::rename(data, DataPath(dir_), code);
-  if (code) throw Error::Io("rename", data, code.value());
+  RenameFile(data, DataPath(dir_));
   SyncDirectory(dir_);
 }
 

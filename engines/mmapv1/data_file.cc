@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "device/directory.h"
 #include "device/error.h"
 #include "device/file_faults.h"
 #include "engines/mmapv1/format.h"
@@ -74,10 +75,15 @@ void DataFile::Create(const std::string& path, uint64_t bytes, bool zero_fill) {
     std::filesystem::remove(unfinished, ignored);
     throw;
   }
-  std::error_code error;
-  std::filesystem::rename(unfinished, path, error);
-  if (error) throw Error::Io("rename", unfinished, error.value());
-  SyncDirectory(std::filesystem::path(path).parent_path());
+  RenameFile(unfinished, path);
+  try {
+    SyncDirectory(std::filesystem::path(path).parent_path());
+  } catch (...) {
+    // Nobody may use a file whose name is not durable.
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    throw;
+  }
 }
 
 DataFile::DataFile(const std::string& path, Views views, Advice advice)

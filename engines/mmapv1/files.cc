@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "device/directory.h"
 #include "device/error.h"
 #include "device/random_id.h"
 
@@ -56,7 +57,7 @@ void Files::CreateNamespace(const std::string& dir, const Settings& settings) {
     const std::unique_ptr<File> file = File::Open(unfinished, options);
     file->Write(0, &header, sizeof header);
     file->Sync();
-    std::filesystem::rename(unfinished, path);
+    RenameFile(unfinished, path);
     SyncDirectory(dir);
   } catch (...) {
     std::filesystem::remove(unfinished, error);
@@ -78,7 +79,7 @@ Files::Files(const std::string& dir, const Settings& settings, DataFile::Views v
                                    std::to_string(kFormatVersion) + ": load it anew with --fresh");
   }
   int32_t n = 0;
-  for (; n < kMostFiles && std::filesystem::exists(DataPath(dir, n)); ++n) OpenFile(n);
+  for (; n < kMostFiles && IsThere(DataPath(dir, n)); ++n) OpenFile(n);
   count_.store(n, std::memory_order_release);
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {
     if (!IsDataFile(entry.path())) continue;
@@ -185,7 +186,7 @@ uint64_t Files::FileBytes(int32_t n) const {
 void Files::Preallocate() {
   const int32_t next = count();
   if (!settings_.preallocate || next >= kMostFiles) return;
-  if (std::filesystem::exists(DataPath(dir_, next))) return;
+  if (IsThere(DataPath(dir_, next))) return;
   preallocator_->Request(DataPath(dir_, next), FileBytes(next));
 }
 

@@ -1,14 +1,13 @@
 #include "engines/mmapv1/journal.h"
 
 #include <snappy.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
+#include "device/directory.h"
 #include "device/error.h"
 #include "device/random_id.h"
 #include "engines/mmapv1/journal_format.h"
@@ -38,12 +37,6 @@ std::unique_ptr<File> OpenJournalFile(const std::string& path, FileOptions::Crea
   return File::Open(path, options);
 }
 
-void Rename(const std::string& from, const std::string& to) {
-  std::error_code error;
-  fs::rename(from, to, error);
-  if (error) throw Error::Io("rename", from, error.value());
-}
-
 }  // namespace
 
 bool IsJournalFile(const std::string& path) {
@@ -56,10 +49,8 @@ void RemoveJournal(const std::string& dir) {
   for (const auto& entry : fs::directory_iterator(dir, error)) {
     if (IsJournalFile(entry.path())) files.push_back(entry.path());
   }
-  for (const fs::path& file : files) {
-    fs::remove(file, error);
-    if (error) throw Error::Io("remove", file, error.value());
-  }
+  if (error) throw Error::Io("list", dir, error.value());
+  for (const fs::path& file : files) RemoveFile(file);
   if (!files.empty()) SyncDirectory(dir);
 }
 
@@ -74,7 +65,7 @@ void Journal::Place(const std::string& path) {
   {
     std::lock_guard lock(mutex_);
     if (std::exchange(spare_, false)) {
-      Rename(SparePath(dir_), path);
+      RenameFile(SparePath(dir_), path);
       counts_.files_recycled.fetch_add(1, std::memory_order_relaxed);
       return;
     }
@@ -99,7 +90,7 @@ void Journal::Place(const std::string& path) {
     fs::remove(unfinished, ignored);
     throw;
   }
-  Rename(unfinished, path);
+  RenameFile(unfinished, path);
 }
 
 void Journal::NextFile() {
@@ -179,7 +170,8 @@ void Journal::WriteLsn() {
   slot.checksum = ChecksumOf(slot);
   file->Write(lsn_writes_ % 2 * kLsnSlotBytes, &slot, sizeof slot);
   file->Sync();
-  if (lsn_writes_++ == 0) SyncDirectory(dir_);
+  if (lsn_writes_ == 0) SyncDirectory(dir_);
+  ++lsn_writes_;
 }
 
 void Journal::Flushed(uint64_t seq, uint64_t written) {
@@ -191,10 +183,10 @@ void Journal::Flushed(uint64_t seq, uint64_t written) {
     const std::string path = JournalPath(dir_, past_.front().number);
     // An overlong file is not kept.
     if (!spare_ && past_.front().bytes <= settings_.journal_file_bytes) {
-      Rename(path, SparePath(dir_));
+      RenameFile(path, SparePath(dir_));
       spare_ = true;
-    } else if (::unlink(path.c_str()) != 0) {
-      throw Error::Io("remove", path, errno);
+    } else {
+      RemoveFile(path);
     }
     past_.erase(past_.begin());
   }

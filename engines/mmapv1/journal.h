@@ -102,6 +102,9 @@ struct ReplayResult {
   uint64_t last_seq = 0;  // of the journal, or as far as the data files are flushed
 };
 
+// To be called before a journal is replayed. What came only as far as the page cache is made
+// durable; what a failed sync left there, and the device does not have, is dropped.
+void MakeJournalDurable(const std::string& dir);
 // Calls `apply` with the body of each section after the last data flush. Changes nothing. Throws
 // Error (kCorruption) when sections are missing or damaged that were durable, after `apply` was
 // called with those before.

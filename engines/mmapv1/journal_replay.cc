@@ -150,6 +150,17 @@ class SectionReader {
 
 }  // namespace
 
+void MakeJournalDurable(const std::string& dir) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(dir, error)) {
+    if (!IsJournalFile(entry.path())) continue;
+    const std::unique_ptr<File> file = OpenToRead(entry.path());
+    file->Sync();
+    file->Forget(0, 0);
+  }
+  if (error) throw Error::Io("list", dir, error.value());
+}
+
 ReplayResult ReplayJournal(const std::string& dir,
                            const std::function<void(std::string_view)>& apply) {
   ReplayResult result;

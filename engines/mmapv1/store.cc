@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "device/directory.h"
 #include "device/ledger.h"
 
 namespace testbed::mmapv1 {
@@ -17,9 +18,8 @@ constexpr size_t kMostTables = 1 << 16;
 constexpr int kMostYields = 3;  // then the record is read with the lock held
 
 std::string DirectoryOf(const std::string& dir, const Settings& settings) {
+  if (settings.create) MakeDirectories(dir);
   std::error_code error;
-  if (settings.create) fs::create_directories(dir, error);
-  if (error) throw Error::Io("create", dir, error.value());
   if (!fs::is_directory(dir, error)) {
     throw Error(Error::kUsage,
                 "the directory " + dir + " does not exist: make it, or choose another --dir");
@@ -33,7 +33,7 @@ DataFile::Views ViewsOf(const Settings& settings) {
 
 // The directory must be locked before.
 std::string WithNamespace(const std::string& dir, const Settings& settings) {
-  if (fs::exists(NsPath(dir))) return dir;
+  if (IsThere(NsPath(dir))) return dir;
   // What lacks its namespace file is a damaged database, or one of which a part is not mounted.
   for (const auto& entry : fs::directory_iterator(dir)) {
     if (!IsDataFile(entry.path()) && !IsJournalFile(entry.path())) continue;
@@ -76,17 +76,19 @@ ReplayResult Store::ReadJournal(const std::function<void(DiskLoc, std::string_vi
 
 // Leaves the files as the last whole section of the journal has them, and without a journal.
 void Store::Recover() {
+  // Of names, too.
+  SyncDirectory(dir_);
   switch (files_.ns()->state) {
     case OpenState::kClean:
       break;
     case OpenState::kJournaled:
+      MakeJournalDurable(dir_);
       // All of it is read before any of it is replayed: a database that is refused stays as it is.
       ReadJournal([this](DiskLoc at, std::string_view bytes) { files_.At(at, bytes.size()); });
       replayed_ = ReadJournal(
           [this](DiskLoc at, std::string_view bytes) { files_.Replay(at, bytes); });
       CheckFiles();
       files_.Sync();
-      files_.SetState(OpenState::kClean);
       break;
     default:
       throw Error(Error::kUsage,
@@ -95,6 +97,9 @@ void Store::Recover() {
                       "nobody knows what its files hold: load it anew with --fresh");
   }
   CheckFiles();
+  // Also when it was found: if its sync failed, the kernel's cache alone has it, and the device
+  // still says that there is a journal.
+  files_.SetState(OpenState::kClean);
   RemoveJournal(dir_);
 }
 
