@@ -61,6 +61,8 @@ void MakeDurable(const std::string& directory, IoMode mode) {
     file->Sync();
     file->Forget(0, 0);
   }
+  // A segment whose directory's sync failed goes on holding records.
+  SyncDirectory(directory);
 }
 
 template <typename Action>

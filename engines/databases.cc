@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <mutex>
 #include <utility>
 
+#include "device/directory.h"
 #include "device/error.h"
 #include "engines/registry.h"
 
@@ -87,7 +87,7 @@ class DatabasesEngine : public Engine {
     options.ram_bytes /= count;
     for (uint32_t d = 0; d < count; ++d) {
       const std::string path = fmt::format("{}/{}", dir, d);
-      if (options.create) std::filesystem::create_directories(path);
+      if (options.create) MakeDirectories(path);
       databases_.push_back(OpenEngine(name, path, options));
     }
   }

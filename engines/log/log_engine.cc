@@ -200,6 +200,7 @@ std::unique_ptr<Engine> OpenLogEngine(const std::string& dir, const EngineOption
   const std::string directory = LogDirectory(dir);
   const bool is_new = std::filesystem::create_directory(directory);
   try {
+    if (is_new) SyncDirectory(dir);
     return std::make_unique<LogEngine>(directory, log, options.durability, keep);
   } catch (...) {
     std::error_code ignored;
