@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "tools/json_text.h"
 #include "tools/output_file.h"
 
 namespace testbed {
@@ -24,7 +25,7 @@ constexpr double kUsualSlope = 1.1;  // bytes needed for a byte of the cache, un
 double Shorter(double seconds) { return std::clamp(seconds / 5, std::min(seconds, 1.0), 60.0); }
 
 std::string FileOf(const RunOptions& options) {
-  const std::string identity = RehearsalIdentity(options).dump();
+  const std::string identity = JsonText(RehearsalIdentity(options));
   return fmt::format("{}/{:016x}.json", options.rehearsals_dir,
                      XXH3_64bits(identity.data(), identity.size()));
 }
@@ -207,7 +208,7 @@ json KeptRehearsals(const RunOptions& options) {
   if (options.rehearsals_dir.empty()) return nullptr;
   std::ifstream in(FileOf(options));
   if (!in) return nullptr;
-  const json kept = json::parse(in, nullptr, false);
+  const json kept = ParseJson(in);
   const bool same =
       kept.is_object() && kept.value("identity", json()) == RehearsalIdentity(options);
   return same ? kept["cache_rehearsal"] : json();
@@ -216,14 +217,8 @@ json KeptRehearsals(const RunOptions& options) {
 void KeepRehearsals(const RunOptions& options, const json& rehearsals) {
   if (options.rehearsals_dir.empty()) return;
   std::filesystem::create_directories(options.rehearsals_dir);
-  const std::string file = FileOf(options), temporary = file + ".new";
-  {
-    std::ofstream out(temporary);
-    out << JsonText({{"identity", RehearsalIdentity(options)}, {"cache_rehearsal", rehearsals}}, 1)
-        << "\n";
-    if (!out.flush()) throw Error(Error::kIo, file + " cannot be written");
-  }
-  std::filesystem::rename(temporary, file);
+  const json kept = {{"identity", RehearsalIdentity(options)}, {"cache_rehearsal", rehearsals}};
+  ReplaceFile(FileOf(options), JsonText(kept, 1) + "\n");
 }
 
 }  // namespace testbed

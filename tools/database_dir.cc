@@ -12,6 +12,7 @@
 
 #include "device/directory.h"
 #include "device/error.h"
+#include "tools/json_text.h"
 
 namespace testbed {
 namespace {
@@ -170,7 +171,7 @@ void DatabaseDir::CheckReuse() {
         Error::kUsage,
         fmt::format("--reuse: the database in {} was loaded with {} {}, not {}; give --{} {} or "
                     "load it anew with --fresh",
-                    path_, name, theirs.dump(), value.dump(), option, theirs.dump()));
+                    path_, name, JsonText(theirs), JsonText(value), option, JsonText(theirs)));
   }
   record_ = found;
 }

@@ -12,7 +12,8 @@
 
 #include "device/directory.h"
 #include "device/error.h"
-#include "device/file.h"
+#include "tools/json_text.h"
+#include "tools/output_file.h"
 
 namespace testbed {
 namespace {
@@ -54,7 +55,7 @@ std::vector<std::string> Names(const std::string& dir) {
 }  // namespace
 
 std::optional<json> ReadRecord(const std::string& dir) {
-  json record = json::parse(SmallText(dir + "/" + kRecordFile), nullptr, false);
+  json record = ParseJson(SmallText(dir + "/" + kRecordFile));
   if (!record.is_object() || !record.contains("schema") || record["schema"] != kDatabaseSchema) {
     return std::nullopt;
   }
@@ -62,17 +63,7 @@ std::optional<json> ReadRecord(const std::string& dir) {
 }
 
 void WriteRecord(const std::string& dir, const json& record) {
-  const std::string unfinished = dir + "/" + kUnfinishedRecord;
-  ::unlink(unfinished.c_str());
-  {
-    const std::string text = record.dump(2) + "\n";
-    const auto out = File::Open(unfinished, {.create = FileOptions::kMustCreate});
-    out->Write(0, text.data(), text.size());
-    out->Sync(true);
-  }
-  const std::string file = dir + "/" + kRecordFile;
-  if (::rename(unfinished.c_str(), file.c_str()) != 0) throw Error::Io("rename", unfinished, errno);
-  SyncDirectory(dir);
+  ReplaceFile(dir + "/" + kRecordFile, JsonText(record, 2) + "\n");
 }
 
 std::vector<std::string> RemoveDatabase(const std::string& dir, const std::string& shown) {

@@ -11,7 +11,7 @@
 
 #include "device/error.h"
 #include "tools/database_files.h"
-#include "tools/output_file.h"
+#include "tools/json_text.h"
 #include "tools/progress.h"
 #include "tools/table.h"
 

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
 #include "device/error.h"
+#include "device/file.h"
 
 namespace testbed {
 
@@ -25,15 +29,23 @@ void CheckOutputFile(const std::string& option, const std::string& path) {
   }
 }
 
-std::string JsonText(const nlohmann::json& document, int indent) {
-  return document.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 void WriteOutputFile(const std::string& option, const std::string& path, const std::string& text) {
   if (path.empty()) return;
   std::ofstream out(path);
   out << text;
   if (!out.flush()) throw Error(Error::kIo, fmt::format("{} {} cannot be written", option, path));
+}
+
+void ReplaceFile(const std::string& path, const std::string& text) {
+  const std::string unfinished = path + ".new";
+  ::unlink(unfinished.c_str());
+  {
+    const auto out = File::Open(unfinished, {.create = FileOptions::kMustCreate});
+    out->Write(0, text.data(), text.size());
+    out->Sync(true);
+  }
+  if (::rename(unfinished.c_str(), path.c_str()) != 0) throw Error::Io("rename", unfinished, errno);
+  SyncDirectory(fs::absolute(path).parent_path());
 }
 
 }  // namespace testbed

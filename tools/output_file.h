@@ -3,7 +3,6 @@
 #ifndef TESTBED_TOOLS_OUTPUT_FILE_H_
 #define TESTBED_TOOLS_OUTPUT_FILE_H_
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 namespace testbed {
@@ -14,9 +13,9 @@ void CheckOutputFile(const std::string& option, const std::string& path);
 // Throws Error (kIo) when it cannot be written.
 void WriteOutputFile(const std::string& option, const std::string& path, const std::string& text);
 
-// The text of a document. What users name may be any bytes: those that are no UTF-8 become U+FFFD,
-// so that no name costs a result. `indent` below 0 gives one line.
-std::string JsonText(const nlohmann::json& document, int indent = -1);
+// The file is the old or the new one, after a power cut too, and no symbolic link is followed: that
+// it lies beside `path` while it is written, as PATH.new, makes nobody's file another's. Throws Error.
+void ReplaceFile(const std::string& path, const std::string& text);
 
 }  // namespace testbed
 

@@ -12,6 +12,7 @@
 #include "device/grade.h"
 #include "tools/database_rows.h"
 #include "tools/insert_benchmark_metrics.h"
+#include "tools/json_text.h"
 #include "tools/options.h"
 #include "tools/statistics.h"
 #include "tools/table.h"
@@ -29,7 +30,7 @@ double Number(const json& j, const std::string& pointer, double otherwise = NAN)
 std::string Text(const json& j, const std::string& pointer) {
   const json::json_pointer at(pointer);
   if (!j.contains(at)) return "-";
-  return j[at].is_string() ? j[at].get<std::string>() : j[at].dump();
+  return j[at].is_string() ? j[at].get<std::string>() : JsonText(j[at]);
 }
 
 std::string Size(double bytes) {
@@ -520,7 +521,7 @@ json ReadResults(const std::string& path) {
   if (!in)
     throw Error(Error::kUsage,
                 fmt::format("{} cannot be read; give a file written by --json", path));
-  json document = json::parse(in, nullptr, false);
+  json document = ParseJson(in);
   if (document.is_discarded() || !document.is_object() ||
       document.value("schema", "") != "testbed-results/1") {
     throw Error(
@@ -552,7 +553,7 @@ std::string CompareText(const json& base, const json& other) {
   for (const auto& [name, value] : base["options"].items()) {
     const json theirs = other["options"].value(name, json());
     if (value != theirs)
-      text += fmt::format("{}: {} against {}\n", name, value.dump(), theirs.dump());
+      text += fmt::format("{}: {} against {}\n", name, JsonText(value), JsonText(theirs));
   }
   return text + (text.empty() ? "" : "\n") + table.Text();
 }

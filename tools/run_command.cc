@@ -22,6 +22,7 @@
 #include "tools/cache_rehearsal.h"
 #include "tools/database_dir.h"
 #include "tools/database_files.h"
+#include "tools/json_text.h"
 #include "tools/output_file.h"
 #include "tools/progress.h"
 #include "tools/report.h"

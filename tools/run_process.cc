@@ -19,7 +19,7 @@
 #include "device/child_process.h"
 #include "device/error.h"
 #include "device/signal_guard.h"
-#include "tools/output_file.h"
+#include "tools/json_text.h"
 
 namespace testbed {
 namespace {
@@ -49,8 +49,7 @@ class RunOfChild {
     text_.append(bytes, n);
     size_t begin = 0;
     for (size_t end; (end = text_.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      TakeLine(json::parse(text_.begin() + static_cast<ptrdiff_t>(begin),
-                           text_.begin() + static_cast<ptrdiff_t>(end), nullptr, false));
+      TakeLine(ParseJson(std::string_view(text_).substr(begin, end - begin)));
     }
     text_.erase(0, begin);
   }

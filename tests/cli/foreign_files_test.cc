@@ -82,6 +82,24 @@ TEST_F(ForeignFilesTest, FreshLeavesWhatItDoesNotKnowAndSaysSo) {
   EXPECT_EQ(Contents("d/backup/db"), "theirs");
 }
 
+TEST_F(ForeignFilesTest, AnExperimentBegunAnewLeavesWhatItDoesNotKnow) {
+  Write("o/experiment.json", R"({"schema": "testbed-experiment/2"})");
+  Write("o/notes.txt", "theirs");
+  Write("o/cells/notes.json", R"({"schema": "theirs"})");
+  Write("o/cells/a.json", R"({"schema": "testbed-results/1"})");
+  Write("o/databases/mine/db/customers.sql", "theirs");
+  const pid_t process = Start("experiment read-size --scale tiny --out o --quiet --fresh");
+  EXPECT_TRUE(Becomes([&] {
+    return Contents("o/experiment.json").find("\"text\"") != std::string::npos;
+  }));
+  ::kill(process, SIGKILL);
+  ::waitpid(process, nullptr, 0);
+  EXPECT_EQ(Contents("o/notes.txt"), "theirs");
+  EXPECT_TRUE(Exists("o/cells/notes.json"));
+  EXPECT_FALSE(Exists("o/cells/a.json"));
+  EXPECT_EQ(Contents("o/databases/mine/db/customers.sql"), "theirs");
+}
+
 TEST_F(ForeignFilesTest, LinksAreNotFollowed) {
   ASSERT_EQ(Run(std::string(kLoad) + "--dir d").code, 0);
   Write("target.txt", "theirs");

@@ -371,11 +371,15 @@ TEST_F(RunTest, ReuseKnowsTheFileOfKeysByItsContents) {
   EXPECT_EQ(same.code, 0) << same.err;
 }
 
-TEST_F(RunTest, ANameOfAnyBytesCostsNoResult) {
-  const CommandResult result = Run("--engine btree --dir \"$(printf 'nu\\377x')\" --json run.json" +
-                                   std::string(kSmall));
+TEST_F(RunTest, ANameOfAnyBytesCostsNoResultAndComesBack) {
+  const std::string named = " --engine btree --dir \"$(printf 'nu\\377x')\" ";
+  const CommandResult result = Run(named + "--json run.json" + kSmall);
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(Json("run.json")["runs"].size(), 2u);
+  EXPECT_EQ(Json("run.json")["command"][3], "nu\\xffx");
+  EXPECT_NE(Run("report run.json").out.find("point-read"), std::string::npos);
+  const CommandResult again = Run(named + "--fresh" + kSmall);
+  EXPECT_EQ(again.code, 0) << again.err;
 }
 
 TEST_F(RunTest, TheNullEngineShowsTheHarnessAlone) {

@@ -15,6 +15,7 @@
 #include "tools/experiment/results.h"
 #include "tools/experiment/run.h"
 #include "tools/experiment/tables.h"
+#include "tools/json_text.h"
 #include "tools/output_file.h"
 #include "tools/table.h"
 
@@ -166,8 +167,9 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   CheckOutputFile("--json", a->json_file);
   CheckOutputFile("--csv", a->csv_file);
   ResultsDir dir(a->out);
-  if (a->fresh && dir.Exists()) dir.Remove();
-  dir.Create(e, a->plan);
+  const bool fresh = a->fresh && dir.Exists();
+  if (fresh) dir.Remove();
+  dir.Create(e, a->plan, fresh);
   const bool complete = RunExperiment(e, cells, dir, a->run);
   // Of all cells, whichever were chosen now: a claim is judged on those that it names.
   const ResultSet results = ResultSet::Read(a->out);

@@ -12,6 +12,7 @@
 #include "device/error.h"
 #include "engines/registry.h"
 #include "tools/database_dir.h"
+#include "tools/json_text.h"
 #include "workloads/random.h"
 
 namespace testbed {
@@ -77,7 +78,7 @@ void Combine(const Experiment& e, size_t depth, Cell* cell, std::vector<Cell>* c
 // What the database of a run depends on.
 std::string LoadKey(const RunOptions& run, const std::string& scratch,
                     const std::vector<std::string>& load) {
-  std::string all = DatabaseIdentity(run, load).dump();
+  std::string all = JsonText(DatabaseIdentity(run, load));
   const std::string variants = FindEngine(run.engine_name).variants;
   for (const auto& [name, value] : run.engine.extra) {
     if (name != variants) all += " " + name + "=" + value;

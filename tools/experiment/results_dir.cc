@@ -1,6 +1,7 @@
 #include "tools/experiment/results_dir.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include <fstream>
 
 #include "device/error.h"
+#include "tools/database_files.h"
+#include "tools/json_text.h"
 #include "tools/output_file.h"
 
 namespace testbed {
@@ -22,19 +25,46 @@ constexpr char kSchema[] = "testbed-experiment/2";
 json ReadJson(const std::string& path) {
   std::ifstream in(path);
   if (!in) return {};
-  json document = json::parse(in, nullptr, false);
+  json document = ParseJson(in);
   return document.is_discarded() ? json() : document;
 }
 
 // There as a whole or not at all.
 void WriteJson(const std::string& path, const json& document) {
-  const std::string temporary = path + ".new";
-  {
-    std::ofstream out(temporary);
-    out << JsonText(document, 1) << "\n";
-    if (!out.flush()) throw Error(Error::kIo, path + " cannot be written");
+  ReplaceFile(path, JsonText(document, 1) + "\n");
+}
+
+// Empty when the document has none.
+std::string SchemaOf(const json& document) {
+  const bool has = document.is_object() && document.contains("schema");
+  return has && document["schema"].is_string() ? document["schema"].get<std::string>() : "";
+}
+
+// Of a directory that is no symbolic link, in the order of their names.
+std::vector<fs::path> EntriesOf(const fs::path& dir) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  if (!fs::is_directory(fs::symlink_status(dir, error))) return entries;
+  for (fs::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) {
+    entries.push_back(at->path());
   }
-  fs::rename(temporary, path);
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+// Removes the results of runs and rehearsals in a folder, and the folder if nothing else is in it.
+void RemoveDocuments(const fs::path& dir, const std::string& folder) {
+  for (const fs::path& file : EntriesOf(dir / folder)) {
+    std::error_code error;
+    if (!fs::is_regular_file(fs::symlink_status(file, error))) continue;
+    const bool unfinished = file.string().ends_with(".json.new");
+    const json document = unfinished ? json() : ReadJson(file);
+    if (unfinished || SchemaOf(document).starts_with("testbed-results/") ||
+        (document.is_object() && document.contains("cache_rehearsal"))) {
+      ::unlink(file.c_str());
+    }
+  }
+  ::rmdir((dir / folder).c_str());
 }
 
 std::string FileName(const std::string& name) {
@@ -56,8 +86,8 @@ json Settings(const Experiment& e, const PlanOptions& options) {
 
 bool ResultsDir::Exists() const { return fs::exists(path_ + "/experiment.json"); }
 
-void ResultsDir::Create(const Experiment& e, const PlanOptions& options) {
-  if (!Exists() && fs::exists(path_) && !fs::is_empty(path_)) {
+void ResultsDir::Create(const Experiment& e, const PlanOptions& options, bool beside_others) {
+  if (!beside_others && !Exists() && fs::exists(path_) && !fs::is_empty(path_)) {
     throw Error(Error::kUsage, fmt::format("--out {} is not empty and holds no experiment; choose "
                                            "another directory",
                                            path_));
@@ -98,12 +128,24 @@ void ResultsDir::Create(const Experiment& e, const PlanOptions& options) {
 }
 
 void ResultsDir::Remove() const {
-  const json header = ReadJson(path_ + "/experiment.json");
-  const bool ours =
-      header.is_object() && header.value("schema", "").starts_with("testbed-experiment/");
-  if (!ours) throw Error(Error::kUsage, path_ + " holds no results of an experiment");
+  if (!SchemaOf(ReadJson(path_ + "/experiment.json")).starts_with("testbed-experiment/")) {
+    throw Error(Error::kUsage, path_ + " holds no results of an experiment");
+  }
   const DirLock unused(path_, "--out");
-  fs::remove_all(path_);
+  for (const char* folder : {"cells", "loads", "rehearsals"}) RemoveDocuments(path_, folder);
+  const fs::path databases = fs::path(path_) / "databases";
+  for (const fs::path& entry : EntriesOf(databases)) RemoveDatabaseDirectory(entry);
+  ::rmdir(databases.c_str());
+  // The header goes last: without it the rest would be nobody's.
+  for (const char* name : {"/experiment.json.new", "/experiment.json"}) {
+    ::unlink((path_ + name).c_str());
+  }
+  std::vector<std::string> left;
+  for (const fs::path& entry : EntriesOf(path_)) left.push_back(entry.filename());
+  if (!left.empty()) {
+    fmt::print(stderr, "testbed: {} in --out {} is not testbed's and stays\n", SomeNames(left),
+               path_);
+  }
 }
 
 json ResultsDir::ReadHeader() const {

@@ -29,9 +29,11 @@ class ResultsDir {
   // Makes the directory and its experiment.json, and keeps other processes from running it; throws
   // Error (kUsage) when it holds another experiment, other settings, or something that is none.
   // More rounds than it has are added to it.
-  void Create(const Experiment& experiment, const PlanOptions& options);
+  // `beside_others`: beside files that Remove left.
+  void Create(const Experiment& experiment, const PlanOptions& options,
+              bool beside_others = false);
   nlohmann::json ReadHeader() const;
-  // Removes all of it; throws Error (kUsage) when it is not an experiment's, of this version or an
+  // Removes all that an experiment wrote, and says on standard error what else is there; throws Error (kUsage) when it is not an experiment's, of this version or an
   // earlier one, or another process runs it.
   void Remove() const;
 
