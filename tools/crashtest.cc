@@ -48,6 +48,7 @@ struct Shared {
   std::atomic<bool> ready, stop, closing, closed, opened;
   std::atomic<bool> power_is_cut;     // errors from now on are the test's own
   std::atomic<bool> writer_failed;    // `failure` says how
+  std::atomic<bool> refused;          // `failure` names an option that the engine cannot honour
   std::atomic<uint64_t> checkpoints;  // begun
   // How long these took the last time, so that crashes fall into them.
   std::atomic<uint64_t> open_us, close_us, checkpoint_us;
@@ -157,6 +158,10 @@ pid_t Test::Spawn(Function function) {
   int code = 0;
   try {
     function();
+  } catch (const Error& e) {
+    std::snprintf(shared_->failure, kMessage, "%s", e.what());
+    shared_->refused.store(e.kind() == Error::kUsage);
+    code = 1;
   } catch (const std::exception& e) {
     std::snprintf(shared_->failure, kMessage, "%s", e.what());
     code = 1;
@@ -434,7 +439,7 @@ void Test::StartWriting(Place place) {
   if (place == Place::kCreation && exists_) StartAgain();
   shared_->failure[0] = '\0';
   for (auto* flag : {&shared_->ready, &shared_->stop, &shared_->closing, &shared_->closed,
-                     &shared_->writer_failed}) {
+                     &shared_->writer_failed, &shared_->refused}) {
     flag->store(false);
   }
   shared_->rows = shared_->unacknowledged = 0;
@@ -453,6 +458,7 @@ bool Test::Round(Crash crash, int number) {
     if (!Await(writer, [this] { return shared_->ready.load(); })) {
       ::kill(writer, SIGKILL);
       AwaitChild(writer);
+      if (!exists_ && shared_->refused.load()) throw Error(Error::kUsage, shared_->failure);
       result_.failures.push_back(
           fmt::format("round {}: the database does not open: {}", number, shared_->failure));
       return true;
@@ -475,6 +481,7 @@ bool Test::Round(Crash crash, int number) {
     if (FailedWriting(number)) return true;
   }
   if (place == Place::kCreation) {
+    if (shared_->refused.load()) throw Error(Error::kUsage, shared_->failure);
     result_.in_creation += !shared_->ready.load();
     exists_ = shared_->ready.load();
   }

@@ -7,6 +7,7 @@
 #   faults         an error at every IO call (TESTBED_FAULT_STRIDE=1)
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
 #                  power cuts of each engine of our own
+#   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/planted_bugs.sh)
 #   fuzz           each fuzz target for TESTBED_FUZZ_SECONDS (default 1800) (clang)
 #   experiments    every shipped experiment at --scale small
 #
@@ -21,7 +22,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
-parts=(clean-roots tests faults crashes fuzz experiments)
+parts=(clean-roots tests faults crashes planted-bugs fuzz experiments)
 fuzz_targets=(page replay operations fractal mmapv1)
 kSkipped=77
 
@@ -60,6 +61,11 @@ part_crashes() {
       "${cuts[@]}") || bad=1
   done
   return "$bad"
+}
+
+part_planted_bugs() {
+  command -v git >/dev/null || cannot "git is not installed" || return
+  "$source_dir/tools/planted_bugs.sh"
 }
 
 part_fuzz() {

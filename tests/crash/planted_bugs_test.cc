@@ -1,0 +1,80 @@
+// The bugs that tools/planted_bugs.sh plants (tests/crash/planted/*.patch) can be planted: a change
+// of an engine that moves what a patch changes must change the patch, or the bug is not tried any
+// more.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Contents(const fs::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+struct Patch {
+  std::string crashtest;  // its options
+  std::string file;
+  std::vector<std::string> hunks;  // what each must find in the file
+  bool changes = false;
+};
+
+Patch Read(const fs::path& path) {
+  Patch patch;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("crashtest: ")) {
+      patch.crashtest = line.substr(11);
+    } else if (line.starts_with("+++ b/")) {
+      patch.file = line.substr(6);
+    } else if (line.starts_with("@@")) {
+      patch.hunks.emplace_back();
+    } else if (!patch.hunks.empty()) {
+      const bool added = line.starts_with("+"), removed = line.starts_with("-");
+      patch.changes = patch.changes || added || removed;
+      if (!added) patch.hunks.back() += line.substr(std::min<size_t>(1, line.size())) + "\n";
+    }
+  }
+  return patch;
+}
+
+TEST(PlantedBugsTest, EachCanBePlanted) {
+  const fs::path source = TESTBED_SOURCE_DIR;
+  size_t patches = 0;
+  for (const auto& entry : fs::directory_iterator(source / "tests/crash/planted")) {
+    SCOPED_TRACE(entry.path().filename().string());
+    ++patches;
+    const Patch patch = Read(entry.path());
+    EXPECT_TRUE(patch.crashtest.starts_with("--engine ")) << patch.crashtest;
+    EXPECT_TRUE(patch.changes);
+    ASSERT_FALSE(patch.hunks.empty());
+    const std::string file = Contents(source / patch.file);
+    for (const std::string& hunk : patch.hunks) {
+      const size_t at = file.find(hunk);
+      EXPECT_NE(at, std::string::npos) << patch.file << " has no such lines any more:\n" << hunk;
+      EXPECT_EQ(file.find(hunk, at + 1), std::string::npos) << "these lines are there twice:\n" << hunk;
+    }
+  }
+  EXPECT_GE(patches, 20u);
+}
+
+// A bug that docs/crash-testing.md does not list was not tried.
+TEST(PlantedBugsTest, EachIsInTheTable) {
+  const fs::path source = TESTBED_SOURCE_DIR;
+  const std::string table = Contents(source / "docs/crash-testing.md");
+  for (const auto& entry : fs::directory_iterator(source / "tests/crash/planted")) {
+    const std::string name = entry.path().stem();
+    EXPECT_NE(table.find("| `" + name + "` |"), std::string::npos) << name;
+  }
+}
+
+}  // namespace
+}  // namespace testbed
