@@ -112,6 +112,11 @@ class Node {
   // The same where the row is to be written: looks at the last one first where rows came in order.
   uint32_t PlaceOf(std::string_view key, bool* found) const;
   // Whether the key lies between the fences.
+  // Whether the key, whose place LowerBoundInside told, may be in this page. That compares only
+  // what follows the prefix: of a key that was found the prefix remains to be compared.
+  bool MayHold(std::string_view key, bool found) const {
+    return found ? key.starts_with(Prefix()) : Covers(key);
+  }
   bool Covers(std::string_view key) const {
     return key >= LowFence() && (unbounded() || key < HighFence());
   }

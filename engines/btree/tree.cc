@@ -99,8 +99,8 @@ bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) c
     const uint32_t at = node.LowerBoundInside(key, &found);
     const LeafValue stored = found ? node.Value(at) : LeafValue{};
     if (found && !stored.overflow) value->assign(stored.bytes);
-    // A stale page must not pass for one that has not got the row.
-    const bool covers = found || node.Covers(key);
+    // A stale page must not pass for one that has not got the row, or has it otherwise.
+    const bool covers = node.MayHold(key, found);
     if (!leaf.Valid()) continue;
     if (!covers) ThrowWrongPage(leaf.id());
     if (!stored.overflow) return found;
@@ -122,7 +122,7 @@ Lookup::State Tree::Continue(TreeContext* context, Lookup* lookup, std::string* 
         const uint32_t at = node.LowerBoundInside(lookup->key, &found);
         const LeafValue stored = found ? node.Value(at) : LeafValue{};
         if (found && !stored.overflow) value->assign(stored.bytes);
-        const bool covers = found || node.Covers(lookup->key);
+        const bool covers = node.MayHold(lookup->key, found);
         const bool valid = lookup->at.Valid();
         const PageId id = lookup->at.id();
         lookup->at = {};
@@ -176,6 +176,7 @@ bool Tree::GetLong(TreeContext* context, std::string_view key, std::string* valu
     const Node node(leaf.page(), page_size());
     bool found;
     const uint32_t at = node.LowerBoundInside(key, &found);
+    if (!node.MayHold(key, found)) ThrowWrongPage(leaf.id());
     if (!found) return false;
     const LeafValue stored = node.Value(at);
     if (stored.overflow) {
@@ -192,7 +193,13 @@ void Tree::CopyLeaf(TreeContext* context, Bound bound, std::string_view key, cha
     const OptimisticGuard leaf = Descend(context, bound, key);
     std::memcpy(copy, leaf.page(), page_size());
     if (!leaf.Valid()) continue;
-    if (bound == Bound::kCover && !Node(copy, page_size()).Covers(key)) ThrowWrongPage(leaf.id());
+    const Node node(copy, page_size());
+    // Each step of a scan leads on from the one before.
+    const bool leads = bound == Bound::kCover   ? node.Covers(key)
+                       : bound == Bound::kBelow ? node.LowFence() < key &&
+                                                      (node.unbounded() || key <= node.HighFence())
+                                                : node.unbounded();
+    if (!leads) ThrowWrongPage(leaf.id());
     return;
   }
 }

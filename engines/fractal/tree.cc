@@ -57,10 +57,11 @@ void Tree::ThrowWrongHeight(BlockId block) const {
                                       "database from a copy, or load it again");
 }
 
-// Of a node whose `flushing` is held: its children stay.
-NodeRef Tree::Child(BlockId block, ReadCounters* counters) const {
+// Of a node whose `flushing` is held: its children and its height stay.
+NodeRef Tree::Child(const Node& parent, BlockId block, ReadCounters* counters) const {
   NodeRef child = env_.cache->Get(block, counters);
   if (child == nullptr) ThrowLost(block);
+  if (child->height + 1 != parent.height) ThrowWrongHeight(block);
   return child;
 }
 

@@ -116,7 +116,7 @@ class Tree {
   bool TryCopy(Bound bound, std::string_view key, BasementCopy* copy, uint64_t* touched,
                Missing* missing) const;
   void FetchMissing(const Missing& missing, int* lost, ReadCounters* counters) const;
-  NodeRef Child(BlockId block, ReadCounters* counters) const;
+  NodeRef Child(const Node& parent, BlockId block, ReadCounters* counters) const;
   [[noreturn]] void ThrowLost(BlockId block) const;
   [[noreturn]] void ThrowWrongHeight(BlockId block) const;
   BasementRef LayOver(const BasementRef& rows, const std::vector<Message>& messages) const;

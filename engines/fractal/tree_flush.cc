@@ -103,7 +103,7 @@ bool Tree::FlushHeaviest(const NodeRef& parent, ReadCounters* counters) {
   BlockId block;
   uint64_t bytes;
   if (!HeaviestChild(parent, &part, &block, &bytes)) return false;
-  const NodeRef child = Child(block, counters);
+  const NodeRef child = Child(*parent, block, counters);
   std::unique_lock<std::mutex> child_flushing;
   if (!child->leaf()) {
     child_flushing = std::unique_lock(child->flushing);
@@ -148,6 +148,7 @@ void Tree::PrepareHeaviest(ReadCounters* counters) {
   if (!HeaviestChild(root_, &part, &block, &bytes)) return;
   const NodeRef child = env_.cache->Get(block, counters);
   if (child == nullptr || child->leaf()) return;
+  if (child->height + 1 != height()) return;  // FlushHeaviest tells, if it is damage
   std::unique_lock flushing(child->flushing, std::try_to_lock);
   if (flushing.owns_lock()) MakeRoomFor(child, bytes, counters);
 }
@@ -227,7 +228,8 @@ bool Tree::Clean(uint64_t least, ReadCounters* counters) {
     }
     if (node->height < 2) continue;
     for (const Part& part : node->parts) {
-      if (NodeRef child = env_.cache->Find(part.child)) nodes.push_back(std::move(child));
+      NodeRef child = env_.cache->Find(part.child);
+      if (child != nullptr && child->height < node->height) nodes.push_back(std::move(child));
     }
   }
   if (heaviest == nullptr) return false;

@@ -124,8 +124,8 @@ bool Tree::SmallPair(const NodeRef& parent, size_t part, BlockId* left, BlockId*
 void Tree::MergeIfSmall(const NodeRef& parent, size_t part, ReadCounters* counters) {
   BlockId blocks[2];
   if (!SmallPair(parent, part, &blocks[0], &blocks[1])) return;
-  const NodeRef left = Child(blocks[0], counters);
-  const NodeRef right = Child(blocks[1], counters);
+  const NodeRef left = Child(*parent, blocks[0], counters);
+  const NodeRef right = Child(*parent, blocks[1], counters);
   uint64_t bytes = 0;
   for (const NodeRef& node : {left, right}) {
     std::shared_lock latch(node->latch);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/file_faults.h"
 
 namespace testbed {
 namespace {
@@ -96,6 +97,27 @@ TEST_P(ReadRingTest, MoreThanItHasRoomForIsAnError) {
   EXPECT_THROW(ring.Start(*file_, 0, buffer.data(), kPage, 2), Error);
   ring.Take();
   ring.Start(*file_, 0, buffer.data() + 2 * kPage, kPage, 2);  // what is in flight ends with it
+}
+
+// The kernel takes nothing of a read that was refused, then or later: its buffer is the caller's
+// again.
+TEST_P(ReadRingTest, ARefusedReadNeverRunsIntoItsBuffer) {
+  ReadRing ring(4);
+  AlignedBuffer refused(kPage), other(kPage);
+  for (uint64_t round = 1; round < 20; ++round) {
+    std::fill_n(refused.data(), kPage, '!');
+    FileFaults::Set(0, 1, EIO);
+    EXPECT_THROW(ring.Start(*file_, round * kPage, refused.data(), kPage, 7), Error);
+    FileFaults::Clear();
+    EXPECT_EQ(ring.in_flight(), 0u);
+    // With it whatever waits in the queue goes to the kernel.
+    ring.Start(*file_, (round + 100) * kPage, other.data(), kPage, round + 50);
+    const ReadRing::Ended ended = ring.Take();
+    EXPECT_EQ(ended.tag, round + 50);
+    EXPECT_EQ(ended.result, static_cast<int32_t>(kPage));
+    EXPECT_EQ(other.data()[kPage - 1], static_cast<char>(round + 100));
+    EXPECT_EQ(std::string(refused.data(), kPage), std::string(kPage, '!')) << "round " << round;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, ReadRingTest, testing::Values(IoMode::kDirect, IoMode::kBuffered),

@@ -1,0 +1,118 @@
+// A node that leads to itself, or to one of a wrong height, is an error for every way of reading
+// and writing: no row is called absent, and nobody goes round or waits for ever.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <mutex>
+#include <string>
+
+#include "device/error.h"
+#include "engines/fractal/cursor.h"
+#include "engines/fractal/store.h"
+
+namespace testbed::fractal {
+namespace {
+
+class FractalWrongChildTest : public testing::Test {
+ protected:
+  static constexpr int kRows = 12000;
+
+  FractalWrongChildTest() {
+    std::string pattern = std::filesystem::current_path() / "fractal_wrong_test_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+    StoreOptions options;
+    options.page_size = 4096;
+    options.node_size = 16 << 10;
+    options.fanout = 4;
+    options.cache_bytes = 64 << 20;  // nothing leaves it
+    options.durability = Durability::kNone;
+    options.cleaner_period_ms = 0;
+    options.checkpoint_period_ms = 1 << 30;
+    store_ = Store::Open(dir_, options);
+    tree_ = store_->OpenTable("t");
+    client_ = std::make_unique<StoreClient>(store_.get());
+    for (int i = 0; i < kRows; ++i) Put(i * 7919 % kRows);
+  }
+  ~FractalWrongChildTest() override {
+    client_.reset();
+    store_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+  static std::string Key(int i) { return std::to_string(1000000 + i); }
+  void Put(int i) {
+    const std::string key = Key(i), value(100, 'v');
+    const RowWrite op{false, tree_->table(), key, value};
+    client_->Commit({&op, 1});
+  }
+  // A node at that height that has several children, none of them the root.
+  NodeRef NodeAt(uint32_t height) {
+    for (BlockId block = 1; block < store_->cache()->next_block(); ++block) {
+      NodeRef node = store_->cache()->Find(block);
+      if (node != nullptr && !node->gone && node->height == height && node->parts.size() > 2) {
+        return node;
+      }
+    }
+    return nullptr;
+  }
+  // All of the node's children are `to` from now on.
+  static void Lead(const NodeRef& node, BlockId to) {
+    std::lock_guard latch(node->latch);
+    for (Part& part : node->parts) part.child = to;
+  }
+
+  void ExpectErrors() {
+    int refused = 0;
+    for (int i = 0; i < kRows; ++i) {
+      std::string value;
+      refused += Refused([&] { EXPECT_TRUE(client_->Get(tree_, Key(i), &value)) << Key(i); });
+      if (HasFailure()) return;
+    }
+    EXPECT_GT(refused, 0);
+    EXPECT_EQ(Refused([&] {
+                TreeCursor cursor(tree_, client_.get());
+                int rows = 0;
+                for (bool on = cursor.SeekForward({}, false); on && rows <= kRows;
+                     on = cursor.Next()) {
+                  ++rows;
+                }
+              }),
+              1);
+    refused = 0;
+    for (int i = 0; i < 2 * kRows; ++i) refused += Refused([&] { Put(i % kRows); });
+    EXPECT_GT(refused, 0) << "flushed into a node that leads nowhere";
+  }
+  template <typename Action>
+  static int Refused(const Action& action) {
+    try {
+      action();
+      return 0;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kCorruption) << e.what();
+      return 1;
+    }
+  }
+
+  std::string dir_;
+  std::unique_ptr<Store> store_;
+  Tree* tree_ = nullptr;
+  std::unique_ptr<StoreClient> client_;
+};
+
+TEST_F(FractalWrongChildTest, ANodeThatLeadsToItselfIsAnError) {
+  const NodeRef node = NodeAt(1);
+  ASSERT_NE(node, nullptr);
+  Lead(node, node->block);
+  ExpectErrors();
+}
+
+TEST_F(FractalWrongChildTest, ANodeThatLeadsToALeafTooSoonIsAnError) {
+  const NodeRef node = NodeAt(2), leaf = NodeAt(0);
+  ASSERT_NE(node, nullptr);
+  ASSERT_NE(leaf, nullptr);
+  Lead(node, leaf->block);
+  ExpectErrors();
+}
+
+}  // namespace
+}  // namespace testbed::fractal
