@@ -112,7 +112,21 @@ std::vector<std::string> FiguresNamed(const std::string& expression) {
 
 struct Statement::Machine {
   mu::Parser parser;
+  std::deque<mu::Parser> terms;  // those of the kind kOne, in their order
   std::vector<double> values;
+
+  void SetUp(mu::Parser* one, const std::string& text) {
+    Prepare(one);
+    one->DefineConst("unknown", kNaN);
+    for (size_t i = 0; i < values.size(); ++i) {
+      one->DefineVar(fmt::format("figure_{}", i), &values[i]);
+    }
+    one->SetExpr(text);
+  }
+  void SetUp(const Term& term) {
+    if (term.kind == Term::kOne) SetUp(&terms.emplace_back(), term.text);
+    for (const Term& part : term.parts) SetUp(part);
+  }
 };
 
 Statement::~Statement() = default;
@@ -176,12 +190,10 @@ Statement::Statement(const std::string& expression,
   }
   machine_->values.resize(figures_.size());
   try {
-    Prepare(&machine_->parser);
-    machine_->parser.DefineConst("unknown", kNaN);
-    for (size_t i = 0; i < figures_.size(); ++i) {
-      machine_->parser.DefineVar(fmt::format("figure_{}", i), &machine_->values[i]);
-    }
-    machine_->parser.SetExpr(plain);
+    machine_->SetUp(&machine_->parser, plain);
+    machine_->parser.Eval();  // refused as it stands, before its terms are looked for
+    terms_ = TermsOf(plain);
+    machine_->SetUp(terms_);
   } catch (const mu::Parser::exception_type& e) {
     Refuse(expression, e);
   }
@@ -194,6 +206,19 @@ double Statement::Evaluate(const std::vector<double>& values) const {
   } catch (const mu::Parser::exception_type& e) {
     Refuse(expression_, e);
   }
+}
+
+size_t Statement::term_count() const { return machine_->terms.size(); }
+
+std::vector<double> Statement::EvaluateTerms(const std::vector<double>& values) const {
+  std::copy(values.begin(), values.end(), machine_->values.begin());
+  std::vector<double> results;
+  try {
+    for (const mu::Parser& term : machine_->terms) results.push_back(term.Eval());
+  } catch (const mu::Parser::exception_type& e) {
+    Refuse(expression_, e);
+  }
+  return results;
 }
 
 std::string FillExpressions(const std::string& text,

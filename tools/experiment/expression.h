@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "tools/experiment/experiment.h"
+#include "tools/experiment/terms.h"
 
 namespace testbed {
 
@@ -62,11 +63,18 @@ class Statement {
   // `values`: one for each of figures(), in their order. Throws as the constructor does.
   double Evaluate(const std::vector<double>& values) const;
 
+  // What the statement is made of (terms.h). EvaluateTerms gives the values of its terms of the kind
+  // kOne, in their order; there are `term_count` of them.
+  const Term& terms() const { return terms_; }
+  size_t term_count() const;
+  std::vector<double> EvaluateTerms(const std::vector<double>& values) const;
+
  private:
   struct Machine;
   std::string expression_;
   std::vector<Selection> selections_;
   std::vector<Figure> figures_;
+  Term terms_;
   std::unique_ptr<Machine> machine_;
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 namespace testbed {
 
@@ -83,19 +84,30 @@ double Certainty::share() const {
 Certainty CertaintyOf(const std::vector<Measured>& figures,
                       const std::function<double(const std::vector<double>&)>& statement,
                       uint64_t seed, int draws) {
+  return CertaintiesOf(
+             figures, [&](const auto& drawn) { return std::vector<double>{statement(drawn)}; },
+             seed, draws)
+      .front();
+}
+
+std::vector<Certainty> CertaintiesOf(
+    const std::vector<Measured>& figures,
+    const std::function<std::vector<double>(const std::vector<double>&)>& statements,
+    uint64_t seed, int draws) {
   Resampler resampler(figures, seed);
-  const auto share = [&](Resampler::Way way) {
-    double truths = 0;
+  std::vector<Certainty> certainties;
+  for (const auto& [way, share] : {std::pair{Resampler::kCommon, &Certainty::common},
+                                   std::pair{Resampler::kByCell, &Certainty::by_cell}}) {
     for (int i = 0; i < draws; ++i) {
-      const double value = statement(resampler.Draw(way));
-      truths += !std::isfinite(value) ? 0.5 : value != 0 ? 1 : 0;
+      const std::vector<double> values = statements(resampler.Draw(way));
+      certainties.resize(values.size());
+      for (size_t k = 0; k < values.size(); ++k) {
+        certainties[k].*share += !std::isfinite(values[k]) ? 0.5 : values[k] != 0 ? 1 : 0;
+      }
     }
-    return truths / draws;
-  };
-  Certainty certainty;
-  certainty.common = share(Resampler::kCommon);
-  certainty.by_cell = share(Resampler::kByCell);
-  return certainty;
+    for (Certainty& certainty : certainties) certainty.*share /= draws;
+  }
+  return certainties;
 }
 
 }  // namespace testbed

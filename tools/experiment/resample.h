@@ -85,8 +85,10 @@ constexpr double kSure = 0.95;
 
 struct Certainty {
   double common = 0, by_cell = 0;  // shares of the draws in which the statement was true
-  bool holds() const { return common >= kSure && by_cell >= kSure; }
-  bool fails() const { return common <= 1 - kSure && by_cell <= 1 - kSure; }
+  bool TrueAt(double level) const { return common >= level && by_cell >= level; }
+  bool FalseAt(double level) const { return common <= 1 - level && by_cell <= 1 - level; }
+  bool holds() const { return TrueAt(kSure); }
+  bool fails() const { return FalseAt(kSure); }
   // The less certain of the two.
   double share() const;
 };
@@ -96,6 +98,11 @@ struct Certainty {
 Certainty CertaintyOf(const std::vector<Measured>& figures,
                       const std::function<double(const std::vector<double>&)>& statement,
                       uint64_t seed = 1, int draws = kResamples);
+// The same of several statements about the same drawn figures, of which `statements` gives the values.
+std::vector<Certainty> CertaintiesOf(
+    const std::vector<Measured>& figures,
+    const std::function<std::vector<double>(const std::vector<double>&)>& statements,
+    uint64_t seed = 1, int draws = kResamples);
 
 }  // namespace testbed
 

@@ -106,11 +106,25 @@ class Checker {
       verdict->outcome = value != 0 ? PartVerdict::kHoldsOnce : PartVerdict::kFailsOnce;
       return;
     }
-    verdict->certainty = CertaintyOf(
-        figures, [&](const std::vector<double>& drawn) { return statement.Evaluate(drawn); });
-    verdict->outcome = verdict->certainty->holds()   ? PartVerdict::kHolds
-                       : verdict->certainty->fails() ? PartVerdict::kDoesNotHold
-                                                     : PartVerdict::kCannotTell;
+    std::vector<Certainty> certainties =
+        CertaintiesOf(figures, [&](const std::vector<double>& drawn) {
+          std::vector<double> values = statement.EvaluateTerms(drawn);
+          values.push_back(statement.Evaluate(drawn));
+          return values;
+        });
+    const Certainty whole = certainties.back();
+    certainties.pop_back();
+    const bool holds = whole.holds(), fails = whole.fails();
+    verdict->certainty = whole;
+    verdict->outcome = holds && TrueForSure(statement.terms(), certainties) ? PartVerdict::kHolds
+                       : fails && FalseForSure(statement.terms(), certainties)
+                           ? PartVerdict::kDoesNotHold
+                           : PartVerdict::kCannotTell;
+    if (verdict->outcome == PartVerdict::kCannotTell && (holds || fails)) {
+      verdict->because =
+          fmt::format("none of its {} terms is {} for sure", certainties.size(),
+                      holds ? "true" : "false");
+    }
   }
 
   // Whether something that the selection names was not measured; the verdict then says what.
