@@ -24,9 +24,9 @@ std::string Heading(const ResultSet& results) {
   const Circumstances& at = results.circumstances();
   const std::string first = at.first.substr(0, 10), last = at.last.substr(0, 10);
   return fmt::format(
-      "## {}\n\n`testbed experiment {} --scale {}`: {}.\n"
+      "## {}\n\n`testbed experiment {} --scale {}{}{}`: {}.\n"
       "{} round{}, {} of {} cells, {}{}; testbed {}.\nMachine: {}. Device: {}.\n",
-      e.name, e.name, results.scale(), e.title, results.rounds(), results.rounds() == 1 ? "" : "s",
+      e.name, e.name, results.scale(), at.set.empty() ? "" : " ", at.set, e.title, results.rounds(), results.rounds() == 1 ? "" : "s",
       results.finished_runs(), results.planned_runs(), first,
       first == last ? "" : " to " + last, fmt::join(at.versions, ", "),
       fmt::join(at.machines, "; "), fmt::join(at.devices, ", "));

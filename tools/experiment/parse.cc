@@ -350,12 +350,16 @@ void Parser::CheckExpressions(
 }
 
 Experiment Parser::Parse() {
-  CheckKeys(root_, {"name", "title", "about", "source", "options", "load", "engine", "scale",
-                    "axis", "skip", "metrics", "table", "finding"});
+  CheckKeys(root_, {"name", "title", "about", "source", "in-order", "options", "load", "engine",
+                    "scale", "axis", "skip", "metrics", "table", "finding"});
   e_.name = Needed(root_, "name");
   e_.title = Needed(root_, "title");
   e_.about = Text(root_, "about");
   e_.source = Text(root_, "source");
+  if (const toml::node* in_order = root_.get("in-order")) {
+    if (!in_order->is_boolean()) Refuse(*in_order, "in-order must be true or false");
+    e_.in_order = in_order->as_boolean()->get();
+  }
   e_.options = Options(root_.get("options"));
   e_.load_options = Options(root_.get("load"));
   if (const toml::node* engines = root_.get("engine")) {

@@ -113,6 +113,22 @@ std::string WhyNotLoaded(const EngineInfo& engine, OptionMap options) {
   }
 }
 
+// A label stands for its options: with others it would be a lie in every table.
+void CheckSet(const Experiment& e, const OptionMap& set) {
+  for (const Axis& axis : e.axes) {
+    for (const AxisValue& value : axis.values) {
+      for (const auto& [name, unused] : value.options) {
+        if (!set.contains(name)) continue;
+        throw Error(Error::kUsage,
+                    fmt::format("--set {}: the axis {} of experiment {} sets it; choose among its "
+                                "values with --only {}=LABEL, or change a copy of the experiment "
+                                "(`testbed experiment show {}`)",
+                                name, axis.name, e.name, axis.name, e.name));
+      }
+    }
+  }
+}
+
 void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale, Cell* cell) {
   const OptionMap of_axes = cell->options;
   const auto engine_of = [&]() -> std::string {
@@ -132,9 +148,7 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
   Overlay(of_axes, &cell->options);
   Overlay(options.set, &cell->options);
   for (const Skip& skip : e.skips) {
-    const bool here = skip.scales.empty() || std::find(skip.scales.begin(), skip.scales.end(),
-                                                       options.scale) != skip.scales.end();
-    if (here && Matches(cell->labels, skip.where)) cell->skipped = skip.why;
+    if (IsOneOf(e, options.scale, skip.scales) && Matches(cell->labels, skip.where)) cell->skipped = skip.why;
   }
   if (!cell->skipped.empty()) return;
   const auto& engines = Engines();
@@ -184,9 +198,11 @@ std::vector<Cell> InRound(std::vector<Cell> cells, int round) {
   return cells;
 }
 
-// Cells with one database stand together, where the first of them stood; then, when asked, in
-// random order.
-void Order(const PlanOptions& options, int round, std::vector<Cell>* cells) {
+// Cells with one database stand together, where the first of them stood, and so do cells with one
+// scratch device. What comes later in a round meets another machine than what came first, and in
+// the same order in each round that would look like a difference of the cells: later rounds have an
+// order of their own.
+void Order(const Experiment& e, const PlanOptions& options, int round, std::vector<Cell>* cells) {
   std::vector<std::vector<Cell>> groups;
   std::map<std::string, size_t> group_of;
   for (Cell& cell : *cells) {
@@ -197,13 +213,23 @@ void Order(const PlanOptions& options, int round, std::vector<Cell>* cells) {
     if (!cell.load_key.empty()) group_of[cell.load_key] = groups.size();
     groups.push_back({std::move(cell)});
   }
-  if (options.shuffle) {
-    Random random(*options.shuffle + static_cast<uint64_t>(round) - 1);
+  if (options.shuffle || (round > 1 && !e.in_order)) {
+    Random random(options.shuffle.value_or(0) + static_cast<uint64_t>(round) - 1);
     const auto shuffle = [&](auto* list) {
       for (size_t i = list->size(); i > 1; --i) std::swap((*list)[i - 1], (*list)[random.Below(i)]);
     };
     shuffle(&groups);
     for (auto& group : groups) shuffle(&group);
+    std::map<std::string, size_t> device;
+    const auto device_of = [&](const std::vector<Cell>& group) {
+      const auto scratch = group[0].options.find("scratch");
+      const std::string asked = scratch == group[0].options.end() ? "" : scratch->second;
+      return device.emplace(asked, device.size()).first->second;
+    };
+    for (const auto& group : groups) device_of(group);
+    std::stable_sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) {
+      return device_of(a) < device_of(b);
+    });
   }
   cells->clear();
   for (auto& group : groups) {
@@ -261,6 +287,11 @@ RunOptions CellRunOptions(const OptionMap& options) {
   return run;
 }
 
+bool IsOneOf(const Experiment& e, const std::string& scale, const std::vector<std::string>& scales) {
+  const std::string& name = scale.empty() || e.scales.contains(scale) ? scale : "full";
+  return scales.empty() || std::find(scales.begin(), scales.end(), name) != scales.end();
+}
+
 int RoundsOf(const Experiment& e, const PlanOptions& options) {
   return options.rounds.value_or(
       FindScale(e, options.scale).rounds.value_or(options.scale == "tiny" ? 1 : 3));
@@ -268,6 +299,7 @@ int RoundsOf(const Experiment& e, const PlanOptions& options) {
 
 std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   const Scale scale = FindScale(e, options.scale);
+  CheckSet(e, options.set);
   for (const auto& [axis, labels] : options.only) {
     if (e.FindAxis(axis) == nullptr) {
       throw Error(Error::kUsage,
@@ -295,7 +327,7 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   std::vector<Cell> rounds;
   for (int round = 1; round <= RoundsOf(e, options); ++round) {
     std::vector<Cell> next = InRound(cells, round);
-    Order(options, round, &next);
+    Order(e, options, round, &next);
     std::move(next.begin(), next.end(), std::back_inserter(rounds));
   }
   return rounds;

@@ -19,7 +19,7 @@ struct PlanOptions {
   OptionMap set;                // the user's, over everything else
   Where only;                   // keeps these values of these axes
   std::optional<uint64_t>
-      shuffle;  // seed of a random order; cells that share a database stay together
+      shuffle;  // seed of a random order of the first round too
   std::optional<int> rounds;  // instead of those of the scale
 };
 
@@ -39,6 +39,11 @@ struct Cell {
   uint64_t seed = 0;
   bool runs() const { return skipped.empty() && waits_for.empty(); }
 };
+
+// Whether what is asked at these scales is asked at this one; none means all. A factor of the scale
+// "full" is that scale with another memory.
+bool IsOneOf(const Experiment& experiment, const std::string& scale,
+             const std::vector<std::string>& scales);
 
 // How often all cells are run: asked for, or as the scale says, or once at the scale tiny and three
 // times at others: what is measured once has no spread to judge by.

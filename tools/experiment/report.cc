@@ -98,9 +98,10 @@ std::string ExperimentText(const ResultSet& results) {
           ? fmt::format(" in {} rounds; ± is half of the 95 % interval of their mean",
                         results.rounds())
           : "";
-  return fmt::format("{}: {}\nscale {}, {} of {} cells{}{}\n", e.name, e.title, results.scale(),
-                     results.finished_runs(), results.planned_runs(), rounds,
-                     grades.empty() ? "" : "; " + grades) +
+  const std::string& set = results.circumstances().set;
+  return fmt::format("{}: {}\nscale {}{}, {} of {} cells{}{}\n", e.name, e.title, results.scale(),
+                     set.empty() ? "" : " with " + set, results.finished_runs(),
+                     results.planned_runs(), rounds, grades.empty() ? "" : "; " + grades) +
          TablesText(results) + FindingsText(results) + "\n" + NotRunText(results);
 }
 

@@ -115,7 +115,13 @@ Figures FiguresOf(const json& document, const json& run) {
 
 ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, const ResultsDir& dir)
     : experiment_(std::move(experiment)) {
-  scale_ = dir.Exists() ? dir.ReadHeader().value("scale", "") : "";
+  const json header = dir.Exists() ? dir.ReadHeader() : json::object();
+  scale_ = header.value("scale", "");
+  const json set = header.value("set", json::object());
+  for (const auto& [name, value] : set.items()) {
+    circumstances_.set += fmt::format("{}--set {}={}", circumstances_.set.empty() ? "" : " ", name,
+                                      value.get<std::string>());
+  }
   std::map<std::string, size_t> index;
   for (const Cell& cell : cells) {
     rounds_ = std::max(rounds_, cell.round);

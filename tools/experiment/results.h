@@ -25,6 +25,7 @@ Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run);
 // Where and when the cells ran: what differs between them is listed.
 struct Circumstances {
   std::set<std::string> machines, devices, versions;
+  std::string set;          // "--set seconds=5 --set threads=2"; empty: none
   std::string first, last;  // UTC, 2026-11-23T05:01:24Z; when the first and the last cell began
 };
 

@@ -65,7 +65,7 @@ class Checker {
       verdict.outcome = PartVerdict::kWaits;
       return verdict;
     }
-    if (!AskedHere(part)) {
+    if (!IsOneOf(results_.experiment(), results_.scale(), part.scales)) {
       verdict.outcome = PartVerdict::kAskedElsewhere;
       verdict.because = fmt::format("{}", fmt::join(part.scales, ", "));
       return verdict;
@@ -76,14 +76,6 @@ class Checker {
     }
     Judge(statement, &verdict);
     return verdict;
-  }
-
-  // A factor of the scale full is that scale with another memory.
-  bool AskedHere(const FindingPart& part) const {
-    const bool named = results_.experiment().scales.contains(results_.scale());
-    const std::string scale = named || results_.scale().empty() ? results_.scale() : "full";
-    return part.scales.empty() ||
-           std::find(part.scales.begin(), part.scales.end(), scale) != part.scales.end();
   }
 
   // Everything that the statement needs is measured.
