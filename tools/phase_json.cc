@@ -98,6 +98,7 @@ json PhaseJson(const std::string& name, const std::string& kind, const PhaseOpti
             {"threads", options.threads},
             {"seconds", result.seconds},
             {"host_cpus", ::sysconf(_SC_NPROCESSORS_ONLN)},
+            {"foreign_cpu_share", ForeignCpuJson(result.cpu_begin, result.cpu_end)},
             {"thread_operations", result.thread_operations},
             {"thread_seconds", result.thread_seconds},
             {"count", result.operations()},
@@ -121,6 +122,12 @@ json PhaseJson(const std::string& name, const std::string& kind, const PhaseOpti
                                  [](const auto& op) { return op.intended.count() != 0; });
   if (rated) j["backlog_seconds"] = result.backlog_seconds;
   return j;
+}
+
+json ForeignCpuJson(const CpuUse& before, const CpuUse& after) {
+  const std::optional<double> share =
+      ForeignCpuShare(before, after, ::sysconf(_SC_NPROCESSORS_ONLN));
+  return share ? json(*share) : json();
 }
 
 json MemoryJson(const MemoryBudget& budget, uint64_t engine_cache) {

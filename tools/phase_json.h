@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "device/host_activity.h"
 #include "device/memory_budget.h"
 #include "device/read_trace.h"
 #include "workloads/runner.h"
@@ -17,6 +18,9 @@ namespace testbed {
 nlohmann::json PhaseJson(const std::string& name, const std::string& kind,
                          const PhaseOptions& options, const std::vector<OpKind>& ops,
                          const PhaseResult& result);
+
+// "foreign_cpu_share" of what happened between two readings.
+nlohmann::json ForeignCpuJson(const CpuUse& before, const CpuUse& after);
 
 nlohmann::json MemoryJson(const MemoryBudget& budget, uint64_t engine_cache);
 

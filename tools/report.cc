@@ -11,6 +11,7 @@
 #include "device/error.h"
 #include "device/grade.h"
 #include "tools/database_rows.h"
+#include "tools/foreign_cpu.h"
 #include "tools/insert_benchmark_metrics.h"
 #include "tools/json_text.h"
 #include "tools/options.h"
@@ -95,7 +96,8 @@ void ForEachPhase(const json& document, Function function) {
 
 Table RateTable(const json& document) {
   Table table("Operations", {"phase", "count", "ops/s", "mean us", "p50 us", "p99 us", "p99.9 us",
-                             "max us", "cpu us/op", "harness ns/op", "steady", "checked", "wrong"});
+                             "max us", "cpu us/op", "harness ns/op", "foreign cpu",
+                             "steady", "checked", "wrong"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
     const double cpu = Number(phase, "/account/cpu_user_seconds", 0) +
                        Number(phase, "/account/cpu_system_seconds", 0);
@@ -103,7 +105,8 @@ Table RateTable(const json& document) {
     const std::vector<std::string> of_phase = {
         Short(cpu * 1e6 / Number(phase, "/count")),
         Short(Number(run, "/accounting/harness_ns_per_operation")),
-        Steadiness(phase["steady"]["rate"]), Count(phase["verified"]), Count(phase["wrong"])};
+        Percent(Number(phase, "/foreign_cpu_share")), Steadiness(phase["steady"]["rate"]),
+        Count(phase["verified"]), Count(phase["wrong"])};
     const auto row = [&table](std::vector<std::string> cells, const std::vector<std::string>& more) {
       cells.insert(cells.end(), more.begin(), more.end());
       table.Row(std::move(cells));
@@ -499,7 +502,7 @@ std::vector<Table> Tables(const json& document) {
 }  // namespace
 
 std::string ReportText(const json& document) {
-  std::string text = Header(document);
+  std::string text = ForeignCpuLine(document) + Header(document);
   for (const Table& table : Tables(document)) text += table.Text();
   text += EndedLines(document);
   text += ClosureLines(document);
@@ -550,6 +553,10 @@ std::string CompareText(const json& base, const json& other) {
     }
   }
   std::string text;
+  for (const auto& [which, document] : {std::pair("first", &base), std::pair("second", &other)}) {
+    const std::string line = ForeignCpuLine(*document);
+    if (!line.empty()) text += fmt::format("{}: {}", which, line);
+  }
   for (const auto& [name, value] : base["options"].items()) {
     const json theirs = other["options"].value(name, json());
     if (value != theirs)

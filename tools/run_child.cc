@@ -295,12 +295,14 @@ void Run::Step(const std::string& name, const std::string& kind, OpKind op, cons
   progress.Say(what);
   json step = {{"name", name}, {"kind", kind}};
   const Reading before = meter_->Read();
+  const CpuUse cpu_before = ReadCpuUse();
   const uint64_t start = clock.Now();
   {
     const IoScope scope(op);
     step.update(does());
   }
   step["seconds"] = static_cast<double>(clock.ToNs(clock.Now() - start)) / 1e9;
+  step["foreign_cpu_share"] = ForeignCpuJson(cpu_before, ReadCpuUse());
   const Reading after = meter_->Read();
   progress.Clear();
   Finish(std::move(step), before, after);

@@ -109,6 +109,7 @@ class Phase {
   std::vector<uint64_t> last_counts_;
   DeviceStats last_device_;
   HostActivity last_host_;
+  CpuUse cpu_begin_;
 };
 
 // Sleeps until shortly before the intended start, then spins: a sleep ends late by some
@@ -388,11 +389,13 @@ PhaseResult Phase::Run() {
     changed_.wait(lock, [this] { return ready_ == threads_; });
     if (options_.device != nullptr) last_device_ = options_.device->Stats();
     last_host_ = ReadHostActivity();
+    cpu_begin_ = ReadCpuUse();
     start_ = clock_.Now();
     started_ = true;
     changed_.notify_all();
   }
   Report();
+  const CpuUse cpu_end = ReadCpuUse();
   for (std::thread& thread : threads) thread.join();
   if (failure_) std::rethrow_exception(failure_);
 
@@ -419,6 +422,8 @@ PhaseResult Phase::Run() {
         std::max(result.backlog_seconds, static_cast<double>(worker->backlog_ns) / 1e9);
   }
   result.seconds = static_cast<double>(clock_.ToNs(end - start_)) / 1e9;
+  result.cpu_begin = cpu_begin_;
+  result.cpu_end = cpu_end;
   result.partial = options_.stop != nullptr && options_.stop();
   result.ended_because = workload_.EndedBecause();
   result.series = std::move(series_);

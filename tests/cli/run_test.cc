@@ -1,6 +1,9 @@
 // Whole runs of the real binary on small databases: what a user gets.
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
@@ -114,6 +117,34 @@ TEST_F(RunTest, EveryFieldOfAResultsDocumentIsDocumented) {
     EXPECT_NE(page.find("`" + field + "`"), std::string::npos)
         << field << " is not in docs/results.md";
   }
+}
+
+// A program that computes beside the run takes its processors, and its results say so.
+TEST_F(RunTest, WhatOtherProgramsTakeOfTheProcessorsIsSaid) {
+  const pid_t busy = fork();
+  if (busy == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    alarm(60);  // it ends with a test that is stuck
+    volatile uint64_t n = 0;
+    for (;;) n = n + 1;
+  }
+  const CommandResult result = Run("--engine btree --workload insert,point-read --seconds 1.5" +
+                                   std::string(" --ram 128M --rows 2000 --warmup 0 --quiet "
+                                               "--json run.json --csv run.csv"));
+  kill(busy, SIGKILL);
+  waitpid(busy, nullptr, 0);
+  ASSERT_EQ(result.code, 0) << result.err;
+  const nlohmann::json document = Json("run.json");
+  const nlohmann::json& read = document["runs"].back()["phases"].back();
+  ASSERT_EQ(read["name"], "point-read");
+  EXPECT_GT(read["foreign_cpu_share"].get<double>(), 0.05);
+  EXPECT_LE(read["foreign_cpu_share"].get<double>(), 1.0);
+  EXPECT_EQ(result.out.rfind("! other programs used up to ", 0), 0u) << result.out;
+  const std::string line = result.out.substr(0, result.out.find('\n') + 1);
+  EXPECT_NE(line.find("point-read"), std::string::npos) << line;
+  const std::string compared = Run("compare run.json run.json").out;
+  EXPECT_EQ(compared.rfind("first: " + line + "second: " + line, 0), 0u) << compared;
+  EXPECT_NE(Read(directory_ / "run.csv").find("foreign cpu"), std::string::npos);
 }
 
 TEST_F(RunTest, AnEngineThatDoesItsIoItselfLeavesOutTheFileLevel) {

@@ -636,6 +636,28 @@ TEST_F(ResultsTest, FindingsAreTablesOfMarkdown) {
                               "| 0.0 % | does not hold |"));
 }
 
+TEST_F(ResultsTest, RunsBesideOtherProgramsAreCountedInEachHeader) {
+  PlanRounds(3);
+  WriteRounds(0, {100, 101, 99});
+  EXPECT_THAT(ExperimentText(Results()), testing::Not(HasSubstr("other programs"))) << "not known";
+  const auto write = [this](size_t cell, const json& share) {
+    json run = Run(90);
+    run["phases"][0]["foreign_cpu_share"] = share;
+    dir_.WriteCell(cells_[cell], {{"runs", {run}}});
+  };
+  write(0, 0.05);
+  write(1, 0.426);
+  write(2, 0.04);
+  write(3, nullptr);
+  const char* sentence =
+      "other programs used 5 % or more of the processors in 2 of 3 runs, 43 % at most";
+  const ResultSet results = Results();
+  EXPECT_THAT(ExperimentText(results), HasSubstr(std::string("\n") + sentence + "\n"));
+  EXPECT_THAT(FindingsMarkdown(results), HasSubstr(std::string("\nOn the machine, ") + sentence));
+  const json header = FindingsJson(results)[0]["foreign_cpu"];
+  EXPECT_EQ(header, (json{{"runs_known", 3}, {"runs_notable", 2}, {"most", 0.426}}));
+}
+
 TEST_F(ResultsTest, OneRoundHasNoVerdict) {
   Write(0, {100, 102});  // repeats are no rounds
   Write(1, {80, 81});

@@ -27,6 +27,38 @@ TEST(HostActivityTest, IsWhatProcStatSays) {
   EXPECT_EQ(ReadHostActivity(root).context_switches, 0u);
 }
 
+// The machine's user and nice time comes from /proc/stat, the parent's from its own stat, whose
+// name may look like the words after it.
+TEST(HostActivityTest, CpuUseIsOfTheMachineAndOfTheRun) {
+  const std::filesystem::path root =
+      std::filesystem::path(testing::TempDir()) / ("cpu_use_" + std::to_string(::getpid()));
+  const std::filesystem::path parent = root / "proc" / std::to_string(::getppid());
+  std::filesystem::create_directories(parent);
+  std::ofstream(root / "proc/stat") << "cpu  100000 2000 300 4000 50 6 7 8 0 0\nctxt 1\n";
+  std::ofstream(parent / "stat") << "77 (a) S 1 2) S 1 2 3 4 5 6 7 8 9 10 50000 12 13 14\n";
+  const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const CpuUse use = ReadCpuUse(root);
+  EXPECT_DOUBLE_EQ(use.host_user_seconds, 102000 / ticks);
+  rusage self{};
+  getrusage(RUSAGE_SELF, &self);
+  EXPECT_GE(use.own_user_seconds, 50000 / ticks);
+  EXPECT_LT(use.own_user_seconds, 50000 / ticks + static_cast<double>(self.ru_utime.tv_sec) + 5);
+  EXPECT_GT(use.at_seconds, 0);
+  std::filesystem::remove_all(root);
+  EXPECT_EQ(ReadCpuUse(root).host_user_seconds, 0) << "/proc does not tell";
+}
+
+TEST(HostActivityTest, ForeignIsWhatTheRunDidNotTake) {
+  const CpuUse before{10, 100, 40};
+  // In 2 s of 4 processors others took 6 - 2 = 4 of 8 s.
+  EXPECT_DOUBLE_EQ(ForeignCpuShare(before, {12, 106, 42}, 4).value(), 0.5);
+  EXPECT_DOUBLE_EQ(ForeignCpuShare(before, {12, 102, 42.5}, 4).value(), 0) << "never below 0";
+  EXPECT_DOUBLE_EQ(ForeignCpuShare(before, {12, 150, 42}, 4).value(), 1);
+  EXPECT_TRUE(ForeignCpuShare(before, {10.21, 100.1, 40}, 4));
+  EXPECT_FALSE(ForeignCpuShare(before, {10.19, 100.1, 40}, 4)) << "too short for ticks of 10 ms";
+  EXPECT_FALSE(ForeignCpuShare({10, 0, 40}, {12, 0, 42}, 4)) << "/proc does not tell";
+}
+
 TEST(HostActivityTest, CountsWhatThisProcessDoes) {
   const HostActivity before = ReadHostActivity();
   rusage start{}, now{};

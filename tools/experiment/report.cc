@@ -66,6 +66,10 @@ std::string FindingsText(const ResultSet& results) {
 }
 
 nlohmann::json FindingsJson(const ResultSet& results) {
+  const Circumstances& at = results.circumstances();
+  const nlohmann::json foreign_cpu = {{"runs_known", at.foreign_known},
+                                      {"runs_notable", at.foreign_runs},
+                                      {"most", at.foreign_most}};
   nlohmann::json all = nlohmann::json::array();
   for (const Verdict& v : CheckFindings(results)) {
     nlohmann::json parts = nlohmann::json::array();
@@ -73,6 +77,7 @@ nlohmann::json FindingsJson(const ResultSet& results) {
     all.push_back({{"experiment", results.experiment().name},
                    {"scale", results.scale()},
                    {"rounds", results.rounds()},
+                   {"foreign_cpu", foreign_cpu},
                    {"id", v.id},
                    {"claim", v.claim},
                    {"systems", v.systems},
@@ -99,9 +104,11 @@ std::string ExperimentText(const ResultSet& results) {
                         results.rounds())
           : "";
   const std::string& set = results.circumstances().set;
-  return fmt::format("{}: {}\nscale {}{}, {} of {} cells{}{}\n", e.name, e.title, results.scale(),
-                     set.empty() ? "" : " with " + set, results.finished_runs(),
-                     results.planned_runs(), rounds, grades.empty() ? "" : "; " + grades) +
+  const std::string foreign = ForeignCpuText(results.circumstances());
+  return fmt::format("{}: {}\nscale {}{}, {} of {} cells{}{}{}\n", e.name, e.title,
+                     results.scale(), set.empty() ? "" : " with " + set, results.finished_runs(),
+                     results.planned_runs(), rounds, grades.empty() ? "" : "; " + grades,
+                     foreign.empty() ? "" : "\n" + foreign) +
          TablesText(results) + FindingsText(results) + "\n" + NotRunText(results);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "tools/foreign_cpu.h"
 
 namespace testbed {
 namespace {
@@ -113,6 +114,13 @@ Figures FiguresOf(const json& document, const json& run) {
   return figures;
 }
 
+std::string ForeignCpuText(const Circumstances& at) {
+  if (at.foreign_known == 0) return "";
+  return fmt::format(
+      "other programs used {:.0f} % or more of the processors in {} of {} runs, {:.0f} % at most",
+      kNotableForeignCpu * 100, at.foreign_runs, at.foreign_known, at.foreign_most * 100);
+}
+
 ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, const ResultsDir& dir)
     : experiment_(std::move(experiment)) {
   const json header = dir.Exists() ? dir.ReadHeader() : json::object();
@@ -136,10 +144,12 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
   const json document = dir.ReadCell(of_round);
   if (document.is_null()) return;
   Figures load;
+  std::optional<double> foreign_load;
   if (!of_round.load_key.empty()) {
     const json loaded = dir.ReadLoad(of_round.load_key);
     if (loaded.is_object()) {
       load = FiguresOf(loaded, loaded["runs"][0]);
+      foreign_load = MostForeignCpu(loaded["runs"][0]);
       NoteSurroundings(cell, loaded);
     }
   }
@@ -149,11 +159,21 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
       failures_.push_back(of_round.name + ": " + run["error"].value("sentence", ""));
       continue;
     }
+    NoteForeignCpu(foreign_load, MostForeignCpu(run));
     Figures figures = FiguresOf(document, run);
     figures.insert(load.begin(), load.end());
     runs_[cell][static_cast<size_t>(of_round.round) - 1].push_back(std::move(figures));
     grades_.push_back(run["accounting"].value("grade", ""));
   }
+}
+
+// A load that others disturbed disturbs each run on its database: so do its figures count.
+void ResultSet::NoteForeignCpu(std::optional<double> of_load, std::optional<double> of_run) {
+  if (!of_load && !of_run) return;
+  const double most = std::max(of_load.value_or(0), of_run.value_or(0));
+  ++circumstances_.foreign_known;
+  circumstances_.foreign_runs += most >= kNotableForeignCpu;
+  circumstances_.foreign_most = std::max(circumstances_.foreign_most, most);
 }
 
 void ResultSet::NoteSurroundings(size_t cell, const json& document) {

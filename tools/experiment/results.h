@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,8 +27,15 @@ Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run);
 struct Circumstances {
   std::set<std::string> machines, devices, versions;
   std::string set;          // "--set seconds=5 --set threads=2"; empty: none
+  size_t foreign_known = 0;  // runs of which foreign_cpu_share is known, their loads included
+  size_t foreign_runs = 0;   // of them, those in which other programs took a notable share
+  double foreign_most = 0;   // the largest share of all
   std::string first, last;  // UTC, 2026-11-23T05:01:24Z; when the first and the last cell began
 };
+
+// "other programs used 5 % or more of the processors in 1 of 12 runs, 43 % at most"; empty when no
+// run knows it.
+std::string ForeignCpuText(const Circumstances& circumstances);
 
 // The finished cells of an experiment and their metrics. Not thread-safe.
 class ResultSet {
@@ -70,6 +78,7 @@ class ResultSet {
  private:
   void Read(size_t cell, const Cell& of_round, const ResultsDir& dir);
   void NoteSurroundings(size_t cell, const nlohmann::json& document);
+  void NoteForeignCpu(std::optional<double> of_load, std::optional<double> of_run);
 
   Experiment experiment_;
   std::string scale_;
