@@ -121,7 +121,8 @@ std::string Surroundings::Where() const {
 void Surroundings::SetReadahead(json* document) {
   if (!options_.readahead_bytes) return;
   try {
-    readahead_ = ReadaheadGuard::Under(Where(), *options_.readahead_bytes / 1024);
+    readahead_ =
+        ReadaheadGuard::Under(ExistingDirectory(Where()), *options_.readahead_bytes / 1024);
   } catch (const Error& e) {
     if (options_.strict) throw;
     NotInForce("readahead", "is not in force", e.what(), document);

@@ -94,5 +94,15 @@ TEST_F(AdviseTest, OneRoundTellsNothingApart) {
   EXPECT_THAT(Advice(), HasSubstr("One round cannot tell ways apart"));
 }
 
+TEST_F(AdviseTest, WhatWasNotMeasuredIsNamed) {
+  Plan(3);
+  Write(0, {100, 101, 99});
+  Write(1, {80, 79, 81});
+  EXPECT_THAT(Advice(), HasSubstr("This advice is from an incomplete comparison:\nnot measured in "
+                                  "each round: "));
+  Write(2, {70, 71, 69});
+  EXPECT_THAT(Advice(), testing::Not(HasSubstr("incomplete")));
+}
+
 }  // namespace
 }  // namespace testbed

@@ -166,5 +166,38 @@ TEST_F(SimulationTest, ClearDifferencesAreFound) {
   EXPECT_GT(power(5, 0.02, 0.05), 0.65) << "a shared load is not known to be shared";
 }
 
+// Equal ways of which any two are compared after looking, in rounds that differ from each other.
+TEST(ResampleTest, EqualWaysAreSeldomToldApart) {
+  Normal normal(3);
+  for (const auto& [ways, rounds] : {std::pair{2, 3}, {8, 3}, {24, 5}}) {
+    constexpr int kExperiments = 200;
+    int alarms = 0, found = 0;
+    for (int n = 0; n < kExperiments; ++n) {
+      std::vector<std::vector<double>> values(static_cast<size_t>(ways));
+      for (int round = 0; round < rounds; ++round) {
+        const double weather = 0.3 * normal();
+        for (auto& way : values) way.push_back(weather + 0.05 * normal());
+      }
+      const auto differ = [&] {
+        double least = 1e9, most = -1e9;
+        for (const auto& way : values) {
+          double sum = 0;
+          for (double value : way) sum += value;
+          least = std::min(least, sum / rounds);
+          most = std::max(most, sum / rounds);
+        }
+        return most - least > HonestlySignificantDifference(values);
+      };
+      alarms += differ();
+      for (double& value : values[0]) value += 1;
+      found += differ();
+    }
+    EXPECT_LE(alarms, 10 + 10) << ways << " ways";  // 5 % and 3 standard errors
+    EXPECT_GE(found, kExperiments * 3 / 4) << ways << " ways";
+  }
+  EXPECT_FALSE(std::isfinite(HonestlySignificantDifference({{1, 2, 3}})));
+  EXPECT_FALSE(std::isfinite(HonestlySignificantDifference({{1}, {2}})));
+}
+
 }  // namespace
 }  // namespace testbed

@@ -104,6 +104,13 @@ std::vector<Certainty> CertaintiesOf(
     const std::function<std::vector<double>(const std::vector<double>&)>& statements,
     uint64_t seed = 1, int draws = kResamples);
 
+// Of several ways that were measured in the same rounds, values[way][round]: by how much the means of
+// two must differ at least to be different for sure, when any two of them may be compared after
+// looking (Tukey, "Comparing individual means in the analysis of variance", Biometrics 5, 1949; rounds
+// are blocks, with one variance for all ways). Of equal ways at most 5 in 100 experiments have two
+// that differ by more. Infinite for one way, one round, or values that are not finite.
+double HonestlySignificantDifference(const std::vector<std::vector<double>>& values);
+
 }  // namespace testbed
 
 #endif  // TESTBED_TOOLS_EXPERIMENT_RESAMPLE_H_
