@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "engines/btree/node.h"
-#include "engines/btree/store.h"
+#include "engines/btree/page/node.h"
+#include "engines/btree/store/store.h"
 #include "engines/registry.h"
 
 namespace testbed::btree {

@@ -6,12 +6,12 @@
 #include <memory>
 #include <string>
 
-#include "device/block_device.h"
-#include "device/kernel_account.h"
+#include "device/account/block_device.h"
+#include "device/account/kernel_account.h"
 #include "engines/null/null_engine.h"
-#include "workloads/clock.h"
-#include "workloads/point_read.h"
-#include "workloads/runner.h"
+#include "workloads/measure/clock.h"
+#include "workloads/measure/runner.h"
+#include "workloads/rows/point_read.h"
 
 namespace testbed {
 namespace {

@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "device/block_device.h"
+#include "device/account/block_device.h"
+#include "device/account/kernel_account.h"
+#include "device/account/ledger.h"
 #include "device/error.h"
-#include "device/file.h"
-#include "device/kernel_account.h"
-#include "device/ledger.h"
+#include "device/file/file.h"
 
 namespace testbed {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "device/error.h"
-#include "device/log.h"
+#include "device/log/log.h"
 
 namespace testbed {
 namespace {

@@ -1,11 +1,15 @@
-# Finds every library, and says by name what is missing and which Debian package has it.
-set(missing "")
+# Finds the libraries that all of testbed needs, and says by name what is missing and which Debian
+# package has it. An engine's own CMakeLists.txt asks for its library by the same two macros.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)  # an engine's library is linked outside its folder too
+function(testbed_missing sentence)
+  set_property(GLOBAL APPEND PROPERTY TESTBED_MISSING "${sentence}")
+endfunction()
 macro(testbed_require name package)
   find_package(${name} ${ARGN} QUIET)
   if(NOT ${name}_FOUND AND ${name}_REASON)  # our own find modules know more than the name
-    list(APPEND missing "${${name}_REASON}")
+    testbed_missing("${${name}_REASON}")
   elseif(NOT ${name}_FOUND)
-    list(APPEND missing "${name} (Debian: ${package})")
+    testbed_missing("${name} (Debian: ${package})")
   endif()
 endmacro()
 
@@ -15,11 +19,11 @@ macro(testbed_require_library target header library package)
   find_path(${target}_INCLUDE_DIR ${header} PATH_SUFFIXES ${ARGN})
   find_library(${target}_LIBRARY ${library})
   if(${target}_INCLUDE_DIR AND ${target}_LIBRARY)
-    add_library(testbed::${target} UNKNOWN IMPORTED)
+    add_library(testbed::${target} UNKNOWN IMPORTED GLOBAL)
     set_target_properties(testbed::${target} PROPERTIES
       IMPORTED_LOCATION ${${target}_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${${target}_INCLUDE_DIR})
   else()
-    list(APPEND missing "${library} (Debian: ${package})")
+    testbed_missing("${library} (Debian: ${package})")
   endif()
 endmacro()
 
@@ -38,37 +42,20 @@ testbed_require_library(lz4 lz4.h lz4 liblz4-dev)
 testbed_require_library(zstd zstd.h zstd libzstd-dev)
 testbed_require_library(snappy snappy.h snappy libsnappy-dev)
 testbed_require(ZLIB zlib1g-dev)
-if(TESTBED_DOCUMENTS)
-  testbed_require_library(bson bson/bson.h bson-1.0 libbson-dev libbson-1.0)
-  testbed_require_library(flatbuffers flatbuffers/flexbuffers.h flatbuffers libflatbuffers-dev)
-endif()
 if(TESTBED_TESTS)
   testbed_require(GTest "libgtest-dev libgmock-dev")
 endif()
 if(TESTBED_BENCH)
   testbed_require(benchmark libbenchmark-dev)
 endif()
-if(TESTBED_ROCKSDB)
-  testbed_require(RocksDB librocksdb-dev)
-endif()
-if(TESTBED_WIREDTIGER)
-  testbed_require(WiredTiger "none")
-endif()
-if(TESTBED_LMDB)
-  testbed_require_library(lmdb lmdb.h lmdb liblmdb-dev)
-endif()
-if(TESTBED_INNODB)  # its header alone: the library is loaded when it is needed
-  find_path(mariadb_INCLUDE_DIR mysql.h PATH_SUFFIXES mariadb)
-  if(mariadb_INCLUDE_DIR)
-    add_library(testbed::mariadb INTERFACE IMPORTED)
-    set_target_properties(testbed::mariadb PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${mariadb_INCLUDE_DIR})
-  else()
-    list(APPEND missing "mysql.h (Debian: libmariadb-dev)")
+
+# Called when all folders have asked for what they need: names everything that is missing at once.
+function(testbed_report_missing)
+  get_property(missing GLOBAL PROPERTY TESTBED_MISSING)
+  if(missing)
+    list(JOIN missing "\n  " lines)
+    message(FATAL_ERROR "These libraries are missing:\n  ${lines}\n"
+      "tools/run.sh installs all of them. -DTESTBED_ROCKSDB=OFF, -DTESTBED_WIREDTIGER=OFF, "
+      "-DTESTBED_LMDB=OFF or -DTESTBED_INNODB=OFF build without an engine.")
   endif()
-endif()
-if(missing)
-  list(JOIN missing "\n  " lines)
-  message(FATAL_ERROR "These libraries are missing:\n  ${lines}\n"
-    "tools/run.sh installs all of them. -DTESTBED_ROCKSDB=OFF, -DTESTBED_WIREDTIGER=OFF, "
-    "-DTESTBED_LMDB=OFF or -DTESTBED_INNODB=OFF build without an engine.")
-endif()
+endfunction()

@@ -4,7 +4,7 @@
 #   WIREDTIGER_ROOT   CMake or environment variable: an install prefix (include/wiredtiger.h,
 #                     lib/libwiredtiger.{a,so}) or a WiredTiger build folder. When it is set nothing
 #                     else is looked at: a mistake there must not end in another library.
-#   the cache folder  where tools/build_wiredtiger.sh installs; the newest build in it
+#   the cache folder  where tools/setup/build_wiredtiger.sh installs; the newest build in it
 #   the system        CMAKE_PREFIX_PATH and the system's folders
 #
 # Sets WiredTiger_FOUND, WiredTiger_VERSION, WiredTiger_INCLUDE_DIR, WiredTiger_LIBRARY;
@@ -74,7 +74,7 @@ if(_wiredtiger_only)
   set(WiredTiger_REASON "There is no WiredTiger (include/wiredtiger.h and lib/libwiredtiger.a) in \
 WIREDTIGER_ROOT=${_wiredtiger_hints}")
 else()
-  set(WiredTiger_REASON "WiredTiger (not in Debian: run tools/build_wiredtiger.sh, or \
+  set(WiredTiger_REASON "WiredTiger (not in Debian: run tools/setup/build_wiredtiger.sh, or \
 -DWIREDTIGER_ROOT=DIR for your own build)")
 endif()
 set(WiredTiger_USABLE TRUE)

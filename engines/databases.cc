@@ -7,8 +7,8 @@
 #include <mutex>
 #include <utility>
 
-#include "device/directory.h"
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "engines/registry.h"
 
 namespace testbed {

@@ -1,4 +1,4 @@
-// Makes each commit durable within an interval (device/lazy_pace.h), on a thread of its own: lazy
+// Makes each commit durable within an interval (device/log/lazy_pace.h), on a thread of its own: lazy
 // durability for engines whose library has none, or one by another rule.
 //
 //   LazySync lazy(std::chrono::milliseconds(100), [&] { return env.LastCommit(); },
@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "device/lazy_pace.h"
+#include "device/log/lazy_pace.h"
 
 namespace testbed {
 

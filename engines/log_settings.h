@@ -1,4 +1,4 @@
-// The engine options of the log layer (device/log.h), for the engines that keep their log in it, so
+// The engine options of the log layer (device/log/log.h), for the engines that keep their log in it, so
 // that they name and judge them alike.
 //
 //   info.capabilities.extra_options = {...};
@@ -8,7 +8,7 @@
 #ifndef TESTBED_ENGINES_LOG_SETTINGS_H_
 #define TESTBED_ENGINES_LOG_SETTINGS_H_
 
-#include "device/log.h"
+#include "device/log/log.h"
 #include "engines/engine.h"
 #include "engines/extra_options.h"
 

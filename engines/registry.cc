@@ -4,31 +4,12 @@
 #include <filesystem>
 
 #include "device/error.h"
-#include "engines/log/log_engine.h"
-#include "engines/null/null_engine.h"
-#ifdef TESTBED_HAVE_BTREE
-#include "engines/btree/btree_engine.h"
-#endif
-#ifdef TESTBED_HAVE_FRACTAL
-#include "engines/fractal/fractal_engine.h"
-#endif
-#ifdef TESTBED_HAVE_INNODB
-#include "engines/innodb/innodb_engine.h"
-#endif
-#ifdef TESTBED_HAVE_LMDB
-#include "engines/lmdb/lmdb_engine.h"
-#endif
-#ifdef TESTBED_HAVE_MMAPV1
-#include "engines/mmapv1/mmapv1_engine.h"
-#endif
-#ifdef TESTBED_HAVE_ROCKSDB
-#include "engines/rocksdb/rocksdb_engine.h"
-#endif
-#ifdef TESTBED_HAVE_WIREDTIGER
-#include "engines/wiredtiger/wiredtiger_engine.h"
-#endif
 
 namespace testbed {
+
+// CMake writes it: the engines of the folders that it found.
+std::vector<EngineInfo> EnginesOfTheBuild();
+
 namespace {
 
 std::string Join(const std::vector<std::string>& words) {
@@ -62,30 +43,7 @@ TableId Engine::OpenIndex(const std::string& index, TableId, const std::vector<I
 }
 
 const std::vector<EngineInfo>& Engines() {
-  static const std::vector<EngineInfo> engines = {
-#ifdef TESTBED_HAVE_BTREE
-      BtreeEngineInfo(),
-#endif
-#ifdef TESTBED_HAVE_FRACTAL
-      FractalEngineInfo(),
-#endif
-#ifdef TESTBED_HAVE_ROCKSDB
-      RocksdbEngineInfo(),
-#endif
-#ifdef TESTBED_HAVE_WIREDTIGER
-      WiredtigerEngineInfo(),
-#endif
-#ifdef TESTBED_HAVE_LMDB
-      LmdbEngineInfo(),
-#endif
-#ifdef TESTBED_HAVE_INNODB
-      InnodbEngineInfo(),
-#endif
-#ifdef TESTBED_HAVE_MMAPV1
-      Mmapv1EngineInfo(),
-#endif
-      LogEngineInfo(),        NullEngineInfo(),
-  };
+  static const std::vector<EngineInfo> engines = EnginesOfTheBuild();
   return engines;
 }
 

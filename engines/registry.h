@@ -1,5 +1,10 @@
-// The engines that this build has. An engine joins by one folder under engines/ and one line in
-// registry.cc.
+// The engines that this build has. An engine joins by a folder under engines/ whose CMakeLists.txt
+// calls testbed_engine(NAME), and which defines
+//
+//   EngineInfo NameEngineInfo();
+//
+// with the name in CamelCase: what testbed_engine(btree) promises is BtreeEngineInfo. CMake finds the
+// folders.
 #ifndef TESTBED_ENGINES_REGISTRY_H_
 #define TESTBED_ENGINES_REGISTRY_H_
 

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "engines/registry.h"
+#include "workloads/registry.h"
 #include "workloads/workload.h"
 
 namespace testbed {

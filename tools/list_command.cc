@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <string>
+
 #include "engines/registry.h"
 #include "tools/options.h"
-#include "tools/table.h"
+#include "tools/output/table.h"
+#include "workloads/registry.h"
 #include "workloads/workload.h"
 
 namespace testbed {
@@ -28,8 +32,6 @@ std::string Family(const std::string& workload) {
   const size_t dot = workload.find('.');
   return dot == std::string::npos ? workload : workload.substr(0, dot) + ".*";
 }
-
-}  // namespace
 
 std::string ListText() {
   Table engines("Engines",
@@ -69,6 +71,19 @@ std::string ListText() {
       {"buffered", "pread through the OS page cache, which gets what the engine's cache leaves"});
   modes.Row({"mmap", "mapped files: the engine reads from the page cache in place"});
   return engines.Text() + workloads.Text() + modes.Text() + extras;
+}
+
+}  // namespace
+
+void AddListCommand(CLI::App& app, std::function<int()>* command) {
+  CLI::App* list =
+      app.add_subcommand("list", "Show engines, workloads, IO modes and what each supports");
+  list->callback([command] {
+    *command = [] {
+      fmt::print("{}", ListText());
+      return 0;
+    };
+  });
 }
 
 }  // namespace testbed

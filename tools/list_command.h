@@ -2,11 +2,16 @@
 #ifndef TESTBED_TOOLS_LIST_COMMAND_H_
 #define TESTBED_TOOLS_LIST_COMMAND_H_
 
-#include <string>
+#include <functional>
+
+namespace CLI {
+class App;
+}
 
 namespace testbed {
 
-std::string ListText();
+// Adds the subcommand to `app`; when it is chosen, *command becomes what runs it.
+void AddListCommand(CLI::App& app, std::function<int()>* command);
 
 }  // namespace testbed
 

@@ -4,23 +4,27 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "device/error.h"
-#include "device/memory_budget.h"
-#include "device/read_limit.h"
-#include "device/readahead.h"
-#include "device/scratch.h"
-#include "device/signal_guard.h"
-#include "tools/check_command.h"
+#include "device/machine/memory_budget.h"
+#include "device/machine/read_limit.h"
+#include "device/machine/readahead.h"
+#include "device/machine/scratch.h"
+#include "device/os/signal_guard.h"
 #include "tools/completion.h"
-#include "tools/crashtest.h"
-#include "tools/database_files.h"
-#include "tools/doctor_command.h"
+#include "tools/crashtest/crashtest_command.h"
+#include "tools/database/database_files.h"
 #include "tools/experiment/command.h"
+#include "tools/inspect/check_command.h"
+#include "tools/inspect/doctor_command.h"
+#include "tools/inspect/tree_command.h"
 #include "tools/list_command.h"
-#include "tools/report.h"
-#include "tools/run_command.h"
-#include "tools/tree_command.h"
+#include "tools/report/report_command.h"
+#include "tools/run/run_command.h"
 #include "tools/unknown_word.h"
 
 namespace testbed {
@@ -62,6 +66,39 @@ int ScratchClean(const std::string& directory) {
   return 0;
 }
 
+void AddScratchCommand(CLI::App& app, std::function<int()>* command) {
+  CLI::App* scratch = app.add_subcommand("scratch", "Scratch devices");
+  scratch->require_subcommand(1);
+  auto directory = std::make_shared<std::string>(".");
+  CLI::App* clean = scratch->add_subcommand(
+      "clean",
+      "Find and remove what killed runs left behind: devices, images, settings, memory groups");
+  clean->add_option("--dir", *directory, "Directory that held the images")->type_name("DIR");
+  clean->callback([directory, command] {
+    *command = [directory] { return ScratchClean(*directory); };
+  });
+}
+
+// What the program says of itself for shells and for man: made from the options in `app`.
+void AddTextCommands(CLI::App& app, std::function<int()>* command) {
+  auto shell = std::make_shared<std::string>("bash");
+  CLI::App* completion = app.add_subcommand("completion", "Print a shell completion script");
+  completion->add_option("shell", *shell, "bash")->check(CLI::IsMember({"bash"}));
+  completion->callback([&app, command] {
+    *command = [&app] {
+      fmt::print("{}", BashCompletion(app));
+      return 0;
+    };
+  });
+  CLI::App* man = app.add_subcommand("man", "Print the manual page (roff)");
+  man->callback([&app, command] {
+    *command = [&app] {
+      fmt::print("{}", ManPage(app));
+      return 0;
+    };
+  });
+}
+
 int Main(int argc, char** argv) {
   SignalGuard signals;
   CLI::App app(kDescription, "testbed");
@@ -78,129 +115,15 @@ int Main(int argc, char** argv) {
 
   std::function<int()> command;
   const std::vector<std::string> words(argv + 1, argv + argc);
-  CLI::App* list =
-      app.add_subcommand("list", "Show engines, workloads, IO modes and what each supports");
-  list->callback([&] {
-    command = [] {
-      fmt::print("{}", ListText());
-      return 0;
-    };
-  });
-
-  std::string doctor_dir = ".";
-  CLI::App* doctor = app.add_subcommand(
-      "doctor", "Say what this machine can and cannot measure, and how to change that");
-  doctor->add_option("--dir", doctor_dir, "Directory that would hold the database")
-      ->type_name("DIR");
-  doctor->callback([&] {
-    command = [&] {
-      fmt::print("{}", DoctorText(doctor_dir));
-      return 0;
-    };
-  });
-
-  std::vector<std::string> files;
-  bool as_csv = false;
-  CLI::App* report = app.add_subcommand("report", "Print the tables of a results file");
-  report->add_option("file", files, "Results written by --json")->required()->expected(1);
-  report->add_flag("--csv", as_csv, "As comma-separated values");
-  report->callback([&] {
-    command = [&] {
-      const nlohmann::json document = ReadResults(files[0]);
-      fmt::print("{}", as_csv ? ReportCsv(document) : ReportText(document));
-      return 0;
-    };
-  });
-  CLI::App* compare = app.add_subcommand("compare", "Set two results files side by side");
-  compare->add_option("files", files, "The base and the other")->required()->expected(2);
-  compare->callback([&] {
-    command = [&] {
-      fmt::print("{}", CompareText(ReadResults(files[0]), ReadResults(files[1])));
-      return 0;
-    };
-  });
-
+  AddListCommand(app, &command);
+  AddDoctorCommand(app, &command);
+  AddReportCommands(app, &command);
   AddExperimentCommands(app, &command);
   AddCheckCommand(app, &command);
   AddTreeCommand(app, &command);
-  CrashtestOptions crash;
-  CLI::App* crashtest = app.add_subcommand("crashtest",
-                                           "Kill an engine, or cut its power, while it commits "
-                                           "(--durability sync unless given), writes "
-                                           "checkpoints, closes, creates a database or recovers, "
-                                           "and compare every row with what it acknowledged");
-  crash.run.engine.durability = Durability::kSync;  // --durability lazy: the other promise
-  AddEngineOptions(*crashtest, crash.run);
-  crashtest->add_option("--kills", crash.kills, "Crashes by SIGKILL [20]")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1000000));
-  crashtest
-      ->add_option("--power-cuts", crash.power_cuts,
-                   "Crashes by power cut, on a scratch device (root) [0]")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1000000));
-  crashtest
-      ->add_option(
-          "--disk-cuts", crash.disk_cuts,
-          "Crashes by power cut of a disk that loses and tears what was not flushed (root, "
-          "FUSE) [0]")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1000000));
-  crashtest
-      ->add_option("--crashes-per-database", crash.crashes_per_database,
-                   "Begin with a new database after so many crashes [50]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
-  crashtest
-      ->add_option("--longest-ms", crash.longest_ms,
-                   "A crash comes at a random moment within this [400]")
-      ->type_name("MS")
-      ->check(CLI::Range(1, 1000000));
-  crashtest
-      ->add_option("--least-commits", crash.least_commits,
-                   "A crash waits for so many commits of its round; a round with fewer within 20 "
-                   "seconds is not counted [5]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
-  crashtest->add_option("--writers", crash.writers, "Threads that commit [4]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64));
-  crashtest->add_option("--seed", crash.run.data.seed, "Seed of the crash moments [42]")
-      ->type_name("N");
-  crashtest->add_flag("--quiet", crash.run.quiet, "No progress line");
-  crashtest->callback([&] {
-    command = [&] {
-      crash.run.rows = 1;
-      crash.run.Resolve();
-      return CrashtestCommand(crash);
-    };
-  });
-
-  CLI::App* scratch = app.add_subcommand("scratch", "Scratch devices");
-  scratch->require_subcommand(1);
-  std::string scratch_dir = ".";
-  CLI::App* clean = scratch->add_subcommand(
-      "clean",
-      "Find and remove what killed runs left behind: devices, images, settings, memory groups");
-  clean->add_option("--dir", scratch_dir, "Directory that held the images")->type_name("DIR");
-  clean->callback([&] { command = [&] { return ScratchClean(scratch_dir); }; });
-
-  std::string shell = "bash";
-  CLI::App* completion = app.add_subcommand("completion", "Print a shell completion script");
-  completion->add_option("shell", shell, "bash")->check(CLI::IsMember({"bash"}));
-  completion->callback([&] {
-    command = [&] {
-      fmt::print("{}", BashCompletion(app));
-      return 0;
-    };
-  });
-  CLI::App* man = app.add_subcommand("man", "Print the manual page (roff)");
-  man->callback([&] {
-    command = [&] {
-      fmt::print("{}", ManPage(app));
-      return 0;
-    };
-  });
+  AddCrashtestCommand(app, &command);
+  AddScratchCommand(app, &command);
+  AddTextCommands(app, &command);
 
   try {
     app.parse(argc, argv);

@@ -7,7 +7,7 @@
 #   faults         an error at every IO call (TESTBED_FAULT_STRIDE=1)
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
 #                  power cuts of each engine of our own
-#   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/planted_bugs.sh)
+#   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/crashtest/planted_bugs.sh)
 #   fuzz           each fuzz target for TESTBED_FUZZ_SECONDS (default 1800) (clang)
 #   experiments    every shipped experiment at --scale small
 #
@@ -20,7 +20,7 @@
 # A part that cannot run here (no root, no clang) is skipped, and the summary says why. Exit code 0
 # when no part failed, 1 when one did, 2 when the options are wrong.
 set -euo pipefail
-source "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
+source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
 parts=(clean-roots tests faults crashes planted-bugs fuzz experiments)
 fuzz_targets=(page replay operations fractal mmapv1)
@@ -65,7 +65,7 @@ part_crashes() {
 
 part_planted_bugs() {
   command -v git >/dev/null || cannot "git is not installed" || return
-  "$source_dir/tools/planted_bugs.sh"
+  "$source_dir/tools/crashtest/planted_bugs.sh"
 }
 
 part_fuzz() {

@@ -5,72 +5,15 @@
 #include <CLI/CLI.hpp>
 #include <cctype>
 #include <charconv>
-#include <cmath>
+#include <cstdlib>
 #include <functional>
 
 #include "device/error.h"
+#include "tools/option_values.h"
+#include "workloads/registry.h"
 
 namespace testbed {
 namespace {
-
-[[noreturn]] void Refuse(const std::string& option, const std::string& text,
-                         const std::string& accepted) {
-  throw Error(Error::kUsage,
-              fmt::format("{} {} is not accepted; it takes {}", option, text, accepted));
-}
-
-uint64_t ParseCount(const std::string& option, const std::string& text, uint64_t least,
-                    uint64_t most) {
-  uint64_t n = 0;
-  const char* end = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), end, n);
-  uint64_t unit = 1;
-  if (error == std::errc() && at + 1 == end) {  // 10k, 5M, 1G rows: decimal
-    unit = *at == 'k' || *at == 'K' ? 1000 : *at == 'M' ? 1000000 : *at == 'G' ? 1000000000 : 0;
-    at = end;
-  }
-  if (error != std::errc() || at != end || unit == 0 || n > most / unit || n * unit < least) {
-    Refuse(option, text,
-           most == UINT64_MAX
-               ? fmt::format("a whole number from {} (k, M and G are accepted)", least)
-               : fmt::format("a whole number from {} to {}", least, most));
-  }
-  return n * unit;
-}
-
-double ParseReal(const std::string& option, const std::string& text, double least, double most) {
-  double x = 0;
-  const char* end = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), end, x);
-  if (error != std::errc() || at != end || !(x >= least) || !(x <= most)) {
-    Refuse(option, text,
-           most > 1e15 ? fmt::format("a number from {}", least)
-                       : fmt::format("a number from {} to {}", least, most));
-  }
-  return x;
-}
-
-std::vector<std::string> Split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  while (true) {
-    const size_t end = text.find(at, begin);
-    parts.push_back(text.substr(begin, end - begin));
-    if (end == std::string::npos) return parts;
-    begin = end + 1;
-  }
-}
-
-template <typename T>
-T ParseName(const std::string& option, const std::string& text,
-            const std::vector<std::pair<std::string, T>>& names) {
-  std::string accepted;
-  for (const auto& [name, value] : names) {
-    if (name == text) return value;
-    accepted += (accepted.empty() ? "" : ", ") + name;
-  }
-  Refuse(option, text, accepted);
-}
 
 using Setter = std::function<void(const std::string& option, const std::string& text)>;
 
@@ -92,25 +35,9 @@ void SetCachePct(const std::string& option, const std::string& text, RunOptions*
   char* end = nullptr;
   const double share = std::strtod(number.c_str(), &end);
   if (number.empty() || *end != '\0' || !(share >= 1 && share <= 95)) {
-    Refuse(option, text, "a number from 1 to 95, most, auto, or auto:START");
+    RefuseValue(option, text, "a number from 1 to 95, most, auto, or auto:START");
   }
   options->cache_pct = share;
-}
-
-// name=value pairs of options that may be given again.
-void ParseSettings(const std::string& option, const std::vector<std::string>& settings,
-                   std::map<std::string, std::string>* values) {
-  for (const std::string& setting : settings) {
-    const size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      Refuse(option, setting, "name=value; `testbed list` shows the names");
-    }
-    const std::string name = setting.substr(0, equals);
-    std::string& value = (*values)[name];
-    // Given again, these collect: each is a list of settings itself.
-    const bool collects = name == "server_option" || name == "options";
-    value = (collects && !value.empty() ? value + ";" : "") + setting.substr(equals + 1);
-  }
 }
 
 void SetMix(const std::string& option, const std::string& text, WorkloadOptions* options) {
@@ -118,7 +45,7 @@ void SetMix(const std::string& option, const std::string& text, WorkloadOptions*
   for (const std::string& part : Split(text, ',')) {
     const size_t equals = part.find('=');
     if (equals == std::string::npos) {
-      Refuse(option, text, "operation=share pairs, such as point-read=80,update=15,insert=5");
+      RefuseValue(option, text, "operation=share pairs, such as point-read=80,update=15,insert=5");
     }
     options->mix[part.substr(0, equals)] = ParseReal(option, part.substr(equals + 1), 0, 1e9);
   }
@@ -132,46 +59,8 @@ const std::vector<std::pair<std::string, Advice>> kMmapAdvice = {
     {"sequential", Advice::kSequential},
     {"willneed", Advice::kWillNeed}};
 
-}  // namespace
-
-uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t least,
-                   uint64_t most) {
-  double x = 0;
-  const char* end = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), end, x);
-  std::string unit(at, end);
-  for (char& c : unit) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  uint64_t scale = 0;
-  if (unit.empty() || unit == "b") scale = 1;
-  for (int i = 0; i < 4; ++i) {
-    const std::string letter(1, "kmgt"[i]);
-    if (unit == letter || unit == letter + "b" || unit == letter + "ib")
-      scale = 1ull << (10 * (i + 1));
-  }
-  const double bytes = x * static_cast<double>(scale);
-  if (error != std::errc() || scale == 0 || !(bytes >= static_cast<double>(least)) ||
-      !(bytes <= static_cast<double>(most)) || bytes != std::floor(bytes)) {
-    Refuse(option, text,
-           fmt::format("a size from {} to {} in bytes or with k, M, G or T", ShortSize(least),
-                       ShortSize(most)));
-  }
-  return static_cast<uint64_t>(bytes);
-}
-
-std::string ShortSize(uint64_t bytes) {
-  static constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};
-  int unit = 0;
-  double x = static_cast<double>(bytes);
-  while (x >= 1024 && unit < 4) {
-    x /= 1024;
-    ++unit;
-  }
-  return x == std::floor(x) ? fmt::format("{:.0f}{}", x, kUnits[unit])
-                            : fmt::format("{:.1f}{}", x, kUnits[unit]);
-}
-
-void AddEngineOptions(CLI::App& app, RunOptions& o) {
-  app.option_defaults()->group("Engine and device");
+// Adds the options that name the engine and its database.
+void AddDatabaseOptions(CLI::App& app, RunOptions& o) {
   app.add_option("--engine", o.engine_name, "Storage engine; `testbed list` shows them")
       ->type_name("NAME");
   app.add_option("--dir", o.dir,
@@ -181,6 +70,10 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
   app.add_flag("--fresh", o.fresh,
                "Remove the database that testbed made in --dir, then load anew; other files there stay");
   app.add_flag("--reuse", o.reuse, "Use the loaded database in --dir as it is");
+}
+
+// Adds the options that say how files are read.
+void AddIoOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--io", "MODE",
       "How data files are read: direct, buffered or mmap [buffered, or what the engine has]",
       [&o](auto& option, auto& text) {
@@ -199,7 +92,7 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
       [&o](auto& option, auto& text) {
         o.readahead_bytes = ParseSize(option, text, 0, 1 << 30);
         if (*o.readahead_bytes % 4096 != 0)
-          Refuse(option, text, "multiples of 4k, such as 0, 4k, 16k");
+          RefuseValue(option, text, "multiples of 4k, such as 0, 4k, 16k");
       });
   Add(app, "--file-advice", "ADVICE",
       "posix_fadvise of buffered data files: normal, random, sequential [normal]",
@@ -211,12 +104,16 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
       [&o](auto& option, auto& text) {
         o.engine.mmap_advice = ParseName(option, text, kMmapAdvice);
       });
+}
+
+// Adds the options that divide the memory.
+void AddMemoryOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--ram", "SIZE",
       "Memory budget of the run, its page cache included; 0 = not bounded [256M]",
       [&o](auto& option, auto& text) {
         o.ram_bytes = ParseSize(option, text, 0, 1ull << 50);
         if (o.ram_bytes != 0 && o.ram_bytes < (32u << 20))
-          Refuse(option, text, "0, or 32M and more");
+          RefuseValue(option, text, "0, or 32M and more");
       });
   Add(app, "--cache-pct", "PERCENT",
       "Share of --ram that the engine's cache gets, the OS page cache having the rest; most: the "
@@ -227,6 +124,10 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
       [&o](auto& option, auto& text) {
         o.cache_bytes = ParseSize(option, text, 1 << 20, 1ull << 50);
       });
+}
+
+// Adds the options of durability, and those that only some engines have.
+void AddCommitOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--durability", "LEVEL",
       "When a commit is durable: sync (at commit), lazy (within --lazy-interval), none [lazy]",
       [&o](auto& option, auto& text) {
@@ -251,16 +152,20 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
          "A setting that only this engine has; may be given again")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+}
+
+// Adds the options of the device that the database is on.
+void AddDeviceOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--scratch", "SIZE[,FS]",
       "Run on a loop device of this size (auto: with room for the data) with its own ext4 or xfs, "
       "so that the device's figures are the run's alone (root)",
       [&o](auto& option, auto& text) {
         const std::vector<std::string> parts = Split(text, ',');
         o.scratch_auto = parts[0] == "auto";
-        if (parts.size() > 2) Refuse(option, text, "SIZE, SIZE,ext4 or SIZE,xfs");
+        if (parts.size() > 2) RefuseValue(option, text, "SIZE, SIZE,ext4 or SIZE,xfs");
         if (!o.scratch_auto) {
           const bool number = !parts[0].empty() && std::isdigit(parts[0][0]) != 0;
-          if (!number) Refuse(option, text, "auto or a size, with ,ext4 or ,xfs after it");
+          if (!number) RefuseValue(option, text, "auto or a size, with ,ext4 or ,xfs after it");
           o.scratch_bytes = ParseSize(option, parts[0], 64 << 20, 1ull << 50);
         }
         if (parts.size() == 2) {
@@ -274,6 +179,17 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
       [&o](auto& option, auto& text) { o.read_iops = ParseCount(option, text, 0, 1000000000); });
   app.add_flag("--strict", o.strict,
                "Refuse to run when --ram, --readahead or --read-iops cannot be enforced");
+}
+
+}  // namespace
+
+void AddEngineOptions(CLI::App& app, RunOptions& o) {
+  app.option_defaults()->group("Engine and device");
+  AddDatabaseOptions(app, o);
+  AddIoOptions(app, o);
+  AddMemoryOptions(app, o);
+  AddCommitOptions(app, o);
+  AddDeviceOptions(app, o);
 }
 
 void AddDataOptions(CLI::App& app, RunOptions& o) {
@@ -325,13 +241,15 @@ size_t ParseTimes(const std::string& option, const std::string& part, const std:
   const char* end = number.data() + number.size();
   const auto [at, error] = std::from_chars(number.data(), end, n);
   if (error != std::errc() || at != end || n < 1 || n > 1000) {
-    Refuse(option, part, "NAME:NUMBER with a number from 1 to 1000");
+    RefuseValue(option, part, "NAME:NUMBER with a number from 1 to 1000");
   }
   return n;
 }
 
-void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
-  app.option_defaults()->group("Workload");
+namespace {
+
+// Adds the options that say which phases run, how long and how fast.
+void AddPhaseOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--workload", "LIST",
       "Phases to run, in order; NAME:3 is one three times [insert,point-read]",
       [&o](auto& option, auto& text) {
@@ -375,6 +293,10 @@ void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
         o.arrivals = ParseName<Arrivals>(
             option, text, {{"even", Arrivals::kEven}, {"exponential", Arrivals::kExponential}});
       });
+}
+
+// Adds the options that say which rows an operation takes, and how many.
+void AddRowOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--rows-per-transaction", "N", "Rows of an insert transaction [1]",
       [&o](auto& option, auto& text) {
         o.workload.rows_per_transaction =
@@ -415,6 +337,10 @@ void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
          "A setting that only one of the workloads has; may be given again")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+}
+
+// Adds the options that say what is done with values, and what is repeated.
+void AddCheckOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--consume", "HOW",
       "What an operation does with the values and scanned keys that it is given, as its last part: "
       "touch (reads a byte in each 64), copy (into the client's own buffer), none [touch]",
@@ -438,6 +364,15 @@ void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
   app.add_flag("--readahead-model", o.readahead_model,
                "Also say what a kernel of 2014 would have read from the device for the same file "
                "reads (docs/accounting.md)");
+}
+
+}  // namespace
+
+void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
+  app.option_defaults()->group("Workload");
+  AddPhaseOptions(app, o);
+  AddRowOptions(app, o);
+  AddCheckOptions(app, o);
 }
 
 void AddOutputOptions(CLI::App& app, RunOptions& o) {

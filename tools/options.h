@@ -12,9 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "device/ledger.h"
+#include "device/account/ledger.h"
 #include "engines/engine.h"
-#include "workloads/arrivals.h"
+#include "tools/option_values.h"
+#include "workloads/measure/arrivals.h"
 #include "workloads/workload.h"
 
 namespace CLI {
@@ -89,11 +90,6 @@ void AddOutputOptions(CLI::App& app, RunOptions& options);
 
 // The options of these words of a command line. Throws Error (kUsage).
 RunOptions ParseRunOptions(const std::vector<std::string>& words);
-
-// "8k", "4KiB", "1G", "512" to bytes: binary units. Throws Error naming `option`.
-uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t least,
-                   uint64_t most);
-std::string ShortSize(uint64_t bytes);  // "8k", "256M", "1.5G"
 
 // What --scratch auto makes for so many bytes of keys and values: room for the database, for an
 // engine that writes all of it anew beside it, for the logs of each database, and for what an

@@ -7,6 +7,7 @@
 #include "device/error.h"
 #include "engines/registry.h"
 #include "tools/options.h"
+#include "workloads/registry.h"
 
 namespace testbed {
 

@@ -10,7 +10,7 @@
 # The program runs in the folder that you are in; its exit code is this script's. 1 if something
 # could not be set up.
 set -euo pipefail
-source "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
+source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
 set_up
 build release testbed

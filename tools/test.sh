@@ -13,7 +13,7 @@
 # many tests run at once (default one: many of them watch the machine's IO). Logs of the builds are
 # in build/log/.
 set -euo pipefail
-source "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
+source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
 # The sanitizers of older compilers cannot live with the address-space randomisation of newer
 # kernels: they need their shadow memory at fixed places. Not everywhere (containers) may it be

@@ -1,24 +1,22 @@
 // What a workload is: the operations that threads perform on an engine, prepared outside the timed
 // part and executed inside it.
 //
-//   auto workload = MakeWorkload("point-read", dataset, options);
+//   auto workload = FindWorkload("point-read").make(dataset, options);
 //   workload->OpenTables(engine);
 //   auto client = workload->NewClient(session, thread, threads);   // one a thread
 //   while (size_t n = client->Generate(64)) {                      // untimed: keys and values
 //     for (size_t i = 0; i < n; ++i) client->Execute(i);           // timed, each one operation
 //   }
 //
-// A workload knows Engine and Session, never a concrete engine. It joins by one file pair here and
-// one line in workload.cc.
+// A workload knows Engine and Session, never a concrete engine. workloads/registry.h tells how one
+// joins, row_chooser.h how it draws rows.
 #ifndef TESTBED_WORKLOADS_WORKLOAD_H_
 #define TESTBED_WORKLOADS_WORKLOAD_H_
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -137,70 +135,6 @@ class Workload {
   // What only this workload knows of its phase; becomes "details" in the results. Called last.
   virtual nlohmann::json Details() const { return {}; }
 };
-
-struct WorkloadInfo {
-  std::string name;
-  std::string summary;
-  bool loads;  // fills a database
-  std::unique_ptr<Workload> (*make)(std::shared_ptr<const Dataset>, const WorkloadOptions&);
-  bool reads_only = false;        // leaves the database as it was
-  std::string loader = "insert";  // the workload that makes the database it needs; a loader's own
-  // Names and one-line meanings of the extra options; make() reads them through ExtraOptions. Those
-  // of a loader belong to its database: who reuses it must give the same. Those that say how it is
-  // made, not what is in it, stand apart.
-  std::vector<std::pair<std::string, std::string>> extra_options = {};
-  std::vector<std::pair<std::string, std::string>> run_options = {};
-  bool point_reads = false;  // each operation is one: a thread can keep many in flight
-  // Of a loader: it adds to the rows that it finds. Others would write rows that are there once
-  // more, and call it inserts: they begin with an empty database, or are refused.
-  bool adds = false;
-};
-const std::vector<WorkloadInfo>& Workloads();
-// Throws Error (kUsage) that lists the known names.
-const WorkloadInfo& FindWorkload(const std::string& name);
-// About how many bytes of keys and values a database holds after these workloads.
-uint64_t DataBytes(const std::vector<std::string>& workloads,
-                   const std::shared_ptr<const Dataset>& dataset, const WorkloadOptions& options);
-// Throws Error (kUsage) when one of these workloads, which run one after the other, loads an empty
-// database and does not find one: `holds_rows`, or another loader has run before it.
-void CheckLoaders(const std::vector<std::string>& workloads, bool holds_rows);
-// Throws Error (kUsage) when none of these workloads has an extra option of a name that is given.
-void CheckWorkloadOptions(const std::vector<std::string>& workloads,
-                          const WorkloadOptions& options);
-
-// Draws rows that are there by the chosen distribution. One a thread; where clients insert or erase,
-// called within a Population::Batch.
-class RowChooser {
- public:
-  RowChooser(const Dataset& dataset, const WorkloadOptions& options, uint64_t seed);
-  // Whether there is no row to draw.
-  bool empty() const;
-  uint64_t Next();
-  // The same as its place; for who has a population.
-  uint64_t NextPlace();
-  Random& random() { return random_; }
-
- private:
-  uint64_t Draw();
-  std::optional<uint64_t> DrawPlace();
-  void DrawPopular();
-
-  const Dataset& dataset_;
-  const Population* const population_;
-  const Distribution distribution_;
-  const double hot_probability_;
-  const uint64_t hot_rows_;
-  Random random_;
-  Zipfian zipfian_;
-  Permutation scatter_;  // spreads popular ranks over the key space
-  // Popular rows are drawn some at a time: then the processor works on all of them at once, where a
-  // single one would keep the operation waiting for its logarithm, its power and its scattering.
-  std::array<uint64_t, 16> popular_{};
-  size_t used_ = popular_.size();
-};
-
-// Workload::EndedBecause of those that read rows: empty while the database holds any.
-std::string WhyNothingToRead(const WorkloadOptions& options);
 
 }  // namespace testbed
 

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "device/error.h"
-#include "engines/btree/check.h"
-#include "engines/btree/cursor.h"
-#include "engines/btree/read_queue.h"
-#include "engines/btree/store.h"
+#include "engines/btree/inspect/check.h"
+#include "engines/btree/store/read_queue.h"
+#include "engines/btree/store/store.h"
+#include "engines/btree/tree/cursor.h"
 #include "engines/extra_options.h"
 #include "engines/log_settings.h"
 

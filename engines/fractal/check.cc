@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "device/dir_lock.h"
 #include "device/error.h"
-#include "device/log_reader.h"
+#include "device/log/log_reader.h"
+#include "device/os/dir_lock.h"
+#include "engines/fractal/cache/meta.h"
 #include "engines/fractal/log_record.h"
-#include "engines/fractal/meta.h"
-#include "engines/fractal/node_image.h"
+#include "engines/fractal/node/node_image.h"
 
 namespace testbed::fractal {
 namespace {

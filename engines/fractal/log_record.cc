@@ -1,7 +1,7 @@
 #include "engines/fractal/log_record.h"
 
 #include "device/error.h"
-#include "engines/fractal/wire.h"
+#include "engines/fractal/node/wire.h"
 
 namespace testbed::fractal {
 namespace {

@@ -26,16 +26,16 @@
 #include <unordered_map>
 #include <vector>
 
-#include "device/dir_lock.h"
 #include "device/error.h"
-#include "device/log.h"
+#include "device/log/log.h"
+#include "device/os/dir_lock.h"
 #include "engines/engine.h"
-#include "engines/fractal/block_table.h"
-#include "engines/fractal/cache.h"
-#include "engines/fractal/gate.h"
+#include "engines/fractal/cache/block_table.h"
+#include "engines/fractal/cache/cache.h"
+#include "engines/fractal/cache/gate.h"
+#include "engines/fractal/cache/meta.h"
 #include "engines/fractal/log_record.h"
-#include "engines/fractal/meta.h"
-#include "engines/fractal/tree.h"
+#include "engines/fractal/tree/tree.h"
 
 namespace testbed::fractal {
 

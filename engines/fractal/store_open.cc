@@ -2,8 +2,8 @@
 #include <bit>
 #include <filesystem>
 
-#include "device/directory.h"
-#include "device/random_id.h"
+#include "device/file/directory.h"
+#include "device/os/random_id.h"
 #include "engines/fractal/store.h"
 
 namespace testbed::fractal {

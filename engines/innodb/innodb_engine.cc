@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "device/ledger.h"
+#include "device/account/ledger.h"
 #include "engines/innodb/server.h"
 #include "engines/innodb/session.h"
 #include "engines/innodb/settings.h"

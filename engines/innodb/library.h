@@ -1,7 +1,7 @@
 // MariaDB's embedded server library, loaded when it is first needed.
 //
 // testbed does not link it: it is GPL, and a build without it works. The program's own process
-// never loads it either; a run does, in its child process (tools/run_child.h). The declarations are
+// never loads it either; a run does, in its child process (tools/run/run_child.h). The declarations are
 // those of Connector/C's mysql.h (LGPL, Debian: libmariadb-dev), whose structures are the same.
 //
 // The library can start one server in the life of a process, and cannot be unloaded. So each

@@ -18,9 +18,9 @@
 #include <sstream>
 #include <thread>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
-#include "device/file.h"
-#include "device/ledger.h"
+#include "device/file/file.h"
 
 namespace testbed::innodb {
 namespace {
@@ -403,7 +403,7 @@ void Server::Leave(HandlerOwner* session) {
   std::erase(sessions_, session);
 }
 
-// So that the kernel's account knows their blocks: they do not pass device/file.h.
+// So that the kernel's account knows their blocks: they do not pass device/file/file.h.
 void Server::RegisterFiles() const {
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(dir_, error)) {

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "device/dir_lock.h"
+#include "device/os/dir_lock.h"
 #include "engines/engine.h"
 #include "engines/innodb/connection.h"
 #include "engines/innodb/library.h"

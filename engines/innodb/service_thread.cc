@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "device/ledger.h"
-#include "device/thread_kinds.h"
+#include "device/account/ledger.h"
+#include "device/account/thread_kinds.h"
 
 namespace testbed::innodb {
 

@@ -28,7 +28,7 @@ class ServiceThread {
   ServiceThread(const ServiceThread&) = delete;
   ServiceThread& operator=(const ServiceThread&) = delete;
 
-  // Runs `work` on the thread, charged to what the caller is charged to (device/ledger.h).
+  // Runs `work` on the thread, charged to what the caller is charged to (device/account/ledger.h).
   void Run(const std::function<void()>& work);
 
  private:

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "device/account/ledger.h"
+#include "device/account/thread_kinds.h"
 #include "device/error.h"
-#include "device/ledger.h"
-#include "device/thread_kinds.h"
 
 namespace testbed::innodb {
 namespace {

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "device/file.h"
-#include "device/ledger.h"
+#include "device/account/ledger.h"
+#include "device/file/file.h"
 
 namespace testbed::lmdb {
 namespace {
@@ -90,7 +90,7 @@ void Environment::Open() {
   longest_key_ = static_cast<size_t>(::mdb_env_get_maxkeysize(env_));
 }
 
-// So that the kernel's account knows their blocks: they do not pass device/file.h.
+// So that the kernel's account knows their blocks: they do not pass device/file/file.h.
 void Environment::RegisterFiles() const {
   struct stat st {};
   if (::stat(DataFile(dir_).c_str(), &st) == 0) {

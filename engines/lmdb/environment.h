@@ -24,8 +24,8 @@
 #include <string>
 #include <vector>
 
-#include "device/dir_lock.h"
 #include "device/error.h"
+#include "device/os/dir_lock.h"
 #include "engines/engine.h"
 #include "engines/lmdb/settings.h"
 

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <mutex>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
-#include "device/ledger.h"
 #include "engines/lazy_sync.h"
 #include "engines/lmdb/environment.h"
 #include "engines/lmdb/session.h"

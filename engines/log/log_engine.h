@@ -1,4 +1,4 @@
-// Engine "log": the write-ahead log layer (device/log.h) by itself, as an engine that only appends.
+// Engine "log": the write-ahead log layer (device/log/log.h) by itself, as an engine that only appends.
 // A run on it shows what making records durable costs the device, and nothing else: how the write
 // size, padding, the kind of sync and where the space comes from decide how many bytes reach the
 // device for each byte of a record.

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "engines/mmapv1/check.h"
+#include "engines/mmapv1/check/check.h"
 #include "engines/mmapv1/session.h"
 #include "engines/mmapv1/settings.h"
 #include "engines/mmapv1/store.h"

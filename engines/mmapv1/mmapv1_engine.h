@@ -8,7 +8,7 @@
 //
 // It has no cache: its pages are in the page cache, and private copies of those that change until
 // the next remap are in the process. The kernel does the IO of data files, so the file level does
-// not know of it; the journal goes through device/file.h.
+// not know of it; the journal goes through device/file/file.h.
 #ifndef TESTBED_ENGINES_MMAPV1_MMAPV1_ENGINE_H_
 #define TESTBED_ENGINES_MMAPV1_MMAPV1_ENGINE_H_
 

@@ -7,7 +7,7 @@
 
 #include "device/error.h"
 #include "engines/extra_options.h"
-#include "engines/mmapv1/format.h"
+#include "engines/mmapv1/files/format.h"
 
 namespace testbed::mmapv1 {
 namespace {

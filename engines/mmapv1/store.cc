@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "device/directory.h"
-#include "device/ledger.h"
+#include "device/account/ledger.h"
+#include "device/file/directory.h"
 
 namespace testbed::mmapv1 {
 namespace {

@@ -40,14 +40,14 @@
 #include <thread>
 #include <vector>
 
-#include "device/dir_lock.h"
 #include "device/error.h"
-#include "device/lazy_pace.h"
+#include "device/log/lazy_pace.h"
+#include "device/os/dir_lock.h"
 #include "engines/engine.h"
-#include "engines/mmapv1/database_lock.h"
-#include "engines/mmapv1/files.h"
-#include "engines/mmapv1/journal.h"
-#include "engines/mmapv1/table.h"
+#include "engines/mmapv1/files/database_lock.h"
+#include "engines/mmapv1/files/files.h"
+#include "engines/mmapv1/journal/journal.h"
+#include "engines/mmapv1/tree/table.h"
 #include "engines/write_set.h"
 
 namespace testbed::mmapv1 {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "device/ledger.h"
+#include "device/account/ledger.h"
 #include "engines/mmapv1/store.h"
 
 namespace testbed::mmapv1 {

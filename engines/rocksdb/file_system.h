@@ -19,7 +19,7 @@
 #include <memory>
 #include <string>
 
-#include "device/file.h"
+#include "device/file/file.h"
 
 namespace testbed {
 

@@ -1,6 +1,6 @@
 #include "engines/rocksdb/listener.h"
 
-#include "device/ledger.h"
+#include "device/account/ledger.h"
 
 namespace testbed {
 namespace {

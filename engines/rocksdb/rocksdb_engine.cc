@@ -9,8 +9,8 @@
 #include <system_error>
 #include <thread>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
-#include "device/ledger.h"
 #include "engines/rocksdb/block_tickers.h"
 #include "engines/rocksdb/errors.h"
 

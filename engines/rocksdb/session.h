@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "device/ledger.h"
+#include "device/account/ledger.h"
 #include "engines/engine.h"
 #include "engines/rocksdb/tables.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
-#include "device/ledger.h"
 #include "engines/rocksdb/errors.h"
 
 namespace testbed {

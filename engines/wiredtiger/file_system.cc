@@ -13,8 +13,8 @@
 #include <new>
 #include <vector>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
-#include "device/ledger.h"
 #include "engines/wiredtiger/errors.h"
 
 namespace testbed::wiredtiger {

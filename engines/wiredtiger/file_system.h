@@ -1,4 +1,4 @@
-// WiredTiger's file-system extension point (WT_FILE_SYSTEM, WT_FILE_HANDLE) on device/file.h, so
+// WiredTiger's file-system extension point (WT_FILE_SYSTEM, WT_FILE_HANDLE) on device/file/file.h, so
 // that WiredTiger's IO has the mode that was asked for and each call is counted and charged.
 //
 //   FileSystem files({.io = IoMode::kDirect, .alignment = 4096});
@@ -29,7 +29,7 @@
 #include <string>
 #include <string_view>
 
-#include "device/file.h"
+#include "device/file/file.h"
 
 namespace testbed::wiredtiger {
 

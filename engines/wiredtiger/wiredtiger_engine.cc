@@ -12,8 +12,8 @@
 #include <mutex>
 #include <thread>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
-#include "device/ledger.h"
 #include "engines/lazy_sync.h"
 #include "engines/wiredtiger/session.h"
 #include "engines/wiredtiger/settings.h"

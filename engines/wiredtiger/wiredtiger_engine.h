@@ -1,4 +1,4 @@
-// WiredTiger as an engine of testbed: one b-tree file per table, all IO through device/file.h.
+// WiredTiger as an engine of testbed: one b-tree file per table, all IO through device/file/file.h.
 //
 // Page size is leaf_page_max, and internal_page_max unless the extra option says otherwise. A
 // WiredTiger page is written in one block as long as its content needs, a multiple of

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "device/error.h"
-#include "engines/btree/check.h"
-#include "engines/btree/store.h"
+#include "engines/btree/inspect/check.h"
+#include "engines/btree/store/store.h"
 
 namespace testbed::btree {
 namespace {

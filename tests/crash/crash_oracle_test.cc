@@ -1,6 +1,6 @@
 // The oracle of `testbed crashtest` can fail: a database that differs from what was acknowledged in
 // one row, in either direction, in a table or in an index, is told from one that does not.
-#include "tools/crash_oracle.h"
+#include "tools/crashtest/crash_oracle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The bugs that tools/planted_bugs.sh plants (tests/crash/planted/*.patch) can be planted: a change
+// The bugs that tools/crashtest/planted_bugs.sh plants (tests/crash/planted/*.patch) can be planted: a change
 // of an engine that moves what a patch changes must change the patch, or the bug is not tried any
 // more.
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 #include <map>
 #include <ostream>
 
-#include "device/kernel_account.h"
-#include "device/ledger.h"
+#include "device/account/kernel_account.h"
+#include "device/account/ledger.h"
 
 namespace testbed {
 namespace {

@@ -16,10 +16,10 @@
 #include <thread>
 #include <vector>
 
+#include "device/account/kernel_account.h"
+#include "device/account/ledger.h"
 #include "device/error.h"
-#include "device/kernel_account.h"
-#include "device/ledger.h"
-#include "device/scratch.h"
+#include "device/machine/scratch.h"
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
 

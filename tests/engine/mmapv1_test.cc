@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
-#include "device/ledger.h"
-#include "device/page_cache.h"
+#include "device/file/page_cache.h"
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"

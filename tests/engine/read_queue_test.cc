@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "device/ledger.h"
-#include "device/read_ring.h"
+#include "device/account/ledger.h"
+#include "device/file/read_ring.h"
 #include "tests/engine/engine_test.h"
 
 namespace testbed {

@@ -15,9 +15,9 @@
 #include <string>
 #include <thread>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
-#include "device/file_faults.h"
-#include "device/ledger.h"
+#include "device/file/file_faults.h"
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
 

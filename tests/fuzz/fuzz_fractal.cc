@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "device/error.h"
-#include "engines/fractal/basement.h"
-#include "engines/fractal/block_table.h"
+#include "engines/fractal/cache/block_table.h"
+#include "engines/fractal/cache/meta.h"
 #include "engines/fractal/log_record.h"
-#include "engines/fractal/message_buffer.h"
-#include "engines/fractal/meta.h"
-#include "engines/fractal/node_image.h"
+#include "engines/fractal/node/basement.h"
+#include "engines/fractal/node/message_buffer.h"
+#include "engines/fractal/node/node_image.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace testbed::fractal {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device/error.h"
-#include "engines/mmapv1/check.h"
+#include "engines/mmapv1/check/check.h"
 #include "engines/mmapv1/settings.h"
 #include "engines/mmapv1/store.h"
 #include "tests/fuzz/fuzz_targets.h"

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "device/error.h"
-#include "engines/btree/check.h"
-#include "engines/btree/cursor.h"
-#include "engines/btree/store.h"
+#include "engines/btree/inspect/check.h"
+#include "engines/btree/store/store.h"
+#include "engines/btree/tree/cursor.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace testbed::btree {

@@ -2,9 +2,9 @@
 #include <cstring>
 #include <vector>
 
-#include "engines/btree/node.h"
-#include "engines/btree/page.h"
-#include "engines/btree/page_codec.h"
+#include "engines/btree/page/node.h"
+#include "engines/btree/page/page.h"
+#include "engines/btree/page/page_codec.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace testbed::btree {

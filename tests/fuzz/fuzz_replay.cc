@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "device/error.h"
-#include "engines/btree/node.h"
-#include "engines/btree/pool.h"
-#include "engines/btree/redo.h"
-#include "engines/btree/space.h"
+#include "engines/btree/page/node.h"
+#include "engines/btree/page/space.h"
+#include "engines/btree/pool/pool.h"
+#include "engines/btree/pool/redo.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/replay_tree.h"
 

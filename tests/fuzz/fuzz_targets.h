@@ -1,6 +1,6 @@
 // What the fuzzers run: each takes any bytes, and ends the process when something is wrong that no
 // bytes may cause. Built two ways: into testbed_unit_tests, which feeds them for a moment
-// (tests/unit/fuzz_test.cc), and with -DTESTBED_FUZZ=ON and clang as programs of libFuzzer:
+// (tests/unit/engines/fuzz_test.cc), and with -DTESTBED_FUZZ=ON and clang as programs of libFuzzer:
 //
 //   cmake --preset fuzz && cmake --build --preset fuzz --target testbed_fuzz_operations
 //   build/fuzz/tests/testbed_fuzz_operations -max_total_time=1800 -max_len=4096

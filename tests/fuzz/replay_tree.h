@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "device/file.h"
-#include "engines/btree/node.h"
-#include "engines/btree/page_file.h"
+#include "device/file/file.h"
+#include "engines/btree/page/node.h"
+#include "engines/btree/pool/page_file.h"
 
 namespace testbed::btree {
 

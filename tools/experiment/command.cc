@@ -7,17 +7,17 @@
 #include <memory>
 
 #include "device/error.h"
-#include "device/signal_guard.h"
-#include "tools/experiment/advise.h"
+#include "device/os/signal_guard.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/plan.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/run.h"
 #include "tools/experiment/tables.h"
-#include "tools/json_text.h"
-#include "tools/output_file.h"
-#include "tools/table.h"
+#include "tools/experiment/verdict/advise.h"
+#include "tools/output/json_text.h"
+#include "tools/output/output_file.h"
+#include "tools/output/table.h"
 
 namespace testbed {
 namespace {
@@ -200,9 +200,7 @@ int ExperimentMain(Arguments a) {
   return first == "plan" ? Plan(cells) : RunIt(e, cells, &a);
 }
 
-}  // namespace
-
-void AddExperimentCommands(CLI::App& app, std::function<int()>* command) {
+void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
   auto a = std::make_shared<Arguments>();
   CLI::App* experiment = app.add_subcommand(
       "experiment", "Run a published experiment, or one of your own, and check its findings");
@@ -236,7 +234,9 @@ void AddExperimentCommands(CLI::App& app, std::function<int()>* command) {
   experiment->add_option("--csv", a->csv_file, "Write the tables to a file")->type_name("FILE");
   experiment->add_flag("--quiet", a->run.quiet, "No progress lines");
   experiment->callback([a, command] { *command = [a] { return ExperimentMain(*a); }; });
+}
 
+void AddAdviseCommand(CLI::App& app, std::function<int()>* command) {
   auto advice = std::make_shared<Arguments>();
   auto asked = std::make_shared<std::map<std::string, std::string>>();
   CLI::App* advise = app.add_subcommand(
@@ -282,7 +282,9 @@ void AddExperimentCommands(CLI::App& app, std::function<int()>* command) {
       return ExperimentMain(*advice);
     };
   });
+}
 
+void AddFindingsCommand(CLI::App& app, std::function<int()>* command) {
   auto dirs = std::make_shared<std::vector<std::string>>();
   CLI::App* findings =
       app.add_subcommand("findings", "Print the tables and verdicts of experiments that were run");
@@ -302,6 +304,14 @@ void AddExperimentCommands(CLI::App& app, std::function<int()>* command) {
       return 0;
     };
   });
+}
+
+}  // namespace
+
+void AddExperimentCommands(CLI::App& app, std::function<int()>* command) {
+  AddExperimentCommand(app, command);
+  AddAdviseCommand(app, command);
+  AddFindingsCommand(app, command);
 }
 
 }  // namespace testbed

@@ -129,6 +129,44 @@ struct Statement::Machine {
   }
 };
 
+namespace {
+
+// Takes one character that belongs to no name, or a number with its exponent.
+std::string NumberOrSign(const std::string& expression, size_t* at) {
+  const size_t begin = *at;
+  const bool number = std::isdigit(static_cast<unsigned char>(expression[begin]));
+  do {
+    ++*at;
+  } while (number && *at < expression.size() &&
+           (IsNameChar(expression[*at]) || expression[*at] == '.'));
+  return expression.substr(begin, *at - begin);
+}
+
+// Takes a name and, if it is a metric's, the selection in brackets after it.
+Selection SelectionAt(const std::string& expression,
+                      const std::function<bool(const std::string&)>& is_metric, size_t* at) {
+  size_t end = *at;
+  while (end < expression.size() && IsNameChar(expression[end])) ++end;
+  Selection selection{expression.substr(*at, end - *at), {}, expression.substr(*at, end - *at)};
+  *at = end;
+  if (end == expression.size() || expression[end] != '[') return selection;
+  if (!is_metric(selection.metric)) {
+    throw Error(Error::kUsage, fmt::format("the expression {}: the metric {} is not there",
+                                           expression, selection.metric));
+  }
+  const size_t close = expression.find(']', end);
+  if (close == std::string::npos) {
+    throw Error(Error::kUsage, fmt::format("the expression {}: a [ is not closed", expression));
+  }
+  const std::string text = expression.substr(end + 1, close - end - 1);
+  selection.where = ParseWhere(expression, text);
+  selection.text += "[" + text + "]";
+  *at = close + 1;
+  return selection;
+}
+
+}  // namespace
+
 Statement::~Statement() = default;
 
 Statement::Statement(const std::string& expression,
@@ -136,57 +174,18 @@ Statement::Statement(const std::string& expression,
                      const std::function<Groups(const Selection&)>& cells_of)
     : expression_(expression), machine_(std::make_unique<Machine>()) {
   std::string plain;
-  const auto figure = [&](const std::string& metric, size_t cell) {
-    const Figure wanted{metric, cell};
-    const auto found = std::find(figures_.begin(), figures_.end(), wanted);
-    const auto index = found - figures_.begin();
-    if (found == figures_.end()) figures_.push_back(wanted);
-    return fmt::format("figure_{}", index);
-  };
-  // What a selection stands for: its arguments, a group of several cells by its mean.
-  const auto arguments = [&](const Selection& selection) {
-    std::vector<std::string> all;
-    for (const std::vector<size_t>& group : cells_of(selection)) {
-      std::vector<std::string> cells;
-      for (size_t cell : group) cells.push_back(figure(selection.metric, cell));
-      all.push_back(cells.size() == 1 ? cells[0] : fmt::format("avg({})", fmt::join(cells, ",")));
-    }
-    return all.empty() ? std::string("unknown") : fmt::format("{}", fmt::join(all, ","));
-  };
   for (size_t at = 0; at < expression.size();) {
     if (!IsNameChar(expression[at]) || std::isdigit(static_cast<unsigned char>(expression[at]))) {
-      // A number with its exponent is no name.
-      const bool number = std::isdigit(static_cast<unsigned char>(expression[at]));
-      do plain += expression[at++];
-      while (number && at < expression.size() &&
-             (IsNameChar(expression[at]) || expression[at] == '.'));
+      plain += NumberOrSign(expression, &at);
       continue;
     }
-    size_t end = at;
-    while (end < expression.size() && IsNameChar(expression[end])) ++end;
-    Selection selection{expression.substr(at, end - at), {}, expression.substr(at, end - at)};
-    at = end;
-    const bool selects = at < expression.size() && expression[at] == '[';
-    if (!is_metric(selection.metric)) {
-      if (selects) {
-        throw Error(Error::kUsage, fmt::format("the expression {}: the metric {} is not there",
-                                               expression, selection.metric));
-      }
+    Selection selection = SelectionAt(expression, is_metric, &at);
+    if (is_metric(selection.metric)) {
+      plain += Arguments(selection.metric, cells_of(selection));
+      selections_.push_back(std::move(selection));
+    } else {
       plain += selection.metric;
-      continue;
     }
-    if (selects) {
-      const size_t close = expression.find(']', at);
-      if (close == std::string::npos) {
-        throw Error(Error::kUsage, fmt::format("the expression {}: a [ is not closed", expression));
-      }
-      const std::string text = expression.substr(at + 1, close - at - 1);
-      selection.where = ParseWhere(expression, text);
-      selection.text += "[" + text + "]";
-      at = close + 1;
-    }
-    plain += arguments(selection);
-    selections_.push_back(std::move(selection));
   }
   machine_->values.resize(figures_.size());
   try {
@@ -197,6 +196,27 @@ Statement::Statement(const std::string& expression,
   } catch (const mu::Parser::exception_type& e) {
     Refuse(expression, e);
   }
+}
+
+// The variable that stands for the metric of a cell in the plain expression.
+std::string Statement::VariableOf(const std::string& metric, size_t cell) {
+  const Figure wanted{metric, cell};
+  const auto found = std::find(figures_.begin(), figures_.end(), wanted);
+  const auto index = found - figures_.begin();
+  if (found == figures_.end()) figures_.push_back(wanted);
+  return fmt::format("figure_{}", index);
+}
+
+// What a selection stands for in the plain expression: its arguments, a group of several cells by
+// its mean.
+std::string Statement::Arguments(const std::string& metric, const Groups& groups) {
+  std::vector<std::string> all;
+  for (const std::vector<size_t>& group : groups) {
+    std::vector<std::string> cells;
+    for (size_t cell : group) cells.push_back(VariableOf(metric, cell));
+    all.push_back(cells.size() == 1 ? cells[0] : fmt::format("avg({})", fmt::join(cells, ",")));
+  }
+  return all.empty() ? std::string("unknown") : fmt::format("{}", fmt::join(all, ","));
 }
 
 double Statement::Evaluate(const std::vector<double>& values) const {

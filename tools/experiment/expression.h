@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "tools/experiment/experiment.h"
-#include "tools/experiment/terms.h"
+#include "tools/experiment/verdict/terms.h"
 
 namespace testbed {
 
@@ -70,6 +70,8 @@ class Statement {
   std::vector<double> EvaluateTerms(const std::vector<double>& values) const;
 
  private:
+  std::string VariableOf(const std::string& metric, size_t cell);
+  std::string Arguments(const std::string& metric, const Groups& groups);
   struct Machine;
   std::string expression_;
   std::vector<Selection> selections_;

@@ -3,8 +3,8 @@
 #include <fmt/ranges.h>
 
 #include "tools/experiment/report.h"
-#include "tools/experiment/verdict.h"
-#include "tools/table.h"
+#include "tools/experiment/verdict/verdict.h"
+#include "tools/output/table.h"
 
 namespace testbed {
 namespace {

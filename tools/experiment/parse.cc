@@ -47,6 +47,8 @@ class Parser {
   template <typename F>
   void ForEachTable(const char* key, F use);
 
+  void ParseEngineOptions();
+  void ParseMetrics();
   void ParseAxis(const toml::table& table);
   void ParseScale(const std::string& name, const toml::table& table);
   void ParseTable(const toml::table& table);
@@ -349,6 +351,38 @@ void Parser::CheckExpressions(
   }
 }
 
+void Parser::ParseEngineOptions() {
+  if (const toml::node* engines = root_.get("engine")) {
+    for (const auto& [name, node] : AsTable(*engines, "engine")) {
+      OptionMap& options = e_.engine_options[std::string(name.str())];
+      OptionMap& load = e_.engine_load_options[std::string(name.str())];
+      const std::string prefix = "load.";
+      for (const auto& [option, value] : Options(&node)) {
+        const bool of_load = option.starts_with(prefix);
+        (of_load ? load : options)[of_load ? option.substr(prefix.size()) : option] = value;
+      }
+    }
+  }
+}
+
+void Parser::ParseMetrics() {
+  if (const toml::node* metrics = root_.get("metrics")) {
+    for (const auto& [name, node] : AsTable(*metrics, "metrics")) {
+      Metric metric;
+      metric.name = name.str();
+      if (node.is_table()) {
+        CheckKeys(*node.as_table(), {"value", "unit", "about"});
+        metric.expression = Needed(*node.as_table(), "value");
+        metric.unit = Text(*node.as_table(), "unit");
+        metric.about = Text(*node.as_table(), "about");
+      } else {
+        metric.expression = AsText(node);
+      }
+      e_.metrics.push_back(std::move(metric));
+    }
+  }
+}
+
 Experiment Parser::Parse() {
   CheckKeys(root_, {"name", "title", "about", "source", "in-order", "options", "load", "engine",
                     "scale", "axis", "skip", "metrics", "table", "finding"});
@@ -362,17 +396,7 @@ Experiment Parser::Parse() {
   }
   e_.options = Options(root_.get("options"));
   e_.load_options = Options(root_.get("load"));
-  if (const toml::node* engines = root_.get("engine")) {
-    for (const auto& [name, node] : AsTable(*engines, "engine")) {
-      OptionMap& options = e_.engine_options[std::string(name.str())];
-      OptionMap& load = e_.engine_load_options[std::string(name.str())];
-      const std::string prefix = "load.";
-      for (const auto& [option, value] : Options(&node)) {
-        const bool of_load = option.starts_with(prefix);
-        (of_load ? load : options)[of_load ? option.substr(prefix.size()) : option] = value;
-      }
-    }
-  }
+  ParseEngineOptions();
   ForEachTable("axis", [&](const toml::table& t) { ParseAxis(t); });
   const bool by_value = std::any_of(e_.axes.begin(), e_.axes.end(), [](const Axis& axis) {
     return std::all_of(axis.values.begin(), axis.values.end(),
@@ -390,21 +414,7 @@ Experiment Parser::Parse() {
     CheckKeys(t, {"where", "scale", "why"});
     e_.skips.push_back({ParseWhere(t), Texts(t, "scale"), Needed(t, "why")});
   });
-  if (const toml::node* metrics = root_.get("metrics")) {
-    for (const auto& [name, node] : AsTable(*metrics, "metrics")) {
-      Metric metric;
-      metric.name = name.str();
-      if (node.is_table()) {
-        CheckKeys(*node.as_table(), {"value", "unit", "about"});
-        metric.expression = Needed(*node.as_table(), "value");
-        metric.unit = Text(*node.as_table(), "unit");
-        metric.about = Text(*node.as_table(), "about");
-      } else {
-        metric.expression = AsText(node);
-      }
-      e_.metrics.push_back(std::move(metric));
-    }
-  }
+  ParseMetrics();
   ForEachTable("table", [&](const toml::table& t) { ParseTable(t); });
   ForEachTable("finding", [&](const toml::table& t) { ParseFinding(t); });
   CheckReferences();

@@ -11,9 +11,10 @@
 
 #include "device/error.h"
 #include "engines/registry.h"
-#include "tools/database_dir.h"
-#include "tools/json_text.h"
+#include "tools/database/database_dir.h"
+#include "tools/output/json_text.h"
 #include "workloads/random.h"
+#include "workloads/registry.h"
 
 namespace testbed {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "tools/experiment/tables.h"
-#include "tools/experiment/verdict.h"
+#include "tools/experiment/verdict/verdict.h"
 
 namespace testbed {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "device/error.h"
-#include "tools/foreign_cpu.h"
+#include "tools/report/foreign_cpu.h"
 
 namespace testbed {
 namespace {
@@ -55,6 +55,8 @@ void Flatten(const json& node, const std::string& path, Figures* figures) {
   }
 }
 
+constexpr double kFull = 0.97;  // of --ram: held at a moment, the page cache had to give pages back
+
 // The last measured phase, whatever its workload, and in it the operation that was done most often.
 void FlattenMeasured(const json& run, Figures* figures) {
   const json phases = run.value("phases", json::array());
@@ -75,14 +77,22 @@ void FlattenMeasured(const json& run, Figures* figures) {
 }
 
 void FlattenHeld(const json& run, Figures* figures) {
-  std::map<std::string, double> most;  // by kind of phase
+  struct Held {
+    double mean = 0;   // of the phase that held most on the mean
+    double share = 0;  // of --ram, held at a moment
+  };
+  std::map<std::string, Held> most;  // by kind of phase
   for (const json& phase : run.value("phases", json::array())) {
-    const double held = phase.value("memory", json::object()).value("held_mean", 0.0);
-    double& of_kind = most[phase.value("kind", "")];
-    of_kind = std::max(of_kind, held);
+    const json memory = phase.value("memory", json::object());
+    Held& of_kind = most[phase.value("kind", "")];
+    of_kind.mean = std::max(of_kind.mean, memory.value("held_mean", 0.0));
+    const double limit = memory.value("limit", 0.0);
+    if (limit > 0) of_kind.share = std::max(of_kind.share, memory.value("held_most", 0.0) / limit);
   }
-  const double held = most["measure"] > 0 ? most["measure"] : most["load"];
-  if (held > 0) (*figures)["held.bytes"] = held;
+  const Held& held = most[most["measure"].mean > 0 ? "measure" : "load"];
+  if (held.mean <= 0) return;
+  (*figures)["held.bytes"] = held.mean;
+  if (held.share > 0) (*figures)["held.full"] = held.share >= kFull;
 }
 
 double MeanOf(const std::vector<double>& values) {

@@ -20,7 +20,8 @@ namespace testbed {
 // a list of numbers becomes .count, .min, .max and .sum; what has a "name" goes by it. The last
 // measured phase is "measured" too, and the operation done most often in it "measured.operation".
 // "held.bytes" is what the run held of --ram (docs/results.md, "held_mean") in the measured phase
-// that held most, or in the load that did when nothing else was measured.
+// that held most, or in the load that did when nothing else was measured; "held.full" is 1 when such a
+// phase held all of --ram at a moment, and 0 when it left some of it unused throughout.
 Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run);
 
 // Where and when the cells ran: what differs between them is listed.

@@ -10,9 +10,9 @@
 #include <fstream>
 
 #include "device/error.h"
-#include "tools/database_files.h"
-#include "tools/json_text.h"
-#include "tools/output_file.h"
+#include "tools/database/database_files.h"
+#include "tools/output/json_text.h"
+#include "tools/output/output_file.h"
 
 namespace testbed {
 namespace {

@@ -6,7 +6,7 @@
 //                            "cell" added
 //   loads/KEY.json           the results document of each load that cells share
 //   rehearsals/KEY.json      what --cache-pct most found, for cells whose memory is alike
-//                            (tools/cache_rehearsal.h)
+//                            (tools/cache/cache_rehearsal.h)
 //
 // A file is there when its cell is finished, and whole: that is what resuming goes by.
 #ifndef TESTBED_TOOLS_EXPERIMENT_RESULTS_DIR_H_
@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "device/dir_lock.h"
+#include "device/os/dir_lock.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/plan.h"
 

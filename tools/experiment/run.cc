@@ -7,11 +7,11 @@
 #include <chrono>
 
 #include "device/error.h"
-#include "device/scratch.h"
-#include "device/signal_guard.h"
-#include "tools/database_files.h"
-#include "tools/progress.h"
-#include "tools/run_command.h"
+#include "device/machine/scratch.h"
+#include "device/os/signal_guard.h"
+#include "tools/database/database_files.h"
+#include "tools/output/progress.h"
+#include "tools/run/run_command.h"
 
 namespace testbed {
 namespace {

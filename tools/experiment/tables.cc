@@ -7,9 +7,9 @@
 #include <cmath>
 #include <map>
 
-#include "tools/experiment/equal_terms.h"
-#include "tools/statistics.h"
-#include "tools/table.h"
+#include "tools/experiment/verdict/equal_terms.h"
+#include "tools/output/statistics.h"
+#include "tools/output/table.h"
 
 namespace testbed {
 namespace {

@@ -1,0 +1,56 @@
+# How engines and workloads join the build: by a folder with a CMakeLists.txt, and nothing else.
+#
+#   testbed_engine(btree LIBRARIES testbed::xxhash)     in engines/btree/CMakeLists.txt
+#   testbed_workloads(linkbench)                        in workloads/linkbench/CMakeLists.txt
+#
+# Each takes all .cc files of its folder and of the folders below it. engines/CMakeLists.txt and
+# workloads/CMakeLists.txt look for such folders, and for those of -DTESTBED_EXTRA_ENGINES=DIR;... and
+# -DTESTBED_EXTRA_WORKLOADS=DIR;..., which need not lie in this tree.
+
+# linkbench -> Linkbench, insert_benchmark -> InsertBenchmark
+function(testbed_camel_case name out)
+  string(REPLACE "_" ";" words "${name}")
+  set(result "")
+  foreach(word IN LISTS words)
+    string(SUBSTRING "${word}" 0 1 first)
+    string(SUBSTRING "${word}" 1 -1 rest)
+    string(TOUPPER "${first}" first)
+    string(APPEND result "${first}${rest}")
+  endforeach()
+  set(${out} "${result}" PARENT_SCOPE)
+endfunction()
+
+# Adds the folder that calls it to `target`, and its name to the global property `list`.
+function(testbed_join target list name)
+  cmake_parse_arguments(PARSE_ARGV 3 ARG "" "" "LIBRARIES")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  target_sources(${target} PRIVATE ${sources})
+  target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES})
+  string(TOUPPER ${name} upper)
+  target_compile_definitions(${target} PUBLIC TESTBED_HAVE_${upper}=1)
+  set_property(GLOBAL APPEND PROPERTY ${list} ${name})
+endfunction()
+
+function(testbed_engine name)
+  testbed_join(testbed_engines TESTBED_ENGINES ${name} ${ARGN})
+endfunction()
+
+function(testbed_workloads name)
+  testbed_join(testbed_workloads TESTBED_WORKLOADS ${name} ${ARGN})
+endfunction()
+
+# Calls the CMakeLists.txt of each folder here, and of the folders that are given.
+macro(testbed_add_folders)
+  file(GLOB folders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
+  foreach(file IN LISTS folders)
+    get_filename_component(folder ${file} DIRECTORY)
+    add_subdirectory(${folder})
+  endforeach()
+  foreach(folder IN ITEMS ${ARGN})
+    get_filename_component(name ${folder} NAME)
+    if(NOT EXISTS ${folder}/CMakeLists.txt)
+      message(FATAL_ERROR "There is no ${folder}/CMakeLists.txt: give a folder as engines/btree is one.")
+    endif()
+    add_subdirectory(${folder} extra_${name})
+  endforeach()
+endmacro()

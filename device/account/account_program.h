@@ -1,0 +1,106 @@
+// The program that the kernel account runs on the block layer's tracepoints: assembled for the
+// running kernel's structure layouts, one device and one event.
+//
+// What it does at an event on its device:
+//   1. class of the request (FileKind): its first sector in the file system's journal; else the
+//      inode its first page belongs to, looked up among the files that were registered; the block
+//      device's own inode is metadata; pages of no file (direct IO, a file system's private
+//      buffers) are metadata if flagged so, else of the kind of the file call under way;
+//   2. slot of the current thread: its entry in `tids`; threads without one are counted by name;
+//   3. count there, under the operation running on the thread.
+//
+// Everything read from the kernel's memory goes through bpf_probe_read_kernel: an unexpected value
+// costs a class, never a count.
+#ifndef TESTBED_DEVICE_ACCOUNT_ACCOUNT_PROGRAM_H_
+#define TESTBED_DEVICE_ACCOUNT_ACCOUNT_PROGRAM_H_
+
+#include <linux/bpf.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/account/kernel_types.h"
+#include "device/account/ledger.h"
+
+namespace testbed {
+
+// Maps shared between the program and user space.
+struct AccountMaps {
+  int slots = -1;    // array, mapped: slot index -> KernelSlot
+  int tids = -1;     // hash: thread id (uint32_t) -> slot index (uint32_t)
+  int files = -1;    // hash: FileKey -> FileKind (uint32_t)
+  int journal = -1;  // array of one JournalSectors
+  int foreign = -1;  // hash: ForeignKey -> BlockCounts
+};
+
+struct FileKey {
+  uint64_t dev;  // kernel's encoding
+  uint64_t inode;
+};
+
+inline constexpr size_t kMaxJournalRanges = 32;
+struct JournalSectors {
+  struct Range {
+    uint64_t first, end;
+  };
+  Range bounds;                     // covers all ranges: one comparison rules out most requests
+  Range ranges[kMaxJournalRanges];  // unused ones are empty
+};
+
+// An empty flush by a thread that has no file call under way: which file system or process it was
+// is told by the thread's name, in user space.
+inline constexpr uint32_t kUnclassedFlush = kFileKinds;
+// And IO between the device and memory of a program, which is direct IO of some file.
+inline constexpr uint32_t kUnclassedIo = kFileKinds + 1;
+
+struct ForeignKey {
+  char thread[16];  // kernel's name of the thread; "kworker" for all kernel workers
+  uint32_t kind;    // FileKind, kUnclassedFlush or kUnclassedIo
+  uint32_t unused;
+};
+// Counts what the hash had no room for; always present, for each kind.
+inline constexpr char kForeignOverflow[16] = "other";
+
+// Offsets and values that the program needs.
+struct AccountLayout {
+  using Member = KernelTypes::Member;
+  Member bio_bdev, bio_flags, bio_sector, bio_size, bio_vecs;
+  Member vec_page;
+  std::optional<Member> page_head;  // where a page says which one it is the tail of
+  Member page_mapping, mapping_host;
+  Member inode_sb, inode_mapping, inode_number, inode_rdev, sb_dev;
+  Member bdev_disk, bdev_dev, disk_major, disk_minor;
+  Member request_bio;
+  int32_t op_discard, op_secure_erase, op_passthrough;  // the first operation that is no data
+  uint64_t meta_flag, readahead_flag;
+
+  // Nothing, and a sentence in *why, when this kernel lacks one of them.
+  static std::optional<AccountLayout> Resolve(const KernelTypes& types, std::string* why);
+};
+
+// What a tracepoint means for the counts.
+struct AccountEvent {
+  std::string tracepoint;
+  int argument;      // which of its arguments is the bio or request
+  bool is_request;   // a request: count by its first bio
+  int32_t requests;  // added to the number of requests
+  bool bytes;        // whether the bio's bytes are added
+};
+
+struct AccountTarget {
+  uint32_t device;  // kernel's dev_t of the whole disk
+  // Namespace whose thread ids `tids` holds; 0: the initial one, which is cheaper to ask for.
+  uint64_t pid_namespace_dev = 0, pid_namespace_inode = 0;
+  AccountMaps maps;
+};
+
+std::vector<bpf_insn> AssembleAccountProgram(const AccountLayout& layout,
+                                             const AccountTarget& target,
+                                             const AccountEvent& event);
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_ACCOUNT_ACCOUNT_PROGRAM_H_

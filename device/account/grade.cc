@@ -1,0 +1,58 @@
+#include "device/account/grade.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace testbed {
+namespace {
+
+// Why the closure is not what grade A promises.
+std::vector<std::string> WhyNotClosed(const Closure& c) {
+  std::vector<std::string> why;
+  if (!c.at_rest) why.push_back("the device did not come to rest at a border of the phase");
+  if (c.reads != 0 || c.read_bytes != 0 || c.writes != 0 || c.write_bytes != 0) {
+    why.push_back(fmt::format(
+        "the sum over all threads differs from the device by {} reads, {} bytes read, {} writes, "
+        "{} bytes written",
+        c.reads, c.read_bytes, c.writes, c.write_bytes));
+  }
+  return why;
+}
+
+}  // namespace
+
+Grade DecideGrade(const InForce& in_force, const Closure* closure) {
+  Grade grade;
+  if (!in_force.not_covered.empty()) {
+    grade.reasons = in_force.not_covered;
+    return grade;
+  }
+  const bool charged = in_force.counted_in_kernel && in_force.not_charged.empty();
+  if (!in_force.counted_in_kernel) {
+    grade.reasons.push_back("block requests were not counted in the kernel");
+  } else {
+    grade.reasons = in_force.not_charged;
+  }
+  if (!in_force.own_device) grade.reasons.push_back("the device was not the run's alone");
+  grade.letter = charged && in_force.own_device ? 'A' : charged || in_force.own_device ? 'B' : 'C';
+  if (closure == nullptr || !in_force.counted_in_kernel) return grade;
+  const std::vector<std::string> open = WhyNotClosed(*closure);
+  if (!open.empty() && grade.letter == 'A') grade.letter = 'B';
+  grade.reasons.insert(grade.reasons.end(), open.begin(), open.end());
+  return grade;
+}
+
+void KeepWorse(const Grade& other, Grade* worst) {
+  if (other.letter < worst->letter) return;
+  if (other.letter > worst->letter) {
+    *worst = other;
+    return;
+  }
+  for (const std::string& reason : other.reasons) {
+    const auto known = std::find(worst->reasons.begin(), worst->reasons.end(), reason);
+    if (known == worst->reasons.end()) worst->reasons.push_back(reason);
+  }
+}
+
+}  // namespace testbed

@@ -1,0 +1,37 @@
+#include "device/file/file_faults.h"
+
+#include <cerrno>
+#include <mutex>
+
+namespace testbed {
+namespace {
+
+std::mutex mutex;
+uint64_t calls = 0, fail_first = 0, fail_last = 0;
+int fail_error = 0;
+
+}  // namespace
+
+void FileFaults::Set(uint64_t first, uint64_t last, int error) {
+  std::lock_guard lock(mutex);
+  calls = 0;
+  fail_first = first;
+  fail_last = last;
+  fail_error = error;
+  armed_.store(true);
+}
+
+uint64_t FileFaults::Clear() {
+  std::lock_guard lock(mutex);
+  armed_.store(false);
+  return calls;
+}
+
+int FileFaults::Count(bool can_need_space) {
+  std::lock_guard lock(mutex);
+  if (fail_error == ENOSPC && !can_need_space) return 0;
+  const uint64_t call = calls++;
+  return call >= fail_first && call < fail_last ? fail_error : 0;
+}
+
+}  // namespace testbed

@@ -1,0 +1,251 @@
+#include "device/file/page_cache.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+// cachestat(2) of Linux 6.5; newer than the C library's headers.
+#ifdef SYS_cachestat
+constexpr long kCachestat = SYS_cachestat;
+#else
+constexpr long kCachestat = 451;
+#endif
+struct CachestatRange {
+  uint64_t offset, length;  // length 0: to the end of the file
+};
+struct CachestatPages {
+  uint64_t cached, dirty, writeback, evicted, recently_evicted;
+};
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22  // Linux 5.14
+#endif
+
+uint64_t PageSize() {
+  static const uint64_t size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+uint64_t WholePages(uint64_t bytes) { return (bytes + PageSize() - 1) / PageSize() * PageSize(); }
+
+class OpenFile {
+ public:
+  // Read-only, so that a database of another engine's making can be looked at; -1 when it vanished.
+  explicit OpenFile(const std::string& path)
+      : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
+    if (fd_ < 0 && errno != ENOENT) throw Error::Io("open", path, errno);
+  }
+  ~OpenFile() {
+    if (fd_ >= 0) close(fd_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+std::vector<std::string> RegularFiles(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::file_status status = fs::status(path, failed);  // the path itself may be a link
+  if (!fs::exists(status)) throw Error::Io("stat", path, failed ? failed.value() : ENOENT);
+  std::vector<std::string> files;
+  if (fs::is_regular_file(status)) {
+    files.push_back(fs::canonical(path, failed));
+    return files;
+  }
+  fs::recursive_directory_iterator at(path, failed);
+  if (failed) throw Error::Io("opendir", path, failed.value());
+  while (at != fs::recursive_directory_iterator()) {
+    std::error_code gone;
+    if (fs::is_regular_file(at->symlink_status(gone))) files.push_back(at->path());
+    at.increment(failed);
+    if (failed && failed.value() != ENOENT) throw Error::Io("readdir", path, failed.value());
+    if (failed) break;
+  }
+  return files;
+}
+
+uint64_t CountResident(const char* data, size_t size) {
+  constexpr size_t kChunk = size_t{1} << 30;
+  std::vector<unsigned char> pages(WholePages(std::min(size, kChunk)) / PageSize());
+  uint64_t resident = 0;
+  for (size_t at = 0; at < size; at += kChunk) {
+    const size_t n = std::min(kChunk, size - at);
+    if (mincore(const_cast<char*>(data + at), n, pages.data()) != 0) return resident;
+    const size_t count = WholePages(n) / PageSize();
+    resident += static_cast<uint64_t>(
+        std::count_if(pages.begin(), pages.begin() + static_cast<ptrdiff_t>(count),
+                      [](unsigned char page) { return (page & 1) != 0; }));
+  }
+  return resident * PageSize();
+}
+
+void AskMincore(int fd, const std::string& path, PageCacheUse* use) {
+  use->exact = false;
+  if (use->size == 0) return;
+  void* map = mmap(nullptr, use->size, PROT_READ, MAP_SHARED, fd, 0);
+  if (map == MAP_FAILED) throw Error::Io("mmap", path, errno);
+  use->cached = CountResident(static_cast<char*>(map), use->size);
+  munmap(map, use->size);
+}
+
+// Writes back and evicts once; false when there is no such file.
+bool DropFile(const std::string& path, PageCacheUse* before, PageCacheUse* after) {
+  const OpenFile file(path);
+  if (file.fd() < 0) return false;
+  *before = Residency(file.fd(), path);
+  // EROFS and EINVAL: nothing can be dirty there.
+  if (fdatasync(file.fd()) != 0 && errno != EROFS && errno != EINVAL) {
+    throw Error::Io("fdatasync", path, errno);
+  }
+  if (const int code = posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED); code != 0) {
+    throw Error::Io("fadvise", path, code);
+  }
+  *after = Residency(file.fd(), path);
+  return true;
+}
+
+// Reads in pieces first: faults alone would read by the file's readahead, 4 KiB at a time when that
+// is 0.
+int Populate(char* data, size_t size) {
+  constexpr size_t kPiece = 8 << 20;
+  for (size_t at = 0; at < size; at += kPiece) {
+    const size_t n = std::min(kPiece, size - at);
+    madvise(data + at, n, MADV_WILLNEED);
+    int done = 0;
+    do {
+      done = madvise(data + at, n, MADV_POPULATE_READ);
+    } while (done != 0 && (errno == EINTR || errno == EAGAIN));
+    if (done == 0) continue;
+    if (errno != EINVAL) return errno;
+    // A kernel before 5.14: touch each page. The volatile read is the point of it.
+    for (size_t page = at; page < at + n; page += PageSize()) {
+      [[maybe_unused]] const char touched = *static_cast<volatile char*>(data + page);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+PageCacheUse& PageCacheUse::operator+=(const PageCacheUse& o) {
+  files += o.files, size += o.size, cached += o.cached, dirty += o.dirty;
+  writeback += o.writeback, evicted += o.evicted, exact = exact && o.exact;
+  return *this;
+}
+
+PageCacheUse Residency(int fd, const std::string& path, ResidencySource source) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) throw Error::Io("fstat", path, errno);
+  PageCacheUse use;
+  use.files = 1;
+  use.size = static_cast<uint64_t>(info.st_size);
+  CachestatRange all{0, 0};
+  CachestatPages pages{};
+  if (source == ResidencySource::kBest && syscall(kCachestat, fd, &all, &pages, 0) == 0) {
+    use.cached = pages.cached * PageSize();
+    use.dirty = pages.dirty * PageSize();
+    use.writeback = pages.writeback * PageSize();
+    use.evicted = pages.evicted * PageSize();
+    return use;
+  }
+  AskMincore(fd, path, &use);
+  return use;
+}
+
+PageCacheUse Residency(const std::string& path) {
+  PageCacheUse sum;
+  for (const std::string& name : RegularFiles(path)) {
+    const OpenFile file(name);
+    if (file.fd() >= 0) sum += Residency(file.fd(), name);
+  }
+  return sum;
+}
+
+DropResult DropPages(const std::string& path) {
+  // At least once, even where nothing seems cached: pages may be on their way in. The waits are
+  // for all files together: what is mapped stays, in however many files.
+  constexpr int kTries = 5;
+  std::vector<std::string> left = RegularFiles(path);
+  DropResult sum;
+  for (int i = 0; i < kTries && !left.empty(); ++i) {
+    if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2 << i));
+    std::vector<std::string> still;
+    for (const std::string& name : left) {
+      PageCacheUse before, after;
+      if (!DropFile(name, &before, &after)) continue;
+      if (i == 0) sum.before += before;
+      if (after.cached == 0 || i == kTries - 1) {
+        sum.after += after;
+      } else {
+        still.push_back(name);
+      }
+    }
+    left = std::move(still);
+  }
+  return sum;
+}
+
+PageHold::PageHold(const std::string& path) {
+  try {
+    for (const std::string& name : RegularFiles(path)) {
+      const OpenFile file(name);
+      struct stat info;
+      if (file.fd() < 0 || fstat(file.fd(), &info) != 0 || info.st_size == 0) continue;
+      const size_t size = static_cast<size_t>(info.st_size);
+      void* data = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.fd(), 0);
+      if (data == MAP_FAILED) throw Error::Io("mmap", name, errno);
+      maps_.push_back({static_cast<char*>(data), size, name});
+    }
+    Refresh();
+  } catch (...) {
+    Release();
+    throw;
+  }
+}
+
+PageHold::~PageHold() { Release(); }
+
+void PageHold::Release() {
+  for (const Map& map : maps_) munmap(map.data, map.size);
+  maps_.clear();
+}
+
+void PageHold::Refresh() {
+  for (const Map& map : maps_) {
+    if (const int code = Populate(map.data, map.size); code != 0) {
+      throw Error::Io("populating a mapping of", map.path, code);
+    }
+  }
+}
+
+uint64_t PageHold::size() const {
+  uint64_t sum = 0;
+  for (const Map& map : maps_) sum += WholePages(map.size);
+  return sum;
+}
+
+uint64_t PageHold::Resident() const {
+  uint64_t sum = 0;
+  for (const Map& map : maps_) sum += CountResident(map.data, map.size);
+  return sum;
+}
+
+}  // namespace testbed

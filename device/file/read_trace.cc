@@ -1,0 +1,45 @@
+#include "device/file/read_trace.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace testbed {
+namespace {
+
+// Filled from the front. Not touched before, so that it takes no memory for what never comes.
+std::unique_ptr<ReadTrace::Read[]> slots;
+size_t slot_count = 0;
+std::atomic<uint64_t> next_slot{0};
+std::atomic<uint32_t> next_file{0};
+
+}  // namespace
+
+std::atomic<bool> ReadTrace::on_{false};
+
+uint32_t ReadTrace::NewFile() { return next_file.fetch_add(1, std::memory_order_relaxed); }
+
+void ReadTrace::Start(size_t most) {
+  slots.reset(new Read[most]);
+  slot_count = most;
+  next_slot.store(0);
+  on_.store(true);
+}
+
+void ReadTrace::Record(uint32_t file, uint64_t offset, size_t bytes, bool mapped) {
+  const uint64_t slot = next_slot.fetch_add(1, std::memory_order_relaxed);
+  if (slot >= slot_count) return;
+  slots[slot] = {offset, static_cast<uint32_t>(std::min<size_t>(bytes, UINT32_MAX)),
+                 file & 0x7fffffff, mapped};
+}
+
+ReadTrace::Recording ReadTrace::Stop() {
+  on_.store(false);
+  Recording recording;
+  const uint64_t n = next_slot.load(), kept = std::min<uint64_t>(n, slot_count);
+  recording.dropped = n - kept;
+  recording.reads.assign(slots.get(), slots.get() + kept);
+  slots.reset();
+  return recording;
+}
+
+}  // namespace testbed

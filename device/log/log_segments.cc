@@ -1,0 +1,242 @@
+#include "device/log/log_segments.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+constexpr uint64_t kFillChunk = 1ull << 20;
+
+}  // namespace
+
+LogSegments::LogSegments(std::string directory, const LogOptions& options, uint64_t log_id,
+                         uint32_t epoch)
+    : directory_(std::move(directory)), options_(options), log_id_(log_id), epoch_(epoch) {}
+
+std::unique_ptr<File> LogSegments::OpenFile(const std::string& path,
+                                            FileOptions::Create create) const {
+  FileOptions options;
+  options.kind = FileKind::kLog;
+  options.mode = options_.mode;
+  options.create = create;
+  options.dsync = options_.sync == LogSync::kDsync;
+  return File::Open(path, options);
+}
+
+void LogSegments::CheckAlignment(const File& file) const {
+  if (options_.write_size % file.alignment() == 0) return;
+  std::string accepted;
+  for (uint32_t size : {512u, 4096u, 8192u}) {
+    if (size % file.alignment() != 0) continue;
+    accepted += (accepted.empty() ? "" : " or ") + std::to_string(size);
+  }
+  throw Error(Error::kUsage,
+              "log write_size " + std::to_string(options_.write_size) +
+                  " is not possible with direct IO in " + directory_ +
+                  ", where it comes in units of " + std::to_string(file.alignment()) + " bytes: " +
+                  (accepted.empty() ? "" : "use " + accepted + ", or ") + "write the log buffered");
+}
+
+SegmentHeader LogSegments::NextHeader() const {
+  SegmentHeader header;
+  header.log_id = log_id_;
+  header.number = segments_.empty() ? 1 : segments_.back()->header.number + 1;
+  header.first_lsn = segments_.empty() ? 0 : segments_.back()->header.end();
+  header.segment_bytes = options_.segment_bytes;
+  header.epoch = epoch_;
+  header.write_size = options_.write_size;
+  header.pad = options_.pad;
+  return header;
+}
+
+void LogSegments::WriteHeader(File& file, const SegmentHeader& header, size_t n) {
+  AlignedBuffer block(n);
+  std::memset(block.data(), 0, n);
+  EncodeSegmentHeader(header, block.data());
+  file.Write(0, block.data(), n);
+  counts_.bytes += n;
+  ++counts_.writes;
+}
+
+// Gives an empty file its space.
+void LogSegments::Fill(File& file) {
+  if (options_.space == LogSpace::kGrowing) return;
+  if (options_.space == LogSpace::kRecycled && !options_.prewrite &&
+      file.Allocate(0, options_.segment_bytes, false)) {
+    return;
+  }
+  if (options_.space != LogSpace::kRecycled) {
+    if (!file.Allocate(0, options_.segment_bytes, options_.space == LogSpace::kKeepSize)) {
+      throw Error(Error::kUsage, std::string("log space '") + LogSpaceName(options_.space) +
+                                     "' is not possible in " + directory_ +
+                                     ", whose file system has no fallocate: use recycled or "
+                                     "growing");
+    }
+    return;
+  }
+  AlignedBuffer zeros(std::min(kFillChunk, options_.segment_bytes));
+  std::memset(zeros.data(), 0, zeros.size());
+  for (uint64_t at = 0; at < options_.segment_bytes; at += zeros.size()) {
+    const uint64_t n = std::min<uint64_t>(zeros.size(), options_.segment_bytes - at);
+    file.Write(at, zeros.data(), n);
+    counts_.bytes += n;
+    ++counts_.writes;
+  }
+}
+
+void LogSegments::Make(const SegmentHeader& header) {
+  IoScope scope(kLogWrite);
+  const std::string path = LogSegmentPath(directory_, header.number);
+  // One that is there already is left over from a crash and was found to hold nothing.
+  std::unique_ptr<File> file;
+  try {
+    file = OpenFile(path, FileOptions::kTruncate);
+    CheckAlignment(*file);
+    Fill(*file);
+    // All of it, so that written space is one run: a file system keeps a gap in it as an extent of
+    // its own, and with a few more the extents leave the inode, whose journal entry they double.
+    WriteHeader(*file, header, kSegmentHeaderBytes);
+    file->Sync(true);
+    if (options_.uncached) file->Forget(0, 0);
+    SyncDirectory(directory_);
+    counts_.syncs += 1;
+  } catch (...) {
+    ::unlink(path.c_str());
+    throw;
+  }
+  ++counts_.created;
+  segments_.push_back(std::make_shared<LogSegment>(LogSegment{header, std::move(file)}));
+}
+
+// Gives an old segment the next number. Its frames stay where they are and stop being valid, as
+// they were sealed for other positions.
+void LogSegments::Recycle(LogSegment& old) {
+  IoScope scope(kLogWrite);
+  const SegmentHeader header = NextHeader();
+  const std::string from = old.file->path();
+  const std::string to = LogSegmentPath(directory_, header.number);
+  if (::rename(from.c_str(), to.c_str()) != 0) throw Error::Io("rename", from, errno);
+  auto file = OpenFile(to, FileOptions::kMustExist);
+  WriteHeader(*file, header, std::max(kSegmentHeaderUsed, file->alignment()));
+  file->Sync();
+  if (options_.uncached) file->Forget(0, 0);
+  SyncDirectory(directory_);
+  ++counts_.syncs;
+  ++counts_.recycled;
+  segments_.push_back(std::make_shared<LogSegment>(LogSegment{header, std::move(file)}));
+}
+
+void LogSegments::Remove(const std::string& path) {
+  if (::unlink(path.c_str()) != 0) throw Error::Io("remove", path, errno);
+  SyncDirectory(directory_);
+  ++counts_.removed;
+}
+
+void LogSegments::Create() {
+  std::lock_guard lock(mutex_);
+  Make(NextHeader());
+}
+
+bool LogSegments::Fits(const SegmentInfo& info, const File& file) const {
+  return options_.space == LogSpace::kRecycled && info.in_use() &&
+         info.number == segments_.back()->header.number + 1 &&
+         info.header.first_lsn == segments_.back()->header.end() &&
+         info.header.segment_bytes == options_.segment_bytes &&
+         file.Size() == info.header.segment_bytes;
+}
+
+void LogSegments::Adopt(const std::vector<SegmentInfo>& found, uint64_t current) {
+  std::lock_guard lock(mutex_);
+  // From the highest number down, so that what remains is an unbroken run at any moment: first
+  // tell which ones stay, then remove the others.
+  std::vector<std::string> unfit;
+  for (const SegmentInfo& info : found) {
+    if (info.in_use() && info.number <= current) {
+      // A gap below is what is left of a log whose first segments were taken away by hand.
+      segments_.push_back(std::make_shared<LogSegment>(
+          LogSegment{info.header, OpenFile(info.path, FileOptions::kMustExist)}));
+      CheckAlignment(*segments_.back()->file);
+      if (info.number == current) current_ = segments_.size() - 1;
+      continue;
+    }
+    auto file = OpenFile(info.path, FileOptions::kMustExist);
+    if (!segments_.empty() && Fits(info, *file)) {
+      segments_.push_back(std::make_shared<LogSegment>(LogSegment{info.header, std::move(file)}));
+    } else {
+      unfit.push_back(info.path);
+    }
+  }
+  for (auto path = unfit.rbegin(); path != unfit.rend(); ++path) Remove(*path);
+}
+
+void LogSegments::Prepare() {
+  std::lock_guard lock(mutex_);
+  if (options_.space != LogSpace::kRecycled) return;
+  while (segments_.size() < options_.min_segments) Make(NextHeader());
+}
+
+std::shared_ptr<LogSegment> LogSegments::Current() {
+  std::lock_guard lock(mutex_);
+  return segments_[current_];
+}
+
+std::vector<std::shared_ptr<LogSegment>> LogSegments::InService(uint64_t number) {
+  std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<LogSegment>> segments;
+  for (size_t i = 0; i <= current_; ++i) {
+    if (segments_[i]->header.number >= number) segments.push_back(segments_[i]);
+  }
+  return segments;
+}
+
+std::shared_ptr<LogSegment> LogSegments::Advance() {
+  std::lock_guard lock(mutex_);
+  if (current_ + 1 == segments_.size()) Make(NextHeader());
+  return segments_[++current_];
+}
+
+void LogSegments::TruncateBefore(Lsn lsn, Lsn written) {
+  std::lock_guard lock(mutex_);
+  while (current_ > 0) {
+    const std::shared_ptr<LogSegment> old = segments_.front();
+    if (old->header.end() > lsn || old->header.end() >= written) break;
+    const bool keep = options_.space == LogSpace::kRecycled &&
+                      old->header.segment_bytes == options_.segment_bytes &&
+                      (options_.max_segments == 0 || segments_.size() <= options_.max_segments) &&
+                      old->file->Size() == options_.segment_bytes;
+    if (keep) {
+      Recycle(*old);
+    } else {
+      Remove(old->file->path());
+    }
+    segments_.pop_front();
+    --current_;
+  }
+}
+
+Lsn LogSegments::BeginLsn() const {
+  std::lock_guard lock(mutex_);
+  return segments_.front()->header.begin();
+}
+
+uint64_t LogSegments::SizeOnDisk() const {
+  std::lock_guard lock(mutex_);
+  uint64_t bytes = 0;
+  for (const auto& segment : segments_) bytes += segment->file->Size();
+  return bytes;
+}
+
+LogSegments::Counts LogSegments::counts() const {
+  std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+}  // namespace testbed

@@ -1,0 +1,301 @@
+#include "device/machine/fault_disk.h"
+
+#define FUSE_USE_VERSION 35
+#include <fcntl.h>
+#include <fuse3/fuse_lowlevel.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "device/error.h"
+#include "device/os/child_process.h"
+
+namespace testbed {
+namespace {
+
+constexpr uint64_t kSector = 512;
+constexpr uint64_t kMostUnflushed = 64 << 20;  // a disk writes by itself what it has no room for
+constexpr char kDiskName[] = "disk";
+constexpr fuse_ino_t kDiskNode = 2;
+
+enum Request : uint32_t { kCut, kRevive, kCount };
+struct Command {
+  uint32_t kind;
+  int32_t keep_pct;
+  uint64_t seed;
+};
+
+// The server's side.
+class Disk {
+ public:
+  Disk(int image, uint64_t bytes) : image_(image), bytes_(bytes) {}
+
+  uint64_t bytes() const { return bytes_; }
+
+  // These return 0 or an errno.
+  int Read(uint64_t at, char* to, size_t n) {
+    std::lock_guard lock(mutex_);
+    if (dead_) return EIO;
+    if (!Transfer(::pread, to, n, at)) return EIO;
+    for (uint64_t sector = at / kSector; sector < (at + n) / kSector; ++sector) {
+      const auto newer = newest_.find(sector);
+      if (newer == newest_.end()) continue;
+      const auto& [write, offset] = newer->second;
+      std::memcpy(to + (sector * kSector - at), &unflushed_[write].bytes[offset], kSector);
+    }
+    ++counts_.reads;
+    return 0;
+  }
+
+  int Write(uint64_t at, const char* from, size_t n) {
+    std::lock_guard lock(mutex_);
+    if (dead_) return EIO;
+    if (at % kSector != 0 || n % kSector != 0) return EINVAL;
+    if (unflushed_bytes_ + n > kMostUnflushed && !WriteBack()) return EIO;
+    unflushed_.push_back({at, std::string(from, n)});
+    unflushed_bytes_ += n;
+    for (size_t offset = 0; offset < n; offset += kSector) {
+      newest_[(at + offset) / kSector] = {unflushed_.size() - 1, offset};
+    }
+    ++counts_.writes;
+    return 0;
+  }
+
+  int Flush() {
+    std::lock_guard lock(mutex_);
+    if (dead_) return EIO;
+    ++counts_.flushes;
+    return WriteBack() ? 0 : EIO;
+  }
+
+  FaultDisk::Counts Do(const Command& command) {
+    std::lock_guard lock(mutex_);
+    if (command.kind == kCut) Cut(command.seed, command.keep_pct);
+    if (command.kind == kRevive) dead_ = false;
+    return counts_;
+  }
+
+ private:
+  struct Unflushed {
+    uint64_t at;
+    std::string bytes;
+  };
+
+  // All of it, by pread or pwrite.
+  template <typename Call, typename Bytes>
+  bool Transfer(Call call, Bytes* bytes, size_t n, uint64_t at) {
+    for (size_t done = 0; done < n;) {
+      const ssize_t r = call(image_, bytes + done, n - done, static_cast<off_t>(at + done));
+      if (r < 0 && errno == EINTR) continue;
+      if (r <= 0) return false;
+      done += static_cast<size_t>(r);
+    }
+    return true;
+  }
+  bool WriteBack() {
+    bool good = true;
+    for (const Unflushed& write : unflushed_) {
+      good = Transfer(::pwrite, write.bytes.data(), write.bytes.size(), write.at) && good;
+    }
+    Forget();
+    return good;
+  }
+  void Cut(uint64_t seed, int keep_pct) {
+    std::mt19937_64 random(seed);
+    for (const Unflushed& write : unflushed_) {
+      for (size_t offset = 0; offset < write.bytes.size(); offset += kSector) {
+        if (static_cast<int>(random() % 100) < keep_pct) {
+          Transfer(::pwrite, write.bytes.data() + offset, kSector, write.at + offset);
+          ++counts_.kept;
+        } else {
+          ++counts_.lost;
+        }
+      }
+    }
+    Forget();
+    dead_ = true;
+  }
+  void Forget() {
+    unflushed_.clear();
+    newest_.clear();
+    unflushed_bytes_ = 0;
+  }
+
+  const int image_;
+  const uint64_t bytes_;
+  std::mutex mutex_;
+  std::vector<Unflushed> unflushed_;  // in the order in which they came
+  uint64_t unflushed_bytes_ = 0;
+  // Of each sector in them the newest: which write, and where in it.
+  std::unordered_map<uint64_t, std::pair<size_t, size_t>> newest_;
+  bool dead_ = false;
+  FaultDisk::Counts counts_;
+};
+
+Disk* TheDisk(fuse_req_t request) { return static_cast<Disk*>(fuse_req_userdata(request)); }
+
+struct stat StatOf(const Disk& disk, fuse_ino_t node) {
+  struct stat st = {};
+  st.st_ino = node;
+  st.st_nlink = 1;
+  st.st_mode = node == kDiskNode ? S_IFREG | 0600 : S_IFDIR | 0700;
+  st.st_size = node == kDiskNode ? static_cast<off_t>(disk.bytes()) : 0;
+  st.st_blksize = 4096;
+  return st;
+}
+
+constexpr double kForever = 1e6;  // seconds
+
+fuse_lowlevel_ops Operations() {
+  fuse_lowlevel_ops ops = {};
+  ops.lookup = [](fuse_req_t request, fuse_ino_t, const char* name) {
+    if (std::strcmp(name, kDiskName) != 0) {
+      fuse_reply_err(request, ENOENT);
+      return;
+    }
+    fuse_entry_param entry = {};
+    entry.ino = kDiskNode;
+    entry.attr = StatOf(*TheDisk(request), kDiskNode);
+    entry.attr_timeout = entry.entry_timeout = kForever;
+    fuse_reply_entry(request, &entry);
+  };
+  ops.getattr = [](fuse_req_t request, fuse_ino_t node, fuse_file_info*) {
+    const struct stat st = StatOf(*TheDisk(request), node);
+    fuse_reply_attr(request, &st, kForever);
+  };
+  ops.setattr = [](fuse_req_t request, fuse_ino_t node, struct stat*, int, fuse_file_info*) {
+    const struct stat st = StatOf(*TheDisk(request), node);
+    fuse_reply_attr(request, &st, kForever);
+  };
+  ops.open = [](fuse_req_t request, fuse_ino_t, fuse_file_info* file) {
+    file->direct_io = 1;
+    fuse_reply_open(request, file);
+  };
+  ops.read = [](fuse_req_t request, fuse_ino_t, size_t n, off_t at, fuse_file_info*) {
+    std::string bytes(n, '\0');
+    const int error = TheDisk(request)->Read(static_cast<uint64_t>(at), bytes.data(), n);
+    error != 0 ? fuse_reply_err(request, error) : fuse_reply_buf(request, bytes.data(), n);
+  };
+  ops.write = [](fuse_req_t request, fuse_ino_t, const char* bytes, size_t n, off_t at,
+                 fuse_file_info*) {
+    const int error = TheDisk(request)->Write(static_cast<uint64_t>(at), bytes, n);
+    error != 0 ? fuse_reply_err(request, error) : fuse_reply_write(request, n);
+  };
+  ops.fsync = [](fuse_req_t request, fuse_ino_t, int, fuse_file_info*) {
+    fuse_reply_err(request, TheDisk(request)->Flush());
+  };
+  const auto nothing = [](fuse_req_t request, fuse_ino_t, fuse_file_info*) {
+    fuse_reply_err(request, 0);
+  };
+  ops.flush = nothing;  // of a closed file, not of the cache
+  ops.release = nothing;
+  ops.fallocate = [](fuse_req_t request, fuse_ino_t, int, off_t, off_t, fuse_file_info*) {
+    fuse_reply_err(request, EOPNOTSUPP);
+  };
+  return ops;
+}
+
+// Of the process that is the disk; tells by a byte that it is there.
+int Serve(Disk* disk, const std::string& mount_point, int control) {
+  ::signal(SIGINT, SIG_IGN);  // the terminal's: who started us decides when we end
+  const fuse_lowlevel_ops ops = Operations();
+  char name[] = "testbed", option[] = "-o", fs_name[] = "fsname=testbed-fault-disk";
+  char* argv[] = {name, option, fs_name, nullptr};
+  fuse_args args = FUSE_ARGS_INIT(3, argv);
+  fuse_session* session = fuse_session_new(&args, &ops, sizeof ops, disk);
+  if (session == nullptr || fuse_session_mount(session, mount_point.c_str()) != 0) return 1;
+  std::thread([&] {
+    const char here = 1;
+    if (::send(control, &here, 1, MSG_NOSIGNAL) != 1) ::_exit(1);
+    for (Command command; ::recv(control, &command, sizeof command, 0) == sizeof command;) {
+      const FaultDisk::Counts counts = disk->Do(command);
+      if (::send(control, &counts, sizeof counts, MSG_NOSIGNAL) != sizeof counts) break;
+    }
+    ::_exit(0);  // who started us is gone
+  }).detach();
+  fuse_session_loop(session);
+  return 0;
+}
+
+}  // namespace
+
+bool FaultDisk::Available(std::string* why) {
+  std::string reason;
+  if (::geteuid() != 0) {
+    reason = "a disk that loses power needs root: run as root";
+  } else if (::access("/dev/fuse", R_OK | W_OK) != 0) {
+    reason = std::string("a disk that loses power needs FUSE, and /dev/fuse cannot be opened: ") +
+             std::strerror(errno);
+  }
+  if (why != nullptr) *why = reason;
+  return reason.empty();
+}
+
+std::unique_ptr<FaultDisk> FaultDisk::Start(const std::string& image, uint64_t bytes,
+                                            const std::string& mount_point) {
+  std::string why;
+  if (!Available(&why)) throw Error(Error::kUsage, why);
+  const int image_fd = ::open(image.c_str(), O_RDWR | O_CLOEXEC);
+  if (image_fd < 0) throw Error::Io("open", image, errno);
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    const int code = errno;
+    ::close(image_fd);
+    throw Error::Io("make", "a pair of sockets", code);
+  }
+  std::unique_ptr<FaultDisk> disk(new FaultDisk);
+  disk->mount_point_ = mount_point;
+  disk->file_ = mount_point + "/" + kDiskName;
+  disk->owner_ = ::getpid();
+  disk->server_ = ForkChild();
+  if (disk->server_ == 0) {
+    ::close(ends[0]);
+    Disk served(image_fd, bytes);
+    ::_exit(Serve(&served, mount_point, ends[1]));
+  }
+  ::close(image_fd);
+  ::close(ends[1]);
+  disk->control_ = ends[0];
+  char here;
+  if (::recv(disk->control_, &here, 1, 0) != 1) {
+    throw Error(Error::kRun, "the kernel refused to mount a FUSE file system on " + mount_point);
+  }
+  return disk;
+}
+
+FaultDisk::~FaultDisk() {
+  if (control_ >= 0) ::close(control_);
+  if (owner_ != ::getpid() || server_ <= 0) return;
+  ::umount2(mount_point_.c_str(), MNT_DETACH);
+  ::kill(server_, SIGKILL);
+  while (::waitpid(server_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+FaultDisk::Counts FaultDisk::Tell(uint32_t kind, uint64_t seed, int keep_pct) {
+  const Command command{kind, keep_pct, seed};
+  Counts counts;
+  if (::send(control_, &command, sizeof command, MSG_NOSIGNAL) != sizeof command ||
+      ::recv(control_, &counts, sizeof counts, 0) != sizeof counts) {
+    throw Error(Error::kRun, "the process that serves " + file_ + " is gone");
+  }
+  return counts;
+}
+
+void FaultDisk::Cut(uint64_t seed, int keep_pct) { Tell(kCut, seed, keep_pct); }
+void FaultDisk::Revive() { Tell(kRevive, 0, 0); }
+FaultDisk::Counts FaultDisk::Count() { return Tell(kCount, 0, 0); }
+
+}  // namespace testbed

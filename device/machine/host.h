@@ -1,0 +1,73 @@
+// Facts about the machine that shape results and are recorded with every run: what was measured on.
+//
+//   HostFacts host = ReadHostFacts(directory);
+//   for (const auto& [name, value] : host.Fields()) ...     // as in the run's JSON
+//
+// tools/inspect/doctor.h judges the same facts for a user.
+//
+// DAMON is the kernel's data access monitor. Some hosts use it to reclaim memory ahead of need: it
+// evicts pages of the page cache that nobody touched for some seconds, though memory is free, and a
+// test bed then sees misses that the engine did not cause. Pages that are mapped and populated are
+// exempt (PageHold in device/file/page_cache.h). It is the host's, so it is reported and left alone.
+#ifndef TESTBED_DEVICE_MACHINE_HOST_H_
+#define TESTBED_DEVICE_MACHINE_HOST_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace testbed {
+
+enum class Reclaim : uint8_t {
+  kNone,     // no DAMON, or it is switched off
+  kRunning,  // a monitoring thread of the kernel runs
+  kUnknown,  // the kernel's threads are not visible here (a container)
+};
+const char* ReclaimName(Reclaim reclaim);  // "none", "running", "unknown"
+
+struct HostFacts {
+  std::string kernel;            // "6.18.44"
+  std::string operating_system;  // "Debian GNU/Linux 12 (bookworm)"
+  std::string cpu_model;
+  uint32_t cpus = 0;         // that this process may run on
+  uint32_t cpus_online = 0;  // that the machine has
+  bool virtual_machine = false;
+  std::string cpu_governor;   // "performance", "schedutil"; empty when the kernel does not set it
+  uint64_t memory_bytes = 0;  // of the machine
+  uint64_t memory_available = 0;
+  uint64_t swap_bytes = 0;
+  std::string clock_source;            // "tsc", "kvm-clock", "hpet"
+  bool tsc_invariant = false;          // ticks at one rate, whatever the processor does
+  std::string transparent_huge_pages;  // "always", "madvise", "never"; empty when absent
+  std::string cgroups;                 // "v1", "v2", "v1+v2" (both mounted), "none"
+  Reclaim damon = Reclaim::kNone;
+  std::string damon_detail;  // by what it was found
+  double load = 0;           // average of runnable and waiting threads over the last minute
+
+  // Of the user.
+  static constexpr int kNoParanoid = -100;  // the kernel has no such setting
+  bool root = false;
+  bool user_namespace = false;  // root only inside a container
+  bool cap_sys_admin = false, cap_bpf = false, cap_perfmon = false;
+  int perf_event_paranoid = kNoParanoid;
+  bool kernel_types = false;  // /sys/kernel/btf/vmlinux
+  bool loop_control = false;  // /dev/loop-control can be opened
+  bool mkfs_ext4 = false, mkfs_xfs = false;
+
+  // Of the path.
+  std::string file_system;  // "ext4"
+  std::string mount_point, mount_source, mount_options;
+  uint64_t free_bytes = 0;  // that this user may fill
+
+  // All of it as names and values, in the order above.
+  std::vector<std::pair<std::string, std::string>> Fields() const;
+};
+
+// `path` must exist. `root` stands before /proc, /sys and /etc, for tests. Facts that the machine
+// does not tell are left empty. Throws Error when the path cannot be found.
+HostFacts ReadHostFacts(const std::string& path, const std::string& root = "");
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_MACHINE_HOST_H_

@@ -1,0 +1,74 @@
+#include "device/machine/host_activity.h"
+
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "device/os/sys_file.h"
+
+namespace testbed {
+namespace {
+
+double OfRusage(int who) {
+  rusage usage{};
+  ::getrusage(who, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec) / 1e6;
+}
+
+// The parent of a run shows its progress and takes down its results.
+double ParentUserSeconds(const std::string& root) {
+  const std::optional<std::string> text =
+      ReadSmallFile(root + "/proc/" + std::to_string(::getppid()) + "/stat");
+  if (!text) return 0;
+  // The name in brackets may hold anything; utime is the 12th word after it (proc(5)).
+  const std::vector<std::string> words = SplitWords(text->substr(text->rfind(')') + 1));
+  return words.size() < 12 ? 0
+                           : std::stod(words[11]) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace
+
+HostActivity ReadHostActivity(const std::string& root) {
+  HostActivity activity;
+  const std::optional<std::string> text = ReadSmallFile(root + "/proc/stat");
+  if (!text) return activity;
+  activity.context_switches = FindNumber(*text, "ctxt").value_or(0);
+  // "cpu  user nice system idle iowait irq softirq steal ...", in clock ticks (proc(5))
+  const std::vector<std::string> words = SplitWords(text->substr(0, text->find('\n')));
+  if (words.size() < 8 || words[0] != "cpu") return activity;
+  const auto seconds = [&](size_t word) {
+    return std::stod(words[word]) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  };
+  activity.user_seconds = seconds(1) + seconds(2);
+  activity.system_seconds = seconds(3) + seconds(6) + seconds(7);
+  return activity;
+}
+
+CpuUse ReadCpuUse(const std::string& root) {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return {static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9,
+          ReadHostActivity(root).user_seconds,
+          OfRusage(RUSAGE_SELF) + OfRusage(RUSAGE_CHILDREN) + ParentUserSeconds(root)};
+}
+
+std::optional<double> ForeignCpuShare(const CpuUse& before, const CpuUse& after, int64_t cpus) {
+  constexpr double kLeastSeconds = 0.2;
+  const double seconds = after.at_seconds - before.at_seconds;
+  if (seconds < kLeastSeconds || after.host_user_seconds == 0 || cpus < 1) return std::nullopt;
+  const double foreign = (after.host_user_seconds - before.host_user_seconds) -
+                         (after.own_user_seconds - before.own_user_seconds);
+  return std::clamp(foreign / (static_cast<double>(cpus) * seconds), 0.0, 1.0);
+}
+
+uint64_t ProcessResidentBytes() {
+  const std::optional<std::string> text = ReadSmallFile("/proc/self/statm");
+  const std::vector<std::string> words = SplitWords(text.value_or(""));
+  return words.size() < 2 ? 0
+                          : std::stoull(words[1]) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace testbed

@@ -1,0 +1,326 @@
+#include "device/machine/memory_budget.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "device/error.h"
+#include "device/os/sys_file.h"
+
+namespace testbed {
+namespace {
+
+constexpr uint64_t kNoLimit = std::numeric_limits<int64_t>::max() & ~uint64_t{4095};
+
+// Whether children of `parent` get the memory controller; on v2 it must be handed down.
+bool GivesMemory(const CgroupHierarchy& hierarchy, const std::string& parent) {
+  if (hierarchy.version == 1) return true;
+  const std::string control = parent + "/cgroup.subtree_control";
+  if (CgroupListHas(ReadLine(control), ' ', "memory")) return true;
+  // Only the top group may have both processes and children with controllers; anywhere else this
+  // would change what belongs to others.
+  if (parent != hierarchy.mount) return false;
+  return WriteSmallFile(control, "+memory") == 0 && CgroupListHas(ReadLine(control), ' ', "memory");
+}
+
+std::string WhyNot(int code, bool controller_given, const CgroupHierarchy& hierarchy) {
+  if (!controller_given) {
+    return fmt::format(
+        "no cgroup from {} upward hands the memory controller to its children; write +memory to "
+        "cgroup.subtree_control of a group without processes, or start testbed with "
+        "systemd-run --user --scope -p Delegate=yes",
+        hierarchy.own);
+  }
+  if (code == EROFS) {
+    return fmt::format(
+        "the cgroup file system at {} is mounted read-only, as in a container without privileges",
+        hierarchy.mount);
+  }
+  if (code == EACCES || code == EPERM) {
+    return fmt::format("this user may not make a memory cgroup in {}; run as root", hierarchy.own);
+  }
+  return fmt::format("a memory cgroup in {} could not be made: {}", hierarchy.own,
+                     std::strerror(code));
+}
+
+// The tightest limit of the groups around `path`, itself excepted.
+uint64_t OuterLimit(int version, const std::string& path, const std::string& mount) {
+  uint64_t tightest = kNoLimit;
+  for (std::string at = path; at.size() > mount.size();) {
+    at = at.substr(0, at.rfind('/'));
+    for (const char* file : {"memory.limit_in_bytes", "memory.max", "memory.high"}) {
+      if ((version == 1) != (std::strcmp(file, "memory.limit_in_bytes") == 0)) continue;
+      if (const auto limit = ReadNumber(at + "/" + file)) tightest = std::min(tightest, *limit);
+    }
+  }
+  return tightest;
+}
+
+void Pause() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
+constexpr int kPatience = 200;  // pauses: two seconds
+
+}  // namespace
+
+std::optional<ProcessMemory> ReadProcessMemory(pid_t pid) {
+  const std::string directory = fmt::format("/proc/{}/", pid);
+  ProcessMemory memory;
+  const auto rollup = ReadSmallFile(directory + "smaps_rollup");
+  const auto kib = [&](const char* key) -> std::optional<uint64_t> {
+    const auto value = rollup ? FindNumber(*rollup, key) : std::nullopt;
+    return value ? std::optional(*value * 1024) : std::nullopt;
+  };
+  if (const auto anon = kib("Pss_Anon:")) {
+    memory.anon = *anon;
+    memory.shmem = kib("Pss_Shmem:").value_or(0);
+    memory.file = kib("Pss_File:").value_or(0);
+    memory.rss = kib("Rss:").value_or(0);
+    return memory;
+  }
+  const std::vector<std::string> statm = SplitWords(ReadLine(directory + "statm"));
+  if (statm.size() < 3) return std::nullopt;
+  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  memory.rss = std::stoull(statm[1]) * page;
+  memory.file =
+      std::min<uint64_t>(std::stoull(statm[2]) * page, memory.rss);  // file and shmem in one
+  memory.anon = memory.rss - memory.file;
+  return memory;
+}
+
+MemoryBudget::MemoryBudget(const CgroupFs& fs, int version, std::string path, pid_t owner,
+                           DirLock lock)
+    : fs_(fs), version_(version), path_(std::move(path)), owner_(owner), lock_(std::move(lock)) {}
+
+MemoryBudget::~MemoryBudget() {
+  if (owner_ == getpid()) Remove();
+}
+
+std::unique_ptr<MemoryBudget> MemoryBudget::Create(uint64_t limit, std::string* why_not,
+                                                   const CgroupFs& fs) {
+  const auto hierarchy = FindCgroups(fs, "memory", "memory");
+  if (!hierarchy) {
+    *why_not = "no memory cgroup controller is mounted here, so nothing can bound the page cache";
+    return nullptr;
+  }
+  int code = 0;
+  bool controller_given = false;
+  std::unique_ptr<MemoryBudget> budget;
+  for (std::string parent = hierarchy->own; parent.size() >= hierarchy->mount.size();
+       parent = parent.substr(0, parent.rfind('/'))) {
+    if (!GivesMemory(*hierarchy, parent)) continue;
+    controller_given = true;
+    std::string path;
+    DirLock lock;
+    const int failed = MakeCgroup(fs, parent, &path, &lock);
+    if (code == 0) code = failed;  // the nearest place tells best what is wrong
+    if (failed != 0) continue;
+    budget.reset(new MemoryBudget(fs, hierarchy->version, path, getpid(), std::move(lock)));
+    break;
+  }
+  if (budget == nullptr) {
+    *why_not = WhyNot(code, controller_given, *hierarchy);
+    return nullptr;
+  }
+  *why_not = budget->SetLimit(limit);
+  const uint64_t outer = OuterLimit(budget->version_, budget->path_, hierarchy->mount);
+  if (why_not->empty() && outer < budget->limit_) {
+    *why_not = fmt::format("a cgroup around this process already limits it to {}, below {}",
+                           SizeText(outer), SizeText(limit));
+  }
+  return why_not->empty() ? std::move(budget) : nullptr;
+}
+
+std::unique_ptr<MemoryBudget> MemoryBudget::Attach(const std::string& path, const CgroupFs& fs) {
+  struct stat info;
+  const bool v1 = stat((path + "/memory.limit_in_bytes").c_str(), &info) == 0;
+  if (!v1 && stat((path + "/memory.max").c_str(), &info) != 0) {
+    throw Error(Error::kUsage, path + " is not a memory cgroup");
+  }
+  std::unique_ptr<MemoryBudget> budget(new MemoryBudget(fs, v1 ? 1 : 2, path, 0, DirLock()));
+  budget->limit_ = budget->Usage().limit;
+  return budget;
+}
+
+// Returns an empty string, or why the limit does not hold.
+std::string MemoryBudget::SetLimit(uint64_t limit) {
+  const std::string file = path_ + (version_ == 1 ? "/memory.limit_in_bytes" : "/memory.max");
+  const std::string text = std::to_string(limit);
+  if (const int code = WriteSmallFile(file, text); code != 0) {
+    return fmt::format("{} could not be set to {}: {}", file, text, std::strerror(code));
+  }
+  // Swap would be memory beside the budget. Kernels without swap accounting lack these files; there
+  // the budget bounds what is resident. Version 1 hits the limit of memory and swap first when both
+  // are equal, and kernels from 6.15 do not count that in failcnt, so set it only where it matters.
+  if (version_ == 1) {
+    WriteSmallFile(path_ + "/memory.swappiness", "0");
+    if (SplitLines(ReadSmallFile(fs_.prefix() + "/proc/swaps").value_or("")).size() > 1) {
+      WriteSmallFile(path_ + "/memory.memsw.limit_in_bytes", text);
+    }
+  } else {
+    WriteSmallFile(path_ + "/memory.swap.max", "0");
+  }
+  limit_ = ReadNumber(file).value_or(kNoLimit);
+  if (limit_ > limit || limit - limit_ >= static_cast<uint64_t>(sysconf(_SC_PAGESIZE))) {
+    return fmt::format("{} was set to {} but reads {}", file, text, ReadLine(file));
+  }
+  return "";
+}
+
+void MemoryBudget::Enter(pid_t pid) const {
+  // 0 means the writer itself to the kernel, which also holds inside another pid namespace.
+  const std::string file = path_ + "/cgroup.procs";
+  if (const int code = WriteSmallFile(file, std::to_string(pid)); code != 0) {
+    throw Error(Error::kIo,
+                fmt::format("process {} could not enter the memory budget at {}: {}",
+                            pid == 0 ? getpid() : pid, path_, std::strerror(code)),
+                code);
+  }
+}
+
+MemoryUsage MemoryBudget::Usage() const {
+  const auto number = [&](const char* file) { return ReadNumber(path_ + "/" + file).value_or(0); };
+  const std::string stat = ReadSmallFile(path_ + "/memory.stat").value_or("");
+  const auto field = [&](const char* key) { return FindNumber(stat, key).value_or(0); };
+  MemoryUsage usage;
+  uint64_t file = 0;
+  if (version_ == 1) {
+    usage.limit = number("memory.limit_in_bytes");
+    usage.usage = number("memory.usage_in_bytes");
+    usage.peak = number("memory.max_usage_in_bytes");
+    usage.kernel = number("memory.kmem.usage_in_bytes");
+    usage.failcnt = number("memory.failcnt") + number("memory.memsw.failcnt");
+    const std::string oom = ReadSmallFile(path_ + "/memory.oom_control").value_or("");
+    usage.oom_kills = FindNumber(oom, "oom_kill").value_or(0);
+    usage.anon = field("total_rss");
+    file = field("total_cache");
+    usage.shmem = field("total_shmem");
+    usage.mapped = field("total_mapped_file");
+    usage.dirty = field("total_dirty");
+    usage.writeback = field("total_writeback");
+    usage.refaults = field("total_workingset_refault_file");
+  } else {
+    usage.limit = number("memory.max");
+    usage.usage = number("memory.current");
+    usage.peak = number("memory.peak");
+    const std::string events = ReadSmallFile(path_ + "/memory.events").value_or("");
+    usage.failcnt = FindNumber(events, "max").value_or(0);
+    usage.oom_kills = FindNumber(events, "oom_kill").value_or(0);
+    usage.anon = field("anon");
+    file = field("file");
+    usage.shmem = field("shmem");
+    usage.mapped = field("file_mapped");
+    usage.dirty = field("file_dirty");
+    usage.writeback = field("file_writeback");
+    usage.refaults = field("workingset_refault_file");
+    // "kernel" came with Linux 5.18; before, its parts.
+    const auto kernel = FindNumber(stat, "kernel");
+    usage.kernel =
+        kernel ? *kernel
+               : field("kernel_stack") + field("pagetables") + field("percpu") + field("slab");
+    usage.kernel += field("sock");
+  }
+  usage.file = file - std::min(file, usage.shmem);
+  return usage;
+}
+
+MemoryParts MemoryBudget::Parts(uint64_t engine_cache) const {
+  MemoryParts parts;
+  const MemoryUsage usage = Usage();
+  const uint64_t process = usage.anon + usage.shmem;
+  parts.limit = usage.limit;
+  parts.engine_cache = std::min(engine_cache, process);
+  parts.engine_cache_untouched = engine_cache - parts.engine_cache;
+  parts.process_other = process - parts.engine_cache;
+  parts.page_cache = usage.file;
+  parts.kernel = usage.kernel;
+  parts.unused = usage.limit - std::min(usage.limit, usage.usage);
+
+  uint64_t by_page_tables = 0;
+  const auto processes = ReadSmallFile(path_ + "/cgroup.procs");
+  for (const std::string& pid : SplitLines(processes.value_or(""))) {
+    const auto memory = ReadProcessMemory(std::atoi(pid.c_str()));
+    if (!memory) return parts;
+    by_page_tables += memory->anon + memory->shmem;
+  }
+  if (processes && !processes->empty()) {
+    parts.process_check = static_cast<int64_t>(by_page_tables - process);
+  }
+  return parts;
+}
+
+// Pages still charged to a removed group would live on, charged to nobody, and be hits for free in
+// the next run.
+void MemoryBudget::Reclaim() const {
+  if (version_ == 1) {
+    WriteSmallFile(path_ + "/memory.force_empty", "0");
+    return;
+  }
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t usage = ReadNumber(path_ + "/memory.current").value_or(0);
+    if (usage == 0) return;
+    if (WriteSmallFile(path_ + "/memory.reclaim", std::to_string(usage)) == 0) return;
+  }
+}
+
+std::string MemoryBudget::Remove() {
+  if (removed_) return "";
+  const std::string procs = path_ + "/cgroup.procs";
+  for (int i = 0; i < kPatience && !ReadLine(procs).empty(); ++i) Pause();
+  if (ReadLine(procs).empty()) Reclaim();
+  int code = fs_.RemoveDirectory(path_);
+  for (int i = 0; i < kPatience / 4 && code == EBUSY; ++i) {
+    Pause();
+    code = fs_.RemoveDirectory(path_);
+  }
+  removed_ = code == 0 || code == ENOENT;
+  if (removed_) return "";
+  std::string inside = ReadLine(procs);
+  std::replace(inside.begin(), inside.end(), '\n', ' ');
+  return inside.empty()
+             ? fmt::format("the memory cgroup {} could not be removed: {}", path_,
+                           std::strerror(code))
+             : fmt::format("the memory cgroup {} still holds the processes {}", path_, inside);
+}
+
+std::vector<std::string> MemoryBudget::CleanLeftovers(const CgroupFs& fs) {
+  std::vector<std::string> sentences;
+  const auto hierarchy = FindCgroups(fs, "memory", "memory");
+  if (!hierarchy) return sentences;
+  std::vector<std::string> found;
+  std::error_code failed;
+  std::filesystem::recursive_directory_iterator at(
+      hierarchy->mount, std::filesystem::directory_options::skip_permission_denied, failed);
+  for (; !failed && at != std::filesystem::recursive_directory_iterator(); at.increment(failed)) {
+    found.push_back(at->path());
+  }
+  for (const std::string& path : found) {
+    std::optional<DirLock> lock = TakeLeftoverCgroup(path);
+    if (!lock) continue;
+    MemoryBudget leftover(fs, hierarchy->version, path, 0, std::move(*lock));
+    // What a killed run started would have to be ended first, and that is for the user to say.
+    const bool busy = !ReadLine(path + "/cgroup.procs").empty();
+    if (!busy) leftover.Reclaim();
+    const int code = busy ? EBUSY : fs.RemoveDirectory(path);
+    if (code == 0) {
+      sentences.push_back(fmt::format("removed the memory cgroup {} of a killed run", path));
+    } else if (code != ENOENT) {
+      std::string inside = ReadLine(path + "/cgroup.procs");
+      std::replace(inside.begin(), inside.end(), '\n', ' ');
+      sentences.push_back(fmt::format(
+          "the memory cgroup {} of a killed run could not be removed: {}", path,
+          busy ? "it still holds the processes " + inside : std::string(std::strerror(code))));
+    }
+  }
+  return sentences;
+}
+
+}  // namespace testbed

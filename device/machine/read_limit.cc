@@ -1,0 +1,103 @@
+#include "device/machine/read_limit.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "device/error.h"
+#include "device/machine/cgroup.h"
+#include "device/os/sys_file.h"
+
+namespace testbed {
+namespace {
+
+constexpr char kRule[] = "/blkio.throttle.read_iops_device";
+
+// A group goes when the last process has left it, which a process that is ending takes a moment
+// for.
+int Remove(const std::string& path) {
+  int code = EBUSY;
+  for (int i = 0; i < 200 && code == EBUSY; ++i) {
+    if (i > 0) ::usleep(10000);
+    code = CgroupFs::System().RemoveDirectory(path);
+  }
+  return code;
+}
+
+}  // namespace
+
+std::unique_ptr<ReadLimit> ReadLimit::Create(const BlockDevice& device, uint64_t reads_per_second,
+                                             const MemoryBudget* budget, std::string* why_not) {
+  // The kernel's number of the device: major << 20 | minor.
+  const std::string numbers =
+      fmt::format("{}:{}", device.dev() >> 20, device.dev() & ((1u << 20) - 1));
+  const auto hierarchy = FindCgroups(CgroupFs::System(), "blkio", "io");
+  if (!hierarchy) {
+    *why_not = "no cgroup controller for block devices (blkio, io) is mounted here";
+    return nullptr;
+  }
+  if (hierarchy->version == 2) {
+    if (budget == nullptr || budget->version() != 2) {
+      *why_not = "with cgroup v2 it needs --ram, whose group it shares";
+      return nullptr;
+    }
+    const std::string rule = fmt::format("{} riops={}", numbers, reads_per_second);
+    const int code = WriteSmallFile(budget->path() + "/io.max", rule);
+    if (code != 0) {
+      *why_not = fmt::format("{}/io.max could not be set: {}", budget->path(), std::strerror(code));
+      return nullptr;
+    }
+    return std::unique_ptr<ReadLimit>(new ReadLimit(budget->path(), false, ::getpid(), DirLock()));
+  }
+  std::string path;
+  DirLock lock;
+  if (const int code = MakeCgroup(CgroupFs::System(), hierarchy->own, &path, &lock); code != 0) {
+    *why_not = fmt::format("a blkio cgroup in {} could not be made: {}", hierarchy->own,
+                           std::strerror(code));
+    return nullptr;
+  }
+  std::unique_ptr<ReadLimit> limit(new ReadLimit(path, true, ::getpid(), std::move(lock)));
+  const int code = WriteSmallFile(path + kRule, fmt::format("{} {}", numbers, reads_per_second));
+  if (code == 0) return limit;
+  *why_not = fmt::format("{}{} could not be set: {}", path, kRule, std::strerror(code));
+  return nullptr;
+}
+
+ReadLimit::~ReadLimit() {
+  if (own_ && owner_ == ::getpid()) Remove(path_);
+}
+
+void ReadLimit::Enter() const {
+  if (!own_) return;
+  if (const int code = WriteSmallFile(path_ + "/cgroup.procs", "0"); code != 0) {
+    throw Error(Error::kIo,
+                fmt::format("process {} could not enter the cgroup {}: {}", ::getpid(), path_,
+                            std::strerror(code)),
+                code);
+  }
+}
+
+std::vector<std::string> ReadLimit::CleanLeftovers() {
+  std::vector<std::string> sentences;
+  const auto hierarchy = FindCgroups(CgroupFs::System(), "blkio", "io");
+  if (!hierarchy || hierarchy->version != 1) return sentences;
+  std::error_code failed;
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(hierarchy->own, failed)) {
+    found.push_back(entry.path());
+  }
+  for (const std::string& path : found) {
+    const std::optional<DirLock> lock = TakeLeftoverCgroup(path);
+    if (lock && CgroupFs::System().RemoveDirectory(path) == 0) {
+      sentences.push_back(fmt::format("removed the blkio cgroup {} of a killed run", path));
+    }
+  }
+  return sentences;
+}
+
+}  // namespace testbed

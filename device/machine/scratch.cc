@@ -1,0 +1,479 @@
+#include "device/machine/scratch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/loop.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+
+#include "device/error.h"
+#include "device/file/file.h"
+#include "device/os/child_process.h"
+#include "device/os/sys_file.h"
+#include "device/os/temporary_dir.h"
+
+namespace testbed {
+namespace {
+
+constexpr char kMark[] = ".testbed-scratch-", kImageSuffix[] = ".img";
+constexpr uint64_t kMiB = 1 << 20;
+
+// The shutdown call of ext4 and xfs (their headers are not exported; the number is shared).
+constexpr unsigned long kShutdownCall = _IOR('X', 125, uint32_t);
+constexpr uint32_t kShutdownNoLogFlush = 2;
+
+std::string Mebibytes(uint64_t bytes) { return std::to_string(bytes / kMiB) + " MiB"; }
+
+std::string MakerName(FileSystem file_system) {
+  return std::string("mkfs.") + FileSystemName(file_system);
+}
+
+// mkfs lives in sbin, which is not in everybody's PATH.
+std::optional<std::string> FindProgram(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream directories(std::string(path != nullptr ? path : "") +
+                                 ":/usr/sbin:/sbin:/usr/local/sbin:/usr/bin");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    const std::string program = std::string(directory).append("/").append(name);
+    if (!directory.empty() && ::access(program.c_str(), X_OK) == 0) return program;
+  }
+  return std::nullopt;
+}
+
+// Takes the lock that marks an image or mount point as in use, and makes sure that the path still
+// leads to it: a sweep may have removed it between its creation and the lock.
+bool Claim(int fd, const std::string& path) {
+  struct stat mine, there;
+  return ::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &mine) == 0 &&
+         ::lstat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
+         mine.st_ino == there.st_ino;
+}
+
+// A name that nobody else has: process numbers are those of a process namespace.
+std::string MarkedPath(const std::string& directory, const char* suffix) {
+  return directory + "/" + kMark + RandomName() + suffix;
+}
+
+bool IsMarkedName(std::string name) {
+  if (!name.starts_with(kMark)) return false;
+  name = name.substr(sizeof kMark - 1);
+  if (name.ends_with(kImageSuffix)) name.resize(name.size() - (sizeof kImageSuffix - 1));
+  return IsRandomName(name);
+}
+
+// How often a clash with another process is worth another try.
+constexpr int kTries = 100;
+
+// An empty directory in `directory` that is ours as long as *held is open.
+std::string MakeMountPoint(const std::string& directory, int* held) {
+  for (int i = 0; i < kTries; ++i) {
+    std::string path = MarkedPath(directory, "");
+    if (::mkdir(path.c_str(), 0755) != 0) throw Error::Io("mkdir", path, errno);
+    *held = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (*held >= 0 && Claim(*held, path)) return path;
+    if (*held >= 0) ::close(*held);
+    *held = -1;
+  }
+  throw Error::Io("lock a mount point in", directory, EAGAIN);
+}
+
+// A loop device that nobody uses. The kernel may name one whose node does not exist yet where no
+// udev runs: the node is made.
+int OpenFreeLoop(std::string* node) {
+  const int control = ::open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+  if (control < 0) throw Error::Io("open", "/dev/loop-control", errno);
+  const int number = ::ioctl(control, LOOP_CTL_GET_FREE);
+  const int code = errno;
+  ::close(control);
+  if (number < 0) throw Error::Io("LOOP_CTL_GET_FREE", "/dev/loop-control", code);
+  *node = "/dev/loop" + std::to_string(number);
+  int fd = ::open(node->c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) {
+    constexpr unsigned kLoopMajor = 7;
+    ::mknod(node->c_str(), S_IFBLK | 0600, makedev(kLoopMajor, static_cast<unsigned>(number)));
+    fd = ::open(node->c_str(), O_RDWR | O_CLOEXEC);
+  }
+  if (fd < 0) throw Error::Io("open", *node, errno);
+  return fd;
+}
+
+// Unpredictable bytes: a backing file system that compresses or skips zeros must not get away with
+// an image that has no blocks.
+void FillWithNoise(char* data, size_t n) {
+  uint64_t x = 0x9e3779b97f4a7c15;
+  for (size_t i = 0; i + 8 <= n; i += 8) {
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    std::memcpy(data + i, &x, 8);
+  }
+}
+
+// Whether the file is an image that was being written, rather than somebody's of such a name: it
+// begins with that noise, or with zeros where that was not written yet. An image has a name no
+// longer than that.
+bool HoldsNoise(int fd) {
+  char found[4096], noise[sizeof found], zeros[sizeof found] = {};
+  FillWithNoise(noise, sizeof noise);
+  const ssize_t n = ::pread(fd, found, sizeof found, 0);
+  return n >= 0 && (std::memcmp(found, noise, static_cast<size_t>(n)) == 0 ||
+                    std::memcmp(found, zeros, static_cast<size_t>(n)) == 0);
+}
+
+void WriteInFull(int fd, const std::string& path, uint64_t bytes,
+                 const std::function<void(uint64_t, uint64_t)>& progress) {
+  // Space in one go keeps the image in few extents; not every file system can, and none must.
+  if (::fallocate(fd, 0, 0, static_cast<off_t>(bytes)) != 0 && errno == ENOSPC) {
+    throw Error::Io("allocate", path, ENOSPC);
+  }
+  AlignedBuffer buffer(4 * kMiB);
+  FillWithNoise(buffer.data(), buffer.size());
+  for (uint64_t done = 0; done < bytes;) {
+    const size_t n = std::min<uint64_t>(buffer.size(), bytes - done);
+    const ssize_t r = ::pwrite(fd, buffer.data(), n, static_cast<off_t>(done));
+    if (r < 0 && errno == EINTR) continue;
+    if (r < 0) throw Error::Io("write", path, errno);
+    done += static_cast<uint64_t>(r);
+    if (progress) progress(done, bytes);
+  }
+  if (::fsync(fd) != 0) throw Error::Io("fsync", path, errno);
+}
+
+// The unit of direct IO on the image, which the loop device's block size must not be below.
+uint32_t DirectBlockSize(int fd) {
+#ifdef STATX_DIOALIGN
+  struct statx st;
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) == 0 &&
+      (st.stx_mask & STATX_DIOALIGN) != 0 && st.stx_dio_offset_align != 0) {
+    return std::clamp<uint32_t>(st.stx_dio_offset_align, 512, 4096);
+  }
+#endif
+  return 512;
+}
+
+[[maybe_unused]] size_t ThreadsOfThisProcess() {
+  std::error_code error;
+  size_t n = 0;
+  for (auto it = std::filesystem::directory_iterator("/proc/self/task", error);
+       !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
+    ++n;
+  }
+  return n;
+}
+
+// Mounts of one's own are made by making "/" private, which only works where "/" is the root of a
+// mount; in a folder entered by a plain chroot it is not.
+bool RootIsAMountPoint() {
+#ifdef STATX_ATTR_MOUNT_ROOT
+  struct statx st;
+  if (::statx(AT_FDCWD, "/", 0, STATX_BASIC_STATS, &st) == 0 &&
+      (st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0) {
+    return (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  }
+#endif
+  return true;
+}
+
+}  // namespace
+
+const char* FileSystemName(FileSystem file_system) {
+  return file_system == FileSystem::kExt4 ? "ext4" : "xfs";
+}
+
+void EnterPrivateMountNamespace() {
+  // A forked child that makes a scratch device of its own needs mounts of its own: in its parent's
+  // they would outlive it.
+  static pid_t entered = 0;
+  if (entered == ::getpid()) return;
+#if !defined(__SANITIZE_THREAD__)  // which has a thread of its own
+  if (ThreadsOfThisProcess() > 1) {
+    throw Error(Error::kRun,
+                "a scratch device was asked for after threads were started: they would not see it");
+  }
+#endif
+  if (::unshare(CLONE_NEWNS) != 0) throw Error::Io("unshare", "mount namespace", errno);
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    throw Error::Io("make private", "/", errno);
+  }
+  entered = ::getpid();
+}
+
+bool ScratchDevice::Available(std::string* why) {
+  std::string reason;
+  if (::geteuid() != 0) {
+    reason = "a scratch device needs root: run as root, or leave --scratch out";
+  } else if (!RootIsAMountPoint()) {
+    reason =
+        "a scratch device needs mounts of its own, and in a plain chroot no process can have them: "
+        "bind the folder to itself (mount --bind DIR DIR) before entering it, or use a container";
+  } else {
+    const int control = ::open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+    if (control < 0) {
+      reason = std::string(
+                   "a scratch device needs loop devices, and /dev/loop-control cannot be "
+                   "opened: ") +
+               std::strerror(errno);
+    } else {
+      ::close(control);
+    }
+  }
+  if (why != nullptr) *why = reason;
+  return reason.empty();
+}
+
+uint64_t ScratchDevice::MinimumBytes(FileSystem file_system) {
+  // mkfs.xfs refuses less than 300 MB; ext4 below 64 MiB gets too small a journal to be typical.
+  return file_system == FileSystem::kXfs ? 300 * kMiB : 64 * kMiB;
+}
+
+std::unique_ptr<ScratchDevice> ScratchDevice::Create(const ScratchOptions& options) {
+  std::string why;
+  if (!Available(&why)) throw Error(Error::kUsage, why);
+  if (options.bytes < MinimumBytes(options.file_system)) {
+    throw Error(Error::kUsage, std::string("a scratch device with ") +
+                                   FileSystemName(options.file_system) + " needs at least " +
+                                   Mebibytes(MinimumBytes(options.file_system)) + ", not " +
+                                   Mebibytes(options.bytes));
+  }
+  if (!FindProgram(MakerName(options.file_system))) {
+    throw Error(Error::kUsage,
+                MakerName(options.file_system) +
+                    " is not installed, which makes the scratch device's file "
+                    "system (Debian: " +
+                    (options.file_system == FileSystem::kXfs ? "xfsprogs" : "e2fsprogs") + ")");
+  }
+  CleanLeftovers(options.directory);
+  EnterPrivateMountNamespace();
+  std::unique_ptr<ScratchDevice> scratch(new ScratchDevice);  // its end undoes what was done
+  scratch->owner_ = ::getpid();
+  scratch->file_system_ = options.file_system;
+  scratch->bytes_ = (options.bytes + kMiB - 1) / kMiB * kMiB;
+  scratch->CreateImage(options);
+  if (options.fault_disk) scratch->StartFaultDisk(options.directory);
+  scratch->AttachLoop(options);
+  scratch->MakeFileSystem();
+
+  scratch->path_ = options.mount_point;
+  if (scratch->path_.empty()) {
+    scratch->path_ = MakeMountPoint(options.directory, &scratch->mount_point_fd_);
+  }
+  scratch->Mount();
+  scratch->device_ = std::make_unique<BlockDevice>(BlockDevice::Under(scratch->loop_));
+  return scratch;
+}
+
+void ScratchDevice::CreateImage(const ScratchOptions& options) {
+  struct statvfs space;
+  if (::statvfs(options.directory.c_str(), &space) != 0) {
+    throw Error::Io("stat", options.directory, errno);
+  }
+  const uint64_t free = space.f_bavail * space.f_frsize;
+  if (free < bytes_) {
+    throw Error(Error::kUsage, "the scratch device needs " + Mebibytes(bytes_) + " in " +
+                                   options.directory + ", and " + Mebibytes(free) +
+                                   " are free: choose a smaller --scratch or another directory");
+  }
+  for (int i = 0; image_fd_ < 0 && i < kTries; ++i) {
+    const std::string path = MarkedPath(options.directory, kImageSuffix);
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EINVAL) {
+      ::unlink(path.c_str());  // some kernels create the file before they refuse the mode
+      throw Error(Error::kUsage, "the file system of " + options.directory +
+                                     " has no direct IO, which a scratch device needs: choose a "
+                                     "directory on ext4 or xfs");
+    }
+    if (fd < 0) throw Error::Io("create", path, errno);
+    if (Claim(fd, path)) {
+      image_fd_ = fd;
+      image_ = path;
+    } else {
+      ::close(fd);
+    }
+  }
+  if (image_fd_ < 0) throw Error::Io("lock an image in", options.directory, EAGAIN);
+  WriteInFull(image_fd_, image_, bytes_, options.progress);
+}
+
+void ScratchDevice::StartFaultDisk(const std::string& directory) {
+  disk_mount_point_ = MakeMountPoint(directory, &disk_mount_point_fd_);
+  disk_ = FaultDisk::Start(image_, bytes_, disk_mount_point_);
+  const int fd = ::open(disk_->file().c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
+  if (fd < 0) throw Error::Io("open", disk_->file(), errno);
+  // From here on the disk is what the loop device stands on; the image lives as long as the disk
+  // has it open.
+  ::unlink(image_.c_str());
+  image_.clear();
+  ::close(image_fd_);
+  image_fd_ = fd;
+}
+
+void ScratchDevice::AttachLoop(const ScratchOptions& options) {
+  loop_config config = {};
+  config.fd = static_cast<uint32_t>(image_fd_);
+  config.block_size = options.block_size != 0 ? options.block_size : DirectBlockSize(image_fd_);
+  config.info.lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
+  std::snprintf(reinterpret_cast<char*>(config.info.lo_file_name), LO_NAME_SIZE, "%s",
+                image_.c_str());
+  // Another process may take the free device first.
+  int fd = -1;
+  for (int i = 0; i < kTries; ++i) {
+    fd = OpenFreeLoop(&loop_);
+    if (::ioctl(fd, LOOP_CONFIGURE, &config) == 0) break;
+    const int code = errno;
+    ::close(fd);
+    fd = -1;
+    if (code != EBUSY) throw Error::Io("LOOP_CONFIGURE", loop_, code);
+  }
+  if (fd < 0) throw Error::Io("LOOP_CONFIGURE", loop_, EBUSY);
+  // The device holds the image now. A reader's handle is enough to keep the device: with one that
+  // may write, kernels without CONFIG_BLK_DEV_WRITE_MOUNTED refuse the mount.
+  loop_fd_ = ::open(loop_.c_str(), O_RDONLY | O_CLOEXEC);
+  const int code = errno;
+  loop_info64 info = {};
+  const bool direct =
+      ::ioctl(fd, LOOP_GET_STATUS64, &info) == 0 && (info.lo_flags & LO_FLAGS_DIRECT_IO) != 0;
+  ::close(fd);
+  if (loop_fd_ < 0) throw Error::Io("open", loop_, code);
+  if (!direct) {
+    throw Error(Error::kUsage,
+                "the kernel gives no direct IO from " + loop_ + " to the image in " +
+                    options.directory +
+                    ", so the image would be cached twice: choose a directory on ext4 or xfs");
+  }
+  if (!image_.empty()) ::unlink(image_.c_str());
+  image_.clear();
+  ::close(image_fd_);
+  image_fd_ = -1;
+  // The kernel leaves a loop device the readahead of whoever had it last. Where it may not be set
+  // (a container's read-only /sys), what it is stands in the results.
+  WriteSmallFile("/sys/block" + loop_.substr(loop_.rfind('/')) + "/queue/read_ahead_kb",
+                 std::to_string(ScratchDevice::kReadaheadKb));
+}
+
+void ScratchDevice::MakeFileSystem() {
+  const std::optional<std::string> maker = FindProgram(MakerName(file_system_));
+  if (!maker) throw Error(Error::kUsage, MakerName(file_system_) + " is not installed");
+  // Everything is written now, so that no kernel thread does it while something is measured; blocks
+  // are 4 KiB whatever the size (mkfs.ext4 picks 1 KiB below 512 MiB); nothing is discarded, since
+  // that would punch holes in the image.
+  if (file_system_ == FileSystem::kExt4) {
+    RunProgram({*maker, "-q", "-F", "-b", "4096", "-m", "0", "-E",
+         "nodiscard,lazy_itable_init=0,lazy_journal_init=0", loop_});
+  } else {
+    RunProgram({*maker, "-q", "-f", "-K", loop_});
+  }
+}
+
+void ScratchDevice::Mount() {
+  if (::mount(loop_.c_str(), path_.c_str(), FileSystemName(file_system_),
+              MS_NOATIME | MS_NODEV | MS_NOSUID, nullptr) != 0) {
+    throw Error::Io("mount", loop_ + " on " + path_, errno);
+  }
+  mounted_ = true;
+}
+
+void ScratchDevice::Unmount() {
+  constexpr int kPatience = 200;  // times 5 ms: a process just killed takes a moment to let go
+  for (int i = 0; ::umount2(path_.c_str(), 0) != 0; ++i) {
+    if (errno != EBUSY) throw Error::Io("unmount", path_, errno);
+    if (i == kPatience) {
+      throw Error(
+          Error::kRun,
+          "the scratch file system " + path_ + " cannot be unmounted: a file on it is still open",
+          EBUSY);
+    }
+    ::usleep(5000);
+  }
+  mounted_ = false;
+}
+
+void ScratchDevice::Shutdown() {
+  const int fd = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw Error::Io("open", path_, errno);
+  uint32_t how = kShutdownNoLogFlush;
+  const int r = ::ioctl(fd, kShutdownCall, &how);
+  const int code = errno;
+  ::close(fd);
+  if (r != 0) throw Error::Io("shut down", path_, code);
+}
+
+void ScratchDevice::CutPower(uint64_t seed, int keep_pct) { disk_->Cut(seed, keep_pct); }
+
+void ScratchDevice::Remount() {
+  Unmount();
+  if (disk_ != nullptr) {
+    // What the kernel still has of the device's blocks is not what the disk has.
+    ::ioctl(loop_fd_, BLKFLSBUF, 0);
+    disk_->Revive();
+  }
+  Mount();
+}
+
+void ScratchDevice::PowerCut() {
+  Shutdown();
+  Remount();
+}
+
+ScratchDevice::~ScratchDevice() {
+  const bool owner = owner_ == ::getpid();
+  if (owner && mounted_ && ::umount2(path_.c_str(), 0) != 0) {
+    // A file is still open: the mount goes when it is closed, and the loop device with it.
+    ::umount2(path_.c_str(), MNT_DETACH);
+  }
+  if (loop_fd_ >= 0) ::close(loop_fd_);  // the last user: the loop device detaches itself
+  if (mount_point_fd_ >= 0) {
+    if (owner) ::rmdir(path_.c_str());
+    ::close(mount_point_fd_);
+  }
+  disk_.reset();
+  if (disk_mount_point_fd_ >= 0) {
+    if (owner) ::rmdir(disk_mount_point_.c_str());
+    ::close(disk_mount_point_fd_);
+  }
+  if (owner && !image_.empty()) ::unlink(image_.c_str());
+  if (image_fd_ >= 0) ::close(image_fd_);
+}
+
+std::vector<std::string> ScratchDevice::CleanLeftovers(const std::string& directory) {
+  std::vector<std::string> removed;
+  DIR* entries = ::opendir(directory.c_str());
+  if (entries == nullptr) throw Error::Io("open", directory, errno);
+  while (const dirent* entry = ::readdir(entries)) {
+    const std::string name = entry->d_name;
+    if (!IsMarkedName(name)) continue;
+    const std::string path = std::string(directory).append("/").append(name);
+    const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    struct stat st;
+    if (Claim(fd, path) && ::fstat(fd, &st) == 0 && st.st_uid == ::geteuid()) {
+      // A directory goes only if it is empty, that is: if it is a mount point with nothing on it.
+      if (S_ISREG(st.st_mode) && HoldsNoise(fd) && ::unlink(path.c_str()) == 0) {
+        removed.push_back("removed the image " + path + " (" +
+                          Mebibytes(static_cast<uint64_t>(st.st_blocks) * 512) +
+                          ") of a run that was killed");
+      } else if (S_ISDIR(st.st_mode) && ::rmdir(path.c_str()) == 0) {
+        removed.push_back("removed the empty mount point " + path + " of a run that was killed");
+      }
+    }
+    ::close(fd);
+  }
+  ::closedir(entries);
+  return removed;
+}
+
+}  // namespace testbed

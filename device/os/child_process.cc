@@ -1,0 +1,81 @@
+#include "device/os/child_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+constexpr int kNotStarted = 127;
+
+// In the child, between fork and exec: system calls only.
+[[noreturn]] void Exec(char* const argv[], int output) {
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  ::dup2(nothing, 0);
+  ::dup2(output, 1);
+  ::dup2(output, 2);
+  ::execv(argv[0], argv);
+  ::_exit(kNotStarted);
+}
+
+std::string ReadToEnd(int fd) {
+  std::string text;
+  char buffer[512];
+  ssize_t n;
+  while ((n = ::read(fd, buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR)) {
+    if (n > 0) text.append(buffer, static_cast<size_t>(n));
+  }
+  return text;
+}
+
+std::string LastLine(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  const size_t line = text.rfind('\n');
+  return text.empty() ? "it said nothing" : text.substr(line == std::string::npos ? 0 : line + 1);
+}
+
+}  // namespace
+
+pid_t ForkChild() {
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) throw Error::Io("fork", "", errno);
+  if (child != 0) return child;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The parent may have ended before the kernel was asked.
+  if (::getppid() != parent) ::_exit(kNotStarted);
+  return 0;
+}
+
+int AwaitChild(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+void RunProgram(const std::vector<std::string>& command) {
+  std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  int pipe_fds[2];
+  if (::pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error::Io("pipe", command[0], errno);
+  const pid_t child = ForkChild();
+  if (child == 0) Exec(argv.data(), pipe_fds[1]);
+  ::close(pipe_fds[1]);
+  const std::string output = ReadToEnd(pipe_fds[0]);
+  ::close(pipe_fds[0]);
+  const int status = AwaitChild(child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  throw Error(Error::kRun, command[0] + " failed: " + LastLine(output));
+}
+
+}  // namespace testbed

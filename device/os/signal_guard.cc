@@ -1,0 +1,151 @@
+#include "device/os/signal_guard.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGABRT, SIGQUIT,
+                                 SIGTRAP, SIGSYS, SIGPIPE, SIGXCPU, SIGXFSZ};
+// A terminal sends Ctrl-C to the whole process group and a parent may pass it on: that is one
+// request, not two.
+constexpr int64_t kSameRequestNs = 200'000'000;
+
+std::atomic<int> stop_signal{0};
+std::atomic<int64_t> stop_time{0};
+
+struct ActionSlot {
+  std::atomic<void (*)(void*)> run{nullptr};
+  std::atomic<void*> argument{nullptr};
+  std::atomic<pid_t> owner{0};
+  uint64_t id = 0;  // of the action that holds the slot
+};
+ActionSlot actions[CrashAction::kMost];
+std::mutex actions_mutex;
+uint64_t last_id = 0;
+
+struct sigaction before[NSIG];
+std::atomic<bool> installed[NSIG];
+alignas(16) char alternate_stack[64 * 1024];
+
+int64_t NowNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+void RunCrashActions() {
+  const pid_t self = getpid();
+  for (ActionSlot& slot : actions) {
+    auto* run = slot.run.load(std::memory_order_acquire);
+    if (run != nullptr && slot.owner.load(std::memory_order_relaxed) == self) {
+      run(slot.argument.load(std::memory_order_relaxed));
+    }
+  }
+}
+
+// Gives the signal the effect it had before, once this handler returns.
+void Die(int signal, bool faults_again) {
+  sigaction(signal, &before[signal], nullptr);
+  if (!faults_again) raise(signal);
+}
+
+void OnStop(int signal, siginfo_t*, void*) {
+  const int64_t now = NowNs();
+  int none = 0;
+  if (stop_signal.compare_exchange_strong(none, signal)) {
+    stop_time.store(now);
+    return;
+  }
+  const int64_t asked = stop_time.load();
+  if (asked == 0 || now - asked < kSameRequestNs) return;
+  RunCrashActions();
+  Die(signal, false);
+}
+
+void OnCrash(int signal, siginfo_t* info, void*) {
+  RunCrashActions();
+  const bool fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
+  // A fault happens again on return, and so keeps its address for whoever handles it next.
+  Die(signal, fault && info->si_code > 0);
+}
+
+void Install(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
+  struct sigaction action = {};
+  sigaction(signal, nullptr, &before[signal]);
+  const bool takes_info = (before[signal].sa_flags & SA_SIGINFO) != 0;
+  if (!takes_info && before[signal].sa_handler == SIG_IGN) return;
+  action.sa_sigaction = handler;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_SIGINFO | flags;
+  sigaction(signal, &action, nullptr);
+  installed[signal] = true;
+}
+
+}  // namespace
+
+bool StopRequested() { return stop_signal.load(std::memory_order_relaxed) != 0; }
+int StopSignal() { return stop_signal.load(std::memory_order_relaxed); }
+
+void RequestStop() {
+  int none = 0;
+  if (stop_signal.compare_exchange_strong(none, SIGTERM)) stop_time.store(NowNs());
+}
+
+SignalGuard::SignalGuard() {
+  // A stack of its own, so that a handler can run when the thread's stack has overflowed.
+  stack_t current = {};
+  sigaltstack(nullptr, &current);
+  if ((current.ss_flags & SS_DISABLE) != 0) {
+    stack_t own = {};
+    own.ss_sp = alternate_stack;
+    own.ss_size = sizeof(alternate_stack);
+    sigaltstack(&own, nullptr);
+  }
+  // System calls go on after a request to stop: an engine must not see EINTR for it.
+  for (int signal : kStopSignals) Install(signal, &OnStop, SA_RESTART);
+  for (int signal : kCrashSignals) Install(signal, &OnCrash, SA_ONSTACK);
+}
+
+SignalGuard::~SignalGuard() {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (installed[signal].exchange(false)) sigaction(signal, &before[signal], nullptr);
+  }
+  stop_signal = 0;
+  stop_time = 0;
+}
+
+CrashAction::CrashAction(void (*run)(void*), void* argument) {
+  const std::lock_guard<std::mutex> lock(actions_mutex);
+  static const int at_exit = std::atexit(&RunCrashActions);
+  (void)at_exit;
+  for (size_t i = 0; i < kMost; ++i) {
+    const bool mine = actions[i].owner == getpid();
+    if (actions[i].run != nullptr && mine) continue;
+    actions[i].run = nullptr;  // of the parent, inherited by fork
+    actions[i].argument = argument;
+    actions[i].owner = getpid();
+    actions[i].id = id_ = ++last_id;
+    actions[i].run.store(run, std::memory_order_release);
+    slot_ = i;
+    return;
+  }
+  throw Error(Error::kRun, "no room for one more action to undo when the process crashes");
+}
+
+CrashAction::~CrashAction() {
+  const std::lock_guard<std::mutex> lock(actions_mutex);
+  // In a forked child another action may have taken the slot.
+  if (actions[slot_].id == id_) actions[slot_].run = nullptr;
+}
+
+}  // namespace testbed

@@ -1,0 +1,255 @@
+// A b-tree node, leaf or inner: a slotted page with prefix truncation.
+//
+//   byte 0    header (NodeHeader, 48 bytes)
+//        48   slots, sorted by key: 8 bytes each, growing up
+//        ...  free
+//        heap cells in no order, growing down to the end of the page: keys, values, fences
+//
+// A node holds the keys k with low fence <= k < high fence; no fence means no bound. What the two
+// fences have in common at their beginning, all keys between them have too: the node stores it once
+// (in the low fence) and each cell only the rest of its key, the suffix. A slot holds the first
+// four bytes of the suffix as a big-endian number, so that a search rarely touches a cell.
+//
+//   leaf cell   suffix, u16 value length (bit 15: overflow), value or OverflowRef
+//   inner cell  suffix, u32 child
+//
+// An inner node's entry i leads to the child for keys from key i up to key i+1. The key of entry 0
+// counts as the low fence, whatever it is.
+//
+// Node is a view: it owns nothing and does no latching. A page may change while its readers look at
+// it (optimistic reads, pool.h): what they are told then is nonsense, but functions that change
+// nothing stay inside the page and come to an end, whatever it holds. Functions that change the
+// page keep it well-formed at every step. Sources: slotted pages as in Gray and Reuter,
+// "Transaction Processing" (1993), ch. 14; prefix truncation and fences: Bayer and Unterauer,
+// "Prefix B-trees", TODS 2(1), 1977, Graefe, "Modern B-tree techniques", 2011, sec. 3.5; key heads:
+// Graefe and Larson, "B-tree indexes and CPU caches", ICDE 2001.
+#ifndef TESTBED_ENGINES_BTREE_PAGE_NODE_H_
+#define TESTBED_ENGINES_BTREE_PAGE_NODE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engines/btree/page/page.h"
+
+namespace testbed::btree {
+
+struct NodeHeader {
+  uint64_t checksum;
+  Lsn lsn;
+  PageId id;
+  uint32_t table;
+  PageType type;
+  uint8_t level;
+  uint16_t count;      // entries
+  uint32_t heap;       // lowest byte that a cell uses
+  uint32_t garbage;    // bytes of the heap that no cell uses
+  uint16_t prefix;     // length of what all keys have in common
+  uint16_t low_at;     // the low fence, a whole key
+  uint16_t low_size;   //
+  uint16_t high_at;    // the high fence, a whole key; empty when unbounded
+  uint16_t high_size;  //
+  uint8_t unbounded;   // 1 = no high fence
+  uint8_t run;         // inserts that each came right after the one before; a hint for the split
+};
+static_assert(sizeof(NodeHeader) == 48);
+
+// Where an overflow value lies: a run of consecutive pages.
+struct OverflowRef {
+  PageId first = kNoPage;
+  uint32_t pages = 0;
+  uint64_t size = 0;
+};
+inline constexpr size_t kOverflowRefSize = 16;
+
+// What is wrong with a node, and where.
+struct NodeFault {
+  std::string what;
+  uint32_t at = 0;              // byte of the page
+  std::string expected, found;  // may be empty
+};
+
+// A new row's value as a leaf stores it: the bytes, or a reference.
+struct LeafValue {
+  std::string_view bytes;
+  bool overflow = false;
+};
+
+class Node {
+ public:
+  // Read-only views of const pages are made by the same class; only functions marked "changes" may
+  // be called on them.
+  Node(char* page, uint32_t page_size) : p_(page), size_(page_size) {}
+  Node(const char* page, uint32_t page_size) : p_(const_cast<char*>(page)), size_(page_size) {}
+
+  NodeHeader* header() { return reinterpret_cast<NodeHeader*>(p_); }
+  const NodeHeader* header() const { return reinterpret_cast<const NodeHeader*>(p_); }
+  bool leaf() const { return header()->type == PageType::kLeaf; }
+  uint32_t count() const {
+    return std::min<uint32_t>(header()->count, (size_ - sizeof(NodeHeader)) / kSlotSize);
+  }
+
+  std::string_view LowFence() const { return Bytes(header()->low_at, header()->low_size); }
+  std::string_view HighFence() const { return Bytes(header()->high_at, header()->high_size); }
+  bool unbounded() const { return header()->unbounded != 0; }
+  std::string_view Prefix() const { return Bytes(header()->low_at, header()->prefix); }
+  std::string_view Suffix(uint32_t i) const;
+  void CopyKey(uint32_t i, std::string* key) const;
+  std::string Key(uint32_t i) const;
+
+  LeafValue Value(uint32_t i) const;
+  OverflowRef Overflow(uint32_t i) const;  // of a value with overflow set
+  static std::string EncodeOverflow(const OverflowRef& ref);
+  PageId Child(uint32_t i) const;
+
+  // The first entry with a key >= `key`; *found tells whether it is equal.
+  uint32_t LowerBound(std::string_view key, bool* found) const;
+  // The same for a key between the fences, which has the prefix: it is not looked at.
+  uint32_t LowerBoundInside(std::string_view key, bool* found) const;
+  // The same where the row is to be written: looks at the last one first where rows came in order.
+  uint32_t PlaceOf(std::string_view key, bool* found) const;
+  // Whether the key lies between the fences.
+  // Whether the key, whose place LowerBoundInside told, may be in this page. That compares only
+  // what follows the prefix: of a key that was found the prefix remains to be compared.
+  bool MayHold(std::string_view key, bool found) const {
+    return found ? key.starts_with(Prefix()) : Covers(key);
+  }
+  bool Covers(std::string_view key) const {
+    return key >= LowFence() && (unbounded() || key < HighFence());
+  }
+  // Has the processor fetch what a search will look at first, all at once.
+  static void PrefetchSearch(const char* page);
+  // Inner: the entry whose child covers `key`, which lies between the fences.
+  uint32_t ChildIndex(std::string_view key) const;
+  // Inner: the entry whose child holds the greatest keys below `key`, which lies between the fences
+  // or is the high fence.
+  uint32_t ChildIndexBelow(std::string_view key) const;
+
+  // Bytes that an entry takes with its slot. `key_size` counts the whole key; the prefix is taken
+  // off.
+  size_t LeafEntrySize(size_t key_size, size_t value_size) const {
+    return key_size - header()->prefix + 2 + value_size + kSlotSize;
+  }
+  size_t InnerEntrySize(size_t key_size) const;
+  size_t FreeBytes()
+      const;  // for entries, after Compact; what a leaf keeps for its fence taken off
+  size_t UsedBytes() const { return Capacity() - FreeBytes(); }
+  size_t Capacity() const { return size_ - sizeof(NodeHeader); }
+  // What a high fence of this size takes from the page.
+  size_t FenceRoom(size_t fence) const {
+    return leaf() ? std::max(fence, FenceSlack(size_)) : fence;
+  }
+
+  // Changes. Makes an empty node, keeping nothing of the page.
+  void Init(PageId id, uint32_t table, PageType type, uint8_t level, std::string_view low,
+            std::string_view high, bool unbounded);
+  // Changes. Each returns false, the page unchanged, when there is no room.
+  bool InsertLeaf(uint32_t at, std::string_view key, LeafValue value);
+  bool UpdateLeaf(uint32_t at, LeafValue value);
+  bool InsertInner(uint32_t at, std::string_view key, PageId child);
+  // Changes.
+  void Remove(uint32_t at);
+  void Compact();
+  // Changes: appends entries [from, to) of a node of the same type. The caller knows they fit.
+  void CopyFrom(const Node& source, uint32_t from, uint32_t to);
+  // Bytes that entries of `source` would take in a node whose prefix is `prefix` long.
+  static size_t SizeWithPrefix(const Node& source, size_t prefix);
+
+  // Where a full node is to be split: entries [0, at) stay, the others go right. `separator` is the
+  // shortest key that parts them. A leaf that is filled in ascending order is split where that has
+  // got to, `in_run`: it keeps everything below `new_key`, with which the new page will begin. So
+  // loads in key order fill their pages, also when several sessions load parts of the key range.
+  struct SplitPoint {
+    uint32_t at = 0;
+    bool in_run = false;
+    std::string separator;
+  };
+  SplitPoint FindSplit(std::string_view new_key) const;
+  // Changes: what lies at or above `separator` goes, which becomes the high fence. Needed at the
+  // split and again when its log record is replayed on an older state of the page. Returns false,
+  // the page unchanged, when the separator cannot be the fence of what stays: no split does that.
+  bool TruncateAt(std::string_view separator);
+
+  // Says what is wrong with the node's own structure, or nothing. Never reads outside the page,
+  // whatever the page holds. No other function may be called on a page that fails.
+  std::optional<NodeFault> FindFault() const;
+  std::string Validate() const;  // the same in words; empty: nothing
+  // Byte of the page where the entry's slot lies, and its cell.
+  static uint32_t SlotAt(uint32_t i) {
+    return static_cast<uint32_t>(sizeof(NodeHeader) + i * kSlotSize);
+  }
+  uint32_t CellAt(uint32_t i) const { return slots()[i].at; }
+
+  static constexpr size_t kSlotSize = 8;
+  static constexpr uint16_t kOverflowBit = 0x8000;
+  // So many inserts in ascending order decide where to split.
+  static constexpr uint8_t kRun = 8;
+
+ private:
+  struct Slot {
+    uint16_t at;    // of the cell
+    uint16_t size;  // of the suffix
+    uint32_t head;
+  };
+  static_assert(sizeof(Slot) == kSlotSize);
+
+  // Cut off where the page ends.
+  std::string_view Bytes(size_t at, size_t n) const {
+    at = std::min<size_t>(at, size_);
+    return {p_ + at, std::min(n, size_ - at)};
+  }
+  Slot* slots() { return reinterpret_cast<Slot*>(p_ + sizeof(NodeHeader)); }
+  const Slot* slots() const { return reinterpret_cast<const Slot*>(p_ + sizeof(NodeHeader)); }
+  uint32_t Search(std::string_view suffix, bool* found) const;
+  size_t ContiguousBytes() const;
+  size_t CellSize(uint32_t i) const;
+  char* NewCell(uint32_t at, std::string_view suffix, size_t payload);
+  uint16_t AddBytes(std::string_view bytes);
+  bool MakeRoom(size_t bytes);
+  std::string_view SuffixOf(std::string_view key) const { return key.substr(header()->prefix); }
+  bool ContinuesRun(uint32_t at) const;
+  void NoteInsert(bool continues);
+  // Inside the page and behind the slots.
+  bool Inside(size_t at, size_t n) const {
+    return n == 0 || (at >= sizeof(NodeHeader) + kSlotSize * count() && at + n <= size_);
+  }
+  // Each relies on the ones before.
+  std::optional<NodeFault> FindHeaderFault() const;
+  std::optional<NodeFault> FindFenceFault() const;
+  std::optional<NodeFault> FindCellFault() const;
+  std::optional<NodeFault> FindOverlapFault() const;
+  std::optional<NodeFault> FindOrderFault() const;
+
+  char* p_;
+  uint32_t size_;
+};
+
+// The first four bytes as a big-endian number, zeros where the key ends: orders as the keys do,
+// equal heads decide nothing.
+inline uint32_t KeyHead(std::string_view suffix) {
+  if (suffix.size() >= 4) {
+    uint32_t head;
+    std::memcpy(&head, suffix.data(), 4);
+    return __builtin_bswap32(head);
+  }
+  uint32_t head = 0;
+  for (size_t i = 0; i < suffix.size(); ++i) {
+    head |= static_cast<uint32_t>(static_cast<uint8_t>(suffix[i])) << (24 - 8 * i);
+  }
+  return head;
+}
+
+inline void Node::PrefetchSearch(const char* page) {
+  for (size_t at = 0; at < 640; at += 64) __builtin_prefetch(page + at);
+}
+
+size_t CommonPrefix(std::string_view a, std::string_view b);
+// The shortest key s with a < s <= b.
+std::string ShortestSeparator(std::string_view a, std::string_view b);
+
+}  // namespace testbed::btree
+
+#endif  // TESTBED_ENGINES_BTREE_PAGE_NODE_H_

@@ -1,0 +1,188 @@
+#include "engines/btree/page/space.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "device/error.h"
+
+namespace testbed::btree {
+
+Space::Space(uint32_t page_size, Grow grow, Shrink shrink)
+    : page_size_(page_size), grow_(std::move(grow)), shrink_(std::move(shrink)) {
+  EnsureLength(1);
+  Set(&used_, 0, 1, true, &used_count_);  // the superblock
+}
+
+void Space::EnsureLength(uint64_t pages) {
+  if (pages <= pages_) return;
+  pages_ = static_cast<uint32_t>(pages);
+  used_.resize((pages_ + 63) / 64);
+  reserved_.resize(used_.size());
+}
+
+void Space::Restore(const SpaceSnapshot& snapshot) {
+  std::lock_guard lock(mutex_);
+  EnsureLength(snapshot.pages);
+  used_ = snapshot.words;
+  used_.resize((pages_ + 63) / 64);
+  used_count_ = 0;
+  for (uint64_t word : used_) used_count_ += static_cast<uint32_t>(std::popcount(word));
+  for (uint32_t page = pages_; page > touched_; --page) {
+    if (Taken(page - 1)) touched_ = page;
+  }
+}
+
+SpaceSnapshot Space::Snapshot() const {
+  std::lock_guard lock(mutex_);
+  return {pages_, used_};
+}
+
+// In steps, so that files grow rarely; larger ones for a larger file.
+uint64_t Space::Step() const {
+  const uint64_t bytes = static_cast<uint64_t>(touched_) * page_size_ / 8;
+  return std::clamp<uint64_t>(bytes, 256 << 10, 64 << 20) / page_size_;
+}
+
+void Space::GrowBy(uint64_t pages) {
+  if (pages_ + pages > kMaxPages) {
+    throw Error(Error::kRun, "a btree database cannot have more than " + std::to_string(kMaxPages) +
+                                 " pages: give a larger --page-size");
+  }
+  uint64_t target = std::min<uint64_t>(pages_ + std::max(pages, Step()), kMaxPages);
+  try {
+    grow_(static_cast<uint32_t>(target));
+  } catch (...) {
+    // A nearly full disk may still have what is needed.
+    target = pages_ + pages;
+    grow_(static_cast<uint32_t>(target));
+  }
+  EnsureLength(target);
+}
+
+void Space::Promise(uint64_t pages) {
+  std::lock_guard lock(mutex_);
+  const uint64_t free = pages_ - used_count_ - reserved_count_;
+  if (free < promised_ + pages) GrowBy(promised_ + pages - free);
+  promised_ += pages;
+}
+
+void Space::Unpromise(uint64_t pages) {
+  std::lock_guard lock(mutex_);
+  promised_ -= pages;
+  if (pages > Step()) GiveBackLocked();
+}
+
+void Space::GiveBack() {
+  std::lock_guard lock(mutex_);
+  GiveBackLocked();
+}
+
+// Only pages behind all that were ever given out go: others may have copies in the pool on their
+// way to the file.
+void Space::GiveBackLocked() {
+  if (!shrink_) return;
+  const uint64_t needed = used_count_ + reserved_count_ + promised_;
+  const uint64_t keep = std::max<uint64_t>(touched_, needed) + Step();
+  if (pages_ <= keep + Step()) return;
+  try {
+    shrink_(static_cast<uint32_t>(keep));
+  } catch (const Error&) {
+    return;  // it stays longer
+  }
+  pages_ = static_cast<uint32_t>(keep);
+  used_.resize((pages_ + 63) / 64);
+  reserved_.resize(used_.size());
+  hint_ = std::min(hint_, pages_);
+}
+
+uint32_t Space::FindRun(uint32_t pages, uint32_t begin, uint32_t end) const {
+  uint32_t length = 0;
+  for (uint32_t page = begin; page < end; ++page) {
+    if (page % 64 == 0 && ~(used_[page / 64] | reserved_[page / 64]) == 0) {
+      page += 63;
+      length = 0;
+      continue;
+    }
+    length = Taken(page) ? 0 : length + 1;
+    if (length == pages) return page - pages + 1;
+  }
+  return kNone;
+}
+
+PageId Space::ReserveBeside(uint32_t pages) {
+  std::lock_guard lock(mutex_);
+  const uint64_t free = pages_ - used_count_ - reserved_count_;
+  if (free < promised_ + pages) GrowBy(promised_ + pages - free);
+  return ReserveLocked(pages);
+}
+
+PageId Space::Reserve(uint32_t pages) {
+  std::lock_guard lock(mutex_);
+  return ReserveLocked(pages);
+}
+
+PageId Space::ReserveLocked(uint32_t pages) {
+  uint32_t first = FindRun(pages, std::min(hint_, pages_), pages_);
+  if (first == kNone) first = FindRun(pages, 1, pages_);
+  if (first == kNone) {
+    // The file's last pages may be free and count.
+    uint32_t tail = pages_;
+    while (tail > 1 && !Taken(tail - 1)) --tail;
+    GrowBy(pages - (pages_ - tail));
+    first = tail;
+  }
+  if (pages == 1) hint_ = first + 1;
+  Set(&reserved_, first, pages, true, &reserved_count_);
+  return first;
+}
+
+void Space::Cancel(PageId first, uint32_t pages) {
+  std::lock_guard lock(mutex_);
+  Set(&reserved_, first, pages, false, &reserved_count_);
+  hint_ = std::min(hint_, first);
+}
+
+void Space::MarkUsed(PageId first, uint32_t pages) {
+  std::lock_guard lock(mutex_);
+  EnsureLength(static_cast<uint64_t>(first) + pages);
+  Set(&reserved_, first, pages, false, &reserved_count_);
+  Set(&used_, first, pages, true, &used_count_);
+}
+
+void Space::MarkFree(PageId first, uint32_t pages) {
+  std::lock_guard lock(mutex_);
+  EnsureLength(static_cast<uint64_t>(first) + pages);
+  Set(&used_, first, pages, false, &used_count_);
+  hint_ = std::min(hint_, first);
+}
+
+bool Space::IsUsed(PageId page) const {
+  std::lock_guard lock(mutex_);
+  return page < pages_ && (used_[page / 64] >> (page % 64) & 1) != 0;
+}
+
+uint32_t Space::file_pages() const {
+  std::lock_guard lock(mutex_);
+  return pages_;
+}
+
+uint32_t Space::used_pages() const {
+  std::lock_guard lock(mutex_);
+  return used_count_;
+}
+
+void Space::Set(std::vector<uint64_t>* bits, PageId first, uint32_t pages, bool value,
+                uint32_t* counter) {
+  touched_ = std::max(touched_, first + pages);
+  for (uint32_t page = first; page < first + pages; ++page) {
+    uint64_t& word = (*bits)[page / 64];
+    const uint64_t bit = 1ull << (page % 64);
+    if (((word & bit) != 0) == value) continue;
+    word ^= bit;
+    *counter += value ? 1 : -1;
+  }
+}
+
+}  // namespace testbed::btree

@@ -1,0 +1,126 @@
+#include "engines/btree/pool/compressed_cache.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace testbed::btree {
+
+bool CompressedCache::Get(PageId id, char* to) { return PartOf(id).Get(id, to); }
+
+void CompressedCache::Put(PageId id, std::string_view stored) { PartOf(id).Put(id, stored, false); }
+
+void CompressedCache::Replace(PageId id, std::string_view stored) {
+  PartOf(id).Put(id, stored, true);
+}
+
+void CompressedCache::Erase(PageId id) { PartOf(id).Erase(id); }
+
+void CompressedCache::Resize(uint64_t bytes) {
+  for (Part& part : parts_) part.Resize(bytes / kParts);
+}
+
+CompressedCache::Counters CompressedCache::Count() const {
+  Counters sum;
+  for (const Part& part : parts_) part.Count(&sum);
+  return sum;
+}
+
+bool CompressedCache::Part::Get(PageId id, char* to) {
+  std::lock_guard lock(mutex_);
+  ++requests_;
+  const auto found = index_.find(id);
+  if (found == index_.end()) return false;
+  ++hits_;
+  const uint64_t position = found->second;
+  const std::string_view stored(At(position) + sizeof(Record), RecordAt(position)->bytes);
+  std::memcpy(to, stored.data(), stored.size());
+  if (young_ - position > capacity_ / 2) {
+    const size_t bytes = stored.size();  // the record may go to make room for its copy
+    Forget(id);
+    Append(id, {to, bytes});
+  }
+  return true;
+}
+
+void CompressedCache::Part::Put(PageId id, std::string_view stored, bool only_replace) {
+  std::lock_guard lock(mutex_);
+  if (only_replace && index_.count(id) == 0) return;
+  Forget(id);
+  Append(id, stored);
+}
+
+void CompressedCache::Part::Erase(PageId id) {
+  std::lock_guard lock(mutex_);
+  Forget(id);
+}
+
+void CompressedCache::Part::Forget(PageId id) {
+  const auto found = index_.find(id);
+  if (found == index_.end()) return;
+  Record* record = RecordAt(found->second);
+  record->id = kNoPage;
+  held_ -= record->bytes;
+  index_.erase(found);
+}
+
+void CompressedCache::Part::DropOldest() {
+  const Record record = *RecordAt(old_);
+  if (record.id != kNoPage) {
+    index_.erase(record.id);
+    held_ -= record.bytes;
+  }
+  old_ += Needed(record.bytes);
+}
+
+// Of a page that is not here. Too long for the ring, it stays out.
+void CompressedCache::Part::Append(PageId id, std::string_view stored) {
+  const uint64_t needed = Needed(stored.size());
+  if (2 * needed > capacity_ || most_records_ == 0) return;
+  // A record lies in one piece: what is left at the ring's end is a record of nobody.
+  const uint64_t to_end = capacity_ - young_ % capacity_;
+  const uint64_t skipped = to_end < needed ? to_end : 0;
+  while (Full(skipped + needed)) DropOldest();
+  if (skipped > 0) {
+    *RecordAt(young_) = {kNoPage, static_cast<uint32_t>(skipped - sizeof(Record))};
+    young_ += skipped;
+  }
+  *RecordAt(young_) = {id, static_cast<uint32_t>(stored.size())};
+  std::memcpy(At(young_) + sizeof(Record), stored.data(), stored.size());
+  index_[id] = young_;
+  held_ += stored.size();
+  young_ += needed;
+}
+
+void CompressedCache::Part::Resize(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (bytes == bytes_) return;
+  Part old;
+  std::swap(old.ring_, ring_);
+  std::swap(old.capacity_, capacity_);
+  std::swap(old.old_, old_);
+  std::swap(old.young_, young_);
+  std::swap(old.index_, index_);
+  held_ = 0;
+  bytes_ = bytes;
+  most_records_ = bytes / kIndexShare / kIndexBytes;
+  capacity_ = (bytes - bytes / kIndexShare) / 8 * 8;
+  ring_.reset(capacity_ > 0 ? new char[capacity_] : nullptr);
+  // Oldest first: what is too much goes from that end.
+  for (uint64_t at = old.old_; at < old.young_;) {
+    const Record record = *old.RecordAt(at);
+    if (record.id != kNoPage) Append(record.id, {old.At(at) + sizeof record, record.bytes});
+    at += Needed(record.bytes);
+  }
+}
+
+void CompressedCache::Part::Count(Counters* sum) const {
+  std::lock_guard lock(mutex_);
+  sum->requests += requests_;
+  sum->hits += hits_;
+  sum->pages += index_.size();
+  sum->bytes += held_;
+  sum->budget += bytes_;
+}
+
+}  // namespace testbed::btree

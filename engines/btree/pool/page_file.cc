@@ -1,0 +1,335 @@
+#include "engines/btree/pool/page_file.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "device/error.h"
+
+namespace testbed::btree {
+namespace {
+
+constexpr uint64_t kMagic = 0x3364776272747462;  // "bttrbwd3"
+
+struct DoublewriteHeader {
+  uint64_t checksum;  // of the rest of the header's 4096 bytes
+  uint64_t magic;
+  uint32_t page_size;
+  uint32_t count;
+  // and `count` copies
+};
+struct DoublewriteCopy {
+  PageId id;
+  PackedPage packed;
+};
+constexpr size_t kMaxCopies =
+    (WriteBatch::kHeaderBytes - sizeof(DoublewriteHeader)) / sizeof(DoublewriteCopy);
+static_assert(WriteBatch::PagesFor(kMinPageSize) <= kMaxCopies);
+
+uint64_t HeaderChecksum(const char* header) {
+  return XXH3_64bits(header + sizeof(uint64_t), WriteBatch::kHeaderBytes - sizeof(uint64_t));
+}
+
+}  // namespace
+
+const char* TornPageName(TornPage torn_page) {
+  static constexpr const char* kNames[] = {"doublewrite", "full_page_image", "atomic", "none"};
+  return kNames[static_cast<size_t>(torn_page)];
+}
+
+PageFile::PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite,
+                   uint32_t page_size, const PageFileOptions& options)
+    : data_(std::move(data)),
+      doublewrite_(std::move(doublewrite)),
+      page_size_(page_size),
+      options_(options),
+      pages_at_open_(static_cast<PageId>(data_->Size() / page_size)) {
+  if (!options_.compressed) return;
+  units_ = std::make_unique<Units>(kMaxPages);
+  if (options_.compressed_cache_bytes > 0) {
+    compressed_cache_ = std::make_unique<CompressedCache>(options_.compressed_cache_bytes);
+  }
+}
+
+bool PageFile::DiskIsFull(const Error& error) {
+  return error.kind() == Error::kIo && (error.code() == ENOSPC || error.code() == EDQUOT);
+}
+
+// The one home of the rule for errors, see the header. A sync that finds the disk full has dropped
+// what it was to write, like any other.
+template <typename Action>
+void PageFile::OrFail(bool is_sync, const Action& action) {
+  if (failed_) throw Error(*failed_);
+  try {
+    action();
+  } catch (const Error& error) {
+    const bool lasts = is_sync || !DiskIsFull(error);
+    if (lasts) failed_ = error;
+    if (on_error_) on_error_(error, lasts);
+    throw;
+  }
+}
+
+void PageFile::SyncData() {
+  OrFail(true, [this] { data_->Sync(); });
+  unsynced_ = false;
+}
+
+void PageFile::StopDoublewrite() {
+  std::lock_guard lock(mutex_);
+  FinishLastBatch();
+  SyncData();
+  OrFail(true, [this] {
+    doublewrite_->Truncate(0);
+    doublewrite_->Sync(true);
+  });
+  doublewrite_.reset();
+}
+
+void PageFile::Retry() {
+  std::lock_guard lock(mutex_);
+  if (failed_) throw Error(*failed_);
+  FinishLastBatch();
+}
+
+// Nothing was written since the batch, so its copies are the pages' newest.
+void PageFile::FinishLastBatch() {
+  if (!half_written_) return;
+  OrFail(false, [this] {
+    ForEachCopy([this](PageId id, const char* copy) {
+      data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
+    });
+  });
+  half_written_ = false;
+}
+
+// A page that nobody has a copy of must not find the disk full in its middle.
+void PageFile::TakeSpace(const WriteBatch& batch) {
+  if (units_ == nullptr || doublewrite_ != nullptr || options_.images_in_log) return;
+  for (uint32_t i = 0; i < batch.count(); ++i) {
+    const uint32_t bytes = batch.stored_bytes(i);
+    const uint8_t units = (*units_)[batch.id(i)].load(std::memory_order_relaxed);
+    if (bytes > units * kStoredUnit) data_->Allocate(Place(batch.id(i)), bytes);
+  }
+}
+
+PageState PageFile::Inspect(PageId id, char* page) {
+  const size_t got = data_->ReadSome(Place(id), page, page_size_);
+  if (got < page_size_) std::memset(page + got, 0, page_size_ - got);
+  const PageState state = InspectPage(page, page_size_, id);
+  if (state != PageState::kValid || !IsCompressed(page)) return state;
+  return ExpandPage(page, page_size_) ? state : PageState::kBroken;
+}
+
+Error PageFile::Broken(PageId id) const {
+  return Error(Error::kCorruption, "page " + std::to_string(id) + " of file " + data_->path() +
+                                       ": its checksum does not match; restore the database from "
+                                       "a copy, or load it again");
+}
+
+void PageFile::Check(PageId id, const char* page) const {
+  const PageHeader* header = Header(page);
+  if (header->checksum != PageChecksum(page, page_size_, id) || header->id != id) {
+    throw Broken(id);
+  }
+}
+
+uint32_t PageFile::BytesToRead(PageId id) const {
+  const uint8_t units = units_ != nullptr ? (*units_)[id].load(std::memory_order_relaxed) : 0;
+  return units == 0 ? page_size_ : units * kStoredUnit;
+}
+
+void PageFile::NoteLength(PageId id, uint32_t bytes) {
+  if (units_ == nullptr) return;
+  (*units_)[id].store(static_cast<uint8_t>(bytes / kStoredUnit), std::memory_order_relaxed);
+}
+
+void PageFile::Accept(PageId id, char* page, uint32_t got) {
+  const uint32_t stored = StoredBytes(page, page_size_);
+  if (stored > got) throw Broken(id);
+  Check(id, page);
+  NoteLength(id, stored);
+  if (got < page_size_) bytes_skipped_.fetch_add(page_size_ - got, std::memory_order_relaxed);
+  if (!IsCompressed(page)) return;
+  if (compressed_cache_ != nullptr) {
+    compressed_cache_->Put(id, {page, CompressedBytes(page, page_size_)});
+  }
+  if (!ExpandPage(page, page_size_)) throw Broken(id);
+}
+
+void PageFile::Read(PageId id, char* page) {
+  const uint32_t bytes = BytesToRead(id);
+  data_->Read(Place(id), page, bytes);
+  Accept(id, page, bytes);
+}
+
+void PageFile::StartRead(ReadRing* ring, PageId id, char* page, uint64_t tag) {
+  ring->Start(*data_, Place(id), page, BytesToRead(id), tag);
+}
+
+void PageFile::FinishRead(PageId id, char* page, int32_t result) {
+  if (result < 0) throw Error::Io("read", data_->path(), -result);
+  const uint32_t bytes = BytesToRead(id);
+  if (static_cast<uint32_t>(result) < bytes) {
+    throw Error(Error::kCorruption, "file " + data_->path() + " ends within page " +
+                                        std::to_string(id) +
+                                        "; restore the database from a copy, or load it again");
+  }
+  Accept(id, page, bytes);
+}
+
+bool PageFile::ReadCached(PageId id, char* page) {
+  if (compressed_cache_ == nullptr || !compressed_cache_->Get(id, page)) return false;
+  if (!ExpandPage(page, page_size_)) throw Broken(id);
+  return true;
+}
+
+const char* PageFile::View(PageId id, bool check) {
+  const char* page = data_->View(Place(id), page_size_).data();
+  if (check) Check(id, page);
+  return page;
+}
+
+void PageFile::WriteCopies(WriteBatch* batch) {
+  if (unsynced_) SyncData();
+  const size_t bytes = batch->Pack();
+  char* first = batch->header();
+  auto* header = reinterpret_cast<DoublewriteHeader*>(first);
+  header->magic = kMagic;
+  header->page_size = page_size_;
+  header->count = batch->count();
+  for (uint32_t i = 0; i < batch->count(); ++i) {
+    const DoublewriteCopy copy{batch->id(i), batch->packed(i)};
+    std::memcpy(first + sizeof *header + i * sizeof copy, &copy, sizeof copy);
+  }
+  header->checksum = HeaderChecksum(first);
+  OrFail(false, [&] { doublewrite_->Write(0, first, bytes); });
+  OrFail(true, [this] { doublewrite_->Sync(); });
+  doublewrite_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  batch->LayOut();
+}
+
+void PageFile::WriteInPlace(const WriteBatch& batch) {
+  for (uint32_t i = 0; i < batch.count();) {
+    uint32_t end = i + 1;  // neighbours go with one call
+    size_t bytes = batch.stored_bytes(i);
+    while (!options_.atomic && end < batch.count() && batch.id(end) == batch.id(i) + (end - i) &&
+           batch.stored_bytes(end - 1) == page_size_) {
+      bytes += batch.stored_bytes(end++);
+    }
+    options_.atomic ? data_->WriteAtomic(Place(batch.id(i)), batch.page(i), bytes)
+                    : data_->Write(Place(batch.id(i)), batch.page(i), bytes);
+    bytes_written_.fetch_add(bytes, std::memory_order_relaxed);
+    i = end;
+  }
+  pages_written_.fetch_add(batch.count(), std::memory_order_relaxed);
+}
+
+// The page was just written with so many bytes: what it had behind them goes.
+void PageFile::PunchBehind(PageId id, uint32_t bytes) {
+  const uint8_t units = (*units_)[id].load(std::memory_order_relaxed);
+  const uint32_t before = units > 0 ? units * kStoredUnit : id < pages_at_open_ ? page_size_ : 0;
+  if (bytes < before) data_->Punch(Place(id) + bytes, before - bytes);
+  NoteLength(id, bytes);
+}
+
+void PageFile::Write(WriteBatch* batch) {
+  if (batch->count() == 0) return;
+  if (options_.codec != PageCodec::kNone) batch->Compress(options_.codec);
+  std::lock_guard lock(mutex_);
+  FinishLastBatch();
+  if (doublewrite_ != nullptr) WriteCopies(batch);
+  unsynced_ = true;
+  half_written_ = doublewrite_ != nullptr;
+  OrFail(false, [&] {
+    TakeSpace(*batch);
+    WriteInPlace(*batch);
+  });
+  half_written_ = false;
+  if (units_ == nullptr) return;
+  for (uint32_t i = 0; i < batch->count(); ++i) {
+    const PageId id = batch->id(i);
+    const char* page = batch->page(i);
+    PunchBehind(id, batch->stored_bytes(i));
+    if (compressed_cache_ == nullptr) continue;
+    if (IsCompressed(page)) {
+      compressed_cache_->Replace(id, {page, CompressedBytes(page, page_size_)});
+    } else {
+      compressed_cache_->Erase(id);
+    }
+  }
+}
+
+void PageFile::Sync() {
+  std::lock_guard lock(mutex_);
+  FinishLastBatch();
+  SyncData();
+}
+
+void PageFile::Grow(uint32_t pages) {
+  const uint64_t size = data_->Size();
+  const uint64_t wanted = static_cast<uint64_t>(pages) * page_size_;
+  if (wanted <= size) return;
+  // A compressed file takes space only where something is written.
+  if (!options_.compressed) data_->Allocate(size, wanted - size);
+  if (data_->Size() < wanted) data_->Truncate(wanted);  // no fallocate(2) here
+}
+
+void PageFile::Shrink(uint32_t pages) {
+  data_->Truncate(static_cast<uint64_t>(pages) * page_size_);
+}
+
+void PageFile::FindTorn(const std::function<void(PageId id, const char* copy)>& use) {
+  AlignedBuffer current(page_size_);
+  ForEachCopy([&](PageId id, const char* copy) {
+    if (Inspect(id, current.data()) != PageState::kValid) use(id, copy);
+  });
+}
+
+void PageFile::ForEachCopy(const std::function<void(PageId id, const char* copy)>& use) {
+  if (doublewrite_ == nullptr) return;
+  constexpr size_t kHeader = WriteBatch::kHeaderBytes;
+  AlignedBuffer first(kHeader), copy(page_size_);
+  if (doublewrite_->ReadSome(0, first.data(), kHeader) < kHeader) return;
+  const auto* header = reinterpret_cast<const DoublewriteHeader*>(first.data());
+  // A header that is not whole: that batch never went to its places.
+  if (header->checksum != HeaderChecksum(first.data()) || header->magic != kMagic ||
+      header->page_size != page_size_ || header->count > kMaxCopies) {
+    return;
+  }
+  uint64_t at = kHeader;
+  for (uint32_t i = 0; i < header->count; ++i) {
+    DoublewriteCopy entry;
+    std::memcpy(&entry, first.data() + sizeof *header + i * sizeof entry, sizeof entry);
+    const PackedPage packed = entry.packed;
+    if (packed.front > page_size_ || packed.back > page_size_ - packed.front) return;
+    const size_t got = doublewrite_->ReadSome(at, copy.data(), packed.bytes());
+    at += packed.bytes();
+    if (got < packed.bytes()) continue;
+    UnpackPage(packed, copy.data(), page_size_);
+    if (InspectPage(copy.data(), page_size_, entry.id) != PageState::kValid) continue;
+    use(entry.id, copy.data());
+  }
+}
+
+uint32_t PageFile::RestoreTorn() {
+  uint32_t torn = 0, written = 0;
+  AlignedBuffer current(page_size_);
+  ForEachCopy([&](PageId id, const char* copy) {
+    const bool whole = Inspect(id, current.data()) == PageState::kValid;
+    // A page that is not as its copy was not written with this batch.
+    PageHeader stored{};
+    data_->ReadSome(Place(id), &stored, sizeof stored);
+    if (whole && stored.checksum != Header(copy)->checksum) return;
+    data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
+    ++written;
+    if (!whole) ++torn;
+  });
+  if (written > 0) data_->Sync();
+  return torn;
+}
+
+}  // namespace testbed::btree

@@ -1,0 +1,69 @@
+#include "engines/btree/pool/page_table.h"
+
+namespace testbed::btree {
+namespace {
+
+void CpuRelax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+void PageTable::Wake(PageId id) {
+  Bed(id).fetch_add(1, std::memory_order_release);
+  Bed(id).notify_all();
+}
+
+void PageTable::Unshare(PageId id) {
+  uint64_t w = words_[id].load(std::memory_order_relaxed);
+  for (;;) {
+    const bool last = (w & PageWord::kReaders) == 1;
+    const bool wake = last && (w & PageWord::kSleepers) != 0;
+    const uint64_t next = (w - 1) & ~(wake ? PageWord::kSleepers : 0);
+    if (words_[id].compare_exchange_weak(w, next, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+      if (wake) Wake(id);
+      return;
+    }
+  }
+}
+
+void PageTable::Unexclude(PageId id, uint32_t frame, uint8_t visits, bool share) {
+  uint64_t w = words_[id].load(std::memory_order_relaxed);
+  for (;;) {
+    PageWord next = PageWord{w}.WithFrame(frame).WithVisits(visits);
+    next.bits &= ~(PageWord::kExclusive | PageWord::kSleepers);
+    next.bits += (1ull << PageWord::kVersionShift) + (share ? 1 : 0);
+    if (words_[id].compare_exchange_weak(w, next.bits, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+      if ((w & PageWord::kSleepers) != 0) Wake(id);
+      return;
+    }
+  }
+}
+
+void PageTable::AwaitRelease(PageId id, PageWord seen) {
+  const auto released = [&](uint64_t now) {
+    return seen.exclusive() ? !PageWord{now}.exclusive() : !PageWord{now}.latched();
+  };
+  for (int spin = 0; spin < kSpins; ++spin) {
+    if (released(words_[id].load(std::memory_order_relaxed))) return;
+    CpuRelax();
+  }
+  for (;;) {
+    const uint32_t epoch = Bed(id).load(std::memory_order_acquire);
+    uint64_t w = words_[id].load(std::memory_order_relaxed);
+    if (released(w)) return;
+    // Who lets go sees the mark, or it is not set.
+    if ((w & PageWord::kSleepers) == 0 &&
+        !words_[id].compare_exchange_strong(w, w | PageWord::kSleepers,
+                                            std::memory_order_acq_rel)) {
+      continue;
+    }
+    Bed(id).wait(epoch, std::memory_order_acquire);
+  }
+}
+
+}  // namespace testbed::btree

@@ -1,0 +1,221 @@
+// The pool's frames: which page leaves for another one, and how many there are. All of it happens
+// under the pool's mutex, which no hit takes.
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <optional>
+
+#include "device/error.h"
+#include "engines/btree/pool/pool.h"
+
+namespace testbed::btree {
+
+// The frame's page leaves the pool if nobody uses it and the file has it.
+bool Pool::TryEvict(uint32_t index) {
+  Frame& frame = frames_[index];
+  const PageId id = frame.page.load(std::memory_order_relaxed);
+  if (id == kNoPage) return true;
+  // `writing` first: a write that fails sets `dirty` again before it clears `writing`.
+  const auto in_file = [&frame] {
+    return !frame.writing.load(std::memory_order_acquire) &&
+           !frame.dirty.load(std::memory_order_acquire);
+  };
+  const PageWord word = table_.Load(id);
+  if (!word.in_pool() || word.frame() != index || word.latched() || !in_file()) return false;
+  if (!table_.TryExclude(id, word)) return false;
+  const bool can = in_file();
+  if (can) frame.page.store(kNoPage, std::memory_order_relaxed);
+  table_.Unexclude(id, can ? kNoFrame : index, 0);
+  if (!can) return false;
+  replacement_.Evicted(index, id);
+  ++evictions_;
+  return true;
+}
+
+// A frame by the replacement's choice, or kNone when only pages that are dirty or in use came up,
+// or enough wait for the cleaner already: of those that remain, more and more would be clean
+// because they are hot and never change, inner nodes first of all.
+uint32_t Pool::TryPolicy() {
+  while (!cleaned_.empty()) {
+    const uint32_t index = cleaned_.back();
+    cleaned_.pop_back();
+    if (!replacement_.Wanted(index) && TryEvict(index)) return index;
+    replacement_.Return(index);
+  }
+  // Where the cleaner has no success, those that are clean are all that there is.
+  const bool cleans = clean_error_.empty();
+  for (uint32_t tries = 0; tries < 2 * made_; ++tries) {
+    if (cleans && to_clean_.size() >= MostToClean()) break;
+    const uint32_t index = replacement_.NextVictim();
+    if (index == kNone) break;
+    if (TryEvict(index)) return index;
+    if (cleans && frames_[index].dirty.load(std::memory_order_relaxed)) {
+      to_clean_.push_back(index);
+    } else {
+      replacement_.Return(index);
+    }
+  }
+  return kNone;
+}
+
+void Pool::WaitForFrame(std::unique_lock<std::mutex>* lock, Clock::time_point give_up) {
+  ++frame_waits_;
+  ++waiters_;
+  const uint64_t round = clean_rounds_;
+  work_for_cleaner_.notify_one();
+  frames_available_.wait_for(*lock, std::chrono::milliseconds(20), [&] {
+    return clean_rounds_ != round || !free_.empty() || !cleaned_.empty();
+  });
+  --waiters_;
+  if (Clock::now() > give_up) {
+    throw Error(Error::kRun, "the btree cache of " + std::to_string(limit_) +
+                                 " pages is too small for the threads that use it: all pages are "
+                                 "in use; give a larger --cache-pct");
+  }
+}
+
+void Pool::ThrowIfNotCleaned() const {
+  if (!clean_error_.empty()) throw Error(Error::kIo, clean_error_, clean_error_code_);
+}
+
+void Pool::SetLimit() {
+  const uint64_t pages = highest_page_ + 1ull;
+  const uint64_t lengths = file_->TableBytes(pages);
+  limit_ = std::max(kMinFrames, FramesFor(bytes_ - std::min(bytes_, lengths), page_size_, pages));
+  limit_ = std::min(limit_, most_frames_);
+}
+
+// A frame that is free, made, or has just lost its page; kNone when there is none.
+uint32_t Pool::TakeFrame() {
+  if (!free_.empty()) {
+    const uint32_t index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+  if (ActiveFrames() >= Limit()) return TryPolicy();
+  if (!retired_.empty()) {
+    const uint32_t index = retired_.back();
+    retired_.pop_back();
+    return index;
+  }
+  new (&frames_[made_]) Frame();
+  const uint32_t index = made_++;
+  if (MemoryIsShort()) work_for_cleaner_.notify_one();
+  return index;
+}
+
+// How many frames that were never used should have their memory.
+uint32_t Pool::FramesAhead() const {
+  const uint32_t active = ActiveFrames();
+  const auto most = static_cast<uint32_t>(kMostAhead / page_size_);
+  const uint32_t ahead = std::min(std::max(limit_ / 16, 2 * HugePageFrames()), most);
+  return active >= limit_ ? 0 : std::min(limit_ - active, ahead);
+}
+
+// First frame of the next huge page to be made ready: one that nobody has touched.
+uint32_t Pool::NextHugePage() const {
+  const uint32_t n = HugePageFrames();
+  return (std::max<uint32_t>(ready_, made_) + n - 1) / n * n;
+}
+
+bool Pool::MemoryIsShort() const {
+  return can_make_ready_ && made_ + FramesAhead() >= NextHugePage() + HugePageFrames();
+}
+
+void Pool::MakeMemoryReady(std::unique_lock<std::mutex>* lock) {
+  const uint32_t next = NextHugePage();
+  const uint64_t from = uint64_t{next} * page_size_;
+  lock->unlock();
+  const bool done = memory_.Populate(from, memory_.kHugePage);
+  lock->lock();
+  can_make_ready_ = done;
+  ready_ = std::max(ready_, next + HugePageFrames());
+  // What must not have memory, since the limit fell meanwhile.
+  for (const uint32_t index : retired_) {
+    if (index < ready_ && uint64_t{index} * page_size_ >= from) ReleaseMemory(index, 1);
+  }
+  DropMemoryAhead();
+}
+
+void Pool::DropMemoryAhead() {
+  const uint32_t keep = made_ + FramesAhead();
+  if (ready_ <= keep) return;
+  ReleaseMemory(keep, ready_ - keep);
+  ready_ = keep;
+}
+
+void Pool::ReleaseMemory(uint32_t frame, uint32_t frames) {
+  memory_.Release(static_cast<size_t>(frame) * page_size_,
+                  static_cast<size_t>(frames) * page_size_);
+}
+
+// A frame for the page, with mutex_ held; kNone when none is to be had without waiting.
+uint32_t Pool::GiveFrame(PageId id) {
+  if (id > highest_page_) {
+    highest_page_ = id;
+    SetLimit();
+  }
+  for (;;) {
+    const uint32_t index = TakeFrame();
+    if (to_clean_.size() >= CleanStart()) work_for_cleaner_.notify_one();
+    if (index == kNone) return kNone;
+    if (ActiveFrames() <= Limit()) {
+      frames_[index].page.store(id, std::memory_order_relaxed);
+      frames_[index].image_lsn.store(0, std::memory_order_relaxed);
+      replacement_.Admit(index, id);
+      return index;
+    }
+    Retire(index);
+  }
+}
+
+uint32_t Pool::AcquireFrame(PageId id) {
+  std::unique_lock lock(mutex_);
+  std::optional<Clock::time_point> give_up;
+  for (;;) {
+    const uint32_t index = GiveFrame(id);
+    if (index != kNone) return index;
+    if (give_up) {
+      ThrowIfNotCleaned();
+    } else {
+      give_up = Clock::now() + patience_;
+    }
+    WaitForFrame(&lock, *give_up);
+  }
+}
+
+uint32_t Pool::TryAcquireFrame(PageId id) {
+  std::lock_guard lock(mutex_);
+  const uint32_t index = GiveFrame(id);
+  if (index == kNone) work_for_cleaner_.notify_one();
+  return index;
+}
+
+// The frame, which has no page, gives its memory back.
+void Pool::Retire(uint32_t index) {
+  ReleaseMemory(index, 1);
+  retired_.push_back(index);
+}
+
+void Pool::Resize(uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  bytes_ = bytes;
+  SetLimit();
+  replacement_.SetFrames(limit_);
+  DropMemoryAhead();
+  std::optional<Clock::time_point> give_up;
+  while (ActiveFrames() > limit_) {
+    if (const uint32_t index = TakeFrame(); index != kNone) {
+      Retire(index);
+      continue;
+    }
+    if (give_up) {
+      ThrowIfNotCleaned();
+    } else {
+      give_up = Clock::now() + patience_;
+    }
+    WaitForFrame(&lock, *give_up);
+  }
+}
+
+}  // namespace testbed::btree

@@ -1,0 +1,233 @@
+// The pool's writing half: the cleaner, which makes room, and flushes for checkpoints. Both copy
+// pages under a shared latch and write the copies, so that nobody waits for the device on a latch.
+#include <algorithm>
+#include <chrono>
+
+#include "device/error.h"
+#include "engines/btree/pool/pool.h"
+#include "engines/btree/pool/redo.h"
+
+namespace testbed::btree {
+
+// Copies the page into the batch if it is dirty and nobody else is writing it. The shared latch is
+// held.
+bool Pool::BeginWrite(uint32_t index, WriteBatch* batch, std::vector<Frame*>* writing) {
+  Frame* frame = &frames_[index];
+  if (!frame->dirty.load(std::memory_order_acquire)) return false;
+  if (frame->writing.exchange(true, std::memory_order_acq_rel)) return false;
+  // Once more: the other writer may have finished in between.
+  if (!frame->dirty.load(std::memory_order_acquire)) {
+    frame->writing.store(false, std::memory_order_release);
+    return false;
+  }
+  batch->Add(Data(index));
+  // write_lsn first: at every moment one of the two tells what the file lacks.
+  frame->write_lsn.store(frame->rec_lsn.load(), std::memory_order_release);
+  frame->rec_lsn.store(kNoLsn, std::memory_order_release);
+  frame->dirty.store(false, std::memory_order_release);
+  writing->push_back(frame);
+  return true;
+}
+
+// The write failed: the pages are as dirty as before.
+void Pool::UndoWrite(std::vector<Frame*>* writing) {
+  for (Frame* frame : *writing) {
+    frame->LowerRecLsn(frame->write_lsn.load());
+    frame->dirty.store(true, std::memory_order_release);
+    frame->write_lsn.store(kNoLsn, std::memory_order_release);
+    frame->writing.store(false, std::memory_order_release);
+  }
+  writing->clear();
+}
+
+void Pool::SetImageFloor(Lsn floor) {
+  std::unique_lock alone(image_gate_);
+  floor_set_.store(log_->EndLsn(), std::memory_order_relaxed);
+  image_floor_.store(floor, std::memory_order_release);  // who sees it sees when it was set
+}
+
+// The page has just been read into the frame: whether the log has it since the floor, its own LSN
+// tells. So a page that leaves the pool and comes back needs no second image.
+void Pool::NoteImage(uint32_t index) {
+  const Lsn floor = image_floor_.load(std::memory_order_acquire);
+  if (floor == 0) return;
+  const PageHeader* header = Header(Data(index));
+  if (header->type != PageType::kLeaf && header->type != PageType::kInner) return;
+  if (header->lsn <= floor_set_.load(std::memory_order_relaxed)) return;
+  frames_[index].image_lsn.store(floor, std::memory_order_relaxed);
+}
+
+// Logs whole the nodes that the log does not have since the floor, as they are in the batch. Other
+// pages need none: what is in overflow pages and free pages after the floor the log has, or nobody
+// reads. Returns the end of the last record.
+Lsn Pool::LogImages(const WriteBatch& batch, const std::vector<Frame*>& writing) {
+  const Lsn floor = image_floor_.load(std::memory_order_relaxed);
+  Lsn end = 0;
+  StructureRecord record;
+  for (uint32_t i = 0; i < batch.count(); ++i) {
+    const PageType type = Header(batch.page(i))->type;
+    if (type != PageType::kLeaf && type != PageType::kInner) continue;
+    if (writing[i]->image_lsn.load(std::memory_order_relaxed) >= floor) continue;
+    record.Clear();
+    record.SavedImage(batch.page(i), page_size_);
+    const std::string_view bytes = record.Encode();
+    const LogRange range = log_->Append(bytes);
+    writing[i]->image_lsn.store(range.begin, std::memory_order_relaxed);
+    end = range.end;
+    images_.fetch_add(1, std::memory_order_relaxed);
+    image_bytes_.fetch_add(bytes.size(), std::memory_order_relaxed);
+  }
+  return end;
+}
+
+void Pool::FinishWrite(WriteBatch* batch, std::vector<Frame*>* writing) {
+  if (batch->count() == 0) return;
+  try {
+    std::shared_lock gate(image_gate_);
+    const Lsn images = LogImages(*batch, *writing);
+    log_->EnsureDurable(std::max(batch->MaxLsn(), images));
+    file_->Write(batch);
+  } catch (...) {
+    batch->Clear();
+    UndoWrite(writing);
+    throw;
+  }
+  batch->Clear();
+  for (Frame* frame : *writing) {
+    frame->write_lsn.store(kNoLsn, std::memory_order_release);
+    frame->writing.store(false, std::memory_order_release);
+  }
+  writing->clear();
+}
+
+// Fills up to a batch with frames that should go. The pool's mutex is held.
+void Pool::CollectForCleaning(std::vector<uint32_t>* frames) {
+  const size_t want = std::min<size_t>(WriteBatch::PagesFor(page_size_), limit_ / 4);
+  // Looking ahead pays: the next pages to go are written in the same batch.
+  for (uint32_t tries = 0; to_clean_.size() < want && tries < 2 * want; ++tries) {
+    const uint32_t index = replacement_.NextVictim();
+    if (index == Replacement::kNone) break;
+    if (frames_[index].dirty.load(std::memory_order_relaxed)) {
+      to_clean_.push_back(index);
+    } else if (cleaned_.size() < want && TryEvict(index)) {
+      free_.push_back(index);
+    } else {
+      replacement_.Return(index);
+    }
+  }
+  const size_t n = std::min(want, to_clean_.size());
+  frames->assign(to_clean_.begin(), to_clean_.begin() + static_cast<ptrdiff_t>(n));
+  to_clean_.erase(to_clean_.begin(), to_clean_.begin() + static_cast<ptrdiff_t>(n));
+}
+
+void Pool::CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch) {
+  IoScope scope(kEviction);
+  std::sort(frames->begin(), frames->end(), [this](uint32_t a, uint32_t b) {
+    return frames_[a].page.load(std::memory_order_relaxed) <
+           frames_[b].page.load(std::memory_order_relaxed);
+  });
+  std::vector<Frame*> writing;
+  for (uint32_t index : *frames) {
+    const PageId id = frames_[index].page.load(std::memory_order_relaxed);
+    if (id == kNoPage) continue;
+    const PageWord word = table_.Load(id);
+    // A page that is in use right now is no candidate any more.
+    if (!word.in_pool() || word.frame() != index || !table_.TryShare(id, word)) continue;
+    BeginWrite(index, batch, &writing);
+    table_.Unshare(id);
+  }
+  const size_t pages = writing.size();
+  FinishWrite(batch, &writing);
+  std::lock_guard lock(mutex_);
+  cleaned_pages_ += pages;
+}
+
+void Pool::CleanerLoop() {
+  WriteBatch batch(page_size_, WriteBatch::PagesFor(page_size_));
+  std::vector<uint32_t> frames;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto cleaning = [this] { return waiters_ > 0 || to_clean_.size() >= CleanStart(); };
+    work_for_cleaner_.wait(lock, [&] { return stop_ || cleaning() || MemoryIsShort(); });
+    if (stop_) return;
+    if (!cleaning()) {
+      MakeMemoryReady(&lock);
+      continue;
+    }
+    CollectForCleaning(&frames);
+    std::string error;
+    int code = 0;
+    if (!frames.empty()) {
+      lock.unlock();
+      try {
+        CleanSome(&frames, &batch);
+      } catch (const Error& e) {
+        error = e.what();
+        code = e.code();
+      }
+      lock.lock();
+    }
+    for (uint32_t index : frames) {
+      if (frames_[index].dirty.load(std::memory_order_relaxed)) {
+        replacement_.Return(index);
+      } else {
+        cleaned_.push_back(index);
+      }
+    }
+    if (!frames.empty()) {
+      clean_error_ = error;
+      clean_error_code_ = code;
+    }
+    ++clean_rounds_;
+    frames_available_.notify_all();
+    // Nothing to do for those who wait, or no way to do it: let them run first.
+    if (frames.empty() || !error.empty()) {
+      work_for_cleaner_.wait_for(lock, std::chrono::milliseconds(5), [this] { return stop_; });
+    }
+  }
+}
+
+void Pool::FlushPages(const std::vector<PageId>& dirty) {
+  std::vector<Frame*> writing;
+  writing.reserve(WriteBatch::PagesFor(page_size_));
+  for (const PageId id : dirty) {
+    PageWord word = table_.Load(id);
+    if (!word.in_pool()) continue;  // written and gone meanwhile
+    if (!table_.TryShare(id, word)) {
+      // Who holds the latch may be waiting for a frame: never wait for it with pages in hand.
+      FinishWrite(&flush_batch_, &writing);
+      if (!Share(id)) continue;
+      word = table_.Load(id);
+    }
+    BeginWrite(word.frame(), &flush_batch_, &writing);
+    table_.Unshare(id);
+    if (flush_batch_.full()) FinishWrite(&flush_batch_, &writing);
+  }
+  FinishWrite(&flush_batch_, &writing);
+}
+
+void Pool::FlushBefore(Lsn lsn) {
+  std::lock_guard one(flush_mutex_);
+  std::vector<PageId> dirty;
+  for (;;) {
+    dirty.clear();
+    bool others_writing = false;
+    for (uint32_t i = 0; i < made_.load(std::memory_order_acquire); ++i) {
+      const Frame& frame = frames_[i];
+      // A page's LSN moves from rec_lsn to write_lsn when its write begins, and back when it fails.
+      // Reading the first once more sees it whichever way it moves meanwhile.
+      if (frame.rec_lsn.load() < lsn) {
+        dirty.push_back(frame.page.load(std::memory_order_relaxed));
+      } else if (frame.write_lsn.load() < lsn || frame.rec_lsn.load() < lsn) {
+        others_writing = true;
+      }
+    }
+    if (dirty.empty() && !others_writing) return;
+    std::sort(dirty.begin(), dirty.end());
+    FlushPages(dirty);
+    // The cleaner may have copies under way; a page whose write fails is dirty again and found.
+    if (others_writing) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+}  // namespace testbed::btree

@@ -1,0 +1,125 @@
+#include "engines/btree/store/read_queue.h"
+
+#include <utility>
+
+#include "device/error.h"
+
+namespace testbed::btree {
+
+BtreeReadQueue::BtreeReadQueue(Store* store, StoreClient* client, const SessionState* session,
+                               uint32_t depth, bool own_thread)
+    : store_(store), client_(client), session_(session), ring_(depth, own_thread), slots_(depth) {}
+
+// The pages that were asked for are latched: others may wait for them.
+BtreeReadQueue::~BtreeReadQueue() {
+  while (ring_.in_flight() > 0) {
+    Slot& slot = slots_[ring_.Take().tag];
+    store_->pool()->EndRead(slot.lookup.missing, false);
+  }
+}
+
+void BtreeReadQueue::Start(uint32_t at, TableId table, std::string_view key, IoTask* task) {
+  Slot& slot = slots_[at];
+  slot.tree = store_->Table(table);
+  slot.task = task;
+  slot.lookup = Lookup(key);
+  if (!session_->writes.empty()) {
+    if (const RowWrite* write = session_->writes.Find(table, key)) {
+      slot.value.assign(write->value);
+      slot.found = !write->erase;
+      done_.push_back(at);
+      return;
+    }
+  }
+  Run(at);
+}
+
+// Goes on with a look-up until it has an answer or must wait.
+void BtreeReadQueue::Run(uint32_t at) {
+  Slot& slot = slots_[at];
+  const IoTask::Work work(slot.task);
+  if (!store_->RowUnlocked(slot.tree, slot.lookup.key)) {
+    aside_.push_back(at);
+    return;
+  }
+  // What waits in the change buffer is looked up with reads of its own.
+  if (const ChangeBuffer* buffer = store_->change_buffer();
+      buffer != nullptr && buffer->Knows(slot.tree->table())) {
+    long_.push_back(at);
+    return;
+  }
+  TreeContext* context = client_->context();
+  switch (slot.tree->Continue(context, &slot.lookup, &slot.value)) {
+    case Lookup::State::kFound:
+      slot.found = true;
+      done_.push_back(at);
+      return;
+    case Lookup::State::kAbsent:
+      slot.found = false;
+      done_.push_back(at);
+      return;
+    case Lookup::State::kBusy:
+      aside_.push_back(at);
+      return;
+    case Lookup::State::kLong:
+      long_.push_back(at);
+      return;
+    case Lookup::State::kMissing:
+      break;
+  }
+  const Pool::MissingPage& missing = slot.lookup.missing;
+  try {
+    store_->file()->StartRead(&ring_, missing.id, missing.page, at);
+  } catch (...) {
+    store_->pool()->EndRead(missing, false);
+    throw;
+  }
+  context->client.misses.Add(1);
+}
+
+void BtreeReadQueue::TakeRead() {
+  const ReadRing::Ended ended = ring_.Take();
+  const auto at = static_cast<uint32_t>(ended.tag);
+  Slot& slot = slots_[at];
+  const Pool::MissingPage missing = slot.lookup.missing;
+  try {
+    store_->file()->FinishRead(missing.id, missing.page, ended.result);
+    store_->pool()->EndRead(missing, true);
+  } catch (const Error& error) {
+    store_->pool()->EndRead(missing, false);
+    slot.tree->FailedRead(&slot.lookup, error);
+  }
+  Run(at);
+}
+
+void BtreeReadQueue::RunAside() {
+  again_.clear();
+  std::swap(again_, aside_);
+  for (const uint32_t at : again_) Run(at);
+}
+
+uint32_t BtreeReadQueue::Finish(bool* found, std::string_view* value) {
+  while (done_.empty()) {
+    if (ring_.in_flight() > 0) {
+      TakeRead();
+      if (!aside_.empty()) RunAside();
+      continue;
+    }
+    // Nothing is latched now, so it may wait.
+    std::vector<uint32_t>& waiting = long_.empty() ? aside_ : long_;
+    if (waiting.empty()) throw Error(Error::kRun, "btree: no read was started");
+    const uint32_t at = waiting.back();
+    waiting.pop_back();
+    Slot& slot = slots_[at];
+    const IoTask::Work work(slot.task);
+    slot.found = client_->Get(slot.tree, slot.lookup.key, &slot.value);
+    done_.push_back(at);
+  }
+  const uint32_t at = done_.front();
+  done_.pop_front();
+  *found = slots_[at].found;
+  *value = slots_[at].value;
+  return at;
+}
+
+}  // namespace testbed::btree

@@ -1,0 +1,108 @@
+// Operations from the log, kept for the second pass of recovery: the first pass must have restored
+// the trees' shape before any of them can run, and the log is read once. Small logs stay in memory,
+// larger ones go through a temporary file, so recovery needs little memory however long the log is.
+//
+//   spool.Add(lsn, end, transaction, more, operations);
+//   spool.ForEach([](const SpooledRecord& r) { ... });    // in the order in which they were added
+#ifndef TESTBED_ENGINES_BTREE_STORE_REPLAY_SPOOL_H_
+#define TESTBED_ENGINES_BTREE_STORE_REPLAY_SPOOL_H_
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "device/file/file.h"
+#include "device/log/log.h"
+
+namespace testbed::btree {
+
+struct SpooledRecord {
+  LogRange range;
+  uint64_t transaction = 0;
+  bool more = false;
+  std::string_view operations;
+};
+
+class ReplaySpool {
+ public:
+  explicit ReplaySpool(std::string path) : path_(std::move(path)) {}
+  ~ReplaySpool() {
+    if (file_ != nullptr) ::unlink(path_.c_str());
+  }
+  ReplaySpool(const ReplaySpool&) = delete;
+  ReplaySpool& operator=(const ReplaySpool&) = delete;
+
+  void Add(const SpooledRecord& record) {
+    const Head head = {record.range.begin, record.range.end, record.transaction, record.more,
+                       record.operations.size()};
+    buffer_.append(reinterpret_cast<const char*>(&head), sizeof head);
+    buffer_.append(record.operations);
+    if (buffer_.size() >= kMemory) Spill();
+  }
+
+  void ForEach(const std::function<void(const SpooledRecord&)>& use) {
+    std::string_view left;
+    std::string piece;
+    uint64_t offset = 0;
+    while (file_ != nullptr && offset < written_) {
+      // A record never lies in two pieces: each was written whole.
+      uint64_t size;
+      file_->Read(offset, &size, sizeof size);
+      piece.resize(size);
+      file_->Read(offset + sizeof size, piece.data(), size);
+      offset += sizeof size + size;
+      left = piece;
+      UseAll(left, use);
+    }
+    UseAll(buffer_, use);
+  }
+
+ private:
+  static constexpr size_t kMemory = 4 << 20;
+  struct Head {
+    Lsn begin, end;
+    uint64_t transaction;
+    uint64_t more;
+    uint64_t size;
+  };
+
+  static void UseAll(std::string_view bytes, const std::function<void(const SpooledRecord&)>& use) {
+    while (!bytes.empty()) {
+      Head head;
+      std::memcpy(&head, bytes.data(), sizeof head);
+      use({{head.begin, head.end},
+           head.transaction,
+           head.more != 0,
+           bytes.substr(sizeof head, head.size)});
+      bytes.remove_prefix(sizeof head + head.size);
+    }
+  }
+
+  void Spill() {
+    if (file_ == nullptr) {
+      FileOptions options;
+      options.kind = FileKind::kTemp;
+      options.create = FileOptions::kTruncate;
+      file_ = File::Open(path_, options);
+    }
+    const uint64_t size = buffer_.size();
+    file_->Write(written_, &size, sizeof size);
+    file_->Write(written_ + sizeof size, buffer_.data(), size);
+    written_ += sizeof size + size;
+    buffer_.clear();
+  }
+
+  const std::string path_;
+  std::unique_ptr<File> file_;
+  uint64_t written_ = 0;
+  std::string buffer_;
+};
+
+}  // namespace testbed::btree
+
+#endif  // TESTBED_ENGINES_BTREE_STORE_REPLAY_SPOOL_H_

@@ -1,0 +1,201 @@
+// Locks on rows, held by a commit from before its log record is appended until its rows are in the
+// trees: so writes of one row reach the tree in the order in which they are in the log, and a
+// reader that has seen one row of a commit finds its other rows as that commit left them.
+//
+// A row is known by 64 bits of hash of its table and key; two rows that share them only wait for
+// each other. A commit takes its locks in ascending order, so commits never wait in a circle.
+// A reader takes none: it waits until the row it wants is free (`AwaitUnlocked`), and only while
+// commits of several rows are under way, as a single row is atomic by its page's latch.
+#ifndef TESTBED_ENGINES_BTREE_STORE_ROW_LOCKS_H_
+#define TESTBED_ENGINES_BTREE_STORE_ROW_LOCKS_H_
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engines/write_set.h"
+
+namespace testbed::btree {
+
+class RowLocks {
+ public:
+  using Row = uint64_t;
+  static Row RowOf(uint32_t table, std::string_view key) { return RowHash(table, key); }
+  static Row RowOf(const RowWrite& write) {
+    return write.hash != 0 ? write.hash : RowOf(write.table, write.key);
+  }
+
+  // Locks a set of rows; unlocks at its end. The vector is the caller's, so that it is reused.
+  class Holder {
+   public:
+    Holder(RowLocks* locks, std::vector<Row>* rows) : locks_(locks), rows_(rows) {
+      SortRows(rows);
+      rows->erase(std::unique(rows->begin(), rows->end()), rows->end());
+      many_ = rows->size() > 1;
+      EachShard([](Shard* shard, std::span<const Row> its) { shard->Lock(its); });
+      // Readers that see anything of this commit see this first.
+      if (many_) locks_->commits_of_many_.fetch_add(1, std::memory_order_relaxed);
+    }
+    ~Holder() {
+      EachShard([](Shard* shard, std::span<const Row> its) { shard->Unlock(its); });
+      if (many_) locks_->commits_of_many_.fetch_sub(1, std::memory_order_release);
+      rows_->clear();
+    }
+    Holder(const Holder&) = delete;
+    Holder& operator=(const Holder&) = delete;
+
+   private:
+    template <typename Action>
+    void EachShard(Action action) {
+      for (auto begin = rows_->begin(); begin != rows_->end();) {
+        auto end = begin + 1;
+        while (end != rows_->end() && ShardOf(*end) == ShardOf(*begin)) ++end;
+        action(&locks_->shards_[ShardOf(*begin)], std::span<const Row>(begin, end));
+        begin = end;
+      }
+    }
+
+    RowLocks* const locks_;
+    std::vector<Row>* const rows_;
+    bool many_;
+  };
+
+  // Whether no commit of several rows has this one now: AwaitUnlocked would not wait.
+  bool Unlocked(uint32_t table, std::string_view key) {
+    if (commits_of_many_.load(std::memory_order_acquire) == 0) return true;
+    const Row row = RowOf(table, key);
+    Shard& shard = shards_[ShardOf(row)];
+    std::lock_guard lock(shard.mutex);
+    return !shard.locked.Contains(row);
+  }
+
+  // Waits while a commit of several rows has this one. The caller must hold no latch.
+  void AwaitUnlocked(uint32_t table, std::string_view key) {
+    if (commits_of_many_.load(std::memory_order_acquire) == 0) return;
+    const Row row = RowOf(table, key);
+    Shard& shard = shards_[ShardOf(row)];
+    std::unique_lock lock(shard.mutex);
+    shard.WaitFor(row, &lock);
+  }
+
+ private:
+  static constexpr int kShardBits = 6;
+  static constexpr size_t kShards = size_t{1} << kShardBits;
+  // By the top bits, so that rows in ascending order are shards in ascending order.
+  static size_t ShardOf(Row row) { return row >> (64 - kShardBits); }
+
+  // Rows are hashes, which lie evenly: many are first put to their shards.
+  static void SortRows(std::vector<Row>* rows) {
+    if (rows->size() < kShards / 4) {
+      std::sort(rows->begin(), rows->end());
+      return;
+    }
+    std::array<uint32_t, kShards + 1> place = {};
+    for (const Row row : *rows) ++place[ShardOf(row) + 1];
+    std::partial_sum(place.begin(), place.end(), place.begin());
+    std::vector<Row> sorted(rows->size());
+    for (const Row row : *rows) sorted[place[ShardOf(row)]++] = row;
+    rows->swap(sorted);
+    auto begin = rows->begin();
+    for (size_t shard = 0; shard < kShards; ++shard) {
+      const auto end = rows->begin() + place[shard];
+      std::sort(begin, end);
+      begin = end;
+    }
+  }
+
+  // Numbers in an open-addressed table, so that a lock allocates nothing.
+  class RowSet {
+   public:
+    bool Contains(Row row) const { return rows_[PlaceOf(row)] == row; }
+    // False when it was there already.
+    bool Insert(Row row) {
+      if (2 * (count_ + 1) > rows_.size()) Grow();
+      const size_t at = PlaceOf(row);
+      if (rows_[at] == row) return false;
+      rows_[at] = row;
+      ++count_;
+      return true;
+    }
+    // All of them must be there.
+    void Erase(std::span<const Row> rows) {
+      // Not for few rows in a table that was once grown for many.
+      if (rows.size() == count_ && 8 * count_ >= rows_.size()) {
+        std::fill(rows_.begin(), rows_.end(), 0);
+        count_ = 0;
+        return;
+      }
+      for (const Row row : rows) Erase(row);
+    }
+
+   private:
+    size_t mask() const { return rows_.size() - 1; }
+    size_t Home(Row row) const { return row & mask(); }
+    // Where it is, or would go.
+    size_t PlaceOf(Row row) const {
+      size_t at = Home(row);
+      while (rows_[at] != 0 && rows_[at] != row) at = (at + 1) & mask();
+      return at;
+    }
+    void Erase(Row row) {
+      size_t hole = Home(row);
+      while (rows_[hole] != row) hole = (hole + 1) & mask();
+      --count_;
+      // Those behind move up, unless that would put them before their home.
+      for (size_t at = (hole + 1) & mask(); rows_[at] != 0; at = (at + 1) & mask()) {
+        if (((at - Home(rows_[at])) & mask()) < ((at - hole) & mask())) continue;
+        rows_[hole] = rows_[at];
+        hole = at;
+      }
+      rows_[hole] = 0;
+    }
+    void Grow() {
+      std::vector<Row> old(2 * rows_.size());
+      old.swap(rows_);
+      for (const Row row : old) {
+        if (row != 0) rows_[PlaceOf(row)] = row;
+      }
+    }
+    std::vector<Row> rows_ = std::vector<Row>(8);  // 0 = none
+    size_t count_ = 0;
+  };
+
+  struct alignas(64) Shard {
+    void Lock(std::span<const Row> rows) {
+      std::unique_lock lock(mutex);
+      for (const Row row : rows) {
+        while (!locked.Insert(row)) WaitFor(row, &lock);
+      }
+    }
+    void Unlock(std::span<const Row> rows) {
+      std::lock_guard lock(mutex);
+      locked.Erase(rows);
+      if (waiting > 0) unlocked.notify_all();
+    }
+    void WaitFor(Row row, std::unique_lock<std::mutex>* lock) {
+      while (locked.Contains(row)) {
+        ++waiting;
+        unlocked.wait(*lock);
+        --waiting;
+      }
+    }
+    std::mutex mutex;
+    std::condition_variable unlocked;
+    uint32_t waiting = 0;
+    RowSet locked;
+  };
+
+  std::atomic<uint32_t> commits_of_many_{0};
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace testbed::btree
+
+#endif  // TESTBED_ENGINES_BTREE_STORE_ROW_LOCKS_H_

@@ -1,0 +1,246 @@
+#include "engines/btree/store/store.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "engines/btree/store/commit_attempt.h"
+
+namespace testbed::btree {
+
+void Store::Fail(const std::string& why) {
+  std::lock_guard lock(failure_mutex_);
+  if (failed()) return;
+  failure_ = why;
+  service_.store(Service::kFailed);
+}
+
+void Store::NoteFileError(const Error& error, bool lasts) {
+  if (lasts) return Fail(error.what());
+  std::lock_guard lock(failure_mutex_);
+  if (failed()) return;
+  failure_ = error.what();
+  service_.store(Service::kDiskFull);
+}
+
+void Store::ThrowUnlessUsable() {
+  if (!failed()) {
+    try {
+      file_->Retry();
+      std::lock_guard lock(failure_mutex_);
+      if (!failed()) {
+        service_.store(Service::kUsable);
+        return;
+      }
+    } catch (const Error&) {
+      // It was noted.
+    }
+  }
+  std::lock_guard lock(failure_mutex_);
+  if (!failed()) {
+    throw Error(Error::kIo,
+                "the btree database in " + dir_ + " takes no commits while its disk is full (" +
+                    failure_ + "): free space, and it goes on",
+                ENOSPC);
+  }
+  throw Error(Error::kIo, "the btree database in " + dir_ +
+                              " takes no more commits since an error (" + failure_ +
+                              "): open it again to recover");
+}
+
+// Asks for a checkpoint when the log has grown enough; when it has grown twice as much, because
+// commits are faster than checkpoints, the commit waits for one.
+void Store::NoteLogGrowth(Lsn end) {
+  const auto grown = [&] {
+    // Pages whole in the log follow from checkpoints: they must not ask for the next one.
+    const Lsn images = pool_->image_bytes() - images_at_redo_.load(std::memory_order_relaxed);
+    const Lsn redo = last_redo_.load(std::memory_order_relaxed) + images;
+    return end > redo ? end - redo : 0;
+  };
+  if (grown() < options_.checkpoint_log_bytes) return;
+  std::unique_lock lock(wake_mutex_);
+  if (!wanted_) {
+    wanted_ = true;
+    wake_.notify_one();
+  }
+  if (grown() < 2 * options_.checkpoint_log_bytes) return;
+  const uint64_t round = checkpoint_rounds_;
+  checkpointed_.wait(lock, [&] { return checkpoint_rounds_ != round || stop_; });
+}
+
+void Store::CheckpointLoop() {
+  std::unique_lock lock(wake_mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stop_ || wanted_; });
+    if (stop_) return;
+    lock.unlock();
+    try {
+      IoScope scope(kCheckpoint);
+      Checkpoint();
+    } catch (const Error&) {
+      // Whoever asks for a checkpoint gets the error; this one is tried again as the log grows.
+    }
+    lock.lock();
+    wanted_ = false;
+    ++checkpoint_rounds_;
+    checkpointed_.notify_all();
+  }
+}
+
+// The log from here on has everything that pages may lack once all pages dirtied before it are
+// written.
+Lsn Store::RedoPoint() {
+  Lsn redo = redo_.EndLsn();
+  std::lock_guard lock(clients_mutex_);
+  for (const CommitSlot* slot : slots_) {
+    redo = std::min(redo, slot->active.load(std::memory_order_seq_cst));
+  }
+  return redo;
+}
+
+void Store::Flush() { pool_->FlushBefore(redo_.EndLsn()); }
+
+void Store::Checkpoint() {
+  std::lock_guard one(checkpoint_mutex_);
+  CheckUsable();
+  const Lsn redo = RedoPoint();
+  const uint64_t images = pool_->image_bytes();
+  if (options_.torn_page == TornPage::kFullPageImage) pool_->SetImageFloor(redo);
+  pool_->FlushBefore(redo);
+  CheckpointState state;
+  state.database = state_.database;
+  state.sequence = state_.sequence + 1;
+  state.redo = redo;
+  state.log_id = state_.log_id;
+  state.space = space_->Snapshot();
+  // The snapshot must not know more than the log.
+  try {
+    redo_.EnsureDurable(redo_.EndLsn());
+    file_->Sync();
+  } catch (const Error& e) {
+    Fail(e.what());
+    throw;
+  }
+  // What a store that failed meanwhile has in memory is not to be trusted.
+  CheckUsable();
+  try {
+    WriteCheckpoint(dir_, options_.page_size, state);
+  } catch (const Error& e) {
+    if (!PageFile::DiskIsFull(e)) Fail(e.what());
+    throw;
+  }
+  state_ = std::move(state);
+  last_redo_.store(redo);
+  images_at_redo_.store(images);
+  checkpoints_.fetch_add(1);
+  if (redo_.log() != nullptr) redo_.log()->TruncateBefore(redo);
+}
+
+std::map<std::string, uint32_t> Store::TableNames() const {
+  std::lock_guard lock(tables_mutex_);
+  return table_names_;
+}
+
+uint64_t Store::LogBytesOnDisk() const {
+  return redo_.log() == nullptr ? 0 : redo_.log()->SizeOnDisk();
+}
+
+uint64_t Store::CompressedCacheBytes(uint64_t cache_bytes) const {
+  return cache_bytes / 100 * options_.compressed_cache_pct;
+}
+
+void Store::ResizeCache(uint64_t bytes) {
+  const uint64_t compressed = CompressedCacheBytes(bytes);
+  CompressedCache* cache = file_->compressed_cache();
+  // What shrinks first, so that both together never have more than they had.
+  if (cache != nullptr && compressed < cache->Count().budget) cache->Resize(compressed);
+  pool_->Resize(bytes - compressed);
+  if (cache != nullptr) cache->Resize(compressed);
+}
+
+uint64_t Store::DataBytesOnDisk() const {
+  uint64_t size = file_->data_bytes() + file_->doublewrite_size();
+  for (int which : {0, 1}) {
+    std::error_code none;
+    const uint64_t bytes = std::filesystem::file_size(CheckpointPath(dir_, which), none);
+    if (!none) size += bytes;
+  }
+  return size;
+}
+
+Tree* Store::AddTable(const std::string& name, std::string_view value) {
+  struct {
+    uint32_t id;
+    PageId root;
+  } row;
+  if (value.size() != sizeof row) {
+    throw Error(Error::kCorruption,
+                "the catalogue of the btree database in " + dir_ + " is damaged at table " + name);
+  }
+  std::memcpy(&row, value.data(), sizeof row);
+  if (row.id >= kMaxTables) {
+    throw Error(Error::kUsage, "the btree database in " + dir_ + " cannot have more than " +
+                                   std::to_string(kMaxTables - 1) + " tables");
+  }
+  if (Table(row.id) != nullptr) return Table(row.id);
+  owned_tables_.push_back(
+      std::make_unique<Tree>(TreeEnv{pool_.get(), space_.get(), &redo_}, row.id, row.root));
+  tables_[row.id].store(owned_tables_.back().get(), std::memory_order_release);
+  table_names_[name] = row.id;
+  next_table_ = std::max(next_table_, row.id + 1);
+  return owned_tables_.back().get();
+}
+
+// A new table is one log record: its root page's image and its row of the catalogue. So after a
+// crash both are there or neither.
+Tree* Store::OpenTable(const std::string& name) {
+  std::lock_guard lock(tables_mutex_);
+  if (auto known = table_names_.find(name); known != table_names_.end()) {
+    return Table(known->second);
+  }
+  if (name.size() > MaxKeySize(options_.page_size)) {
+    throw Error(Error::kUsage, "the table name " + name.substr(0, 40) + "... is longer than " +
+                                   std::to_string(MaxKeySize(options_.page_size)) + " bytes");
+  }
+  CheckUsable();
+  StoreClient client(this);
+  client.runs_.clear();
+  StoreClient::Attempt attempt(&client, 2);
+  TreeContext* context = client.context();
+  const PageId root = space_->Reserve(1);
+  std::string value(8, '\0');
+  std::memcpy(value.data(), &next_table_, 4);
+  std::memcpy(value.data() + 4, &root, 4);
+  Tree* tree = nullptr;
+  try {
+    ExclusiveGuard page = pool_->WriteNew(&context->client, root);
+    tree = AddTable(name, value);  // the last step that can fail before the log
+    Tree::FormatRoot(page.page(), options_.page_size, root, tree->table());
+    StructureRecord& record = context->record;
+    record.Clear();
+    record.Use(root, 1);
+    record.Image(page.page(), options_.page_size);
+    std::string operation;
+    AppendOperation({false, kCatalogueTable, name, value}, &operation);
+    context->commit = redo_.Append(record.Encode(operation));
+    attempt.Logged();
+    space_->MarkUsed(root, 1);
+    page.MarkDirty(context->commit.begin, context->commit.end);
+  } catch (const Error& e) {
+    if (tree != nullptr) Fail(e.what());
+    space_->Cancel(root, 1);
+    throw;
+  }
+  try {
+    Table(kCatalogueTable)->Write(context, {name, false, {value, false}});
+  } catch (const Error& e) {
+    Fail(e.what());
+    throw;
+  }
+  attempt.Applied();
+  if (options_.durability == Durability::kSync) redo_.WaitDurable(context->commit.end);
+  return tree;
+}
+
+}  // namespace testbed::btree

@@ -1,0 +1,221 @@
+// What one thread does with a database: look-ups, commits, and moving rows from the change buffer
+// to their leaves.
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "engines/btree/store/commit_attempt.h"
+
+namespace testbed::btree {
+namespace {
+
+constexpr size_t kKeptBuffer = 1 << 20;  // a larger one is not kept for the next commit
+
+}  // namespace
+
+StoreClient::StoreClient(Store* store) : store_(store), context_(store->pool()) {
+  context_.read_ahead =
+      static_cast<uint32_t>(store->options_.scan_readahead_bytes / store->options_.page_size);
+  if (store->change_buffer() != nullptr) context_.filler = this;
+  std::lock_guard lock(store_->clients_mutex_);
+  store_->slots_.insert(&slot_);
+}
+
+StoreClient::~StoreClient() {
+  std::lock_guard lock(store_->clients_mutex_);
+  store_->slots_.erase(&slot_);
+}
+
+void StoreClient::WriteLongValues(std::span<const RowWrite> operations, Lsn begin) {
+  runs_.assign(operations.size(), OverflowRef{});
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const RowWrite& op = operations[i];
+    if (op.erase || !store_->Table(op.table)->NeedsOverflow(op.key.size(), op.value.size())) {
+      continue;
+    }
+    runs_[i] = WriteOverflow(store_->pool(), store_->space(), &store_->redo_, &context_.client,
+                             op.table, op.value, begin);
+  }
+}
+
+// Appends the commit as one record, or in parts when it is long: it counts from the last part on.
+LogRange StoreClient::AppendOperations(std::span<const RowWrite> operations) {
+  size_t bytes = 0;
+  for (const RowWrite& op : operations) bytes += OperationBytes(op);
+  const std::string header = OperationsHeader(0, false);
+  if (bytes <= kMaxPart) {
+    return store_->redo_.Append(header.size() + bytes, [&](char* to) {
+      std::memcpy(to, header.data(), header.size());
+      to += header.size();
+      for (const RowWrite& op : operations) to = PutOperation(op, to);
+    });
+  }
+  return AppendParts(operations);
+}
+
+LogRange StoreClient::AppendParts(std::span<const RowWrite> operations) {
+  encoded_.clear();
+  for (const RowWrite& op : operations) AppendOperation(op, &encoded_);
+  const uint64_t transaction = store_->next_transaction_.fetch_add(1);
+  LogRange range;
+  for (size_t at = 0; at < encoded_.size();) {
+    const size_t n = std::min(kMaxPart, encoded_.size() - at);
+    part_ = OperationsHeader(transaction, at + n < encoded_.size());
+    part_.append(encoded_, at, n);
+    const LogRange appended = store_->redo_.Append(part_);
+    if (at == 0) range.begin = appended.begin;
+    range.end = appended.end;
+    at += n;
+  }
+  if (encoded_.capacity() > kKeptBuffer) std::string().swap(encoded_);
+  return range;
+}
+
+void StoreClient::Apply(std::span<const RowWrite> operations) {
+  ChangeBuffer* const buffer = store_->change_buffer();
+  Tree* tree = nullptr;
+  ExclusiveGuard leaf;  // of the tree: rows that follow often belong to it
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const RowWrite& op = operations[i];
+    LeafWrite row{op.key, op.erase, {op.value, false}};
+    std::string encoded;
+    if (runs_[i].pages > 0) {
+      encoded = Node::EncodeOverflow(runs_[i]);
+      row.value = {encoded, true};
+    }
+    if (buffer != nullptr) {
+      buffer->Write(&context_, store_->Table(op.table), row);
+      continue;
+    }
+    if (Tree* const next = store_->Table(op.table); next != tree) {
+      leaf.Release();
+      tree = next;
+    }
+    tree->Write(&context_, row, &leaf);
+  }
+}
+
+bool StoreClient::Get(const Tree* tree, std::string_view key, std::string* value) {
+  store_->row_locks_.AwaitUnlocked(tree->table(), key);
+  bool erased;
+  if (const ChangeBuffer* buffer = store_->change_buffer();
+      buffer != nullptr && buffer->Find(&context_, tree, key, &erased, value)) {
+    return !erased;
+  }
+  return tree->Get(&context_, key, value);
+}
+
+void StoreClient::Commit(std::span<const RowWrite> operations) {
+  if (operations.empty()) return;
+  store_->CheckUsable();
+  runs_.clear();
+  rows_.clear();
+  for (const RowWrite& op : operations) rows_.push_back(RowLocks::RowOf(op));
+  {
+    Attempt attempt(this, operations.size());
+    WriteLongValues(operations, slot_.active.load(std::memory_order_relaxed));
+    RowLocks::Holder rows(&store_->row_locks_, &rows_);
+    try {
+      context_.commit = AppendOperations(operations);
+    } catch (const Error& e) {
+      store_->Fail(e.what());  // the log is dead
+      throw;
+    }
+    attempt.Logged();
+    try {
+      Apply(operations);
+    } catch (const Error& e) {
+      store_->Fail(e.what());
+      throw Error(e.kind(),
+                  std::string(e.what()) +
+                      "; the transaction is in the log and may be there when the "
+                      "database is opened again",
+                  e.code());
+    } catch (const std::exception& e) {
+      store_->Fail(e.what());
+      throw;
+    }
+    attempt.Applied();
+  }
+  if (store_->options_.durability == Durability::kSync) {
+    try {
+      store_->redo_.WaitDurable(context_.commit.end);
+    } catch (const Error& e) {
+      store_->Fail(e.what());
+      throw;
+    }
+  }
+  store_->NoteLogGrowth(context_.commit.end);
+  EmptyFullBuffer();
+}
+
+// The commit is done; what goes wrong from here on is told to those who need the leaf.
+void StoreClient::EmptyFullBuffer() {
+  ChangeBuffer* const buffer = store_->change_buffer();
+  try {
+    while (buffer != nullptr && buffer->full() && MoveToNextLeaf()) {
+    }
+  } catch (const Error&) {
+  }
+}
+
+bool StoreClient::MoveToNextLeaf() {
+  const IoScope scope(store_->merge_op_);
+  uint32_t table;
+  std::string key;
+  if (!store_->change_buffer()->NextRow(&context_, &table, &key)) return false;
+  store_->Table(table)->CopyLeaf(&context_, Tree::Bound::kCover, key, context_.scratch.data());
+  Fill(*store_->Table(table), Node(context_.scratch.data(), store_->options_.page_size));
+  return true;
+}
+
+uint64_t StoreClient::Moves() const { return store_->change_buffer()->moves(); }
+
+bool StoreClient::Fill(const Tree& tree, const Node& leaf) {
+  ChangeBuffer* const buffer = store_->change_buffer();
+  if (&tree == buffer->tree()) return false;
+  std::optional<std::string_view> high;
+  if (!leaf.unbounded()) high = leaf.HighFence();
+  const std::vector<BufferedRow> rows =
+      buffer->RowsBetween(&context_, tree.table(), leaf.LowFence(), high);
+  if (rows.empty()) return false;
+  MoveToLeaf(store_->Table(tree.table()), rows);
+  return true;
+}
+
+// Writes the rows to their leaf, by a commit of their own. Those that are not in the buffer any
+// more stay as they are.
+void StoreClient::MoveToLeaf(Tree* tree, const std::vector<BufferedRow>& candidates) {
+  store_->CheckUsable();
+  ChangeBuffer* const buffer = store_->change_buffer();
+  runs_.clear();
+  rows_.clear();
+  for (const BufferedRow& row : candidates)
+    rows_.push_back(RowLocks::RowOf(tree->table(), row.key));
+  Attempt attempt(this, candidates.size());
+  const RowLocks::Holder locked(&store_->row_locks_, &rows_);
+  std::vector<BufferedRow> rows;
+  for (const BufferedRow& row : candidates) {
+    BufferedRow now{false, row.key, {}};
+    if (buffer->Find(&context_, tree, row.key, &now.erase, &now.value))
+      rows.push_back(std::move(now));
+  }
+  if (rows.empty()) return;
+  std::vector<RowWrite> operations;
+  for (const BufferedRow& row : rows)
+    operations.push_back({row.erase, tree->table(), row.key, row.value});
+  try {
+    context_.commit = AppendOperations(operations);
+    attempt.Logged();
+    for (const BufferedRow& row : rows) {
+      buffer->WriteThrough(&context_, tree, {row.key, row.erase, {row.value, false}});
+    }
+  } catch (const Error& e) {
+    store_->Fail(e.what());
+    throw;
+  }
+  attempt.Applied();
+  buffer->CountMoved(rows.size());
+}
+
+}  // namespace testbed::btree

@@ -1,0 +1,399 @@
+// Creating, opening, recovering and closing a database.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <unordered_map>
+
+#include "device/file/directory.h"
+#include "device/os/random_id.h"
+#include "engines/btree/store/replay_spool.h"
+#include "engines/btree/store/store.h"
+
+namespace testbed::btree {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unique_ptr<File> OpenFile(const std::string& path, FileKind kind, IoMode mode,
+                               FileOptions::Create create, Advice advice = Advice::kNormal) {
+  FileOptions options;
+  options.kind = kind;
+  options.mode = mode;
+  options.create = create;
+  options.advice = advice;
+  return File::Open(path, options);
+}
+
+void CheckAtomic(const File& data, uint32_t page_size) {
+  const size_t most = data.MostAtomicBytes();
+  if (most >= page_size) return;
+  throw Error(Error::kUsage,
+              "torn_page=atomic needs --io direct and a device that writes pages of " +
+                  std::to_string(page_size) + " bytes as a whole; here it writes " +
+                  std::to_string(most) + " bytes so: choose doublewrite or full_page_image");
+}
+
+void CheckCompression(const StoreOptions& options) {
+  if (options.compression == PageCodec::kNone) return;
+  const char* clash = options.io == IoMode::kMmap        ? "--io mmap reads pages in place"
+                      : options.page_size <= kStoredUnit ? "pages of 4096 bytes would save nothing"
+                      : options.torn_page == TornPage::kAtomic
+                          ? "torn_page=atomic writes whole pages"
+                          : nullptr;
+  if (clash == nullptr) return;
+  throw Error(Error::kUsage, std::string("btree does not compress pages here: ") + clash +
+                                 "; give --compression none, or --io direct or buffered, "
+                                 "--page-size 8k or more and another torn_page");
+}
+
+void CheckFormat(const SuperblockFields& super, const std::string& dir,
+                 const StoreOptions& options) {
+  if (!super.compressed && options.compression != PageCodec::kNone) {
+    throw Error(Error::kUsage, "the database in " + dir +
+                                   " was made without compression: give --compression none, or "
+                                   "--fresh");
+  }
+  if (super.compressed && (options.io == IoMode::kMmap || options.torn_page == TornPage::kAtomic)) {
+    throw Error(Error::kUsage, "the database in " + dir +
+                                   " may have compressed pages: give --io direct or buffered and "
+                                   "another torn_page than atomic, or --fresh");
+  }
+}
+
+// A database without its data file is not a new one: only what a Create that did not end has left,
+// which its unfinished data file tells, may be made anew.
+void RefuseUnlessNew(const std::string& dir, bool create) {
+  if (!IsThere(UnfinishedDataPath(dir))) {
+    for (const std::string& path : {LogPath(dir), DoublewritePath(dir), CheckpointPath(dir, 0),
+                                    CheckpointPath(dir, 1)}) {
+      if (!IsThere(path)) continue;
+      throw Error(Error::kCorruption,
+                  "the btree database in " + dir + " has no data file " + DataPath(dir) +
+                      ", but " + path + ": put the file back, restore the database from a copy, or "
+                      "load it again with --fresh");
+    }
+  }
+  if (!create) throw Error(Error::kUsage, "the directory " + dir + " holds no btree database");
+}
+
+}  // namespace
+
+bool Store::Exists(const std::string& dir) { return IsThere(DataPath(dir)); }
+
+Store::Store(const std::string& dir, const StoreOptions& options)
+    : dir_(dir), options_(options), tables_(kMaxTables) {}
+
+std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& options) {
+  IoScope scope(kOpen);
+  if (options.create) MakeDirectories(dir);
+  if (std::error_code none; !fs::is_directory(dir, none)) {
+    throw Error(Error::kUsage,
+                "the directory " + dir + " does not exist: make it, or choose another --dir");
+  }
+  CheckCompression(options);
+  const uint64_t compressed = options.cache_bytes / 100 * options.compressed_cache_pct;
+  const uint32_t frames = Pool::FramesFor(options.cache_bytes - compressed, options.page_size);
+  if (frames == 0) {
+    throw Error(Error::kUsage, "a btree cache of " + std::to_string(options.cache_bytes) +
+                                   " bytes holds fewer than " + std::to_string(Pool::kMinFrames) +
+                                   " pages of " + std::to_string(options.page_size) +
+                                   " bytes: give a larger --cache-pct");
+  }
+  auto store = std::unique_ptr<Store>(new Store(dir, options));
+  // Before the lock file is made: what is refused leaves nothing.
+  const bool is_new = !IsThere(DataPath(dir));
+  if (is_new) RefuseUnlessNew(dir, options.create);
+  store->LockDirectory();
+  if (is_new && !IsThere(DataPath(dir))) store->Create();
+  store->OpenFiles();
+  const CheckpointState state = ReadCheckpoint(dir, store->state_.database);
+  // What recovery begins with is made true on the device first, if it had only come as far as the
+  // page cache: that checkpoint, and the names of all files.
+  WriteCheckpoint(dir, options.page_size, state);
+  SyncDirectory(dir);
+  store->Recover(state);
+  store->checkpointer_ = std::thread([s = store.get()] { s->CheckpointLoop(); });
+  return store;
+}
+
+Store::~Store() {
+  if (checkpointer_.joinable()) {
+    {
+      std::lock_guard lock(wake_mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    checkpointer_.join();
+    try {
+      if (!failed()) {
+        IoScope scope(kOpen);
+        Checkpoint();
+      }
+    } catch (const Error&) {
+      // What was committed is in the log.
+    }
+  }
+  pool_.reset();
+  redo_.Attach(nullptr);
+  if (lock_fd_ >= 0) ::close(lock_fd_);
+}
+
+void Store::LockDirectory() {
+  lock_fd_ = ::open(LockPath(dir_).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_fd_ < 0) throw Error::Io("open", LockPath(dir_), errno);
+  if (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) throw Error::Io("lock", LockPath(dir_), errno);
+    throw Error(Error::kUsage, "the btree database in " + dir_ +
+                                   " is open in another process: wait for it to end, or choose "
+                                   "another --dir");
+  }
+}
+
+// The data file gets its name last: what a crash leaves before that is not a database, and is made
+// anew by the next Create.
+void Store::Create() {
+  const std::string data = UnfinishedDataPath(dir_);
+  if (options_.torn_page == TornPage::kAtomic) {
+    try {
+      CheckAtomic(*OpenFile(data, FileKind::kData, options_.io, FileOptions::kTruncate),
+                  options_.page_size);
+    } catch (const Error&) {
+      RemoveFile(data);
+      throw;
+    }
+  }
+  // The unfinished data file is there before anything else, and goes last.
+  OpenFile(data, FileKind::kData, IoMode::kBuffered, FileOptions::kTruncate);
+  SyncDirectory(dir_);
+  RemoveTree(LogPath(dir_));
+  for (int which : {0, 1}) RemoveFile(CheckpointPath(dir_, which));
+  std::error_code code;
+  fs::create_directory(LogPath(dir_), code);
+  if (code) throw Error::Io("mkdir", LogPath(dir_), code.value());
+
+  const uint32_t page_size = options_.page_size;
+  AlignedBuffer page(page_size);
+  CheckpointState state;
+  state.database = RandomId();
+  state.sequence = 1;
+  state.space.pages = 2;
+  state.space.words = {3};  // the superblock and the catalogue's root
+  {
+    auto file = OpenFile(data, FileKind::kData, IoMode::kBuffered, FileOptions::kTruncate);
+    FormatSuperblock(page.data(), page_size, state.database,
+                     options_.compression != PageCodec::kNone);
+    file->Write(0, page.data(), page_size);
+    Tree::FormatRoot(page.data(), page_size, kCatalogueRoot, kCatalogueTable);
+    StampPage(page.data(), page_size);
+    file->Write(page_size, page.data(), page_size);
+    file->Sync(true);
+  }
+  {
+    auto file = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, IoMode::kBuffered,
+                         FileOptions::kTruncate);
+    // Its space is taken now, so that a full disk never stops pages on their way.
+    if (options_.torn_page == TornPage::kDoublewrite) {
+      file->Allocate(0, WriteBatch::PackedLimit(page_size));
+    }
+    file->Sync(true);
+  }
+  {
+    const auto log = Log::Open(LogPath(dir_), options_.log);
+    log->Sync();
+    state.log_id = log->id();
+    state.redo = log->EndLsn();
+  }
+  WriteCheckpoint(dir_, page_size, state);
+  SyncDirectory(LogPath(dir_));
+  RenameFile(data, DataPath(dir_));
+  SyncDirectory(dir_);
+}
+
+void Store::OpenFiles() {
+  const SuperblockFields super = CheckSuperblock(DataPath(dir_), dir_, options_.page_size);
+  CheckFormat(super, dir_, options_);
+  state_.database = super.database;
+  auto data = OpenFile(DataPath(dir_), FileKind::kData, options_.io, FileOptions::kMustExist,
+                       options_.advice);
+  // A mapping is for reading pages in place; the doublewrite file is only written.
+  const IoMode doublewrite_mode =
+      options_.io == IoMode::kDirect ? IoMode::kDirect : IoMode::kBuffered;
+  auto doublewrite = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, doublewrite_mode,
+                              FileOptions::kMustExist);
+  // Torn pages are put back even when protection is off from now on.
+  PageFile last(std::move(data), std::move(doublewrite), options_.page_size);
+  recovery_.torn_pages = last.RestoreTorn();
+  data = OpenFile(DataPath(dir_), FileKind::kData, options_.io, FileOptions::kMustExist,
+                  options_.advice);
+  doublewrite = nullptr;
+  PageFileOptions pages;
+  pages.atomic = options_.torn_page == TornPage::kAtomic;
+  pages.compressed = super.compressed;
+  pages.images_in_log = options_.torn_page == TornPage::kFullPageImage;
+  pages.codec = options_.compression;
+  if (super.compressed) pages.compressed_cache_bytes = CompressedCacheBytes(options_.cache_bytes);
+  if (pages.atomic) CheckAtomic(*data, options_.page_size);
+  if (options_.torn_page == TornPage::kDoublewrite ||
+      options_.torn_page == TornPage::kFullPageImage) {
+    doublewrite = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, doublewrite_mode,
+                           FileOptions::kMustExist);
+  } else {
+    // Its copies are older than what will be written in place without it.
+    OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, IoMode::kBuffered,
+             FileOptions::kTruncate)
+        ->Sync(true);
+  }
+  file_ = std::make_unique<PageFile>(std::move(data), std::move(doublewrite), options_.page_size,
+                                     pages);
+  file_->SetOnError([this](const Error& error, bool lasts) { NoteFileError(error, lasts); });
+  space_ = std::make_unique<Space>(
+      options_.page_size, [this](uint32_t pages) { file_->Grow(pages); },
+      [this](uint32_t pages) { file_->Shrink(pages); });
+  pool_ = std::make_unique<Pool>(file_.get(), &redo_,
+                                 options_.cache_bytes - pages.compressed_cache_bytes);
+}
+
+void Store::LoadCatalogue() {
+  const TreeEnv env{pool_.get(), space_.get(), &redo_};
+  if (Table(kCatalogueTable) == nullptr) {
+    owned_tables_.push_back(std::make_unique<Tree>(env, kCatalogueTable, kCatalogueRoot));
+    tables_[kCatalogueTable].store(owned_tables_.back().get());
+  }
+  TreeContext context(pool_.get());
+  AlignedBuffer copy(options_.page_size);
+  const Tree* catalogue = Table(kCatalogueTable);
+  std::string from;
+  for (;;) {
+    catalogue->CopyLeaf(&context, Tree::Bound::kCover, from, copy.data());
+    const Node node(copy.data(), options_.page_size);
+    for (uint32_t i = 0; i < node.count(); ++i) AddTable(node.Key(i), node.Value(i).bytes);
+    if (node.unbounded()) return;
+    from = node.HighFence();
+  }
+}
+
+// Two passes, see docs/btree.md. The first restores the trees' shape while the log is read; the
+// second runs the transactions again. It writes log records of its own, so a crash in it is
+// recovered like any other.
+void Store::Recover(const CheckpointState& state) {
+  state_ = state;
+  space_->Restore(state.space);
+  file_->Grow(state.space.pages);  // the length itself may not have been durable
+  ReplaySpool spool(dir_ + "/btree.replay");
+  {
+    PoolClient client(pool_.get());
+    StructureReplay replay(pool_.get(), space_.get(), &client);
+    redo_.Attach(Log::Open(LogPath(dir_), options_.log, state.redo, [&](const LogRecord& r) {
+      recovery_.needed = true;
+      recovery_.log_bytes = r.end - state.redo;
+      const DecodedRecord record = DecodeRecord(r.bytes);
+      if ((record.flags & kHasStructure) != 0) replay.Apply(record.structure, r.lsn, r.end);
+      if ((record.flags & kHasOperations) != 0) {
+        spool.Add({{r.lsn, r.end},
+                   record.transaction,
+                   (record.flags & kMoreParts) != 0,
+                   record.operations});
+      }
+    }));
+    replay.CheckWhole();
+    recovery_.pages_changed = replay.pages_changed();
+  }
+  if (redo_.log()->id() != state.log_id) {
+    throw Error(Error::kCorruption, "the log in " + LogPath(dir_) +
+                                        " belongs to another database: restore the "
+                                        "database from a copy, or load it again");
+  }
+  file_->Grow(space_->file_pages());
+  next_transaction_.store(redo_.EndLsn());
+  last_redo_.store(state.redo);
+  LoadCatalogue();
+  LoadChangeBuffer();
+  RunAgain(&spool);
+  StartChangeBuffer();
+  if (recovery_.needed) Checkpoint();
+  space_->GiveBack();
+  // Until here pages were written without the log.
+  if (options_.torn_page == TornPage::kFullPageImage) {
+    pool_->SetImageFloor(last_redo_.load());
+    file_->StopDoublewrite();
+  }
+}
+
+void Store::RunAgain(ReplaySpool* spool) {
+  StoreClient client(this);
+  std::unordered_map<uint64_t, std::string> parts;
+  spool->ForEach([&](const SpooledRecord& record) {
+    std::string whole;
+    std::string_view operations = record.operations;
+    if (record.transaction != 0) {
+      std::string& so_far = parts[record.transaction];
+      so_far.append(operations);
+      if (record.more) return;
+      whole = std::move(so_far);
+      parts.erase(record.transaction);
+      operations = whole;
+    }
+    client.context()->commit = record.range;
+    client.context()->recovers = true;
+    RowWrite op;
+    while (NextOperation(&operations, &op)) RunOperation(&client, op);
+    ++recovery_.transactions;
+  });
+}
+
+void Store::RunOperation(StoreClient* client, const RowWrite& op) {
+  if (op.table >= kMaxTables || Table(op.table) == nullptr) {
+    throw Error(Error::kCorruption, "the log in " + LogPath(dir_) +
+                                        " names a table that the catalogue does not have: restore "
+                                        "the database from a copy, or load it again");
+  }
+  if (op.table == kCatalogueTable && !op.erase) {
+    AddTable(std::string(op.key), op.value);
+    LoadChangeBuffer();
+  }
+  Tree* tree = Table(op.table);
+  TreeContext* context = client->context();
+  LeafWrite row{op.key, op.erase, {op.value, false}};
+  std::string encoded;
+  if (!op.erase && tree->NeedsOverflow(op.key.size(), op.value.size())) {
+    encoded =
+        Node::EncodeOverflow(WriteOverflow(pool_.get(), space_.get(), &redo_, &context->client,
+                                           op.table, op.value, context->commit.begin));
+    row.value = {encoded, true};
+  }
+  if (change_buffer_ != nullptr && op.table != kCatalogueTable) {
+    change_buffer_->WriteThrough(context, tree, row);
+  } else {
+    tree->Write(context, row);
+  }
+}
+
+// The change buffer that the database has, if it has one.
+void Store::LoadChangeBuffer() {
+  const auto known = table_names_.find(std::string(kChangeBufferTable));
+  if (change_buffer_ != nullptr || known == table_names_.end()) return;
+  change_buffer_ = std::make_unique<ChangeBuffer>(Table(known->second), kMaxTables,
+                                                  options_.change_buffer_bytes, options_.page_size);
+  TreeContext context(pool_.get());
+  change_buffer_->Load(&context);
+}
+
+// Makes the change buffer that the options ask for, or empties the one that they do not.
+void Store::StartChangeBuffer() {
+  merge_op_ = DefineOp("change-buffer-merge", Ground::kBackground);
+  if (options_.change_buffer_bytes > 0) {
+    OpenTable(std::string(kChangeBufferTable));
+    LoadChangeBuffer();
+    return;
+  }
+  if (change_buffer_ == nullptr) return;
+  StoreClient client(this);
+  while (change_buffer_->rows() > 0 && client.MoveToNextLeaf()) {
+  }
+}
+
+}  // namespace testbed::btree

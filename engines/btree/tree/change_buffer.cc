@@ -1,0 +1,121 @@
+#include "engines/btree/tree/change_buffer.h"
+
+#include "engines/btree/tree/cursor.h"
+
+namespace testbed::btree {
+namespace {
+
+constexpr size_t kTableBytes = 4;
+constexpr size_t kMostRow = 512;  // key and value; longer rows are worth a read of their own
+constexpr size_t kMostTogether = 48 << 10;  // bytes that go to a leaf by one commit
+
+uint32_t TableOf(std::string_view key) {
+  uint32_t table = 0;
+  for (size_t i = 0; i < kTableBytes; ++i) table = table << 8 | static_cast<uint8_t>(key[i]);
+  return table;
+}
+
+}  // namespace
+
+ChangeBuffer::ChangeBuffer(Tree* tree, uint32_t tables, uint64_t most_bytes, uint32_t page_size)
+    : tree_(tree), most_bytes_(most_bytes), page_size_(page_size), counts_(tables) {}
+
+std::string ChangeBuffer::KeyOf(uint32_t table, std::string_view key) {
+  std::string whole(kTableBytes, '\0');
+  for (size_t i = 0; i < kTableBytes; ++i) whole[i] = static_cast<char>(table >> (8 * (3 - i)));
+  whole.append(key);
+  return whole;
+}
+
+void ChangeBuffer::Count(uint32_t table, int64_t rows, int64_t bytes) {
+  counts_[table].fetch_add(static_cast<uint64_t>(rows), std::memory_order_acq_rel);
+  rows_.fetch_add(static_cast<uint64_t>(rows), std::memory_order_relaxed);
+  bytes_.fetch_add(static_cast<uint64_t>(bytes), std::memory_order_relaxed);
+}
+
+void ChangeBuffer::Load(TreeContext* context) {
+  TreeCursor cursor(tree_, context, page_size_);
+  for (bool on = cursor.SeekForward({}, false); on; on = cursor.Next()) {
+    Count(TableOf(cursor.key()), 1,
+          static_cast<int64_t>(cursor.key().size() + cursor.value().size()));
+  }
+}
+
+bool ChangeBuffer::Takes(const LeafWrite& row) const {
+  return most_bytes_ > 0 && !row.value.overflow &&
+         row.key.size() + row.value.bytes.size() <= kMostRow &&
+         row.key.size() + kTableBytes <= MaxKeySize(page_size_);
+}
+
+bool ChangeBuffer::Find(TreeContext* context, const Tree* target, std::string_view key,
+                        bool* erased, std::string* value) const {
+  if (!Knows(target->table())) return false;
+  if (!tree_->Get(context, KeyOf(target->table(), key), value)) return false;
+  *erased = value->front() == 'e';
+  value->erase(0, 1);
+  return true;
+}
+
+void ChangeBuffer::Write(TreeContext* context, Tree* target, const LeafWrite& row) {
+  if (!Takes(row) || target->LeafInPool(context, row.key)) {
+    WriteThrough(context, target, row);
+    return;
+  }
+  const std::string key = KeyOf(target->table(), row.key);
+  std::string value(1, row.erase ? 'e' : 'p');
+  if (!row.erase) value.append(row.value.bytes);
+  std::string before;
+  const bool known = Knows(target->table()) && tree_->Get(context, key, &before);
+  // Counted before it can be found, so that nobody passes over it.
+  if (known) {
+    Count(target->table(), 0,
+          static_cast<int64_t>(value.size()) - static_cast<int64_t>(before.size()));
+  } else {
+    Count(target->table(), 1, static_cast<int64_t>(key.size() + value.size()));
+  }
+  tree_->Write(context, {key, false, {value, false}});
+  rows_buffered_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void ChangeBuffer::WriteThrough(TreeContext* context, Tree* target, const LeafWrite& row) {
+  target->Write(context, row);
+  if (!Knows(target->table())) return;
+  const std::string key = KeyOf(target->table(), row.key);
+  std::string before;
+  if (!tree_->Get(context, key, &before)) return;
+  moves_.fetch_add(1, std::memory_order_acq_rel);
+  tree_->Write(context, {key, true, {}});
+  Count(target->table(), -1, -static_cast<int64_t>(key.size() + before.size()));
+}
+
+std::vector<BufferedRow> ChangeBuffer::RowsBetween(TreeContext* context, uint32_t table,
+                                                   std::string_view low,
+                                                   std::optional<std::string_view> high) const {
+  std::vector<BufferedRow> rows;
+  if (!Knows(table)) return rows;
+  size_t bytes = 0;
+  TreeCursor cursor(tree_, context, page_size_);
+  for (bool on = cursor.SeekForward(KeyOf(table, low), false); on && bytes < kMostTogether;
+       on = cursor.Next()) {
+    if (TableOf(cursor.key()) != table) break;
+    const std::string_view key = cursor.key().substr(kTableBytes);
+    if (high && key >= *high) break;
+    rows.push_back(
+        {cursor.value().front() == 'e', std::string(key), std::string(cursor.value().substr(1))});
+    bytes += cursor.key().size() + cursor.value().size();
+  }
+  return rows;
+}
+
+bool ChangeBuffer::NextRow(TreeContext* context, uint32_t* table, std::string* key) {
+  std::lock_guard lock(next_mutex_);
+  TreeCursor cursor(tree_, context, page_size_);
+  if (!cursor.SeekForward(next_, false) && !cursor.SeekForward({}, false)) return false;
+  *table = TableOf(cursor.key());
+  key->assign(cursor.key().substr(kTableBytes));
+  next_.assign(cursor.key());
+  next_.push_back('\0');  // whoever asks next meanwhile gets another leaf, mostly
+  return true;
+}
+
+}  // namespace testbed::btree

@@ -1,0 +1,203 @@
+#include "engines/btree/tree/cursor.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace testbed::btree {
+
+void TreeCursor::CopyFirst(Tree::Bound bound, std::string_view key) {
+  window_ = ahead_ = 0;
+  Enter(bound, key);
+}
+
+// Copies the leaf, with all writes that wait for it. Those that came to it after it was copied are
+// seen as moves.
+void TreeCursor::Enter(Tree::Bound bound, std::string_view key) {
+  LeafFiller* const filler = context_->filler;
+  uint64_t moves;
+  do {
+    moves = filler != nullptr ? filler->Moves() : 0;
+    tree_->CopyLeaf(context_, bound, key, leaf_.data());
+  } while (filler != nullptr && (filler->Fill(*tree_, node()) || filler->Moves() != moves));
+}
+
+// Before the walk enters the leaf at fence_.
+void TreeCursor::ReadAhead() {
+  if (ahead_ > 0) {
+    --ahead_;
+    return;
+  }
+  if (context_->read_ahead < 2) return;
+  if (std::exchange(window_, std::min(std::max(1u, 2 * window_), context_->read_ahead)) == 0)
+    return;
+  ahead_ = std::max(1u, tree_->ReadAhead(context_, fence_, window_)) - 1;
+}
+
+bool TreeCursor::SeekForward(std::string_view key, bool beyond) {
+  CopyFirst(Tree::Bound::kCover, key);
+  bool found;
+  at_ = node().LowerBound(key, &found);
+  if (found && beyond) ++at_;
+  return SettleForward();
+}
+
+bool TreeCursor::SeekBackward(std::string_view key, bool beyond) {
+  // The leaf that covers the key has the key itself, but may have nothing below it; settling goes
+  // on to the left then.
+  CopyFirst(Tree::Bound::kCover, key);
+  bool found;
+  at_ = node().LowerBound(key, &found);
+  if (!found || beyond) --at_;
+  return SettleBackward();
+}
+
+bool TreeCursor::Last() {
+  CopyFirst(Tree::Bound::kLast, {});
+  at_ = static_cast<int64_t>(node().count()) - 1;
+  return SettleBackward();
+}
+
+bool TreeCursor::Next() {
+  ++at_;
+  return SettleForward();
+}
+
+bool TreeCursor::Prev() {
+  --at_;
+  return SettleBackward();
+}
+
+// Goes on to the right until it stands on a row.
+bool TreeCursor::SettleForward() {
+  for (;;) {
+    if (at_ < static_cast<int64_t>(node().count())) {
+      if (TakeRow()) return true;
+      ++at_;
+      continue;
+    }
+    if (node().unbounded()) return false;
+    fence_ = node().HighFence();
+    ReadAhead();
+    Enter(Tree::Bound::kCover, fence_);
+    bool found;
+    at_ = node().LowerBound(fence_, &found);
+  }
+}
+
+bool TreeCursor::SettleBackward() {
+  for (;;) {
+    if (at_ >= 0) {
+      if (TakeRow()) return true;
+      --at_;
+      continue;
+    }
+    if (node().LowFence().empty()) return false;
+    fence_ = node().LowFence();
+    Enter(Tree::Bound::kBelow, fence_);
+    bool found;
+    at_ = static_cast<int64_t>(node().LowerBound(fence_, &found)) - 1;
+  }
+}
+
+// Makes the entry at at_ the current row. False when its long value is gone with it.
+bool TreeCursor::TakeRow() {
+  const auto i = static_cast<uint32_t>(at_);
+  node().CopyKey(i, &key_);
+  const LeafValue value = node().Value(i);
+  if (!value.overflow) {
+    value_ = value.bytes;
+    return true;
+  }
+  // The reference is as old as the copy: only the tree knows whether it still holds.
+  if (!tree_->Get(context_, key_, &long_value_)) return false;
+  value_ = long_value_;
+  return true;
+}
+
+void BtreeCursor::StandAt(size_t position) {
+  overlay_ = position;
+  overlay_on_ = position < session_->writes.Sorted().size() && Overlay().table == table_;
+}
+
+// The session's writes from `key` on, in the direction of the walk.
+void BtreeCursor::SetOverlay(std::string_view key, bool forward, bool beyond) {
+  overlay_on_ = false;
+  if (session_->writes.empty()) return;
+  const size_t at = session_->writes.Position(table_, key, forward == beyond);
+  if (forward) {
+    StandAt(at);
+  } else if (at > 0) {
+    StandAt(at - 1);
+  }
+}
+
+void BtreeCursor::StepOverlay() {
+  if (forward_) {
+    StandAt(overlay_ + 1);
+  } else if (overlay_ == 0) {
+    overlay_on_ = false;
+  } else {
+    StandAt(overlay_ - 1);
+  }
+}
+
+bool BtreeCursor::Begin(std::string_view key, bool forward, bool beyond) {
+  forward_ = forward;
+  epoch_ = session_->epoch;
+  base_on_ = forward ? base_.SeekForward(key, beyond) : base_.SeekBackward(key, beyond);
+  SetOverlay(key, forward, beyond);
+  return Choose();
+}
+
+bool BtreeCursor::Last() {
+  forward_ = false;
+  epoch_ = session_->epoch;
+  base_on_ = base_.Last();
+  const size_t at = session_->writes.Position(table_ + 1, {}, false);
+  overlay_on_ = false;
+  if (at > 0) StandAt(at - 1);
+  return Choose();
+}
+
+// Takes the nearer of the two rows; an uncommitted write stands before the committed row.
+bool BtreeCursor::Choose() {
+  for (;;) {
+    if (!base_on_ && !overlay_on_) return on_row_ = false;
+    int order = base_on_ ? -1 : 1;
+    if (base_on_ && overlay_on_) {
+      order = base_.key().compare(Overlay().key);
+      if (!forward_) order = -order;
+    }
+    from_base_ = order <= 0;
+    from_overlay_ = order >= 0;
+    if (from_overlay_ && Overlay().erase) {
+      if (from_base_) base_on_ = forward_ ? base_.Next() : base_.Prev();
+      StepOverlay();
+      continue;
+    }
+    if (from_overlay_) {
+      key_.assign(Overlay().key);
+      value_ = Overlay().value;
+    } else {
+      key_.assign(base_.key());
+      value_ = base_.value();
+    }
+    return on_row_ = true;
+  }
+}
+
+bool BtreeCursor::Step(bool forward) {
+  if (!on_row_) return false;
+  if (forward != forward_ || epoch_ != session_->epoch) {
+    const std::string from = key_;
+    return Begin(from, forward, true);
+  }
+  if (from_base_) base_on_ = forward ? base_.Next() : base_.Prev();
+  if (from_overlay_) StepOverlay();
+  return Choose();
+}
+
+bool BtreeCursor::Next() { return Step(true); }
+bool BtreeCursor::Prev() { return Step(false); }
+
+}  // namespace testbed::btree

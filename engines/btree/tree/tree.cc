@@ -1,0 +1,327 @@
+#include "engines/btree/tree/tree.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "device/error.h"
+
+namespace testbed::btree {
+
+void Tree::FormatRoot(char* page, uint32_t page_size, PageId id, uint32_t table) {
+  Node(page, page_size).Init(id, table, PageType::kLeaf, 0, {}, {}, true);
+}
+
+OptimisticGuard Tree::Descend(TreeContext* context, Bound bound, std::string_view key,
+                              uint8_t level) const {
+  OptimisticGuard guard = env_.pool->Optimistic(&context->client, root_);
+  for (;;) {
+    const Node node(guard.page(), page_size());
+    if (node.leaf() || node.header()->level <= level) return guard;
+    uint32_t i = 0;
+    switch (bound) {
+      case Bound::kCover:
+        i = node.ChildIndex(key);
+        break;
+      case Bound::kBelow:
+        i = node.ChildIndexBelow(key);
+        break;
+      case Bound::kLast:
+        i = std::max(1u, node.count()) - 1;
+        break;
+    }
+    const PageId child = node.Child(i);
+    const uint8_t below = static_cast<uint8_t>(node.header()->level - 1);
+    if (guard.Valid()) {
+      try {
+        // The parent is looked at again after the child's version was taken: it was this child's
+        // parent then.
+        OptimisticGuard next = env_.pool->Optimistic(&context->client, child);
+        Node::PrefetchSearch(next.page());
+        const bool falls = Header(next.page())->level == below;
+        if (guard.Valid()) {
+          if (!falls && next.Valid() && guard.Valid()) ThrowWrongPage(child);
+          guard = std::move(next);
+          continue;
+        }
+      } catch (const Error&) {
+        if (guard.Valid()) throw;
+      }
+    }
+    guard = env_.pool->Optimistic(&context->client, root_);
+  }
+}
+
+void Tree::ThrowWrongPage(PageId id) const {
+  throw Error(Error::kCorruption, "page " + std::to_string(id) + " of file " +
+                                      env_.pool->file()->data().path() +
+                                      " is not what the page above it says, an old version or "
+                                      "another page; restore the database from a copy, or load it "
+                                      "again");
+}
+
+ExclusiveGuard Tree::FindLeafExclusive(TreeContext* context, std::string_view key) {
+  for (;;) {
+    OptimisticGuard guard = Descend(context, Bound::kCover, key);
+    ExclusiveGuard leaf = env_.pool->Upgrade(&context->client, &guard);
+    if (!leaf || Header(leaf.page())->level != 0) continue;
+    if (!Node(leaf.page(), page_size()).Covers(key)) ThrowWrongPage(leaf.id());
+    return leaf;
+  }
+}
+
+// Latches the leaf that covers the key, which may be the one that is latched.
+void Tree::MoveToLeaf(TreeContext* context, std::string_view key, ExclusiveGuard* leaf) {
+  if (*leaf && Node(leaf->page(), page_size()).Covers(key)) return;
+  leaf->Release();
+  *leaf = FindLeafExclusive(context, key);
+}
+
+// The node above `level` on the way to `key`; no guard when the root is at that level or below.
+ExclusiveGuard Tree::FindParent(TreeContext* context, std::string_view key, uint8_t level) {
+  for (;;) {
+    OptimisticGuard guard = Descend(context, Bound::kCover, key, static_cast<uint8_t>(level + 1));
+    const uint8_t found = Header(guard.page())->level;
+    if (found <= level) {
+      if (guard.Valid()) return {};
+      continue;
+    }
+    ExclusiveGuard parent = env_.pool->Upgrade(&context->client, &guard);
+    if (parent && Header(parent.page())->level == level + 1) return parent;
+  }
+}
+
+bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) const {
+  for (;;) {
+    OptimisticGuard leaf = Descend(context, Bound::kCover, key);
+    const Node node(leaf.page(), page_size());
+    bool found;
+    const uint32_t at = node.LowerBoundInside(key, &found);
+    const LeafValue stored = found ? node.Value(at) : LeafValue{};
+    if (found && !stored.overflow) value->assign(stored.bytes);
+    // A stale page must not pass for one that has not got the row, or has it otherwise.
+    const bool covers = node.MayHold(key, found);
+    if (!leaf.Valid()) continue;
+    if (!covers) ThrowWrongPage(leaf.id());
+    if (!stored.overflow) return found;
+    leaf = {};  // of latched reads: nobody waits at the root with a latch below it
+    return GetLong(context, key, value);
+  }
+}
+
+Lookup::State Tree::Continue(TreeContext* context, Lookup* lookup, std::string* value) const {
+  using State = Lookup::State;
+  for (;;) {
+    const bool begins = lookup->at.page() == nullptr;
+    PageId next = root_;
+    uint8_t below = 0;
+    if (!begins) {
+      const Node node(lookup->at.page(), page_size());
+      if (node.leaf()) {
+        bool found;
+        const uint32_t at = node.LowerBoundInside(lookup->key, &found);
+        const LeafValue stored = found ? node.Value(at) : LeafValue{};
+        if (found && !stored.overflow) value->assign(stored.bytes);
+        const bool covers = node.MayHold(lookup->key, found);
+        const bool valid = lookup->at.Valid();
+        const PageId id = lookup->at.id();
+        lookup->at = {};
+        if (!valid) continue;
+        if (!covers) ThrowWrongPage(id);
+        return !found ? State::kAbsent : stored.overflow ? State::kLong : State::kFound;
+      }
+      next = node.Child(node.ChildIndex(lookup->key));
+      below = static_cast<uint8_t>(node.header()->level - 1);
+      if (!lookup->at.Valid()) {
+        lookup->at = {};
+        continue;
+      }
+    }
+    OptimisticGuard child;
+    const Pool::Look look = env_.pool->TryOptimistic(next, &child, &lookup->missing);
+    // As in Descend: it was this child's parent when the child was latched or its version taken.
+    if (!begins && !lookup->at.Valid()) {
+      if (look == Pool::Look::kMissing) env_.pool->EndRead(lookup->missing, false);
+      lookup->at = {};
+      continue;
+    }
+    if (look != Pool::Look::kBusy && std::exchange(lookup->asked, next) != next) {
+      context->client.requests.Add(1);
+    }
+    if (look == Pool::Look::kHere) {
+      if (!begins && Header(child.page())->level != below && child.Valid() && lookup->at.Valid()) {
+        ThrowWrongPage(next);
+      }
+      lookup->at = std::move(child);
+      lookup->asked = kNoPage;
+      continue;
+    }
+    if constexpr (kLatchedReads) lookup->at = {};  // nobody is to wait for it meanwhile
+    return look == Pool::Look::kMissing ? State::kMissing : State::kBusy;
+  }
+}
+
+void Tree::FailedRead(Lookup* lookup, const Error& error) const {
+  const bool root = lookup->at.page() == nullptr;
+  if (root || lookup->at.Valid()) throw error;
+  lookup->at = {};
+}
+
+// A row with its value in overflow pages: the leaf's latch keeps them from being freed meanwhile.
+bool Tree::GetLong(TreeContext* context, std::string_view key, std::string* value) const {
+  for (;;) {
+    OptimisticGuard guard = Descend(context, Bound::kCover, key);
+    const SharedGuard leaf = env_.pool->Hold(&guard);
+    if (!leaf) continue;
+    const Node node(leaf.page(), page_size());
+    bool found;
+    const uint32_t at = node.LowerBoundInside(key, &found);
+    if (!node.MayHold(key, found)) ThrowWrongPage(leaf.id());
+    if (!found) return false;
+    const LeafValue stored = node.Value(at);
+    if (stored.overflow) {
+      ReadOverflow(env_.pool, &context->client, node.Overflow(at), value);
+    } else {
+      value->assign(stored.bytes);
+    }
+    return true;
+  }
+}
+
+void Tree::CopyLeaf(TreeContext* context, Bound bound, std::string_view key, char* copy) const {
+  for (;;) {
+    const OptimisticGuard leaf = Descend(context, bound, key);
+    std::memcpy(copy, leaf.page(), page_size());
+    if (!leaf.Valid()) continue;
+    const Node node(copy, page_size());
+    // Each step of a scan leads on from the one before.
+    const bool leads = bound == Bound::kCover   ? node.Covers(key)
+                       : bound == Bound::kBelow ? node.LowFence() < key &&
+                                                      (node.unbounded() || key <= node.HighFence())
+                                                : node.unbounded();
+    if (!leads) ThrowWrongPage(leaf.id());
+    return;
+  }
+}
+
+bool Tree::LeafInPool(TreeContext* context, std::string_view key) const {
+  for (;;) {
+    const OptimisticGuard guard = Descend(context, Bound::kCover, key, 1);
+    const Node node(guard.page(), page_size());
+    const PageId leaf = node.leaf() ? guard.id() : node.Child(node.ChildIndex(key));
+    if (guard.Valid()) return env_.pool->Contains(leaf);
+  }
+}
+
+uint32_t Tree::ReadAhead(TreeContext* context, std::string_view key, uint32_t pages) const {
+  std::vector<PageId> leaves;
+  for (;;) {
+    const OptimisticGuard guard = Descend(context, Bound::kCover, key, 1);
+    const Node node(guard.page(), page_size());
+    leaves.clear();
+    if (!node.leaf()) {
+      const uint32_t count = node.count();
+      for (uint32_t i = node.ChildIndex(key); i < count && leaves.size() < pages; ++i) {
+        leaves.push_back(node.Child(i));
+      }
+    }
+    if (guard.Valid()) break;
+  }
+  if (leaves.size() < 2) return static_cast<uint32_t>(leaves.size());
+  PageFile* file = env_.pool->file();
+  if (!file->can_start_reads()) {
+    for (const PageId leaf : leaves) file->Prefetch(leaf);
+    return static_cast<uint32_t>(leaves.size());
+  }
+  if (context->ring == nullptr) {
+    try {
+      context->ring = std::make_unique<ReadRing>(context->read_ahead, false);
+    } catch (const Error&) {
+      context->read_ahead = 0;  // no io_uring here: one page after the other
+      return 0;
+    }
+  }
+  env_.pool->Fetch(&context->client, context->ring.get(), leaves);
+  return static_cast<uint32_t>(leaves.size());
+}
+
+bool Tree::ChangeRow(Node* node, const LeafWrite& row, uint32_t at, bool found) {
+  if (row.erase) {
+    node->Remove(at);
+    return true;
+  }
+  return found ? node->UpdateLeaf(at, row.value) : node->InsertLeaf(at, row.key, row.value);
+}
+
+// A row whose old or new value lies in overflow pages. Replay must find the leaf's reference and
+// the run's pages in step, so the leaf's image goes to the log, in one record with the runs that
+// became used and free.
+bool Tree::WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const LeafWrite& row,
+                             uint32_t at, bool found) {
+  Node node(leaf->page(), page_size());
+  char* image = context->scratch.data();
+  std::memcpy(image, leaf->page(), page_size());
+  Node changed(image, page_size());
+  if (!ChangeRow(&changed, row, at, found)) return false;
+  OverflowRef old, now;
+  if (found && node.Value(at).overflow) old = node.Overflow(at);
+  if (!row.erase && row.value.overflow) {
+    std::memcpy(&now, row.value.bytes.data(), kOverflowRefSize);
+  }
+  StructureRecord& record = context->record;
+  record.Clear();
+  if (now.pages > 0) record.Use(now.first, now.pages);
+  if (old.pages > 0) record.Free(old.first, old.pages);
+  record.Image(image, page_size());
+  const LogRange range = env_.log->Append(record.Encode());
+  std::memcpy(leaf->page(), image, page_size());
+  leaf->MarkDirty(std::min(context->commit.begin, range.begin), range.end);
+  if (now.pages > 0) env_.space->MarkUsed(now.first, now.pages);
+  if (old.pages > 0) {
+    env_.pool->Discard(old.first, old.pages);
+    env_.space->MarkFree(old.first, old.pages);
+  }
+  return true;
+}
+
+void Tree::Write(TreeContext* context, const LeafWrite& row, ExclusiveGuard* leaf) {
+  for (;;) {
+    MoveToLeaf(context, row.key, leaf);
+    Node node(leaf->page(), page_size());
+    bool found;
+    const uint32_t at = node.PlaceOf(row.key, &found);
+    if (row.erase && !found) {
+      if (context->recovers) leaf->MarkDirty(context->commit.begin, context->commit.end);
+      return;
+    }
+    const size_t used = node.UsedBytes();
+    size_t need = 0;
+    if (!row.erase) {
+      need = node.LeafEntrySize(row.key.size(), row.value.bytes.size());
+      if (found) need -= node.LeafEntrySize(row.key.size(), node.Value(at).bytes.size());
+    }
+    const bool overflow = (!row.erase && row.value.overflow) || (found && node.Value(at).overflow);
+    bool done;
+    if (overflow) {
+      done = WriteWithOverflow(context, leaf, row, at, found);
+    } else {
+      done = ChangeRow(&node, row, at, found);
+      if (done) leaf->MarkDirty(context->commit.begin, context->commit.end);
+    }
+    if (done) {
+      // Tried when the leaf falls below a threshold, not at each row below it.
+      const size_t quarter = node.Capacity() / 4;
+      const size_t left = node.UsedBytes();
+      if ((used >= quarter && left < quarter) || (used >= quarter / 2 && left < quarter / 2) ||
+          (row.erase && node.count() == 0)) {
+        leaf->Release();
+        Merge(context, row.key, 0);
+      }
+      return;
+    }
+    leaf->Release();
+    Split(context, row.key, 0, need);
+  }
+}
+
+}  // namespace testbed::btree

@@ -1,0 +1,109 @@
+// Where the blocks are: the translation table from block numbers to extents of the data file, in
+// three versions, and the space that none of them uses.
+//
+//   current       where each block was written last
+//   checkpointed  what the newest durable header has, which a crash returns to
+//   in progress   what the checkpoint under way will have: current as it was at its begin, then
+//                 with the blocks that had to be written
+//
+// A block is never written in place: each write goes to an extent of its own, and an extent is free
+// when no version has it any more. So a crash finds everything that the checkpointed table names as
+// it was, whatever was written since.
+//
+// Thread-safe.
+#ifndef TESTBED_ENGINES_FRACTAL_CACHE_BLOCK_TABLE_H_
+#define TESTBED_ENGINES_FRACTAL_CACHE_BLOCK_TABLE_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "engines/fractal/node/node.h"
+
+namespace testbed::fractal {
+
+struct BlockPlace {
+  uint64_t offset = 0;  // of the extent
+  uint32_t bytes = 0;   // of the extent
+  uint32_t header_bytes = 0;
+  uint64_t header_checksum = 0;
+  friend bool operator==(const BlockPlace&, const BlockPlace&) = default;
+};
+
+// Free space: best fit, the lowest of equals; neighbours are joined.
+class FreeSpace {
+ public:
+  explicit FreeSpace(uint64_t end) : end_(end) {}
+  uint64_t Allocate(uint64_t bytes);
+  void Free(uint64_t offset, uint64_t bytes);
+  // Takes a range that is known to be used, when a table is loaded. False when it is not free.
+  bool Reserve(uint64_t offset, uint64_t bytes);
+  uint64_t end() const { return end_; }  // of what was ever allocated
+  uint64_t free_bytes() const { return free_bytes_; }
+  const std::map<uint64_t, uint64_t>& by_offset() const { return by_offset_; }
+
+ private:
+  void Insert(uint64_t offset, uint64_t bytes);
+  void Erase(std::map<uint64_t, uint64_t>::iterator at);
+  uint64_t end_;
+  uint64_t free_bytes_ = 0;
+  std::map<uint64_t, uint64_t> by_offset_;
+  std::set<std::pair<uint64_t, uint64_t>> by_size_;  // bytes, offset
+};
+
+class BlockTable {
+ public:
+  using Blocks = std::unordered_map<BlockId, BlockPlace>;
+
+  // An empty one; the file's first bytes, up to `begin`, are not its own.
+  explicit BlockTable(uint64_t begin) : space_(begin) {}
+
+  // Loads the checkpointed table and the extent that it is stored in. False, saying why, when
+  // extents lie over one another.
+  bool Restore(Blocks blocks, uint64_t table_offset, uint64_t table_bytes, std::string* why);
+
+  std::optional<BlockPlace> Find(BlockId block) const;
+  // An extent to write to; it belongs to nobody until one of the Sets, or Discard.
+  uint64_t Allocate(uint64_t bytes);
+  void Discard(uint64_t offset, uint64_t bytes);
+  // Makes this the place of the block in the current table, in the one in progress, or both.
+  void Set(BlockId block, const BlockPlace& place, bool current, bool in_progress);
+  void Remove(BlockId block);  // from the current table
+
+  void BeginCheckpoint();
+  // The table in progress as bytes, to which Restore's are parsed.
+  std::string SerializeInProgress() const;
+  // The header that names the table in progress, stored in this extent, is durable.
+  void EndCheckpoint(uint64_t table_offset, uint64_t table_bytes);
+  void AbortCheckpoint();
+
+  struct Sizes {
+    uint64_t file_bytes = 0;  // up to the last extent ever used
+    uint64_t free_bytes = 0;
+    uint64_t live_bytes = 0;  // of extents in the current table
+    uint64_t blocks = 0;
+  };
+  Sizes sizes() const;
+
+ private:
+  void Use(const BlockPlace& place);
+  void Drop(const BlockPlace& place);
+  void Replace(Blocks* blocks, BlockId block, const BlockPlace& place);
+
+  mutable std::mutex mutex_;
+  FreeSpace space_;
+  Blocks current_, checkpointed_, in_progress_;
+  std::unordered_map<uint64_t, uint32_t> users_;  // of the extent at this offset: tables
+  uint64_t table_offset_ = 0, table_bytes_ = 0;   // where the checkpointed table is
+  uint64_t live_bytes_ = 0;
+};
+
+}  // namespace testbed::fractal
+
+#endif  // TESTBED_ENGINES_FRACTAL_CACHE_BLOCK_TABLE_H_

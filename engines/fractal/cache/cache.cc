@@ -1,0 +1,303 @@
+#include "engines/fractal/cache/cache.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "device/error.h"
+
+namespace testbed::fractal {
+
+// One thread reads a part; others that want it wait for the end of that and look again.
+class Cache::Claim {
+ public:
+  Claim(Shard* shard, BlockId block, size_t part) : shard_(shard), what_(block, part) {
+    std::unique_lock lock(shard->mutex);
+    mine_ = shard->loading.insert(what_).second;
+    if (!mine_) shard->loaded.wait(lock, [this] { return !shard_->loading.contains(what_); });
+  }
+  ~Claim() {
+    if (!mine_) return;
+    {
+      std::lock_guard lock(shard_->mutex);
+      shard_->loading.erase(what_);
+    }
+    shard_->loaded.notify_all();
+  }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  bool mine() const { return mine_; }  // false: somebody else has just read it
+
+ private:
+  Shard* const shard_;
+  const std::pair<BlockId, size_t> what_;
+  bool mine_;
+};
+
+// What a fetch wants to read, as the node was under its latch.
+struct Cache::WantedPart {
+  uint64_t version = 0, extent = 0;
+  bool leaf = false;
+  std::vector<PartPlace> places;  // of parts that lie side by side, the wanted one first
+};
+
+NodeRef Cache::Find(BlockId block) {
+  Shard& shard = ShardOf(block);
+  std::lock_guard lock(shard.mutex);
+  const auto at = shard.nodes.find(block);
+  return at == shard.nodes.end() ? nullptr : at->second;
+}
+
+void Cache::ThrowDamaged(BlockId block, uint64_t offset, const std::string& why) const {
+  throw Error(Error::kCorruption, "block " + std::to_string(block) + " at byte " +
+                                      std::to_string(offset) + " of the data file " +
+                                      file_->path() + " is damaged: " + why +
+                                      "; restore the database from a copy, or load it again");
+}
+
+// One call to the file, widened to what direct IO can read in place.
+std::string_view Cache::ReadRange(uint64_t offset, size_t n, ReadCounters* counters) {
+  thread_local AlignedBuffer buffer;
+  const uint64_t unit = std::max<uint64_t>(1, file_->alignment());
+  const uint64_t begin = offset / unit * unit;
+  const size_t bytes = (offset + n - begin + unit - 1) / unit * unit;
+  if (buffer.size() < bytes) buffer = AlignedBuffer(bytes);
+  counters->reads.Add(1);
+  counters->bytes.Add(bytes);
+  file_->Read(begin, buffer.data(), bytes);
+  return {buffer.data() + (offset - begin), n};
+}
+
+NodeRef Cache::Get(BlockId block, ReadCounters* counters) {
+  Shard& shard = ShardOf(block);
+  for (;;) {
+    if (NodeRef node = Find(block)) return node;
+    const Claim claim(&shard, block, kHeaderPart);
+    if (!claim.mine()) continue;
+    if (NodeRef node = Find(block)) return node;
+    // While it is not in memory nobody can write it, so it stays where the table has it.
+    const std::optional<BlockPlace> place = table_->Find(block);
+    if (!place) return nullptr;
+    counters->requests.Add(1);
+    counters->header_reads.Add(1);
+    const std::string_view header = ReadRange(place->offset, place->header_bytes, counters);
+    auto node = std::make_shared<Node>(block);
+    std::string why;
+    if (!ParseHeader(header, place->bytes, node.get(), &why)) {
+      ThrowDamaged(block, place->offset, why);
+    }
+    if (ChecksumOf(header) != place->header_checksum) {
+      ThrowDamaged(block, place->offset, "it is another version of the block");
+    }
+    node->extent = place->offset;
+    Account(node.get());
+    std::lock_guard lock(shard.mutex);
+    shard.nodes.emplace(block, node);
+    return node;
+  }
+}
+
+bool Cache::Want(const NodeRef& node, size_t part, bool merge, WantedPart* wanted) {
+  constexpr uint64_t kMostTogether = 1 << 20;
+  std::shared_lock latch(node->latch);
+  const auto missing = [&](size_t i) { return i < node->parts.size() && !node->parts[i].there(); };
+  if (node->gone || node->dirty || !missing(part)) return false;
+  wanted->version = node->version;
+  wanted->extent = node->extent;
+  wanted->leaf = node->leaf();
+  uint64_t bytes = 0;
+  for (size_t i = part; missing(i) && (i == part || merge) && bytes < kMostTogether; ++i) {
+    wanted->places.push_back(node->parts[i].place);
+    bytes += node->parts[i].place.stored;
+  }
+  return true;
+}
+
+// Reads the part and, to merge, missing ones behind it. Returns how many parts it was.
+size_t Cache::FetchRun(const NodeRef& node, size_t first, bool merge, ReadCounters* counters) {
+  const Claim claim(&ShardOf(node->block), node->block, first);
+  WantedPart wanted;
+  if (!claim.mine() || !Want(node, first, merge, &wanted)) return 0;
+  const PartPlace& begin = wanted.places.front();
+  const PartPlace& last = wanted.places.back();
+  const auto unchanged = [&] { return !node->gone && node->version == wanted.version; };
+  std::vector<Part> parts(wanted.places.size());
+  std::string why;
+  try {
+    const std::string_view bytes =
+        ReadRange(wanted.extent + begin.start, last.start + last.stored - begin.start, counters);
+    for (size_t i = 0; i < parts.size() && why.empty(); ++i) {
+      const PartPlace& place = wanted.places[i];
+      const std::string_view stored = bytes.substr(place.start - begin.start, place.stored);
+      ParsePart(stored, place, node->block, wanted.leaf, &parts[i], &why);
+    }
+  } catch (const Error&) {
+    std::shared_lock latch(node->latch);
+    if (unchanged()) throw;
+    return 0;
+  }
+  std::lock_guard latch(node->latch);
+  if (!unchanged()) return 0;  // the extent may have been another's when it was read
+  if (!why.empty()) ThrowDamaged(node->block, wanted.extent + begin.start, why);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Part& part = node->parts[first + i];
+    if (part.there()) continue;
+    part.rows = std::move(parts[i].rows);
+    part.buffer = std::move(parts[i].buffer);
+    part.heat = 1;
+  }
+  Account(node.get());
+  return parts.size();
+}
+
+void Cache::Fetch(const NodeRef& node, size_t part, ReadCounters* counters) {
+  FetchRun(node, part, false, counters);
+}
+
+void Cache::FetchAll(const NodeRef& node, ReadCounters* counters) {
+  for (;;) {
+    size_t first = 0, parts = 0;
+    {
+      std::shared_lock latch(node->latch);
+      parts = node->parts.size();
+      while (first < parts && node->parts[first].there()) ++first;
+    }
+    if (first == parts) break;
+    counters->requests.Add(
+        std::max<size_t>(1, FetchRun(node, first, options_.merge_reads, counters)));
+  }
+}
+
+NodeRef Cache::Create(uint32_t height) {
+  const BlockId block = next_block_.fetch_add(1);
+  auto node = std::make_shared<Node>(block);
+  node->height = height;
+  node->dirty = true;
+  node->heat = 1;
+  Shard& shard = ShardOf(block);
+  std::lock_guard lock(shard.mutex);
+  shard.nodes.emplace(block, node);
+  return node;
+}
+
+void Cache::Account(Node* node) {
+  size_t memory = node->Memory();
+  if (options_.row_overhead > 0) memory += options_.row_overhead * node->RowsInMemory();
+  AfterChange(node, node->accounted, memory);
+}
+
+void Cache::AfterChange(Node* node) { Account(node); }
+
+void Cache::AfterChange(Node* node, size_t before, size_t after) {
+  node->accounted = node->accounted - before + after;
+  used_.fetch_add(after - before, std::memory_order_relaxed);
+}
+
+void Cache::BeforeChange(Node* node) {
+  if (node->pending) {
+    node->pending = false;
+    writes_.snapshots.fetch_add(1, std::memory_order_relaxed);
+    std::lock_guard lock(saved_mutex_);
+    saved_.push_back(TakeSnapshot(*node));
+  }
+  node->dirty = true;
+  ++node->changes;
+}
+
+void Cache::Remove(Node* node) {
+  BeforeChange(node);
+  node->gone = true;
+  node->dirty = false;
+  Uncount(std::exchange(node->accounted, 0));
+  table_->Remove(node->block);
+  Shard& shard = ShardOf(node->block);
+  std::lock_guard lock(shard.mutex);
+  shard.nodes.erase(node->block);
+}
+
+void Cache::Evict() {
+  if (!over_limit()) return;
+  std::unique_lock lock(evicting_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    if (used() <= limit() + limit() / 16) return;  // somebody is at it
+    lock.lock();
+  }
+  IoScope scope(kEviction);
+  constexpr int kMostRounds = 40;  // more than any heat
+  for (int rounds = 0; over_limit() && rounds < kMostRounds;) {
+    if (round_.empty()) {
+      ++rounds;
+      for (Shard& shard : shards_) {
+        std::lock_guard shard_lock(shard.mutex);
+        for (const auto& [block, node] : shard.nodes) round_.push_back(block);
+      }
+      std::sort(round_.begin(), round_.end(), std::greater<>());  // the oldest is last
+    }
+    if (round_.empty()) return;
+    const BlockId block = round_.back();
+    round_.pop_back();
+    if (const NodeRef node = Find(block)) EvictFrom(node);
+  }
+}
+
+void Cache::EvictFrom(const NodeRef& node) {
+  constexpr long kUnpinned = 2;  // the shard's reference and this one
+  if (node.use_count() > kUnpinned) return;
+  const uint8_t heat = node->heat.load(std::memory_order_relaxed);
+  if (heat > 0) node->heat.store(heat - 1, std::memory_order_relaxed);
+  bool dirty, hot;
+  {
+    std::unique_lock latch(node->latch, std::try_to_lock);
+    if (!latch.owns_lock()) return;
+    dirty = node->dirty;
+    hot = dirty && CoolDirty(node.get());
+  }
+  if (hot) return;
+  if (dirty) Write(node);
+  DropParts(node);
+}
+
+// A dirty node is written when the hand has found all of it unused. Its header's heat, which keeps
+// a leaf's header in memory for long, says nothing about a leaf's rows.
+bool Cache::CoolDirty(Node* node) {
+  bool hot = !node->leaf() && node->heat.load(std::memory_order_relaxed) > 0;
+  for (Part& part : node->parts) {
+    if (part.heat == 0) continue;
+    --part.heat;
+    hot = true;
+  }
+  return hot;
+}
+
+void Cache::DropParts(const NodeRef& node) {
+  constexpr long kUnpinned = 2;
+  bool empty = true;
+  {
+    std::unique_lock latch(node->latch, std::try_to_lock);
+    if (!latch.owns_lock() || node.use_count() > kUnpinned || node->dirty || node->gone) return;
+    for (Part& part : node->parts) {
+      if (!part.there()) continue;
+      if (part.heat > 0) {
+        --part.heat;
+        empty = false;
+        continue;
+      }
+      part.rows.reset();
+      part.buffer.reset();
+      writes_.evicted_parts.fetch_add(1, std::memory_order_relaxed);
+    }
+    Account(node.get());
+  }
+  if (empty && node->heat.load(std::memory_order_relaxed) == 0) Forget(node);
+}
+
+// Takes a node without parts out of memory, unless somebody has come to need it.
+void Cache::Forget(const NodeRef& node) {
+  Shard& shard = ShardOf(node->block);
+  std::lock_guard lock(shard.mutex);
+  if (node.use_count() > 2 || node->dirty || node->gone) return;
+  Uncount(std::exchange(node->accounted, 0));
+  shard.nodes.erase(node->block);
+  writes_.evicted_nodes.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace testbed::fractal

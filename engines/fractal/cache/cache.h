@@ -1,0 +1,179 @@
+// The nodes in memory: finds them, reads what is missing from the data file, writes what is dirty,
+// and evicts what was not used lately when the cache is over its limit.
+//
+//   NodeRef node = cache.Get(block, &counters);       // its header at least; null: no such block
+//   cache.Fetch(node, part, &counters);               // then look again, under the latch
+//   cache.FetchAll(node, &counters);                  // stays whole while the reference is held
+//
+// Reading is by the thread that needs the bytes, which must hold no latch: one read for a header,
+// one for each missing part (or, with merge_reads, for each run of missing parts that lie side by
+// side). Several threads that miss the same part share one read. What was read is installed only if
+// the node has not been written elsewhere meanwhile.
+//
+// Eviction is a clock with second chances over nodes and, inside them, over parts: a dirty node
+// is written whole; a clean one gives up the parts that were not touched since the hand came by
+// last, and goes itself when it has none left. Pinned nodes (node.h) are passed over.
+//
+// A checkpoint marks what is dirty at its begin as pending and then writes it. Who is about to
+// change a pending node leaves a snapshot of it first (`BeforeChange`), so all nodes of a
+// checkpoint are as they were at one moment.
+//
+// Lock order: Node::flushing, Gate, latches from the root down, then the cache's own mutexes.
+#ifndef TESTBED_ENGINES_FRACTAL_CACHE_CACHE_H_
+#define TESTBED_ENGINES_FRACTAL_CACHE_CACHE_H_
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "device/account/ledger.h"
+#include "device/file/file.h"
+#include "engines/fractal/cache/block_table.h"
+#include "engines/fractal/cache/gate.h"
+#include "engines/fractal/node/node.h"
+#include "engines/fractal/node/node_image.h"
+
+namespace testbed::fractal {
+
+// What one thread asked of the cache; written by that thread only.
+struct ReadCounters {
+  Counter requests;  // headers and parts that were needed
+  Counter reads;     // of them, those that had to be read: as many calls to the file
+  Counter header_reads;
+  Counter bytes;
+};
+
+struct WriteCounters {
+  std::atomic<uint64_t> nodes{0}, bytes{0}, leaves{0}, leaf_bytes{0}, inner{0}, inner_bytes{0};
+  std::atomic<uint64_t> raw_bytes{0};  // of parts written, uncompressed
+  std::atomic<uint64_t> basements{0}, basement_raw_bytes{0};
+  std::atomic<uint64_t> for_checkpoints{0}, snapshots{0}, evicted_parts{0}, evicted_nodes{0};
+};
+
+struct CacheOptions {
+  uint64_t limit = 0;  // bytes
+  Codec codec = Codec::kNone;
+  bool merge_reads = false;
+  // That a row in memory is counted with beside its own: what it would take in an engine that keeps
+  // each row apart, as the original does. The limit holds with it.
+  uint64_t row_overhead = 0;
+};
+
+class Cache {
+ public:
+  Cache(File* file, BlockTable* table, Gate* gate, const CacheOptions& options)
+      : file_(file), table_(table), gate_(gate), options_(options), limit_(options.limit) {}
+
+  // The node if its header is in memory, else null.
+  NodeRef Find(BlockId block);
+  NodeRef Get(BlockId block, ReadCounters* counters);
+  void Fetch(const NodeRef& node, size_t part, ReadCounters* counters);
+  void FetchAll(const NodeRef& node, ReadCounters* counters);
+
+  // A new node, dirty and empty. The caller is in the gate, and fills it before others can find it.
+  NodeRef Create(uint32_t height);
+  // The caller is in the gate and holds the latch exclusively; the node is whole.
+  void BeforeChange(Node* node);
+  void AfterChange(Node* node);  // counts its memory anew
+  void AfterChange(Node* node, size_t memory_before, size_t memory_after);
+  // The node is in no tree any more. The caller is in the gate and holds the latch exclusively.
+  void Remove(Node* node);
+
+  // Evicts until the cache is within its limit; the caller holds no latch and pins nothing that it
+  // could do without. Throws when a dirty node cannot be written.
+  void Evict();
+  bool over_limit() const { return used() > limit(); }
+  uint64_t used() const { return used_.load(std::memory_order_relaxed); }
+  uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
+  void SetLimit(uint64_t bytes) { limit_.store(bytes, std::memory_order_relaxed); }
+
+  // Writes the node if it is dirty. The caller is outside the gate and holds no latch.
+  void Write(const NodeRef& node);
+
+  // Marks what is dirty and copies the table; the gate is closed.
+  void BeginCheckpoint();
+  // Writes what was marked. Throws when that fails; then call AbandonCheckpoint, the gate closed.
+  void WriteCheckpoint();
+  void AbandonCheckpoint();
+  // Writes the snapshot of a pending node first, so that none has to be kept in memory.
+  void WriteIfPending(const NodeRef& node);
+
+  BlockId next_block() const { return next_block_.load(); }
+  void SetNextBlock(BlockId block) { next_block_.store(block); }
+  const WriteCounters& writes() const { return writes_; }
+  File* file() const { return file_; }
+  // Nodes in memory, one after the other; `visit` may be called with evicted ones.
+  template <typename Visit>
+  void ForEach(Visit&& visit) {
+    for (Shard& shard : shards_) {
+      std::vector<NodeRef> nodes;
+      {
+        std::lock_guard lock(shard.mutex);
+        for (const auto& [block, node] : shard.nodes) nodes.push_back(node);
+      }
+      for (const NodeRef& node : nodes) visit(node);
+    }
+  }
+
+ private:
+  static constexpr size_t kShards = 64;
+  static constexpr size_t kHeaderPart = ~size_t{0};
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    std::unordered_map<BlockId, NodeRef> nodes;
+    std::condition_variable loaded;
+    std::set<std::pair<BlockId, size_t>> loading;
+  };
+  class Claim;
+  struct WantedPart;
+
+  Shard& ShardOf(BlockId block) { return shards_[block % kShards]; }
+  std::string_view ReadRange(uint64_t offset, size_t n, ReadCounters* counters);
+  size_t FetchRun(const NodeRef& node, size_t part, bool merge, ReadCounters* counters);
+  bool Want(const NodeRef& node, size_t part, bool merge, WantedPart* wanted);
+  [[noreturn]] void ThrowDamaged(BlockId block, uint64_t offset, const std::string& why) const;
+  void Account(Node* node);
+  void Uncount(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  void EvictFrom(const NodeRef& node);
+  static bool CoolDirty(Node* node);
+  void DropParts(const NodeRef& node);
+  void Forget(const NodeRef& node);
+
+  AlignedBuffer TakeBuffer();
+  void KeepBuffer(AlignedBuffer buffer);
+  BlockPlace WriteImage(const NodeImage& image, const Snapshot& snapshot);
+  void Publish(const NodeRef& node, const Snapshot& snapshot, const NodeImage& image,
+               const BlockPlace& place);
+  void WriteSaved();
+
+  File* const file_;
+  BlockTable* const table_;
+  Gate* const gate_;
+  const CacheOptions options_;
+  std::atomic<uint64_t> limit_, used_{0};
+  std::atomic<BlockId> next_block_{1};
+  std::array<Shard, kShards> shards_;
+  WriteCounters writes_;
+
+  std::mutex evicting_;
+  std::vector<BlockId> round_;  // blocks that the hand has yet to pass
+
+  std::vector<BlockId> pending_;  // of the checkpoint under way
+  std::mutex saved_mutex_;
+  std::vector<Snapshot> saved_;       // of pending nodes that were changed since
+  std::vector<AlignedBuffer> spare_;  // for images
+};
+
+}  // namespace testbed::fractal
+
+#endif  // TESTBED_ENGINES_FRACTAL_CACHE_CACHE_H_

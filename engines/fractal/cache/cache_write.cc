@@ -1,0 +1,152 @@
+// Writing nodes: for eviction and for checkpoints.
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
+#include "device/error.h"
+#include "engines/fractal/cache/cache.h"
+
+namespace testbed::fractal {
+
+// Images are as long as nodes: their memory is used again, or the allocator would scatter what
+// lives long around them.
+AlignedBuffer Cache::TakeBuffer() {
+  std::lock_guard lock(saved_mutex_);
+  if (spare_.empty()) return {};
+  AlignedBuffer buffer = std::move(spare_.back());
+  spare_.pop_back();
+  return buffer;
+}
+
+void Cache::KeepBuffer(AlignedBuffer buffer) {
+  constexpr size_t kMostKept = 2;  // an evictor's and a checkpoint's
+  std::lock_guard lock(saved_mutex_);
+  if (spare_.size() < kMostKept) spare_.push_back(std::move(buffer));
+}
+
+// Gives the image an extent of its own and writes it there.
+BlockPlace Cache::WriteImage(const NodeImage& image, const Snapshot& snapshot) {
+  const uint64_t offset = table_->Allocate(image.extent);
+  try {
+    file_->Write(offset, image.bytes.data(), image.extent);
+  } catch (...) {
+    table_->Discard(offset, image.extent);
+    throw;
+  }
+  const auto add = [](std::atomic<uint64_t>* to, uint64_t n) {
+    to->fetch_add(n, std::memory_order_relaxed);
+  };
+  add(&writes_.nodes, 1);
+  add(&writes_.bytes, image.extent);
+  add(&writes_.raw_bytes, image.raw_bytes);
+  if (snapshot.height == 0) {
+    add(&writes_.leaves, 1);
+    add(&writes_.leaf_bytes, image.extent);
+    add(&writes_.basements, image.places.size());
+    add(&writes_.basement_raw_bytes, image.raw_bytes);
+  } else {
+    add(&writes_.inner, 1);
+    add(&writes_.inner_bytes, image.extent);
+  }
+  return {offset, static_cast<uint32_t>(image.extent), image.header_bytes, image.header_checksum};
+}
+
+void Cache::Write(const NodeRef& node) {
+  std::lock_guard writing(node->writing);
+  Snapshot snapshot;
+  {
+    std::shared_lock latch(node->latch);
+    if (!node->dirty || node->gone) return;
+    snapshot = TakeSnapshot(*node);
+  }
+  NodeImage image = MakeImage(snapshot, options_.codec, TakeBuffer());
+  const BlockPlace place = WriteImage(image, snapshot);
+  Publish(node, snapshot, image, place);
+  KeepBuffer(std::move(image.bytes));
+}
+
+// The write counts for the current table if the node is still what was written, and then for the
+// checkpoint too if the node is pending: it has not changed since before that began.
+void Cache::Publish(const NodeRef& node, const Snapshot& snapshot, const NodeImage& image,
+                    const BlockPlace& place) {
+  const Gate::Pass pass(gate_);
+  std::lock_guard latch(node->latch);
+  if (node->gone || node->changes != snapshot.changes) {
+    table_->Discard(place.offset, place.bytes);
+    return;
+  }
+  table_->Set(node->block, place, true, node->pending);
+  if (node->pending) writes_.for_checkpoints.fetch_add(1, std::memory_order_relaxed);
+  node->pending = false;
+  node->dirty = false;
+  node->extent = place.offset;
+  ++node->version;
+  for (size_t i = 0; i < node->parts.size(); ++i) node->parts[i].place = image.places[i];
+}
+
+void Cache::BeginCheckpoint() {
+  ForEach([this](const NodeRef& node) {
+    std::lock_guard latch(node->latch);
+    if (!node->dirty || node->gone) return;
+    node->pending = true;
+    pending_.push_back(node->block);
+  });
+  table_->BeginCheckpoint();
+}
+
+void Cache::WriteIfPending(const NodeRef& node) {
+  {
+    std::shared_lock latch(node->latch);
+    if (!node->pending) return;
+  }
+  Write(node);
+}
+
+void Cache::WriteCheckpoint() {
+  for (const BlockId block : pending_) {
+    // A node that changes while it is written leaves a snapshot, and is not pending any more.
+    while (const NodeRef node = Find(block)) {
+      bool pending;
+      {
+        std::shared_lock latch(node->latch);
+        pending = node->pending;
+      }
+      if (!pending) break;
+      Write(node);
+    }
+    WriteSaved();
+  }
+  pending_.clear();
+}
+
+void Cache::WriteSaved() {
+  for (;;) {
+    Snapshot snapshot;
+    {
+      std::lock_guard lock(saved_mutex_);
+      if (saved_.empty()) return;
+      snapshot = std::move(saved_.back());
+      saved_.pop_back();
+    }
+    NodeImage image = MakeImage(snapshot, options_.codec, TakeBuffer());
+    const BlockPlace place = WriteImage(image, snapshot);
+    writes_.for_checkpoints.fetch_add(1, std::memory_order_relaxed);
+    table_->Set(snapshot.block, place, false, true);
+    KeepBuffer(std::move(image.bytes));
+  }
+}
+
+void Cache::AbandonCheckpoint() {
+  ForEach([](const NodeRef& node) {
+    std::lock_guard latch(node->latch);
+    node->pending = false;
+  });
+  pending_.clear();
+  {
+    std::lock_guard lock(saved_mutex_);
+    saved_.clear();
+  }
+  table_->AbortCheckpoint();
+}
+
+}  // namespace testbed::fractal

@@ -1,0 +1,99 @@
+// A message buffer: the writes that wait in an inner node for one of its children. Messages are
+// blind - a put has the whole value, an erase none - so a buffer keeps the newest of each key only.
+//
+// Bytes of messages lie in an arena in the order of arrival. Over them lie two sorted indexes: a
+// main one, and a short one of those that came one by one since, which is merged into the main one
+// when it is full: so an insertion moves few bytes however long the buffer is.
+//
+//   message   u64 number, u8 kind, u16 key size, u32 value size, key, value
+//
+// In the file a buffer is its messages in key order and then u32, how many.
+//
+// A message's number (msn) is the log sequence number of its commit: what lies higher in the tree
+// is newer. Not thread-safe: the node's latch guards it.
+#ifndef TESTBED_ENGINES_FRACTAL_NODE_MESSAGE_BUFFER_H_
+#define TESTBED_ENGINES_FRACTAL_NODE_MESSAGE_BUFFER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace testbed::fractal {
+
+struct Message {
+  uint64_t number = 0;
+  bool erase = false;
+  std::string_view key, value;
+};
+
+inline constexpr size_t kMessageOverhead =
+    sizeof(uint64_t) + sizeof(uint8_t) + sizeof(uint16_t) + sizeof(uint32_t);
+
+class MessageBuffer {
+  struct Entry {
+    uint32_t head;  // the first four bytes of the key, as a number: most comparisons end here
+    uint32_t at;    // in the arena
+  };
+
+ public:
+  // Copies the message; it takes the place of an older one of its key.
+  void Add(const Message& message);
+  // The same of many, in ascending order of their keys.
+  void AddSorted(const std::vector<Message>& messages);
+
+  bool empty() const { return count() == 0; }
+  size_t count() const { return main_.size() + recent_.size(); }  // replaced ones may count
+  // Of all messages and their index; replaced ones may count.
+  size_t bytes() const { return live_ + count() * sizeof(Entry); }
+  size_t memory() const {
+    return arena_.capacity() + (main_.capacity() + recent_.capacity()) * sizeof(Entry) +
+           sizeof *this;
+  }
+
+  // The newest message of the key. Valid until the buffer changes.
+  std::optional<Message> Find(std::string_view key) const;
+  // Appends the messages with low <= key < high (no bound: to the end), in key order.
+  void Range(std::string_view low, std::optional<std::string_view> high,
+             std::vector<Message>* out) const;
+  std::vector<Message> All() const;
+  // The nearest message with a key >= (`beyond`: >) the key; and <= (<) it.
+  std::optional<Message> After(std::string_view key, bool beyond) const;
+  std::optional<Message> Before(std::string_view key, bool beyond) const;
+  std::optional<Message> Last() const;
+
+  void Clear();  // keeps some memory
+  std::string Serialize() const;
+  // Of bytes that passed their checksum. False, saying why, when they are no buffer.
+  bool Parse(std::string_view bytes, std::string* why);
+
+ private:
+  using Index = std::vector<Entry>;
+
+  static uint32_t HeadOf(std::string_view key);
+  Message At(uint32_t at) const;
+  std::string_view KeyAt(uint32_t at) const;
+  bool Less(const Entry& entry, uint32_t head, std::string_view key) const {
+    return entry.head != head ? entry.head < head : KeyAt(entry.at) < key;
+  }
+  size_t LowerBound(const Index& index, std::string_view key) const;
+  bool EqualAt(const Index& index, size_t i, std::string_view key) const {
+    return i < index.size() && KeyAt(index[i].at) == key;
+  }
+  uint32_t Store(const Message& message);
+  void Replace(uint32_t* at, const Message& message);
+  void Settle();  // recent_ into main_
+  void MergeIntoMain(const Index& newer);
+  template <typename Visit>
+  void Merge(const Index& newer, size_t newer_end, size_t newer_at, size_t main_at, size_t main_end,
+             Visit&& visit) const;
+
+  std::string arena_;
+  Index main_, recent_;
+  size_t live_ = 0;  // bytes of messages in either index
+};
+
+}  // namespace testbed::fractal
+
+#endif  // TESTBED_ENGINES_FRACTAL_NODE_MESSAGE_BUFFER_H_

@@ -1,0 +1,143 @@
+// A node of the tree in memory. An inner node has for each child a message buffer, a leaf has
+// basements; both are parts, and each part is in memory or only in the file, by itself. Part i
+// has the keys k with pivots[i - 1] <= k < pivots[i].
+//
+//   std::shared_lock latch(node->latch);
+//   const Part& part = node->parts[node->PartOf(key)];
+//   if (!part.there(*node)) ... release, have the cache fetch it, begin again
+//
+// Rules. `latch` guards all fields that are not atomic. A node that is dirty - other than the file
+// has it - has all its parts in memory. A shared_ptr to a node pins it: neither it nor one of its
+// parts is evicted while somebody beside the cache has one.
+#ifndef TESTBED_ENGINES_FRACTAL_NODE_NODE_H_
+#define TESTBED_ENGINES_FRACTAL_NODE_NODE_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engines/fractal/node/basement.h"
+#include "engines/fractal/node/codec.h"
+#include "engines/fractal/node/message_buffer.h"
+
+namespace testbed::fractal {
+
+using BlockId = uint64_t;
+inline constexpr BlockId kNoBlock = 0;
+
+// Where a part lies in its node's extent.
+struct PartPlace {
+  uint32_t start = 0, stored = 0, raw = 0;  // bytes
+  Codec codec = Codec::kNone;
+  uint64_t checksum = 0;
+};
+
+struct Node;
+
+struct Part {
+  BlockId child = kNoBlock;               // inner nodes
+  BasementRef rows;                       // leaves; null: only in the file
+  std::unique_ptr<MessageBuffer> buffer;  // inner nodes; null: only in the file
+  PartPlace place;                        // of a node that is not dirty
+  mutable uint8_t heat = 0;               // by std::atomic_ref; second chances at eviction
+
+  bool there() const { return rows != nullptr || buffer != nullptr; }
+  // Of the rows with what a basement adds to them, or of the messages; uncompressed.
+  size_t raw_bytes() const {
+    if (rows != nullptr) return rows->bytes().size();
+    if (buffer != nullptr) return buffer->bytes();
+    return child == kNoBlock ? place.raw : std::max<size_t>(place.raw, 4) - 4;  // without the count
+  }
+  size_t memory() const {
+    return rows != nullptr ? rows->memory() : buffer != nullptr ? buffer->memory() : 0;
+  }
+  void Touch(uint8_t most) const {
+    const std::atomic_ref<uint8_t> h(heat);
+    const uint8_t now = h.load(std::memory_order_relaxed);
+    if (now < most) h.store(now + 1, std::memory_order_relaxed);
+  }
+};
+
+struct Node {
+  explicit Node(BlockId id) : block(id) {}
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  bool leaf() const { return height == 0; }
+  // The part that has the key; and the one with the greatest keys below it.
+  size_t PartOf(std::string_view key) const {
+    return static_cast<size_t>(std::upper_bound(pivots.begin(), pivots.end(), key) -
+                               pivots.begin());
+  }
+  size_t PartBelow(std::string_view key) const {
+    return static_cast<size_t>(std::lower_bound(pivots.begin(), pivots.end(), key) -
+                               pivots.begin());
+  }
+  bool whole() const {
+    return std::all_of(parts.begin(), parts.end(), [](const Part& p) { return p.there(); });
+  }
+  // Uncompressed size of all parts.
+  size_t raw_bytes() const {
+    size_t bytes = 0;
+    for (const Part& part : parts) bytes += part.raw_bytes();
+    return bytes;
+  }
+  size_t OwnMemory() const {  // without the parts' contents
+    size_t bytes = sizeof *this + parts.capacity() * sizeof(Part) + 64;
+    for (const std::string& pivot : pivots) {
+      bytes += sizeof pivot + (pivot.capacity() > 15 ? pivot.capacity() + 1 : 0);
+    }
+    return bytes;
+  }
+  size_t Memory() const {
+    size_t bytes = OwnMemory();
+    for (const Part& part : parts) bytes += part.memory();
+    return bytes;
+  }
+
+  size_t RowsInMemory() const {
+    size_t rows = 0;
+    for (const Part& part : parts) rows += part.rows != nullptr ? part.rows->count() : 0;
+    return rows;
+  }
+
+  const BlockId block;
+  mutable std::shared_mutex latch;
+  uint32_t height = 0;
+  std::vector<Part> parts;
+  std::vector<std::string> pivots;  // one less than parts
+  uint64_t max_number = 0;          // of messages in it, or applied to it
+  bool dirty = false;
+  bool pending = false;  // dirty at the begin of the checkpoint under way, and unchanged
+  bool gone = false;     // merged away
+  uint64_t changes = 0;  // grows with each change
+  uint64_t version = 0;  // grows when the parts' places change
+  uint64_t extent = 0;   // where it lies in the file, when it is not dirty
+  size_t accounted = 0;  // memory that the cache counts for it
+
+  // Held by who flushes this inner node: its children, and what becomes of them, are theirs. Taken
+  // before latches, parent before child.
+  std::mutex flushing;
+  std::mutex writing;  // one writes it at a time
+  std::atomic<uint8_t> heat{0};
+};
+
+using NodeRef = std::shared_ptr<Node>;
+
+// Headers are small, and without one a read of a part takes two.
+inline constexpr uint8_t kHeaderHeat = 15;
+inline void TouchHeader(Node* node) {
+  if (node->heat.load(std::memory_order_relaxed) < kHeaderHeat) {
+    node->heat.store(kHeaderHeat, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace testbed::fractal
+
+#endif  // TESTBED_ENGINES_FRACTAL_NODE_NODE_H_

@@ -1,0 +1,152 @@
+// A Be-tree: a search tree whose inner nodes have a buffer of messages for each child. A write puts
+// a message into the root and reads nothing; when an inner node holds more than a node's worth of
+// messages, those of its heaviest child move down together (a flush), and a row is changed when a
+// message has come to its leaf. So one visit to a leaf pays for thousands of writes.
+//
+// Reading. What lies higher is newer, so a look-up ends at the first message for its key, or at the
+// one basement that could have the row. A cursor takes a basement with all messages for its range
+// laid over it (CopyBasement). Messages are laid over rows at each read and rows in memory are
+// never changed by readers: a basement is shared by readers, checkpoints and the writer of its
+// node, and a look-up in a sorted buffer costs less than applying it would.
+//
+// Latches are taken from the root down, a child's before its parent's is let go (crabbing), so no
+// reader can miss a message on its way down: a flush holds parent and child exclusively while it
+// moves. Who misses something lets go of all latches, has the cache fetch it, and begins again.
+//
+// Flushes. Node::flushing of an inner node makes its children the holder's own; it is taken parent
+// before child. Before messages come down to an inner node it is flushed itself until it has room
+// for them. Reads are done outside of all latches.
+//
+// The root's block number never changes: a root that has too many children moves them into two
+// new nodes below it. A root is never a leaf; an empty tree is a root with one empty leaf.
+//
+// Sources: Brodal and Fagerberg, "Lower bounds for external memory dictionaries", SODA 2003;
+// Bender et al., "An introduction to Be-trees and write-optimization", ;login: 40(5), 2015; Arge,
+// "The buffer tree", WADS 1995.
+#ifndef TESTBED_ENGINES_FRACTAL_TREE_TREE_H_
+#define TESTBED_ENGINES_FRACTAL_TREE_TREE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engines/fractal/cache/cache.h"
+
+namespace testbed::fractal {
+
+struct TreeOptions {
+  uint32_t page_size = 0;  // of a basement
+  uint64_t node_size = 0;
+  uint32_t fanout = 0;
+};
+
+struct TreeCounters {
+  std::atomic<uint64_t> flushes{0}, flush_bytes{0}, leaf_flushes{0}, leaf_flush_bytes{0};
+  std::atomic<uint64_t> messages_moved{0}, messages_applied{0}, cleaner_flushes{0};
+  std::atomic<uint64_t> leaf_splits{0}, inner_splits{0}, root_splits{0}, merges{0};
+};
+
+// What all trees of a database share.
+struct TreeEnv {
+  Cache* cache;
+  Gate* gate;
+  TreeCounters* counters;
+  TreeOptions options;
+  // A root holds no more messages than this: a node's worth, or less when there are many tables.
+  std::atomic<uint64_t>* root_limit;
+};
+
+// Rows of one basement with the messages for its range laid over them, and that range. No bound on
+// a side where the table ends.
+struct BasementCopy {
+  BasementRef rows;
+  std::string low;
+  std::optional<std::string> high;
+};
+
+class Tree {
+ public:
+  Tree(TreeEnv env, uint32_t table, NodeRef root)
+      : env_(env), table_(table), root_(std::move(root)) {}
+  // Makes an empty tree; the caller is in the gate.
+  static NodeRef CreateRoot(Cache* cache, uint32_t page_size);
+
+  // To be called when the root was read from the file, whole.
+  void Loaded() { NoteRootBytes(*root_); }
+
+  uint32_t table() const { return table_; }
+  BlockId root() const { return root_->block; }
+  uint32_t height() const;
+
+  bool Get(std::string_view key, std::string* value, ReadCounters* counters) const;
+
+  enum class Bound {
+    kCover,  // the basement that the key falls into
+    kBelow,  // that of the greatest keys below it
+    kLast,   // the last of the table
+  };
+  void CopyBasement(Bound bound, std::string_view key, BasementCopy* copy,
+                    ReadCounters* counters) const;
+
+  // Puts messages into the root. The caller is in the gate, and serialises commits.
+  void Insert(const std::vector<Message>& messages);
+  // Flushes until the root has room again. Waits for other flushes only when it is far too full.
+  void MakeRoom(ReadCounters* counters);
+  bool full() const { return root_bytes_.load(std::memory_order_relaxed) > root_limit(); }
+
+  // Flushes the heaviest child of some inner node with much to flush, by and by all of them.
+  // Returns false when there was none with `least` bytes.
+  bool Clean(uint64_t least, ReadCounters* counters);
+
+ private:
+  struct Missing {  // what a descent found not to be in memory
+    NodeRef node;   // null: the header of `block`
+    size_t part = 0;
+    BlockId block = kNoBlock;
+  };
+  enum class Found : uint8_t { kYes, kNo, kMissing };
+  struct Path;
+
+  uint64_t root_limit() const { return env_.root_limit->load(std::memory_order_relaxed); }
+  Found TryGet(std::string_view key, std::string* value, uint64_t* touched, Missing* missing) const;
+  bool TryCopy(Bound bound, std::string_view key, BasementCopy* copy, uint64_t* touched,
+               Missing* missing) const;
+  void FetchMissing(const Missing& missing, int* lost, ReadCounters* counters) const;
+  NodeRef Child(const Node& parent, BlockId block, ReadCounters* counters) const;
+  [[noreturn]] void ThrowLost(BlockId block) const;
+  [[noreturn]] void ThrowWrongHeight(BlockId block) const;
+  BasementRef LayOver(const BasementRef& rows, const std::vector<Message>& messages) const;
+
+  // tree_flush.cc
+  bool FlushHeaviest(const NodeRef& parent, ReadCounters* counters);
+  void MakeRoomFor(const NodeRef& node, uint64_t bytes, ReadCounters* counters);
+  void PrepareHeaviest(ReadCounters* counters);
+  bool HeaviestChild(const NodeRef& parent, size_t* part, BlockId* child, uint64_t* bytes) const;
+  void MoveMessages(Node* parent, size_t part, Node* child);
+  void ApplyToLeaf(Node* leaf, const std::vector<Message>& messages);
+  void ApplyToInner(Node* node, const std::vector<Message>& messages);
+  void NoteRootBytes(const Node& root);
+
+  // tree_shape.cc
+  void SplitChild(Node* parent, size_t part, Node* child);
+  void SplitLeaf(Node* parent, size_t part, Node* leaf);
+  void SplitInner(Node* parent, size_t part, Node* node);
+  void SplitRoot();
+  void LinkSibling(Node* parent, size_t part, const NodeRef& sibling, std::string pivot);
+  void MergeIfSmall(const NodeRef& parent, size_t part, ReadCounters* counters);
+  bool SmallPair(const NodeRef& parent, size_t part, BlockId* left, BlockId* right) const;
+  void MergePair(const NodeRef& parent, size_t part, const NodeRef& left, const NodeRef& right);
+
+  const TreeEnv env_;
+  const uint32_t table_;
+  const NodeRef root_;
+  std::atomic<uint64_t> root_bytes_{0};
+};
+
+}  // namespace testbed::fractal
+
+#endif  // TESTBED_ENGINES_FRACTAL_TREE_TREE_H_

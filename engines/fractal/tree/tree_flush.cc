@@ -1,0 +1,242 @@
+// Moving messages down.
+#include <algorithm>
+#include <iterator>
+#include <shared_mutex>
+#include <utility>
+
+#include "engines/fractal/tree/tree.h"
+
+namespace testbed::fractal {
+namespace {
+
+uint64_t BufferedBytes(const Node& node) {
+  uint64_t bytes = 0;
+  for (const Part& part : node.parts) bytes += part.raw_bytes();
+  return bytes;
+}
+
+// The rows of a leaf on their way into new basements, each filled to the page. Parts that no
+// message touches are taken over as they are where a page happens to end before them.
+class LeafPacker {
+ public:
+  LeafPacker(size_t page_size, size_t parts) : builder_(page_size) { parts_.reserve(parts + 4); }
+
+  void Add(std::string_view key, std::string_view value) {
+    if (!builder_.Fits(key, value)) Close();
+    if (builder_.empty()) low_ = key;
+    builder_.Add(key, value);
+  }
+  // Takes a part over if that leaves no page with room before it. `low`: its pivot.
+  bool TakeOver(Part* part, const std::string& low) {
+    if (part->rows->count() == 0) return true;
+    if (!builder_.empty() && !builder_.Fits(part->rows->key(0), part->rows->value(0))) Close();
+    if (!builder_.empty()) return false;
+    low_ = low;
+    Push(std::move(*part));
+    return true;
+  }
+  void Finish(Node* leaf) {
+    if (!builder_.empty() || parts_.empty()) Close();
+    leaf->parts = std::move(parts_);
+    leaf->pivots = std::move(pivots_);
+  }
+
+ private:
+  void Close() {
+    Part part;
+    part.rows = builder_.Finish();
+    part.heat = 1;
+    Push(std::move(part));
+  }
+  void Push(Part part) {
+    if (!parts_.empty()) pivots_.push_back(low_);
+    parts_.push_back(std::move(part));
+  }
+  BasementBuilder builder_;
+  std::vector<Part> parts_;
+  std::vector<std::string> pivots_;
+  std::string low_;  // of the basement that is being built
+};
+
+}  // namespace
+
+void Tree::NoteRootBytes(const Node& root) {
+  root_bytes_.store(BufferedBytes(root), std::memory_order_relaxed);
+}
+
+void Tree::MakeRoom(ReadCounters* counters) {
+  if (!full()) return;
+  IoScope scope(kCompaction);
+  while (full()) {
+    PrepareHeaviest(counters);
+    std::unique_lock flushing(root_->flushing, std::try_to_lock);
+    if (!flushing.owns_lock()) {
+      // Somebody is at it. The root takes more meanwhile, but not without bound.
+      if (root_bytes_.load(std::memory_order_relaxed) < 2 * root_limit()) return;
+      flushing.lock();
+      if (!full()) return;
+    }
+    FlushHeaviest(root_, counters);
+  }
+}
+
+bool Tree::HeaviestChild(const NodeRef& parent, size_t* part, BlockId* child,
+                         uint64_t* bytes) const {
+  std::shared_lock latch(parent->latch);
+  if (parent->gone || parent->leaf()) return false;
+  const auto heaviest =
+      std::max_element(parent->parts.begin(), parent->parts.end(),
+                       [](const Part& a, const Part& b) { return a.raw_bytes() < b.raw_bytes(); });
+  if (heaviest->buffer == nullptr || heaviest->buffer->empty()) return false;
+  *part = static_cast<size_t>(heaviest - parent->parts.begin());
+  *child = heaviest->child;
+  *bytes = heaviest->raw_bytes();
+  return true;
+}
+
+// Moves the messages of the heaviest child down to it, having made room for them there first: so an
+// inner node never holds more than it should, and its flushes are not larger than they must be.
+// Returns false if there is nothing to move. The caller holds `flushing` of the parent.
+bool Tree::FlushHeaviest(const NodeRef& parent, ReadCounters* counters) {
+  env_.cache->FetchAll(parent, counters);
+  size_t part;
+  BlockId block;
+  uint64_t bytes;
+  if (!HeaviestChild(parent, &part, &block, &bytes)) return false;
+  const NodeRef child = Child(*parent, block, counters);
+  std::unique_lock<std::mutex> child_flushing;
+  if (!child->leaf()) {
+    child_flushing = std::unique_lock(child->flushing);
+    MakeRoomFor(child, bytes, counters);
+    TouchHeader(child.get());
+  }
+  env_.cache->FetchAll(child, counters);
+  env_.cache->WriteIfPending(child);
+  TouchHeader(parent.get());
+  {
+    const Gate::Pass pass(env_.gate);
+    std::lock_guard parent_latch(parent->latch);
+    std::lock_guard child_latch(child->latch);
+    MoveMessages(parent.get(), part, child.get());
+    SplitChild(parent.get(), part, child.get());
+    if (parent == root_) NoteRootBytes(*parent);
+  }
+  if (child->leaf()) MergeIfSmall(parent, part, counters);
+  if (parent == root_) SplitRoot();
+  child_flushing = {};
+  env_.cache->Evict();
+  return true;
+}
+
+// Flushes an inner node until it can take so many bytes. The caller holds its `flushing`.
+void Tree::MakeRoomFor(const NodeRef& node, uint64_t bytes, ReadCounters* counters) {
+  const auto full = [&] {
+    std::shared_lock latch(node->latch);
+    const uint64_t held = BufferedBytes(*node);
+    return held > 0 && held + bytes > env_.options.node_size;
+  };
+  while (full() && FlushHeaviest(node, counters)) {
+  }
+}
+
+// Makes room in the child that the root will flush to next, without keeping others from flushing
+// the root to its other children meanwhile.
+void Tree::PrepareHeaviest(ReadCounters* counters) {
+  size_t part;
+  BlockId block;
+  uint64_t bytes;
+  if (!HeaviestChild(root_, &part, &block, &bytes)) return;
+  const NodeRef child = env_.cache->Get(block, counters);
+  if (child == nullptr || child->leaf()) return;
+  if (child->height + 1 != height()) return;  // FlushHeaviest tells, if it is damage
+  std::unique_lock flushing(child->flushing, std::try_to_lock);
+  if (flushing.owns_lock()) MakeRoomFor(child, bytes, counters);
+}
+
+// Both latches are held exclusively, in the gate.
+void Tree::MoveMessages(Node* parent, size_t part, Node* child) {
+  env_.cache->BeforeChange(parent);
+  env_.cache->BeforeChange(child);
+  const std::unique_ptr<MessageBuffer> buffer =
+      std::exchange(parent->parts[part].buffer, std::make_unique<MessageBuffer>());
+  const std::vector<Message> messages = buffer->All();
+  for (const Message& m : messages) child->max_number = std::max(child->max_number, m.number);
+  TreeCounters& c = *env_.counters;
+  c.flushes.fetch_add(1, std::memory_order_relaxed);
+  c.flush_bytes.fetch_add(buffer->bytes(), std::memory_order_relaxed);
+  if (child->leaf()) {
+    c.leaf_flushes.fetch_add(1, std::memory_order_relaxed);
+    c.leaf_flush_bytes.fetch_add(buffer->bytes(), std::memory_order_relaxed);
+    c.messages_applied.fetch_add(messages.size(), std::memory_order_relaxed);
+    ApplyToLeaf(child, messages);
+  } else {
+    c.messages_moved.fetch_add(messages.size(), std::memory_order_relaxed);
+    ApplyToInner(child, messages);
+  }
+  env_.cache->AfterChange(parent);
+  env_.cache->AfterChange(child);
+}
+
+void Tree::ApplyToLeaf(Node* leaf, const std::vector<Message>& messages) {
+  LeafPacker packer(env_.options.page_size, leaf->parts.size());
+  size_t m = 0;
+  for (size_t p = 0; p < leaf->parts.size(); ++p) {
+    size_t end = m;
+    const bool last = p == leaf->pivots.size();
+    while (end < messages.size() && (last || messages[end].key < leaf->pivots[p])) ++end;
+    const std::string low = p > 0 ? leaf->pivots[p - 1] : std::string();
+    if (m == end && packer.TakeOver(&leaf->parts[p], low)) continue;
+    const BasementRef rows = leaf->parts[p].rows;
+    uint32_t at = 0;
+    for (; m < end; ++m) {
+      const Message& message = messages[m];
+      for (; at < rows->count() && rows->key(at) < message.key; ++at) {
+        packer.Add(rows->key(at), rows->value(at));
+      }
+      if (at < rows->count() && rows->key(at) == message.key) ++at;
+      if (!message.erase) packer.Add(message.key, message.value);
+    }
+    for (; at < rows->count(); ++at) packer.Add(rows->key(at), rows->value(at));
+  }
+  packer.Finish(leaf);
+}
+
+void Tree::ApplyToInner(Node* node, const std::vector<Message>& messages) {
+  for (size_t m = 0; m < messages.size();) {
+    const size_t p = node->PartOf(messages[m].key);
+    std::vector<Message> group;
+    for (; m < messages.size() && (p == node->pivots.size() || messages[m].key < node->pivots[p]);
+         ++m) {
+      group.push_back(messages[m]);
+    }
+    node->parts[p].buffer->AddSorted(group);
+  }
+}
+
+bool Tree::Clean(uint64_t least, ReadCounters* counters) {
+  NodeRef heaviest;
+  std::vector<NodeRef> nodes = {root_};
+  while (!nodes.empty()) {
+    const NodeRef node = std::move(nodes.back());
+    nodes.pop_back();
+    std::shared_lock latch(node->latch);
+    if (node->gone || node->leaf()) continue;
+    const uint64_t bytes = BufferedBytes(*node);
+    if (bytes >= least) {
+      heaviest = node;
+      least = bytes;
+    }
+    if (node->height < 2) continue;
+    for (const Part& part : node->parts) {
+      NodeRef child = env_.cache->Find(part.child);
+      if (child != nullptr && child->height < node->height) nodes.push_back(std::move(child));
+    }
+  }
+  if (heaviest == nullptr) return false;
+  std::unique_lock flushing(heaviest->flushing, std::try_to_lock);
+  if (!flushing.owns_lock()) return false;
+  env_.counters->cleaner_flushes.fetch_add(1, std::memory_order_relaxed);
+  return FlushHeaviest(heaviest, counters);
+}
+
+}  // namespace testbed::fractal

@@ -1,0 +1,170 @@
+// Splits and merges. All happen while Node::flushing of the parent is held, in the gate, and under
+// the exclusive latches of every node that changes.
+#include <algorithm>
+#include <iterator>
+#include <shared_mutex>
+#include <utility>
+
+#include "engines/fractal/tree/tree.h"
+
+namespace testbed::fractal {
+namespace {
+
+// Moves the parts from `from` on, and the pivots between them, to the end of another node. Returns
+// the pivot before the first.
+std::string MoveTail(Node* node, size_t from, Node* to) {
+  const auto parts = node->parts.begin() + static_cast<ptrdiff_t>(from);
+  const auto pivots = node->pivots.begin() + static_cast<ptrdiff_t>(from) - 1;
+  std::string pivot = std::move(*pivots);
+  std::move(parts, node->parts.end(), std::back_inserter(to->parts));
+  std::move(pivots + 1, node->pivots.end(), std::back_inserter(to->pivots));
+  node->parts.erase(parts, node->parts.end());
+  node->pivots.erase(pivots, node->pivots.end());
+  return pivot;
+}
+
+}  // namespace
+
+void Tree::LinkSibling(Node* parent, size_t part, const NodeRef& sibling, std::string pivot) {
+  Part link;
+  link.child = sibling->block;
+  link.buffer = std::make_unique<MessageBuffer>();
+  link.heat = 1;
+  parent->parts.insert(parent->parts.begin() + static_cast<ptrdiff_t>(part) + 1, std::move(link));
+  parent->pivots.insert(parent->pivots.begin() + static_cast<ptrdiff_t>(part), std::move(pivot));
+}
+
+// The child's buffer in the parent is empty: the flush that made the child too big emptied it.
+void Tree::SplitChild(Node* parent, size_t part, Node* child) {
+  if (child->leaf()) {
+    if (child->raw_bytes() > env_.options.node_size && child->parts.size() > 1) {
+      SplitLeaf(parent, part, child);
+    }
+  } else if (child->parts.size() > env_.options.fanout) {
+    SplitInner(parent, part, child);
+  }
+}
+
+// Into two halves, or into more pieces when it is more than two nodes.
+void Tree::SplitLeaf(Node* parent, size_t part, Node* leaf) {
+  const uint64_t bytes = leaf->raw_bytes(), node = env_.options.node_size;
+  const uint64_t pieces = std::max<uint64_t>(2, (bytes + node - 1) / node);
+  std::vector<size_t> cuts;
+  uint64_t so_far = 0;
+  for (size_t p = 0; p + 1 < leaf->parts.size(); ++p) {
+    so_far += leaf->parts[p].raw_bytes();
+    if (so_far >= bytes * (cuts.size() + 1) / pieces) cuts.push_back(p + 1);
+    if (cuts.size() + 1 == pieces) break;
+  }
+  if (cuts.empty()) cuts.push_back(leaf->parts.size() - 1);
+  for (size_t i = cuts.size(); i-- > 0;) {
+    const NodeRef sibling = env_.cache->Create(0);
+    std::string pivot = MoveTail(leaf, cuts[i], sibling.get());
+    sibling->max_number = leaf->max_number;
+    env_.cache->AfterChange(sibling.get());
+    LinkSibling(parent, part, sibling, std::move(pivot));
+    env_.counters->leaf_splits.fetch_add(1, std::memory_order_relaxed);
+  }
+  env_.cache->AfterChange(leaf);
+  env_.cache->AfterChange(parent);
+}
+
+void Tree::SplitInner(Node* parent, size_t part, Node* node) {
+  const NodeRef sibling = env_.cache->Create(node->height);
+  std::string pivot = MoveTail(node, node->parts.size() / 2, sibling.get());
+  sibling->max_number = node->max_number;
+  env_.cache->AfterChange(sibling.get());
+  env_.cache->AfterChange(node);
+  LinkSibling(parent, part, sibling, std::move(pivot));
+  env_.cache->AfterChange(parent);
+  env_.counters->inner_splits.fetch_add(1, std::memory_order_relaxed);
+}
+
+// A root with too many children hands them to two new nodes and stays what leads to both.
+void Tree::SplitRoot() {
+  const Gate::Pass pass(env_.gate);
+  Node* root = root_.get();
+  std::lock_guard latch(root->latch);
+  if (root->parts.size() <= env_.options.fanout) return;
+  env_.cache->BeforeChange(root);
+  const NodeRef left = env_.cache->Create(root->height);
+  const NodeRef right = env_.cache->Create(root->height);
+  std::string pivot = MoveTail(root, root->parts.size() / 2, right.get());
+  left->parts = std::exchange(root->parts, {});
+  left->pivots = std::exchange(root->pivots, {});
+  for (const NodeRef& node : {left, right}) {
+    node->max_number = root->max_number;
+    env_.cache->AfterChange(node.get());
+    Part link;
+    link.child = node->block;
+    link.buffer = std::make_unique<MessageBuffer>();
+    root->parts.push_back(std::move(link));
+  }
+  root->pivots.push_back(std::move(pivot));
+  ++root->height;
+  env_.cache->AfterChange(root);
+  NoteRootBytes(*root);
+  env_.counters->root_splits.fetch_add(1, std::memory_order_relaxed);
+}
+
+// The leaf and a neighbour, when it is small.
+bool Tree::SmallPair(const NodeRef& parent, size_t part, BlockId* left, BlockId* right) const {
+  std::shared_lock latch(parent->latch);
+  if (parent->parts.size() < 2) return false;
+  const size_t first = part + 1 < parent->parts.size() ? part : part - 1;
+  *left = parent->parts[first].child;
+  *right = parent->parts[first + 1].child;
+  const NodeRef child = env_.cache->Find(parent->parts[part].child);
+  std::shared_lock child_latch(child->latch);
+  return child->raw_bytes() < env_.options.node_size / 4;
+}
+
+// Merges a leaf below a quarter of a node with its neighbour, unless both would be split soon
+// again. Inner nodes are not merged: there are few, and an empty one costs little.
+void Tree::MergeIfSmall(const NodeRef& parent, size_t part, ReadCounters* counters) {
+  BlockId blocks[2];
+  if (!SmallPair(parent, part, &blocks[0], &blocks[1])) return;
+  const NodeRef left = Child(*parent, blocks[0], counters);
+  const NodeRef right = Child(*parent, blocks[1], counters);
+  uint64_t bytes = 0;
+  for (const NodeRef& node : {left, right}) {
+    std::shared_lock latch(node->latch);
+    bytes += node->raw_bytes();
+  }
+  if (bytes > env_.options.node_size / 4 * 3) return;
+  env_.cache->FetchAll(left, counters);
+  env_.cache->FetchAll(right, counters);
+  MergePair(parent, part, left, right);
+}
+
+void Tree::MergePair(const NodeRef& parent, size_t part, const NodeRef& left,
+                     const NodeRef& right) {
+  const Gate::Pass pass(env_.gate);
+  std::lock_guard parent_latch(parent->latch);
+  std::lock_guard left_latch(left->latch);
+  std::lock_guard right_latch(right->latch);
+  const size_t first = parent->parts[part].child == left->block ? part : part - 1;
+  env_.cache->BeforeChange(parent.get());
+  env_.cache->BeforeChange(left.get());
+  left->pivots.push_back(std::move(parent->pivots[first]));
+  std::move(right->pivots.begin(), right->pivots.end(), std::back_inserter(left->pivots));
+  left->max_number = std::max(left->max_number, right->max_number);
+  // The checkpoint under way may still need the right one as it is: its parts are copied, which
+  // shares a leaf's rows.
+  for (const Part& from : right->parts) {
+    Part to;
+    to.rows = from.rows;
+    to.heat = from.heat;
+    left->parts.push_back(std::move(to));
+  }
+  parent->parts[first].buffer->AddSorted(parent->parts[first + 1].buffer->All());
+  parent->parts.erase(parent->parts.begin() + static_cast<ptrdiff_t>(first) + 1);
+  parent->pivots.erase(parent->pivots.begin() + static_cast<ptrdiff_t>(first));
+  env_.cache->Remove(right.get());
+  env_.cache->AfterChange(left.get());
+  env_.cache->AfterChange(parent.get());
+  if (parent == root_) NoteRootBytes(*parent);
+  env_.counters->merges.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace testbed::fractal

@@ -1,0 +1,199 @@
+#include "engines/mmapv1/check/check.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "device/error.h"
+#include "device/os/dir_lock.h"
+#include "engines/disk_size.h"
+#include "engines/mmapv1/check/check_table.h"
+#include "engines/mmapv1/journal/journal.h"
+#include "engines/mmapv1/tree/table.h"
+
+namespace testbed::mmapv1 {
+namespace {
+
+class DatabaseCheck {
+ public:
+  DatabaseCheck(const std::string& dir, const InspectOptions& options)
+      : dir_(dir),
+        options_(options),
+        lock_(dir, "the database in"),
+        files_(dir, settings_, DataFile::kPrivateView) {
+    result_.faults.most = result_.notes.most = options.most_faults;
+    result_.page_size = kBucketRecord;
+  }
+
+  Inspection Run() {
+    Replay();
+    CheckTables();
+    if (options_.table.empty()) CheckExtents();
+    CountBytes();
+    return std::move(result_);
+  }
+
+ private:
+  void AddFault(const std::string& file, uint64_t byte, const std::string& what,
+                const std::string& expected = "", const std::string& found = "") {
+    Fault fault;
+    fault.file = file;
+    fault.byte = byte;
+    fault.what = what;
+    fault.expected = expected;
+    fault.found = found;
+    result_.faults.Add(std::move(fault));
+  }
+  void Replay();
+  void CheckTables();
+  void CheckTable(uint32_t slot);
+  void CheckExtents();
+  void CountBytes();
+
+  const std::string dir_;
+  const InspectOptions& options_;
+  Settings settings_;
+  DirLock lock_;
+  Files files_;
+  FoundExtents extents_;
+  Inspection result_;
+};
+
+void DatabaseCheck::Replay() {
+  result_.replay.emplace();
+  ReplayNeeded& needed = *result_.replay;
+  switch (files_.ns()->state) {
+    case OpenState::kClean:
+      break;
+    case OpenState::kJournaled:
+      try {
+        const ReplayResult replayed = ReplayJournal(dir_, [&](std::string_view body) {
+          ForEachEntry(body, [&](DiskLoc at, std::string_view bytes) {
+            files_.Replay(at, bytes);
+            ++needed.rows;
+          });
+        });
+        needed.log_bytes = replayed.bytes;
+        needed.records = replayed.sections;
+        needed.transactions = replayed.sections;
+        needed.pages = files_.shared_bytes() / kMemoryPage;
+      } catch (const Error& error) {
+        AddFault(dir_, 0, error.what());
+      }
+      break;
+    default:
+      AddFault(NsPath(dir_), offsetof(NsHeader, state),
+               "the database was open without a journal when its process ended");
+  }
+  files_.CloseUnused();
+}
+
+void DatabaseCheck::CheckTables() {
+  const NsHeader& ns = *files_.ns();
+  const uint64_t room = files_.file(kNsFile).bytes() - kNsHeaderBytes;
+  if (ns.slots == 0 || ns.slots > room / sizeof(NsEntry)) {
+    AddFault(NsPath(dir_), offsetof(NsHeader, slots), "the number of slots is wrong");
+    return;
+  }
+  uint32_t tables = 0;
+  std::vector<std::string> names;
+  for (uint32_t slot = 0; slot < ns.slots && !result_.stopped; ++slot) {
+    const NsEntry& entry = *files_.As<NsEntry>(EntryLoc(slot));
+    if (entry.used == 0) continue;
+    ++tables;
+    const std::string name(entry.name, std::min<size_t>(entry.name_size, kMaxTableName));
+    names.push_back(name);
+    if (options_.table.empty() || options_.table == name) CheckTable(slot);
+  }
+  if (tables != ns.tables) {
+    AddFault(NsPath(dir_), offsetof(NsHeader, tables), "the number of tables is wrong",
+             std::to_string(tables), std::to_string(ns.tables));
+  }
+  if (!options_.table.empty() &&
+      std::find(names.begin(), names.end(), options_.table) == names.end()) {
+    std::string all;
+    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+    throw Error(Error::kUsage, "the database in " + dir_ + " has no table " + options_.table +
+                                   "; it has " + (all.empty() ? "none" : all));
+  }
+}
+
+void DatabaseCheck::CheckTable(uint32_t slot) {
+  const NsEntry& entry = *files_.As<NsEntry>(EntryLoc(slot));
+  uint64_t done = 0;
+  const uint64_t total = entry.rows + entry.heap.records + entry.index.records;
+  const std::function<void()> tick = [&] {
+    if (options_.progress && ++done % 4096 == 0) options_.progress(std::min(done, total), total);
+  };
+  try {
+    mmapv1::TableCheck check(files_, slot, options_, &result_.faults, &extents_, tick);
+    result_.trees.push_back(check.Run());
+  } catch (const Error& error) {
+    if (error.kind() != Error::kCorruption) throw;
+    AddFault(NsPath(dir_), static_cast<uint32_t>(EntryLoc(slot).ofs), error.what());
+  }
+  const std::string name(entry.name, std::min<size_t>(entry.name_size, kMaxTableName));
+  const std::optional<uint32_t> found = FindTable(files_, name);
+  if (found != slot) {
+    AddFault(NsPath(dir_), static_cast<uint32_t>(EntryLoc(slot).ofs),
+             "the table is not where its name is looked for");
+  }
+}
+
+// Extents fill each data file up to where the next one would go.
+void DatabaseCheck::CheckExtents() {
+  for (int32_t n = 0; n < files_.count(); ++n) {
+    const auto& header = *files_.As<FileHeader>({n, 0});
+    const std::string path = DataPath(dir_, n);
+    if (header.magic != kFileMagic || header.bytes != files_.file(n).bytes() ||
+        header.number != static_cast<uint32_t>(n) || header.database != files_.ns()->database) {
+      AddFault(path, 0, "the header is not that of this file");
+      continue;
+    }
+    uint64_t at = kFileHeaderBytes;
+    for (auto e = extents_.lower_bound({n, 0}); e != extents_.end() && e->first.file == n; ++e) {
+      const auto ofs = static_cast<uint32_t>(e->first.ofs);
+      if (ofs != at) {
+        AddFault(path, std::min<uint64_t>(ofs, at),
+                 ofs < at ? "two extents overlap" : "bytes of the file are in no extent",
+                 std::to_string(at), std::to_string(ofs));
+      }
+      at = ofs + uint64_t{e->second.bytes};
+    }
+    if (at != header.unused) {
+      AddFault(path, at, "the extents end elsewhere than the header says", std::to_string(at),
+               std::to_string(header.unused));
+    }
+  }
+}
+
+void DatabaseCheck::CountBytes() {
+  const auto files = static_cast<uint64_t>(files_.count());
+  uint64_t heap = 0, index = 0, unused = 0;
+  uint64_t heap_extents = 0, index_extents = 0;
+  for (const auto& [at, extent] : extents_) {
+    (extent.is_index ? index : heap) += extent.bytes;
+    ++(extent.is_index ? index_extents : heap_extents);
+  }
+  for (int32_t n = 0; n < files_.count(); ++n) {
+    const auto& header = *files_.As<FileHeader>({n, 0});
+    unused += files_.file(n).bytes() - std::min<uint64_t>(header.unused, files_.file(n).bytes());
+  }
+  const uint64_t headers = files * kFileHeaderBytes, ns = files_.file(kNsFile).bytes();
+  result_.pages = {{"file headers", files, headers},
+                   {"extents of records", heap_extents, heap},
+                   {"extents of buckets", index_extents, index},
+                   {"not in extents yet", files, unused}};
+  result_.disk = {{"namespace file", ns},
+                  {"file headers", headers},
+                  {"extents of records", heap},
+                  {"extents of buckets", index},
+                  {"journal", DiskSizeOf(dir_, IsJournalFile).log_bytes}};
+}
+
+}  // namespace
+
+Inspection InspectDatabase(const std::string& dir, const InspectOptions& options) {
+  return DatabaseCheck(dir, options).Run();
+}
+
+}  // namespace testbed::mmapv1

@@ -1,0 +1,93 @@
+// One file of the database, mapped: the shared view, which the kernel writes back whenever it
+// likes, and the private view, a copy-on-write mapping of the same file that all code reads and
+// changes. A change reaches the shared view only when its journal section is durable (store.h).
+// Without a journal there is one view, the shared one.
+//
+//   DataFile::Create(path, bytes, zero_fill);       // durable when it returns
+//   DataFile file(path, DataFile::kBothViews, Advice::kNormal);
+//   file.view()[ofs] = ...;                         // private
+//   file.MarkPrivate(ofs, n);
+//   memcpy(file.shared() + ofs, ...);  file.MarkShared(ofs, n);
+//   file.DropPrivate(begin, end);                   // REMAP: shows the shared bytes again
+//   file.Sync();                                    // msync
+//
+// Blocks are allocated for the whole file before it is mapped: a full device is an error at
+// Create, never SIGBUS at a write. Errors throw Error (kIo). Who may call what when is the
+// callers' affair; the marks may be set and taken by several threads.
+#ifndef TESTBED_ENGINES_MMAPV1_FILES_DATA_FILE_H_
+#define TESTBED_ENGINES_MMAPV1_FILES_DATA_FILE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/file/file.h"
+
+namespace testbed::mmapv1 {
+
+// A bit for each memory page of a file, and how many are set.
+class PageMarks {
+ public:
+  explicit PageMarks(uint64_t bytes);
+  // Marks the pages of [ofs, ofs + n).
+  void Mark(uint64_t ofs, uint64_t n);
+  // Takes the marks of whole pages [begin, end) away; returns how many there were.
+  uint64_t Clear(uint64_t begin, uint64_t end);
+  uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  std::vector<std::atomic<uint64_t>> words_;
+  std::atomic<uint64_t> count_{0};
+};
+
+class DataFile {
+ public:
+  enum Views : uint8_t {
+    kBothViews,
+    kSharedView,   // alone: no journal
+    kPrivateView,  // alone, on a file that is opened to be read: to look and to try a replay
+  };
+
+  // Makes a file of `bytes` zeros, which replaces one of the name. It has its name, and is durable,
+  // when it is whole. Throws Error (kIo) and leaves nothing.
+  static void Create(const std::string& path, uint64_t bytes, bool zero_fill);
+
+  DataFile(const std::string& path, Views views, Advice advice);
+  ~DataFile();
+  DataFile(const DataFile&) = delete;
+  DataFile& operator=(const DataFile&) = delete;
+
+  const std::string& path() const { return file_->path(); }
+  uint64_t bytes() const { return bytes_; }
+  char* view() const { return private_ != nullptr ? private_ : shared_; }
+  char* shared() const { return shared_; }
+  const File& file() const { return *file_; }
+
+  void MarkPrivate(uint64_t ofs, uint64_t n) { private_marks_.Mark(ofs, n); }
+  void MarkShared(uint64_t ofs, uint64_t n) { shared_marks_.Mark(ofs, n); }
+  uint64_t private_bytes() const;  // in copies of pages, at most
+  uint64_t shared_bytes() const;   // in pages changed since the last Sync, at most
+
+  // Whole pages; nobody may use the private view meanwhile.
+  void DropPrivate(uint64_t begin, uint64_t end);
+  // Writes changed pages of the shared view and waits for the device. Returns how many bytes of
+  // pages had been changed since the last time; the kernel may have written some before.
+  uint64_t Sync();
+  // Whether all pages of a range are in memory.
+  bool InMemory(uint64_t ofs, uint64_t n) const;
+
+ private:
+  char* Map(int protection, int flags, Advice advice) const;
+
+  std::unique_ptr<File> file_;
+  uint64_t bytes_;
+  char* shared_ = nullptr;
+  char* private_ = nullptr;
+  PageMarks private_marks_, shared_marks_;
+};
+
+}  // namespace testbed::mmapv1
+
+#endif  // TESTBED_ENGINES_MMAPV1_FILES_DATA_FILE_H_

@@ -1,0 +1,352 @@
+#include "engines/mmapv1/files/files.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <filesystem>
+
+#include "device/error.h"
+#include "device/file/directory.h"
+#include "device/os/random_id.h"
+
+namespace testbed::mmapv1 {
+namespace {
+
+constexpr uint64_t kLongestRange = 2 * kMaxValueSize;  // that is declared at once
+
+uint64_t PageDown(uint64_t ofs) { return ofs / kMemoryPage * kMemoryPage; }
+uint64_t PageUp(uint64_t ofs) { return PageDown(ofs + kMemoryPage - 1); }
+
+}  // namespace
+
+bool ForEachEntry(std::string_view body,
+                  const std::function<void(DiskLoc, std::string_view)>& each) {
+  while (!body.empty()) {
+    EntryHeader entry;
+    if (body.size() < sizeof entry) return false;
+    std::memcpy(&entry, body.data(), sizeof entry);
+    body.remove_prefix(sizeof entry);
+    if (entry.bytes > body.size()) return false;
+    each({entry.file, static_cast<int32_t>(entry.ofs)}, body.substr(0, entry.bytes));
+    body.remove_prefix(entry.bytes);
+  }
+  return true;
+}
+
+bool IsDataFile(const std::filesystem::path& path) {
+  const std::string name = path.filename(), base = std::string(kFileBase) + ".";
+  return name.size() > base.size() && name.starts_with(base) &&
+         name.find_first_not_of("0123456789", base.size()) == std::string::npos;
+}
+
+void Files::CreateNamespace(const std::string& dir, const Settings& settings) {
+  std::error_code error;
+  // The header must be there whenever the file has its name. What an earlier attempt has left is
+  // written over.
+  const std::string path = NsPath(dir), unfinished = path + ".creating";
+  try {
+    DataFile::Create(unfinished, settings.ns_bytes, settings.zero_fill);
+    NsHeader header{};
+    header.magic = kNsMagic;
+    header.version = kFormatVersion;
+    header.database = RandomId();
+    header.slots = static_cast<uint32_t>((settings.ns_bytes - kNsHeaderBytes) / sizeof(NsEntry));
+    FileOptions options;
+    const std::unique_ptr<File> file = File::Open(unfinished, options);
+    file->Write(0, &header, sizeof header);
+    file->Sync();
+    RenameFile(unfinished, path);
+    SyncDirectory(dir);
+  } catch (...) {
+    std::filesystem::remove(unfinished, error);
+    std::filesystem::remove(path, error);
+    throw;
+  }
+}
+
+Files::Files(const std::string& dir, const Settings& settings, DataFile::Views views)
+    : dir_(dir), settings_(settings), views_kind_(views), files_(kSlots) {
+  OpenFile(kNsFile);
+  const NsHeader* header = ns();
+  if (header->magic != kNsMagic) {
+    throw Error(Error::kCorruption, "file " + NsPath(dir) + " is no namespace file of mmapv1");
+  }
+  if (header->version != kFormatVersion) {
+    throw Error(Error::kUsage, "the database in " + dir + " is of format " +
+                                   std::to_string(header->version) + "; this testbed knows " +
+                                   std::to_string(kFormatVersion) + ": load it anew with --fresh");
+  }
+  int32_t n = 0;
+  for (; n < kMostFiles && IsThere(DataPath(dir, n)); ++n) OpenFile(n);
+  count_.store(n, std::memory_order_release);
+  for (const auto& entry : std::filesystem::directory_iterator(dir)) {
+    if (!IsDataFile(entry.path())) continue;
+    const std::string number = entry.path().extension().string().substr(1);
+    if (number.size() < 9 && std::stoi(number) < n) continue;
+    throw Error(Error::kCorruption, "file " + DataPath(dir, n) + " is missing though " +
+                                        entry.path().string() + " is there");
+  }
+  if (views != DataFile::kPrivateView) {
+    preallocator_ = std::make_unique<Preallocator>(settings.zero_fill);
+  }
+}
+
+void Files::NotThere(DiskLoc loc, uint64_t n) const {
+  throw Error(Error::kCorruption, "the database in " + dir_ + " is damaged: something refers to " +
+                                      std::to_string(n) + " bytes at " + std::to_string(loc.ofs) +
+                                      " of file " + std::to_string(loc.file) +
+                                      ", which are not there");
+}
+
+void Files::OpenFile(int32_t n) {
+  const std::string path = n == kNsFile ? NsPath(dir_) : DataPath(dir_, n);
+  auto file = std::make_unique<DataFile>(path, views_kind_, settings_.advice);
+  const auto slot = static_cast<size_t>(n);
+  views_[slot] = {file->view(), file->bytes()};
+  files_[slot] = std::move(file);
+}
+
+void Files::CloseUnused() {
+  int32_t n = count();
+  while (n > 0 && As<FileHeader>({n - 1, 0})->magic == 0) {
+    --n;
+    views_[static_cast<size_t>(n)] = {};
+    files_[static_cast<size_t>(n)].reset();
+  }
+  count_.store(n, std::memory_order_release);
+}
+
+void Files::CheckHeaders() const {
+  for (int32_t n = 0; n < count(); ++n) {
+    const auto& header = *As<FileHeader>({n, 0});
+    if (header.magic == kFileMagic && header.database == ns()->database &&
+        header.number == static_cast<uint32_t>(n) && header.bytes == file(n).bytes()) {
+      continue;
+    }
+    throw Error(Error::kCorruption, "file " + file(n).path() +
+                                        " is damaged, was cut, or belongs to another database");
+  }
+}
+
+void Files::BeginOperation() {
+  ++operation_;
+  EndOperation();
+}
+
+void Files::EndOperation() {
+  undo_.clear();
+  undo_bytes_.clear();
+  if (undo_bytes_.capacity() <= settings_.kept_buffer()) return;
+  std::vector<char>().swap(undo_bytes_);
+  std::vector<Range>().swap(undo_);
+}
+
+void Files::SaveForUndo(const Range& range, const char* at) {
+  undo_.push_back(range);
+  undo_bytes_.insert(undo_bytes_.end(), at, at + range.n);
+}
+
+char* Files::Write(DiskLoc loc, uint32_t n) {
+  char* const at = At(loc, n);
+  const Range range{static_cast<uint32_t>(loc.file), static_cast<uint32_t>(loc.ofs), n};
+  Recent& recent = recent_[(range.ofs / 2 + range.slot * 31 + (range.ofs >> 12)) % recent_.size()];
+  const bool known = recent.range.slot == range.slot && recent.range.ofs == range.ofs &&
+                     recent.range.n >= n && recent.prepared == prepared_;
+  if (known && recent.operation == operation_) return at;
+  SaveForUndo(range, at);
+  DataFile& file = *files_[range.slot];
+  if (views_kind_ == DataFile::kSharedView) {
+    file.MarkShared(range.ofs, n);
+  } else if (!known) {
+    pending_.push_back(range);
+    pending_bytes_.store(pending_bytes() + n, std::memory_order_relaxed);
+    file.MarkPrivate(range.ofs, n);
+  }
+  recent = {range, operation_, prepared_};
+  return at;
+}
+
+void Files::UndoOperation() {
+  size_t end = undo_bytes_.size();
+  for (size_t i = undo_.size(); i-- > 0;) {
+    const Range& range = undo_[i];
+    end -= range.n;
+    std::memcpy(views_[range.slot].base + range.ofs, undo_bytes_.data() + end, range.n);
+  }
+  BeginOperation();
+}
+
+uint64_t Files::FileBytes(int32_t n) const {
+  const uint64_t doubled = settings_.first_file_bytes << std::min(n, 20);
+  return std::min(doubled, settings_.most_file_bytes);
+}
+
+void Files::Preallocate() {
+  const int32_t next = count();
+  if (!settings_.preallocate || next >= kMostFiles) return;
+  if (IsThere(DataPath(dir_, next))) return;
+  preallocator_->Request(DataPath(dir_, next), FileBytes(next));
+}
+
+void Files::StartFile(int32_t n) {
+  FileHeader header{};
+  header.magic = kFileMagic;
+  header.version = kFormatVersion;
+  header.database = ns()->database;
+  header.bytes = file(n).bytes();
+  header.number = static_cast<uint32_t>(n);
+  header.unused = kFileHeaderBytes;
+  std::memcpy(Write({n, 0}, sizeof header), &header, sizeof header);
+}
+
+void Files::AddFile(uint32_t least) {
+  const int32_t n = count();
+  if (n >= kMostFiles) throw Error(Error::kRun, "mmapv1 has no more than 4096 data files");
+  const uint64_t bytes =
+      std::max<uint64_t>(FileBytes(n), PageUp(uint64_t{least} + kFileHeaderBytes));
+  if (bytes > kMostFileBytes) throw Error(Error::kUsage, "a row is longer than a file of mmapv1");
+  preallocator_->Take(DataPath(dir_, n), bytes);
+  OpenFile(n);
+  count_.store(n + 1, std::memory_order_release);
+  Preallocate();
+}
+
+DiskLoc Files::NewExtent(uint32_t wanted, uint32_t least, uint32_t* bytes) {
+  for (;;) {
+    const int32_t last = count() - 1;
+    if (last >= 0) {
+      // An operation that was undone may have left a file that nothing is in.
+      if (As<FileHeader>({last, 0})->magic == 0) StartFile(last);
+      auto* header = As<FileHeader>({last, 0});
+      const uint64_t room = header->bytes - header->unused;
+      // A rest of a file is taken for a shorter extent when it is not much shorter: files are small
+      // here, and the original would leave up to half of one.
+      if (room >= wanted || (room >= least && room >= wanted / 4)) {
+        *bytes = static_cast<uint32_t>(std::min<uint64_t>(wanted, PageDown(room)));
+        const DiskLoc at{last, static_cast<int32_t>(header->unused)};
+        Assign(last, &header->unused, header->unused + *bytes);
+        return at;
+      }
+      const uint64_t next = FileBytes(last + 1) - kFileHeaderBytes;
+      if (wanted > next) wanted = std::max(least, static_cast<uint32_t>(next));
+    }
+    AddFile(least);
+    const auto most = static_cast<uint32_t>(file(count() - 1).bytes() - kFileHeaderBytes);
+    wanted = std::min(wanted, most);
+  }
+}
+
+void Files::Prepare(std::string* body) {
+  std::sort(pending_.begin(), pending_.end());
+  for (size_t i = 0; i < pending_.size();) {
+    Range all = pending_[i];
+    for (++i; i < pending_.size(); ++i) {
+      const Range& next = pending_[i];
+      if (next.slot != all.slot || next.ofs > all.end()) break;
+      all.n = static_cast<uint32_t>(std::max(all.end(), next.end()) - all.ofs);
+    }
+    const EntryHeader entry{all.n, all.ofs, static_cast<int32_t>(all.slot)};
+    body->append(reinterpret_cast<const char*>(&entry), sizeof entry);
+    body->append(views_[all.slot].base + all.ofs, all.n);
+  }
+  pending_.clear();
+  if (pending_.capacity() * sizeof(Range) > settings_.kept_buffer()) {
+    std::vector<Range>().swap(pending_);
+  }
+  pending_bytes_.store(0, std::memory_order_relaxed);
+  ++prepared_;
+}
+
+void Files::WriteToDataFiles(std::string_view body) {
+  ForEachEntry(body, [this](DiskLoc at, std::string_view bytes) {
+    DataFile& to = file(at.file);
+    const auto ofs = static_cast<uint32_t>(at.ofs);
+    // Marked after, so that a data flush meanwhile that takes the mark writes these bytes, or
+    // leaves the mark to the next.
+    std::memcpy(to.shared() + ofs, bytes.data(), bytes.size());
+    to.MarkShared(ofs, bytes.size());
+  });
+}
+
+void Files::Replay(DiskLoc at, std::string_view bytes) {
+  At(at, bytes.size());
+  DataFile& to = file(at.file);
+  const auto ofs = static_cast<uint32_t>(at.ofs);
+  std::memcpy((to.shared() != nullptr ? to.shared() : to.view()) + ofs, bytes.data(), bytes.size());
+  to.MarkShared(ofs, bytes.size());
+}
+
+void Files::DropUnlessPending(uint32_t slot, uint64_t begin, uint64_t end) {
+  DataFile& file = *files_[slot];
+  const uint64_t before = file.private_bytes();
+  const Range from{slot, static_cast<uint32_t>(begin), 0};
+  auto at = std::lower_bound(pending_.begin(), pending_.end(), from);
+  // Ranges before may reach into this part.
+  while (at != pending_.begin() && std::prev(at)->slot == slot &&
+         std::prev(at)->ofs + kLongestRange > begin) {
+    --at;
+  }
+  for (; at != pending_.end() && at->slot == slot && at->ofs < end; ++at) {
+    file.DropPrivate(begin, std::min(end, PageDown(at->ofs)));
+    begin = std::max(begin, PageUp(at->end()));
+  }
+  file.DropPrivate(begin, end);
+  counts_.copies_dropped.fetch_add(before - file.private_bytes(), std::memory_order_relaxed);
+}
+
+void Files::Remap(double fraction) {
+  std::sort(pending_.begin(), pending_.end());
+  const int32_t data_files = count();
+  const auto part_of = [&](int32_t n) {
+    return n == kNsFile ? PageUp(file(n).bytes()) : PageUp(UsedBytes(n));
+  };
+  uint64_t total = part_of(kNsFile);
+  for (int32_t n = 0; n < data_files; ++n) total += part_of(n);
+  uint64_t left =
+      fraction >= 1
+          ? total
+          : PageUp(static_cast<uint64_t>(std::ceil(fraction * static_cast<double>(total))));
+  counts_.remaps.fetch_add(1, std::memory_order_relaxed);
+  counts_.remapped_bytes.fetch_add(left, std::memory_order_relaxed);
+  while (left > 0) {
+    if (remap_file_ != kNsFile && remap_file_ >= data_files) remap_file_ = kNsFile;
+    const uint64_t end = part_of(remap_file_);
+    const uint64_t n = std::min(left, end - std::min(end, remap_ofs_));
+    DropUnlessPending(static_cast<uint32_t>(remap_file_), remap_ofs_, remap_ofs_ + n);
+    left -= n;
+    remap_ofs_ += n;
+    if (remap_ofs_ < end) continue;
+    remap_ofs_ = 0;
+    remap_file_ = remap_file_ == kNsFile ? 0 : remap_file_ + 1;
+  }
+}
+
+uint64_t Files::private_bytes() const {
+  uint64_t sum = file(kNsFile).private_bytes();
+  for (int32_t n = 0; n < count(); ++n) sum += file(n).private_bytes();
+  return sum;
+}
+
+uint64_t Files::shared_bytes() const {
+  uint64_t sum = file(kNsFile).shared_bytes();
+  for (int32_t n = 0; n < count(); ++n) sum += file(n).shared_bytes();
+  return sum;
+}
+
+uint64_t Files::Sync() {
+  uint64_t sum = file(kNsFile).Sync();
+  for (int32_t n = 0; n < count(); ++n) sum += file(n).Sync();
+  counts_.flushed_bytes.fetch_add(sum, std::memory_order_relaxed);
+  return sum;
+}
+
+void Files::SetState(OpenState state) {
+  DataFile& ns_file = file(kNsFile);
+  reinterpret_cast<NsHeader*>(ns_file.shared())->state = state;
+  ns_file.MarkShared(offsetof(NsHeader, state), sizeof state);
+  ns_file.Sync();
+}
+
+}  // namespace testbed::mmapv1

@@ -1,0 +1,171 @@
+// All files of an open database, and the changes made to them that are not in the journal yet.
+//
+//   files.BeginOperation();
+//   char* record = files.Write(loc, 100);      // a write intent: may be changed now
+//   files.Assign(loc.file, &header->next, 7);  // the same for one field
+//   files.EndOperation();                      // or UndoOperation: as if it had not been
+//
+// Write intents are what the journal is made of: PREP sorts and merges them and copies the bytes
+// that they name out of the private view. Each also saves the old bytes, so that an operation that
+// meets a full device half-way leaves nothing.
+//
+// Locks: all that changes something needs the database's write lock, At and the rest its read lock,
+// unless said otherwise. A place that is outside of all files throws Error (kCorruption).
+#ifndef TESTBED_ENGINES_MMAPV1_FILES_FILES_H_
+#define TESTBED_ENGINES_MMAPV1_FILES_FILES_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engines/mmapv1/files/data_file.h"
+#include "engines/mmapv1/files/format.h"
+#include "engines/mmapv1/files/preallocator.h"
+#include "engines/mmapv1/settings.h"
+
+namespace testbed::mmapv1 {
+
+// One changed range in a journal section: this header, then the bytes.
+struct EntryHeader {
+  uint32_t bytes;
+  uint32_t ofs;
+  int32_t file;
+};
+static_assert(sizeof(EntryHeader) == 12);
+
+// Calls `each` for every entry of a section's body; false when the body is none.
+bool ForEachEntry(std::string_view body,
+                  const std::function<void(DiskLoc at, std::string_view bytes)>& each);
+
+// Whether a path names a data file of a database.
+bool IsDataFile(const std::filesystem::path& path);
+
+class Files {
+ public:
+  // Opens the files that are in `dir`; the namespace file must be there.
+  Files(const std::string& dir, const Settings& settings, DataFile::Views views);
+
+  // Makes the namespace file of an empty database.
+  static void CreateNamespace(const std::string& dir, const Settings& settings);
+
+  const std::string& dir() const { return dir_; }
+  char* At(DiskLoc loc, uint64_t n) const {
+    const auto slot = static_cast<uint32_t>(loc.file);
+    const uint64_t ofs = static_cast<uint32_t>(loc.ofs);
+    if (slot >= kSlots || ofs + n > views_[slot].bytes) [[unlikely]]
+      NotThere(loc, n);
+    return views_[slot].base + ofs;
+  }
+  template <typename T>
+  T* As(DiskLoc loc) const {
+    if (static_cast<uint32_t>(loc.ofs) % alignof(T) != 0) [[unlikely]]
+      NotThere(loc, sizeof(T));
+    return reinterpret_cast<T*>(At(loc, sizeof(T)));
+  }
+  NsHeader* ns() const { return As<NsHeader>({kNsFile, 0}); }
+
+  void BeginOperation();
+  char* Write(DiskLoc loc, uint32_t n);
+  template <typename T>
+  void Assign(int32_t file, T* field, const T& value) {
+    const char* at = reinterpret_cast<const char*>(field);
+    const auto ofs = static_cast<int32_t>(at - views_[static_cast<uint32_t>(file)].base);
+    std::memcpy(Write({file, ofs}, sizeof(T)), &value, sizeof(T));
+  }
+  void UndoOperation();
+  void EndOperation();  // it stays: lets go of what would undo it
+
+  // A new extent's place and length: `wanted` bytes, or less but at least `least`. Adds a file when
+  // the last one has no room; throws Error (kIo) when the device has none either.
+  DiskLoc NewExtent(uint32_t wanted, uint32_t least, uint32_t* bytes);
+  // Has the file after the last one made in the background.
+  void Preallocate();
+
+  // PREP: appends the changes since the last time to *body, in order of place, and forgets them.
+  // The read lock is enough: it keeps writers out.
+  void Prepare(std::string* body);
+  uint64_t pending_bytes() const { return pending_bytes_.load(std::memory_order_relaxed); }
+  // WRITETODATAFILES. No lock: only committed bytes are touched, in the shared views.
+  void WriteToDataFiles(std::string_view body);
+  // REMAP: maps this fraction of the private views anew, going on where the last call ended. Pages
+  // with changes that are not in the journal keep their copies.
+  void Remap(double fraction);
+  uint64_t private_bytes() const;
+  uint64_t shared_bytes() const;  // of pages that the next Sync writes; or that a replay changed
+  // msync of every file that changed; returns the bytes of changed pages. No lock.
+  uint64_t Sync();
+
+  // The state is written past the journal, and is durable when this returns.
+  void SetState(OpenState state);
+  // After a replay: lets go of the files that are only preallocated.
+  void CloseUnused();
+  // After a replay: throws Error (kCorruption) when a data file is not the one that belongs here.
+  void CheckHeaders() const;
+  // A replayed entry goes to the shared view, or to the only one there is.
+  void Replay(DiskLoc at, std::string_view bytes);
+
+  int32_t count() const { return count_.load(std::memory_order_acquire); }
+  DataFile& file(int32_t n) const { return *files_[static_cast<size_t>(n)]; }
+  // Up to where extents have been laid in a data file.
+  uint32_t UsedBytes(int32_t n) const { return As<FileHeader>({n, 0})->unused; }
+  Preallocator* preallocator() { return preallocator_.get(); }
+
+  struct Counts {
+    std::atomic<uint64_t> remaps{0}, remapped_bytes{0}, copies_dropped{0}, flushed_bytes{0};
+  };
+  const Counts& counts() const { return counts_; }
+
+ private:
+  static constexpr uint32_t kSlots = kMostFiles + 1;
+  struct View {
+    char* base = nullptr;
+    uint64_t bytes = 0;
+  };
+  struct Range {
+    uint32_t slot, ofs, n;
+    uint64_t end() const { return uint64_t{ofs} + n; }
+    friend auto operator<=>(const Range&, const Range&) = default;
+  };
+  // A range that was declared lately; operations declare the same few again and again.
+  struct Recent {
+    Range range{};
+    uint64_t operation = 0, prepared = 0;
+  };
+
+  [[noreturn]] void NotThere(DiskLoc loc, uint64_t n) const;
+  void OpenFile(int32_t n);
+  void AddFile(uint32_t least);
+  void StartFile(int32_t n);
+  uint64_t FileBytes(int32_t n) const;
+  void SaveForUndo(const Range& range, const char* at);
+  void DropUnlessPending(uint32_t slot, uint64_t begin, uint64_t end);
+
+  const std::string dir_;
+  const Settings& settings_;
+  const DataFile::Views views_kind_;
+  std::array<View, kSlots> views_;
+  std::vector<std::unique_ptr<DataFile>> files_;  // by slot; never moves
+  std::atomic<int32_t> count_{0};                 // data files
+  std::unique_ptr<Preallocator> preallocator_;
+
+  std::vector<Range> pending_;
+  std::atomic<uint64_t> pending_bytes_{0};
+  std::array<Recent, 256> recent_;
+  uint64_t operation_ = 1, prepared_ = 1;
+  std::vector<Range> undo_;
+  std::vector<char> undo_bytes_;
+  int32_t remap_file_ = 0;  // where the next Remap begins
+  uint64_t remap_ofs_ = 0;
+  Counts counts_;
+};
+
+}  // namespace testbed::mmapv1
+
+#endif  // TESTBED_ENGINES_MMAPV1_FILES_FILES_H_

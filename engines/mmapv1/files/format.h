@@ -1,0 +1,204 @@
+// What lies in the files of the mmapv1 engine, byte by byte (docs/mmapv1.md tells it in words).
+//
+// A database is the namespace file NAME.ns and data files NAME.0, NAME.1, ... of which each is
+// mapped whole. A place in them is a DiskLoc: file and offset. All structures lie in the mapping as
+// they are declared here, little-endian; none of them has a checksum.
+//
+//   NAME.ns   NsHeader (4096 B), then a hash table of NsEntry: a table's heap, index and counts
+//   NAME.n    FileHeader (8192 B), then extents up to FileHeader::unused
+//   extent    ExtentHeader, then records without gaps; an index's buckets begin at 4096
+//   record    RecordHeader (16 B), then a BSON document or a b-tree bucket; or a DeletedRecord
+#ifndef TESTBED_ENGINES_MMAPV1_FILES_FORMAT_H_
+#define TESTBED_ENGINES_MMAPV1_FILES_FORMAT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace testbed::mmapv1 {
+
+inline constexpr char kFileBase[] = "mmapv1";  // of the names of all files
+inline constexpr uint32_t kFormatVersion = 1;
+
+inline constexpr uint32_t kMemoryPage = 4096;  // unit of copies, of remapping and of extents
+inline constexpr uint32_t kFileHeaderBytes = 8192;
+inline constexpr uint32_t kNsHeaderBytes = 4096;
+inline constexpr uint32_t kMostFileBytes = 0x7ff00000;  // offsets have 31 bits
+inline constexpr int32_t kMostFiles = 4096;
+inline constexpr size_t kMaxKeySize = 1024;
+inline constexpr size_t kMaxValueSize = 16 << 20;
+
+// A place in the files. The namespace file is kNsFile: nothing points into it, but journal
+// entries name it.
+struct DiskLoc {
+  int32_t file = -1;
+  int32_t ofs = 0;
+  bool null() const { return file < 0; }
+  friend bool operator==(const DiskLoc&, const DiskLoc&) = default;
+  friend auto operator<=>(const DiskLoc&, const DiskLoc&) = default;
+};
+inline constexpr int32_t kNsFile = kMostFiles;
+
+inline DiskLoc Plus(DiskLoc loc, uint32_t bytes) {
+  return {loc.file, loc.ofs + static_cast<int32_t>(bytes)};
+}
+
+inline constexpr uint32_t kFileMagic = 0x31764d4d;    // "MMv1"
+inline constexpr uint32_t kNsMagic = 0x534e4d4d;      // "MMNS"
+inline constexpr uint32_t kExtentMagic = 0x41424445;  // "EDBA"
+
+// How the database was left; on disk.
+enum class OpenState : uint32_t {
+  kClean = 0,
+  kJournaled = 1,    // in use with a journal: replay it
+  kUnjournaled = 2,  // in use without: nobody knows what the files hold
+};
+
+struct NsHeader {
+  uint32_t magic;
+  uint32_t version;
+  uint64_t database;  // a random number that all of its files bear
+  OpenState state;    // the only field that is written past the journal
+  uint32_t slots;     // of the hash table
+  uint32_t tables;
+  uint32_t unused;
+};
+
+struct FileHeader {
+  uint32_t magic;  // 0: preallocated and not in use yet, all of the file is zeros
+  uint32_t version;
+  uint64_t database;
+  uint64_t bytes;   // of the file
+  uint32_t number;  // of the file
+  uint32_t unused;  // where the next extent goes
+};
+
+// Deleted records are listed by size class: list i has those shorter than kSizeClass(i) and not
+// shorter than the class before; the last list has all longer ones, too.
+inline constexpr int kSizeClasses = 19;
+constexpr uint32_t SizeOfClass(int i) { return 32u << i; }  // 32 B to 8 MB
+
+// The records of one heap or one index.
+struct Space {
+  DiskLoc first_extent, last_extent;
+  DiskLoc free[kSizeClasses];
+  uint32_t last_extent_bytes;
+  uint32_t extents;
+  uint64_t records;
+  uint64_t record_bytes;  // of the records, headers and padding included
+};
+static_assert(sizeof(Space) == 192);
+
+inline constexpr size_t kMaxTableName = 152;
+
+struct NsEntry {
+  uint32_t used;
+  uint32_t name_size;
+  char name[kMaxTableName];
+  Space heap, index;
+  DiskLoc root;  // of the b-tree
+  uint64_t rows;
+  double padding;  // factor of the padding allocation, 1 to 2
+  uint64_t unused;
+};
+static_assert(sizeof(NsEntry) == 576);
+
+struct ExtentHeader {
+  uint32_t magic;
+  uint32_t bytes;  // header included; a multiple of kMemoryPage
+  DiskLoc self, next, prev;
+  int32_t first_record, last_record;  // offsets in the file; kNone: no record
+  uint32_t slot;                      // of the namespace entry
+  uint32_t is_index;
+  uint32_t unused[4];
+};
+static_assert(sizeof(ExtentHeader) == 64);
+inline constexpr int32_t kNone = -1;
+
+struct RecordHeader {
+  uint32_t bytes;  // header and padding included
+  int32_t extent;  // offsets in the file
+  int32_t next, prev;
+};
+static_assert(sizeof(RecordHeader) == 16);
+// Extents, records and deleted records begin at multiples of this.
+inline constexpr uint32_t kAlignment = alignof(RecordHeader);
+
+struct DeletedRecord {
+  uint32_t bytes;
+  int32_t extent;
+  DiskLoc next;  // in the list
+};
+static_assert(sizeof(DeletedRecord) == 16);
+
+// Where the records of an extent begin. Buckets lie on memory pages, two each.
+inline constexpr uint32_t kHeapStart = sizeof(ExtentHeader);
+inline constexpr uint32_t kIndexStart = kMemoryPage;
+
+// A row in the heap: the BSON document {_id: <binary key>, v: <binary value>}.
+inline constexpr uint32_t kDocumentFrame = 23;  // bytes beside key and value
+
+// A bucket is a record of 8192 bytes; what follows is in its 8176 bytes behind the header.
+inline constexpr uint32_t kBucketRecord = 8192;
+inline constexpr uint32_t kBucketBytes = kBucketRecord - sizeof(RecordHeader);
+
+// A DiskLoc in 7 bytes: offset in 4, file in 3.
+struct PackedLoc {
+  uint8_t bytes[7];
+};
+
+// Special record locations of a key.
+inline constexpr DiskLoc kNoRecord{-1, 0};   // the row's value is empty: the key is all of it
+inline constexpr DiskLoc kUnusedKey{-2, 0};  // erased; kept as it divides two children
+
+inline DiskLoc Unpack(const PackedLoc& p) {
+  const uint32_t ofs = p.bytes[0] | uint32_t{p.bytes[1]} << 8 | uint32_t{p.bytes[2]} << 16 |
+                       uint32_t{p.bytes[3]} << 24;
+  const uint32_t file = p.bytes[4] | uint32_t{p.bytes[5]} << 8 | uint32_t{p.bytes[6]} << 16;
+  // Sign extension of 24 bits.
+  return {static_cast<int32_t>(file << 8) >> 8, static_cast<int32_t>(ofs)};
+}
+
+inline PackedLoc Pack(DiskLoc loc) {
+  const auto ofs = static_cast<uint32_t>(loc.ofs), file = static_cast<uint32_t>(loc.file);
+  return {{static_cast<uint8_t>(ofs), static_cast<uint8_t>(ofs >> 8),
+           static_cast<uint8_t>(ofs >> 16), static_cast<uint8_t>(ofs >> 24),
+           static_cast<uint8_t>(file), static_cast<uint8_t>(file >> 8),
+           static_cast<uint8_t>(file >> 16)}};
+}
+
+struct KeyNode {
+  PackedLoc left;      // child with the keys before this one
+  PackedLoc record;    // the row's document, kNoRecord or kUnusedKey
+  uint8_t key_ofs[2];  // of the key's length and bytes, in the bucket's body
+};
+static_assert(sizeof(KeyNode) == 16);
+
+struct BucketHeader {
+  PackedLoc parent, next_child;  // next_child: with the keys after the last one
+  uint16_t flags;
+  uint16_t empty;  // bytes between the key nodes and the keys
+  uint16_t top;    // bytes of keys at the end, garbage included
+  uint16_t n;      // keys
+};
+static_assert(sizeof(BucketHeader) == 22);
+inline constexpr uint16_t kPacked = 1;  // flag: there is no garbage among the keys
+
+// Bytes for key nodes and keys.
+inline constexpr uint32_t kBodyBytes = kBucketBytes - sizeof(BucketHeader);
+struct BucketRecord {
+  RecordHeader record;
+  BucketHeader bucket;
+  char body[kBodyBytes];
+};
+static_assert(sizeof(BucketRecord) == kBucketRecord);
+
+// A file of a database in `dir`: "DIR/mmapv1.ns", "DIR/mmapv1.0".
+inline std::string NsPath(const std::string& dir) { return dir + "/" + kFileBase + ".ns"; }
+inline std::string DataPath(const std::string& dir, int32_t file) {
+  return dir + "/" + kFileBase + "." + std::to_string(file);
+}
+
+}  // namespace testbed::mmapv1
+
+#endif  // TESTBED_ENGINES_MMAPV1_FILES_FORMAT_H_

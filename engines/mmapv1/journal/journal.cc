@@ -1,0 +1,200 @@
+#include "engines/mmapv1/journal/journal.h"
+
+#include <snappy.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "device/error.h"
+#include "device/file/directory.h"
+#include "device/os/random_id.h"
+#include "engines/mmapv1/files/preallocator.h"
+#include "engines/mmapv1/journal/journal_format.h"
+
+namespace testbed::mmapv1 {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t PadUp(uint64_t n) { return (n + kSectionPadding - 1) / kSectionPadding * kSectionPadding; }
+
+// A file of the journal; buffered where the file system has no direct IO.
+std::unique_ptr<File> OpenJournalFile(const std::string& path, FileOptions::Create create,
+                                      bool* direct) {
+  FileOptions options;
+  options.kind = FileKind::kLog;
+  options.create = create;
+  options.mode = *direct ? IoMode::kDirect : IoMode::kBuffered;
+  try {
+    return File::Open(path, options);
+  } catch (const Error& error) {
+    if (error.kind() != Error::kUsage) throw;
+  }
+  *direct = false;
+  options.mode = IoMode::kBuffered;
+  return File::Open(path, options);
+}
+
+}  // namespace
+
+bool IsJournalFile(const std::string& path) {
+  return fs::path(path).filename().string().starts_with(kJournalBase);
+}
+
+void RemoveJournal(const std::string& dir) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(dir, error)) {
+    if (IsJournalFile(entry.path())) files.push_back(entry.path());
+  }
+  if (error) throw Error::Io("list", dir, error.value());
+  for (const fs::path& file : files) RemoveFile(file);
+  if (!files.empty()) SyncDirectory(dir);
+}
+
+Journal::Journal(const std::string& dir, const Settings& settings, uint64_t next_seq)
+    : dir_(dir), settings_(settings), seq_(next_seq - 1), number_(next_seq - 1) {
+  flushed_seq_ = seq_;
+  // A file begins with its first section, so numbers by it never meet those of older files.
+  NextFile();
+}
+
+void Journal::Place(const std::string& path) {
+  {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(spare_, false)) {
+      RenameFile(SparePath(dir_), path);
+      counts_.files_recycled.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+  }
+  IoScope scope(PreallocateOp());
+  const std::string unfinished = SparePath(dir_) + ".new";
+  try {
+    const std::unique_ptr<File> file =
+        OpenJournalFile(unfinished, FileOptions::kTruncate, &direct_);
+    const uint64_t bytes = settings_.journal_file_bytes;
+    const bool allocated = !settings_.zero_fill && file->Allocate(0, bytes);
+    constexpr uint64_t kChunk = 1 << 20;
+    const AlignedBuffer zeros(kChunk);
+    std::memset(const_cast<char*>(zeros.data()), 0, kChunk);
+    for (uint64_t at = 0; !allocated && at < bytes; at += kChunk) {
+      file->Write(at, zeros.data(), std::min(kChunk, bytes - at));
+    }
+    file->Sync(true);
+    counts_.preallocated_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(unfinished, ignored);
+    throw;
+  }
+  RenameFile(unfinished, path);
+}
+
+void Journal::NextFile() {
+  const uint64_t number = number_ + 1;
+  const std::string path = JournalPath(dir_, number);
+  Place(path);
+  std::unique_ptr<File> file = OpenJournalFile(path, FileOptions::kMustExist, &direct_);
+  file_id_ = RandomId();
+  AlignedBuffer block(kSectionPadding);
+  std::memset(block.data(), 0, kSectionPadding);
+  JournalFileHeader header{kJournalMagic, number, file_id_, seq_ + 1, 0};
+  header.checksum = ChecksumOf(header);
+  std::memcpy(block.data(), &header, sizeof header);
+  file->Write(0, block.data(), kSectionPadding);
+  counts_.written_bytes.fetch_add(kSectionPadding, std::memory_order_relaxed);
+  file->Sync(true);
+  SyncDirectory(dir_);
+  std::lock_guard lock(mutex_);
+  if (file_ != nullptr) past_.push_back({number_, seq_, ofs_});
+  file_ = std::move(file);
+  number_ = number;
+  ofs_ = kSectionPadding;
+  WriteLsn();
+}
+
+void Journal::BuildSection(std::string_view body, uint64_t seq) {
+  const uint64_t most = PadUp(sizeof(SectionHeader) + snappy::MaxCompressedLength(body.size()) +
+                              sizeof(SectionFooter));
+  if (section_.size() < most) section_ = AlignedBuffer(most);
+  size_t compressed = 0;
+  char* const to = section_.data();
+  snappy::RawCompress(body.data(), body.size(), to + sizeof(SectionHeader), &compressed);
+  const SectionHeader header{kSectionMagic, static_cast<uint32_t>(compressed), body.size(), seq,
+                             file_id_};
+  std::memcpy(to, &header, sizeof header);
+  const uint64_t checked = sizeof header + compressed;
+  const SectionFooter footer{XXH3_64bits(to, checked)};
+  std::memcpy(to + checked, &footer, sizeof footer);
+  section_bytes_ = PadUp(checked + sizeof footer);
+  std::memset(to + checked + sizeof footer, 0, section_bytes_ - checked - sizeof footer);
+  counts_.payload_bytes.fetch_add(checked + sizeof footer, std::memory_order_relaxed);
+}
+
+uint64_t Journal::Append(std::string_view body, const std::function<void()>& flush) {
+  BuildSection(body, seq_ + 1);
+  // A section longer than a file has one of its own.
+  if (ofs_ > kSectionPadding && ofs_ + section_bytes_ > settings_.journal_file_bytes) {
+    try {
+      NextFile();
+    } catch (const Error& error) {
+      if (error.code() != ENOSPC || !flush) throw;
+      flush();
+      NextFile();
+    }
+    BuildSection(body, seq_ + 1);  // with the new file's id
+  }
+  file_->Write(ofs_, section_.data(), section_bytes_);
+  file_->Sync();
+  ofs_ += section_bytes_;
+  if (section_.size() > settings_.kept_buffer()) section_ = AlignedBuffer();
+  {
+    std::lock_guard lock(mutex_);
+    ++seq_;
+  }
+  counts_.commits.fetch_add(1, std::memory_order_relaxed);
+  counts_.raw_bytes.fetch_add(body.size(), std::memory_order_relaxed);
+  counts_.written_bytes.fetch_add(section_bytes_, std::memory_order_relaxed);
+  return seq_;
+}
+
+void Journal::WriteLsn() {
+  FileOptions options;
+  options.kind = FileKind::kLog;
+  options.create = FileOptions::kMayExist;
+  const std::unique_ptr<File> file = File::Open(LsnPath(dir_), options);
+  LsnSlot slot{kLsnMagic, flushed_seq_, number_, 0};
+  slot.checksum = ChecksumOf(slot);
+  file->Write(lsn_writes_ % 2 * kLsnSlotBytes, &slot, sizeof slot);
+  file->Sync();
+  if (lsn_writes_ == 0) SyncDirectory(dir_);
+  ++lsn_writes_;
+}
+
+void Journal::Flushed(uint64_t seq, uint64_t written) {
+  std::lock_guard lock(mutex_);
+  flushed_seq_ = seq;
+  WriteLsn();
+  flushed_.store(written, std::memory_order_relaxed);
+  while (!past_.empty() && past_.front().last_seq <= seq) {
+    const std::string path = JournalPath(dir_, past_.front().number);
+    // An overlong file is not kept.
+    if (!spare_ && past_.front().bytes <= settings_.journal_file_bytes) {
+      RenameFile(path, SparePath(dir_));
+      spare_ = true;
+    } else {
+      RemoveFile(path);
+    }
+    past_.erase(past_.begin());
+  }
+}
+
+void Journal::Remove() {
+  file_.reset();
+  RemoveJournal(dir_);
+}
+
+}  // namespace testbed::mmapv1

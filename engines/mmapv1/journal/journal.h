@@ -1,0 +1,120 @@
+// The journal: what the private views have and the shared views may get, in files journal.N that
+// are appended to by direct IO.
+//
+//   Journal journal(dir, settings, next_seq);
+//   uint64_t seq = journal.Append(body);    // a section: durable when this returns
+//   journal.Flushed(seq, written);          // it and all before are in the data files, durably
+//
+//   ReplayResult replayed = ReplayJournal(dir, [&](std::string_view body) { ... });
+//
+// A section is one group commit: a header {magic, compressed length, raw length, sequence number,
+// file id}, the entries compressed with snappy, and XXH3 over both, padded to 8192 bytes and
+// written by one call, then fdatasync. It counts if its checksum is right, its file id is that of
+// the file's header and its number follows that of the section before. A file whose sections are
+// all flushed becomes the next one, or is removed.
+//
+// journal.lsn says up to which section the data files are flushed, so replay begins after it, and
+// which file is the newest one. It is durable before the first section of a file is written.
+//
+// How a replay knows the end. A section is written when the one before is durable, so a crash tears
+// at most the last one, and nothing with the file's id and a later number lies behind it. A section
+// that does not count ends the journal only where that holds; otherwise sections were damaged after
+// they had been acknowledged, which is an error, as are a damaged header of a file whose sections
+// are needed, a file that is missing before the newest one, and a missing newest file. What a
+// recycled file holds of its life before bears another id and lower numbers. A damaged last section
+// looks like a torn one: whether it was acknowledged, nothing tells.
+//
+// Append and the destructor are for one thread at a time, Flushed and the figures for any.
+#ifndef TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_H_
+#define TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/file/file.h"
+#include "engines/mmapv1/settings.h"
+
+namespace testbed::mmapv1 {
+
+inline constexpr uint64_t kSectionPadding = 8192;
+
+class Journal {
+ public:
+  // The files in `dir` of another life are left alone; they have numbers below the new ones.
+  Journal(const std::string& dir, const Settings& settings, uint64_t next_seq);
+
+  // `flush`: called when there is no room for another file; it may make some by flushing.
+  uint64_t Append(std::string_view body, const std::function<void()>& flush = {});
+  // `written`: what written_bytes() was before the flush began.
+  void Flushed(uint64_t seq, uint64_t written);
+  // Ends the journal of a database whose data files are flushed: removes all of its files.
+  void Remove();
+
+  uint64_t written_bytes() const { return counts_.written_bytes.load(std::memory_order_relaxed); }
+  // Of sections that are not flushed: what a replay would read.
+  uint64_t unflushed_bytes() const {
+    return written_bytes() - flushed_.load(std::memory_order_relaxed);
+  }
+  bool direct() const { return direct_; }
+
+  struct Counts {
+    std::atomic<uint64_t> commits{0}, raw_bytes{0}, payload_bytes{0}, written_bytes{0},
+        preallocated_bytes{0}, files_recycled{0};
+  };
+  const Counts& counts() const { return counts_; }
+
+ private:
+  struct Past {
+    uint64_t number, last_seq, bytes;
+  };
+  void NextFile();
+  void Place(const std::string& path);
+  void BuildSection(std::string_view body, uint64_t seq);
+  void WriteLsn();
+
+  const std::string dir_;
+  const Settings& settings_;
+  uint64_t seq_;  // of the last section
+  std::unique_ptr<File> file_;
+  uint64_t number_, file_id_ = 0, ofs_ = 0;
+  AlignedBuffer section_;
+  uint64_t section_bytes_ = 0;
+  bool direct_ = true;
+
+  std::mutex mutex_;        // of what follows
+  std::vector<Past> past_;  // files before the one that is written, oldest first
+  bool spare_ = false;      // there is a file to be used again
+  uint64_t flushed_seq_ = 0, lsn_writes_ = 0;
+  std::atomic<uint64_t> flushed_{0};
+  Counts counts_;
+};
+
+struct ReplayResult {
+  uint64_t files = 0;
+  uint64_t bytes = 0;     // of sections replayed, padded
+  uint64_t sections = 0;  // replayed
+  uint64_t last_seq = 0;  // of the journal, or as far as the data files are flushed
+};
+
+// To be called before a journal is replayed. What came only as far as the page cache is made
+// durable; what a failed sync left there, and the device does not have, is dropped.
+void MakeJournalDurable(const std::string& dir);
+// Calls `apply` with the body of each section after the last data flush. Changes nothing. Throws
+// Error (kCorruption) when sections are missing or damaged that were durable, after `apply` was
+// called with those before.
+ReplayResult ReplayJournal(const std::string& dir,
+                           const std::function<void(std::string_view body)>& apply);
+
+// Removes all journal files in `dir`.
+void RemoveJournal(const std::string& dir);
+bool IsJournalFile(const std::string& path);
+
+}  // namespace testbed::mmapv1
+
+#endif  // TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_H_

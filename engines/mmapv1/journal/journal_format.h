@@ -1,0 +1,61 @@
+// The bytes of the journal's files; journal.h tells what they mean.
+#ifndef TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_FORMAT_H_
+#define TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_FORMAT_H_
+
+#include <xxhash.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace testbed::mmapv1 {
+
+inline constexpr char kJournalBase[] = "journal.";
+inline constexpr uint64_t kJournalMagic = 0x6c6e72754a314d4d;  // "MM1Journl", cut
+inline constexpr uint32_t kSectionMagic = 0x31636553;          // "Sec1"
+inline constexpr uint64_t kLsnMagic = 0x326e734c314d4d;         // "MM1Lsn2"
+
+// The first 8192 bytes of a file.
+struct JournalFileHeader {
+  uint64_t magic;
+  uint64_t number;
+  uint64_t file_id;  // random; of each section, too
+  uint64_t first_seq;
+  uint64_t checksum;  // of the fields before
+};
+
+struct SectionHeader {
+  uint32_t magic;
+  uint32_t body_bytes;  // compressed
+  uint64_t raw_bytes;
+  uint64_t seq;
+  uint64_t file_id;
+};
+static_assert(sizeof(SectionHeader) == 32);
+struct SectionFooter {
+  uint64_t checksum;  // of header and body
+};
+
+// Two of them in journal.lsn, 4096 bytes apart, written in turn; the larger valid one counts.
+struct LsnSlot {
+  uint64_t magic;
+  uint64_t seq;
+  uint64_t newest;    // number of the newest file that may hold sections
+  uint64_t checksum;  // of the fields before
+};
+inline constexpr uint64_t kLsnSlotBytes = 4096;
+
+template <typename T>
+uint64_t ChecksumOf(const T& fields) {
+  return XXH3_64bits(&fields, offsetof(T, checksum));
+}
+
+inline std::string JournalPath(const std::string& dir, uint64_t number) {
+  return dir + "/" + kJournalBase + std::to_string(number);
+}
+inline std::string SparePath(const std::string& dir) { return dir + "/" + kJournalBase + "spare"; }
+inline std::string LsnPath(const std::string& dir) { return dir + "/" + kJournalBase + "lsn"; }
+
+}  // namespace testbed::mmapv1
+
+#endif  // TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_FORMAT_H_

@@ -1,0 +1,202 @@
+// Reading the journal after a crash.
+#include <snappy.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "device/error.h"
+#include "engines/mmapv1/journal/journal.h"
+#include "engines/mmapv1/journal/journal_format.h"
+
+namespace testbed::mmapv1 {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unique_ptr<File> OpenToRead(const std::string& path) {
+  FileOptions options;
+  options.kind = FileKind::kLog;
+  options.read_only = true;
+  return File::Open(path, options);
+}
+
+LsnSlot ReadLsn(const std::string& dir) {
+  LsnSlot newest{};
+  if (fs::exists(LsnPath(dir))) {
+    const std::unique_ptr<File> file = OpenToRead(LsnPath(dir));
+    for (uint64_t i = 0; i < 2; ++i) {
+      LsnSlot slot{};
+      if (file->ReadSome(i * kLsnSlotBytes, &slot, sizeof slot) != sizeof slot) continue;
+      if (slot.magic != kLsnMagic || slot.checksum != ChecksumOf(slot)) continue;
+      if (std::pair(slot.newest, slot.seq) >= std::pair(newest.newest, newest.seq)) newest = slot;
+    }
+  }
+  if (newest.magic == 0) {
+    throw Error(Error::kCorruption,
+                "file " + LsnPath(dir) +
+                    " is missing or damaged: without it nobody knows which part of the journal "
+                    "the data files lack");
+  }
+  return newest;
+}
+
+// Numbers of the journal's files, in their order.
+std::vector<uint64_t> JournalNumbers(const std::string& dir) {
+  std::vector<uint64_t> numbers;
+  for (const auto& entry : fs::directory_iterator(dir)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(kJournalBase)) continue;
+    const std::string number = name.substr(sizeof kJournalBase - 1);
+    const bool digits = !number.empty() && number.size() < 19 &&
+                        std::all_of(number.begin(), number.end(),
+                                    [](unsigned char c) { return std::isdigit(c) != 0; });
+    if (digits) numbers.push_back(std::stoull(number));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+class SectionReader {
+ public:
+  SectionReader(const std::string& path, uint64_t number)
+      : file_(OpenToRead(path)), bytes_(file_->Size()) {
+    JournalFileHeader header{};
+    if (file_->ReadSome(0, &header, sizeof header) != sizeof header) return;
+    valid_ = header.magic == kJournalMagic && header.number == number &&
+             header.checksum == ChecksumOf(header);
+    file_id_ = header.file_id;
+    first_seq_ = header.first_seq;
+  }
+  bool valid() const { return valid_; }
+  uint64_t first_seq() const { return first_seq_; }
+  uint64_t section_bytes() const { return section_bytes_; }
+
+  // The body of the section with this number, if it comes next and is whole.
+  bool Next(uint64_t seq, std::string* body) {
+    SectionHeader header;
+    if (!HeaderAt(ofs_, &header) || header.file_id != file_id_ || header.seq != seq ||
+        !WholeAt(ofs_, header)) {
+      return false;
+    }
+    const char* const compressed = buffer_.data() + sizeof header;
+    if (!snappy::Uncompress(compressed, header.body_bytes, body) ||
+        body->size() != header.raw_bytes) {
+      return false;
+    }
+    section_bytes_ = (buffer_.size() + kSectionPadding - 1) / kSectionPadding * kSectionPadding;
+    ofs_ += section_bytes_;
+    return true;
+  }
+
+  // Whether a section of this file with a number above `seq` lies behind the one that Next did not
+  // take: then that one was durable once.
+  bool HasLater(uint64_t seq) const {
+    SectionHeader header;
+    for (uint64_t ofs = ofs_ + kSectionPadding; HeaderAt(ofs, &header); ofs += kSectionPadding) {
+      if (header.magic == kSectionMagic && header.file_id == file_id_ && header.seq > seq) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Of a file whose header is damaged, or was never written: whether it holds a whole section with
+  // this number or a later one.
+  bool HoldsFrom(uint64_t seq) {
+    SectionHeader header;
+    for (uint64_t ofs = kSectionPadding; HeaderAt(ofs, &header); ofs += kSectionPadding) {
+      if (header.magic == kSectionMagic && header.seq >= seq && WholeAt(ofs, header)) return true;
+    }
+    return false;
+  }
+
+ private:
+  bool HeaderAt(uint64_t ofs, SectionHeader* header) const {
+    return file_->ReadSome(ofs, header, sizeof *header) == sizeof *header;
+  }
+  // Reads the section into buffer_.
+  bool WholeAt(uint64_t ofs, const SectionHeader& header) {
+    const uint64_t checked = sizeof header + header.body_bytes;
+    if (header.magic != kSectionMagic || ofs + checked + sizeof(SectionFooter) > bytes_) {
+      return false;
+    }
+    buffer_.resize(checked + sizeof(SectionFooter));
+    file_->Read(ofs, buffer_.data(), buffer_.size());
+    SectionFooter footer;
+    std::memcpy(&footer, buffer_.data() + checked, sizeof footer);
+    return footer.checksum == XXH3_64bits(buffer_.data(), checked);
+  }
+
+  std::unique_ptr<File> file_;
+  uint64_t bytes_;
+  bool valid_ = false;
+  uint64_t file_id_ = 0, first_seq_ = 0, ofs_ = kSectionPadding, section_bytes_ = 0;
+  std::string buffer_;
+};
+
+[[noreturn]] void Lacks(const std::string& dir, uint64_t seq) {
+  throw Error(Error::kCorruption, "the journal in " + dir + " lacks section " +
+                                      std::to_string(seq) +
+                                      ": what was committed after it is lost");
+}
+
+[[noreturn]] void Damaged(const std::string& path, uint64_t seq) {
+  throw Error(Error::kCorruption, "file " + path + " is damaged: section " + std::to_string(seq) +
+                                      " of the journal, which was durable, cannot be read");
+}
+
+}  // namespace
+
+void MakeJournalDurable(const std::string& dir) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(dir, error)) {
+    if (!IsJournalFile(entry.path())) continue;
+    const std::unique_ptr<File> file = OpenToRead(entry.path());
+    file->Sync();
+    file->Forget(0, 0);
+  }
+  if (error) throw Error::Io("list", dir, error.value());
+}
+
+ReplayResult ReplayJournal(const std::string& dir,
+                           const std::function<void(std::string_view)>& apply) {
+  ReplayResult result;
+  const LsnSlot lsn = ReadLsn(dir);
+  result.last_seq = lsn.seq;
+  const std::vector<uint64_t> numbers = JournalNumbers(dir);
+  if (numbers.empty() || numbers.back() < lsn.newest) {
+    throw Error(Error::kCorruption,
+                "file " + JournalPath(dir, lsn.newest) + " of the journal is missing");
+  }
+  uint64_t next = 0;
+  std::string body;
+  for (const uint64_t number : numbers) {
+    const std::string path = JournalPath(dir, number);
+    SectionReader reader(path, number);
+    // Of what is flushed anything may be missing.
+    const uint64_t expected = std::max(next, lsn.seq + 1);
+    if (!reader.valid()) {
+      if (number == lsn.newest || reader.HoldsFrom(expected)) Damaged(path, expected);
+      continue;  // it had just got its name
+    }
+    ++result.files;
+    if (reader.first_seq() > expected || (next > lsn.seq && reader.first_seq() != next)) {
+      Lacks(dir, expected);
+    }
+    next = reader.first_seq();
+    for (; reader.Next(next, &body); ++next) {
+      if (next <= lsn.seq) continue;
+      apply(body);
+      ++result.sections;
+      result.bytes += reader.section_bytes();
+      result.last_seq = next;
+    }
+    if (reader.HasLater(std::max(next, lsn.seq))) Damaged(path, next);
+  }
+  return result;
+}
+
+}  // namespace testbed::mmapv1

@@ -1,0 +1,64 @@
+// The records of one heap or one index: extents, the list of records in each, and the lists of
+// deleted records by size class.
+//
+//   RecordSpace heap(&files, &entry->heap, slot, /*is_index=*/false);
+//   DiskLoc loc = heap.Allocate(512);   // linked as the last record of its extent
+//   heap.Free(loc);                     // to the head of its class's list
+//
+// A new extent is one big deleted record. Allocate takes the best of the first records of a class's
+// list that are long enough, then of the next larger class, and splits off what is left over if
+// that makes a record. Nothing is ever coalesced.
+//
+// Needs the database's write lock.
+#ifndef TESTBED_ENGINES_MMAPV1_TREE_SPACE_H_
+#define TESTBED_ENGINES_MMAPV1_TREE_SPACE_H_
+
+#include <cstdint>
+
+#include "engines/mmapv1/files/files.h"
+#include "engines/mmapv1/files/format.h"
+#include "engines/mmapv1/settings.h"
+
+namespace testbed::mmapv1 {
+
+// The list that a deleted record of this length is in.
+int ClassOf(uint32_t bytes);
+
+// Room for a row's record, header included: the next larger power of two; or times the padding
+// factor, rounded up to a sixteenth of its class.
+uint32_t PowerOf2Bytes(uint32_t bytes);
+uint32_t PaddedBytes(uint32_t bytes, double padding);
+
+// Length of a table's first extent, by the record it is made for, and of the one after another.
+uint32_t FirstExtentBytes(uint32_t record_bytes);
+uint32_t NextExtentBytes(uint32_t last_bytes);
+
+class RecordSpace {
+ public:
+  RecordSpace(Files* files, Space* space, uint32_t slot, bool is_index)
+      : files_(files), space_(space), slot_(slot), is_index_(is_index) {}
+
+  // A record of at least `bytes`, its header written. Throws Error (kIo) when the device is full.
+  DiskLoc Allocate(uint32_t bytes);
+  void Free(DiskLoc loc);
+
+ private:
+  DiskLoc TakeDeleted(uint32_t bytes);
+  void AddDeleted(DiskLoc loc, uint32_t bytes, int32_t extent);
+  void AddExtent(uint32_t record_bytes);
+  void Link(DiskLoc loc, uint32_t bytes, int32_t extent);
+  void Unlink(DiskLoc loc);
+  template <typename T>
+  void Set(T* field, const T& value) {
+    files_->Assign(kNsFile, field, value);
+  }
+
+  Files* const files_;
+  Space* const space_;
+  const uint32_t slot_;
+  const bool is_index_;
+};
+
+}  // namespace testbed::mmapv1
+
+#endif  // TESTBED_ENGINES_MMAPV1_TREE_SPACE_H_

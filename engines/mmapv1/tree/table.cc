@@ -1,0 +1,242 @@
+#include "engines/mmapv1/tree/table.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/error.h"
+
+namespace testbed::mmapv1 {
+namespace {
+
+// Moves make the padding factor grow, updates in place let it shrink slowly.
+constexpr double kMostPadding = 2, kPaddingUp = 0.1, kPaddingDown = 0.001;
+
+constexpr char kBinary = 5;  // BSON's type
+
+uint32_t DocumentBytes(std::string_view key, std::string_view value) {
+  return kDocumentFrame + static_cast<uint32_t>(key.size() + value.size());
+}
+
+char* AppendU32(char* to, uint64_t n) {
+  const auto word = static_cast<uint32_t>(n);
+  std::memcpy(to, &word, sizeof word);
+  return to + sizeof word;
+}
+
+// An element of type binary, subtype 0.
+char* AppendBinary(char* to, std::string_view name, std::string_view bytes) {
+  *to++ = kBinary;
+  std::memcpy(to, name.data(), name.size());
+  to += name.size();
+  *to++ = 0;
+  to = AppendU32(to, bytes.size());
+  *to++ = 0;
+  std::memcpy(to, bytes.data(), bytes.size());
+  return to + bytes.size();
+}
+
+bool TakeU32(std::string_view* bytes, uint32_t* n) {
+  if (bytes->size() < sizeof *n) return false;
+  std::memcpy(n, bytes->data(), sizeof *n);
+  bytes->remove_prefix(sizeof *n);
+  return true;
+}
+
+bool TakeBinary(std::string_view* bytes, std::string_view name, std::string_view* content) {
+  uint32_t n = 0;
+  if (bytes->size() < name.size() + 2 || bytes->front() != kBinary ||
+      bytes->substr(1, name.size()) != name || (*bytes)[name.size() + 1] != 0) {
+    return false;
+  }
+  bytes->remove_prefix(name.size() + 2);
+  if (!TakeU32(bytes, &n) || bytes->empty() || n > bytes->size() - 1) return false;
+  *content = bytes->substr(1, n);
+  bytes->remove_prefix(n + 1);
+  return true;
+}
+
+// Where the table is, or the free slot where it would go; nothing when there is none.
+std::optional<uint32_t> SlotOf(const Files& files, std::string_view name, bool* found) {
+  const uint32_t slots = files.ns()->slots;
+  const auto first = static_cast<uint32_t>(XXH3_64bits(name.data(), name.size()) % slots);
+  for (uint32_t i = 0; i < slots; ++i) {
+    const uint32_t slot = (first + i) % slots;
+    const auto* entry = files.As<NsEntry>(EntryLoc(slot));
+    *found = entry->used != 0 && entry->name_size <= kMaxTableName &&
+             std::string_view(entry->name, entry->name_size) == name;
+    if (*found || entry->used == 0) return slot;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+DiskLoc EntryLoc(uint32_t slot) {
+  return {kNsFile, static_cast<int32_t>(kNsHeaderBytes + slot * sizeof(NsEntry))};
+}
+
+void CheckTableName(const std::string& name) {
+  if (!name.empty() && name.size() <= kMaxTableName) return;
+  throw Error(Error::kUsage, "mmapv1 cannot name a table '" + name + "': a name has 1 to " +
+                                 std::to_string(kMaxTableName) + " bytes");
+}
+
+std::optional<uint32_t> FindTable(const Files& files, std::string_view name) {
+  bool found = false;
+  const std::optional<uint32_t> slot = SlotOf(files, name, &found);
+  return found ? slot : std::nullopt;
+}
+
+void CheckLastExtents(const Files& files) {
+  const uint64_t room = files.file(kNsFile).bytes() - kNsHeaderBytes;
+  const uint64_t slots = std::min<uint64_t>(files.ns()->slots, room / sizeof(NsEntry));
+  for (uint64_t slot = 0; slot < slots; ++slot) {
+    const auto& entry = *files.As<NsEntry>(EntryLoc(static_cast<uint32_t>(slot)));
+    if (entry.used == 0) continue;
+    for (const Space* space : {&entry.heap, &entry.index}) {
+      if (space->last_extent.null()) continue;
+      files.As<ExtentHeader>(space->last_extent);
+      files.At(space->last_extent, space->last_extent_bytes);
+    }
+  }
+}
+
+uint32_t CreateTable(Files* files, std::string_view name) {
+  bool found = false;
+  const std::optional<uint32_t> slot = SlotOf(*files, name, &found);
+  if (!slot || found) {
+    throw Error(Error::kUsage,
+                "the namespace file of mmapv1 is full: make the database with a "
+                "larger --engine-option ns_size");
+  }
+  NsEntry entry{};
+  entry.used = 1;
+  entry.name_size = static_cast<uint32_t>(name.size());
+  std::memcpy(entry.name, name.data(), name.size());
+  entry.heap.first_extent = entry.heap.last_extent = DiskLoc();
+  entry.index = entry.heap;
+  entry.padding = 1;
+  std::memcpy(files->Write(EntryLoc(*slot), sizeof entry), &entry, sizeof entry);
+  files->Assign(kNsFile, &files->ns()->tables, files->ns()->tables + 1);
+  Tree(files, files->As<NsEntry>(EntryLoc(*slot)), *slot).Create();
+  return *slot;
+}
+
+bool ParseDocument(std::string_view bytes, std::string_view* key, std::string_view* value) {
+  std::string_view rest = bytes;
+  uint32_t length = 0;
+  if (!TakeU32(&rest, &length) || length < kDocumentFrame || length > bytes.size()) return false;
+  rest = rest.substr(0, length - sizeof length);
+  return TakeBinary(&rest, "_id", key) && TakeBinary(&rest, "v", value) && rest.size() == 1 &&
+         rest.front() == 0;
+}
+
+Table::Table(Files* files, const Settings& settings, RowCounts* counts, uint32_t slot)
+    : files_(files),
+      settings_(settings),
+      counts_(counts),
+      entry_(files->As<NsEntry>(EntryLoc(slot))),
+      tree_(files, entry_, slot),
+      heap_(files, &entry_->heap, slot, false) {}
+
+std::string_view Table::Value(TreePosition at) const {
+  const DiskLoc loc = tree_.Record(at);
+  if (loc == kNoRecord) return {};
+  const auto* header = files_->As<RecordHeader>(loc);
+  const uint32_t bytes = std::max<uint32_t>(header->bytes, sizeof(RecordHeader));
+  const std::string_view document(files_->At(loc, bytes) + sizeof(RecordHeader),
+                                  bytes - sizeof(RecordHeader));
+  std::string_view key, value;
+  if (!ParseDocument(document, &key, &value)) {
+    throw Error(Error::kCorruption, "the database in " + files_->dir() +
+                                        " is damaged: the record at " + std::to_string(loc.ofs) +
+                                        " of file " + std::to_string(loc.file) + " is no row");
+  }
+  return value;
+}
+
+bool Table::RecordNotInMemory(TreePosition at, const char** begin, uint64_t* bytes) const {
+  const DiskLoc loc = tree_.Record(at);
+  if (loc.null()) return false;
+  *begin = files_->At(loc, sizeof(RecordHeader));  // the file is there
+  const DataFile& file = files_->file(loc.file);
+  const auto ofs = static_cast<uint32_t>(loc.ofs);
+  *bytes = sizeof(RecordHeader);
+  if (!file.InMemory(ofs, *bytes)) return true;
+  *bytes = std::max<uint64_t>(*bytes, files_->As<RecordHeader>(loc)->bytes);
+  files_->At(loc, *bytes);
+  const uint64_t page_left = kMemoryPage - ofs % kMemoryPage;
+  return *bytes > page_left && !file.InMemory(ofs, *bytes);
+}
+
+void Table::CountRows(int64_t change) {
+  files_->Assign(kNsFile, &entry_->rows, entry_->rows + static_cast<uint64_t>(change));
+}
+
+void Table::AdaptPadding(bool moved) {
+  (moved ? counts_->moved : counts_->in_place).fetch_add(1, std::memory_order_relaxed);
+  if (settings_.allocation != Allocation::kPadding) return;
+  const double factor = entry_->padding + (moved ? kPaddingUp : -kPaddingDown);
+  const double bounded = std::clamp(factor, 1.0, kMostPadding);
+  if (bounded != entry_->padding) files_->Assign(kNsFile, &entry_->padding, bounded);
+}
+
+void Table::WriteDocument(DiskLoc loc, std::string_view key, std::string_view value) {
+  const uint32_t bytes = DocumentBytes(key, value);
+  char* to = files_->Write(Plus(loc, sizeof(RecordHeader)), bytes);
+  to = AppendU32(to, bytes);
+  to = AppendBinary(to, "_id", key);
+  to = AppendBinary(to, "v", value);
+  *to = 0;
+}
+
+DiskLoc Table::AddRecord(std::string_view key, std::string_view value) {
+  const auto bytes = static_cast<uint32_t>(DocumentBytes(key, value) + sizeof(RecordHeader));
+  const DiskLoc loc = heap_.Allocate(settings_.allocation == Allocation::kPadding
+                                         ? PaddedBytes(bytes, entry_->padding)
+                                         : PowerOf2Bytes(bytes));
+  WriteDocument(loc, key, value);
+  return loc;
+}
+
+DiskLoc Table::UpdateRecord(DiskLoc loc, std::string_view key, std::string_view value) {
+  const bool fits =
+      DocumentBytes(key, value) + sizeof(RecordHeader) <= files_->As<RecordHeader>(loc)->bytes;
+  AdaptPadding(!fits);
+  if (fits) {
+    WriteDocument(loc, key, value);
+    return loc;
+  }
+  heap_.Free(loc);
+  return AddRecord(key, value);
+}
+
+void Table::Put(std::string_view key, std::string_view value) {
+  TreePosition at;
+  if (!tree_.Find(key, &at)) {
+    tree_.Insert(at, key, value.empty() ? kNoRecord : AddRecord(key, value));
+    CountRows(1);
+    return;
+  }
+  const DiskLoc old = tree_.Record(at);
+  DiskLoc now = kNoRecord;
+  if (value.empty()) {
+    if (old != kNoRecord) heap_.Free(old);
+  } else {
+    now = old == kNoRecord ? AddRecord(key, value) : UpdateRecord(old, key, value);
+  }
+  if (now != old) tree_.SetRecord(at, now);
+}
+
+void Table::Erase(std::string_view key) {
+  TreePosition at;
+  if (!tree_.Find(key, &at)) return;
+  const DiskLoc record = tree_.Record(at);
+  tree_.Remove(at);
+  if (record != kNoRecord) heap_.Free(record);
+  CountRows(-1);
+}
+
+}  // namespace testbed::mmapv1

@@ -1,0 +1,79 @@
+// A table: its entry in the namespace file, its heap of records and its b-tree.
+//
+//   std::optional<uint32_t> slot = FindTable(files, name);
+//   Table table(&files, settings, CreateTable(&files, name));     // or a slot that was found
+//   table.Put(key, value);
+//
+// A row is a record with the BSON document {_id: <binary key>, v: <binary value>} and a key in the
+// b-tree that names the record. A row with an empty value is a key without a record: so tables in
+// which workloads keep index entries are what secondary indexes are in the original.
+//
+// Put on a row that exists changes the record in place when the document fits in, else moves it.
+//
+// Locks: as Tree and RecordSpace.
+#ifndef TESTBED_ENGINES_MMAPV1_TREE_TABLE_H_
+#define TESTBED_ENGINES_MMAPV1_TREE_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engines/mmapv1/files/files.h"
+#include "engines/mmapv1/tree/space.h"
+#include "engines/mmapv1/tree/tree.h"
+
+namespace testbed::mmapv1 {
+
+// By name, in the hash table of the namespace file.
+std::optional<uint32_t> FindTable(const Files& files, std::string_view name);
+// The table is not there. Throws Error (kUsage) when the namespace file is full.
+uint32_t CreateTable(Files* files, std::string_view name);
+DiskLoc EntryLoc(uint32_t slot);
+// Throws Error (kCorruption) when the last extent of a table lies in a file that is missing.
+void CheckLastExtents(const Files& files);
+// Throws Error (kUsage) for a name that no table can have.
+void CheckTableName(const std::string& name);
+
+struct RowCounts {
+  std::atomic<uint64_t> moved{0}, in_place{0};
+};
+
+class Table {
+ public:
+  Table(Files* files, const Settings& settings, RowCounts* counts, uint32_t slot);
+
+  const NsEntry& entry() const { return *entry_; }
+  const Tree& tree() const { return tree_; }
+
+  void Put(std::string_view key, std::string_view value);
+  void Erase(std::string_view key);
+
+  // The value of the row at a position; a view of the mapping.
+  std::string_view Value(TreePosition at) const;
+  // Where the row's record is, and how long, if it has one and it is not all in memory.
+  bool RecordNotInMemory(TreePosition at, const char** begin, uint64_t* bytes) const;
+
+ private:
+  DiskLoc AddRecord(std::string_view key, std::string_view value);
+  DiskLoc UpdateRecord(DiskLoc loc, std::string_view key, std::string_view value);
+  void WriteDocument(DiskLoc loc, std::string_view key, std::string_view value);
+  void CountRows(int64_t change);
+  void AdaptPadding(bool moved);
+
+  Files* const files_;
+  const Settings& settings_;
+  RowCounts* const counts_;
+  NsEntry* const entry_;
+  Tree tree_;
+  RecordSpace heap_;
+};
+
+// The parts of a document; false when it is none of the kind.
+bool ParseDocument(std::string_view bytes, std::string_view* key, std::string_view* value);
+
+}  // namespace testbed::mmapv1
+
+#endif  // TESTBED_ENGINES_MMAPV1_TREE_TABLE_H_

@@ -1,0 +1,107 @@
+// The b-tree of a table: keys in order, each with the place of its row's record.
+//
+//   Tree tree(&files, entry, slot);
+//   TreePosition at;
+//   if (tree.Find(key, &at)) DiskLoc record = tree.Record(at);
+//   else tree.Insert(at, key, record);
+//   for (bool on = tree.First(&at); on; on = tree.Next(&at)) ... tree.Key(at) ...
+//
+// It is a B-tree, not a B+-tree: keys are in inner buckets as well, and each is there once. A key
+// that does not fit splits its bucket, in the middle or, at the right edge of a bucket, 90 to 10;
+// the key between goes up.
+//
+// Buckets are not merged when keys are erased. One that is left empty is freed, and the pointer to
+// it becomes null (or points to its only child), so an inner bucket may have null children, and a
+// key whose child is null is inserted into the inner bucket itself. An erased key with children on
+// both sides is replaced by the next key of the tree; where that does not fit it stays as an unused
+// key, which divides its children and is nobody's row.
+//
+// Invariants: no bucket but the root is empty; an unused key has children on both sides; each
+// bucket names its parent.
+//
+// Reading needs the database's read lock, changing its write lock. A position is good until the
+// next change of the database.
+#ifndef TESTBED_ENGINES_MMAPV1_TREE_TREE_H_
+#define TESTBED_ENGINES_MMAPV1_TREE_TREE_H_
+
+#include <string_view>
+
+#include "engines/mmapv1/files/files.h"
+#include "engines/mmapv1/files/format.h"
+#include "engines/mmapv1/tree/bucket.h"
+#include "engines/mmapv1/tree/space.h"
+
+namespace testbed::mmapv1 {
+
+struct TreePosition {
+  DiskLoc bucket;
+  int i = 0;
+};
+
+class Tree {
+ public:
+  // `entry` lies in the namespace file's view.
+  Tree(Files* files, NsEntry* entry, uint32_t slot)
+      : files_(files), entry_(entry), space_(files, &entry->index, slot, true) {}
+
+  // Makes the empty root of a new table.
+  void Create();
+
+  // Whether the key is there; if not, *at is where it would go.
+  bool Find(std::string_view key, TreePosition* at) const;
+  std::string_view Key(TreePosition at) const { return BucketAt(at.bucket).Key(at.i); }
+  DiskLoc Record(TreePosition at) const { return BucketAt(at.bucket).Record(at.i); }
+
+  // Each moves to a row and returns whether there is one.
+  bool First(TreePosition* at) const;
+  bool Last(TreePosition* at) const;
+  bool Next(TreePosition* at) const;
+  bool Prev(TreePosition* at) const;
+  // The first row at or after the key, the last one at or before it; `beyond`: not at it.
+  bool Seek(std::string_view key, bool beyond, TreePosition* at) const;
+  bool SeekBack(std::string_view key, bool beyond, TreePosition* at) const;
+
+  // After a Find that did not find it.
+  void Insert(TreePosition at, std::string_view key, DiskLoc record);
+  void SetRecord(TreePosition at, DiskLoc record) {
+    BucketAt(at.bucket).SetRecord(files_, at.i, record);
+  }
+  void Remove(TreePosition at);
+
+ private:
+  static constexpr int kMostHeight = 64;
+  Bucket BucketAt(DiskLoc loc) const {
+    const Bucket bucket(files_, loc);
+    if (!bucket.sound()) [[unlikely]]
+      Damaged("the parts of a bucket do not add up");
+    return bucket;
+  }
+  [[noreturn]] void Damaged(const char* how) const;
+  // Counts the steps of one way up or down, which has few unless buckets lead round in a circle.
+  void Step(int* steps) const {
+    if (++*steps > kMostHeight) [[unlikely]]
+      Damaged("its buckets lead round in a circle");
+  }
+  bool IsRow(TreePosition at) const { return Record(at) != kUnusedKey; }
+  int PositionIn(const Bucket& parent, DiskLoc child) const;
+  bool Forward(TreePosition* at) const;  // to the next key, used or not
+  bool Backward(TreePosition* at) const;
+  bool Up(TreePosition* at) const;      // to the first key after the bucket's
+  bool UpBack(TreePosition* at) const;  // to the last one before
+  DiskLoc NewBucket(DiskLoc parent);
+  void InsertAt(DiskLoc loc, int i, std::string_view key, DiskLoc record, DiskLoc left,
+                DiskLoc right);
+  void Split(DiskLoc loc, int i, std::string_view key, DiskLoc record, DiskLoc left, DiskLoc right);
+  void Adopt(DiskLoc child, DiskLoc parent);
+  bool ReplaceBySuccessor(TreePosition at);
+  void RemoveSimple(TreePosition at);
+  void RemoveEmpty(DiskLoc loc);
+
+  Files* const files_;
+  NsEntry* const entry_;
+  RecordSpace space_;
+};
+
+}  // namespace testbed::mmapv1
+
+#endif  // TESTBED_ENGINES_MMAPV1_TREE_TREE_H_

@@ -1,0 +1,307 @@
+#include "device/machine/scratch.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+#include "device/file/file.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> Entries(const std::string& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    names.push_back(entry.path().filename());
+  }
+  return names;
+}
+
+std::string Text(const std::string& path) {
+  std::ifstream file(path);
+  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
+
+// Loop devices detach a moment after their last user is gone.
+bool Detaches(const std::string& name) {
+  for (int i = 0; i < 400; ++i) {
+    if (!fs::exists("/sys/block/" + name + "/loop/backing_file")) return true;
+    ::usleep(10000);
+  }
+  return false;
+}
+
+class ScratchTest : public testing::TestWithParam<FileSystem> {
+ protected:
+  void SetUp() override {
+    std::string pattern = fs::current_path() / "scratch_test_XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    std::string why;
+    if (!ScratchDevice::Available(&why)) GTEST_SKIP() << why;
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+  ScratchOptions Options() const {
+    ScratchOptions options;
+    options.directory = directory_;
+    options.file_system = GetParam();
+    options.bytes = ScratchDevice::MinimumBytes(GetParam());
+    return options;
+  }
+  std::string directory_;
+};
+
+TEST_P(ScratchTest, IsAnEmptyFileSystemOnADeviceOfItsOwn) {
+  ScratchOptions options = Options();
+  uint64_t last = 0, calls = 0;
+  options.progress = [&](uint64_t done, uint64_t all) {
+    EXPECT_GT(done, last);
+    EXPECT_EQ(all, options.bytes);
+    last = done;
+    ++calls;
+  };
+  std::string loop;
+  {
+    auto scratch = ScratchDevice::Create(options);
+    EXPECT_EQ(last, options.bytes);
+    EXPECT_GT(calls, 4u);
+    loop = scratch->device().name();
+    struct statfs st;
+    ASSERT_EQ(::statfs(scratch->path().c_str(), &st), 0);
+    EXPECT_EQ(st.f_type, GetParam() == FileSystem::kExt4 ? 0xEF53 : 0x58465342);
+    EXPECT_EQ(st.f_bsize, 4096);
+    EXPECT_EQ(BlockDevice::Under(scratch->path()).name(), loop);
+    EXPECT_EQ(Text("/sys/block/" + loop + "/loop/dio"), "1\n");
+    EXPECT_EQ(Text("/sys/block/" + loop + "/loop/autoclear"), "1\n");
+    // The next one on this loop device does not inherit what a run has set.
+    EXPECT_EQ(scratch->device().readahead_kb(), ScratchDevice::kReadaheadKb);
+    std::ofstream("/sys/block/" + loop + "/queue/read_ahead_kb") << 640;
+    // Nobody else sees the mount, and the image has no name any more.
+    EXPECT_THAT(Text("/proc/1/mountinfo"), testing::Not(HasSubstr(scratch->path())));
+    EXPECT_EQ(Entries(directory_).size(), 1u) << "only the mount point";
+    // Every direct write is one request of its size on the device: no second cache below.
+    FileOptions file_options;
+    file_options.mode = IoMode::kDirect;
+    file_options.create = FileOptions::kMustCreate;
+    auto file = File::Open(scratch->path() + "/f", file_options);
+    AlignedBuffer page(8192);
+    for (int i = 0; i < 100; ++i) file->Write(i * 8192, page.data(), 8192);
+    file->Sync(true);
+    ASSERT_TRUE(scratch->device().Quiesce(5000));
+    const DeviceStats before = scratch->device().Stats();
+    for (int i = 0; i < 100; ++i) file->Read(i * 8192, page.data(), 8192);
+    const DeviceStats cost = scratch->device().Stats() - before;
+    EXPECT_EQ(cost.reads, 100u);
+    EXPECT_EQ(cost.read_bytes, 100u * 8192);
+  }
+  EXPECT_TRUE(Detaches(loop));
+  EXPECT_THAT(Entries(directory_), IsEmpty());
+}
+
+TEST_P(ScratchTest, APowerCutKeepsWhatWasSyncedAndLosesTheRest) {
+  auto scratch = ScratchDevice::Create(Options());
+  FileOptions options;
+  options.create = FileOptions::kMayExist;
+  const std::string old_text(8192, 'a'), new_text(8192, 'b');
+  for (int round = 0; round < 3; ++round) {
+    const std::string synced = scratch->path() + "/synced" + std::to_string(round);
+    const std::string unsynced = scratch->path() + "/unsynced" + std::to_string(round);
+    {
+      auto a = File::Open(synced, options);
+      auto b = File::Open(unsynced, options);
+      a->Write(0, old_text.data(), old_text.size());
+      b->Write(0, old_text.data(), old_text.size());
+      a->Sync(true);
+      b->Sync(true);
+      a->Write(0, new_text.data(), new_text.size());
+      a->Sync();
+      b->Write(0, new_text.data(), new_text.size());
+      scratch->Shutdown();
+      EXPECT_THROW(b->Sync(), Error) << "a dead device takes nothing more";
+    }
+    scratch->Remount();
+    std::string text(8192, 'x');
+    File::Open(synced, options)->Read(0, text.data(), text.size());
+    EXPECT_EQ(text, new_text);
+    File::Open(unsynced, options)->Read(0, text.data(), text.size());
+    EXPECT_EQ(text, old_text);
+  }
+  auto open = File::Open(scratch->path() + "/synced0", options);
+  try {
+    scratch->PowerCut();
+    FAIL() << "unmounted under an open file";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("still open"));
+  }
+}
+
+TEST_P(ScratchTest, KillingTheOwnerLeavesNothing) {
+  int pipe_fds[2];
+  ASSERT_EQ(::pipe(pipe_fds), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::string line = "error";
+    std::unique_ptr<ScratchDevice> scratch;
+    try {
+      scratch = ScratchDevice::Create(Options());
+      line = scratch->device().name() + " " + scratch->path();
+      std::ofstream(scratch->path() + "/f") << "x";
+    } catch (const std::exception& e) {
+      line = e.what();
+    }
+    if (::write(pipe_fds[1], line.data(), line.size()) < 0) ::_exit(1);
+    for (;;) ::pause();
+  }
+  char buffer[512];
+  const ssize_t n = ::read(pipe_fds[0], buffer, sizeof buffer);
+  ASSERT_GT(n, 0);
+  const std::string line(buffer, static_cast<size_t>(n));
+  ASSERT_TRUE(line.starts_with("loop")) << line;
+  const std::string loop = line.substr(0, line.find(' '));
+  const std::string path = line.substr(line.find(' ') + 1);
+  EXPECT_TRUE(fs::exists("/sys/block/" + loop + "/loop/backing_file"));
+  // A sweep by somebody else must not touch what is in use.
+  EXPECT_THAT(ScratchDevice::CleanLeftovers(directory_), IsEmpty());
+  EXPECT_TRUE(fs::exists(path));
+
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::close(pipe_fds[0]);
+  ::close(pipe_fds[1]);
+  EXPECT_TRUE(Detaches(loop));
+  EXPECT_THAT(Text("/proc/self/mountinfo"), testing::Not(HasSubstr(path)));
+  EXPECT_THAT(Entries(directory_), testing::ElementsAre(fs::path(path).filename()));
+  EXPECT_THAT(ScratchDevice::CleanLeftovers(directory_),
+              testing::ElementsAre(HasSubstr("mount point " + path)));
+  EXPECT_THAT(Entries(directory_), IsEmpty());
+}
+
+TEST_P(ScratchTest, RefusesInOneSentence) {
+  auto refusal = [](const ScratchOptions& options) -> std::string {
+    try {
+      ScratchDevice::Create(options);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  ScratchOptions options = Options();
+  options.bytes = 1 << 20;
+  EXPECT_THAT(refusal(options), HasSubstr("needs at least"));
+  options.bytes = 1ull << 50;
+  EXPECT_THAT(refusal(options), HasSubstr("are free: choose a smaller --scratch"));
+  options = Options();
+  options.directory += "/absent";
+  EXPECT_THAT(refusal(options), HasSubstr("absent"));
+  options = Options();
+  options.mount_point = directory_ + "/absent";
+  EXPECT_THAT(refusal(options), HasSubstr("absent"));
+  EXPECT_THAT(Entries(directory_), IsEmpty());
+}
+
+// Direct writes that were not followed by a sync, which a power cut of the file system alone leaves
+// as they are.
+TEST_P(ScratchTest, AFaultDiskKeepsWhatWasFlushedAndTearsTheRest) {
+  std::string why;
+  if (!FaultDisk::Available(&why)) GTEST_SKIP() << why;
+  constexpr int kPages = 100;
+  constexpr size_t kPage = 8192, kSector = 512;
+  ScratchOptions options = Options();
+  options.fault_disk = true;
+  auto scratch = ScratchDevice::Create(options);
+  FileOptions direct;
+  direct.mode = IoMode::kDirect;
+  direct.create = FileOptions::kMayExist;
+  const std::string path = scratch->path() + "/f";
+  AlignedBuffer page(kPage);
+  char flushed = 'a';
+  for (const int keep_pct : {0, 50, 100}) {
+    SCOPED_TRACE(keep_pct);
+    const char unflushed = static_cast<char>(flushed + 1);
+    {
+      auto file = File::Open(path, direct);
+      for (const char content : {flushed, unflushed}) {
+        std::memset(page.data(), content, kPage);
+        for (int i = 0; i < kPages; ++i) {
+          file->Write(static_cast<uint64_t>(i) * kPage, page.data(), kPage);
+        }
+        if (content == flushed) file->Sync(true);
+        for (int i = 0; i < kPages; ++i) {
+          file->Read(static_cast<uint64_t>(i) * kPage, page.data(), kPage);
+          ASSERT_EQ(page.data()[kPage / 2], content) << "before the cut, what was written is read";
+        }
+      }
+      scratch->CutPower(7, keep_pct);
+      EXPECT_THROW(file->Read(0, page.data(), kPage), Error);
+      EXPECT_THROW(file->Write(0, page.data(), kPage), Error);
+    }
+    scratch->Remount();
+    auto file = File::Open(path, direct);
+    int kept = 0, torn = 0;
+    for (int i = 0; i < kPages; ++i) {
+      file->Read(static_cast<uint64_t>(i) * kPage, page.data(), kPage);
+      int here = 0;
+      for (size_t at = 0; at < kPage; at += kSector) {
+        for (size_t byte = at; byte < at + kSector; ++byte) {
+          ASSERT_EQ(page.data()[byte], page.data()[at]) << "a sector is whole";
+        }
+        ASSERT_TRUE(page.data()[at] == flushed || page.data()[at] == unflushed);
+        here += page.data()[at] == unflushed ? 1 : 0;
+      }
+      kept += here;
+      torn += here > 0 && here < static_cast<int>(kPage / kSector) ? 1 : 0;
+    }
+    const int sectors = kPages * static_cast<int>(kPage / kSector);
+    EXPECT_NEAR(kept, sectors * keep_pct / 100, sectors / 20);
+    EXPECT_EQ(torn, keep_pct == 50 ? kPages : 0);
+    flushed = static_cast<char>(flushed + 2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(FileSystems, ScratchTest,
+                         testing::Values(FileSystem::kExt4, FileSystem::kXfs),
+                         [](const auto& info) { return FileSystemName(info.param); });
+
+TEST(ScratchLeftoversTest, RemovesImagesWithoutAnOwnerOnly) {
+  std::string pattern = fs::current_path() / "scratch_test_XXXXXX";
+  const std::string directory = mkdtemp(pattern.data());
+  const std::string image = directory + "/.testbed-scratch-00000000000000a1.img";
+  const std::string used = directory + "/.testbed-scratch-00000000000000a2.img";
+  // Allocated, and not written yet.
+  std::ofstream(image) << std::string(8192, '\0');
+  std::ofstream(used) << std::string(8192, '\0');
+  std::ofstream(directory + "/.testbed-scratch-00000000000000a4.img") << "precious";
+  std::ofstream(directory + "/.testbed-scratch-1-1.img") << "precious";
+  std::ofstream(directory + "/results.json") << "{}";
+  fs::create_directory(directory + "/.testbed-scratch-00000000000000a3");
+  std::ofstream(directory + "/.testbed-scratch-00000000000000a3/precious") << "x";
+  const int fd = ::open(used.c_str(), O_RDONLY);
+  ASSERT_EQ(::flock(fd, LOCK_EX), 0);
+  EXPECT_THAT(ScratchDevice::CleanLeftovers(directory), testing::ElementsAre(HasSubstr(image)));
+  EXPECT_EQ(Entries(directory).size(), 5u);
+  EXPECT_TRUE(fs::exists(directory + "/.testbed-scratch-00000000000000a3/precious"));
+  ::close(fd);
+  EXPECT_THAT(ScratchDevice::CleanLeftovers(directory), testing::ElementsAre(HasSubstr(used)));
+  EXPECT_THROW(ScratchDevice::CleanLeftovers(directory + "/absent"), Error);
+  fs::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace testbed

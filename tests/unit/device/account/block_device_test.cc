@@ -1,0 +1,146 @@
+#include "device/account/block_device.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <vector>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+TEST(DeviceStatsTest, ParsesEachGenerationOfTheFile) {
+  const auto now = ParseDeviceStats(
+      "     100        1      816        7      20        2      64        9        3       11  "
+      "  16        5        6       40        8       12       13\n");
+  ASSERT_TRUE(now);
+  EXPECT_EQ(now->reads, 100u);
+  EXPECT_EQ(now->read_merges, 1u);
+  EXPECT_EQ(now->read_bytes, 816u * 512);
+  EXPECT_EQ(now->read_ms, 7u);
+  EXPECT_EQ(now->writes, 20u);
+  EXPECT_EQ(now->write_merges, 2u);
+  EXPECT_EQ(now->write_bytes, 64u * 512);
+  EXPECT_EQ(now->write_ms, 9u);
+  EXPECT_EQ(now->in_flight, 3u);
+  EXPECT_EQ(now->discards, 5u);
+  EXPECT_EQ(now->discard_bytes, 40u * 512);
+  EXPECT_EQ(now->flushes, 12u);
+
+  const auto old = ParseDeviceStats("1 2 3 4 5 6 7 8 9 10 11");  // before Linux 4.18
+  ASSERT_TRUE(old);
+  EXPECT_EQ(old->writes, 5u);
+  EXPECT_EQ(old->flushes, 0u);
+
+  EXPECT_FALSE(ParseDeviceStats(""));
+  EXPECT_FALSE(ParseDeviceStats("1 2 3 4 5"));
+  EXPECT_FALSE(ParseDeviceStats("1 2 3 x 5 6 7 8 9 10 11"));
+}
+
+TEST(DeviceStatsTest, DifferenceKeepsWhatIsInFlightNow) {
+  DeviceStats before, after;
+  before.reads = 10;
+  before.in_flight = 4;
+  after.reads = 25;
+  after.in_flight = 1;
+  EXPECT_EQ((after - before).reads, 15u);
+  EXPECT_EQ((after - before).in_flight, 1u);
+}
+
+TEST(BlockDeviceTest, KernelDevPacksMajorAndMinor) {
+  EXPECT_EQ(KernelDev(makedev(7, 3)), 7u << 20 | 3);
+  EXPECT_EQ(KernelDev(makedev(259, 70000)), 259u << 20 | 70000);
+}
+
+TEST(BlockDeviceTest, NoDeviceUnderMemory) {
+  EXPECT_FALSE(BlockDevice::Find("/proc"));
+  EXPECT_FALSE(BlockDevice::Find("/no/such/path"));
+  try {
+    BlockDevice::Under("/proc");
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage);
+    EXPECT_NE(std::string(e.what()).find("/proc"), std::string::npos);
+  }
+  EXPECT_THROW(BlockDevice::Under("/no/such/path"), Error);
+}
+
+// Machines that are not here, as directories like those of /sys.
+class FakeSysfs : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::current_path() / "sysfs_XXXXXX";
+    root_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+  std::string Disk(const std::string& name) {
+    std::filesystem::create_directories(root_ / name / "slaves");
+    return root_ / name;
+  }
+  std::string Partition(const std::string& disk, const std::string& name) {
+    std::filesystem::create_directories(root_ / disk / name);
+    std::ofstream(root_ / disk / name / "partition") << "1\n";
+    return root_ / disk / name;
+  }
+  void PutOn(const std::string& upper, const std::string& lower) {
+    const std::string name = std::filesystem::path(lower).filename();
+    std::filesystem::create_symlink(lower, upper + "/slaves/" + name);
+  }
+  std::filesystem::path root_;
+};
+
+TEST_F(FakeSysfs, DeviceMapperAndMdLieOnTheDisksBelowThem) {
+  const std::string a = Disk("sda"), b = Disk("sdb"), md = Disk("md0"), dm = Disk("dm-0");
+  PutOn(md, Partition("sda", "sda1"));
+  PutOn(md, Partition("sdb", "sdb1"));
+  PutOn(dm, md);
+  EXPECT_EQ(DisksBelow(a), std::vector<std::string>{"sda"});
+  EXPECT_EQ(DisksBelow(md), (std::vector<std::string>{"sda", "sdb"}));
+  EXPECT_EQ(DisksBelow(dm), (std::vector<std::string>{"sda", "sdb"}));
+}
+
+TEST_F(FakeSysfs, BtrfsNamesItsDevices) {
+  const std::string a = Disk("sda"), b = Disk("sdb"), devices = root_ / "btrfs/uuid/devices";
+  std::filesystem::create_directories(root_ / "btrfs/features");
+  std::filesystem::create_directories(devices);
+  std::filesystem::create_symlink(a, devices + "/sda");
+  std::filesystem::create_symlink(b, devices + "/sdb");
+  EXPECT_EQ(BtrfsDevices(root_ / "btrfs", "sdb").size(), 2u);
+  EXPECT_TRUE(BtrfsDevices(root_ / "btrfs", "sdc").empty());
+  EXPECT_TRUE(BtrfsDevices(root_ / "none", "sda").empty());
+}
+
+TEST(BlockDeviceTest, SeesWhatIsWrittenToTheDiskUnderThePath) {
+  const std::string directory = std::filesystem::current_path();
+  const auto device = BlockDevice::Find(directory);
+  if (!device) GTEST_SKIP() << directory << " lies on no block device";
+  EXPECT_TRUE(std::filesystem::exists(device->sysfs() + "/queue"));
+  const std::string path = directory + "/block_device_test.tmp";
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+  ASSERT_GE(fd, 0);
+  const DeviceStats before = device->Stats();
+  std::vector<char> megabyte(1 << 20, 'x');
+  ASSERT_EQ(::write(fd, megabyte.data(), megabyte.size()), 1 << 20);
+  ASSERT_EQ(::fsync(fd), 0);
+  const DeviceStats cost = device->Stats() - before;
+  ::close(fd);
+  std::filesystem::remove(path);
+  EXPECT_GE(cost.write_bytes, 1u << 20);
+  EXPECT_GE(cost.writes, 1u);
+
+  std::map<std::string, std::string> settings;
+  for (auto& [name, value] : device->QueueSettings()) settings[name] = value;
+  ASSERT_TRUE(settings.count("scheduler"));
+  EXPECT_EQ(settings["scheduler"].find_first_of("[] "), std::string::npos);
+  EXPECT_EQ(settings["read_ahead_kb"], std::to_string(device->readahead_kb()));
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,113 @@
+#include "device/account/grade.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "tools/inspect/doctor.h"
+
+namespace testbed {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// The table of docs/accounting.md: "<kernel> <own device>" -> grade.
+std::map<std::string, std::string> TableOfTheDocs() {
+  std::ifstream in(TESTBED_SOURCE_DIR "/docs/accounting.md");
+  std::map<std::string, std::string> table;
+  bool inside = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("## ")) inside = line == "## Grades";
+    if (!inside || !line.starts_with("| ") || line.starts_with("| requests")) continue;
+    std::istringstream cells(line.substr(1));
+    std::string kernel, own, grade;
+    std::string bar;
+    cells >> kernel >> bar >> own >> bar >> grade;
+    table[kernel + " " + own] = grade;
+  }
+  return table;
+}
+
+TEST(GradeTest, RunsDoctorAndDocsAgreeInEveryCombination) {
+  const std::map<std::string, std::string> docs = TableOfTheDocs();
+  ASSERT_THAT(docs, SizeIs(4));
+  for (const bool root : {false, true}) {
+    for (const bool tracepoint : {false, true}) {
+      for (const bool scratch : {false, true}) {
+        for (const bool run_on_scratch : {false, true}) {
+          // Without root neither a tracepoint nor a scratch device is to be had.
+          const bool kernel = root && tracepoint, can_scratch = root && scratch;
+          const bool own = can_scratch && run_on_scratch;
+          const std::string run(1, DecideGrade({kernel, own, {}, {}}).letter);
+          EXPECT_EQ(docs.at(std::string(kernel ? "yes " : "no ") + (own ? "yes" : "no")), run);
+          // The doctor tells the best that a run can have here.
+          const std::string best(1, DecideGrade({kernel, can_scratch, {}, {}}).letter);
+          const Check check =
+              CheckAccount(kernel ? "" : "no tracepoint", can_scratch ? "" : "no loop device");
+          EXPECT_THAT(check.found, HasSubstr("grade " + best + ":"));
+        }
+      }
+    }
+  }
+}
+
+TEST(GradeTest, APhaseThatDoesNotCloseIsNotAAndSaysWhy) {
+  const InForce all{true, true, {}, {}};
+  const Closure exact;
+  EXPECT_EQ(DecideGrade(all, &exact).letter, 'A');
+  EXPECT_THAT(DecideGrade(all, &exact).reasons, IsEmpty());
+  for (int64_t Closure::* figure :
+       {&Closure::reads, &Closure::read_bytes, &Closure::writes, &Closure::write_bytes}) {
+    Closure off;
+    off.*figure = -17;
+    const Grade grade = DecideGrade(all, &off);
+    EXPECT_EQ(grade.letter, 'B');
+    ASSERT_THAT(grade.reasons, SizeIs(1));
+    EXPECT_THAT(grade.reasons[0], HasSubstr("-17"));
+  }
+  // A device that others use too keeps its grade, and says the same.
+  Closure off;
+  off.writes = 3;
+  EXPECT_EQ(DecideGrade({true, false, {}, {}}, &off).letter, 'B');
+  EXPECT_THAT(DecideGrade({true, false, {}, {}}, &off).reasons, SizeIs(2));
+  EXPECT_EQ(DecideGrade({false, true, {}, {}}, &off).letter, 'B');
+  EXPECT_THAT(DecideGrade({false, true, {}, {}}, &off).reasons, SizeIs(1));
+  Closure restless;
+  restless.at_rest = false;
+  EXPECT_EQ(DecideGrade(all, &restless).letter, 'B');
+  EXPECT_THAT(DecideGrade(all, &restless).reasons[0], HasSubstr("rest"));
+}
+
+TEST(GradeTest, WhatIsNotCoveredIsC) {
+  const Grade grade = DecideGrade({true, true, {}, {"the file system lies on 2 disks"}});
+  EXPECT_EQ(grade.letter, 'C');
+  EXPECT_THAT(grade.reasons, testing::ElementsAre("the file system lies on 2 disks"));
+}
+
+TEST(GradeTest, WhatIsNotChargedWeighsAsMuchAsWhatIsNotCounted) {
+  EXPECT_EQ(DecideGrade({true, true, {"some reads are nobody's"}, {}}).letter, 'B');
+  EXPECT_THAT(DecideGrade({true, true, {"some reads are nobody's"}, {}}).reasons,
+              testing::ElementsAre("some reads are nobody's"));
+  EXPECT_EQ(DecideGrade({true, false, {"some reads are nobody's"}, {}}).letter, 'C');
+}
+
+TEST(GradeTest, ARunHasTheWorstOfItsPhases) {
+  Grade worst{'A', {}};
+  KeepWorse({'B', {"first"}}, &worst);
+  KeepWorse({'A', {}}, &worst);
+  KeepWorse({'B', {"first"}}, &worst);
+  KeepWorse({'B', {"second"}}, &worst);
+  EXPECT_EQ(worst.letter, 'B');
+  EXPECT_THAT(worst.reasons, testing::ElementsAre("first", "second"));
+  KeepWorse({'C', {"third"}}, &worst);
+  EXPECT_EQ(worst.letter, 'C');
+  EXPECT_THAT(worst.reasons, testing::ElementsAre("third"));
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,243 @@
+#include "device/account/ledger.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/account/kernel_account.h"
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+// Hands out slots as the real one does, from plain memory.
+class FakeAccount : public KernelAccount {
+ public:
+  void Attach(ThreadLedger* thread, int tid) override {
+    slots_.push_back(std::make_unique<KernelSlot>());
+    slots_.back()->op.store(thread->op().id);
+    thread->kernel = slots_.back().get();
+    attached_.insert(tid);
+  }
+  void Detach(ThreadLedger*, int tid) override { attached_.erase(tid); }
+  void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) override {
+    files_[{dev, inode}] = kind;
+  }
+  bool RegisterJournal(uint64_t, uint64_t) override { return true; }
+  void AddCounts(LedgerCounts* counts) const override {
+    for (const auto& slot : slots_) {
+      counts->ops[0].kernel[0].reads += slot->reads.load();
+    }
+  }
+  const std::set<int>& attached() const { return attached_; }
+  const std::map<std::pair<uint64_t, uint64_t>, FileKind>& files() const { return files_; }
+
+ private:
+  std::vector<std::unique_ptr<KernelSlot>> slots_;
+  std::set<int> attached_;
+  std::map<std::pair<uint64_t, uint64_t>, FileKind> files_;
+};
+
+class LedgerTest : public testing::Test {
+ protected:
+  const OpKind outer_ = DefineOp("ledger-outer", Ground::kForeground);
+  const OpKind inner_ = DefineOp("ledger-inner", Ground::kBackground);
+};
+
+LedgerCounts::Op Of(const LedgerCounts& counts, OpKind op) { return counts.ops[op.id]; }
+
+TEST_F(LedgerTest, KindsHaveNamesAndAreDefinedOnce) {
+  EXPECT_EQ(DefineOp("ledger-outer", Ground::kForeground), outer_);
+  EXPECT_EQ(OpName(outer_), "ledger-outer");
+  EXPECT_EQ(OpGround(outer_), Ground::kForeground);
+  EXPECT_EQ(OpName(kCheckpoint), "checkpoint");
+  EXPECT_EQ(OpGround(kCheckpoint), Ground::kBackground);
+  EXPECT_GE(DefinedOps().size(), kFixedOps + 2);
+  EXPECT_STREQ(FileKindName(FileKind::kFsMetadata), "fs-metadata");
+}
+
+TEST_F(LedgerTest, NestedScopesChargeTheInnerOneAlone) {
+  ThreadLedger& thread = Ledger::ThisThread();
+  const LedgerCounts before = Ledger::Get().Counts();
+  {
+    IoScope scope(outer_);
+    thread.CountRead(FileKind::kData, 100);
+    {
+      IoScope nested(inner_);
+      thread.CountWrite(FileKind::kLog, 30);
+      thread.CountSync(FileKind::kLog);
+      thread.CountRead(FileKind::kData, 1);
+      thread.CountRead(FileKind::kData, 1);
+    }
+    thread.CountRead(FileKind::kData, 200);
+  }
+  thread.CountRead(FileKind::kTemp, 5);
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  const FileCounts read = Of(cost, outer_).FileTotal();
+  EXPECT_EQ(read.reads, 2u);
+  EXPECT_EQ(read.read_bytes, 300u);
+  EXPECT_EQ(read.writes, 0u);
+  const FileCounts log = Of(cost, inner_).file[static_cast<size_t>(FileKind::kLog)];
+  EXPECT_EQ(log.writes, 1u);
+  EXPECT_EQ(log.write_bytes, 30u);
+  EXPECT_EQ(log.syncs, 1u);
+  EXPECT_EQ(Of(cost, inner_).FileTotal().reads, 2u);
+  EXPECT_EQ(Of(cost, outer_).operations, 1u);
+  EXPECT_EQ(Of(cost, inner_).operations, 1u);
+  EXPECT_EQ(Of(cost, inner_).file_reads[2], 1u);
+  EXPECT_EQ(Of(cost, kUnscoped).FileTotal().read_bytes, 5u);
+  EXPECT_EQ(thread.op(), kUnscoped);
+}
+
+TEST_F(LedgerTest, TasksInTurnAreChargedEachItsOwn) {
+  ThreadLedger& thread = Ledger::ThisThread();
+  const LedgerCounts before = Ledger::Get().Counts();
+  IoTask first, second;
+  first.Begin(outer_);
+  second.Begin(inner_);
+  for (int i = 0; i < 3; ++i) {
+    {
+      IoTask::Work work(&first);
+      thread.CountRead(FileKind::kData, 10);
+    }
+    thread.CountRead(FileKind::kTemp, 1);
+    IoTask::Work work(&second);
+    thread.CountRead(FileKind::kData, 100);
+    thread.CountRead(FileKind::kData, 100);
+  }
+  EXPECT_EQ(thread.op(), kUnscoped);
+  second.End();
+  first.End();
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  EXPECT_EQ(Of(cost, outer_).FileTotal().read_bytes, 30u);
+  EXPECT_EQ(Of(cost, inner_).FileTotal().read_bytes, 600u);
+  EXPECT_EQ(Of(cost, kUnscoped).FileTotal().read_bytes, 3u);
+  EXPECT_EQ(Of(cost, outer_).operations, 1u);
+  EXPECT_EQ(Of(cost, outer_).file_reads[3], 1u);
+  EXPECT_EQ(Of(cost, inner_).file_reads[6], 1u);
+}
+
+TEST_F(LedgerTest, TheLastBucketHoldsAllThatIsMore) {
+  ThreadLedger& thread = Ledger::ThisThread();
+  const LedgerCounts before = Ledger::Get().Counts();
+  for (size_t reads : {0, 1, 14, 15, 100}) {
+    IoScope scope(outer_);
+    for (size_t i = 0; i < reads; ++i) thread.CountRead(FileKind::kData, 1);
+  }
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  EXPECT_EQ(Of(cost, outer_).file_reads[0], 1u);
+  EXPECT_EQ(Of(cost, outer_).file_reads[1], 1u);
+  EXPECT_EQ(Of(cost, outer_).file_reads[14], 1u);
+  EXPECT_EQ(Of(cost, outer_).file_reads[15], 2u);
+}
+
+TEST_F(LedgerTest, ThreadsThatEndedLeaveTheirCounts) {
+  constexpr int kThreads = 8, kOperations = 1000;
+  const LedgerCounts before = Ledger::Get().Counts();
+  std::thread reader([] {
+    for (int i = 0; i < 200; ++i) Ledger::Get().Counts();  // while the others count
+  });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kOperations; ++i) {
+        IoScope scope(outer_);
+        Ledger::ThisThread().CountRead(FileKind::kData, 7);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  reader.join();
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  EXPECT_EQ(Of(cost, outer_).operations, static_cast<uint64_t>(kThreads * kOperations));
+  EXPECT_EQ(Of(cost, outer_).FileTotal().read_bytes,
+            static_cast<uint64_t>(kThreads * kOperations * 7));
+}
+
+TEST_F(LedgerTest, AnAccountGetsEveryThreadAndFile) {
+  Ledger::ThisThread();
+  Ledger::Get().RegisterFile(8, 77, FileKind::kLog);
+  FakeAccount account;
+  Ledger::Get().Configure(AccountDepth::kKernel, &account);
+  EXPECT_EQ(Ledger::Get().depth(), AccountDepth::kKernel);
+  EXPECT_EQ(account.attached().count(::gettid()), 1u) << "known before";
+  EXPECT_EQ(account.files().at({8, 77}), FileKind::kLog);
+  Ledger::Get().RegisterFile(9, 77, FileKind::kData);
+  EXPECT_EQ(account.files().at({9, 77}), FileKind::kData);
+  EXPECT_EQ(account.files().at({8, 77}), FileKind::kLog) << "another file system's";
+
+  const LedgerCounts before = Ledger::Get().Counts();
+  std::thread([&] {
+    IoScope scope(outer_);
+    KernelSlot* slot = Ledger::ThisThread().kernel;
+    EXPECT_EQ(slot->op.load(), outer_.id);
+    EXPECT_EQ(account.attached().count(::gettid()), 1u);
+    slot->reads += 3;
+  }).join();
+  EXPECT_EQ(account.attached().size(), 1u) << "the thread's end gives its slot back";
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  EXPECT_EQ(Of(cost, outer_).kernel_reads[3], 1u);
+  EXPECT_EQ(cost.KernelTotal().reads, 3u);
+
+  Ledger::Get().Configure(AccountDepth::kFile, nullptr);
+  EXPECT_TRUE(account.attached().empty());
+  EXPECT_EQ(Ledger::ThisThread().kernel->reads.load(), 0u) << "a slot of its own again";
+}
+
+TEST_F(LedgerTest, AForkedChildCountsOnUnderItsOwnNumber) {
+  FakeAccount account;
+  Ledger::Get().Configure(AccountDepth::kKernel, &account);
+  KernelSlot* parents = Ledger::ThisThread().kernel;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Not attached yet: it might become another program.
+    bool ok = account.attached().count(::gettid()) == 0;
+    const LedgerCounts before = Ledger::Get().Counts();
+    {
+      IoScope scope(outer_);
+      Ledger::ThisThread().CountRead(FileKind::kData, 11);
+      ok = ok && account.attached().count(::gettid()) == 1;
+      ok = ok && Ledger::ThisThread().kernel != parents;
+    }
+    std::thread([&] {
+      IoScope scope(outer_);
+      Ledger::ThisThread().CountRead(FileKind::kData, 11);
+    }).join();
+    const LedgerCounts cost = Ledger::Get().Counts() - before;
+    ok = ok && Of(cost, outer_).FileTotal().read_bytes == 22;
+    ::_exit(ok ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(Ledger::ThisThread().kernel, parents);
+  Ledger::Get().Configure(AccountDepth::kFile, nullptr);
+}
+
+TEST_F(LedgerTest, TooManyKindsAreRefused) {
+  // In a process of its own: kinds are never undefined.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      for (size_t i = 0; i <= kMaxOps; ++i) {
+        DefineOp("ledger-kind-" + std::to_string(i), Ground::kForeground);
+      }
+    } catch (const Error& e) {
+      ::_exit(e.kind() == Error::kUsage ? 0 : 1);
+    }
+    ::_exit(2);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,156 @@
+#include "device/file/page_cache.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+constexpr size_t kMiB = 1 << 20;
+
+class PageCacheTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::current_path() / "page_cache_test_XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    struct statfs info;
+    statfs(directory_.c_str(), &info);
+    constexpr long kTmpfs = 0x01021994, kRamfs = 0x858458f6;
+    if (info.f_type == kTmpfs || info.f_type == kRamfs) {
+      GTEST_SKIP() << "the files of " << directory_ << " live in memory and cannot be evicted";
+    }
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::string Make(const std::string& name, size_t size, bool sync) {
+    const std::string path = directory_ + "/" + name;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0644);
+    const std::vector<char> bytes(size, 'x');
+    EXPECT_EQ(write(fd, bytes.data(), size), static_cast<ssize_t>(size));
+    EXPECT_EQ(sync ? fsync(fd) : 0, 0);
+    close(fd);
+    return path;
+  }
+  std::string directory_;
+};
+
+TEST_F(PageCacheTest, DroppedPagesAreGoneAndReadOnesAreBack) {
+  const std::string path = Make("f", 4 * kMiB, true);
+  EXPECT_EQ(Residency(path).cached, 4 * kMiB);
+  const DropResult dropped = DropPages(path);
+  EXPECT_EQ(dropped.before.cached, 4 * kMiB);
+  EXPECT_EQ(dropped.after.cached, 0u);
+  EXPECT_EQ(dropped.dropped(), 4 * kMiB);
+  EXPECT_EQ(Residency(path).cached, 0u);
+
+  const int fd = open(path.c_str(), O_RDONLY);
+  posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+  std::vector<char> page(8192);
+  ASSERT_EQ(pread(fd, page.data(), page.size(), kMiB), 8192);
+  close(fd);
+  EXPECT_EQ(Residency(path).cached, 8192u);
+}
+
+TEST_F(PageCacheTest, DirtyPagesAreSeenAndWrittenBackBeforeTheDrop) {
+  const std::string path = Make("f", kMiB, false);
+  const PageCacheUse use = Residency(path);
+  if (!use.exact) GTEST_SKIP() << "this kernel has no cachestat(2), which tells dirty pages";
+  EXPECT_EQ(use.cached, kMiB);
+  EXPECT_EQ(use.dirty + use.writeback, kMiB);
+  const DropResult dropped = DropPages(path);
+  EXPECT_EQ(dropped.after.cached, 0u);
+  EXPECT_EQ(dropped.after.dirty, 0u);
+  std::vector<char> bytes(kMiB);
+  const int fd = open(path.c_str(), O_RDONLY);
+  ASSERT_EQ(read(fd, bytes.data(), kMiB), static_cast<ssize_t>(kMiB));
+  close(fd);
+  EXPECT_EQ(bytes, std::vector<char>(kMiB, 'x'));
+}
+
+TEST_F(PageCacheTest, MincoreAgreesWithCachestat) {
+  const std::string path = Make("f", 2 * kMiB + 100, true);
+  DropPages(path);
+  const int fd = open(path.c_str(), O_RDONLY);
+  posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+  std::vector<char> bytes(kMiB);
+  ASSERT_EQ(pread(fd, bytes.data(), bytes.size(), 64 * 1024), static_cast<ssize_t>(kMiB));
+  const PageCacheUse best = Residency(fd, path);
+  const PageCacheUse slow = Residency(fd, path, ResidencySource::kMincore);
+  EXPECT_EQ(best.cached, slow.cached);
+  EXPECT_EQ(slow.cached, kMiB);
+  EXPECT_FALSE(slow.exact);
+  EXPECT_EQ(slow.size, 2 * kMiB + 100);
+  close(fd);
+}
+
+TEST_F(PageCacheTest, TreesAreSummedAndLinksPassedOver) {
+  Make("a", kMiB, true);
+  Make("sub/b", 2 * kMiB, true);
+  Make("sub/deeper/empty", 0, true);
+  std::filesystem::create_symlink(directory_ + "/a", directory_ + "/sub/link");
+  std::filesystem::create_directory_symlink(directory_, directory_ + "/sub/loop");
+  const PageCacheUse use = Residency(directory_);
+  EXPECT_EQ(use.files, 3u);
+  EXPECT_EQ(use.size, 3 * kMiB);
+  EXPECT_EQ(use.cached, 3 * kMiB);
+  EXPECT_EQ(DropPages(directory_).dropped(), 3 * kMiB);
+  EXPECT_EQ(Residency(directory_).cached, 0u);
+  EXPECT_EQ(Residency(directory_ + "/sub/link").size, kMiB) << "a path that is itself a link";
+}
+
+TEST_F(PageCacheTest, HeldPagesSurviveADrop) {
+  const std::string path = Make("f", 3 * kMiB + 5, true);
+  const uint64_t pages = 3 * kMiB + static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  DropPages(path);
+  {
+    PageHold hold(path);
+    EXPECT_EQ(hold.size(), pages);
+    EXPECT_EQ(hold.Resident(), pages);
+    const DropResult dropped = DropPages(path);
+    EXPECT_EQ(dropped.after.cached, pages) << "mapped pages must stay";
+    const PageHold moved(std::move(hold));
+    EXPECT_EQ(moved.Resident(), pages);
+  }
+  EXPECT_EQ(DropPages(path).after.cached, 0u);
+}
+
+TEST_F(PageCacheTest, RefreshBringsBackWhatWasEvicted) {
+  Make("a", kMiB, true);
+  Make("b", kMiB, true);
+  PageHold hold(directory_);
+  EXPECT_EQ(hold.Resident(), 2 * kMiB);
+  // Punching and rewriting evicts the old pages even though they are mapped.
+  const int fd = open((directory_ + "/a").c_str(), O_RDWR);
+  ASSERT_EQ(ftruncate(fd, 0), 0);
+  ASSERT_EQ(ftruncate(fd, kMiB), 0);
+  close(fd);
+  EXPECT_EQ(hold.Resident(), kMiB);
+  hold.Refresh();
+  EXPECT_EQ(hold.Resident(), 2 * kMiB);
+}
+
+TEST_F(PageCacheTest, AMissingPathIsAnError) {
+  EXPECT_THROW(Residency(directory_ + "/none"), Error);
+  EXPECT_THROW(DropPages(directory_ + "/none"), Error);
+  EXPECT_THROW(PageHold(directory_ + "/none"), Error);
+}
+
+TEST_F(PageCacheTest, AnEmptyDirectoryHoldsNothing) {
+  EXPECT_EQ(Residency(directory_).files, 0u);
+  EXPECT_EQ(DropPages(directory_).dropped(), 0u);
+  EXPECT_EQ(PageHold(directory_).size(), 0u);
+}
+
+}  // namespace
+}  // namespace testbed

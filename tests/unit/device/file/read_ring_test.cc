@@ -1,0 +1,127 @@
+#include "device/file/read_ring.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+#include "device/file/file_faults.h"
+
+namespace testbed {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr uint64_t kPages = 256;
+
+class ReadRingTest : public testing::TestWithParam<IoMode> {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::current_path() / "read_ring_test_XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+    FileOptions options;
+    options.mode = GetParam();
+    options.create = FileOptions::kMustCreate;
+    try {
+      file_ = File::Open(directory_ + "/file", options);
+    } catch (const Error& e) {
+      if (e.code() == EINVAL) GTEST_SKIP() << "no direct IO on this file system";
+      throw;
+    }
+    AlignedBuffer buffer(kPage);
+    for (uint64_t page = 0; page < kPages; ++page) {
+      std::fill_n(buffer.data(), kPage, static_cast<char>(page));
+      file_->Write(page * kPage, buffer.data(), kPage);
+    }
+    if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
+  }
+  void TearDown() override {
+    file_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+  std::string directory_;
+  std::unique_ptr<File> file_;
+};
+
+TEST_P(ReadRingTest, EachReadEndsOnceWithItsOwnBytesAndIsCounted) {
+  constexpr uint32_t kDepth = 32;
+  ReadRing ring(kDepth);
+  AlignedBuffer buffer(kDepth * kPage);
+  const LedgerCounts before = Ledger::Get().Counts();
+  const OpKind op = DefineOp("ring-read", Ground::kForeground);
+  std::vector<uint64_t> page_of(kDepth);
+  uint64_t next = 0;
+  std::multiset<uint64_t> seen;
+  const auto start = [&](uint64_t slot) {
+    page_of[slot] = next * 37 % kPages;
+    ++next;
+    IoScope scope(op);
+    ring.Start(*file_, page_of[slot] * kPage, buffer.data() + slot * kPage, kPage, slot);
+  };
+  while (next < kDepth) start(next);
+  EXPECT_EQ(ring.in_flight(), kDepth);
+  while (ring.in_flight() > 0) {
+    const ReadRing::Ended ended = ring.Take();
+    ASSERT_EQ(ended.result, static_cast<int32_t>(kPage));
+    const char* bytes = buffer.data() + ended.tag * kPage;
+    for (size_t i = 0; i < kPage; ++i) ASSERT_EQ(bytes[i], static_cast<char>(page_of[ended.tag]));
+    seen.insert(page_of[ended.tag]);
+    if (next < 2 * kPages) start(ended.tag);
+  }
+  EXPECT_EQ(seen.size(), 2 * kPages);
+  for (uint64_t page = 0; page < kPages; ++page) EXPECT_EQ(seen.count(page), 2u) << page;
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  EXPECT_EQ(cost.ops[op.id].FileTotal().reads, 2 * kPages);
+  EXPECT_EQ(cost.ops[op.id].FileTotal().read_bytes, 2 * kPages * kPage);
+}
+
+TEST_P(ReadRingTest, TheEndOfTheFileIsAShortRead) {
+  ReadRing ring(2);
+  AlignedBuffer buffer(2 * kPage);
+  ring.Start(*file_, (kPages - 1) * kPage, buffer.data(), 2 * kPage, 5);
+  EXPECT_EQ(ring.Take().result, static_cast<int32_t>(kPage));
+  ring.Start(*file_, kPages * kPage, buffer.data(), kPage, 6);
+  const ReadRing::Ended ended = ring.Take();
+  EXPECT_EQ(ended.tag, 6u);
+  EXPECT_EQ(ended.result, 0);
+}
+
+TEST_P(ReadRingTest, MoreThanItHasRoomForIsAnError) {
+  ReadRing ring(2);
+  AlignedBuffer buffer(3 * kPage);
+  for (uint64_t i = 0; i < 2; ++i) ring.Start(*file_, 0, buffer.data() + i * kPage, kPage, i);
+  EXPECT_THROW(ring.Start(*file_, 0, buffer.data(), kPage, 2), Error);
+  ring.Take();
+  ring.Start(*file_, 0, buffer.data() + 2 * kPage, kPage, 2);  // what is in flight ends with it
+}
+
+// The kernel takes nothing of a read that was refused, then or later: its buffer is the caller's
+// again.
+TEST_P(ReadRingTest, ARefusedReadNeverRunsIntoItsBuffer) {
+  ReadRing ring(4);
+  AlignedBuffer refused(kPage), other(kPage);
+  for (uint64_t round = 1; round < 20; ++round) {
+    std::fill_n(refused.data(), kPage, '!');
+    FileFaults::Set(0, 1, EIO);
+    EXPECT_THROW(ring.Start(*file_, round * kPage, refused.data(), kPage, 7), Error);
+    FileFaults::Clear();
+    EXPECT_EQ(ring.in_flight(), 0u);
+    // With it whatever waits in the queue goes to the kernel.
+    ring.Start(*file_, (round + 100) * kPage, other.data(), kPage, round + 50);
+    const ReadRing::Ended ended = ring.Take();
+    EXPECT_EQ(ended.tag, round + 50);
+    EXPECT_EQ(ended.result, static_cast<int32_t>(kPage));
+    EXPECT_EQ(other.data()[kPage - 1], static_cast<char>(round + 100));
+    EXPECT_EQ(std::string(refused.data(), kPage), std::string(kPage, '!')) << "round " << round;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ReadRingTest, testing::Values(IoMode::kDirect, IoMode::kBuffered),
+                         [](const auto& mode) { return IoModeName(mode.param); });
+
+}  // namespace
+}  // namespace testbed

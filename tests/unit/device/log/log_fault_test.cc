@@ -1,0 +1,224 @@
+// A log whose device fails: what is acknowledged is durable, and after the first error nothing is.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <thread>
+
+#include "tests/unit/device/log/log_test_util.h"
+
+namespace testbed {
+namespace {
+
+using testing::HasSubstr;
+
+LogOptions TinyOptions() {
+  LogOptions options;
+  options.segment_bytes = 64 << 10;
+  options.buffer_bytes = 64 << 10;
+  return options;
+}
+
+// Puts another device under the log's open files, behind its back, until it goes out of scope:
+// /dev/full refuses writes, /dev/null takes them and refuses to sync.
+class BrokenDevice {
+ public:
+  BrokenDevice(const std::string& directory, const char* device) {
+    const int broken = ::open(device, O_RDWR | O_CLOEXEC);
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      const std::string target = std::filesystem::read_symlink(entry.path(), gone);
+      if (target.find(directory + "/log-") != 0) continue;
+      const int fd = std::stoi(entry.path().filename());
+      saved_.emplace_back(fd, ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+      ::dup2(broken, fd);
+    }
+    ::close(broken);
+  }
+  ~BrokenDevice() {
+    for (auto [fd, saved] : saved_) {
+      ::dup2(saved, fd);
+      ::close(saved);
+    }
+  }
+  bool any() const { return !saved_.empty(); }
+
+ private:
+  std::vector<std::pair<int, int>> saved_;
+};
+
+std::string ErrorOf(const std::function<void()>& call, int code) {
+  try {
+    call();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kIo);
+    EXPECT_EQ(e.code(), code);
+    return e.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+class LogFaultTest : public LogTestDirectory {};
+
+TEST_F(LogFaultTest, AFailedWriteKillsTheLog) {
+  auto log = OpenLog(directory_, TinyOptions());
+  const LogRange good = log->Append("good");
+  log->WaitDurable(good.end);
+  LogRange bad;
+  {
+    BrokenDevice broken(directory_, "/dev/full");
+    ASSERT_TRUE(broken.any());
+    bad = log->Append("bad");
+    EXPECT_THAT(ErrorOf([&] { log->WaitDurable(bad.end); }, ENOSPC), HasSubstr("full"));
+  }
+  // The device is well again; the log is not.
+  EXPECT_THAT(ErrorOf([&] { log->WaitDurable(bad.end); }, ENOSPC), HasSubstr("takes no more"));
+  EXPECT_THAT(ErrorOf([&] { log->Write(bad.end); }, ENOSPC), HasSubstr("takes no more"));
+  EXPECT_THAT(ErrorOf([&] { log->Append("more"); }, ENOSPC), HasSubstr("takes no more"));
+  EXPECT_THAT(ErrorOf([&] { log->Sync(); }, ENOSPC), HasSubstr("takes no more"));
+  EXPECT_THAT(ErrorOf([&] { log->TruncateBefore(good.end); }, ENOSPC), HasSubstr("takes no more"));
+  log->WaitDurable(good.end);  // was durable, and is
+  EXPECT_LT(log->DurableLsn(), bad.end);
+  log.reset();
+  std::vector<std::string> replayed;
+  log = OpenLog(directory_, TinyOptions(), &replayed);
+  EXPECT_THAT(replayed, testing::ElementsAre("good"));
+  log->WaitDurable(log->Append("again").end);
+  log.reset();
+  EXPECT_THAT(ReadLog(directory_).records, testing::ElementsAre("good", "again"));
+}
+
+TEST_F(LogFaultTest, AFailedSyncIsNeverRetried) {
+  auto log = OpenLog(directory_, TinyOptions());
+  LogRange bad;
+  const uint64_t syncs = log->Counters().syncs;
+  {
+    BrokenDevice broken(directory_, "/dev/null");
+    ASSERT_TRUE(broken.any());
+    bad = log->Append("bad");
+    ErrorOf([&] { log->WaitDurable(bad.end); }, EINVAL);
+  }
+  ErrorOf([&] { log->WaitDurable(bad.end); }, EINVAL);
+  ErrorOf([&] { log->Flush(); }, EINVAL);
+  EXPECT_LT(log->DurableLsn(), bad.end);
+  EXPECT_EQ(log->Counters().syncs, syncs);
+}
+
+TEST_F(LogFaultTest, EveryWaitingThreadIsTold) {
+  for (const char* device : {"/dev/full", "/dev/null"}) {
+    auto log = OpenLog(Fresh("log"), TinyOptions());
+    BrokenDevice broken(directory_ + "/log", device);
+    ASSERT_TRUE(broken.any());
+    std::atomic<int> told{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&, t] {
+        try {
+          // More than the buffer holds: some wait for room, some for durability.
+          for (int i = 0; i < 50; ++i) {
+            const LogRange range = log->Append(NumberedRecord(t, 5000));
+            if (t % 2) log->WaitDurable(range.end);
+          }
+          log->Flush();
+          ADD_FAILURE() << "acknowledged";
+        } catch (const Error& e) {
+          ++told;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(told, 8);
+  }
+}
+
+TEST_F(LogFaultTest, TheLogsOwnThreadLeavesItsErrorToTheCallers) {
+  LogOptions options = TinyOptions();
+  options.flush_interval_ms = 1;
+  auto log = OpenLog(directory_, options);
+  BrokenDevice broken(directory_, "/dev/full");
+  ASSERT_TRUE(broken.any());
+  const LogRange range = log->Append("lost");
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  try {
+    while (std::chrono::steady_clock::now() < give_up) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      log->Append("more");
+    }
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ENOSPC);
+  }
+  EXPECT_LT(log->DurableLsn(), range.end);
+}
+
+class LogFullDeviceTest : public LogTestDirectory {
+ protected:
+  void SetUp() override {
+    LogTestDirectory::SetUp();
+    if (geteuid() != 0) GTEST_SKIP() << "a small file system can only be mounted by root";
+    mount_ = Fresh("mount");
+    if (::mount("tmpfs", mount_.c_str(), "tmpfs", 0, "size=1m") != 0) {
+      mount_.clear();
+      GTEST_SKIP() << "no permission to mount a small file system here";
+    }
+  }
+  void TearDown() override {
+    if (!mount_.empty()) ::umount2(mount_.c_str(), MNT_DETACH);
+    LogTestDirectory::TearDown();
+  }
+  std::string mount_;
+};
+
+TEST_F(LogFullDeviceTest, NoRoomForTheFirstSegmentsIsAnErrorThatLeavesNothing) {
+  for (LogSpace space : {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kKeepSize}) {
+    LogOptions options;
+    options.space = space;
+    EXPECT_THAT(ErrorOf([&] { OpenLog(mount_, options); }, ENOSPC), HasSubstr("full"));
+    EXPECT_TRUE(std::filesystem::is_empty(mount_));
+  }
+}
+
+TEST_F(LogFullDeviceTest, NoRoomForAnotherSegmentComesBeforeAnAcknowledgement) {
+  for (LogSpace space :
+       {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kGrowing, LogSpace::kKeepSize}) {
+    SCOPED_TRACE(LogSpaceName(space));
+    LogOptions options = TinyOptions();
+    options.space = space;
+    const std::string directory = mount_ + "/log";
+    std::filesystem::create_directory(directory);
+    std::vector<std::string> acknowledged, replayed;
+    {
+      auto log = OpenLog(directory, options);
+      ErrorOf(
+          [&] {
+            for (;;) {
+              const std::string record = NumberedRecord(acknowledged.size(), 3000);
+              log->WaitDurable(log->Append(record).end);
+              acknowledged.push_back(record);
+              ASSERT_LT(acknowledged.size(), 1000u);
+            }
+          },
+          ENOSPC);
+    }
+    EXPECT_GT(acknowledged.size(), 100u);
+    const ReadBack back = ReadLog(directory);
+    EXPECT_FALSE(back.damage) << *back.damage;
+    ASSERT_GE(back.records.size(), acknowledged.size());
+    EXPECT_TRUE(std::equal(acknowledged.begin(), acknowledged.end(), back.records.begin()));
+    std::filesystem::remove_all(directory);
+  }
+}
+
+TEST_F(LogFullDeviceTest, ReadOnlyIsAnError) {
+  { OpenLog(mount_, TinyOptions()); }
+  ASSERT_EQ(::mount("tmpfs", mount_.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "size=1m"), 0);
+  ErrorOf([&] { OpenLog(mount_, TinyOptions()); }, EROFS);
+  EXPECT_FALSE(ReadLog(mount_).damage);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,320 @@
+#include "device/machine/memory_budget.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "device/error.h"
+#include "device/os/sys_file.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+void WriteFile(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+// A directory that looks like a machine with cgroups of one version: plain files where the kernel
+// would have its own.
+class FakeCgroups : public CgroupFs {
+ public:
+  FakeCgroups(int version, const std::string& root_of_mount, const std::string& own_group)
+      : version_(version) {
+    std::string pattern = fs::current_path() / "cgroups_XXXXXX";
+    prefix_ = mkdtemp(pattern.data());
+    fs::create_directories(prefix_ + "/proc/self");
+    const std::string mount = "/sys/fs/cgroup";
+    fs::create_directories(prefix_ + mount);
+    WriteFile(prefix_ + "/proc/self/mountinfo",
+              "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
+              "40 31 0:37 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n"
+              "35 31 0:32 " +
+                  root_of_mount + " " + mount + " rw shared:9 - " +
+                  (version == 1 ? "cgroup cgroup rw,memory\n" : "cgroup2 cgroup2 rw\n"));
+    WriteFile(prefix_ + "/proc/self/cgroup",
+              version == 1 ? "7:blkio:/\n4:cpu,memory:" + own_group + "\n0::/elsewhere\n"
+                           : "0::" + own_group + "\n");
+  }
+  ~FakeCgroups() override { fs::remove_all(prefix_); }
+
+  int MakeDirectory(const std::string& path) const override {
+    if (refuse.count(path.substr(0, path.rfind('/'))) > 0) return EACCES;
+    fs::create_directories(path);
+    Populate(path);
+    return 0;
+  }
+  int RemoveDirectory(const std::string& path) const override {
+    if (!fs::exists(path)) return ENOENT;
+    if (!ReadLine(path + "/cgroup.procs").empty()) return EBUSY;
+    fs::remove_all(path);
+    return 0;
+  }
+  std::string prefix() const override { return prefix_; }
+
+  std::string Group(const std::string& name) const { return prefix_ + "/sys/fs/cgroup" + name; }
+  // A group as the kernel makes it; `handed_down` is what its children get on v2.
+  void Add(const std::string& name, const std::string& handed_down = "memory io") {
+    fs::create_directories(Group(name));
+    Populate(Group(name));
+    WriteFile(Group(name) + "/cgroup.subtree_control", handed_down);
+  }
+  void Populate(const std::string& path) const {
+    const std::map<std::string, std::string> v1 = {
+        {"memory.limit_in_bytes", "9223372036854771712\n"},
+        {"memory.memsw.limit_in_bytes", "9223372036854771712\n"},
+        {"memory.swappiness", "60\n"},
+        {"memory.force_empty", ""},
+        {"cgroup.procs", ""}};
+    const std::map<std::string, std::string> v2 = {
+        {"memory.max", "max\n"},      {"memory.high", "max\n"},
+        {"memory.swap.max", "max\n"}, {"memory.current", "0\n"},
+        {"memory.reclaim", ""},       {"cgroup.controllers", "cpu io memory pids\n"},
+        {"cgroup.procs", ""},         {"cgroup.subtree_control", "\n"}};
+    for (const auto& [name, text] : version_ == 1 ? v1 : v2) WriteFile(path + "/" + name, text);
+  }
+
+  std::set<std::string> refuse;  // groups in which no other may be made
+
+ private:
+  int version_;
+  std::string prefix_;
+};
+
+std::string Parent(const MemoryBudget& budget) { return fs::path(budget.path()).parent_path(); }
+
+TEST(MemoryBudgetTest, Version1LimitsMemoryAndSwapInTheProcessesOwnGroup) {
+  FakeCgroups cgroups(1, "/", "/user/shell");
+  cgroups.Add("");
+  cgroups.Add("/user/shell");
+  WriteFile(cgroups.prefix() + "/proc/swaps", "Filename Type\n/dev/sda2 partition\n");
+  std::string why_not;
+  auto budget = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+  ASSERT_NE(budget, nullptr) << why_not;
+  EXPECT_EQ(budget->version(), 1);
+  EXPECT_EQ(Parent(*budget), cgroups.Group("/user/shell"));
+  EXPECT_EQ(ReadLine(budget->path() + "/memory.limit_in_bytes"), "67108864");
+  EXPECT_EQ(ReadLine(budget->path() + "/memory.memsw.limit_in_bytes"), "67108864");
+  EXPECT_EQ(ReadLine(budget->path() + "/memory.swappiness"), "0");
+  budget->Enter(4711);
+  EXPECT_EQ(ReadLine(budget->path() + "/cgroup.procs"), "4711");
+  WriteFile(budget->path() + "/cgroup.procs", "");
+  const std::string path = budget->path();
+  budget.reset();
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(MemoryBudgetTest, Version1LeavesTheSwapLimitAloneWhereThereIsNoSwap) {
+  FakeCgroups cgroups(1, "/", "/");
+  cgroups.Add("");
+  WriteFile(cgroups.prefix() + "/proc/swaps", "Filename Type\n");
+  std::string why_not;
+  auto budget = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+  ASSERT_NE(budget, nullptr) << why_not;
+  EXPECT_EQ(ReadLine(budget->path() + "/memory.memsw.limit_in_bytes"), "9223372036854771712");
+}
+
+TEST(MemoryBudgetTest, Version2LimitsMemoryAndForbidsSwap) {
+  FakeCgroups cgroups(2, "/", "/");
+  cgroups.Add("");
+  std::string why_not;
+  auto budget = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+  ASSERT_NE(budget, nullptr) << why_not;
+  EXPECT_EQ(budget->version(), 2);
+  EXPECT_EQ(Parent(*budget), cgroups.Group(""));
+  EXPECT_EQ(ReadLine(budget->path() + "/memory.max"), "67108864");
+  EXPECT_EQ(ReadLine(budget->path() + "/memory.swap.max"), "0");
+}
+
+TEST(MemoryBudgetTest, Version2GoesUpToTheNearestGroupThatHandsMemoryDown) {
+  FakeCgroups cgroups(2, "/", "/user/app/shell");
+  cgroups.Add("");
+  cgroups.Add("/user");
+  cgroups.Add("/user/app");
+  cgroups.Add("/user/app/shell", "");
+  std::string why_not;
+  auto budget = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+  ASSERT_NE(budget, nullptr) << why_not;
+  EXPECT_EQ(Parent(*budget), cgroups.Group("/user/app"));
+
+  cgroups.refuse = {cgroups.Group("/user/app"), cgroups.Group("/user")};
+  auto above = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+  ASSERT_NE(above, nullptr) << why_not;
+  EXPECT_EQ(Parent(*above), cgroups.Group(""));
+}
+
+TEST(MemoryBudgetTest, Version2ReadsWhatTheGroupHolds) {
+  FakeCgroups cgroups(2, "/", "/");
+  cgroups.Add("");
+  std::string why_not;
+  auto budget = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+  ASSERT_NE(budget, nullptr) << why_not;
+  const std::string& path = budget->path();
+  WriteFile(path + "/memory.current", "50000000\n");
+  WriteFile(path + "/memory.peak", "60000000\n");
+  WriteFile(path + "/memory.events", "low 0\nhigh 0\nmax 17\noom 1\noom_kill 1\n");
+  WriteFile(path + "/memory.stat",
+            "anon 20000000\nfile 25000000\nkernel 4000000\nkernel_stack 1\nsock 100\n"
+            "shmem 1000000\nfile_mapped 300\nfile_dirty 200\nfile_writeback 100\n"
+            "workingset_refault_file 5\n");
+  const MemoryUsage usage = budget->Usage();
+  EXPECT_EQ(usage.limit, 64u << 20);
+  EXPECT_EQ(usage.usage, 50'000'000u);
+  EXPECT_EQ(usage.peak, 60'000'000u);
+  EXPECT_EQ(usage.anon, 20'000'000u);
+  EXPECT_EQ(usage.shmem, 1'000'000u);
+  EXPECT_EQ(usage.file, 24'000'000u);
+  EXPECT_EQ(usage.kernel, 4'000'100u);
+  EXPECT_EQ(usage.mapped, 300u);
+  EXPECT_EQ(usage.dirty, 200u);
+  EXPECT_EQ(usage.writeback, 100u);
+  EXPECT_EQ(usage.refaults, 5u);
+  EXPECT_EQ(usage.failcnt, 17u);
+  EXPECT_TRUE(budget->OomKilled());
+
+  const MemoryParts parts = budget->Parts(15'000'000);
+  EXPECT_EQ(parts.engine_cache, 15'000'000u);
+  EXPECT_EQ(parts.engine_cache_untouched, 0u);
+  EXPECT_EQ(parts.process_other, 6'000'000u);
+  EXPECT_EQ(parts.page_cache, 24'000'000u);
+  EXPECT_EQ(parts.unused, parts.limit - 50'000'000);
+  // 50,000,000 were charged, of which the parts know 49,000,100.
+  EXPECT_EQ(parts.unaccounted(), 999'900);
+  EXPECT_EQ(parts.Sum() + static_cast<uint64_t>(parts.unaccounted()), parts.limit);
+  EXPECT_FALSE(parts.process_check) << "no process was in the group";
+
+  // An engine that counts more cache than its process touched cannot make the sum grow.
+  const MemoryParts more = budget->Parts(30'000'000);
+  EXPECT_EQ(more.engine_cache, 21'000'000u);
+  EXPECT_EQ(more.engine_cache_untouched, 9'000'000u);
+  EXPECT_EQ(more.process_other, 0u);
+  EXPECT_EQ(more.Sum(), parts.Sum());
+}
+
+TEST(MemoryBudgetTest, KernelMemoryOfOlderVersion2KernelsIsTheSumOfItsParts) {
+  FakeCgroups cgroups(2, "/", "/");
+  cgroups.Add("");
+  std::string why_not;
+  auto budget = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+  ASSERT_NE(budget, nullptr) << why_not;
+  WriteFile(budget->path() + "/memory.stat",
+            "kernel_stack 10\npagetables 20\npercpu 30\nslab_reclaimable 7\nslab 40\n");
+  EXPECT_EQ(budget->Usage().kernel, 100u);
+}
+
+TEST(MemoryBudgetTest, DeclinesWithASentence) {
+  std::string why_not;
+  {
+    FakeCgroups none(2, "/", "/");  // no controllers file: memory is not on this hierarchy
+    EXPECT_EQ(MemoryBudget::Create(64 << 20, &why_not, none), nullptr);
+    EXPECT_NE(why_not.find("no memory cgroup controller"), std::string::npos) << why_not;
+  }
+  {
+    FakeCgroups refused(1, "/", "/");
+    refused.Add("");
+    refused.refuse = {refused.Group("")};
+    EXPECT_EQ(MemoryBudget::Create(64 << 20, &why_not, refused), nullptr);
+    EXPECT_NE(why_not.find("run as root"), std::string::npos) << why_not;
+  }
+  {
+    FakeCgroups withheld(2, "/", "/");
+    withheld.Add("", "io");
+    fs::remove(withheld.Group("/cgroup.subtree_control"));
+    EXPECT_EQ(MemoryBudget::Create(64 << 20, &why_not, withheld), nullptr);
+    EXPECT_NE(why_not.find("cgroup.subtree_control"), std::string::npos) << why_not;
+  }
+  for (int version : {1, 2}) {
+    FakeCgroups outer(version, "/", "/container");
+    outer.Add("");
+    outer.Add("/container");
+    WriteFile(outer.Group("/container/") + (version == 1 ? "memory.limit_in_bytes" : "memory.max"),
+              "33554432\n");
+    EXPECT_EQ(MemoryBudget::Create(64 << 20, &why_not, outer), nullptr);
+    EXPECT_NE(why_not.find("limits it to 32 MiB, below 64 MiB"), std::string::npos) << why_not;
+    for (const auto& entry : fs::directory_iterator(outer.Group("/container"))) {
+      EXPECT_FALSE(entry.is_directory()) << "left " << entry.path();
+    }
+    EXPECT_NE(MemoryBudget::Create(16 << 20, &why_not, outer), nullptr) << why_not;
+  }
+}
+
+TEST(MemoryBudgetTest, FindsItsPlaceBelowAMountThatShowsOnlyAPart) {
+  // A container sees its own group as the mount's root, but may read its full path.
+  FakeCgroups cgroups(1, "/docker/1234", "/docker/1234/run");
+  cgroups.Add("");
+  cgroups.Add("/run");
+  std::string why_not;
+  auto budget = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+  ASSERT_NE(budget, nullptr) << why_not;
+  EXPECT_EQ(Parent(*budget), cgroups.Group("/run"));
+}
+
+TEST(MemoryBudgetTest, RemovesOnlyGroupsThatNoRunHolds) {
+  FakeCgroups cgroups(1, "/", "/");
+  cgroups.Add("");
+  cgroups.Add("/user");
+  const std::string dead = "/user/testbed-00000000000000a1", busy = "/testbed-00000000000000a2",
+                    held = "/testbed-00000000000000a3";
+  // The last is of another version, whose runs hold no lock: nobody knows whether it lives.
+  for (const std::string& name :
+       {dead, busy, held, std::string("/testbed-notes"), std::string("/testbed-999999-1-0")}) {
+    cgroups.Add(name);
+  }
+  WriteFile(cgroups.Group(busy) + "/cgroup.procs", "77\n");
+  // As a run in another process namespace has it, of which no process number tells here.
+  const DirLock other(cgroups.Group(held), "");
+  std::string why_not;
+  auto living = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+  ASSERT_NE(living, nullptr) << why_not;
+
+  const std::vector<std::string> sentences = MemoryBudget::CleanLeftovers(cgroups);
+  EXPECT_EQ(sentences.size(), 2u);
+  EXPECT_FALSE(fs::exists(cgroups.Group(dead)));
+  EXPECT_TRUE(fs::exists(cgroups.Group(busy)));
+  EXPECT_TRUE(fs::exists(cgroups.Group(held)));
+  EXPECT_TRUE(fs::exists(cgroups.Group("/testbed-notes")));
+  EXPECT_TRUE(fs::exists(cgroups.Group("/testbed-999999-1-0")));
+  EXPECT_TRUE(fs::exists(living->path()));
+  bool named = false;
+  for (const std::string& s : sentences) named |= s.find("processes 77") != std::string::npos;
+  EXPECT_TRUE(named);
+}
+
+TEST(MemoryBudgetTest, OnlyItsMakerRemovesAGroup) {
+  FakeCgroups cgroups(1, "/", "/");
+  cgroups.Add("");
+  std::string why_not;
+  auto budget = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+  ASSERT_NE(budget, nullptr) << why_not;
+  const pid_t child = fork();
+  if (child == 0) {
+    budget.reset();
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(fs::exists(budget->path()));
+  MemoryBudget::Attach(budget->path(), cgroups).reset();
+  EXPECT_TRUE(fs::exists(budget->path()));
+  EXPECT_EQ(MemoryBudget::Attach(budget->path(), cgroups)->limit(), 64u << 20);
+  EXPECT_THROW(MemoryBudget::Attach(cgroups.Group("/none"), cgroups), Error);
+}
+
+TEST(MemoryBudgetTest, ProcessMemoryComesFromPageTables) {
+  const auto before = ReadProcessMemory(getpid());
+  ASSERT_TRUE(before);
+  std::vector<char> touched(32 << 20, 'x');
+  const auto after = ReadProcessMemory(getpid());
+  ASSERT_TRUE(after);
+  EXPECT_GE(after->anon, before->anon + (31 << 20));
+  EXPECT_GE(after->rss, after->anon);
+  EXPECT_EQ(touched[touched.size() - 1], 'x');
+  EXPECT_FALSE(ReadProcessMemory(1 << 30));
+}
+
+}  // namespace
+}  // namespace testbed

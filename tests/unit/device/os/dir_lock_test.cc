@@ -1,0 +1,67 @@
+#include "device/os/dir_lock.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+class DirLockTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::current_path() / "dir_lock_test_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(dir_); }
+  std::string dir_;
+};
+
+TEST_F(DirLockTest, IsHeldByOneAndGivenBack) {
+  std::optional<DirLock> first(std::in_place, dir_, "--dir");
+  try {
+    DirLock second(dir_, "--dir");
+    FAIL() << "two hold it";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage);
+    EXPECT_NE(std::string(e.what()).find("--dir " + dir_), std::string::npos);
+  }
+  DirLock moved = std::move(*first);
+  first.reset();
+  EXPECT_THROW(DirLock(dir_, "--dir"), Error);
+  moved = DirLock();
+  EXPECT_NO_THROW(DirLock(dir_, "--dir"));
+  EXPECT_TRUE(std::filesystem::is_empty(dir_));
+}
+
+TEST_F(DirLockTest, EndsWithAProcessThatIsKilled) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    DirLock lock(dir_, "--dir");
+    if (write(ready[1], "x", 1) == 1) pause();
+    _exit(1);
+  }
+  char byte;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  EXPECT_THROW(DirLock(dir_, "--dir"), Error);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_NO_THROW(DirLock(dir_, "--dir"));
+  close(ready[0]), close(ready[1]);
+}
+
+TEST_F(DirLockTest, ADirectoryThatIsMissingIsNamed) {
+  EXPECT_THROW(DirLock(dir_ + "/nosuch", "--dir"), Error);
+}
+
+}  // namespace
+}  // namespace testbed

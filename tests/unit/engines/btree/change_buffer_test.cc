@@ -1,0 +1,241 @@
+// The change buffer: what waits in it is as visible and as durable as what is in its leaf.
+#include <atomic>
+#include <thread>
+
+#include "engines/btree/tree/change_buffer.h"
+#include "engines/inspect.h"
+#include "tests/unit/engines/btree/store_test.h"
+
+namespace testbed::btree {
+namespace {
+
+class ChangeBufferTest : public StoreTest {
+ protected:
+  static constexpr int kRows = 20000;  // far more pages than the pool has
+
+  void SetUp() override {
+    StoreTest::SetUp();
+    options_.cache_bytes = 400 << 10;
+    options_.change_buffer_bytes = 100 << 10;
+    options_.checkpoint_log_bytes = 1 << 20;
+  }
+  static std::string Key(int i) { return "row" + std::to_string(100000 + i); }
+  Model Load() {
+    Model model;
+    Tree* tree = store_->OpenTable("t");
+    StoreClient client(store_.get());
+    for (int i = 0; i < kRows; i += 100) {
+      std::vector<std::pair<std::string, std::string>> rows;
+      for (int j = i; j < i + 100; ++j) rows.emplace_back(Key(j), std::string(60, 'a' + j % 26));
+      std::vector<RowWrite> operations;
+      for (const auto& [key, value] : rows) {
+        operations.push_back({false, tree->table(), key, value});
+        model[key] = value;
+      }
+      client.Commit(operations);
+    }
+    return model;
+  }
+  // Puts, erases and inserts all over the table; without a client, what it would do to the model.
+  void Change(StoreClient* client, uint32_t table, Model* model, int commits) {
+    for (int c = 0; c < commits; ++c) {
+      std::map<std::string, std::string> rows;
+      for (int i = 0; i < 10; ++i) {
+        rows[Key(static_cast<int>(random_() % (kRows + kRows / 4)))] =
+            random_() % 4 == 0 ? ""
+                               : std::string(1 + random_() % 90, static_cast<char>('A' + c % 26));
+      }
+      std::vector<RowWrite> operations;
+      for (const auto& [key, value] : rows) {
+        operations.push_back({value.empty(), table, key, value});
+        if (value.empty()) {
+          model->erase(key);
+        } else {
+          (*model)[key] = value;
+        }
+      }
+      if (client != nullptr) client->Commit(operations);
+    }
+  }
+  void ExpectGets(Tree* tree, const Model& model) {
+    StoreClient client(store_.get());
+    for (int i = 0; i < kRows + kRows / 4; i += 7) {
+      std::string value;
+      const bool found = client.Get(tree, Key(i), &value);
+      const auto at = model.find(Key(i));
+      ASSERT_EQ(found, at != model.end()) << i;
+      if (found) {
+        ASSERT_EQ(value, at->second) << i;
+      }
+    }
+  }
+};
+
+TEST_F(ChangeBufferTest, HidesNothing) {
+  Open();
+  Model model = Load();
+  Tree* tree = store_->OpenTable("t");
+  {
+    StoreClient client(store_.get());
+    for (int round = 0; round < 4; ++round) {
+      Change(&client, tree->table(), &model, 200);
+      EXPECT_GT(store_->change_buffer()->rows(), 100u);
+      EXPECT_LE(store_->change_buffer()->bytes(), options_.change_buffer_bytes);
+      ExpectGets(tree, model);
+    }
+  }
+  ExpectRows(tree, model);  // forward, then backward
+  EXPECT_EQ(store_->change_buffer()->rows(), 0u) << "a walk leaves nothing behind";
+  ExpectSound();
+}
+
+TEST_F(ChangeBufferTest, AWalkAndASeekSeeWhatWaits) {
+  Open();
+  Model model = Load();
+  Tree* tree = store_->OpenTable("t");
+  StoreClient client(store_.get());
+  Change(&client, tree->table(), &model, 300);
+  TreeCursor cursor(tree, client.context(), options_.page_size);
+  for (int i = 0; i < 200; ++i) {
+    const std::string key = Key(static_cast<int>(random_() % (kRows + kRows / 4)));
+    const auto at = model.lower_bound(key);
+    ASSERT_EQ(cursor.SeekForward(key, false), at != model.end());
+    if (at == model.end()) continue;
+    ASSERT_EQ(cursor.key(), at->first);
+    ASSERT_EQ(cursor.value(), at->second);
+    if (at == model.begin()) continue;
+    ASSERT_TRUE(cursor.SeekBackward(at->first, true));
+    ASSERT_EQ(cursor.key(), std::prev(at)->first);
+  }
+}
+
+TEST_F(ChangeBufferTest, ReadsFarFewerPagesForTheSameRows) {
+  uint64_t misses[2], i = 0;
+  for (const uint64_t bytes : {uint64_t{0}, uint64_t{200 << 10}}) {
+    std::filesystem::remove_all(dir_);
+    options_.change_buffer_bytes = bytes;
+    Open();
+    Model model = Load();
+    Tree* tree = store_->OpenTable("t");
+    const uint64_t before = store_->pool()->Counters().misses;
+    {
+      StoreClient client(store_.get());
+      Change(&client, tree->table(), &model, 3000);
+    }
+    misses[i++] = store_->pool()->Counters().misses - before;
+    ExpectGets(tree, model);
+    store_.reset();
+  }
+  EXPECT_LT(misses[1] * 2, misses[0]);
+}
+
+TEST_F(ChangeBufferTest, SurvivesClosingAndIsEmptiedWhenNotWantedAnyMore) {
+  Open();
+  Model model = Load();
+  {
+    StoreClient client(store_.get());
+    Change(&client, store_->OpenTable("t")->table(), &model, 200);
+  }
+  const uint64_t waiting = store_->change_buffer()->rows();
+  const uint64_t bytes = store_->change_buffer()->bytes();
+  EXPECT_GT(waiting, 100u);
+  Open();  // counts them anew, row by row
+  EXPECT_EQ(store_->change_buffer()->rows(), waiting);
+  EXPECT_EQ(store_->change_buffer()->bytes(), bytes);
+  ExpectGets(store_->OpenTable("t"), model);
+  options_.change_buffer_bytes = 0;
+  Open();
+  EXPECT_EQ(store_->change_buffer()->rows(), 0u);
+  ExpectRows(store_->OpenTable("t"), model);
+  ExpectSound();
+}
+
+TEST_F(ChangeBufferTest, CrashesLoseNothing) {
+  Open();
+  Model model = Load();
+  for (int round = 0; round < 8; ++round) {
+    SCOPED_TRACE(round);
+    const Model start = model;
+    options_.torn_page = round % 2 == 0 ? TornPage::kDoublewrite : TornPage::kFullPageImage;
+    RunAndCrash([&] {
+      Model same = start;
+      Tree* tree = store_->OpenTable("t");
+      StoreClient client(store_.get());
+      Change(&client, tree->table(), &same, 150 + 40 * round);
+      if (round % 3 == 1) store_->Flush();  // leaves and buffer in their places
+      if (round % 3 == 2) {
+        store_->Checkpoint();
+        Change(&client, tree->table(), &same, 40);
+      }
+    });
+    Change(nullptr, 0, &model, 150 + 40 * round);
+    if (round % 3 == 2) Change(nullptr, 0, &model, 40);
+    EXPECT_EQ(InspectDatabase(dir_, {}).faults.count, 0u);
+    Open();
+    ExpectSound();
+    ExpectGets(store_->OpenTable("t"), model);
+  }
+  ExpectRows(store_->OpenTable("t"), model);
+}
+
+TEST_F(ChangeBufferTest, WritersReadersAndWalkersTogether) {
+  Open();
+  Load();
+  Tree* tree = store_->OpenTable("t");
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      // Each writer has the keys of its parity; a row's value names the row and grows.
+      StoreClient client(store_.get());
+      std::mt19937_64 random(t);
+      for (int n = 1; !stop; ++n) {
+        std::vector<std::pair<std::string, std::string>> rows;
+        for (int i = 0; i < 4; ++i) {
+          const std::string key = Key(static_cast<int>(random() % (kRows / 2)) * 2 + t);
+          rows.emplace_back(key, key + ":" + std::to_string(n));
+        }
+        std::sort(rows.begin(), rows.end());
+        rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+        std::vector<RowWrite> operations;
+        for (const auto& [key, value] : rows)
+          operations.push_back({false, tree->table(), key, value});
+        client.Commit(operations);
+      }
+    });
+  }
+  threads.emplace_back([&] {
+    StoreClient client(store_.get());
+    std::mt19937_64 random(9);
+    std::map<int, int> newest;  // no row ever goes back
+    while (!stop) {
+      const int row = static_cast<int>(random() % 50) * 400;
+      std::string value;
+      ASSERT_TRUE(client.Get(tree, Key(row), &value));
+      const size_t colon = value.find(':');
+      if (colon == std::string::npos) continue;
+      ASSERT_EQ(value.substr(0, colon), Key(row));
+      const int n = std::stoi(value.substr(colon + 1));
+      ASSERT_GE(n, newest[row]);
+      newest[row] = n;
+    }
+  });
+  threads.emplace_back([&] {
+    StoreClient client(store_.get());
+    while (!stop) {
+      TreeCursor cursor(tree, client.context(), options_.page_size);
+      int rows = 0;
+      for (bool on = cursor.SeekForward({}, false); on && !stop; on = cursor.Next()) ++rows;
+      if (!stop) {
+        ASSERT_EQ(rows, kRows);
+      }
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  ExpectSound();
+}
+
+}  // namespace
+}  // namespace testbed::btree

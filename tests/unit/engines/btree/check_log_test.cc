@@ -1,0 +1,244 @@
+// Looking into a database that was not closed: what a crash leaves is no fault, and damage in the
+// log is named by file and byte.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "engines/btree/pool/redo.h"
+#include "tests/unit/engines/btree/inspect_util.h"
+
+namespace testbed::btree {
+namespace {
+
+class BtreeCheckLogTest : public InspectTest {
+ protected:
+  void Crash() {
+    MakeDatabase(3000);
+    RunAndCrash([&] {
+      for (int i = 0; i < 1500; ++i) Commit("a", Key(2 * i + 100000), Value(i));
+      for (int i = 0; i < 500; ++i) Commit("c", Key(i), Value(i));
+      store_->Flush();  // these pages get to the file, what follows does not
+      for (int i = 0; i < 300; ++i) Erase("a", Key(i));
+      Commit("a", "huge", std::string(300000, 'x'));
+    });
+  }
+  // Where in the log's files the bytes lie.
+  std::pair<std::string, uint64_t> InLog(const std::string& bytes) const {
+    for (const auto& entry : std::filesystem::directory_iterator(LogPath(dir_))) {
+      const size_t at = Slurp(entry.path()).find(bytes);
+      if (at != std::string::npos) return {entry.path(), at};
+    }
+    ADD_FAILURE() << "not in the log";
+    return {};
+  }
+};
+
+TEST_F(BtreeCheckLogTest, ACrashLeavesNoFault) {
+  Crash();
+  const Files before = Save();
+  const Inspection result = Inspect();
+  EXPECT_EQ(result.faults.count, 0u) << Texts(result.faults);
+  EXPECT_EQ(Save(), before);
+  ASSERT_TRUE(result.replay);
+  EXPECT_GT(result.replay->log_bytes, 300000u);
+  // The commits and the row of the catalogue that made the table.
+  EXPECT_EQ(result.replay->rows, 1500u + 500 + 300 + 1 + 1);
+  EXPECT_EQ(result.replay->transactions, result.replay->rows);
+  EXPECT_EQ(result.replay->unfinished, 0u);
+  EXPECT_GT(result.replay->pages, 10u);
+  // That row waits in the log, and the table's pages are known nevertheless.
+  ASSERT_EQ(result.trees.size(), 4u);
+  EXPECT_EQ(result.trees[3].table, "c");
+  Open();
+  EXPECT_EQ(store_->recovery().log_bytes, result.replay->log_bytes);
+  EXPECT_EQ(store_->recovery().transactions, result.replay->transactions);
+  Close();
+  const Inspection after = Inspect();
+  EXPECT_EQ(after.faults.count, 0u) << Texts(after.faults);
+  EXPECT_EQ(after.replay->records, 0u);
+  EXPECT_EQ(after.trees[3].rows, 500u);
+}
+
+TEST_F(BtreeCheckLogTest, ATransactionWithoutItsEndNeverHappened) {
+  MakeDatabase(100);
+  RunAndCrash([&] {
+    Commit("a", "before", "1");
+    // The first parts of a transaction, as a commit of several parts appends them.
+    for (int part = 0; part < 2; ++part) {
+      store_->log()->Append(OperationsHeader(99, true) + std::string(1000, 'p'));
+    }
+  });
+  const Inspection result = Inspect();
+  EXPECT_EQ(result.faults.count, 0u) << Texts(result.faults);
+  EXPECT_EQ(result.replay->transactions, 1u);
+  EXPECT_EQ(result.replay->unfinished, 1u);
+}
+
+TEST_F(BtreeCheckLogTest, DamageIsNamedByFileAndByte) {
+  Crash();
+  // Frames that were durable: others that knew it were written after them.
+  RunAndCrash([&] {
+    for (int i = 0; i < 100; ++i) {
+      Commit("a", "later" + Key(i), "v");
+      store_->log()->Sync();
+    }
+  });
+  const Files synced = Save();
+  const auto [path, at] = InLog("later" + Key(50));
+  FlipByte(path, at);
+  const Inspection result = Inspect();
+  bool named = false;
+  for (const Fault& fault : result.faults.kept) {
+    named =
+        named || (fault.file == path && fault.byte && *fault.byte <= at &&
+                  *fault.byte + 8192 > at && fault.what.find("no record can be read here") == 0);
+  }
+  EXPECT_TRUE(named) << Texts(result.faults);
+  EXPECT_NE(Texts(result.notes).find("the log cannot be read to its end"), std::string::npos);
+  Restore(synced);
+  FlipByte(path, 20);
+  ExpectNamesFile(path, "byte 0: its header is neither blank nor does it match its checksum");
+  Restore(synced);
+  std::filesystem::remove_all(LogPath(dir_));
+  ExpectNamesFile("/btree.log", "the directory of the log cannot be read");
+  std::filesystem::create_directory(LogPath(dir_));
+  ExpectNamesFile("/btree.log", "it holds no log");
+  Restore(synced);
+  CheckpointState state = Checkpoint();
+  state.redo += 100 << 20;
+  WriteCheckpoint(dir_, kPage, state);
+  ExpectNamesFile("/btree.log", "from which it is needed");
+  Restore(synced);
+  state = Checkpoint();
+  state.log_id ^= 1;
+  WriteCheckpoint(dir_, kPage, state);
+  ExpectNamesFile("", "the log belongs to another database");
+}
+
+// Records that are whole and say what no database does.
+TEST_F(BtreeCheckLogTest, RecordsThatMakeNoSense) {
+  MakeDatabase(3000);
+  const PageId leaf = Find(PageType::kLeaf, 0, 1), inner = Find(PageType::kInner, 1, 1);
+  const Files good = Save();
+  const auto expect = [&](const std::string& record, const std::string& what) {
+    RunAndCrash([&] { store_->log()->Append(record); });
+    const Inspection result = Inspect();
+    EXPECT_NE(Texts(result.faults).find(what), std::string::npos) << what << " is not among\n"
+                                                                  << Texts(result.faults);
+    Restore(good);
+  };
+  std::string row;
+  AppendOperation({false, 77, "key", "value"}, &row);
+  expect(OperationsHeader(0, false) + row,
+         "a record has a row of table 77, which the catalogue does not have");
+  row.clear();
+  const std::string long_key(600, 'k');
+  AppendOperation({false, 1, long_key, "value"}, &row);
+  expect(OperationsHeader(0, false) + row, "whose key or value is longer than rows can be");
+  expect(OperationsHeader(0, false) + "\x05", "unknown operation");
+  expect("\x7f", "unknown kind");
+  StructureRecord structure;
+  structure.Use(5, 1u << 31);
+  expect(std::string(structure.Encode()), "(page number)");
+  structure.Clear();
+  structure.Use(5, 1u << 29);
+  expect(std::string(structure.Encode()), "pages from page 5 on, more than any value takes");
+  structure.Clear();
+  structure.Remove(leaf, "nothing");
+  expect(std::string(structure.Encode()), "page " + std::to_string(leaf) + " of file");
+  structure.Clear();
+  structure.Insert(inner, long_key, 3);
+  expect(std::string(structure.Encode()), "page " + std::to_string(inner) + " of file");
+  structure.Clear();
+  structure.Truncate(leaf, long_key);
+  expect(std::string(structure.Encode()), "cannot be made");
+  structure.Clear();
+  structure.Free(leaf, 1);
+  structure.FreePage(leaf);
+  expect(std::string(structure.Encode()), "page " + std::to_string(leaf) + " of file");
+  std::string cut(structure.Encode());
+  cut.resize(cut.size() - 5);
+  expect(cut, "it is too short");
+}
+
+// As recovery does it: the log's image of a broken page heals it, whatever the log has of it
+// before; a change alone does not.
+TEST_F(BtreeCheckLogTest, ABrokenPageHealsFromItsImageInTheLogOnly) {
+  MakeDatabase(1000);
+  const PageId leaf = Find(PageType::kLeaf, 0, 1);
+  const std::string page = ReadPage(leaf);
+  const Files good = Save();
+  StructureRecord image, truncate;
+  image.Image(page.data(), kPage);
+  truncate.Truncate(leaf, Node(page.data(), kPage).Key(1));
+  RunAndCrash([&] { store_->log()->Append(image.Encode()); });
+  FlipByte(data(), leaf * uint64_t{kPage} + 99);
+  ExpectSound();
+  Open();
+  ExpectSoundStore();
+  Close();
+  Restore(good);
+  RunAndCrash([&] {
+    store_->log()->Append(truncate.Encode());
+    store_->log()->Append(image.Encode());
+  });
+  FlipByte(data(), leaf * uint64_t{kPage} + 99);
+  ExpectSound();
+  Open();
+  ExpectSoundStore();
+  Close();
+  Restore(good);
+  RunAndCrash([&] { store_->log()->Append(truncate.Encode()); });
+  FlipByte(data(), leaf * uint64_t{kPage} + 99);
+  ExpectNames(leaf, "and does not have it whole");
+  EXPECT_THROW(Open(), Error);
+}
+
+TEST_F(BtreeCheckLogTest, ATornPageWithAWholeCopyIsANote) {
+  options_.torn_page = TornPage::kDoublewrite;
+  MakeDatabase(1000);
+  const PageId leaf = Find(PageType::kLeaf, 0, 1);
+  FlipByte(data(), leaf * uint64_t{kPage} + 99);
+  const Inspection result = Inspect();
+  EXPECT_EQ(result.faults.count, 0u) << Texts(result.faults);
+  ASSERT_EQ(result.notes.count, 1u) << Texts(result.notes);
+  EXPECT_EQ(result.notes.kept[0].page, leaf);
+  Open();
+  EXPECT_EQ(store_->recovery().torn_pages, 1u);
+}
+
+// The map of this database takes more than a sector, so a crash can tear its checkpoint file.
+TEST_F(BtreeCheckLogTest, ACheckpointFileThatACrashMayHaveTornIsANote) {
+  MakeDatabase();
+  const auto flip = [&](uint64_t which) {
+    FlipByte(CheckpointPath(dir_, static_cast<int>((Checkpoint().sequence + which) % 2)), 66);
+  };
+  const Files good = Save();
+  ASSERT_LT(Checkpoint().space.pages, 3584u);
+  flip(1);
+  EXPECT_EQ(Inspect().faults.count, 1u) << "one sector is never torn";
+  Restore(good);
+  Open();
+  for (int i = 0; i < 300; ++i) Commit("a", "x" + Key(i), std::string(60000, 'x'));
+  Close();
+  ASSERT_GT(Checkpoint().space.pages, 3584u);
+  flip(1);
+  EXPECT_EQ(Inspect().faults.count, 1u) << "it was closed cleanly, so both were written";
+  Restore(good);
+  RunAndCrash([&] {
+    for (int i = 0; i < 300; ++i) Commit("a", "x" + Key(i), std::string(60000, 'x'));
+    store_->Checkpoint();
+    store_->Checkpoint();
+    Commit("a", "last", "row");
+  });
+  flip(1);
+  const Inspection result = Inspect();
+  EXPECT_EQ(result.faults.count, 0u) << Texts(result.faults);
+  EXPECT_NE(Texts(result.notes).find("as after a crash while it was written"), std::string::npos)
+      << Texts(result.notes);
+  Open();
+  ExpectSoundStore();
+}
+
+}  // namespace
+}  // namespace testbed::btree

@@ -1,0 +1,97 @@
+// A page may change between the moment in which it is copied and the one in which the copy is in
+// the log: what is torn becomes the copy, and then what it was changed to.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "device/log/log.h"
+#include "engines/btree/page/node.h"
+#include "engines/btree/page/space.h"
+#include "engines/btree/pool/pool.h"
+#include "engines/btree/pool/redo.h"
+#include "engines/btree/store/redo_index.h"
+#include "tests/fuzz/replay_tree.h"
+
+namespace testbed::btree {
+namespace {
+
+constexpr PageId kPage = 3;  // a leaf of keys 100 to 187
+constexpr Lsn kCopied = 50;
+
+class ImageOrderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::current_path() / "btree_image_order_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+    MakeReplayFile(dir_ + "/data");
+    FileOptions options;
+    const auto file = File::Open(dir_ + "/data", options);
+    const std::string torn(512, 'x');
+    file->Write(kPage * uint64_t{kReplayPageSize} + 2048, torn.data(), torn.size());
+    LogOptions log_options;
+    log_options.segment_bytes = 64 << 10;
+    std::filesystem::create_directory(dir_ + "/log");
+    const auto log = Log::Open(dir_ + "/log", log_options);
+    log_id_ = log->id();
+    begin_ = log->EndLsn();
+    StructureRecord cut;
+    cut.Truncate(kPage, ReplayKey(145));
+    end_of_cut_ = log->Append(cut.Encode()).end;
+    AlignedBuffer page(kReplayPageSize);
+    MakeReplayPage(kPage, page.data());
+    Header(page.data())->lsn = kCopied;
+    StructureRecord copy;
+    copy.SavedImage(page.data(), kReplayPageSize);
+    log->Append(copy.Encode());
+    log->Flush();
+  }
+  void TearDown() override { std::filesystem::remove_all(dir_); }
+
+  void ExpectCut(const char* page) const {
+    const Node node(page, kReplayPageSize);
+    EXPECT_EQ(node.Validate(), "");
+    EXPECT_EQ(node.HighFence(), ReplayKey(145));
+    ASSERT_EQ(node.count(), 15u);  // 100, 103, ... 142
+    EXPECT_EQ(node.Key(14), ReplayKey(142));
+    EXPECT_EQ(Header(page)->lsn, end_of_cut_);
+  }
+
+  std::string dir_;
+  uint64_t log_id_ = 0;
+  Lsn begin_ = 0, end_of_cut_ = 0;
+};
+
+TEST_F(ImageOrderTest, RecoveryMakesTheChangeAfterTheCopy) {
+  FileOptions options;
+  PageFile file(File::Open(dir_ + "/data", options), nullptr, kReplayPageSize);
+  RedoLog redo;
+  Pool pool(&file, &redo, Pool::BytesFor(64, kReplayPageSize, 2000));
+  Space space(kReplayPageSize, [](uint32_t) {});
+  PoolClient client(&pool);
+  StructureReplay replay(&pool, &space, &client);
+  redo.Attach(Log::Open(dir_ + "/log", LogOptions{}, begin_, [&](const LogRecord& record) {
+    replay.Apply(DecodeRecord(record.bytes).structure, record.lsn, record.end);
+  }));
+  replay.CheckWhole();
+  EXPECT_EQ(replay.pages_changed(), 2u);
+  ExpectCut(pool.Read(&client, kPage).page());
+}
+
+TEST_F(ImageOrderTest, AndSoDoesACheckThatWritesNothing) {
+  Faults faults;
+  Space space(kReplayPageSize, [](uint32_t) {});
+  RedoIndex index(dir_ + "/log", kReplayPageSize, &faults);
+  ASSERT_TRUE(index.Read(begin_, log_id_, &space));
+  AlignedBuffer page(kReplayPageSize);
+  std::memset(page.data(), 'x', kReplayPageSize);
+  std::string why;
+  ASSERT_EQ(index.Apply(kPage, PageState::kBroken, page.data(), &why), PageState::kValid) << why;
+  ExpectCut(page.data());
+}
+
+}  // namespace
+}  // namespace testbed::btree

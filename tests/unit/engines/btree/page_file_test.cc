@@ -1,0 +1,156 @@
+// Torn pages: wherever a write of a batch is cut, each page is afterwards whole, old or new.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "device/error.h"
+#include "engines/btree/page/node.h"
+#include "engines/btree/pool/page_file.h"
+
+namespace testbed::btree {
+namespace {
+
+constexpr uint32_t kPageSize = 4096;
+
+class PageFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::current_path() / "btree_page_file_test_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(dir_); }
+
+  std::unique_ptr<PageFile> Open() {
+    FileOptions data, doublewrite;
+    data.create = doublewrite.create = FileOptions::kMayExist;
+    doublewrite.kind = FileKind::kDoublewrite;
+    return std::make_unique<PageFile>(File::Open(dir_ + "/data", data),
+                                      File::Open(dir_ + "/doublewrite", doublewrite), kPageSize);
+  }
+  // Writes the pages with this content as one batch.
+  void Write(const std::vector<PageId>& ids, char content) {
+    auto file = Open();
+    WriteBatch batch(kPageSize, 16);
+    AlignedBuffer page(kPageSize);
+    for (PageId id : ids) {
+      std::memset(page.data(), content, kPageSize);
+      Header(page.data())->id = id;
+      Header(page.data())->lsn = static_cast<Lsn>(content);
+      batch.Add(page.data());
+    }
+    file->Write(&batch);
+    file->Sync();
+  }
+  char ContentOf(PageFile* file, PageId id) {
+    AlignedBuffer page(kPageSize);
+    file->Read(id, page.data());
+    return page.data()[kPageSize - 1];
+  }
+  std::string Bytes(const std::string& name) {
+    std::ifstream in(dir_ + "/" + name, std::ios::binary);
+    std::stringstream bytes;
+    bytes << in.rdbuf();
+    return bytes.str();
+  }
+  void SetBytes(const std::string& name, const std::string& bytes) {
+    std::ofstream(dir_ + "/" + name, std::ios::binary) << bytes;
+  }
+
+  std::string dir_;
+};
+
+TEST_F(PageFileTest, ATornPageIsPutBackFromTheDoublewriteFile) {
+  const std::vector<PageId> ids = {1, 2, 3, 7};
+  Write(ids, 'a');
+  const std::string old_data = Bytes("data");
+  Write(ids, 'b');
+  const std::string new_data = Bytes("data");
+  ASSERT_EQ(old_data.size(), new_data.size());
+  // The machine stops after the first `cut` sectors reached their places.
+  for (size_t cut = 0; cut <= new_data.size(); cut += 512) {
+    SetBytes("data", new_data.substr(0, cut) + old_data.substr(cut));
+    auto file = Open();
+    const bool torn = cut % kPageSize != 0 && cut / kPageSize != 0 && cut / kPageSize != 4 &&
+                      cut / kPageSize != 5 && cut / kPageSize != 6;
+    EXPECT_EQ(file->RestoreTorn(), torn ? 1u : 0u) << cut;
+    for (PageId id : ids) {
+      const bool arrived = cut > id * kPageSize;  // torn ones are restored as new
+      ASSERT_EQ(ContentOf(file.get(), id), arrived ? 'b' : 'a') << "page " << id << " cut " << cut;
+    }
+    EXPECT_EQ(file->RestoreTorn(), 0u);
+  }
+}
+
+TEST_F(PageFileTest, ANodeIsPutBackThoughItsCopyLacksWhatItDoesNotUse) {
+  auto write = [this](char content) {
+    auto file = Open();
+    WriteBatch batch(kPageSize, 16);
+    AlignedBuffer page(kPageSize);
+    for (const PageId id : {1, 2, 3}) {
+      Node node(page.data(), kPageSize);
+      node.Init(id, 1, PageType::kLeaf, 0, {}, {}, true);
+      for (uint32_t i = 0; i < 5 * id; ++i) {
+        node.InsertLeaf(i, "key" + std::to_string(10 + i), {std::string(100, content), false});
+      }
+      batch.Add(page.data());
+    }
+    file->Write(&batch);
+    file->Sync();
+    return file->doublewrite_bytes();
+  };
+  EXPECT_LE(write('a'), 4 * 4096u)
+      << "30 rows of 125 bytes at most, in three nodes, and the header";
+  const std::string old_data = Bytes("data");
+  write('b');
+  const std::string new_data = Bytes("data");
+  ASSERT_EQ(old_data.size(), new_data.size());
+  int torn = 0;
+  for (size_t cut = 0; cut <= new_data.size(); cut += 512) {
+    SetBytes("data", new_data.substr(0, cut) + old_data.substr(cut));
+    torn += static_cast<int>(Open()->RestoreTorn());
+    const size_t pages = (cut + kPageSize - 1) / kPageSize * kPageSize;  // torn ones become new
+    ASSERT_EQ(Bytes("data"), new_data.substr(0, pages) + old_data.substr(pages)) << "cut " << cut;
+  }
+  EXPECT_GE(torn, 10);
+}
+
+TEST_F(PageFileTest, AHalfWrittenDoublewriteFileRestoresNothingWrong) {
+  const std::vector<PageId> ids = {1, 2, 3};
+  Write(ids, 'a');
+  const std::string old_copies = Bytes("doublewrite"), data = Bytes("data");
+  Write(ids, 'b');
+  const std::string new_copies = Bytes("doublewrite");
+  // It stops while the copies are written: the pages in place are all still old and whole.
+  for (size_t cut = 0; cut <= new_copies.size(); cut += 512) {
+    SetBytes("data", data);
+    SetBytes("doublewrite", new_copies.substr(0, cut) + old_copies.substr(cut));
+    auto file = Open();
+    EXPECT_EQ(file->RestoreTorn(), 0u) << cut;
+    for (PageId id : ids) EXPECT_EQ(ContentOf(file.get(), id), 'a');
+  }
+}
+
+TEST_F(PageFileTest, EveryFlippedBitIsDetected) {
+  Write({1}, 'a');
+  const std::string good = Bytes("data");
+  auto file = Open();
+  AlignedBuffer page(kPageSize);
+  ASSERT_EQ(file->Inspect(1, page.data()), PageState::kValid);
+  for (size_t bit = 0; bit < kPageSize * 8; ++bit) {
+    page.data()[bit / 8] = static_cast<char>(page.data()[bit / 8] ^ (1 << bit % 8));
+    ASSERT_EQ(InspectPage(page.data(), kPageSize, 1), PageState::kBroken) << "bit " << bit;
+    page.data()[bit / 8] = static_cast<char>(page.data()[bit / 8] ^ (1 << bit % 8));
+  }
+  // A whole page in another's place is no page.
+  SetBytes("data", good + good.substr(kPageSize));
+  EXPECT_EQ(file->Inspect(2, page.data()), PageState::kBroken);
+  EXPECT_THROW(file->Read(2, page.data()), Error);
+  EXPECT_EQ(file->Inspect(9, page.data()), PageState::kBlank) << "past the end";
+}
+
+}  // namespace
+}  // namespace testbed::btree

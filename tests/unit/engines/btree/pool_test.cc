@@ -1,0 +1,522 @@
+// The pool: what it counts, what it holds, what it lets go, and that threads see whole pages.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <list>
+#include <random>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "device/error.h"
+#include "device/machine/host_activity.h"
+#include "engines/btree/pool/pool.h"
+#include "engines/btree/pool/replacement.h"
+
+namespace testbed::btree {
+namespace {
+
+constexpr uint32_t kPageSize = 4096;
+
+class PoolTest : public testing::TestWithParam<IoMode> {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::current_path() / "btree_pool_test_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override {
+    pool_.reset();
+    file_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+
+  // A file of pages 1 to `pages` whose first word after the header is their number, and a pool.
+  void Open(uint32_t pages, uint32_t frames) {
+    FileOptions options;
+    options.create = FileOptions::kTruncate;
+    {
+      auto file = File::Open(dir_ + "/data", options);
+      AlignedBuffer page(kPageSize);
+      for (PageId id = 0; id <= pages; ++id) {
+        std::memset(page.data(), 0, kPageSize);
+        Header(page.data())->id = id;
+        Header(page.data())->type = PageType::kFree;
+        *Word(page.data()) = id;
+        StampPage(page.data(), kPageSize);
+        file->Write(static_cast<uint64_t>(id) * kPageSize, page.data(), kPageSize);
+      }
+    }
+    options.create = FileOptions::kMustExist;
+    options.mode = GetParam();
+    std::unique_ptr<File> data;
+    try {
+      data = File::Open(dir_ + "/data", options);
+    } catch (const Error& e) {
+      GTEST_SKIP() << e.what();
+    }
+    FileOptions doublewrite;
+    doublewrite.kind = FileKind::kDoublewrite;
+    doublewrite.create = FileOptions::kTruncate;
+    file_ = std::make_unique<PageFile>(std::move(data),
+                                       File::Open(dir_ + "/doublewrite", doublewrite), kPageSize);
+    pool_ =
+        std::make_unique<Pool>(file_.get(), &log_, Pool::BytesFor(frames, kPageSize, pages + 1));
+  }
+
+  static uint64_t* Word(char* page) {
+    return reinterpret_cast<uint64_t*>(page + sizeof(PageHeader));
+  }
+  static uint64_t WordOf(const char* page) {
+    return *reinterpret_cast<const uint64_t*>(page + sizeof(PageHeader));
+  }
+  void Change(PoolClient* client, PageId id, uint64_t add) {
+    ExclusiveGuard guard = pool_->Write(client, id);
+    *Word(guard.page()) += add;
+    const LogRange range = log_.Append("change");
+    guard.MarkDirty(range.begin, range.end);
+  }
+
+  uint64_t FileReads() const {
+    LedgerCounts counts = Ledger::Get().Counts();
+    uint64_t reads = 0;
+    for (const auto& op : counts.ops) {
+      reads += op.file[static_cast<size_t>(FileKind::kData)].reads;
+    }
+    return reads;
+  }
+
+  std::string dir_;
+  RedoLog log_;
+  std::unique_ptr<PageFile> file_;
+  std::unique_ptr<Pool> pool_;
+};
+
+TEST_P(PoolTest, EachMissIsOneReadAndHitsAreNone) {
+  Open(400, 100);
+  if (IsSkipped()) return;
+  PoolClient client(pool_.get());
+  std::mt19937 random(1);
+  const uint64_t before = FileReads();
+  for (int i = 0; i < 5000; ++i) {
+    const PageId id = 1 + random() % 400;
+    const SharedGuard guard = pool_->Read(&client, id);
+    ASSERT_EQ(WordOf(guard.page()), id);
+  }
+  EXPECT_EQ(client.requests.Get(), 5000u);
+  EXPECT_EQ(client.misses.Get(), FileReads() - before);
+  if (GetParam() == IoMode::kMmap) {
+    EXPECT_EQ(client.misses.Get(), 5000u) << "each read is in place, none is copied";
+    EXPECT_EQ(pool_->Counters().evictions, 0u);
+  } else {
+    // Uniform reads miss (pages - frames) / pages of the time, after the pool is full.
+    EXPECT_NEAR(static_cast<double>(client.misses.Get()), 5000 * 0.75, 5000 * 0.04);
+    EXPECT_EQ(pool_->Counters().evictions, client.misses.Get() - 100);
+  }
+  const uint64_t misses = client.misses.Get();
+  for (int i = 0; i < 100; ++i) pool_->Write(&client, 7);
+  EXPECT_LE(client.misses.Get(), misses + 1) << "a page asked for again is in the pool";
+}
+
+TEST_P(PoolTest, DirtyPagesAreWrittenBeforeTheyLeave) {
+  Open(500, 20);
+  if (IsSkipped()) return;
+  PoolClient client(pool_.get());
+  std::mt19937 random(2);
+  std::vector<uint64_t> expected(501);
+  for (PageId id = 1; id <= 500; ++id) expected[id] = id;
+  for (int i = 0; i < 4000; ++i) {
+    const PageId id = 1 + random() % 500;
+    if (i % 3 == 0) {
+      ASSERT_EQ(WordOf(pool_->Read(&client, id).page()), expected[id]) << "page " << id;
+    } else {
+      Change(&client, id, 1000);
+      expected[id] += 1000;
+    }
+  }
+  EXPECT_GT(pool_->Counters().written, 500u);
+  pool_->FlushBefore(log_.EndLsn());
+  AlignedBuffer page(kPageSize);
+  for (PageId id = 1; id <= 500; ++id) {
+    file_->Read(id, page.data());
+    ASSERT_EQ(WordOf(page.data()), expected[id]) << "page " << id;
+  }
+}
+
+// Inner nodes are clean and hot, the leaves that writers bring in dirty and cold. While the cold
+// ones wait for the cleaner the hot ones stay.
+TEST_P(PoolTest, HotCleanPagesStayWhileColdDirtyOnesAreWritten) {
+  constexpr uint32_t kPages = 6000, kHot = 30;
+  if (GetParam() == IoMode::kMmap) GTEST_SKIP() << "looks at clean pages are no frames' affair";
+  Open(kPages, 600);
+  if (IsSkipped()) return;
+  PoolClient client(pool_.get()), writer(pool_.get());
+  std::mt19937 random(5);
+  for (int i = 0; i < 30000; ++i) {
+    for (int look = 0; look < 3; ++look) {
+      (void)pool_->Read(&client, 1 + random() % kHot).page();
+    }
+    Change(&writer, 1 + kHot + random() % (kPages - kHot), 1);
+  }
+  EXPECT_GT(writer.misses.Get(), 20000u);
+  EXPECT_LT(client.misses.Get(), 10 * kHot);
+  RecordProperty("misses_of_hot_pages", static_cast<int>(client.misses.Get()));
+}
+
+TEST_P(PoolTest, FlushWritesOnlyWhatIsDirty) {
+  Open(100, 64);
+  if (IsSkipped()) return;
+  PoolClient client(pool_.get());
+  for (PageId id = 1; id <= 40; ++id) pool_->Read(&client, id);
+  for (PageId id = 1; id <= 10; ++id) Change(&client, id, 1);
+  pool_->FlushBefore(log_.EndLsn());
+  EXPECT_EQ(pool_->Counters().written, 10u);
+  pool_->FlushBefore(log_.EndLsn());
+  EXPECT_EQ(pool_->Counters().written, 10u);
+  const Lsn middle = log_.EndLsn();
+  Change(&client, 3, 1);
+  pool_->FlushBefore(middle);
+  EXPECT_EQ(pool_->Counters().written, 10u) << "dirtied after the given position";
+}
+
+TEST_P(PoolTest, ABrokenPageIsAnErrorEachTimeAndHarmsNothingElse) {
+  Open(100, 20);
+  if (IsSkipped()) return;
+  {
+    FileOptions options;
+    auto file = File::Open(dir_ + "/data", options);
+    file->Write(42 * kPageSize + 1000, "x", 1);
+  }
+  PoolClient client(pool_.get());
+  for (int i = 0; i < 50; ++i) {
+    try {
+      if (i % 2 == 0) {
+        pool_->Read(&client, 42);
+      } else {
+        pool_->Write(&client, 42);
+      }
+      FAIL() << "no error";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kCorruption);
+      EXPECT_NE(std::string(e.what()).find("page 42 of file " + dir_ +
+                                           "/data: its checksum does not match"),
+                std::string::npos);
+    }
+    const PageId other = 1 + static_cast<PageId>(i) % 40;
+    EXPECT_EQ(WordOf(pool_->Read(&client, other).page()), other);
+  }
+}
+
+// Threads read and change pages in a pool that is far too small: nobody may see half a change, and
+// no change may be lost.
+TEST_P(PoolTest, ThreadsSeeWholePagesAndLoseNoChange) {
+  constexpr int kThreads = 8, kPages = 200, kChanges = 1500;
+  constexpr uint64_t kStep = 1000;
+  Open(kPages, 40);
+  if (IsSkipped()) return;
+  std::atomic<bool> stop{false};
+  std::thread flusher([&] {
+    while (!stop) pool_->FlushBefore(log_.EndLsn());
+  });
+  std::vector<std::thread> threads;
+  std::atomic<uint64_t> changes{0};
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      PoolClient client(pool_.get());
+      std::mt19937 random(t);
+      for (int i = 0; i < kChanges; ++i) {
+        const PageId id = 1 + random() % kPages;
+        if (random() % 2 == 0) {
+          ExclusiveGuard guard = pool_->Write(&client, id);
+          // The last word follows the first, so that half a change shows.
+          *Word(guard.page()) += kStep;
+          std::memcpy(guard.page() + kPageSize - 8, Word(guard.page()), 8);
+          const LogRange range = log_.Append("change");
+          guard.MarkDirty(range.begin, range.end);
+          ++changes;
+        } else {
+          const SharedGuard guard = pool_->Read(&client, id);
+          uint64_t last;
+          std::memcpy(&last, guard.page() + kPageSize - 8, 8);
+          const uint64_t first = WordOf(guard.page());
+          ASSERT_EQ(first % kStep, id);
+          if (first != id) {
+            ASSERT_EQ(first, last);
+          }
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  stop = true;
+  flusher.join();
+  pool_->FlushBefore(log_.EndLsn());
+  uint64_t sum = 0;
+  AlignedBuffer page(kPageSize);
+  for (PageId id = 1; id <= kPages; ++id) {
+    file_->Read(id, page.data());
+    sum += (WordOf(page.data()) - id) / kStep;
+  }
+  EXPECT_EQ(sum, changes);
+}
+
+// The same without latches: what a guard calls valid was whole, and of the page asked for, though
+// its frame is another page's much of the time. The pool's size changes all the while.
+TEST_P(PoolTest, OptimisticReadsAreWholeWhenTheyAreValid) {
+  constexpr int kReaders = 4, kPages = 200, kReads = 40000;
+  constexpr uint64_t kStep = 1000;
+  Open(kPages, 80);
+  if (IsSkipped()) return;
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    PoolClient client(pool_.get());
+    std::mt19937 random(99);
+    for (int i = 0; !stop; ++i) {
+      ExclusiveGuard guard = pool_->Write(&client, 1 + random() % kPages);
+      *Word(guard.page()) += kStep;
+      std::memcpy(guard.page() + kPageSize - 8, Word(guard.page()), 8);
+      const LogRange range = log_.Append("change");
+      guard.MarkDirty(range.begin, range.end);
+      guard.Release();
+      if (i % 500 == 0) {
+        pool_->Resize(Pool::BytesFor(i % 1000 == 0 ? 40 : 80, kPageSize, kPages + 1));
+      }
+    }
+  });
+  std::atomic<uint64_t> valid{0};
+  std::vector<std::thread> readers;
+  for (int t = 0; t < kReaders; ++t) {
+    readers.emplace_back([&, t] {
+      PoolClient client(pool_.get());
+      std::mt19937 random(t);
+      for (int i = 0; i < kReads; ++i) {
+        const PageId id = 1 + random() % kPages;
+        const OptimisticGuard guard = pool_->Optimistic(&client, id);
+        uint64_t last;
+        std::memcpy(&last, guard.page() + kPageSize - 8, 8);
+        const uint64_t first = WordOf(guard.page());
+        if (!guard.Valid()) continue;
+        ++valid;
+        ASSERT_EQ(first % kStep, id);
+        if (first != id) {
+          ASSERT_EQ(first, last);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : readers) thread.join();
+  stop = true;
+  writer.join();
+  EXPECT_GT(valid.load(), uint64_t{kReaders} * kReads / 2);
+}
+
+TEST_P(PoolTest, AnOptimisticReadNoticesAChangeAndAnEviction) {
+  Open(100, Pool::kMinFrames);
+  if (IsSkipped()) return;
+  if (kLatchedReads) GTEST_SKIP() << "optimistic guards hold latches in this build";
+  PoolClient client(pool_.get());
+  OptimisticGuard guard = pool_->Optimistic(&client, 7);
+  EXPECT_TRUE(guard.Valid());
+  pool_->Read(&client, 7);
+  EXPECT_TRUE(guard.Valid()) << "a reader changes nothing";
+  {
+    const ExclusiveGuard page = pool_->Write(&client, 7);
+    EXPECT_FALSE(guard.Valid()) << "while it may be changed";
+  }
+  EXPECT_FALSE(guard.Valid()) << "after it may have been changed";
+  EXPECT_FALSE(pool_->Upgrade(&client, &guard));
+  EXPECT_FALSE(pool_->Hold(&guard));
+  guard = pool_->Optimistic(&client, 7);
+  EXPECT_TRUE(pool_->Hold(&guard));
+  EXPECT_TRUE(pool_->Upgrade(&client, &guard));
+  guard = pool_->Optimistic(&client, 7);
+  // Pages that are asked for again, since a scan would leave this one where it is.
+  for (PageId id = 20; id < 100; ++id) {
+    for (int i = 0; i < 3; ++i) pool_->Write(&client, id);
+  }
+  EXPECT_FALSE(guard.Valid()) << "its frame is another page's";
+}
+
+TEST_P(PoolTest, ResizeTakesFramesAwayAndGivesThemBack) {
+  constexpr uint32_t kPages = 400;
+  Open(kPages, 200);
+  if (IsSkipped()) return;
+  PoolClient client(pool_.get());
+  for (PageId id = 1; id <= kPages; ++id) Change(&client, id, 1000);
+  EXPECT_LE(pool_->MemoryBytes(), Pool::BytesFor(200, kPageSize, kPages + 1));
+  pool_->Resize(Pool::BytesFor(50, kPageSize, kPages + 1));
+  EXPECT_EQ(pool_->frames(), 50u);
+  EXPECT_LE(pool_->MemoryBytes(), Pool::BytesFor(50, kPageSize, kPages + 1));
+  for (PageId id = 1; id <= kPages; ++id) {
+    ASSERT_EQ(WordOf(pool_->Read(&client, id).page()), id + 1000) << "dirty pages were written";
+  }
+  pool_->Resize(Pool::BytesFor(kPages, kPageSize, kPages + 1));
+  for (PageId id = 1; id <= kPages; ++id) pool_->Write(&client, id);
+  const uint64_t misses = client.misses.Get();
+  for (PageId id = 1; id <= kPages; ++id) {
+    ASSERT_EQ(WordOf(pool_->Read(&client, id).page()), id + 1000);
+  }
+  EXPECT_EQ(client.misses.Get(), misses) << "all fit now";
+}
+
+// Nobody waits for the kernel to clear memory: it is there before it is needed, as much as counts
+// as the pool's and not more.
+TEST_P(PoolTest, MemoryIsReadyBeforeItIsNeeded) {
+  constexpr uint32_t kPages = 100, kFrames = 32768, kAhead = kFrames / 16;
+  const uint64_t before = ProcessResidentBytes();
+  Open(kPages, kFrames);
+  if (IsSkipped()) return;
+  constexpr uint64_t kReady = (kAhead * kPageSize) - (2 << 20);
+  for (int i = 0; i < 1000 && pool_->MemoryBytes() < kReady; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_GE(pool_->MemoryBytes(), kReady);
+  EXPECT_LE(pool_->MemoryBytes(), Pool::BytesFor(kAhead, kPageSize, kPages + 1));
+  EXPECT_GE(ProcessResidentBytes() - before, kReady);
+  PoolClient client(pool_.get());
+  for (PageId id = 1; id <= kPages; ++id) Change(&client, id, 1000);
+  const uint64_t most = ProcessResidentBytes();
+  pool_->Resize(Pool::BytesFor(50, kPageSize, kPages + 1));
+  EXPECT_LE(pool_->MemoryBytes(), Pool::BytesFor(50, kPageSize, kPages + 1));
+  EXPECT_LT(ProcessResidentBytes() + kReady / 2, most);
+  for (PageId id = 1; id <= kPages; ++id) {
+    ASSERT_EQ(WordOf(pool_->Read(&client, id).page()), id + 1000);
+  }
+}
+
+TEST_P(PoolTest, AllFramesInUseIsAnErrorNotAHang) {
+  Open(100, Pool::kMinFrames);
+  if (IsSkipped()) return;
+  if (GetParam() == IoMode::kMmap) GTEST_SKIP() << "reads need no frames";
+  pool_->SetPatience(std::chrono::milliseconds(200));
+  PoolClient client(pool_.get());
+  std::vector<SharedGuard> guards;
+  for (PageId id = 1; id <= Pool::kMinFrames; ++id) guards.push_back(pool_->Read(&client, id));
+  try {
+    pool_->Read(&client, 50);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("too small"), std::string::npos) << e.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, PoolTest,
+                         testing::Values(IoMode::kBuffered, IoMode::kDirect, IoMode::kMmap),
+                         [](const auto& info) { return IoModeName(info.param); });
+
+TEST(PoolSizeTest, NeverAboveTheSetting) {
+  for (const uint32_t page_size : {4096u, 8192u, 65536u}) {
+    for (const uint64_t bytes : {1ull << 20, 10ull << 20, 1ull << 30}) {
+      const uint32_t frames = Pool::FramesFor(bytes, page_size);
+      EXPECT_LE(frames * static_cast<uint64_t>(page_size), bytes);
+      // Tables take no more than a few percent of the smallest pages.
+      if (frames == 0) continue;
+      EXPECT_GE(frames * static_cast<uint64_t>(page_size), bytes * 93 / 100 - page_size);
+    }
+    EXPECT_EQ(Pool::FramesFor(Pool::kMinFrames * page_size, page_size), 0u);
+  }
+}
+
+// A cache simulated over the policy, counting misses.
+class PolicyCache : private VisitCounts {
+ public:
+  explicit PolicyCache(uint32_t frames)
+      : policy_(frames, frames, this), pages_(frames, kNoPage), visits_(frames) {
+    for (uint32_t i = 0; i < frames; ++i) free_.push_back(i);
+  }
+  void Ask(PageId page) {
+    if (auto at = where_.find(page); at != where_.end()) {
+      uint8_t& visits = visits_[at->second];
+      visits = std::min<uint8_t>(visits + 1, Replacement::kMaxVisits);
+      return;
+    }
+    ++misses_;
+    uint32_t frame;
+    if (!free_.empty()) {
+      frame = free_.back();
+      free_.pop_back();
+    } else {
+      frame = policy_.NextVictim();
+      where_.erase(pages_[frame]);
+      policy_.Evicted(frame, pages_[frame]);
+    }
+    pages_[frame] = page;
+    where_[page] = frame;
+    visits_[frame] = 0;
+    policy_.Admit(frame, page);
+  }
+  uint64_t misses() const { return misses_; }
+
+ private:
+  uint8_t Visits(uint32_t frame) const override { return visits_[frame]; }
+  void SetVisits(uint32_t frame, uint8_t visits) override { visits_[frame] = visits; }
+
+  Replacement policy_;
+  std::vector<PageId> pages_;
+  std::vector<uint8_t> visits_;
+  std::vector<uint32_t> free_;
+  std::unordered_map<PageId, uint32_t> where_;
+  uint64_t misses_ = 0;
+};
+
+class LruCache {
+ public:
+  explicit LruCache(uint32_t frames) : frames_(frames) {}
+  void Ask(PageId page) {
+    if (auto at = where_.find(page); at != where_.end()) {
+      order_.splice(order_.begin(), order_, at->second);
+      return;
+    }
+    ++misses_;
+    if (order_.size() == frames_) {
+      where_.erase(order_.back());
+      order_.pop_back();
+    }
+    order_.push_front(page);
+    where_[page] = order_.begin();
+  }
+  uint64_t misses() const { return misses_; }
+
+ private:
+  const uint32_t frames_;
+  std::list<PageId> order_;
+  std::unordered_map<PageId, std::list<PageId>::iterator> where_;
+  uint64_t misses_ = 0;
+};
+
+TEST(ReplacementTest, UniformReadsMissAsArithmeticSays) {
+  PolicyCache cache(2000);
+  std::mt19937 random(3);
+  for (int i = 0; i < 100000; ++i) cache.Ask(1 + random() % 10000);
+  const uint64_t warm = cache.misses();
+  for (int i = 0; i < 200000; ++i) cache.Ask(1 + random() % 10000);
+  EXPECT_NEAR(static_cast<double>(cache.misses() - warm) / 200000, 0.8, 0.008);
+}
+
+TEST(ReplacementTest, AScanAmongSkewedReadsCostsLessThanUnderLru) {
+  constexpr uint32_t kPages = 20000, kFrames = 2000;
+  // Zipfian 0.99 by inversion of the distribution function.
+  std::vector<double> sums(kPages);
+  double sum = 0;
+  for (uint32_t i = 0; i < kPages; ++i) sums[i] = sum += 1 / std::pow(i + 1, 0.99);
+  PolicyCache policy(kFrames);
+  LruCache lru(kFrames);
+  std::mt19937_64 random(4);
+  std::uniform_real_distribution<double> uniform(0, sum);
+  PageId scan = 1;
+  for (int i = 0; i < 400000; ++i) {
+    PageId page =
+        1 + static_cast<PageId>(std::lower_bound(sums.begin(), sums.end(), uniform(random)) -
+                                sums.begin());
+    if (i % 2 == 0) page = scan = scan % kPages + 1;
+    policy.Ask(page);
+    lru.Ask(page);
+  }
+  EXPECT_LT(policy.misses(), lru.misses() * 95 / 100);
+}
+
+}  // namespace
+}  // namespace testbed::btree

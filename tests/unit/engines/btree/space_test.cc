@@ -1,0 +1,108 @@
+// The space map against a model, and the promise that a commit never runs out of pages.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <vector>
+
+#include "device/error.h"
+#include "engines/btree/page/space.h"
+
+namespace testbed::btree {
+namespace {
+
+TEST(SpaceTest, GivesNoPageTwice) {
+  uint32_t length = 0;
+  Space space(4096, [&](uint32_t pages) { length = pages; });
+  std::mt19937 random(1);
+  std::set<PageId> taken;
+  std::vector<PageRun> reserved, used;
+  for (int i = 0; i < 20000; ++i) {
+    switch (random() % 5) {
+      case 0:
+      case 1: {
+        const uint32_t n = random() % 4 == 0 ? 1 + random() % 200 : 1;
+        const PageId first = space.Reserve(n);
+        ASSERT_GE(first, 1u);
+        ASSERT_LE(first + n, length);
+        for (PageId page = first; page < first + n; ++page) {
+          ASSERT_TRUE(taken.insert(page).second) << page << " was given twice";
+          ASSERT_FALSE(space.IsUsed(page)) << "reserved is not used";
+        }
+        reserved.push_back({first, n});
+        break;
+      }
+      case 2:
+        if (reserved.empty()) break;
+        space.MarkUsed(reserved.back().first, reserved.back().pages);
+        used.push_back(reserved.back());
+        reserved.pop_back();
+        break;
+      case 3:
+        if (reserved.empty()) break;
+        space.Cancel(reserved.back().first, reserved.back().pages);
+        for (uint32_t p = 0; p < reserved.back().pages; ++p) taken.erase(reserved.back().first + p);
+        reserved.pop_back();
+        break;
+      case 4: {
+        if (used.empty()) break;
+        std::swap(used[random() % used.size()], used.back());
+        space.MarkFree(used.back().first, used.back().pages);
+        for (uint32_t p = 0; p < used.back().pages; ++p) taken.erase(used.back().first + p);
+        used.pop_back();
+        break;
+      }
+    }
+  }
+  uint32_t count = 1;  // the superblock
+  for (const PageRun& run : used) {
+    count += run.pages;
+    EXPECT_TRUE(space.IsUsed(run.first));
+  }
+  EXPECT_EQ(space.used_pages(), count);
+
+  // A snapshot has what is used and not what is only reserved.
+  Space restored(4096, [](uint32_t) {});
+  restored.Restore(space.Snapshot());
+  EXPECT_EQ(restored.used_pages(), count);
+  for (const PageRun& run : used) EXPECT_TRUE(restored.IsUsed(run.first));
+  for (const PageRun& run : reserved) EXPECT_FALSE(restored.IsUsed(run.first));
+}
+
+TEST(SpaceTest, FreedPagesAreUsedAgainBeforeTheFileGrows) {
+  uint32_t length = 0;
+  Space space(4096, [&](uint32_t pages) { length = pages; });
+  std::vector<PageId> pages;
+  for (int i = 0; i < 5000; ++i) {
+    pages.push_back(space.Reserve(1));
+    space.MarkUsed(pages.back(), 1);
+  }
+  const uint32_t before = length;
+  std::mt19937 random(2);
+  for (int i = 0; i < 20000; ++i) {
+    PageId& page = pages[random() % pages.size()];
+    space.MarkFree(page, 1);
+    page = space.Reserve(1);
+    space.MarkUsed(page, 1);
+  }
+  EXPECT_EQ(length, before);
+}
+
+TEST(SpaceTest, WhatWasPromisedIsThereOnAFullDisk) {
+  bool full = false;
+  Space space(4096, [&](uint32_t) {
+    if (full) throw Error(Error::kIo, "full");
+  });
+  space.Promise(1000);
+  full = true;
+  for (int i = 0; i < 1000; ++i) space.MarkUsed(space.Reserve(1), 1);
+  space.Unpromise(1000);
+  EXPECT_THROW(space.Promise(1 << 20), Error);
+  // The failed promise is not owed.
+  full = false;
+  space.Promise(1);
+  space.Unpromise(1);
+}
+
+}  // namespace
+}  // namespace testbed::btree

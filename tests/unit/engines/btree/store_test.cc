@@ -1,0 +1,481 @@
+// The whole engine underneath its interface: trees against a model, recovery from
+// processes that end without closing, and the checker.
+#include "tests/unit/engines/btree/store_test.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+namespace testbed::btree {
+namespace {
+
+TEST_F(StoreTest, GrowsAndShrinksAsTheModelDoes) {
+  for (const uint32_t page_size : {4096u, 65536u}) {
+    options_.page_size = page_size;
+    options_.cache_bytes = page_size == 4096 ? 256 << 10 : 2 << 20;
+    store_.reset();
+    std::filesystem::remove_all(dir_);
+    std::filesystem::create_directory(dir_);
+    Open();
+    Tree* tree = store_->OpenTable("t");
+    Model model;
+    StoreClient client(store_.get());
+    for (int i = 0; i < 400; ++i) RandomCommit(&client, tree, &model, 20, 2);
+    ExpectRows(tree, model);
+    ExpectSound();
+    const CheckReport full = CheckStore(store_.get());
+    EXPECT_GE(full.trees[1].levels.size(), 2u);
+    EXPECT_EQ(full.trees[1].rows, model.size());
+    while (model.size() > 10) RandomCommit(&client, tree, &model, 10, 10);
+    ExpectRows(tree, model);
+    ExpectSound();
+    const CheckReport empty = CheckStore(store_.get());
+    EXPECT_LE(empty.used_pages, 4 + empty.trees[1].overflow_pages + full.used_pages / 50)
+        << "erasing everything gives the pages back";
+  }
+  store_.reset();
+}
+
+TEST_F(StoreTest, SteadyInsertsAndErasesKeepASteadySize) {
+  Open();
+  Tree* tree = store_->OpenTable("t");
+  StoreClient client(store_.get());
+  const std::string value(50, 'v');
+  const auto write = [&](uint64_t i, bool erase) {
+    char key[32];
+    // Ascending at one end, erased at the other: a queue.
+    snprintf(key, sizeof key, "%016lu", i);
+    const RowWrite op{erase, tree->table(), key, erase ? std::string_view() : value};
+    client.Commit({&op, 1});
+  };
+  for (uint64_t i = 0; i < 5000; ++i) write(i, false);
+  store_->Checkpoint();
+  const uint32_t pages = store_->space()->used_pages();
+  for (uint64_t i = 5000; i < 40000; ++i) {
+    write(i, false);
+    write(i - 5000, true);
+  }
+  EXPECT_LE(store_->space()->used_pages(), pages * 3 / 2);
+  ExpectSound();
+}
+
+// A transaction keeps the leaf of its last row, and lets go of it for a row of another leaf or
+// table.
+TEST_F(StoreTest, RowsInOrderNeedOneDescentALeaf) {
+  options_.cache_bytes = 8 << 20;
+  Open();
+  Tree* tables[] = {store_->OpenTable("a"), store_->OpenTable("b")};
+  StoreClient client(store_.get());
+  constexpr uint32_t kRows = 5000;
+  const std::string value(60, 'v');
+  const auto requests_of = [&](bool by_table, uint32_t first) {
+    std::vector<std::string> keys;
+    for (uint32_t i = 0; i < kRows; ++i) keys.push_back(std::to_string(first + i));
+    std::vector<RowWrite> rows;
+    for (uint32_t i = 0; i < 2 * kRows; ++i) {
+      const uint32_t table = by_table ? i / kRows : i % 2;
+      rows.push_back({false, tables[table]->table(), keys[by_table ? i % kRows : i / 2], value});
+    }
+    const uint64_t before = client.context()->client.requests.Get();
+    client.Commit(rows);
+    return client.context()->client.requests.Get() - before;
+  };
+  EXPECT_LT(requests_of(true, 100'000), 2 * kRows / 4);
+  EXPECT_GT(requests_of(false, 200'000), 2 * kRows) << "each goes to the other table's leaf";
+  for (Tree* table : tables) {
+    std::string found;
+    for (const uint32_t first : {100'000u, 200'000u}) {
+      for (uint32_t i = 0; i < kRows; ++i) {
+        ASSERT_TRUE(client.Get(table, std::to_string(first + i), &found)) << first + i;
+        ASSERT_EQ(found, value);
+      }
+    }
+  }
+  ExpectSound();
+}
+
+// As a load by eight threads has it: each has a hundred rows at a time, a transaction, and they
+// come in about the order of the keys.
+TEST_F(StoreTest, TransactionsInAboutAscendingOrderFillTheirPages) {
+  options_.cache_bytes = 8 << 20;
+  Open();
+  Tree* tree = store_->OpenTable("t");
+  StoreClient client(store_.get());
+  constexpr int kAtOnce = 8, kRun = 100, kRows = 40000;
+  const std::string value(60, 'v');
+  std::vector<int> waiting;
+  for (int next = 0; next < kRows || !waiting.empty();) {
+    while (waiting.size() < kAtOnce && next < kRows) {
+      waiting.push_back(next);
+      next += kRun;
+    }
+    std::swap(waiting[random_() % waiting.size()], waiting.back());
+    std::vector<std::string> keys;
+    for (int i = 0; i < kRun; ++i) {
+      char key[16];
+      snprintf(key, sizeof key, "%08d", waiting.back() + i);
+      keys.emplace_back(key);
+    }
+    waiting.pop_back();
+    std::vector<RowWrite> operations;
+    for (const std::string& key : keys) operations.push_back({false, tree->table(), key, value});
+    client.Commit(operations);
+  }
+  ExpectSound();
+  const uint32_t pages = store_->space()->used_pages();
+  Tree* ascending = store_->OpenTable("ascending");
+  for (int row = 0; row < kRows; ++row) {
+    char key[16];
+    snprintf(key, sizeof key, "%08d", row);
+    const RowWrite op{false, ascending->table(), key, value};
+    client.Commit({&op, 1});
+  }
+  const uint32_t least = store_->space()->used_pages() - pages;
+  EXPECT_LT(pages, least * 135 / 100) << "in order " << least;
+}
+
+TEST_F(StoreTest, RecoversFromACrashAtAnyMoment) {
+  options_.checkpoint_log_bytes = 1 << 20;
+  Model model;
+  for (int round = 0; round < 12; ++round) {
+    const auto commits = [&](StoreClient* client, Tree* tree, int from, int to) {
+      for (int i = from; i < to; ++i) {
+        RandomCommit(client, tree, &model, 1 + random_() % 30, round % 3 == 2 ? 9 : 3);
+      }
+    };
+    RunAndCrash([&] {
+      Tree* tree = store_->OpenTable("t");
+      StoreClient client(store_.get());
+      commits(&client, tree, 0, 70);
+      if (round % 2 == 0) store_->Checkpoint();
+      commits(&client, tree, 70, 100);
+      store_->OpenTable("t" + std::to_string(round));
+      commits(&client, tree, 100, 150);
+    });
+    commits(nullptr, nullptr, 0, 150);  // the child's model went with it
+    Open();
+    EXPECT_TRUE(store_->recovery().needed);
+    ExpectRows(store_->OpenTable("t"), model);
+    EXPECT_EQ(store_->TableNames().size(), 2u + static_cast<unsigned>(round));
+    ExpectSound();
+  }
+}
+
+// A commit stands in the log, and its leaf is held so that it cannot be applied, while a checkpoint
+// runs from its beginning to its end.
+TEST_F(StoreTest, ACheckpointNeverPassesACommitThatIsNotApplied) {
+  RunAndCrash([&] {
+    Put("row", "old");
+    store_->Checkpoint();
+    PoolClient client(store_->pool());
+    const ExclusiveGuard leaf = store_->pool()->Write(&client, store_->OpenTable("t")->root());
+    const Lsn before = store_->log()->EndLsn();
+    std::thread([&] { Put("row", "new"); }).detach();
+    while (store_->log()->EndLsn() == before) std::this_thread::yield();
+    const uint64_t checkpoints = store_->checkpoints();
+    store_->Checkpoint();
+    if (store_->checkpoints() != checkpoints + 1) ::_exit(4);
+    store_->log()->Write(store_->log()->EndLsn());
+    ::_exit(0);
+  });
+  Open();
+  EXPECT_EQ(Get("row"), "new");
+  ExpectSound();
+}
+
+// Commits that are faster than checkpoints wait for them: what recovery has to read stays bounded.
+TEST_F(StoreTest, TheLogNeverGrowsMuchBeyondTwoCheckpoints) {
+  options_.checkpoint_log_bytes = 2 << 20;
+  Open();
+  Tree* tree = store_->OpenTable("t");
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> most{0};
+  std::vector<std::thread> writers;
+  for (int t = 0; t < 4; ++t) {
+    writers.emplace_back([&, t] {
+      StoreClient client(store_.get());
+      std::mt19937 random(t);
+      const std::string value(500, 'v');
+      while (!stop) {
+        const std::string key = std::to_string(random() % 20000);
+        const RowWrite op{false, tree->table(), key, value};
+        client.Commit({&op, 1});
+      }
+    });
+  }
+  while (store_->log()->EndLsn() < 60u << 20) {
+    most = std::max(most.load(), store_->LogBytesOnDisk());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  stop = true;
+  for (std::thread& writer : writers) writer.join();
+  // Beside twice the setting: the segment that is filled, the one ahead of it, and one that is only
+  // in part before the redo point.
+  EXPECT_LE(most.load(), 2 * options_.checkpoint_log_bytes + 4 * options_.log.segment_bytes);
+  EXPECT_GE(store_->checkpoints(), 10u);
+}
+
+TEST_F(StoreTest, TransactionsLongerThanARecordAreAtomic) {
+  options_.cache_bytes = 4 << 20;
+  Model model;
+  const std::string value(500, 'v');
+  for (int i = 0; i < 2000; ++i) model["key" + std::to_string(i)] = value;
+  model["huge"] = std::string(64 << 20, 'h');
+  RunAndCrash([&] {
+    StoreClient client(store_.get());
+    std::vector<RowWrite> operations;
+    const uint32_t table = store_->OpenTable("t")->table();
+    for (const auto& [key, row] : model) operations.push_back({false, table, key, row});
+    client.Commit(operations);
+    ExpectRows(store_->OpenTable("t"), model);
+    if (HasFailure()) ::_exit(4);
+  });
+  Open();
+  EXPECT_TRUE(store_->recovery().needed);
+  ExpectRows(store_->OpenTable("t"), model);
+  ExpectSound();
+  Open();
+  EXPECT_FALSE(store_->recovery().needed) << "a clean close leaves nothing to recover";
+  ExpectRows(store_->OpenTable("t"), model);
+}
+
+TEST_F(StoreTest, ALongTransactionWithoutItsLastPartNeverHappened) {
+  RunAndCrash([&] {
+    Put("before", "1");
+    store_->log()->Sync();
+    Put("long", std::string(1 << 20, 'x'));
+  });
+  // The log is cut in the middle of the transaction: zeros from there on.
+  int cut = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(dir_ + "/btree.log")) {
+    std::string content;
+    {
+      std::ifstream in(entry.path(), std::ios::binary);
+      content.assign(std::istreambuf_iterator<char>(in), {});
+    }
+    const size_t at = content.find(std::string(100000, 'x'));
+    if (at == std::string::npos) continue;
+    std::fstream out(entry.path(), std::ios::binary | std::ios::in | std::ios::out);
+    const std::string zeros(content.size() - at - 50000, '\0');
+    out.seekp(static_cast<std::streamoff>(at + 50000));
+    out.write(zeros.data(), static_cast<std::streamsize>(zeros.size()));
+    ++cut;
+  }
+  ASSERT_GT(cut, 0);
+  try {
+    Open();
+    EXPECT_EQ(Get("before"), "1");
+    EXPECT_EQ(Get("long"), "(absent)");
+    ExpectSound();
+  } catch (const Error& e) {
+    // Where the log knows that the cut part had been durable, it says so.
+    EXPECT_EQ(e.kind(), Error::kCorruption) << e.what();
+  }
+}
+
+TEST_F(StoreTest, ThreadsOfMixedWorkInATinyPool) {
+  options_.cache_bytes = 200 << 10;
+  options_.checkpoint_log_bytes = 1 << 20;
+  options_.durability = Durability::kLazy;
+  options_.log.flush_interval_ms = 5;
+  for (const IoMode io : {IoMode::kBuffered, IoMode::kMmap}) {
+    options_.io = io;
+    Open();
+    constexpr int kThreads = 8, kRounds = 250;
+    Tree* tree = store_->OpenTable("t");
+    std::vector<std::thread> threads;
+    std::atomic<bool> stop{false};
+    std::thread checkpoints([&] {
+      while (!stop) store_->Checkpoint();
+    });
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        StoreClient client(store_.get());
+        TreeCursor cursor(tree, client.context(), options_.page_size);
+        std::mt19937 random(static_cast<uint32_t>(t));
+        Model model;  // of this thread's rows: the last digit of the key is the thread
+        std::string value;
+        for (int i = 0; i < kRounds; ++i) {
+          // Two rows that always change together.
+          const std::string id = std::to_string(random() % 300) + "/" + std::to_string(t);
+          const std::string a = "a" + id, b = "b" + id;
+          const bool erase = random() % 3 == 0;
+          const std::string now(random() % 10 == 0 ? 3000 + random() % 9000 : random() % 120,
+                                static_cast<char>('a' + i % 26));
+          const RowWrite ops[] = {{erase, tree->table(), a, erase ? std::string_view() : now},
+                                  {erase, tree->table(), b, erase ? std::string_view() : now}};
+          client.Commit(ops);
+          if (erase) {
+            model.erase(a);
+            model.erase(b);
+          } else {
+            model[a] = model[b] = now;
+          }
+          const std::string probe = "a" + std::to_string(random() % 300) + "/" + std::to_string(t);
+          const bool found = tree->Get(client.context(), probe, &value);
+          ASSERT_EQ(found, model.contains(probe));
+          if (found) {
+            ASSERT_EQ(value, model[probe]);
+          }
+          if (i % 25 == 0) {
+            std::string last;
+            for (bool on = cursor.SeekForward({}, false); on; on = cursor.Next()) {
+              ASSERT_LT(last, cursor.key());
+              last = cursor.key();
+            }
+          }
+        }
+        for (const auto& [key, expected] : model) {
+          ASSERT_TRUE(tree->Get(client.context(), key, &value));
+          ASSERT_EQ(value, expected);
+        }
+        // The next round starts from nothing.
+        for (const auto& [key, expected] : model) {
+          const RowWrite op{true, tree->table(), key, {}};
+          client.Commit({&op, 1});
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    stop = true;
+    checkpoints.join();
+    ExpectRows(tree, {});
+    ExpectSound();
+  }
+}
+
+// The checker names what is wrong, whichever kind of page it is planted in.
+TEST_F(StoreTest, CheckFindsPlantedDamage) {
+  Open();
+  Tree* tree = store_->OpenTable("t");
+  {
+    Model model;
+    StoreClient client(store_.get());
+    for (int i = 0; i < 200; ++i) RandomCommit(&client, tree, &model, 20, 0);
+  }
+  ExpectSound();
+  const uint32_t size = options_.page_size;
+  const std::string path = dir_ + "/btree.data";
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  AlignedBuffer page(size), changed(size);
+  std::map<PageType, int> tried;
+  for (PageId id = 1; id < store_->space()->file_pages(); ++id) {
+    if (!store_->space()->IsUsed(id)) continue;
+    file.seekg(static_cast<std::streamoff>(id) * size);
+    file.read(page.data(), size);
+    if (++tried[Header(page.data())->type] > 5) continue;
+    const auto expect = [&](const std::string& what, const std::function<void(char*)>& damage,
+                            bool stamp, bool shows_elsewhere = false) {
+      std::memcpy(changed.data(), page.data(), size);
+      damage(changed.data());
+      if (stamp) StampPage(changed.data(), size);
+      file.seekp(static_cast<std::streamoff>(id) * size);
+      file.write(changed.data(), size);
+      file.flush();
+      const CheckReport report = CheckStore(store_.get());
+      EXPECT_GT(report.problem_count, 0u) << what << " in page " << id;
+      bool named = shows_elsewhere;
+      for (const std::string& problem : report.problems) {
+        named = named || problem.starts_with("page " + std::to_string(id) + " of file " + path);
+      }
+      EXPECT_TRUE(named) << what << " in page " << id;
+      file.seekp(static_cast<std::streamoff>(id) * size);
+      file.write(page.data(), size);
+      file.flush();
+    };
+    expect(
+        "a flipped bit", [&](char* p) { p[size / 2] ^= 4; }, false);
+    expect(
+        "another number", [&](char* p) { Header(p)->id ^= 1; }, true);
+    expect(
+        "another table", [&](char* p) { Header(p)->table += 1; }, true);
+    expect(
+        "another type", [&](char* p) { Header(p)->type = PageType::kSuper; }, true);
+    if (Header(page.data())->type == PageType::kLeaf && Node(page.data(), size).count() > 1) {
+      expect(
+          "keys out of order", [&](char* p) { std::swap_ranges(p + 48, p + 56, p + 56); }, true);
+      expect(
+          "another fence",
+          [&](char* p) {
+            Node node(p, size);
+            node.header()->unbounded ^= 1;
+          },
+          true);
+    }
+    if (Header(page.data())->type == PageType::kInner) {
+      expect(
+          "a child's number",
+          [&](char* p) {
+            Node node(p, size);
+            const PageId other = node.Child(0) + 1;
+            const std::string key = node.Key(0);
+            node.Remove(0);
+            node.InsertInner(0, key, other);
+          },
+          true, true);
+    }
+  }
+  EXPECT_GT(tried[PageType::kLeaf], 0);
+  EXPECT_GT(tried[PageType::kInner], 0);
+  EXPECT_GT(tried[PageType::kOverflow], 0);
+  // The space map: a page too many, and one too few.
+  const PageId leak = store_->space()->Reserve(1);
+  store_->space()->MarkUsed(leak, 1);
+  EXPECT_EQ(CheckStore(store_.get()).problem_count, 1u);
+  store_->space()->MarkFree(leak, 1);
+  store_->space()->MarkFree(tree->root(), 1);
+  EXPECT_EQ(CheckStore(store_.get()).problem_count, 1u);
+  store_->space()->MarkUsed(tree->root(), 1);
+  ExpectSound();
+}
+
+// Each leaf is read once, ahead or when it is entered; a short walk reads nothing ahead.
+TEST_F(StoreTest, ScansReadAhead) {
+  if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
+  for (const IoMode io : {IoMode::kBuffered, IoMode::kMmap}) {
+    SCOPED_TRACE(IoModeName(io));
+    std::filesystem::remove_all(dir_);
+    options_.io = io;
+    options_.cache_bytes = 1 << 20;
+    options_.scan_readahead_bytes = 16 * options_.page_size;
+    Open();
+    Model model;
+    {
+      StoreClient client(store_.get());
+      Tree* tree = store_->OpenTable("t");
+      for (int i = 0; i < 400; ++i) RandomCommit(&client, tree, &model, 20, 0);
+    }
+    Open();  // cold
+    Tree* tree = store_->OpenTable("t");
+    {
+      StoreClient client(store_.get());
+      TreeCursor cursor(tree, client.context(), options_.page_size);
+      ASSERT_TRUE(cursor.SeekForward({}, false));
+      for (int i = 0; i < 3; ++i) ASSERT_TRUE(cursor.Next());
+    }
+    EXPECT_EQ(store_->pool()->Counters().fetched, 0u);
+    const PoolCounters before = store_->pool()->Counters();
+    ExpectRows(tree, model);  // forward, then backward
+    const PoolCounters after = store_->pool()->Counters();
+    uint64_t leaves = 0;
+    StoreClient client(store_.get());
+    AlignedBuffer copy(options_.page_size);
+    for (std::string at;; at = Node(copy.data(), options_.page_size).HighFence()) {
+      tree->CopyLeaf(client.context(), Tree::Bound::kCover, at, copy.data());
+      ++leaves;
+      if (Node(copy.data(), options_.page_size).unbounded()) break;
+    }
+    ASSERT_GT(leaves, 50u);
+    if (io == IoMode::kMmap) {
+      EXPECT_EQ(after.fetched, 0u) << "the kernel reads ahead";
+      continue;
+    }
+    EXPECT_GT(after.fetched - before.fetched, leaves * 7 / 10);
+    EXPECT_LE(after.fetched - before.fetched, leaves);
+  }
+}
+
+}  // namespace
+}  // namespace testbed::btree

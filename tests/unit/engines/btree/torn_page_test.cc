@@ -1,0 +1,176 @@
+// A crash tears pages that were on their way to the file: each way of protection makes them whole.
+#include <fstream>
+#include <iterator>
+
+#include "engines/btree/inspect/image.h"
+#include "engines/inspect.h"
+#include "tests/unit/engines/btree/store_test.h"
+
+namespace testbed::btree {
+namespace {
+
+std::string Slurp(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class TornPageTest : public StoreTest {
+ protected:
+  void SetUp() override {
+    StoreTest::SetUp();
+    options_.torn_page = TornPage::kFullPageImage;
+    options_.checkpoint_log_bytes = 1ull << 40;  // when the test says so
+  }
+  // Commits after a checkpoint until most pages were written in their places, then crashes.
+  void WriteAndCrash(Model* model, int rounds) {
+    before_ = Slurp(DataPath(dir_));
+    const Model start = *model;
+    RunAndCrash([&] {
+      Tree* tree = store_->OpenTable("t");
+      StoreClient client(store_.get());
+      Model same = start;
+      for (int round = 0; round < rounds; ++round) {
+        for (int i = 0; i < 60; ++i) RandomCommit(&client, tree, &same, 1 + random_() % 10, 3);
+        store_->Flush();  // in place, with no checkpoint
+      }
+    });
+    for (int i = 0; i < rounds * 60; ++i)
+      RandomCommit(nullptr, nullptr, model, 1 + random_() % 10, 3);
+  }
+  // Each page that was written since becomes, from some sector on, what it was before.
+  int TearPages() {
+    const std::string now = Slurp(DataPath(dir_));
+    std::string torn = now;
+    before_.resize(now.size());
+    int pages = 0;
+    for (size_t at = options_.page_size; at < now.size(); at += options_.page_size) {
+      const std::string_view old_page(&before_[at], options_.page_size);
+      if (std::string_view(&now[at], options_.page_size) == old_page) continue;
+      const size_t keep = (1 + random_() % (options_.page_size / 512 - 1)) * 512;
+      torn.replace(at + keep, options_.page_size - keep, old_page.substr(keep));
+      ++pages;
+    }
+    std::ofstream(DataPath(dir_), std::ios::binary | std::ios::trunc) << torn;
+    return pages;
+  }
+  Model MakeDatabase() {
+    Model model;
+    Open();
+    Tree* tree = store_->OpenTable("t");
+    {
+      StoreClient client(store_.get());
+      for (int i = 0; i < 400; ++i) RandomCommit(&client, tree, &model, 10, 1);
+      store_->Checkpoint();
+    }
+    store_.reset();
+    return model;
+  }
+
+  std::string before_;
+};
+
+TEST_F(TornPageTest, TheLogHasEveryPageThatWasWrittenWhole) {
+  for (int round = 0; round < 4; ++round) {
+    SCOPED_TRACE(round);
+    std::filesystem::remove_all(dir_);
+    Model model = MakeDatabase();
+    WriteAndCrash(&model, 1 + round);
+    EXPECT_GT(TearPages(), 100);
+    // Looked at from outside first: it is as sound as recovery will make it.
+    const Inspection inspection = InspectDatabase(dir_, {});
+    EXPECT_EQ(inspection.faults.count, 0u)
+        << (inspection.faults.kept.empty() ? "" : inspection.faults.kept[0].Text());
+    // Recovery is interrupted too, and its own writes torn: it protects them by the doublewrite
+    // file.
+    Open();
+    EXPECT_TRUE(store_->recovery().needed);
+    ExpectSound();
+    ExpectRows(store_->OpenTable("t"), model);
+  }
+}
+
+TEST_F(TornPageTest, WithoutProtectionTheSameIsDetected) {
+  options_.torn_page = TornPage::kNone;
+  Model model = MakeDatabase();
+  WriteAndCrash(&model, 2);
+  EXPECT_GT(TearPages(), 100);
+  EXPECT_THROW(
+      {
+        Open();
+        ExpectRows(store_->OpenTable("t"), model);
+      },
+      Error);
+}
+
+TEST_F(TornPageTest, APageGoesToTheLogOnceBetweenTwoCheckpoints) {
+  options_.cache_bytes = 4 << 20;
+  MakeDatabase();
+  Open();
+  Put("a", "1");
+  const uint64_t start = store_->pool()->Counters().images;
+  store_->Flush();
+  const uint64_t first = store_->pool()->Counters().images - start;
+  EXPECT_GE(first, 1u);
+  for (int i = 0; i < 5; ++i) {
+    Put("a", std::to_string(i));
+    store_->Flush();
+  }
+  EXPECT_EQ(store_->pool()->Counters().images - start, first);
+  store_->Checkpoint();
+  Put("a", "2");
+  store_->Flush();
+  EXPECT_EQ(store_->pool()->Counters().images - start, first + 1);
+  EXPECT_EQ(store_->file()->doublewrite_bytes(), 0u);
+}
+
+TEST_F(TornPageTest, APageThatLeavesThePoolAndComesBackHasOneImage) {
+  Open();
+  const std::string value(200, 'v');
+  const auto write = [&](int rows) {
+    for (int i = 0; i < rows; ++i) Put("row" + std::to_string(random_() % 4000), value);
+  };
+  write(12000);
+  for (int checkpoint = 0; checkpoint < 2; ++checkpoint) {
+    store_->Checkpoint();  // from here on each page that is written needs an image again
+    const PoolCounters start = store_->pool()->Counters();
+    write(6000);
+    const PoolCounters end = store_->pool()->Counters();
+    const uint64_t pages = store_->space()->used_pages();
+    EXPECT_GT(pages, 3 * store_->pool()->frames());
+    EXPECT_GT(end.written - start.written, 6 * pages);
+    // Once each, and once more where a page had its newest change before the floor was set.
+    EXPECT_LE(end.images - start.images, pages + store_->pool()->frames());
+    EXPECT_GT(end.images - start.images, pages / 2);
+  }
+}
+
+TEST_F(TornPageTest, TheWayCanBeChangedBetweenRuns) {
+  Model model = MakeDatabase();
+  for (const TornPage way : {TornPage::kDoublewrite, TornPage::kFullPageImage, TornPage::kNone,
+                             TornPage::kFullPageImage, TornPage::kDoublewrite}) {
+    // What the last way has left protects, whatever the next one is.
+    WriteAndCrash(&model, 1);
+    if (options_.torn_page == TornPage::kFullPageImage) TearPages();
+    options_.torn_page = way;
+    Open();
+    ExpectSound();
+    ExpectRows(store_->OpenTable("t"), model);
+    store_.reset();
+  }
+}
+
+TEST_F(TornPageTest, AtomicWritesAreRefusedWhereTheDeviceHasNone) {
+  options_.torn_page = TornPage::kAtomic;
+  options_.io = IoMode::kBuffered;
+  try {
+    Open();
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage);
+    EXPECT_NE(std::string(e.what()).find("torn_page=atomic"), std::string::npos) << e.what();
+  }
+  EXPECT_FALSE(Store::Exists(dir_));
+}
+
+}  // namespace
+}  // namespace testbed::btree

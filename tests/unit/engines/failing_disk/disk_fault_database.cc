@@ -1,0 +1,192 @@
+#include "tests/unit/engines/failing_disk/disk_fault_database.h"
+
+#include <filesystem>
+
+#include "device/error.h"
+#include "engines/btree/inspect/check.h"
+#include "engines/btree/page/meta.h"
+#include "engines/btree/store/store.h"
+#include "engines/fractal/check.h"
+#include "engines/fractal/store.h"
+#include "engines/mmapv1/check/check.h"
+#include "engines/mmapv1/files/format.h"
+#include "engines/mmapv1/settings.h"
+#include "engines/mmapv1/store.h"
+
+namespace testbed {
+namespace {
+
+std::vector<RowWrite> Operations(uint32_t table, const std::map<std::string, FaultRow>& rows) {
+  std::vector<RowWrite> operations;
+  for (const auto& [key, value] : rows) {
+    operations.push_back(
+        {!value, table, key, value ? std::string_view(*value) : std::string_view()});
+  }
+  return operations;
+}
+
+std::string FirstFault(const Inspection& inspection) {
+  return inspection.faults.kept.empty() ? "" : inspection.faults.kept.front().Text();
+}
+
+class BtreeFaults : public FaultDatabase {
+ public:
+  BtreeFaults(btree::TornPage torn_page, IoMode io, btree::PageCodec codec, bool change_buffer) {
+    options_.torn_page = torn_page;
+    options_.io = io;
+    options_.compression = codec;
+    options_.durability = Durability::kSync;
+    options_.page_size = codec == btree::PageCodec::kNone ? 4096 : 8192;
+    options_.cache_bytes = 40 * options_.page_size;
+    options_.log.segment_bytes = 128 << 10;
+    options_.checkpoint_log_bytes = 48 << 10;
+    if (change_buffer) options_.change_buffer_bytes = 20 << 10;
+  }
+  ~BtreeFaults() override { Close(); }
+  void Open(const std::string& dir, bool create) override {
+    options_.create = create;
+    store_ = btree::Store::Open(dir, options_);
+    client_ = std::make_unique<btree::StoreClient>(store_.get());
+    tree_ = store_->OpenTable("t");
+  }
+  void Commit(const std::map<std::string, FaultRow>& rows) override {
+    client_->Commit(Operations(tree_->table(), rows));
+  }
+  FaultRow Get(const std::string& key) override {
+    std::string value;
+    if (!client_->Get(tree_, key, &value)) return std::nullopt;
+    return value;
+  }
+  void Checkpoint() override { store_->Checkpoint(); }
+  void Close() override {
+    client_.reset();
+    store_.reset();
+  }
+  bool Exists(const std::string& dir) const override { return btree::Store::Exists(dir); }
+  std::string Check(const std::string& dir) override {
+    return FirstFault(btree::InspectDatabase(dir, {}));
+  }
+
+ private:
+  btree::StoreOptions options_;
+  std::unique_ptr<btree::Store> store_;
+  std::unique_ptr<btree::StoreClient> client_;
+  btree::Tree* tree_ = nullptr;
+};
+
+class FractalFaults : public FaultDatabase {
+ public:
+  explicit FractalFaults(IoMode io) {
+    options_.io = io;
+    options_.page_size = 4096;
+    options_.node_size = 16 << 10;
+    options_.fanout = 4;
+    options_.cache_bytes = 128 << 10;
+    options_.durability = Durability::kSync;
+    options_.cleaner_period_ms = 0;
+    options_.log.segment_bytes = 128 << 10;
+    options_.checkpoint_log_bytes = 48 << 10;
+  }
+  ~FractalFaults() override { Close(); }
+  void Open(const std::string& dir, bool create) override {
+    options_.create = create;
+    store_ = fractal::Store::Open(dir, options_);
+    client_ = std::make_unique<fractal::StoreClient>(store_.get());
+    tree_ = store_->OpenTable("t");
+  }
+  void Commit(const std::map<std::string, FaultRow>& rows) override {
+    client_->Commit(Operations(tree_->table(), rows));
+  }
+  FaultRow Get(const std::string& key) override {
+    std::string value;
+    if (!client_->Get(tree_, key, &value)) return std::nullopt;
+    return value;
+  }
+  void Checkpoint() override { store_->Checkpoint(); }
+  void Close() override {
+    client_.reset();
+    store_.reset();
+  }
+  bool Exists(const std::string& dir) const override { return fractal::Store::Exists(dir); }
+  std::string Check(const std::string& dir) override {
+    return FirstFault(fractal::InspectDatabase(dir, {}));
+  }
+
+ private:
+  fractal::StoreOptions options_;
+  std::unique_ptr<fractal::Store> store_;
+  std::unique_ptr<fractal::StoreClient> client_;
+  fractal::Tree* tree_ = nullptr;
+};
+
+class Mmapv1Faults : public FaultDatabase {
+ public:
+  Mmapv1Faults() {
+    options_.io = IoMode::kMmap;
+    options_.durability = Durability::kSync;
+    options_.extra = {{"small_files", "on"},      {"first_file_size", "1M"},
+                      {"ns_size", "64k"},         {"journal_file_size", "1M"},
+                      {"journal_commit_interval", "2"}, {"uncommitted_limit", "1M"}};
+  }
+  ~Mmapv1Faults() override { Close(); }
+  void Open(const std::string& dir, bool create) override {
+    options_.create = create;
+    store_ = std::make_unique<mmapv1::Store>(dir, mmapv1::MakeSettings(options_));
+    table_ = store_->OpenTable("t");
+  }
+  void Commit(const std::map<std::string, FaultRow>& rows) override {
+    WriteSet writes;
+    for (const auto& [key, value] : rows) writes.Set(table_, key, !value, value ? *value : "");
+    store_->Apply(writes);
+  }
+  FaultRow Get(const std::string& key) override {
+    std::string value;
+    if (!store_->Get(table_, key, &value)) return std::nullopt;
+    return value;
+  }
+  void Checkpoint() override { store_->Checkpoint(); }
+  void Close() override { store_.reset(); }
+  bool Exists(const std::string& dir) const override {
+    return std::filesystem::exists(mmapv1::NsPath(dir));
+  }
+  std::string Check(const std::string& dir) override {
+    return FirstFault(mmapv1::InspectDatabase(dir, {}));
+  }
+  int commits() const override { return 50; }
+
+ private:
+  EngineOptions options_;
+  std::unique_ptr<mmapv1::Store> store_;
+  TableId table_ = 0;
+};
+
+template <btree::TornPage kTorn, IoMode kIo, btree::PageCodec kCodec, bool kBuffer>
+std::unique_ptr<FaultDatabase> Btree() {
+  return std::make_unique<BtreeFaults>(kTorn, kIo, kCodec, kBuffer);
+}
+template <IoMode kIo>
+std::unique_ptr<FaultDatabase> Fractal() {
+  return std::make_unique<FractalFaults>(kIo);
+}
+std::unique_ptr<FaultDatabase> Mmapv1() { return std::make_unique<Mmapv1Faults>(); }
+
+}  // namespace
+
+const std::vector<FaultMode>& FaultModes() {
+  using btree::PageCodec;
+  constexpr auto kDw = btree::TornPage::kDoublewrite, kFpi = btree::TornPage::kFullPageImage;
+  static const std::vector<FaultMode> modes = {
+      {"btree_buffered", Btree<kDw, IoMode::kBuffered, PageCodec::kNone, false>},
+      {"btree_direct", Btree<kDw, IoMode::kDirect, PageCodec::kNone, false>},
+      {"btree_mmap_change_buffer", Btree<kDw, IoMode::kMmap, PageCodec::kNone, true>},
+      {"btree_images", Btree<kFpi, IoMode::kBuffered, PageCodec::kNone, false>},
+      {"btree_lz4", Btree<kDw, IoMode::kBuffered, PageCodec::kLz4, false>},
+      {"btree_images_lz4", Btree<kFpi, IoMode::kBuffered, PageCodec::kLz4, true>},
+      {"fractal_buffered", Fractal<IoMode::kBuffered>},
+      {"fractal_direct", Fractal<IoMode::kDirect>},
+      {"mmapv1", Mmapv1},
+  };
+  return modes;
+}
+
+}  // namespace testbed

@@ -1,0 +1,266 @@
+#include "tests/unit/engines/failing_disk/failing_disk.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "tests/unit/engines/failing_disk/failing_disk_model.h"
+
+namespace testbed {
+namespace disk_model {
+
+namespace fs = std::filesystem;
+
+std::atomic<bool> on{false};
+Model& TheModel() {
+  static Model* const model = new Model;  // calls are made until the process ends
+  return *model;
+}
+
+std::string PathOf(int fd) {
+  char name[64], path[4096];
+  ::snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  const ssize_t n = ::readlink(name, path, sizeof path);
+  std::string found(path, n > 0 ? static_cast<size_t>(n) : 0);
+  return found.ends_with(" (deleted)") ? "" : found;
+}
+
+ssize_t RealPwrite(int fd, const void* data, size_t n, off_t at) {
+  return ::syscall(SYS_pwrite64, fd, data, n, at);
+}
+
+// With a descriptor of its own, whatever mode others were opened in.
+ssize_t RealPread(const std::string& path, void* to, size_t n, off_t at) {
+  const long own = ::syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (own < 0) return 0;
+  const ssize_t got = ::pread(static_cast<int>(own), to, n, at);
+  ::syscall(SYS_close, own);
+  return std::max<ssize_t>(got, 0);
+}
+
+namespace {
+
+std::string Content(const std::string& path) {
+  struct stat st;
+  if (::stat(path.c_str(), &st) != 0) return {};
+  std::string bytes(static_cast<size_t>(st.st_size), '\0');
+  bytes.resize(static_cast<size_t>(RealPread(path, bytes.data(), bytes.size(), 0)));
+  return bytes;
+}
+
+}  // namespace
+
+FileRef Model::FileAt(const std::string& path) {
+  struct stat st;
+  if (!Has(path) || ::stat(path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) return nullptr;
+  FileRef& file = files[st.st_ino];
+  if (file == nullptr) file = std::make_shared<DeviceFile>();
+  file->path = path;
+  return file;
+}
+
+void Model::Forget(const std::string& path) {
+  struct stat st;
+  if (::stat(path.c_str(), &st) == 0) files.erase(st.st_ino);
+}
+
+bool Model::Fails(DiskCall call) {
+  if (all_calls++ == cut_at) Cut(cut_seed);
+  if (is_cut) {
+    errno = EIO;
+    return true;
+  }
+  if (call != fault.call) return false;
+  const uint64_t n = calls++;
+  if (fault.lasts ? n < fault.at : n != fault.at) return false;
+  ++failed;
+  errno = fault.error;
+  return true;
+}
+
+void Model::MarkDirty(DeviceFile* file, uint64_t from, uint64_t end) {
+  if (from >= end) return;
+  for (uint64_t block = from / kBlock; block <= (end - 1) / kBlock; ++block) {
+    file->blocks[block] = true;
+  }
+}
+
+void Model::FindMappedChanges(DeviceFile* file) {
+  if (!file->is_mapped) return;
+  std::string now = Content(file->path);
+  for (uint64_t at = 0; at < now.size(); at += kBlock) {
+    const size_t n = std::min(kBlock, now.size() - at);
+    if (at + n <= file->bytes.size() && now.compare(at, n, file->bytes, at, n) == 0) continue;
+    file->blocks.emplace(at / kBlock, true);  // one that was lost stays lost
+  }
+}
+
+void Model::Sync(DeviceFile* file, bool fails) {
+  FindMappedChanges(file);
+  struct stat st;
+  if (::stat(file->path.c_str(), &st) != 0) return;
+  if (!fails) file->bytes.resize(static_cast<size_t>(st.st_size));
+  char block[kBlock];
+  for (auto at = file->blocks.begin(); at != file->blocks.end();) {
+    if (fails || !at->second) {
+      at->second = false;
+      ++at;
+      continue;
+    }
+    const uint64_t from = at->first * kBlock;
+    const auto n = static_cast<size_t>(
+        RealPread(file->path, block, kBlock, static_cast<off_t>(from)));
+    if (from < file->bytes.size()) {
+      file->bytes.replace(from, std::min(n, file->bytes.size() - from), block,
+                          std::min(n, file->bytes.size() - from));
+    }
+    at = file->blocks.erase(at);
+  }
+  if (fails && file->is_mapped) WatchLostPages(file);
+}
+
+void Model::SyncNames(const std::string& directory) {
+  std::map<std::string, FileRef> now;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory, none)) {
+    now[entry.path().filename()] = FileAt(entry.path());
+  }
+  names[directory] = std::move(now);
+}
+
+void Model::DropCleanPages(DeviceFile* file) {
+  if (file->is_mapped) return;  // pages of a mapping stay
+  struct stat st;
+  if (::stat(file->path.c_str(), &st) != 0) return;
+  const long own = ::syscall(SYS_openat, AT_FDCWD, file->path.c_str(), O_RDWR | O_CLOEXEC);
+  std::erase_if(file->blocks, [&](const auto& block) {
+    if (block.second) return false;
+    std::string old(kBlock, '\0');
+    const size_t from = block.first * kBlock;
+    if (from < file->bytes.size()) file->bytes.copy(old.data(), kBlock, from);
+    const auto end = static_cast<size_t>(st.st_size);
+    const size_t length = from < end ? std::min(kBlock, end - from) : 0;
+    RealPwrite(static_cast<int>(own), old.data(), length, static_cast<off_t>(from));
+    return true;
+  });
+  ::syscall(SYS_close, own);
+}
+
+// Of what is dirty each block came to the device, or did not, or some of its sectors did.
+void Model::CutFile(DeviceFile* file, std::mt19937_64* random) {
+  FindMappedChanges(file);
+  const std::string now = Content(file->path);
+  if ((*random)() % 2 == 0) file->bytes.resize(now.size());
+  for (const auto& [block, dirty] : file->blocks) {
+    const uint64_t luck = (*random)() % 3;
+    if (!dirty || luck == 0) continue;
+    for (uint64_t at = block * kBlock; at < (block + 1) * kBlock; at += kSector) {
+      if (luck == 2 && (*random)() % 2 == 0) continue;
+      if (at >= now.size()) break;
+      const size_t n = std::min(kSector, now.size() - at);
+      if (at + n > file->bytes.size()) break;
+      file->bytes.replace(at, n, now, at, n);
+    }
+  }
+}
+
+void Model::Cut(uint64_t seed) {
+  if (is_cut) return;
+  is_cut = true;
+  std::mt19937_64 random(seed);
+  // A journal of the file system may have come as far as the last of the names.
+  if (random() % 2 == 0) {
+    std::error_code none;
+    SyncNames(dir);
+    for (const auto& entry : fs::recursive_directory_iterator(dir, none)) {
+      if (entry.is_directory(none)) SyncNames(entry.path());
+    }
+  }
+  std::set<DeviceFile*> all;
+  for (const auto& [number, file] : files) all.insert(file.get());
+  for (DeviceFile* file : all) CutFile(file, &random);
+}
+
+}  // namespace disk_model
+
+using disk_model::TheModel;
+
+FailingDisk::FailingDisk(const std::string& dir) {
+  auto& model = TheModel();
+  const disk_model::Hold hold;
+  model.dir = dir;
+  model.files.clear();
+  model.names.clear();
+  model.mappings.clear();
+  model.fault = {};
+  model.calls = model.failed = model.all_calls = 0;
+  model.cut_at = UINT64_MAX;
+  model.is_cut = false;
+  model.SyncNames(dir);
+  std::error_code none;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir, none)) {
+    if (entry.is_directory(none)) {
+      model.SyncNames(entry.path());
+    } else if (const auto file = model.FileAt(entry.path())) {
+      file->bytes = disk_model::Content(entry.path());
+    }
+  }
+  disk_model::on.store(true);
+}
+FailingDisk::~FailingDisk() { disk_model::on.store(false); }
+
+void FailingDisk::Fail(const DiskFault& fault) {
+  auto& model = TheModel();
+  const disk_model::Hold hold;
+  model.fault = fault;
+  model.calls = model.failed = 0;
+}
+void FailingDisk::Heal() {
+  const disk_model::Hold hold;
+  TheModel().fault.at = UINT64_MAX;
+}
+void FailingDisk::CutAfter(uint64_t calls, uint64_t seed) {
+  auto& model = TheModel();
+  const disk_model::Hold hold;
+  model.cut_at = model.all_calls + calls;
+  model.cut_seed = seed;
+}
+void FailingDisk::Cut(uint64_t seed) {
+  const disk_model::Hold hold;
+  TheModel().Cut(seed);
+}
+bool FailingDisk::is_cut() const {
+  const disk_model::Hold hold;
+  return TheModel().is_cut;
+}
+uint64_t FailingDisk::calls() const { return TheModel().calls; }
+uint64_t FailingDisk::failed() const { return TheModel().failed; }
+uint64_t FailingDisk::all_calls() const { return TheModel().all_calls; }
+
+void FailingDisk::CopyTo(const std::string& to) const {
+  namespace fs = std::filesystem;
+  auto& model = TheModel();
+  const disk_model::Hold hold;
+  fs::remove_all(to);
+  std::vector<std::string> directories{""};
+  while (!directories.empty()) {
+    const std::string below = directories.back();
+    directories.pop_back();
+    fs::create_directories(to + below);
+    for (const auto& [name, file] : model.names[model.dir + below]) {
+      if (file == nullptr) {
+        directories.push_back(below + "/" + name);
+      } else {
+        std::ofstream(to + below + "/" + name, std::ios::binary) << file->bytes;
+      }
+    }
+  }
+}
+
+}  // namespace testbed

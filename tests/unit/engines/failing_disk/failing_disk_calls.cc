@@ -1,0 +1,324 @@
+// The system calls that failing_disk.h replaces in the test program, and the watch on pages of
+// mappings that a failed msync took for clean: writing to one makes it dirty anew.
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tests/unit/engines/failing_disk/failing_disk_model.h"
+
+// Of the sanitizers, which must know of each mapping.
+extern "C" {
+__attribute__((weak)) void* __interceptor_mmap(void*, size_t, int, int, int, off_t);
+__attribute__((weak)) int __interceptor_munmap(void*, size_t);
+}
+
+namespace testbed::disk_model {
+namespace {
+
+struct sigaction old_handler;
+
+// Writing to a page that is watched: from now on it is dirty, and not watched.
+void OnFault(int, siginfo_t* info, void*) {
+  char* const at = static_cast<char*>(info->si_addr);
+  {
+    const Hold hold;
+    for (Mapping& map : TheModel().mappings) {
+      if (at < map.begin || at >= map.begin + map.bytes) continue;
+      const auto block = static_cast<uint64_t>(at - map.begin) / kBlock;
+      if (const auto found = map.file->blocks.find(block); found != map.file->blocks.end()) {
+        found->second = true;
+      }
+      ::mprotect(map.begin + block * kBlock, kBlock, PROT_READ | PROT_WRITE);
+      return;
+    }
+  }
+  ::sigaction(SIGSEGV, &old_handler, nullptr);  // a fault of another kind
+}
+
+void WatchLostPages(const Mapping& map) {
+  static const bool once = [] {
+    struct sigaction action = {};
+    action.sa_sigaction = OnFault;
+    action.sa_flags = SA_SIGINFO;
+    return ::sigaction(SIGSEGV, &action, &old_handler) == 0;
+  }();
+  static_cast<void>(once);
+  for (const auto& [block, dirty] : map.file->blocks) {
+    if (dirty || block * kBlock >= map.bytes) continue;
+    ::mprotect(map.begin + block * kBlock, kBlock, PROT_READ);
+  }
+}
+
+}  // namespace
+
+void WatchLostPages(DeviceFile* file) {
+  for (const Mapping& map : TheModel().mappings) {
+    if (map.file.get() == file) WatchLostPages(map);
+  }
+}
+
+namespace {
+
+// Does what the call is for, of a file of the directory, under the lock; or the call itself.
+template <typename Use, typename Real>
+auto WithFile(int fd, const Use& use, const Real& real) -> decltype(real()) {
+  if (!Hold::IsFree()) return real();
+  const Hold hold;
+  const FileRef file = TheModel().FileAt(PathOf(fd));
+  return file == nullptr ? real() : use(file.get());
+}
+
+int SyncCall(int fd, long call) {
+  if (!Hold::IsFree()) return static_cast<int>(::syscall(call, fd));
+  Model& model = TheModel();
+  const Hold hold;
+  const std::string path = PathOf(fd);
+  if (const FileRef file = model.FileAt(path)) {
+    const bool fails = model.Fails(DiskCall::kSync);
+    const int error = errno;
+    if (!model.is_cut) model.Sync(file.get(), fails);
+    errno = error;
+    return fails ? -1 : 0;
+  }
+  if (path == model.dir || model.Has(path)) {
+    if (model.Fails(DiskCall::kSyncDirectory)) return -1;
+    model.SyncNames(path);
+    return 0;
+  }
+  // What is beside the directory, such as a copy of it, need not outlive the machine.
+  if (path.starts_with(model.dir)) return 0;
+  return static_cast<int>(::syscall(call, fd));
+}
+
+ssize_t WriteCall(int fd, const void* data, size_t n, off_t at) {
+  const auto real = [&] { return RealPwrite(fd, data, n, at); };
+  return WithFile(
+      fd,
+      [&](DeviceFile* file) -> ssize_t {
+        const bool fails = TheModel().Fails(DiskCall::kWrite);
+        if (TheModel().is_cut) return -1;
+        const int error = errno;
+        const bool is_short = fails && error == 0;
+        // Of a direct write whole blocks.
+        size_t part = fails ? n / 2 / kBlock * kBlock : n;
+        if (is_short && part == 0) part = n;
+        const ssize_t done = part == 0 ? 0 : RealPwrite(fd, data, part, at);
+        if (done > 0) {
+          TheModel().MarkDirty(file, static_cast<uint64_t>(at), static_cast<uint64_t>(at + done));
+        }
+        if (!fails || is_short) return done;
+        errno = error;
+        return -1;
+      },
+      real);
+}
+
+uint64_t SizeOf(const std::string& path) {
+  struct stat st;
+  return ::stat(path.c_str(), &st) == 0 ? static_cast<uint64_t>(st.st_size) : 0;
+}
+
+int TruncateCall(int fd, off_t size) {
+  return WithFile(
+      fd,
+      [&](DeviceFile* file) {
+        if (TheModel().Fails(DiskCall::kTruncate)) return -1;
+        TheModel().MarkDirty(file, static_cast<uint64_t>(size), SizeOf(file->path));
+        return static_cast<int>(::syscall(SYS_ftruncate, fd, size));
+      },
+      [&] { return static_cast<int>(::syscall(SYS_ftruncate, fd, size)); });
+}
+
+int AllocateCall(int fd, int mode, off_t at, off_t n) {
+  const auto real = [&] { return static_cast<int>(::syscall(SYS_fallocate, fd, mode, at, n)); };
+  return WithFile(
+      fd,
+      [&](DeviceFile* file) {
+        if (TheModel().Fails(DiskCall::kAllocate)) return -1;
+        if ((mode & FALLOC_FL_PUNCH_HOLE) != 0) {
+          TheModel().MarkDirty(file, static_cast<uint64_t>(at), static_cast<uint64_t>(at + n));
+        }
+        return real();
+      },
+      real);
+}
+
+int OpenCall(int at, const char* path, int flags, unsigned mode) {
+  const auto real = [&] { return static_cast<int>(::syscall(SYS_openat, at, path, flags, mode)); };
+  Model& model = TheModel();
+  if (!Hold::IsFree() || (flags & (O_TRUNC | O_CREAT)) == 0) return real();
+  const Hold hold;
+  if (!model.Has(path)) return real();
+  if (model.is_cut) {
+    errno = EIO;
+    return -1;
+  }
+  const uint64_t size = SizeOf(path);
+  const bool is_new = ::access(path, F_OK) != 0;
+  const int fd = real();
+  if (fd < 0) return fd;
+  if (is_new) model.Forget(path);  // the number may be that of one that is gone
+  const FileRef file = model.FileAt(path);
+  if (file != nullptr && (flags & O_TRUNC) != 0) model.MarkDirty(file.get(), 0, size);
+  return fd;
+}
+
+int CloseCall(int fd) {
+  const auto real = [&] { return static_cast<int>(::syscall(SYS_close, fd)); };
+  bool fails = false;
+  if (Hold::IsFree()) {
+    const Hold hold;
+    fails = TheModel().Has(PathOf(fd)) && TheModel().Fails(DiskCall::kClose);
+  }
+  const int error = errno;
+  const int result = real();  // the descriptor is gone in any case
+  if (fails) errno = error;
+  return fails ? -1 : result;
+}
+
+int RenameCall(const char* from, const char* to) {
+  const auto real = [&] {
+    return static_cast<int>(::syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
+  };
+  Model& model = TheModel();
+  if (!Hold::IsFree()) return real();
+  const Hold hold;
+  if (!model.Has(from)) return real();
+  if (model.Fails(DiskCall::kRename)) return -1;
+  model.Forget(to);
+  const FileRef file = model.FileAt(from);
+  const int result = real();
+  if (result == 0 && file != nullptr) file->path = to;
+  return result;
+}
+
+std::string PathAt(int at, const char* path) {
+  return path[0] == '/' || at == AT_FDCWD ? path : PathOf(at) + "/" + path;
+}
+
+int UnlinkCall(int at, const char* path, int flags) {
+  const auto real = [&] { return static_cast<int>(::syscall(SYS_unlinkat, at, path, flags)); };
+  Model& model = TheModel();
+  if (!Hold::IsFree()) return real();
+  const Hold hold;
+  const std::string whole = PathAt(at, path);
+  if (!model.Has(whole)) return real();
+  if (model.Fails(DiskCall::kUnlink)) return -1;
+  if ((flags & AT_REMOVEDIR) == 0) model.Forget(whole);
+  return real();
+}
+
+int MsyncCall(void* at, size_t n, int flags) {
+  if (Hold::IsFree()) {
+    Model& model = TheModel();
+    const Hold hold;
+    for (const Mapping& map : model.mappings) {
+      if (map.begin != at) continue;
+      const bool fails = model.Fails(DiskCall::kMsync);
+      const int error = errno;
+      if (!model.is_cut) model.Sync(map.file.get(), fails);
+      errno = error;
+      return fails ? -1 : 0;
+    }
+  }
+  return static_cast<int>(::syscall(SYS_msync, at, n, flags));
+}
+
+int UnmapCall(void* at, size_t n) {
+  if (Hold::IsFree()) {
+    const Hold hold;
+    std::erase_if(TheModel().mappings, [at](const Mapping& map) { return map.begin == at; });
+  }
+  if (__interceptor_munmap != nullptr) return __interceptor_munmap(at, n);
+  return static_cast<int>(::syscall(SYS_munmap, at, n));
+}
+
+void* MapCall(void* hint, size_t n, int protection, int flags, int fd, off_t at) {
+  void* const map = __interceptor_mmap != nullptr
+                        ? __interceptor_mmap(hint, n, protection, flags, fd, at)
+                        : reinterpret_cast<void*>(
+                              ::syscall(SYS_mmap, hint, n, protection, flags, fd, at));
+  // Memory is mapped while the model itself works.
+  if (fd < 0 || !Hold::IsFree() || map == MAP_FAILED || (protection & PROT_WRITE) == 0 ||
+      (flags & MAP_SHARED) == 0) {
+    return map;
+  }
+  Model& model = TheModel();
+  const Hold hold;
+  const FileRef file = model.FileAt(PathOf(fd));
+  if (file == nullptr) return map;
+  file->is_mapped = true;
+  model.mappings.push_back({static_cast<char*>(map), n, file});
+  WatchLostPages(model.mappings.back());
+  return map;
+}
+
+int AdviseCall(int fd, off_t at, off_t n, int advice) {
+  if (advice == POSIX_FADV_DONTNEED && Hold::IsFree()) {
+    const Hold hold;
+    const FileRef file = TheModel().FileAt(PathOf(fd));
+    if (file != nullptr && !TheModel().is_cut) TheModel().DropCleanPages(file.get());
+  }
+  return ::syscall(SYS_fadvise64, fd, at, n, advice) == 0 ? 0 : errno;
+}
+
+unsigned ModeOf(int flags, va_list* arguments) {
+  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(*arguments, unsigned) : 0;
+}
+
+}  // namespace
+}  // namespace testbed::disk_model
+
+extern "C" {
+using namespace testbed::disk_model;  // NOLINT: the names are the system's
+
+int open(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const unsigned mode = ModeOf(flags, &arguments);
+  va_end(arguments);
+  return OpenCall(AT_FDCWD, path, flags, mode);
+}
+int open64(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const unsigned mode = ModeOf(flags, &arguments);
+  va_end(arguments);
+  return OpenCall(AT_FDCWD, path, flags, mode);
+}
+ssize_t pwrite(int fd, const void* data, size_t n, off_t at) { return WriteCall(fd, data, n, at); }
+ssize_t pwrite64(int fd, const void* data, size_t n, off64_t at) {
+  return WriteCall(fd, data, n, at);
+}
+int fdatasync(int fd) { return SyncCall(fd, SYS_fdatasync); }
+int fsync(int fd) { return SyncCall(fd, SYS_fsync); }
+int ftruncate(int fd, off_t size) noexcept { return TruncateCall(fd, size); }
+int ftruncate64(int fd, off64_t size) noexcept { return TruncateCall(fd, size); }
+int fallocate(int fd, int mode, off_t at, off_t n) { return AllocateCall(fd, mode, at, n); }
+int fallocate64(int fd, int mode, off64_t at, off64_t n) { return AllocateCall(fd, mode, at, n); }
+int close(int fd) { return CloseCall(fd); }
+int rename(const char* from, const char* to) noexcept { return RenameCall(from, to); }
+int unlink(const char* path) noexcept { return UnlinkCall(AT_FDCWD, path, 0); }
+int unlinkat(int at, const char* path, int flags) noexcept { return UnlinkCall(at, path, flags); }
+int remove(const char* path) noexcept {
+  const int result = UnlinkCall(AT_FDCWD, path, 0);
+  return result == 0 || errno != EISDIR ? result : UnlinkCall(AT_FDCWD, path, AT_REMOVEDIR);
+}
+int msync(void* at, size_t n, int flags) { return MsyncCall(at, n, flags); }
+void* mmap(void* hint, size_t n, int protection, int flags, int fd, off_t at) noexcept {
+  return MapCall(hint, n, protection, flags, fd, at);
+}
+void* mmap64(void* hint, size_t n, int protection, int flags, int fd, off64_t at) noexcept {
+  return MapCall(hint, n, protection, flags, fd, at);
+}
+int munmap(void* at, size_t n) noexcept { return UnmapCall(at, n); }
+int posix_fadvise(int fd, off_t at, off_t n, int advice) { return AdviseCall(fd, at, n, advice); }
+}

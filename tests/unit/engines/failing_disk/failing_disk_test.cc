@@ -1,0 +1,266 @@
+// The sweep of failing calls: of each kind of call each one fails in turn, once or with all after
+// it, on a disk that keeps the kernel's rules (failing_disk.h); then the clients go on, or the
+// database is opened again with the machine still up; then, at once or at some later call, the
+// power is cut. Each acknowledged commit must be there, none by half, and each database open.
+//
+// TESTBED_FAULT_STRIDE sets every how many-th call is tried; 1 tries all.
+#include "tests/unit/engines/failing_disk/failing_disk.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <random>
+#include <set>
+#include <tuple>
+
+#include "device/error.h"
+#include "tests/unit/engines/failing_disk/disk_fault_database.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Fault {
+  const char* name;
+  DiskCall call;
+  int error;
+};
+
+// What a test knows of each row and commit.
+class Acknowledged {
+ public:
+  void Clear() { *this = {}; }
+  void Begin(int number, const std::map<std::string, FaultRow>& rows) {
+    for (const auto& [key, value] : rows) rows_[key].doubtful.insert(value);
+    doubtful_[number] = rows;
+  }
+  void End(int number) {
+    for (const auto& [key, value] : doubtful_[number]) rows_[key] = {value, {}};
+    doubtful_.erase(number);
+  }
+  size_t rows() const { return rows_.size(); }
+  bool any() const {
+    return std::any_of(rows_.begin(), rows_.end(),
+                       [](const auto& row) { return row.second.value.has_value(); });
+  }
+  // How many rows `database` has lost, and commits that it has half of.
+  std::pair<int, int> Lost(FaultDatabase* database) const {
+    int lost = 0, halves = 0;
+    std::map<std::string, FaultRow> found;
+    for (const auto& [key, row] : rows_) {
+      found[key] = database->Get(key);
+      lost += found[key] != row.value && !row.doubtful.contains(found[key]);
+    }
+    for (const auto& [number, rows] : doubtful_) halves += IsHalf(number, rows, found);
+    return {lost, halves};
+  }
+
+ private:
+  struct Row {
+    FaultRow value;
+    std::set<FaultRow> doubtful;
+  };
+  // Some of its rows are there, and others are as they were before it.
+  static bool IsHalf(int number, const std::map<std::string, FaultRow>& rows,
+                     const std::map<std::string, FaultRow>& found) {
+    bool some = false, older = false;
+    for (const auto& [key, value] : rows) {
+      const FaultRow& now = found.at(key);
+      if (!value || !now) return false;  // who erased it is not known
+      some = some || now == value;
+      older = older || std::stoi(*now) < number;
+    }
+    return some && older;
+  }
+  std::map<std::string, Row> rows_;
+  std::map<int, std::map<std::string, FaultRow>> doubtful_;
+};
+
+class FailingDiskTest : public testing::TestWithParam<std::tuple<FaultMode, Fault>> {
+ protected:
+  FailingDiskTest() {
+    std::string pattern = fs::current_path() / "failing_disk_XXXXXX";
+    base_ = ::mkdtemp(pattern.data());
+    dir_ = base_ + "/disk";
+    database_ = mode().make();
+  }
+  ~FailingDiskTest() override {
+    database_.reset();
+    fs::remove_all(base_);
+  }
+  static FaultMode mode() { return std::get<0>(GetParam()); }
+  static Fault fault() { return std::get<1>(GetParam()); }
+  // Made by the engine, with its parent.
+  std::string Database() const { return dir_ + "/new/db"; }
+
+  // What can be done with a place.
+  struct Way {
+    bool lasts, reopens;
+    uint64_t cut;  // after so many calls from the begin; all: at the end
+  };
+
+  void Commit(uint64_t range) {
+    const int number = ++number_;
+    std::map<std::string, FaultRow> rows;
+    for (int j = 0; j < 4; ++j) {
+      FaultRow& row = rows["key" + std::to_string(random_() % range)];
+      if (random_() % 8 == 0) continue;
+      std::string value(random_() % 30 == 0 ? 9000 : 50 + random_() % 250, 'v');
+      if (number % 3 != 0) {
+        for (char& c : value) c = static_cast<char>(random_());  // grows when it is compressed
+      }
+      row = std::to_string(number) + ":" + value;
+    }
+    known_.Begin(number, rows);
+    database_->Commit(rows);
+    known_.End(number);
+  }
+
+  // Opens, writes and closes; goes on after errors. Returns whether it opened.
+  bool Run(int commits, uint64_t range) {
+    bool opened = false;
+    try {
+      database_->Open(Database(), true);
+      opened = true;
+    } catch (const Error& e) {
+      why_ = e.what();
+      ++errors_;
+    }
+    for (int i = 0; opened && i < commits; ++i) {
+      try {
+        Commit(range);
+        if (i % 40 == 20) database_->Checkpoint();
+      } catch (const Error&) {
+        ++errors_;
+      }
+    }
+    database_->Close();
+    return opened;
+  }
+
+  // A copy of the device, after the cut: it is sound and has all rows.
+  void ExpectAll(const FailingDisk& disk) {
+    const std::string cut = dir_ + ".cut";
+    disk.CopyTo(cut);
+    const std::string copy = cut + "/new/db";
+    if (!database_->Exists(copy)) {
+      EXPECT_FALSE(known_.any()) << "the database is gone";
+      if (known_.any()) ++unopened_;
+      return;
+    }
+    try {
+      database_->Open(copy, false);
+      const auto [lost, halves] = known_.Lost(database_.get());
+      EXPECT_EQ(lost, 0) << "of " << known_.rows() << " rows";
+      EXPECT_EQ(halves, 0) << "commits are there by half";
+      lost_ += lost;
+    } catch (const Error& e) {
+      ++unopened_;
+      ADD_FAILURE() << "does not open: " << e.what();
+    }
+    database_->Close();
+    EXPECT_EQ(database_->Check(copy), "");
+  }
+
+  void Start() {
+    fs::remove_all(dir_);
+    fs::create_directories(dir_);
+    known_.Clear();
+    errors_ = number_ = 0;
+    random_.seed(7);
+  }
+
+  void Try(uint64_t call, const Way& way) {
+    Start();
+    FailingDisk disk(dir_);
+    disk.Fail({fault().call, call, fault().error, way.lasts});
+    if (way.cut != UINT64_MAX) disk.CutAfter(way.cut, call);
+    Run(database_->commits(), 300);
+    if (disk.failed() > 0) ++hit_;
+    disk.Heal();
+    if (way.reopens) {
+      const bool opened = Run(database_->commits() / 3, 60);
+      if (!opened && !disk.is_cut()) {
+        ++unopened_;
+        ADD_FAILURE() << "does not open again: " << why_;
+      }
+    }
+    disk.Cut(call + 1);
+    ExpectAll(disk);
+    ++tried_;
+  }
+
+  // Every so many-th of so many places.
+  static uint64_t Stride(uint64_t places) {
+    const char* set = ::getenv("TESTBED_FAULT_STRIDE");
+    return std::max<uint64_t>(1, set != nullptr ? std::strtoull(set, nullptr, 10) : places / 3);
+  }
+
+  std::string base_, dir_, why_;
+  std::unique_ptr<FaultDatabase> database_;
+  Acknowledged known_;
+  std::mt19937_64 random_{7};
+  int errors_ = 0, number_ = 0;
+  uint64_t hit_ = 0, tried_ = 0, unopened_ = 0, lost_ = 0;
+};
+
+TEST_P(FailingDiskTest, LosesNothingThatWasAcknowledged) {
+  Start();
+  uint64_t calls = 0, all = 0;
+  {
+    FailingDisk disk(dir_);
+    disk.Fail({fault().call, UINT64_MAX, fault().error});
+    ASSERT_TRUE(Run(database_->commits(), 300)) << why_;
+    ASSERT_EQ(errors_, 0);
+    calls = disk.calls();
+    all = disk.all_calls();
+    disk.Cut(1);
+    ExpectAll(disk);
+  }
+  if (calls == 0) GTEST_SKIP() << "makes no such calls";
+  const bool sample = ::getenv("TESTBED_FAULT_STRIDE") == nullptr;
+  const uint64_t stride = Stride(calls);
+  for (uint64_t call = sample ? stride / 2 : 0; call < calls; call += stride) {
+    for (const bool lasts : {false, true}) {
+      for (const bool reopens : {false, true}) {
+        for (const uint64_t cut : {UINT64_MAX, random_() % (all + all / 3)}) {
+          SCOPED_TRACE("call " + std::to_string(call) + (lasts ? " and all after it" : "") +
+                       (reopens ? ", opened again" : "") +
+                       (cut == UINT64_MAX ? "" : ", cut at " + std::to_string(cut)));
+          Try(call, {lasts, reopens, cut});
+          // Nobody needs to see more than a few of them.
+          if (HasFailure() && unopened_ + lost_ > 40) return;
+        }
+      }
+    }
+  }
+  EXPECT_GT(hit_, tried_ / 4);
+  RecordProperty("tried", static_cast<int>(tried_));
+  RecordProperty("lost", static_cast<int>(lost_));
+  RecordProperty("unopened", static_cast<int>(unopened_));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, FailingDiskTest,
+    testing::Combine(testing::ValuesIn(FaultModes()),
+                     testing::Values(Fault{"write_eio", DiskCall::kWrite, EIO},
+                                     Fault{"write_full", DiskCall::kWrite, ENOSPC},
+                                     Fault{"write_short", DiskCall::kWrite, 0},
+                                     Fault{"sync", DiskCall::kSync, EIO},
+                                     Fault{"msync", DiskCall::kMsync, EIO},
+                                     Fault{"truncate", DiskCall::kTruncate, EIO},
+                                     Fault{"allocate_eio", DiskCall::kAllocate, EIO},
+                                     Fault{"allocate_full", DiskCall::kAllocate, ENOSPC},
+                                     Fault{"rename", DiskCall::kRename, EIO},
+                                     Fault{"unlink", DiskCall::kUnlink, EIO},
+                                     Fault{"close", DiskCall::kClose, EIO},
+                                     Fault{"directory", DiskCall::kSyncDirectory, EIO})),
+    [](const auto& param) {
+      return std::string(std::get<0>(param.param).name) + "_" + std::get<1>(param.param).name;
+    });
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,277 @@
+#include "tools/cache/cache_rehearsal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+
+constexpr double kRam = 256 << 20;
+constexpr double kMiB = 1 << 20;
+
+// An engine that takes `other` and `factor` for each byte of its cache, of which it fills `fills`,
+// with the most at `peak` times the mean.
+struct FakeEngine {
+  double other = 20 * kMiB, factor = 1.2, fills = 1, peak = 1.01, database = 1e12;
+  std::vector<double> asked = {};
+  Rehearsal operator()(double pct) {
+    asked.push_back(pct);
+    const double filled = std::min(kRam * pct / 100 * fills, database);
+    const double mean = other + filled * factor;
+    return {pct, filled, mean, mean * peak};
+  }
+};
+
+double Find(FakeEngine* engine, std::vector<Rehearsal>* all = nullptr) {
+  double chosen = 0;
+  const auto rehearsals =
+      FindMostShare(50, kRam, [&](double pct) { return (*engine)(pct); }, &chosen);
+  if (all != nullptr) *all = rehearsals;
+  return chosen;
+}
+
+TEST(CacheRehearsalTest, WhatIsChosenWasRehearsedAndFillsTheMemoryButForAFewPercent) {
+  for (const double other : {5 * kMiB, 60 * kMiB, 120 * kMiB}) {
+    for (const double factor : {1.0, 1.2, 1.6}) {
+      for (const double fills : {0.8, 1.0}) {
+        for (const double peak : {1.0, 1.02, 1.15}) {
+          FakeEngine engine{other, factor, fills, peak};
+          std::vector<Rehearsal> all;
+          const double chosen = Find(&engine, &all);
+          EXPECT_LE(all.size(), 4u);
+          // A line that misses by little gives way by as little.
+          EXPECT_TRUE(std::any_of(engine.asked.begin(), engine.asked.end(), [&](double asked) {
+            return chosen <= asked && chosen > asked - 1.5;
+          })) << chosen;
+          const Rehearsal again = engine(chosen);
+          EXPECT_LE(again.own_most, 0.985 * kRam) << other << " " << factor << " " << peak;
+          EXPECT_LE(again.own_mean, 0.95 * kRam);
+          if (chosen > 94) continue;  // as much as there is to give
+          EXPECT_GE(NeededBytes(again), 0.965 * kRam) << other << " " << factor << " " << peak;
+        }
+      }
+    }
+  }
+}
+
+TEST(CacheRehearsalTest, TheMostAtAMomentBoundsTheShareWhereItIsFarFromTheMean) {
+  FakeEngine calm{20 * kMiB, 1.2, 1, 1.0}, wild{20 * kMiB, 1.2, 1, 1.3};
+  EXPECT_LT(Find(&wild), 0.85 * Find(&calm));
+}
+
+TEST(CacheRehearsalTest, ADatabaseThatDoesNotFillTheCacheTakesNothingAway) {
+  FakeEngine engine;
+  engine.database = 40 * kMiB;
+  EXPECT_EQ(Find(&engine), 95);
+}
+
+// Ten transactions of 1000 rows do not fit into any cache.
+TEST(CacheRehearsalTest, AShareThatIsTooSmallToWorkInEndsTheSearch) {
+  const auto rehearse = [](double least) {
+    double chosen = 0;
+    FindMostShare(
+        50, kRam,
+        [&](double pct) {
+          if (pct < least) throw Error(Error::kRun, "rolled back");
+          // More than the memory from 30 % on, much less below.
+          return Rehearsal{pct, 0, kRam * (pct > 30 ? 1.2 : 0.5), 0};
+        },
+        &chosen);
+    return chosen;
+  };
+  EXPECT_GT(rehearse(10), 10);
+  EXPECT_LE(rehearse(10), 30);
+  EXPECT_THROW(rehearse(60), Error) << "the first already is";
+}
+
+// WiredTiger rolls transactions back in a cache that is too small, and that is no reason to give up
+// when the first was too large.
+TEST(CacheRehearsalTest, BetweenTooLargeAndTooSmallTheMiddleIsTried) {
+  double chosen = 0;
+  std::vector<double> asked;
+  FindMostShare(
+      50, kRam,
+      [&](double pct) {
+        asked.push_back(pct);
+        if (pct < 28) throw Error(Error::kRun, "rolled back");
+        const double own = pct >= 50 ? 1.25 * kRam : 0.9 * kRam;
+        return Rehearsal{pct, 0, own, own};
+      },
+      &chosen);
+  EXPECT_LT(asked[1], 28);
+  EXPECT_EQ(asked[2], (asked[1] + 50) / 2);
+  EXPECT_GE(chosen, asked[2]);
+}
+
+TEST(CacheRehearsalTest, ARunThatWasEndedIsDoneAnewWithLess) {
+  json rehearsals = RehearsalsJson({{60, 1, 2, 3}}, 60);
+  EXPECT_TRUE(rehearsals["ended_pct"].empty());
+  LowerShare(&rehearsals);
+  LowerShare(&rehearsals);
+  EXPECT_EQ(rehearsals["ended_pct"].size(), 2u);
+  EXPECT_EQ(rehearsals["ended_pct"][0], 60);
+  EXPECT_NEAR(rehearsals["chosen_pct"], 60 * 0.93 * 0.93, 1e-9);
+}
+
+TEST(CacheRehearsalTest, AShareThatWasTooLargeIsNotChosen) {
+  // Takes much more as soon as the cache is larger than a half: no line from below tells that.
+  double chosen = 0;
+  std::vector<double> asked;
+  const auto rehearse = [&](double pct) {
+    asked.push_back(pct);
+    const double cache = kRam * pct / 100;
+    return Rehearsal{pct, cache, pct > 52 ? kRam * 1.1 : cache * 1.2, 0};
+  };
+  FindMostShare(50, kRam, rehearse, &chosen);
+  EXPECT_GT(asked[1], 52);
+  EXPECT_LE(chosen, 52);
+  EXPECT_GE(chosen, 50);
+}
+
+// A line through points that chance has moved is none: what one rehearsal held bounds all.
+TEST(CacheRehearsalTest, WhatChanceSparedOneRehearsalIsNotReliedOn) {
+  double chosen = 0;
+  std::vector<double> needs = {257, 259, 229, 264};
+  size_t at = 0;
+  const auto all = FindMostShare(
+      50, kRam,
+      [&](double pct) {
+        const double own = 0.95 * kMiB * needs[std::min<size_t>(at++, 3)];
+        return Rehearsal{pct, kRam * pct / 100, own, own};
+      },
+      &chosen);
+  ASSERT_EQ(all.size(), 4u);
+  for (size_t i : {0, 1, 3}) {
+    if (all[i].cache_pct - all[2].cache_pct > 4) continue;
+    EXPECT_LE(chosen, all[i].cache_pct - 100 * (needs[i] - 256) / 1.1 / 256 + 1e-9) << i;
+  }
+  EXPECT_GT(chosen, all[2].cache_pct - 5);
+}
+
+TEST(CacheRehearsalTest, ACacheThatStillFillsNeedsTheRest) {
+  const Rehearsal filling{50, 100 * kMiB, 120 * kMiB, 120 * kMiB, 28 * kMiB};
+  const Rehearsal full{50, 128 * kMiB, 148 * kMiB, 148 * kMiB};
+  EXPECT_EQ(NeededBytes(filling), NeededBytes(full));
+  EXPECT_EQ(NextShare({filling}, kRam, kRam), NextShare({full}, kRam, kRam));
+}
+
+TEST(CacheRehearsalTest, MemoryThatIsTooLittleForAnyShareIsSaid) {
+  FakeEngine engine{1.2 * kRam, 1, 1, 1};
+  double chosen = 0;
+  try {
+    FindMostShare(50, kRam, [&](double pct) { return engine(pct); }, &chosen);
+    FAIL() << "chose " << chosen;
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("--ram 256M"));
+  }
+}
+
+json Phase(const char* kind, double cache, double mean, double most) {
+  return {{"kind", kind},
+          {"memory", {{"engine_cache", cache}, {"own_mean", mean}, {"own_most", most}}}};
+}
+
+TEST(CacheRehearsalTest, ARunHeldWhatItsLargestPhaseHeld) {
+  const json run = {{"phases",
+                     {Phase("load", 5, 50, 70), Phase("settle", 9, 0, 0),
+                      Phase("warm-up", 7, 90, 95), Phase("measure", 8, 60, 65)}}};
+  const Rehearsal rehearsal = RehearsalOf(40, 10, run);
+  EXPECT_EQ(rehearsal.cache_pct, 40);
+  EXPECT_EQ(rehearsal.filled_bytes, 9);
+  EXPECT_EQ(rehearsal.own_mean, 60) << "a warm-up is no phase that is compared";
+  EXPECT_EQ(rehearsal.own_most, 95) << "but it must fit";
+  EXPECT_EQ(rehearsal.to_come, 2) << "from 7 to 8 it grew";
+  json still = run;
+  still["phases"].push_back(Phase("measure", 8, 60, 65));
+  EXPECT_EQ(RehearsalOf(40, 10, still).to_come, 0);
+  json failed = run;
+  failed["error"] = {{"sentence", "no room"}, {"exit_code", 2}};
+  EXPECT_THROW(RehearsalOf(40, 10, failed), Error);
+  EXPECT_THROW(RehearsalOf(40, 10, {{"phases", {{{"kind", "load"}}}}}), Error);
+}
+
+RunOptions Options(std::vector<std::string> more) {
+  std::vector<std::string> words = {"--engine", "btree", "--cache-pct", "most"};
+  words.insert(words.end(), more.begin(), more.end());
+  RunOptions options = ParseRunOptions(words);
+  options.Resolve();
+  return options;
+}
+
+TEST(CacheRehearsalTest, ARehearsalIsShortAndOfTheMostThreads) {
+  const RunOptions rehearsal = RehearsalOptions(
+      Options({"--workload", "concurrent-inserts:3,point-read:4", "--threads", "2,9,4",
+               "--repeat", "5", "--seconds", "20"}));
+  EXPECT_THAT(rehearsal.workloads,
+              ElementsAre("concurrent-inserts", "concurrent-inserts", "concurrent-inserts",
+                          "point-read", "point-read"));
+  EXPECT_THAT(rehearsal.threads, ElementsAre(9));
+  EXPECT_EQ(rehearsal.repeat, 1);
+  EXPECT_EQ(rehearsal.seconds, 4);
+  EXPECT_EQ(RehearsalOptions(Options({"--seconds", "0.5"})).seconds, 0.5);
+  EXPECT_EQ(RehearsalOptions(Options({"--seconds", "3600"})).seconds, 60);
+  EXPECT_EQ(RehearsalOptions(Options({"--workload-option", "query_seconds=1800"}))
+                .workload.extra["query_seconds"],
+            "60");
+}
+
+// Phases of ten seconds each, so many that time is no reason to go on.
+TEST(CacheRehearsalTest, ALongRehearsalEndsWhenTheMemoryStandsStill) {
+  const std::vector<std::string> planned = {"a", "b", "b", "b", "b", "b", "b", "b"};
+  const auto enough = [&](std::vector<double> held, double seconds = 10, double cache = 100) {
+    json phases = json::array();
+    for (double mean : held) {
+      phases.push_back(Phase("load", cache, mean, mean));
+      phases.back()["seconds"] = seconds;
+      phases.push_back({{"kind", "settle"}, {"seconds", 0}});
+    }
+    return ShowedEnough(phases, planned, 100);
+  };
+  EXPECT_TRUE(enough({10, 50, 90, 120, 120.5}));
+  EXPECT_FALSE(enough({10, 50, 90, 120, 124})) << "it still grows";
+  EXPECT_FALSE(enough({10, 50, 90, 120, 120.5}, 1)) << "the rest is short too";
+  EXPECT_FALSE(enough({10, 50, 90, 120, 120.5}, 10, 60)) << "the cache is not full";
+  EXPECT_FALSE(enough({120, 120.5}, 100)) << "they are of two workloads";
+  EXPECT_TRUE(enough({120, 120, 120}, 100));
+  EXPECT_FALSE(enough({1, 2, 3, 4, 5, 120, 120, 120})) << "nothing is left";
+}
+
+TEST(CacheRehearsalTest, RunsWhoseMemoryIsAlikeShareWhatWasRehearsed) {
+  std::string directory = ::testing::TempDir() + "rehearsals_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  const auto with = [&](std::vector<std::string> more) {
+    RunOptions options = Options(more);
+    options.rehearsals_dir = directory + "/kept";
+    return options;
+  };
+  EXPECT_TRUE(KeptRehearsals(with({})).is_null());
+  KeepRehearsals(with({}), RehearsalsJson({{50, 1, 2, 3}}, 50));
+  EXPECT_EQ(KeptRehearsals(with({}))["chosen_pct"], 50);
+  EXPECT_FALSE(KeptRehearsals(with({"--seed", "7"})).is_null());
+  EXPECT_FALSE(KeptRehearsals(with({"--durability", "sync"})).is_null());
+  EXPECT_FALSE(KeptRehearsals(with({"--readahead", "4k"})).is_null());
+  for (const std::vector<std::string>& other : std::vector<std::vector<std::string>>{
+           {"--ram", "512M"},
+           {"--db-ratio", "3"},
+           {"--threads", "9"},
+           {"--page-size", "16k"},
+           {"--io", "direct"},
+           {"--workload", "insert"},
+           {"--engine-option", "change_buffer_pct=5"}}) {
+    EXPECT_TRUE(KeptRehearsals(with(other)).is_null()) << other[0];
+  }
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,251 @@
+#include "tools/cache/cache_tuning.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "workloads/random.h"
+
+namespace testbed {
+namespace {
+
+constexpr double kRam = 1 << 30;
+
+double Find(double start, const std::function<double(double)>& rate, size_t* trials) {
+  double best = 0;
+  const TryShare measure = [&](double pct) { return CacheTrial{pct, {rate(pct), 0, 0}}; };
+  *trials = ClimbShare({start, kMostShare, kRam, measure}, &best).size();
+  return best;
+}
+
+TEST(CacheTuningTest, FindsTheTopFromEitherEnd) {
+  for (const double top : {5.0, 22.0, 37.0, 64.0, 90.0}) {
+    const auto rate = [&](double pct) { return 10000 - 2 * (pct - top) * (pct - top); };
+    for (const double start : {5.0, 50.0, 90.0}) {
+      size_t trials = 0;
+      const double found = Find(start, rate, &trials);
+      EXPECT_GE(rate(found), 0.97 * rate(top)) << "top " << top << " from " << start;
+      EXPECT_LE(trials, 15u);
+    }
+  }
+}
+
+TEST(CacheTuningTest, IsNotCaughtByTheLowerOfTwoTops) {
+  const auto rate = [](double pct) { return pct < 60 ? 80000 - 900 * pct : 200 + 400 * pct; };
+  for (const double start : {5.0, 50.0, 70.0, 90.0}) {
+    size_t trials = 0;
+    EXPECT_EQ(Find(start, rate, &trials), 5) << start;
+  }
+}
+
+TEST(CacheTuningTest, FindsATopBesideACliff) {
+  const auto rate = [](double pct) {
+    return pct < 8 ? 37000 : pct < 60 ? 56000 - 350 * pct : 500 * pct;
+  };
+  for (const double start : {5.0, 50.0, 90.0}) {
+    size_t trials = 0;
+    EXPECT_NEAR(Find(start, rate, &trials), 10, 3) << start;
+  }
+}
+
+TEST(CacheTuningTest, StaysWhereNothingMatters) {
+  size_t trials = 0;
+  EXPECT_EQ(Find(
+                50, [](double) { return 1000.0; }, &trials),
+            50);
+}
+
+TEST(CacheTuningTest, NeverLeavesTheRange) {
+  double best = 0;
+  for (const CacheTrial& trial : ClimbShare({1, kMostShare, kRam,
+                                             [](double pct) {
+                                               return CacheTrial{pct, {100 - pct, 0, 0}};
+                                             }},
+                                            &best)) {
+    EXPECT_GE(trial.cache_pct, kLeastShare);
+    EXPECT_LE(trial.cache_pct, kMostShare);
+  }
+  EXPECT_EQ(best, kLeastShare);
+}
+
+// RocksDB in 256 MB: 6 MB beside a small cache, 33 beside a large one. 90 % ended the run.
+TEST(CacheTuningTest, LeavesRoomForWhatTheAllocatorLoses) {
+  constexpr double kMiB = 1 << 20;
+  std::vector<CacheTrial> trials;
+  for (const double pct : {5.0, 20.0}) {
+    trials.push_back({.cache_pct = pct, .other_bytes = 6 * kMiB});
+  }
+  const double largest = LargestShare(trials, 256 * kMiB);
+  EXPECT_LT(largest / 100 * 256 * kMiB, (256 - 33) * kMiB);
+  EXPECT_GT(largest, 75);
+}
+
+TEST(CacheTuningTest, NeverLeavesTheMemory) {
+  // 200 MiB beside the cache, and a tenth of what it holds: more than 1 GiB from 75 % on.
+  const auto other = [](double pct) { return kRam * 0.2 + 0.1 * kRam * pct / 100; };
+  double best = 0;
+  for (const CacheTrial& trial :
+       ClimbShare({30, kMostShare, kRam,
+                   [&](double pct) {
+                     return CacheTrial{pct, {1000 + pct, 0, 0}, other(pct)};
+                   }},
+                  &best)) {
+    EXPECT_LT(kRam * trial.cache_pct / 100 + other(trial.cache_pct), kRam * 0.95);
+  }
+  EXPECT_GT(best, 55);
+}
+
+// The device of the trials is up to a third slower or faster from one to the next, as devices are
+// that others use too: choosing by the rates alone would follow that.
+TEST(CacheTuningTest, IsNotMisledByADeviceOfChangingSpeed) {
+  Random random(3);
+  for (const double top : {10.0, 40.0, 85.0}) {
+    const auto trial = [&](double pct) {
+      const double reads = 0.2 + 0.01 * std::abs(pct - top), cpu = 30e-6 + 0.02e-6 * pct;
+      const double device = 80e-6 * reads * (0.75 + 0.5 * random.Unit());
+      return CacheTrial{pct, {4 / (1.2 * cpu + device), 1, reads, cpu, device, 4}};
+    };
+    for (int i = 0; i < 20; ++i) {
+      double best = 0;
+      ClimbShare({i % 2 == 0 ? 5.0 : 90.0, kMostShare, kRam, trial}, &best);
+      EXPECT_NEAR(best, top, 6) << i;
+    }
+  }
+}
+
+// Trials of 12 % noise on a curve whose neighbours differ by 10 %: what all of them say together
+// chooses better than their own rates.
+TEST(CacheTuningTest, ThePredictionSteadiesTheChoice) {
+  const CacheModel model({.ram_bytes = kRam, .page_bytes = 8192, .stored_bytes = 3000},
+                         PagePopularity::Even(500000, 150000, 0.9));
+  const ReadCosts costs = {4e-6, 3e-6, 45e-6};
+  Random random(11);
+  const auto rate = [&](double pct) {
+    const CacheModel::Hits hits = model.At(kRam * pct / 100);
+    return costs.Rate(hits.engine_misses, hits.device_reads);
+  };
+  double top = 0;
+  for (double pct = kLeastShare; pct <= kMostShare; pct += 5) top = std::max(top, rate(pct));
+  const auto chosen = [&](bool predicts) {
+    ShareSearch search;
+    search.ram_bytes = kRam;
+    search.measure = [&](double pct) {
+      const CacheModel::Hits hits = model.At(kRam * pct / 100);
+      const double noise = 0.88 + 0.24 * random.Unit();
+      return CacheTrial{pct, {rate(pct) * noise, hits.engine_misses, hits.device_reads}};
+    };
+    if (predicts) {
+      search.predict = [&](const std::vector<CacheTrial>& trials) {
+        return SharePrediction(model, kRam, trials);
+      };
+    }
+    double sum = 0;
+    for (int i = 0; i < 30; ++i) {
+      double best = 0;
+      ClimbShare(search, &best);
+      sum += rate(best) / top;
+    }
+    return sum / 30;
+  };
+  const double with = chosen(true), without = chosen(false);
+  EXPECT_GT(with, 0.985);
+  EXPECT_GT(with, without);
+}
+
+// The model believes that beside a small share the page cache has all of the database, so that
+// nothing is read; the trials, which know better, say that its rate is the least.
+TEST(CacheTuningTest, APredictionThatTheTrialsContradictHasNoPart) {
+  const double pages = 500000;
+  const CacheModel model(
+      {.ram_bytes = kRam, .page_bytes = 8192, .stored_bytes = 0.9 * kRam / pages},
+      PagePopularity::Even(pages, 150000, 0.9));
+  ShareSearch search;
+  search.ram_bytes = kRam;
+  search.measure = [](double pct) {
+    const double reads = 0.6 - 0.002 * pct;
+    return CacheTrial{pct, {1 / (1e-6 + 30e-6 * reads), 0.9, reads}};
+  };
+  search.predict = [&](const std::vector<CacheTrial>& trials) {
+    return SharePrediction(model, kRam, trials);
+  };
+  double best = 0;
+  ClimbShare(search, &best);
+  EXPECT_GT(best, 60);
+}
+
+TEST(CacheTuningTest, ABlockTakesWhatWasReadOfIt) {
+  CacheTrial silent{}, small{}, large{};
+  small.block_bytes = 3000, large.block_bytes = 5000;
+  EXPECT_EQ(StoredBytes({}, 8000), 8000);
+  EXPECT_EQ(StoredBytes({silent, silent}, 8000), 8000);
+  EXPECT_EQ(StoredBytes({small, silent, large}, 8000), 4000);
+}
+
+TEST(CacheTuningTest, OtherMemoryHasAPartThatGrowsWithTheCache) {
+  std::vector<CacheTrial> trials;
+  for (const double pct : {10.0, 50.0, 80.0}) trials.push_back({pct, {}, 20 + 0.3 * 10 * pct});
+  const OtherMemory other = FitOtherMemory(trials, 1000);
+  EXPECT_NEAR(other.bytes, 20, 1e-6);
+  EXPECT_NEAR(other.per_cache_byte, 0.3, 1e-9);
+  for (CacheTrial& trial : trials) trial.other_bytes = 100 - trial.cache_pct;
+  EXPECT_GE(FitOtherMemory(trials, 1000).per_cache_byte, 0) << "it does not shrink";
+}
+
+// Trials of an engine whose blocks take 1.4 times their size, and that measures misses to 2 %.
+TEST(CacheTuningTest, FindsWhatABlockTakesInTheCache) {
+  const CacheModel model({.ram_bytes = 1000, .page_bytes = 1, .stored_bytes = 0.4},
+                         PagePopularity::Even(2000, 400, 0.7));
+  const CacheModel real = model.WithPageBytes(1.4);
+  Random random(5);
+  std::vector<CacheTrial> trials;
+  for (const double pct : {5.0, 10.0, 20.0, 50.0, 90.0}) {
+    const CacheModel::Hits hits = real.At(10 * pct);
+    const double misses = hits.engine_misses * (0.98 + 0.04 * random.Unit());
+    trials.push_back({pct, {1000, misses, hits.device_reads}});
+  }
+  EXPECT_NEAR(FitPageBytes(model, 1000, trials).page_bytes(), 1.4, 0.11);
+}
+
+TEST(CacheTuningTest, PredictsTheCurveOfItsOwnModel) {
+  const CacheModel model({.ram_bytes = 1000, .page_bytes = 1, .stored_bytes = 0.4},
+                         PagePopularity::Even(2000, 0, 0));
+  const ReadCosts costs = {5e-6, 10e-6, 80e-6};
+  std::vector<CacheTrial> trials;
+  double best = 0, best_rate = 0;
+  for (double pct = 5; pct <= 90; pct += 5) {
+    const CacheModel::Hits hits = model.At(10 * pct);
+    const double rate = costs.Rate(hits.engine_misses, hits.device_reads);
+    if (pct == 10 || pct == 45 || pct == 80) {
+      trials.push_back({pct, {rate, hits.engine_misses, hits.device_reads}});
+    }
+    if (rate > best_rate) {
+      best_rate = rate;
+      best = pct;
+    }
+  }
+  const nlohmann::json prediction = SharePrediction(model, 1000, trials).ToJson();
+  EXPECT_EQ(prediction["best_pct"], best);
+  EXPECT_NEAR(prediction["device_read_us"].get<double>(), 80, 0.1);
+  EXPECT_NEAR(prediction["engine_miss_us"].get<double>(), 10, 0.1);
+}
+
+// At 5 % the engine takes twice the processor's time: that is no cost of a miss.
+TEST(CacheTuningTest, ATrialOfAStarvedCacheIsLeftOut) {
+  const CacheModel model({.ram_bytes = 1000, .page_bytes = 1, .stored_bytes = 0.4},
+                         PagePopularity::Even(2000, 0, 0));
+  std::vector<CacheTrial> trials;
+  for (const double pct : {80.0, 5.0, 20.0, 50.0, 35.0}) {
+    const CacheModel::Hits hits = model.At(10 * pct);
+    const double cpu = (pct == 5 ? 2 : 1) * (10e-6 + 8e-6 * hits.engine_misses);
+    const double device = 90e-6 * hits.device_reads;
+    trials.push_back(
+        {pct, {4 / (1.3 * cpu + device), hits.engine_misses, hits.device_reads, cpu, device, 4}});
+  }
+  const nlohmann::json prediction = SharePrediction(model, 1000, trials).ToJson();
+  EXPECT_EQ(prediction["starved_pct"], 5);
+  EXPECT_GT(prediction["best_pct"], 5);
+  EXPECT_NEAR(prediction["engine_miss_us"].get<double>(), 1.3 * 8 / 4, 0.3);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,108 @@
+#include "tools/experiment/verdict/advise.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+// Tests run beside each other, each in a process of its own.
+std::string UniqueDirectory() {
+  return testing::TempDir() + "advise_results_" + std::to_string(::getpid());
+}
+
+// Advice from the results of a workload that is no point read.
+class AdviseTest : public testing::Test {
+ protected:
+  AdviseTest() : directory_(UniqueDirectory()), dir_(directory_) {
+    std::filesystem::remove_all(directory_);
+  }
+  ~AdviseTest() override { std::filesystem::remove_all(directory_); }
+
+  void Plan(int rounds) {
+    options_.scale = "tiny";
+    options_.rounds = rounds;
+    options_.set = {{"engine", "btree"}, {"workload", "insert,mixed"}};
+    options_.only = {{"reading", {"direct 50", "direct 75", "buffered 20"}}};
+    dir_.Create(LoadExperiment("advise"), options_);
+    cells_ = PlanCells(LoadExperiment("advise"), options_);
+  }
+  // One rate for each round.
+  void Write(size_t way, std::vector<double> rates) {
+    for (size_t round = 0; round < rates.size(); ++round) {
+      const json phase = {{"name", "mixed"},
+                          {"kind", "measure"},
+                          {"rate", rates[round]},
+                          {"count", 1000},
+                          {"account",
+                           {{"cpu_user_seconds", 0.01},
+                            {"cpu_system_seconds", 0.01},
+                            {"device", {{"reads", 500}, {"read_bytes", 4096000}}}}}};
+      json run = {{"accounting", {{"grade", "A"}}}};
+      run["phases"].push_back(phase);
+      json document;
+      document["runs"].push_back(run);
+      for (const Cell& cell : cells_) {  // a later round has an order of its own
+        if (cell.name == cells_[way].name && cell.round == static_cast<int>(round) + 1) {
+          dir_.WriteCell(cell, document);
+        }
+      }
+    }
+  }
+  std::string Advice() const {
+    return AdviceText(ResultSet(LoadExperiment("advise"), cells_, dir_));
+  }
+
+  const std::string directory_;
+  ResultsDir dir_;
+  PlanOptions options_;
+  std::vector<Cell> cells_;
+};
+
+TEST_F(AdviseTest, TheRateIsThatOfTheWorkload) {
+  Plan(3);
+  Write(0, {1000, 1010, 1020});
+  Write(1, {500, 505, 510});
+  Write(2, {2000, 2010, 2020});
+  const std::string advice = Advice();
+  EXPECT_THAT(advice, HasSubstr("Advice: --io buffered --page-size 8k --cache-pct 20"));
+  EXPECT_THAT(advice, HasSubstr("2010 ±24.8 operations/s, 0.500 device reads and 4096 B"));
+  EXPECT_THAT(advice, HasSubstr("then --io direct --page-size 8k --cache-pct 50 (50 % of it)"));
+  EXPECT_THAT(advice, Not(HasSubstr("cannot be told")));
+}
+
+TEST_F(AdviseTest, WaysThatDifferByLessThanTheirRoundsAreSaidToBeAlike) {
+  Plan(3);
+  Write(0, {1000, 1100, 900});
+  Write(1, {500, 505, 510});
+  Write(2, {1040, 900, 1110});
+  EXPECT_THAT(Advice(), HasSubstr("(98 % of it, which cannot be told from the best)"));
+  EXPECT_THAT(Advice(), HasSubstr("1 way cannot be told from the best by 3 rounds"));
+}
+
+TEST_F(AdviseTest, OneRoundTellsNothingApart) {
+  Plan(1);
+  Write(0, {1000});
+  Write(1, {500});
+  EXPECT_THAT(Advice(), HasSubstr("One round cannot tell ways apart"));
+}
+
+TEST_F(AdviseTest, WhatWasNotMeasuredIsNamed) {
+  Plan(3);
+  Write(0, {100, 101, 99});
+  Write(1, {80, 79, 81});
+  EXPECT_THAT(Advice(), HasSubstr("This advice is from an incomplete comparison:\nnot measured in "
+                                  "each round: "));
+  Write(2, {70, 71, 69});
+  EXPECT_THAT(Advice(), testing::Not(HasSubstr("incomplete")));
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,162 @@
+// The lines under a table whose engines did not meet on equal terms.
+#include "tools/experiment/verdict/equal_terms.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tools/experiment/plan.h"
+#include "tools/experiment/results.h"
+#include "tools/experiment/tables.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr char kText[] = R"toml(
+name = "equal"
+title = "Two engines, two sizes"
+[options]
+workload = "insert,point-read"
+rows = 1000
+ram = "64M"
+[scale.full]
+rounds = 1
+[[axis]]
+name = "engine"
+values = ["btree", "null", "log"]
+[[axis]]
+name = "size"
+values = [{ label = "small", rows = 1000 }, { label = "large", rows = 5000 }]
+[metrics]
+qps = "point_read.rate"
+held = { value = "held.bytes / 1048576", unit = "MiB" }
+[[table]]
+title = "Rates"
+rows = ["engine", "size"]
+metrics = ["qps", "held"]
+)toml";
+
+Experiment Equal() { return ParseExperiment(kText, "equal.toml"); }
+
+// What a cell had: MiB held, and what was planned.
+struct Terms {
+  double held = 0;
+  double rows = 1000, operations = 0, seconds = 20;
+  double limit = 0;  // MiB; 0: not known
+};
+
+class EqualTermsTest : public testing::Test {
+ protected:
+  EqualTermsTest()
+      : directory_(testing::TempDir() + "equal_terms_" + std::to_string(::getpid())),
+        dir_(directory_) {
+    std::filesystem::remove_all(directory_);
+    dir_.Create(Equal(), {"full", {}, {}, {}});
+    // Neither null nor log can be read from, so that their cells would not run.
+    cells_ = PlanCells(Equal(), {"full", {}, {}, {}});
+    for (Cell& cell : cells_) cell.skipped.clear();
+  }
+  ~EqualTermsTest() override { std::filesystem::remove_all(directory_); }
+
+  void Write(const std::string& name, const Terms& terms) {
+    for (const Cell& cell : cells_) {
+      if (cell.name != name) continue;
+      const auto phase = [&](const char* kind, double held) {
+        return json{{"name", kind == std::string("load") ? "insert" : "point-read"},
+                    {"kind", kind},
+                    {"rate", 5},
+                    {"memory",
+                     {{"held_mean", held * (1 << 20)},
+                      {"held_most", held * (1 << 20)},
+                      {"limit", terms.limit * (1 << 20)}}}};
+      };
+      dir_.WriteCell(cell, {{"options",
+                             {{"rows", terms.rows},
+                              {"operations", terms.operations},
+                              {"seconds", terms.seconds}}},
+                            {"runs",
+                             {{{"accounting", {{"grade", "A"}}},
+                               {"threads", 1},
+                               {"phases",
+                                {phase("load", terms.held * 2), phase("warm-up", terms.held * 3),
+                                 phase("measure", terms.held),
+                                 phase("measure", terms.held / 2)}}}}}});
+    }
+  }
+  std::string Lines() const {
+    const ResultSet results(Equal(), cells_, dir_);
+    std::vector<size_t> all;
+    for (size_t i = 0; i < results.cells().size(); ++i) {
+      if (results.measured(i)) all.push_back(i);
+    }
+    const std::string lines = UnequalTerms(results, all);
+    EXPECT_THAT(TablesText(results), HasSubstr(lines)) << "the table has them below";
+    return lines;
+  }
+
+  const std::string directory_;
+  ResultsDir dir_;
+  std::vector<Cell> cells_;
+};
+
+TEST_F(EqualTermsTest, MemoryThatIsMoreThanATenthApartIsNamed) {
+  Write("engine=btree size=small", {100});
+  Write("engine=null size=small", {90.5});
+  EXPECT_EQ(Lines(), "");
+  Write("engine=null size=small", {89.5});
+  EXPECT_EQ(Lines(),
+            "! engines held memory more than 10 % apart: btree 100 MiB, null 90 MiB\n");
+}
+
+TEST_F(EqualTermsTest, WhoLeftMemoryUnusedIsMarked) {
+  Write("engine=btree size=small", {.held = 100, .limit = 100});
+  Write("engine=null size=small", {.held = 80, .limit = 100});
+  EXPECT_EQ(Lines(),
+            "! engines held memory more than 10 % apart: btree 100 MiB, null (which never filled "
+            "--ram) 80 MiB\n");
+  Write("engine=null size=small", {.held = 80, .limit = 80});
+  EXPECT_EQ(Lines(), "! engines held memory more than 10 % apart: btree 100 MiB, null 80 MiB\n")
+      << "it was short of memory";
+}
+
+TEST_F(EqualTermsTest, OnlyCellsThatDifferInTheEngineAloneAreCompared) {
+  Write("engine=btree size=small", {50});
+  Write("engine=btree size=large", {100, 5000});
+  Write("engine=null size=small", {49});
+  Write("engine=null size=large", {99, 5000});
+  EXPECT_EQ(Lines(), "");
+  Write("engine=null size=large", {60, 5000});
+  Write("engine=log size=large", {80, 5000});
+  EXPECT_EQ(Lines(),
+            "! engines held memory more than 10 % apart: size=large: btree 100 MiB, log 80 MiB, "
+            "null 60 MiB\n");
+}
+
+TEST_F(EqualTermsTest, RoundsOfAnotherLengthAreNamed) {
+  Write("engine=btree size=small", {100});
+  Write("engine=null size=small", {100, 400});
+  EXPECT_EQ(Lines(), "! engines ran rounds of different length, in rows: btree 1000, null 400\n");
+  Write("engine=null size=small", {100, 1000, 30});
+  EXPECT_THAT(Lines(), HasSubstr("in operations: null 30, btree 0\n"));
+  Write("engine=null size=small", {100, 1000, 0, 10});
+  EXPECT_EQ(Lines(), "! engines ran rounds of different length, in seconds: btree 20, null 10\n");
+  Write("engine=null size=small", {100});
+  EXPECT_EQ(Lines(), "");
+}
+
+TEST_F(EqualTermsTest, WhatOneEngineHeldAloneIsNotCompared) {
+  Write("engine=btree size=small", {100});
+  Write("engine=btree size=large", {10, 5000});
+  EXPECT_EQ(Lines(), "");
+  Write("engine=null size=small", {0});  // without --ram in force nobody knows
+  EXPECT_THAT(Lines(), Not(HasSubstr("MiB")));
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,297 @@
+// No part of a shipped finding is true by construction, and none is false by construction.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "engines/registry.h"
+#include "tools/experiment/expression.h"
+#include "tools/experiment/plan.h"
+#include "tools/experiment/verdict/resample.h"
+#include "tools/experiment/verdict/verdict.h"
+#include "workloads/random.h"
+
+namespace testbed {
+namespace {
+
+using Values = std::vector<double>;
+
+// A part at a scale: its statement over the planned cells, and searches for figures that make it
+// false or true.
+class PartSearch {
+ public:
+  PartSearch(const Experiment& e, const std::vector<Cell>& cells, const std::string& holds)
+      : e_(e), cells_(cells), whole_(Make(holds)), random_(7), normal_(8) {
+    SplitConjunction(holds);
+    for (size_t at = 0; at < holds.size(); ++at) {
+      if (!std::isdigit(static_cast<unsigned char>(holds[at]))) continue;
+      char* end = nullptr;
+      literals_.push_back(std::strtod(holds.c_str() + at, &end));
+      at = static_cast<size_t>(end - holds.c_str());
+    }
+  }
+
+  // Whether every label that it names has a cell at this scale.
+  bool CanBeJudged() const {
+    return std::all_of(
+        whole_->selections().begin(), whole_->selections().end(), [&](const Selection& selection) {
+          return UnplannedLabel(cells_, selection).empty();
+        });
+  }
+
+  // Figures of runs, each any positive number or one that another figure has, from which the
+  // metrics follow.
+  bool CanBeFalse() {
+    for (int trial = 0; trial < 300; ++trial) {
+      std::map<size_t, Figures> runs;
+      Values drawn = {0, 1, Any()};
+      Values values;
+      for (const Statement::Figure& figure : whole_->figures()) {
+        const std::string& expression = e_.FindMetric(figure.metric)->expression;
+        for (const std::string& name : FiguresNamed(expression)) {
+          drawn.push_back(trial % 2 == 0 ? Any() : drawn[random_.Below(drawn.size())]);
+          runs[figure.cell].try_emplace(name, drawn.back());
+        }
+        values.push_back(EvaluateFigures(expression, runs[figure.cell]));
+      }
+      if (std::any_of(values.begin(), values.end(), [](double v) { return !std::isfinite(v); })) {
+        continue;
+      }
+      if (whole_->Evaluate(values) == 0) return true;
+    }
+    return false;
+  }
+
+  // Climbs from any metrics to ones that violate the statement less and less.
+  bool CanBeTrue() {
+    for (int start = 0; start < 8; ++start) {
+      Values values(whole_->figures().size());
+      for (double& v : values) v = Any();
+      double violation = Violation(values);
+      for (int step = 0; step < 6000; ++step) {
+        if (whole_->Evaluate(values) == 1) return true;
+        const Values next = Moved(values);
+        const double after = Violation(next);
+        if (after > violation) continue;
+        values = next;
+        violation = after;
+      }
+    }
+    return false;
+  }
+
+ private:
+  // lhs < rhs, lhs > rhs, |lhs - rhs| small, or something that is only true or not.
+  struct Term {
+    char kind;  // '<', '>', '=', '?'
+    std::unique_ptr<Statement> all, left, right;
+  };
+
+  std::unique_ptr<Statement> Make(const std::string& expression) const {
+    return std::make_unique<Statement>(
+        expression, [&](const std::string& name) { return e_.FindMetric(name) != nullptr; },
+        [&](const Selection& selection) {
+          Where where = selection.where;
+          where.erase("mean");
+          Statement::Groups groups;
+          for (size_t i = 0; i < cells_.size(); ++i) {
+            if (cells_[i].runs() && Matches(cells_[i].labels, where)) groups.push_back({i});
+          }
+          return groups;
+        });
+  }
+
+  // Calls use(position) for each character outside of brackets.
+  template <typename F>
+  static void OutsideOfBrackets(const std::string& text, F use) {
+    int depth = 0;
+    for (size_t at = 0; at < text.size(); ++at) {
+      depth += text[at] == '(' || text[at] == '[';
+      depth -= text[at] == ')' || text[at] == ']';
+      if (depth == 0) use(at);
+    }
+  }
+
+  void SplitConjunction(const std::string& text) {
+    std::vector<size_t> ends;
+    OutsideOfBrackets(text, [&](size_t at) {
+      if (text.compare(at, 2, "&&") == 0) ends.push_back(at);
+    });
+    ends.push_back(text.size());
+    size_t begin = 0;
+    for (size_t end : ends) {
+      AddTerm(text.substr(begin, end - begin));
+      begin = end + 2;
+    }
+  }
+
+  void AddTerm(const std::string& text) {
+    Term term{'?', Make(text), nullptr, nullptr};
+    const size_t within = text.find("within(");
+    size_t comparison = std::string::npos;
+    bool alternatives = false;
+    OutsideOfBrackets(text, [&](size_t at) {
+      const bool compares = text[at] == '<' || text[at] == '>' || text[at] == '=';
+      if (compares && comparison == std::string::npos) comparison = at;
+      alternatives = alternatives || text[at] == '|' || text[at] == '?' || text[at] == '!';
+    });
+    if (comparison != std::string::npos && !alternatives) {
+      term.kind = text[comparison];
+      const size_t length = comparison + 1 < text.size() && text[comparison + 1] == '=' ? 2 : 1;
+      term.left = Make(text.substr(0, comparison));
+      term.right = Make(text.substr(comparison + length));
+    } else if (within != std::string::npos &&
+               text.find_first_not_of(" \n") == within) {  // within(a, b, share)
+      const std::string inside = text.substr(within + 7, text.rfind(')') - within - 7);
+      std::vector<size_t> commas;
+      OutsideOfBrackets(inside, [&](size_t at) {
+        if (inside[at] == ',') commas.push_back(at);
+      });
+      if (commas.size() == 2) {
+        term.kind = '=';
+        term.left = Make(inside.substr(0, commas[0]));
+        term.right = Make(inside.substr(commas[0] + 1, commas[1] - commas[0] - 1));
+      }
+    }
+    terms_.push_back(std::move(term));
+  }
+
+  // The statement's values have the order of the whole; a term's have its own.
+  double At(const Statement& statement, const Values& values) const {
+    Values own;
+    for (const Statement::Figure& figure : statement.figures()) {
+      const auto& all = whole_->figures();
+      const auto at = std::find(all.begin(), all.end(), figure) - all.begin();
+      own.push_back(values[static_cast<size_t>(at)]);
+    }
+    return statement.Evaluate(own);
+  }
+
+  double Violation(const Values& values) const {
+    double sum = 0;
+    for (const Term& term : terms_) {
+      if (At(*term.all, values) != 0) continue;
+      sum += 0.01;
+      if (term.kind == '?') {
+        sum += 1;
+        continue;
+      }
+      const double left = At(*term.left, values), right = At(*term.right, values);
+      const double size = std::abs(left) + std::abs(right);
+      const double apart = term.kind == '<'   ? left - right
+                           : term.kind == '>' ? right - left
+                                              : std::abs(left - right);
+      if (std::isfinite(apart) && size > 0) sum += std::max(0.0, apart) / size;
+    }
+    return sum;
+  }
+
+  double Any() { return std::exp(std::log(1e-3) + random_.Unit() * std::log(1e9)); }
+
+  Values Moved(Values values) {
+    if (values.empty()) return values;
+    // Often one figure; sometimes all of a metric, as statements about groups need.
+    const size_t one = random_.Below(values.size());
+    const bool group = random_.Below(4) == 0;
+    const uint64_t how = random_.Below(6);
+    const double factor = std::exp(normal_() * (how == 0 ? 0.03 : how == 1 ? 0.3 : 2));
+    const double literal = literals_.empty() ? 1 : literals_[random_.Below(literals_.size())];
+    const double other = values[random_.Below(values.size())];
+    for (size_t i = 0; i < values.size(); ++i) {
+      const bool moves =
+          i == one || (group && whole_->figures()[i].metric == whole_->figures()[one].metric);
+      if (!moves) continue;
+      values[i] = how < 3 ? values[i] * factor : how == 3 ? literal : how == 4 ? other : Any();
+    }
+    return values;
+  }
+
+  const Experiment& e_;
+  const std::vector<Cell>& cells_;
+  const std::unique_ptr<Statement> whole_;
+  std::vector<Term> terms_;
+  Values literals_;
+  Random random_;
+  Normal normal_;
+};
+
+bool AllEnginesAreHere() {
+  return std::all_of(Engines().begin(), Engines().end(), [](const EngineInfo& info) {
+    return info.missing == nullptr || info.missing().empty();
+  });
+}
+
+class ShippedFindingsTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(ShippedFindingsTest, EachPartCanBeTrueAndCanBeFalse) {
+  const Experiment e = LoadExperiment(GetParam());
+  std::map<std::string, std::vector<Cell>> plans;
+  for (const char* scale : {"small", "full"}) {
+    plans[scale] = PlanCells(e, {scale, {}, {}, {}, 1});
+  }
+  for (const Finding& finding : e.findings) {
+    if (!finding.untestable.empty()) continue;
+    for (const FindingPart& part : finding.parts) {
+      if (!part.untestable.empty() || part.holds.empty()) continue;
+      bool judged = false;
+      for (const auto& [scale, cells] : plans) {
+        PartSearch search(e, cells, part.holds);
+        if (!search.CanBeJudged()) continue;
+        judged = true;
+        const std::string where = finding.id + " at " + scale + ": " + part.says;
+        EXPECT_TRUE(search.CanBeFalse()) << where << " is true whatever is measured";
+        EXPECT_TRUE(search.CanBeTrue()) << where << ": no figures were found that make it true";
+      }
+      EXPECT_TRUE(judged || !AllEnginesAreHere())
+          << finding.id << ": " << part.says << " names cells that no scale has";
+    }
+  }
+}
+
+std::vector<std::string> Shipped() {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : ShippedExperiments()) names.push_back(name);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Experiments, ShippedFindingsTest, testing::ValuesIn(Shipped()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
+// The search itself finds what cannot fail, and what cannot be.
+TEST(PartSearchTest, FindsWhatCannotFailOrCannotBe) {
+  const Experiment e = ParseExperiment(R"toml(
+name = "x"
+title = "x"
+[options]
+workload = "insert,point-read"
+engine = "btree"
+rows = 1000
+[scale.small]
+[[axis]]
+name = "io"
+values = ["direct", "buffered"]
+[metrics]
+reads = "point_read.account.device.reads"
+per_read = "point_read.account.device.reads / point_read.account.device.reads"
+)toml",
+                                       "x");
+  const std::vector<Cell> cells = PlanCells(e, {"small", {}, {}, {}, 1});
+  const auto search = [&](const char* holds) { return PartSearch(e, cells, holds); };
+  EXPECT_FALSE(search("min(reads) >= 0").CanBeFalse());
+  EXPECT_FALSE(search("max(per_read) < 1.5").CanBeFalse()) << "a metric that is always 1";
+  EXPECT_TRUE(search("min(reads) > 0.01").CanBeFalse());
+  EXPECT_FALSE(search("max(reads) < min(reads)").CanBeTrue());
+  EXPECT_FALSE(search("reads[io=direct] < 5 && reads[io=direct] > 6").CanBeTrue());
+  EXPECT_TRUE(search("within(reads[io=direct], 7322, 0.01) && reads[io=buffered] == 4096 && "
+                     "sum(reads) > 11300")
+                  .CanBeTrue());
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,137 @@
+#include "tools/experiment/verdict/terms.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tools/experiment/expression.h"
+
+namespace testbed {
+namespace {
+
+std::string Text(const Term& term) {
+  if (term.kind == Term::kOne) return term.text;
+  std::string text;
+  for (const Term& part : term.parts) {
+    text += (text.empty() ? "" : term.kind == Term::kAll ? " AND " : " OR ") + Text(part);
+  }
+  return "{" + text + "}";
+}
+std::string TermsText(const std::string& expression) { return Text(TermsOf(expression)); }
+
+TEST(TermsTest, AreFoundByTheFormOfTheText) {
+  EXPECT_EQ(TermsText("a > b"), "a > b");
+  EXPECT_EQ(TermsText("(a > b && b>c)"), "{a > b AND b>c}");
+  EXPECT_EQ(TermsText("(a > b) && (b > c || d)"), "{a > b AND {b > c OR d}}");
+  EXPECT_EQ(TermsText("a > max(b, c)"), "{a>(b) AND a>(c)}");
+  EXPECT_EQ(TermsText("a >= 0.9 * max(b, f(c, d))"), "{a>=0.9 * (b) AND a>=0.9 * (f(c, d))}");
+  EXPECT_EQ(TermsText("max(b, c) < a"), "{a>(b) AND a>(c)}");
+  EXPECT_EQ(TermsText("min(b, c) >= a"), "{(b)>=a AND (c)>=a}");
+  EXPECT_EQ(TermsText("min(b, c) > max(d, e)"),
+            "{{(b)>(d) AND (c)>(d)} AND {(b)>(e) AND (c)>(e)}}");
+  EXPECT_EQ(TermsText("a > min(b, c)"), "{a>(b) OR a>(c)}");
+  EXPECT_EQ(TermsText("max(b, c) > a"), "{(b)>a OR (c)>a}");
+  EXPECT_EQ(TermsText("within(a, b, 0.1)"),
+            "{(a) >= (b) - (0.1) * abs(b) AND (a) <= (b) + (0.1) * abs(b)}");
+  EXPECT_EQ(TermsText("argmax(a, b, c, 4, 8, 16) == 8"), "{b >= a AND b >= c}");
+  for (const char* one : {"a == max(b, c)", "a > max(b, c) + 1", "a > b * max(c, d)", "max(b) > a",
+                          "a > b ? c > d && e : f", "abs(a - b) < c", "a != b", "x(a && b)"}) {
+    EXPECT_EQ(TermsText(one), one);
+  }
+}
+
+TEST(TermsTest, MeanTogetherWhatTheStatementMeans) {
+  const auto is_metric = [](const std::string& name) { return name.size() == 1; };
+  const auto cells_of = [](const Selection& s) {
+    return Statement::Groups{{static_cast<size_t>(s.metric[0])}};
+  };
+  const auto truth = [](const auto& self, const Term& term, const double** value) -> bool {
+    if (term.kind == Term::kOne) return *(*value)++ != 0;
+    size_t n = 0;
+    for (const Term& part : term.parts) n += self(self, part, value);
+    return term.kind == Term::kAll ? n == term.parts.size() : n != 0;
+  };
+  for (const char* text :
+       {"a > b && b > c", "a > max(b, c, d)", "a < min(b, c)", "max(a, b) >= 2 * min(c, d)",
+        "min(a, b) > max(c, d) || within(a, d, 0.5)", "(a > b || b > c) && (c <= d)",
+        "argmax(a, b, c, 1, 2, 3) == 2", "within(max(a, b), min(c, d), 1 / 3)"}) {
+    const Statement statement(text, is_metric, cells_of);
+    int trues = 0;
+    for (int i = 0; i < 625; ++i) {
+      std::vector<double> values;
+      for (int n = i, k = 0; k < 4; ++k, n /= 5) values.push_back(1.0 + n % 5);
+      values.resize(statement.figures().size());
+      const bool whole = statement.Evaluate(values) != 0;
+      const std::vector<double> terms = statement.EvaluateTerms(values);
+      ASSERT_EQ(terms.size(), statement.term_count());
+      const double* first = terms.data();
+      const bool joined = truth(truth, statement.terms(), &first);
+      // Of equal figures, argmax takes the first, and its terms any.
+      if (std::string(text).starts_with("argmax") && values[0] == values[1]) continue;
+      ASSERT_EQ(joined, whole) << text << " of " << testing::PrintToString(values);
+      trues += whole;
+    }
+    EXPECT_GT(trues, 0) << text;
+    EXPECT_LT(trues, 625) << text;
+  }
+}
+
+// What is true in few of the draws is not false for sure: only one of its terms makes it so.
+TEST(TermsTest, OneTermDecides) {
+  const auto all = [](double a, double b) {
+    return std::vector<Certainty>{{a, a}, {b, b}};
+  };
+  const Term both = TermsOf("a > b && b > c"), either = TermsOf("a > b || b > c");
+  EXPECT_TRUE(TrueForSure(both, all(0.96, 0.97)));
+  EXPECT_FALSE(TrueForSure(both, all(0.96, 0.9)));
+  EXPECT_TRUE(FalseForSure(both, all(0.5, 0.02)));
+  EXPECT_FALSE(FalseForSure(both, all(0.5, 0.03))) << "one of two, so 2.5 %";
+  EXPECT_FALSE(FalseForSure(both, all(0.2, 0.2)));
+  EXPECT_TRUE(FalseForSure(either, all(0.04, 0.04)));
+  EXPECT_FALSE(FalseForSure(either, all(0.04, 0.2)));
+  EXPECT_TRUE(TrueForSure(either, all(0.98, 0.2)));
+  EXPECT_FALSE(TrueForSure(either, all(0.96, 0.9)));
+}
+
+// Equal cells, three rounds, noise of 3 %: how often a statement that asks much at once is called
+// false, or true.
+TEST(TermsTest, MuchAtOnceIsNotFalseByNumber) {
+  const auto is_metric = [](const std::string& name) { return name.size() == 1; };
+  const auto cells_of = [](const Selection& s) {
+    return Statement::Groups{{static_cast<size_t>(s.metric[0] - 'a')}};
+  };
+  Normal normal(7);
+  for (const char* text : {"a > b && b > c && c > d && d > e", "a > max(b, c, d, e)",
+                           "within(a, b, 0.001)", "min(a, b) > max(c, d)"}) {
+    const Statement statement(text, is_metric, cells_of);
+    constexpr int kExperiments = 400;
+    int falses = 0, trues = 0, by_share = 0;
+    for (int i = 0; i < kExperiments; ++i) {
+      std::vector<Measured> figures;
+      for (const Statement::Figure& figure : statement.figures()) {
+        figures.push_back({figure.cell, {}});
+        for (int round = 0; round < 3; ++round) {
+          figures.back().rounds.push_back(100 * (1 + 0.03 * normal()));
+        }
+      }
+      std::vector<Certainty> certainties = CertaintiesOf(
+          figures,
+          [&](const auto& drawn) {
+            std::vector<double> values = statement.EvaluateTerms(drawn);
+            values.push_back(statement.Evaluate(drawn));
+            return values;
+          },
+          1, 1000);
+      const Certainty whole = certainties.back();
+      certainties.pop_back();
+      by_share += whole.fails();
+      falses += FalseForSure(statement.terms(), certainties);
+      trues += TrueForSure(statement.terms(), certainties);
+    }
+    EXPECT_LE(falses, kExperiments / 20 + 13) << text;  // 3 standard errors
+    EXPECT_LE(trues, kExperiments / 20 + 13) << text;
+    EXPECT_GT(by_share, falses) << text;
+  }
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,54 @@
+// What is made of perf's report.
+#include "workloads/documents/cpu_profile.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <ctime>
+
+namespace testbed {
+namespace {
+
+TEST(CpuProfileTest, AReportIsReadTheMostSamplesFirst) {
+  const auto functions = ParsePerfReport(
+      "     3.20%  [kernel.kallsyms]  [k] clear_page_erms                  \n"
+      "            |          \n"
+      "\n"
+      "    15.83%  libc.so.6  [.] cfree@GLIBC_2.2.5   \n"
+      "    11.64%  testbed    [.] operator new(unsigned long)");
+  ASSERT_EQ(functions.size(), 3u);
+  EXPECT_EQ(functions[0].name, "cfree@GLIBC_2.2.5");
+  EXPECT_EQ(functions[0].program, "libc.so.6");
+  EXPECT_DOUBLE_EQ(functions[0].share, 0.1583);
+  EXPECT_EQ(functions[1].name, "operator new(unsigned long)");
+  EXPECT_EQ(functions[2].name, "clear_page_erms");
+  EXPECT_TRUE(ParsePerfReport("").empty());
+  EXPECT_TRUE(ParsePerfReport("Error: no samples\n").empty());
+}
+
+TEST(CpuProfileTest, AllocationIsKnownByItsNames) {
+  for (const char* name : {"malloc", "free", "cfree@GLIBC_2.2.5", "_int_malloc", "__libc_malloc",
+                           "__GI___libc_free", "_int_free.constprop.0", "_Znwm", "_ZdlPvm"}) {
+    EXPECT_TRUE(IsAllocation(name)) << name;
+  }
+  for (const char* name : {"freelist", "memcpy", "bson_iter_next", "_ZN4free3fooEv", ""}) {
+    EXPECT_FALSE(IsAllocation(name)) << name;
+  }
+}
+
+TEST(CpuProfileTest, FindsTheFunctionThatHadTheProcessorOrSaysWhyNot) {
+  CpuProfile profile;
+  volatile uint64_t sum = 0;
+  const clock_t start = clock();
+  while (clock() - start < CLOCKS_PER_SEC / 2) sum = sum + 1;
+  const auto functions = profile.Stop();
+  if (functions.empty()) {
+    EXPECT_FALSE(profile.why().empty());
+  } else {
+    EXPECT_GT(functions[0].share, 0);
+    EXPECT_LE(functions[0].share, 1);
+  }
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,71 @@
+#include "workloads/measure/histogram.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "workloads/measure/clock.h"
+#include "workloads/random.h"
+
+namespace testbed {
+namespace {
+
+TEST(HistogramTest, BucketsCoverEveryValueWithinTheStatedError) {
+  for (uint64_t v : {0ull, 1ull, 63ull, 64ull, 65ull, 127ull, 128ull, 1000ull, 123456789ull,
+                     1ull << 40, (1ull << 63) + 5, ~0ull}) {
+    const size_t b = Histogram::BucketOf(v);
+    ASSERT_LT(b, Histogram::kBuckets);
+    EXPECT_LE(Histogram::LowerBound(b), v);
+    const double width = static_cast<double>(v - Histogram::LowerBound(b));
+    EXPECT_LE(width, static_cast<double>(v) * Histogram::kRelativeError) << v;
+    if (b + 1 < Histogram::kBuckets) {
+      EXPECT_GT(Histogram::LowerBound(b + 1), v);
+    }
+  }
+}
+
+TEST(HistogramTest, PercentilesAgreeWithASortedList) {
+  Histogram h;
+  std::vector<uint64_t> values;
+  Random random(11);
+  for (int i = 0; i < 100000; ++i) {
+    values.push_back(100 + (random.Next() >> (20 + random.Below(30))));
+    h.Record(values.back());
+  }
+  std::sort(values.begin(), values.end());
+  HistogramCounts counts;
+  counts.Add(h);
+  EXPECT_EQ(counts.count(), values.size());
+  EXPECT_EQ(counts.max_ns(), values.back());
+  for (double p : {0.5, 0.9, 0.99, 0.999}) {
+    const double exact = static_cast<double>(values[static_cast<size_t>(p * values.size()) - 1]);
+    EXPECT_NEAR(counts.Percentile(p), exact, exact * Histogram::kRelativeError) << p;
+  }
+}
+
+TEST(HistogramTest, SinceIsWhatCameBetween) {
+  Histogram h;
+  h.Record(10);
+  HistogramCounts before;
+  before.Add(h);
+  h.Record(5000);
+  HistogramCounts after;
+  after.Add(h);
+  HistogramCounts delta = after.Since(before);
+  EXPECT_EQ(delta.count(), 1u);
+  EXPECT_DOUBLE_EQ(delta.mean_ns(), 5000);
+  EXPECT_EQ(delta.max_ns(), 5000u);
+}
+
+TEST(ClockTest, AgreesWithTheKernelsClock) {
+  const Clock& clock = Clock::Get();
+  const uint64_t ticks = clock.Now(), ns = Clock::Monotonic();
+  while (Clock::Monotonic() - ns < 50000000) {
+  }
+  const double measured = static_cast<double>(clock.ToNs(clock.Now() - ticks));
+  EXPECT_NEAR(measured / static_cast<double>(Clock::Monotonic() - ns), 1.0, 0.001);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,289 @@
+#include "workloads/measure/runner.h"
+
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "device/error.h"
+#include "workloads/registry.h"
+#include "workloads/row_chooser.h"
+#include "workloads/rows/insert.h"
+
+namespace testbed {
+namespace {
+
+// A table in memory under a mutex: an engine small enough to be right by looking at it.
+class MapEngine : public Engine {
+ public:
+  std::string name() const override { return "map"; }
+  TableId OpenTable(const std::string& table) override {
+    std::lock_guard lock(mutex_);
+    auto [at, is_new] = ids_.try_emplace(table, static_cast<TableId>(ids_.size()));
+    return at->second;
+  }
+  std::unique_ptr<Session> NewSession() override { return std::make_unique<MapSession>(*this); }
+  void Flush() override {}
+  void Checkpoint() override {}
+  void Settle() override {}
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override { return {}; }
+  EngineCounters Counters() const override { return {}; }
+  DiskSize SizeOnDisk() const override { return {}; }
+
+  std::map<std::string, std::string>& table(TableId id) { return tables_[id]; }
+  long pause_ns = 0;          // of each Get
+  bool wrong_values = false;  // Get answers with a flipped byte
+  bool fails = false;         // Get throws
+  uint32_t depth = 0;         // of the last read queue
+
+ private:
+  struct MapSession : Session {
+    explicit MapSession(MapEngine& engine) : engine(engine) {}
+    void Begin() override {}
+    void Commit() override {}
+    void Rollback() override {}
+    bool Get(TableId table, std::string_view key, std::string_view* value) override {
+      if (engine.fails) throw Error(Error::kRun, "the map fails");
+      if (engine.pause_ns > 0) {
+        timespec pause{0, engine.pause_ns};
+        nanosleep(&pause, nullptr);
+      }
+      std::lock_guard lock(engine.mutex_);
+      auto at = engine.tables_[table].find(std::string(key));
+      if (at == engine.tables_[table].end()) return false;
+      copy = at->second;
+      if (engine.wrong_values && !copy.empty()) copy.back() = static_cast<char>(copy.back() ^ 1);
+      *value = copy;
+      return true;
+    }
+    void Put(TableId table, std::string_view key, std::string_view value) override {
+      std::lock_guard lock(engine.mutex_);
+      engine.tables_[table][std::string(key)] = value;
+    }
+    void Erase(TableId table, std::string_view key) override {
+      std::lock_guard lock(engine.mutex_);
+      engine.tables_[table].erase(std::string(key));
+    }
+    std::unique_ptr<Cursor> NewCursor(TableId) override { return nullptr; }
+    std::unique_ptr<ReadQueue> NewReadQueue(uint32_t depth) override {
+      engine.depth = depth;
+      return std::make_unique<MapQueue>(*this, depth);
+    }
+    MapEngine& engine;
+    std::string copy;
+  };
+  // Ends the newest first, so that no order is taken for granted.
+  struct MapQueue : ReadQueue {
+    MapQueue(MapSession& session, uint32_t depth) : session(session), values(depth) {}
+    void Start(uint32_t slot, TableId table, std::string_view key, IoTask* task) override {
+      const IoTask::Work work(task);
+      Ledger::ThisThread().CountRead(FileKind::kData, 1);
+      std::string_view value;
+      found[slot] = session.Get(table, key, &value);
+      values[slot] = value;
+      started.push_back(slot);
+    }
+    uint32_t Finish(bool* is_found, std::string_view* value) override {
+      const uint32_t slot = started.back();
+      started.pop_back();
+      *is_found = found[slot];
+      *value = values[slot];
+      return slot;
+    }
+    MapSession& session;
+    std::vector<std::string> values;
+    std::map<uint32_t, bool> found;
+    std::vector<uint32_t> started;
+  };
+  std::mutex mutex_;
+  std::map<std::string, TableId> ids_;
+  std::map<TableId, std::map<std::string, std::string>> tables_;
+};
+
+class RunnerTest : public testing::Test {
+ protected:
+  RunnerTest() {
+    DatasetOptions options;
+    options.rows = 5000;
+    options.value_size = 50;
+    options.indexes = 2;
+    dataset_ = std::make_shared<const Dataset>(options);
+  }
+  PhaseResult Load(int threads, uint32_t rows_per_transaction) {
+    WorkloadOptions options;
+    options.rows_per_transaction = rows_per_transaction;
+    auto insert = FindWorkload("insert").make(dataset_, options);
+    PhaseOptions phase;
+    phase.threads = threads;
+    return RunPhase(engine_, *insert, phase);
+  }
+  PhaseResult Read(const PhaseOptions& phase, const WorkloadOptions& options = {}) {
+    auto read = FindWorkload("point-read").make(dataset_, options);
+    return RunPhase(engine_, *read, phase);
+  }
+  MapEngine engine_;
+  std::shared_ptr<const Dataset> dataset_;
+};
+
+TEST_F(RunnerTest, InsertLoadsEveryRowAndIndexEntryOnce) {
+  for (int threads : {1, 3}) {
+    for (uint32_t rows : {1, 7, 100000}) {
+      MapEngine fresh;
+      const PhaseResult result = Load(threads, rows);
+      EXPECT_EQ(result.totals.rows_written, 5000u);
+      EXPECT_EQ(result.totals.rows_inserted, 5000u);
+      EXPECT_EQ(result.operations(), (5000 + rows - 1) / rows);
+      EXPECT_EQ(result.totals.user_bytes_written, 5000u * (16 + 50 + 2 * 24));
+      EXPECT_EQ(result.wrong, 0u);
+      for (TableId t = 0; t < 3; ++t) EXPECT_EQ(engine_.table(t).size(), 5000u);
+    }
+  }
+}
+
+TEST_F(RunnerTest, CountsExactlyTheOperationsAskedFor) {
+  Load(1, 100);
+  PhaseOptions phase;
+  phase.threads = 3;
+  phase.operations = 10001;
+  const LedgerCounts before = Ledger::Get().Counts();
+  const PhaseResult result = Read(phase);
+  const OpKind op = DefineOp("point-read", Ground::kForeground);
+  EXPECT_EQ(result.operations(), 10001u);
+  EXPECT_EQ(result.ops[0].latency.count(), 10001u);
+  EXPECT_EQ((Ledger::Get().Counts() - before).ops[op.id].operations, 10001u);
+  EXPECT_EQ(result.totals.rows_read, 10001u);
+  EXPECT_EQ(result.wrong, 0u);
+}
+
+TEST_F(RunnerTest, ReadsInFlightAreCountedLikeOthers) {
+  Load(1, 100);
+  PhaseOptions phase;
+  phase.threads = 3;
+  phase.queue_depth = 7;
+  phase.operations = 10001;
+  phase.verify_every = 1;
+  const LedgerCounts before = Ledger::Get().Counts();
+  const PhaseResult result = Read(phase);
+  const OpKind op = DefineOp("point-read", Ground::kForeground);
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  const LedgerCounts::Op& counts = cost.ops[op.id];
+  EXPECT_EQ(engine_.depth, 7u);
+  EXPECT_EQ(result.operations(), 10001u);
+  EXPECT_EQ(result.ops[0].latency.count(), 10001u);
+  EXPECT_EQ(result.totals.rows_read, 10001u);
+  EXPECT_EQ(result.verified, 10001u);
+  EXPECT_EQ(result.wrong, 0u);
+  EXPECT_EQ(counts.operations, 10001u);
+  EXPECT_EQ(counts.file_reads[1], 10001u);
+}
+
+TEST_F(RunnerTest, HitRatioIsTheShareOfKeysThatExist) {
+  Load(1, 100);
+  WorkloadOptions options;
+  options.hit_ratio = 0.7;
+  PhaseOptions phase;
+  phase.operations = 20000;
+  phase.verify_every = 1;
+  const PhaseResult result = Read(phase, options);
+  EXPECT_NEAR(static_cast<double>(result.totals.not_found) / 20000, 0.3, 0.02);
+  EXPECT_EQ(result.verified, 20000u);
+  EXPECT_EQ(result.wrong, 0u);
+}
+
+TEST_F(RunnerTest, AWrongValueIsFoundAndToldOf) {
+  Load(1, 100);
+  engine_.wrong_values = true;
+  PhaseOptions phase;
+  phase.operations = 6400;
+  const PhaseResult result = Read(phase);
+  EXPECT_EQ(result.verified, 100u);
+  EXPECT_EQ(result.wrong, 100u);
+  EXPECT_NE(result.first_wrong.find("map"), std::string::npos);
+}
+
+TEST_F(RunnerTest, LatencyCoversTheOperationAndNotTheCheck) {
+  Load(1, 100);
+  engine_.pause_ns = 2000000;
+  PhaseOptions phase;
+  phase.operations = 100;
+  const PhaseResult result = Read(phase);
+  EXPECT_GE(result.ops[0].latency.Percentile(0.01), 1900000u);
+}
+
+TEST_F(RunnerTest, AnOpenLoopKeepsItsRateAndCountsWaitingFromTheIntendedStart) {
+  Load(1, 100);
+  PhaseOptions phase;
+  phase.threads = 2;
+  phase.rate = 2000;
+  phase.operations = 1000;
+  const PhaseResult easy = Read(phase);
+  EXPECT_GE(easy.seconds, 0.45);
+  EXPECT_EQ(easy.ops[0].intended.count(), 1000u);
+  // Ten times the rate that the engine can serve: the backlog grows, and shows.
+  engine_.pause_ns = 1000000;
+  phase.rate = 20000;
+  const PhaseResult late = Read(phase);
+  EXPECT_GT(late.backlog_seconds, 0.2);
+  EXPECT_GT(late.ops[0].intended.Percentile(0.5), 5 * late.ops[0].latency.Percentile(0.5));
+}
+
+TEST_F(RunnerTest, AFailureOfOneThreadEndsThePhaseAndReachesTheCaller) {
+  Load(1, 100);
+  engine_.fails = true;
+  PhaseOptions phase;
+  phase.threads = 4;
+  phase.seconds = 60;
+  EXPECT_THROW(Read(phase), Error);
+}
+
+TEST_F(RunnerTest, TheSameSeedGivesTheSameOperations) {
+  Load(1, 100);
+  WorkloadOptions options;
+  options.distribution = Distribution::kZipfian;
+  auto rows = [&](uint64_t seed) {
+    options.seed = seed;
+    RowChooser chooser(*dataset_, options, seed);
+    std::vector<uint64_t> drawn(1000);
+    for (uint64_t& row : drawn) row = chooser.Next();
+    return drawn;
+  };
+  EXPECT_EQ(rows(1), rows(1));
+  EXPECT_NE(rows(1), rows(2));
+}
+
+TEST_F(RunnerTest, MixedKeepsItsProportionsAndItsRowsRight) {
+  Load(1, 100);
+  WorkloadOptions options;
+  options.mix = {{"point-read", 60}, {"update", 20}, {"insert", 10}, {"erase", 10}};
+  auto mixed = FindWorkload("mixed").make(dataset_, options);
+  PhaseOptions phase;
+  phase.threads = 3;
+  phase.operations = 30000;
+  phase.verify_every = 1;
+  const PhaseResult result = RunPhase(engine_, *mixed, phase);
+  EXPECT_EQ(result.wrong, 0u) << result.first_wrong;
+  EXPECT_NEAR(static_cast<double>(result.ops[0].count) / 30000, 0.6, 0.02);
+  EXPECT_NEAR(static_cast<double>(result.ops[1].count) / 30000, 0.2, 0.02);
+  EXPECT_EQ(engine_.table(0).size(), engine_.table(1).size());
+  EXPECT_EQ(engine_.table(1).size(), engine_.table(2).size());
+}
+
+TEST(RowChooserTest, HotRowsAreTheFirstOnes) {
+  DatasetOptions rows;
+  rows.rows = 1000;
+  Dataset data(rows);
+  WorkloadOptions options;
+  options.distribution = Distribution::kHot;
+  options.hot_fraction = 0.1;
+  options.hot_probability = 0.9;
+  RowChooser chooser(data, options, 1);
+  int hot = 0;
+  for (int i = 0; i < 10000; ++i) hot += chooser.Next() < 100;
+  EXPECT_NEAR(hot, 9100, 150);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,333 @@
+#include "workloads/population.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "device/error.h"
+#include "workloads/row_chooser.h"
+#include "workloads/workload.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using Range = RangeSet::Range;
+
+std::shared_ptr<const Dataset> Rows(uint64_t rows, KeyOrder order = KeyOrder::kSequential) {
+  DatasetOptions options;
+  options.rows = rows;
+  options.order = order;
+  options.key_size = order == KeyOrder::kRandom ? 8 : 16;
+  return std::make_shared<const Dataset>(options);
+}
+
+TEST(RangeSetTest, AgreesWithASetOfNumbers) {
+  Random random(7);
+  RangeSet ranges;
+  std::set<uint64_t> model;
+  for (int i = 0; i < 20000; ++i) {
+    const uint64_t n = random.Below(60);
+    if (random.Below(2) == 0) {
+      const uint64_t end = n + random.Below(4);
+      // Add is for numbers that are not there yet.
+      if (std::any_of(model.begin(), model.end(), [&](uint64_t x) { return x >= n && x < end; })) {
+        continue;
+      }
+      ranges.Add(n, end);
+      for (uint64_t x = n; x < end; ++x) model.insert(x);
+    } else {
+      ranges.Remove(n);
+      model.erase(n);
+    }
+    ASSERT_EQ(ranges.count(), model.size());
+    ASSERT_EQ(ranges.Contains(n), model.contains(n));
+    ASSERT_EQ(ranges.CountFrom(n),
+              static_cast<uint64_t>(std::distance(model.lower_bound(n), model.end())));
+    uint64_t k = 0;
+    for (uint64_t x : model) ASSERT_EQ(ranges.At(k++), x);
+    for (size_t r = 1; r < ranges.ranges().size(); ++r) {
+      ASSERT_GT(ranges.ranges()[r].begin, ranges.ranges()[r - 1].end);
+    }
+  }
+}
+
+TEST(PopulationTest, PlacesAndRowsBelongTogether) {
+  for (uint64_t rows : {1, 2, 7, 1000}) {
+    Population population(Rows(rows));
+    std::set<uint64_t> seen;
+    for (uint64_t place = 0; place < rows + 10; ++place) {
+      const uint64_t row = population.RowOf(place);
+      EXPECT_EQ(population.PlaceOf(row), place);
+      seen.insert(row);
+    }
+    EXPECT_EQ(seen.size(), rows + 10);
+    EXPECT_EQ(*seen.rbegin(), rows + 9);
+  }
+}
+
+// What a client was given and did not do is as it was before.
+TEST(PopulationTest, ABatchThatWasNotDoneChangesNothing) {
+  Population population(Rows(100));
+  {
+    Population::Client client(population);
+    std::vector<size_t> held;
+    {
+      Population::Batch batch(client);
+      for (int i = 0; i < 3; ++i) held.push_back(batch.TakeInsert().held);
+      for (int i = 0; i < 3; ++i) held.push_back(batch.TakeErase()->held);
+    }
+    EXPECT_EQ(population.there().count(), 97u);
+    client.Begin(held[1]);
+    client.Done(held[1]);
+    client.Begin(held[4]);
+    client.Done(held[4]);
+  }
+  EXPECT_TRUE(population.known());
+  EXPECT_EQ(population.there().ranges(),
+            (std::vector<Range>{{0, 1}, {2, 100}, {101, 102}}));
+  // Numbers that were given back are the next ones.
+  Population::Client client(population);
+  Population::Batch batch(client);
+  EXPECT_EQ(batch.TakeInsert().place, 100u);
+  EXPECT_EQ(batch.TakeInsert().place, 102u);
+  EXPECT_EQ(batch.TakeInsert().place, 103u);
+}
+
+TEST(PopulationTest, AWriteThatFailedMakesItUnknown) {
+  Population population(Rows(100));
+  {
+    Population::Client client(population);
+    size_t held;
+    {
+      Population::Batch batch(client);
+      held = batch.TakeInsert().held;
+    }
+    client.Begin(held);
+  }
+  EXPECT_FALSE(population.known());
+  EXPECT_TRUE(population.ToJson().is_null());
+}
+
+TEST(PopulationTest, KeptRowsAreNotErased) {
+  Population population(Rows(4));
+  Population::Client reader(population), eraser(population);
+  {
+    Population::Batch batch(reader);
+    batch.Keep(0);
+    batch.Keep(2);
+  }
+  {
+    Population::Batch batch(eraser);
+    EXPECT_EQ(batch.TakeErase()->place, 1u);
+    EXPECT_EQ(batch.TakeErase()->place, 3u);
+    EXPECT_FALSE(batch.TakeErase().has_value());
+    EXPECT_TRUE(batch.Hopeful());
+  }
+  { Population::Batch batch(reader); }
+  Population::Batch batch(eraser);
+  EXPECT_EQ(batch.TakeErase()->place, 0u);
+}
+
+TEST(PopulationTest, IsHopelessWhenNothingIsThereAndNothingIsHeld) {
+  Population population(Rows(1));
+  Population::Client a(population), b(population);
+  size_t erased, inserted;
+  {
+    Population::Batch batch(a);
+    erased = batch.TakeErase()->held;
+    inserted = batch.TakeInsert().held;
+  }
+  a.Begin(erased);
+  a.Done(erased);
+  {
+    Population::Batch batch(b);
+    EXPECT_FALSE(batch.TakeErase().has_value());
+    EXPECT_TRUE(batch.Hopeful());
+  }
+  a.Begin(inserted);
+  a.Done(inserted);
+  { Population::Batch batch(a); }
+  {
+    Population::Batch batch(b);
+    erased = batch.TakeErase()->held;
+    EXPECT_EQ(population.there().count(), 0u);
+  }
+  b.Begin(erased);
+  b.Done(erased);
+  {
+    // It may yet be given back.
+    Population::Batch batch(a);
+    EXPECT_TRUE(batch.Hopeful());
+  }
+  { Population::Batch batch(b); }
+  Population::Batch batch(a);
+  EXPECT_FALSE(batch.Hopeful());
+}
+
+TEST(PopulationTest, IsAsItWasAfterItWasWrittenDown) {
+  Population population(Rows(10));
+  EXPECT_TRUE(population.as_loaded());
+  population.FromJson({{"rows", 5}, {"places", {{3, 6}, {12, 14}}}, {"next", 15}});
+  EXPECT_FALSE(population.as_loaded());
+  EXPECT_EQ(population.there().ranges(), (std::vector<Range>{{3, 6}, {12, 14}}));
+  const json text = population.ToJson();
+  Population other(Rows(10));
+  other.FromJson(text);
+  EXPECT_EQ(other.ToJson(), text);
+  EXPECT_EQ(other.next(), 15u);
+  other.FromJson(nullptr);
+  EXPECT_FALSE(other.known());
+  for (const json& damaged :
+       {json(3), json::object(), json{{"rows", 4}, {"places", {{3, 6}}}, {"next", 10}},
+        json{{"rows", 3}, {"places", {{3, 6}}}, {"next", 9}},
+        json{{"rows", 4}, {"places", {{8, 12}}}, {"next", 11}},
+        json{{"rows", 6}, {"places", {{3, 6}, {4, 7}}}, {"next", 10}},
+        json{{"rows", "x"}, {"places", "y"}, {"next", 10}}}) {
+    EXPECT_THROW(other.FromJson(damaged), Error) << damaged;
+  }
+}
+
+// Clients that insert and erase at once never have the same row, and nothing is lost.
+TEST(PopulationTest, ClientsShareItRightly) {
+  constexpr uint64_t kRows = 5000;
+  Population population(Rows(kRows));
+  std::vector<std::vector<uint64_t>> inserted(4), erased(4);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      Random random(t);
+      Population::Client client(population);
+      for (int i = 0; i < 3000; ++i) {
+        std::vector<std::pair<bool, Population::Batch::Taken>> taken;
+        {
+          Population::Batch batch(client);
+          for (int k = 0; k < 5; ++k) {
+            if (random.Below(2) == 0) {
+              taken.emplace_back(true, batch.TakeInsert());
+            } else if (const auto place = batch.TakeErase()) {
+              taken.emplace_back(false, *place);
+            }
+          }
+          batch.Keep(random.Below(kRows));
+        }
+        for (const auto& [insert, place] : taken) {
+          if (random.Below(8) == 0) continue;
+          client.Begin(place.held);
+          (insert ? inserted : erased)[t].push_back(place.place);
+          client.Done(place.held);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::map<uint64_t, int> model;
+  for (uint64_t place = 0; place < kRows; ++place) model[place] = 1;
+  for (const auto& places : inserted) {
+    for (uint64_t place : places) EXPECT_EQ(++model[place], 1) << place;
+  }
+  for (const auto& places : erased) {
+    for (uint64_t place : places) --model[place];
+  }
+  uint64_t count = 0;
+  for (const auto& [place, times] : model) {
+    EXPECT_TRUE(times == 0 || times == 1) << place;
+    EXPECT_EQ(population.there().Contains(place), times == 1) << place;
+    count += static_cast<uint64_t>(times);
+  }
+  EXPECT_EQ(population.there().count(), count);
+}
+
+class ChooserTest : public testing::Test {
+ protected:
+  // How often each row is drawn.
+  std::map<uint64_t, int> Draw(Distribution distribution, int times) {
+    WorkloadOptions options;
+    options.distribution = distribution;
+    options.hot_fraction = 0.1;
+    options.hot_probability = 0.9;
+    options.population = population_;
+    RowChooser chooser(*dataset_, options, 1);
+    std::map<uint64_t, int> drawn;
+    for (int i = 0; i < times; ++i) ++drawn[chooser.Next()];
+    return drawn;
+  }
+  void Is(json places, uint64_t next) {
+    uint64_t rows = 0;
+    for (const json& range : places) rows += range[1].get<uint64_t>() - range[0].get<uint64_t>();
+    population_->FromJson({{"rows", rows}, {"places", places}, {"next", next}});
+  }
+  bool There(uint64_t row) const { return population_->there().Contains(population_->PlaceOf(row)); }
+
+  const std::shared_ptr<const Dataset> dataset_ = Rows(1000);
+  const std::shared_ptr<Population> population_ = std::make_shared<Population>(dataset_);
+};
+
+TEST_F(ChooserTest, DrawsOnlyRowsThatAreThere) {
+  for (const json& places : {json{{0, 1000}}, json{{300, 1000}}, json{{999, 1200}}, json{{0, 1500}},
+                             json{{5, 6}}, json{{1700, 1703}, {1900, 2500}}, json{{12345, 13000}}}) {
+    Is(places, 20000);
+    for (Distribution distribution : {Distribution::kUniform, Distribution::kZipfian,
+                                      Distribution::kLatest, Distribution::kHot}) {
+      for (const auto& [row, times] : Draw(distribution, 2000)) {
+        EXPECT_TRUE(There(row)) << row << " of " << places << ", "
+                                << DistributionName(distribution);
+      }
+    }
+  }
+}
+
+TEST_F(ChooserTest, DrawsEachRowThatIsThereAlike) {
+  Is({{900, 1000}, {1050, 1150}}, 1150);
+  const std::map<uint64_t, int> drawn = Draw(Distribution::kUniform, 200000);
+  EXPECT_EQ(drawn.size(), 200u);
+  for (const auto& [row, times] : drawn) EXPECT_NEAR(times, 1000, 200) << row;
+}
+
+// The same rows are popular as before, and those that took the place of erased ones.
+TEST_F(ChooserTest, PopularityStaysWithItsRows) {
+  const auto most = [](const std::map<uint64_t, int>& drawn) {
+    return std::max_element(drawn.begin(), drawn.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  };
+  const uint64_t popular = most(Draw(Distribution::kZipfian, 20000));
+  const uint64_t place = population_->PlaceOf(popular);
+  Is({{place, 1000 + place}}, 1000 + place);
+  EXPECT_EQ(most(Draw(Distribution::kZipfian, 20000)), popular);
+  Is({{place + 1, 1001 + place}}, 1001 + place);
+  EXPECT_EQ(most(Draw(Distribution::kZipfian, 20000)), 1000 + place);
+
+  Is({{0, 1000}}, 1001);
+  int hot = 0;
+  for (const auto& [row, times] : Draw(Distribution::kHot, 10000)) hot += row < 100 ? times : 0;
+  EXPECT_NEAR(hot, 9100, 200);
+}
+
+TEST_F(ChooserTest, LatestAreTheRowsInsertedLast) {
+  Is({{0, 1010}}, 1010);
+  const std::map<uint64_t, int> drawn = Draw(Distribution::kLatest, 20000);
+  EXPECT_GT(drawn.at(1009), drawn.at(1008));
+  EXPECT_GT(drawn.at(1008), drawn.at(1000));
+  EXPECT_GT(drawn.at(1000), drawn.at(900));
+  // Behind the inserted ones come those that were loaded last.
+  EXPECT_GT(drawn.at(999), drawn.at(100));
+}
+
+TEST(DatasetRowTest, KeysTellTheirRows) {
+  for (KeyOrder order : {KeyOrder::kSequential, KeyOrder::kRandom, KeyOrder::kPermuted}) {
+    const auto data = Rows(1000, order);
+    char buffer[64];
+    for (uint64_t row : {0ull, 1ull, 999ull, 1000ull, 123456789ull}) {
+      EXPECT_EQ(data->RowOf(data->Key(row, buffer)), row);
+      EXPECT_EQ(data->RowOf(data->AbsentKey(row, buffer)), std::nullopt);
+    }
+    EXPECT_EQ(data->RowOf("x"), std::nullopt);
+  }
+}
+
+}  // namespace
+}  // namespace testbed

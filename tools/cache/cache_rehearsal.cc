@@ -1,0 +1,225 @@
+#include "tools/cache/cache_rehearsal.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <utility>
+
+#include "device/error.h"
+#include "tools/output/json_text.h"
+#include "tools/output/output_file.h"
+#include "workloads/registry.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kLeastPct = 1, kMostPct = 95;
+constexpr double kUsualSlope = 1.1;  // bytes needed for a byte of the cache, until it is measured
+
+double Shorter(double seconds) { return std::clamp(seconds / 5, std::min(seconds, 1.0), 60.0); }
+
+std::string FileOf(const RunOptions& options) {
+  const std::string identity = JsonText(RehearsalIdentity(options));
+  return fmt::format("{}/{:016x}.json", options.rehearsals_dir,
+                     XXH3_64bits(identity.data(), identity.size()));
+}
+
+}  // namespace
+
+double NeededBytes(const Rehearsal& rehearsal) {
+  return std::max((rehearsal.own_mean + rehearsal.to_come) / kMeanShare,
+                  (rehearsal.own_most + rehearsal.to_come) / kMostShareEver);
+}
+
+double NextShare(const std::vector<Rehearsal>& rehearsals, double ram_bytes, double goal_bytes) {
+  // The last two that differ: what grows faster than a line is a line near the end.
+  const Rehearsal& last = rehearsals.back();
+  const double cache = ram_bytes * last.cache_pct / 100;
+  double slope = kUsualSlope;
+  for (auto before = rehearsals.rbegin() + 1; before != rehearsals.rend(); ++before) {
+    const double apart = cache - ram_bytes * before->cache_pct / 100;
+    if (std::abs(apart) < 0.02 * ram_bytes) continue;
+    slope = std::clamp((NeededBytes(last) - NeededBytes(*before)) / apart, 0.7, 3.0);
+    break;
+  }
+  const double next = cache + (goal_bytes - NeededBytes(last)) / slope;
+  return std::clamp(100 * next / ram_bytes, kLeastPct, kMostPct);
+}
+
+std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
+                                     const std::function<Rehearsal(double cache_pct)>& rehearse,
+                                     double* chosen) {
+  constexpr size_t kMostRehearsals = 4;
+  constexpr double kNearPct = 4;    // so near that chance may have changed places
+  constexpr double kEnough = 0.965;  // of the memory needed: the share is as good as found
+  std::vector<Rehearsal> rehearsals;
+  *chosen = 0;
+  double share = start_pct, too_small = 0;  // a share with which the work could not be done
+  for (size_t n = 0; n < kMostRehearsals; ++n) {
+    try {
+      rehearsals.push_back(rehearse(share));
+    } catch (const Error&) {
+      if (*chosen != 0) break;
+      if (rehearsals.empty() || n + 1 == kMostRehearsals) throw;
+      too_small = share;
+      share = (share + rehearsals.back().cache_pct) / 2;
+      continue;
+    }
+    const double needed = NeededBytes(rehearsals.back());
+    const bool within = needed <= ram_bytes;
+    if (within) *chosen = std::max(*chosen, share);
+    if (within && needed >= kEnough * ram_bytes) break;
+    // The middle of what is enough, so that the next is not too much by a hair.
+    const double next = NextShare(rehearsals, ram_bytes, (1 + kEnough) / 2 * ram_bytes);
+    // What is needed above the memory calls for a smaller share, by a step that can be seen.
+    share = within ? next : std::min(next, share - 1);
+    if (share <= too_small) share = (too_small + rehearsals.back().cache_pct) / 2;
+    if (share < kLeastPct || (within && share < *chosen + 1)) break;
+  }
+  if (*chosen == 0) {
+    throw Error(Error::kUsage,
+                fmt::format("--cache-pct most: of --ram {} no share down to {:.0f} % keeps this run "
+                            "within it; give a larger --ram",
+                            ShortSize(static_cast<uint64_t>(ram_bytes)),
+                            rehearsals.back().cache_pct));
+  }
+  const double best = *chosen;
+  for (const Rehearsal& rehearsal : rehearsals) {
+    const double over = NeededBytes(rehearsal) - ram_bytes;
+    if (over <= 0 || rehearsal.cache_pct - best > kNearPct) continue;
+    *chosen = std::min(*chosen, rehearsal.cache_pct - 100 * over / kUsualSlope / ram_bytes);
+  }
+  *chosen = std::max(*chosen, kLeastPct);
+  return rehearsals;
+}
+
+RunOptions RehearsalOptions(const RunOptions& options) {
+  RunOptions rehearsal = options;
+  rehearsal.threads = {*std::max_element(options.threads.begin(), options.threads.end())};
+  rehearsal.repeat = 1;
+  rehearsal.readahead_model = false;
+  if (rehearsal.seconds) rehearsal.seconds = Shorter(*rehearsal.seconds);
+  // The length of the insert benchmark's read steps.
+  const auto steps = rehearsal.workload.extra.find("query_seconds");
+  if (steps != rehearsal.workload.extra.end()) {
+    steps->second = fmt::format("{}", Shorter(std::strtod(steps->second.c_str(), nullptr)));
+  }
+  std::map<std::string, int> times;
+  std::erase_if(rehearsal.workloads, [&](const std::string& name) {
+    const bool by_time = !FindWorkload(name).loads && options.operations == 0;
+    return by_time && ++times[name] > 2;
+  });
+  return rehearsal;
+}
+
+json RehearsalIdentity(const RunOptions& options) {
+  json all = RehearsalOptions(options).ToJson();
+  json identity = {{"threads", RehearsalOptions(options).threads[0]}};
+  for (const char* name :
+       {"engine", "engine_options", "io", "page_size", "ram", "compression", "rows", "databases",
+        "key_size", "value_size", "compressibility", "key_order", "indexes", "workload",
+        "workload_options", "rows_per_transaction", "scan_rows", "mix", "queue_depth"}) {
+    identity[name] = all[name];
+  }
+  return identity;
+}
+
+bool ShowedEnough(const json& phases, const std::vector<std::string>& planned,
+                  double cache_bytes) {
+  constexpr double kLongSeconds = 40;
+  constexpr double kStandsStill = 0.01, kFull = 0.7;
+  double seconds = 0;
+  std::vector<const json*> watched;  // but for settle steps and warm-ups
+  for (const json& phase : phases) {
+    seconds += phase.value("seconds", 0.0);
+    const std::string kind = phase.value("kind", "");
+    if (kind == "load" || kind == "measure") watched.push_back(&phase);
+  }
+  if (seconds < kLongSeconds || watched.size() < 2 || watched.size() >= planned.size()) return false;
+  for (size_t i = watched.size() - 2; i < planned.size(); ++i) {
+    if (planned[i] != planned.back()) return false;
+  }
+  const auto figure = [&](size_t back, const char* name) {
+    return (*watched[watched.size() - back]).value("memory", json::object()).value(name, 0.0);
+  };
+  const double now = figure(1, "own_mean"), before = figure(2, "own_mean");
+  return figure(2, "engine_cache") >= kFull * cache_bytes && now > 0 &&
+         std::abs(now - before) <= kStandsStill * now;
+}
+
+Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const json& run) {
+  constexpr double kStandsStill = 1.03;
+  Rehearsal rehearsal{cache_pct};
+  double now = 0, before = 0;  // what the cache held at the end of the last two phases
+  for (const json& phase : run.value("phases", json::array())) {
+    const json memory = phase.value("memory", json::object());
+    rehearsal.filled_bytes = std::max(rehearsal.filled_bytes, memory.value("engine_cache", 0.0));
+    rehearsal.own_most = std::max(rehearsal.own_most, memory.value("own_most", 0.0));
+    if (phase.value("kind", "") != "settle") {
+      before = std::exchange(now, memory.value("engine_cache", 0.0));
+    }
+    if (phase.value("kind", "") == "warm-up") continue;
+    rehearsal.own_mean = std::max(rehearsal.own_mean, memory.value("own_mean", 0.0));
+  }
+  if (now > kStandsStill * before) rehearsal.to_come = std::max(0.0, cache_bytes - now);
+  if (run.contains("error")) {
+    throw Error(run["error"].value("exit_code", 1) == 2 ? Error::kUsage : Error::kRun,
+                fmt::format("the rehearsal of --cache-pct most with {:.1f} %: {}", cache_pct,
+                            run["error"].value("sentence", "")));
+  }
+  if (rehearsal.own_most == 0) {
+    throw Error(Error::kUsage,
+                "--cache-pct most goes by what a run holds, which --ram cannot tell here");
+  }
+  return rehearsal;
+}
+
+void LowerShare(json* rehearsals) {
+  constexpr double kLess = 0.93;
+  const double ended = (*rehearsals)["chosen_pct"];
+  (*rehearsals)["ended_pct"].push_back(ended);
+  (*rehearsals)["chosen_pct"] = kLess * ended;
+}
+
+json RehearsalsJson(const std::vector<Rehearsal>& rehearsals, double chosen_pct) {
+  json trials = json::array();
+  for (const Rehearsal& rehearsal : rehearsals) {
+    trials.push_back({{"cache_pct", rehearsal.cache_pct},
+                      {"engine_cache", rehearsal.filled_bytes},
+                      {"own_mean", rehearsal.own_mean},
+                      {"own_most", rehearsal.own_most},
+                      {"to_come", rehearsal.to_come},
+                      {"needed", NeededBytes(rehearsal)}});
+  }
+  return {{"chosen_pct", chosen_pct},
+          {"mean_share", kMeanShare},
+          {"most_share", kMostShareEver},
+          {"ended_pct", json::array()},
+          {"rehearsals", trials}};
+}
+
+json KeptRehearsals(const RunOptions& options) {
+  if (options.rehearsals_dir.empty()) return nullptr;
+  std::ifstream in(FileOf(options));
+  if (!in) return nullptr;
+  const json kept = ParseJson(in);
+  const bool same =
+      kept.is_object() && kept.value("identity", json()) == RehearsalIdentity(options);
+  return same ? kept["cache_rehearsal"] : json();
+}
+
+void KeepRehearsals(const RunOptions& options, const json& rehearsals) {
+  if (options.rehearsals_dir.empty()) return;
+  std::filesystem::create_directories(options.rehearsals_dir);
+  const json kept = {{"identity", RehearsalIdentity(options)}, {"cache_rehearsal", rehearsals}};
+  ReplaceFile(FileOf(options), JsonText(kept, 1) + "\n");
+}
+
+}  // namespace testbed

@@ -1,0 +1,174 @@
+#include "tools/crashtest/crash_process.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <new>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "device/error.h"
+#include "tools/crashtest/crash_model.h"
+
+namespace testbed {
+namespace {
+
+// Stores how long its scope took, in microseconds.
+class Timed {
+ public:
+  explicit Timed(std::atomic<uint64_t>* us) : us_(us) {}
+  ~Timed() {
+    const auto spent = std::chrono::steady_clock::now() - begin_;
+    us_->store(static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(spent).count()));
+  }
+
+ private:
+  std::atomic<uint64_t>* us_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+CrashShared* CrashShared::New() {
+  void* memory =
+      ::mmap(nullptr, sizeof(CrashShared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw Error::Io("mmap", "shared memory", errno);
+  auto* shared = new (memory) CrashShared();
+  shared->open_us = shared->close_us = shared->checkpoint_us = 20000;
+  return shared;
+}
+
+void CrashShared::Delete() { ::munmap(this, sizeof *this); }
+
+void CrashSleep(double ms) {
+  const auto ns = static_cast<uint64_t>(ms * 1e6);
+  timespec pause{static_cast<time_t>(ns / 1000000000), static_cast<long>(ns % 1000000000)};
+  ::nanosleep(&pause, nullptr);
+}
+
+std::unique_ptr<Engine> CrashProcess::Open() {
+  EngineOptions options = options_.run.engine;
+  options.create = !exists_;
+  Timed timed(&shared_->open_us);
+  return OpenEngine(info_.name, dir_, options);
+}
+
+// The first sentence counts.
+void CrashProcess::WriterFailed(const char* what) {
+  if (shared_->power_is_cut.load() || shared_->writer_failed.exchange(true)) return;
+  std::snprintf(shared_->failure, CrashShared::kMessage, "%s", what);
+}
+
+void CrashProcess::WriterThread(Engine& engine, const CrashTables& tables, int w) {
+  const std::unique_ptr<Session> session = engine.NewSession();
+  ClientModel model(w, options_.rows_per_transaction);
+  model.SkipTo(shared_->acknowledged[w].load());
+  while (!shared_->stop.load()) {
+    if (model.transactions() % 8 == 3) {
+      PerformCrashWrites(session.get(), tables, model.Junk(), false);
+    }
+    const std::vector<CrashWrite>& writes = model.Next();
+    shared_->begun[w].store(model.transactions());
+    PerformCrashWrites(session.get(), tables, writes, true);
+    shared_->acknowledged[w].store(model.transactions());
+  }
+}
+
+void CrashProcess::CheckpointThread(Engine& engine) {
+  for (uint64_t i = 0; !shared_->stop.load(); ++i) {
+    {
+      Timed timed(&shared_->checkpoint_us);
+      shared_->checkpoints.fetch_add(1);
+      i % 4 == 1 ? engine.Flush() : i % 8 == 3 ? engine.Settle() : engine.Checkpoint();
+    }
+    CrashSleep(1);
+  }
+}
+
+void CrashProcess::Write(CrashPlace place) {
+  std::unique_ptr<Engine> engine = Open();
+  const CrashTables tables(engine.get());
+  shared_->ready.store(true);
+  std::vector<std::thread> threads;
+  const auto start = [&threads, this](const auto& work) {
+    threads.emplace_back([work, this] {
+      try {
+        work();
+      } catch (const std::exception& e) {
+        WriterFailed(e.what());
+      }
+    });
+  };
+  for (int w = 0; w < options_.writers; ++w) {
+    start([&engine, &tables, w, this] { WriterThread(*engine, tables, w); });
+  }
+  if (place == CrashPlace::kCheckpoint) start([&engine, this] { CheckpointThread(*engine); });
+  for (std::thread& thread : threads) thread.join();
+  shared_->closing.store(true);
+  {
+    Timed timed(&shared_->close_us);
+    engine.reset();
+  }
+  shared_->closed.store(!shared_->writer_failed.load() && !shared_->power_is_cut.load());
+  while (true) CrashSleep(1000);  // to be killed
+}
+
+// The engine's own check of the files as they are, with nobody having them open.
+void CrashProcess::CheckFiles(const char* when) {
+  if (!info_.check) return;
+  const Inspection found = info_.check(dir_, InspectOptions());
+  if (found.faults.count == 0) return;
+  Fail(fmt::format("the engine's check finds {} faults {}, first: {}", found.faults.count, when,
+                   found.faults.kept.front().Text()));
+}
+
+void CrashProcess::VerifyOpen(Engine* engine) {
+  const CrashTables tables(engine);
+  const std::unique_ptr<Session> session = engine->NewSession();
+  std::vector<ClientModel> clients;
+  for (int w = 0; w < options_.writers; ++w) {
+    const uint64_t acknowledged = shared_->acknowledged[w].load();
+    const uint64_t begun = shared_->begun[w].load();
+    const uint64_t last = LastTransaction(session.get(), tables, w);
+    if (last < acknowledged) {
+      Fail(fmt::format("transaction {} of client {} was acknowledged, and the last one that is "
+                       "there is {}",
+                       acknowledged, w, last));
+    }
+    if (last > begun) {
+      Fail(fmt::format("transaction {} of client {} is there, which began {}", last, w, begun));
+    }
+    clients.emplace_back(w, options_.rows_per_transaction);
+    clients.back().SkipTo(last);
+    shared_->unacknowledged += last - acknowledged;
+    shared_->acknowledged[w].store(last);  // what was seen counts from now on
+    shared_->begun[w].store(last);
+  }
+  shared_->rows = CompareWithModels(session.get(), tables, clients);
+}
+
+void CrashProcess::Verify(bool close) {
+  shared_->rows = shared_->unacknowledged = 0;
+  if (exists_) CheckFiles("after the crash");
+  std::unique_ptr<Engine> engine;
+  try {
+    engine = Open();
+  } catch (const Error&) {
+    // A creation that did not end promised nothing but that it says so.
+    if (!exists_) ::_exit(kNotCreated);
+    throw;
+  }
+  VerifyOpen(engine.get());
+  if (!close) ::_exit(0);
+  engine.reset();
+  CheckFiles("after recovery and a clean close");
+}
+
+}  // namespace testbed

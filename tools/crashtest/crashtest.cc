@@ -1,0 +1,409 @@
+#include "tools/crashtest/crashtest.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "device/error.h"
+#include "device/file/file.h"
+#include "device/machine/scratch.h"
+#include "device/os/child_process.h"
+#include "device/os/signal_guard.h"
+#include "engines/registry.h"
+#include "tools/crashtest/crash_process.h"
+#include "tools/database/database_dir.h"
+#include "tools/output/progress.h"
+#include "workloads/random.h"
+
+namespace testbed {
+namespace {
+
+constexpr uint32_t kLongestWaitMs = 20000;  // for commits and closes to come
+// For the next checkpoint to begin: one that waits for the clients to rest is as good a moment.
+constexpr uint32_t kCheckpointWaitMs = 300;
+constexpr double kLongestPartMs = 1000;  // into a close or a recovery
+constexpr uint64_t kMostVoidRounds = 5;
+
+enum class Crash : uint8_t { kKill, kPowerCut, kDiskCut };
+std::string Describe(Crash crash, CrashPlace place) {
+  static constexpr const char* kNames[] = {"kill", "power cut", "power cut of the disk"};
+  static constexpr const char* kPlaces[] = {"", " during checkpoints", " in a clean close",
+                                            " in the creation of the database"};
+  return std::string(kNames[static_cast<size_t>(crash)]) + kPlaces[static_cast<size_t>(place)];
+}
+
+class Test {
+ public:
+  explicit Test(const CrashtestOptions& options)
+      : options_(options),
+        random_(options.run.data.seed),
+        info_(FindEngine(options.run.engine_name)),
+        shared_(CrashShared::New()) {}
+  ~Test() { shared_->Delete(); }
+
+  CrashtestResult Run();
+
+ private:
+  Crash CrashOf(int round) const;
+  CrashPlace ChoosePlace();
+  template <typename Condition>
+  bool Await(pid_t child, const Condition& condition, uint32_t longest_ms = kLongestWaitMs) const;
+  bool AwaitCommits(pid_t writer, uint64_t before) const;
+  void AwaitNewCommits(pid_t writer) const;
+  void AwaitPlace(CrashPlace place, pid_t writer);
+  bool Round(Crash crash, int number);
+  void StartWriting(CrashPlace place);
+  void CrashWriters(Crash crash, CrashPlace place, pid_t writer);
+  void CrashNow(Crash crash, pid_t child);
+  void CrashRecovery(Crash crash);
+  void VerifyRound(Crash crash, CrashPlace place, int number);
+  bool FailedWriting(int number);
+  void StartAgain();
+  uint64_t Acknowledged() const;
+  std::vector<uint64_t> AcknowledgedByWriter() const;
+  CrashProcess Process() const { return {options_, shared_, dir_, exists_}; }
+  template <typename Function>
+  pid_t Spawn(Function function);
+
+  const CrashtestOptions& options_;
+  Random random_;
+  const EngineInfo& info_;
+  CrashShared* const shared_;
+  bool exists_ = false;  // the database was created before: it is never made anew
+  std::string dir_;
+  std::unique_ptr<ScratchDevice> scratch_;
+  uint64_t gone_ = 0;  // commits to databases that are gone
+  CrashtestResult result_;
+};
+
+// Runs a function in a child process; what it throws becomes the shared failure sentence.
+template <typename Function>
+pid_t Test::Spawn(Function function) {
+  std::fflush(nullptr);
+  const pid_t child = ForkChild();
+  if (child != 0) return child;
+  int code = 0;
+  try {
+    function();
+  } catch (const Error& e) {
+    std::snprintf(shared_->failure, CrashShared::kMessage, "%s", e.what());
+    shared_->refused.store(e.kind() == Error::kUsage);
+    code = 1;
+  } catch (const std::exception& e) {
+    std::snprintf(shared_->failure, CrashShared::kMessage, "%s", e.what());
+    code = 1;
+  }
+  ::_exit(code);
+}
+
+Crash Test::CrashOf(int round) const {
+  if (round < options_.kills) return Crash::kKill;
+  return round < options_.kills + options_.power_cuts ? Crash::kPowerCut : Crash::kDiskCut;
+}
+
+CrashPlace Test::ChoosePlace() {
+  const uint64_t at = random_.Below(100);
+  if (at < 50) return CrashPlace::kWriting;
+  if (at < 75) return CrashPlace::kCheckpoint;
+  return at < 90 ? CrashPlace::kClose : CrashPlace::kCreation;
+}
+
+// Waits for the condition, at most so long and while the child is alive and its clients go
+// on; returns whether it came.
+template <typename Condition>
+bool Test::Await(pid_t child, const Condition& condition, uint32_t longest_ms) const {
+  for (uint32_t ms = 0; !condition(); ++ms) {
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
+    if (info.si_pid != 0 || shared_->writer_failed.load() || ms > longest_ms) return false;
+    CrashSleep(1);
+  }
+  return true;
+}
+
+// A device that is busy can hold a sync up for longer than the lazy interval, and what was
+// acknowledged before waits with it. The promise then is that no more is acknowledged: a crash
+// loses an interval of work at most. So it comes when a commit has begun, and was acknowledged,
+// since now.
+void Test::AwaitNewCommits(pid_t writer) const {
+  const std::vector<uint64_t> now = AcknowledgedByWriter();
+  Await(writer, [&] {
+    for (int w = 0; w < options_.writers; ++w) {
+      // The first may have begun before.
+      if (shared_->acknowledged[w].load() >= now[static_cast<size_t>(w)] + 2) return true;
+    }
+    return false;
+  });
+}
+
+bool Test::AwaitCommits(pid_t writer, uint64_t before) const {
+  return Await(writer, [&] { return Acknowledged() >= before + options_.least_commits; });
+}
+
+// Until the middle of a checkpoint or of a clean close, somewhere.
+void Test::AwaitPlace(CrashPlace place, pid_t writer) {
+  if (place == CrashPlace::kCheckpoint) {
+    const uint64_t now = shared_->checkpoints.load();
+    Await(writer, [&] { return shared_->checkpoints.load() > now; }, kCheckpointWaitMs);
+    const double longest = static_cast<double>(shared_->checkpoint_us.load()) / 1000;
+    CrashSleep(random_.Unit() * std::min<double>(longest, kCheckpointWaitMs));
+  }
+  if (place == CrashPlace::kClose) {
+    const double longest =
+        std::min(kLongestPartMs, 1.1 * static_cast<double>(shared_->close_us.load()) / 1000);
+    shared_->stop.store(true);
+    Await(writer, [&] { return shared_->closing.load(); });
+    CrashSleep(random_.Unit() * longest);
+  }
+}
+
+void Test::CrashNow(Crash crash, pid_t child) {
+  if (crash != Crash::kKill) shared_->power_is_cut.store(true);
+  if (crash == Crash::kPowerCut) scratch_->Shutdown();
+  if (crash == Crash::kDiskCut) {
+    scratch_->CutPower(random_.Next(), static_cast<int>(random_.Below(101)));
+  }
+  ::kill(child, SIGKILL);
+  AwaitChild(child);
+  if (crash != Crash::kKill) scratch_->Remount();
+  shared_->power_is_cut.store(false);
+}
+
+// A real power cut ends the program too; the simulated one lets it run on for a moment, and a sync
+// that is under way then can return success for a journal transaction that was thrown away. So what
+// is acknowledged after this moment is not acknowledged: it may be there or not. Lazy commits are
+// promised when they are older than the interval; of younger ones a client's first may be there,
+// without a gap, since they reached the log one after the other. A close that ended promises all.
+void Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
+  std::vector<uint64_t> promised = AcknowledgedByWriter();
+  const bool lazy = options_.run.engine.durability == Durability::kLazy;
+  // A creation is not awaited, so nothing in it is an interval old.
+  if (place == CrashPlace::kCreation) promised.assign(promised.size(), 0);
+  if (lazy && place != CrashPlace::kCreation) {
+    CrashSleep(options_.run.engine.lazy_interval_ms);
+    AwaitNewCommits(writer);
+  }
+  AwaitPlace(place, writer);
+  const bool closed = shared_->closed.load();
+  if (!lazy || closed) promised = AcknowledgedByWriter();
+  CrashNow(crash, writer);
+  for (int w = 0; (crash != Crash::kKill || lazy) && w < options_.writers; ++w) {
+    shared_->acknowledged[w].store(promised[static_cast<size_t>(w)]);
+  }
+  ++(crash == Crash::kKill       ? result_.kills
+     : crash == Crash::kPowerCut ? result_.power_cuts
+                                 : result_.disk_cuts);
+  result_.in_checkpoint += place == CrashPlace::kCheckpoint;
+  result_.in_close += place == CrashPlace::kClose && !closed;
+}
+
+// The next opening must recover all the same.
+void Test::CrashRecovery(Crash crash) {
+  for (uint64_t times = random_.Below(3); exists_ && times > 0 && random_.Below(2) == 0; --times) {
+    shared_->opened.store(false);
+    const double longest =
+        std::min(kLongestPartMs, 1.1 * static_cast<double>(shared_->open_us.load()) / 1000);
+    const pid_t interrupted = Spawn([this] {
+      const std::unique_ptr<Engine> engine = Process().Open();
+      shared_->opened.store(true);
+      while (true) CrashSleep(1000);
+    });
+    CrashSleep(random_.Unit() * longest);
+    const bool opened = shared_->opened.load();
+    CrashNow(crash, interrupted);
+    result_.in_recovery += !opened;
+  }
+}
+
+void Test::VerifyRound(Crash crash, CrashPlace place, int number) {
+  shared_->failure[0] = '\0';
+  // A database that was recovered and not closed recovers again. After power cuts it is closed: what
+  // a client saw in it must be durable to be counted.
+  const bool close = options_.kills == 0 || random_.Below(2) == 0 ||
+                     options_.power_cuts + options_.disk_cuts > 0;
+  const int status = AwaitChild(Spawn([this, close] { Process().Verify(close); }));
+  if (!exists_ && (WIFSIGNALED(status) || WEXITSTATUS(status) == CrashProcess::kNotCreated)) {
+    ++result_.not_created;
+    StartAgain();
+  } else if (status != 0) {
+    result_.failures.push_back(fmt::format(
+        "round {}, after a {}: {}", number, Describe(crash, place),
+        WIFSIGNALED(status) ? fmt::format("recovery ended by signal {}", WTERMSIG(status))
+                            : shared_->failure));
+  } else {
+    exists_ = true;
+  }
+  result_.rows_read += shared_->rows;
+  result_.commits_found_unacknowledged += shared_->unacknowledged;
+}
+
+bool Test::FailedWriting(int number) {
+  if (!shared_->writer_failed.load()) return false;
+  result_.failures.push_back(fmt::format(
+      "round {}: a client failed, and no fault was injected: {}", number, shared_->failure));
+  return true;
+}
+
+void Test::StartWriting(CrashPlace place) {
+  if (place == CrashPlace::kCreation && exists_) StartAgain();
+  shared_->failure[0] = '\0';
+  for (auto* flag : {&shared_->ready, &shared_->stop, &shared_->closing, &shared_->closed,
+                     &shared_->writer_failed, &shared_->refused}) {
+    flag->store(false);
+  }
+  shared_->rows = shared_->unacknowledged = 0;
+}
+
+// Returns whether it was a round: that something was there to lose.
+bool Test::Round(Crash crash, int number) {
+  const CrashPlace place = ChoosePlace();
+  StartWriting(place);
+  const uint64_t before = Acknowledged();
+  const pid_t writer = Spawn([this, place] { Process().Write(place); });
+  if (place == CrashPlace::kCreation) {
+    const double opening = static_cast<double>(shared_->open_us.load()) / 1000;
+    CrashSleep(random_.Unit() * std::min(kLongestPartMs, 10 + 1.5 * opening));
+  } else {
+    if (!Await(writer, [this] { return shared_->ready.load(); })) {
+      ::kill(writer, SIGKILL);
+      AwaitChild(writer);
+      if (!exists_ && shared_->refused.load()) throw Error(Error::kUsage, shared_->failure);
+      result_.failures.push_back(
+          fmt::format("round {}: the database does not open: {}", number, shared_->failure));
+      return true;
+    }
+    exists_ = true;
+    CrashSleep(random_.Unit() * options_.longest_ms);
+  }
+  const bool counts = place == CrashPlace::kCreation || AwaitCommits(writer, before);
+  if (!counts || shared_->writer_failed.load()) {
+    ::kill(writer, SIGKILL);
+    const int status = AwaitChild(writer);
+    if (FailedWriting(number)) return true;
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
+      result_.failures.push_back(fmt::format("round {}: the clients' process ended by itself", number));
+      return true;
+    }
+  }
+  if (counts) {
+    CrashWriters(crash, place, writer);
+    if (FailedWriting(number)) return true;
+  }
+  if (place == CrashPlace::kCreation) {
+    if (shared_->refused.load()) throw Error(Error::kUsage, shared_->failure);
+    result_.in_creation += !shared_->ready.load();
+    exists_ = shared_->ready.load();
+  }
+  CrashRecovery(crash);
+  VerifyRound(crash, place, number);
+  return counts;
+}
+
+// An empty database in place of the one that is there.
+void Test::StartAgain() {
+  gone_ += Acknowledged();
+  exists_ = false;
+  std::filesystem::remove_all(dir_);
+  std::filesystem::create_directory(dir_);
+  SyncDirectory(std::filesystem::path(dir_).parent_path());
+  for (int w = 0; w < options_.writers; ++w) {
+    shared_->begun[w].store(0);
+    shared_->acknowledged[w].store(0);
+  }
+}
+
+std::vector<uint64_t> Test::AcknowledgedByWriter() const {
+  std::vector<uint64_t> all;
+  for (int w = 0; w < options_.writers; ++w) all.push_back(shared_->acknowledged[w].load());
+  return all;
+}
+
+uint64_t Test::Acknowledged() const {
+  uint64_t commits = 0;
+  for (int w = 0; w < options_.writers; ++w) commits += shared_->acknowledged[w].load();
+  return commits;
+}
+
+CrashtestResult Test::Run() {
+  RunOptions placed = options_.run;
+  if (options_.power_cuts + options_.disk_cuts > 0 || placed.scratch_bytes != 0) {
+    ScratchOptions scratch;
+    scratch.bytes = placed.scratch_bytes != 0 ? placed.scratch_bytes : 512ull << 20;
+    scratch.file_system = placed.scratch_fs == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
+    scratch.directory = ".";
+    scratch.fault_disk = options_.disk_cuts > 0;
+    scratch_ = ScratchDevice::Create(scratch);
+    placed.dir = scratch_->path() + "/database";
+  }
+  DatabaseDir directory(placed);
+  directory.Prepare();
+  dir_ = directory.engine_path();
+  if (scratch_) {
+    directory.Unlock();
+    // The directory itself must survive the first power cut.
+    ::sync();
+  }
+  ProgressLine progress(placed.engine_name + " crashtest", placed.quiet);
+  const int rounds = options_.kills + options_.power_cuts + options_.disk_cuts;
+  for (int i = 0; i < rounds && result_.failures.empty() && !StopRequested();) {
+    if (i > 0 && i % options_.crashes_per_database == 0 && exists_) StartAgain();
+    if (!Round(CrashOf(i), i + 1)) {
+      if (++result_.void_rounds < kMostVoidRounds) continue;
+      result_.failures.push_back(
+          fmt::format("{} rounds had fewer than {} commits in {} s each, which tests nothing",
+                      result_.void_rounds, options_.least_commits, kLongestWaitMs / 1000));
+    }
+    ++i;
+    progress.Say(
+        fmt::format("{} of {} crashes, {} commits", i, rounds, gone_ + Acknowledged()));
+  }
+  result_.stopped = StopRequested();
+  result_.commits_acknowledged = gone_ + Acknowledged();
+  if (!result_.failures.empty()) directory.Keep();
+  return result_;
+}
+
+}  // namespace
+
+CrashtestResult RunCrashtest(const CrashtestOptions& options) {
+  const EngineInfo& info = FindEngine(options.run.engine_name);
+  const Capabilities& can = info.capabilities;
+  if (!can.persistent || !can.reads || !can.transactions) {
+    throw Error(Error::kUsage,
+                options.run.engine_name +
+                    " keeps nothing that could be read back, so it has no crash to survive; "
+                    "choose another --engine");
+  }
+  if (options.writers < 1 || options.writers > CrashShared::kMaxWriters) {
+    throw Error(Error::kUsage, fmt::format("--writers takes 1 to {}", CrashShared::kMaxWriters));
+  }
+  if (options.run.reuse) {
+    throw Error(Error::kUsage,
+                "crashtest makes databases of its own and removes them, so it takes no --reuse; "
+                "give an empty --dir, or none");
+  }
+  if (options.kills + options.power_cuts + options.disk_cuts == 0) {
+    throw Error(Error::kUsage,
+                "crashtest without a crash proves nothing; give --kills, --power-cuts or "
+                "--disk-cuts 1 or more");
+  }
+  CheckEngineOptions(info, options.run.engine);
+  if (options.run.engine.durability == Durability::kNone) {
+    throw Error(Error::kUsage, "crashtest needs --durability sync or lazy: none promises nothing");
+  }
+  std::string why;
+  if (options.power_cuts > 0 && !ScratchDevice::Available(&why)) {
+    throw Error(Error::kUsage, "--power-cuts needs a scratch device: " + why);
+  }
+  if (options.disk_cuts > 0 && (!ScratchDevice::Available(&why) || !FaultDisk::Available(&why))) {
+    throw Error(Error::kUsage, "--disk-cuts needs a scratch device on FUSE: " + why);
+  }
+  return Test(options).Run();
+}
+
+}  // namespace testbed

@@ -1,0 +1,110 @@
+#include "tools/crashtest/crashtest_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "tools/crashtest/crashtest.h"
+
+namespace testbed {
+namespace {
+
+constexpr int kStoppedExitCode = 130;  // as a shell says of a command that SIGINT ended
+
+// Makes the crashes and prints the result; returns the exit code.
+int Crashtest(const CrashtestOptions& options) {
+  const CrashtestResult result = RunCrashtest(options);
+  fmt::print(
+      "{}: {} kills, {} power cuts, {} of the disk, {} commits acknowledged, {} found that were in "
+      "flight, {} rows "
+      "read\n",
+      options.run.engine_name, result.kills, result.power_cuts, result.disk_cuts,
+      result.commits_acknowledged, result.commits_found_unacknowledged, result.rows_read);
+  fmt::print(
+      "of them {} during checkpoints, {} in a clean close, {} in a creation ({} begun anew), and {} "
+      "more in recovery\n",
+      result.in_checkpoint, result.in_close, result.in_creation, result.not_created,
+      result.in_recovery);
+  if (result.void_rounds > 0) {
+    fmt::print("{} rounds had too few commits and are not counted\n", result.void_rounds);
+  }
+  for (const std::string& failure : result.failures) fmt::print("FAILED {}\n", failure);
+  if (result.stopped) fmt::print("stopped by a signal before all crashes were made\n");
+  if (result.failures.empty()) {
+    fmt::print("no {} lost, no half transaction, no other difference\n",
+               options.run.engine.durability == Durability::kSync
+                   ? "acknowledged commit"
+                   : fmt::format("commit that was acknowledged {} ms before",
+                                 options.run.engine.lazy_interval_ms));
+  }
+  if (!result.failures.empty()) return 1;
+  return result.stopped ? kStoppedExitCode : 0;
+}
+
+void AddCrashes(CLI::App* crashtest, CrashtestOptions* crash) {
+  crashtest->add_option("--kills", crash->kills, "Crashes by SIGKILL [20]")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
+  crashtest
+      ->add_option("--power-cuts", crash->power_cuts,
+                   "Crashes by power cut, on a scratch device (root) [0]")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
+  crashtest
+      ->add_option(
+          "--disk-cuts", crash->disk_cuts,
+          "Crashes by power cut of a disk that loses and tears what was not flushed (root, "
+          "FUSE) [0]")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
+}
+
+void AddRounds(CLI::App* crashtest, CrashtestOptions* crash) {
+  crashtest
+      ->add_option("--crashes-per-database", crash->crashes_per_database,
+                   "Begin with a new database after so many crashes [50]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  crashtest
+      ->add_option("--longest-ms", crash->longest_ms,
+                   "A crash comes at a random moment within this [400]")
+      ->type_name("MS")
+      ->check(CLI::Range(1, 1000000));
+  crashtest
+      ->add_option("--least-commits", crash->least_commits,
+                   "A crash waits for so many commits of its round; a round with fewer within 20 "
+                   "seconds is not counted [5]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  crashtest->add_option("--writers", crash->writers, "Threads that commit [4]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64));
+  crashtest->add_option("--seed", crash->run.data.seed, "Seed of the crash moments [42]")
+      ->type_name("N");
+  crashtest->add_flag("--quiet", crash->run.quiet, "No progress line");
+}
+
+}  // namespace
+
+void AddCrashtestCommand(CLI::App& app, std::function<int()>* command) {
+  auto crash = std::make_shared<CrashtestOptions>();
+  CLI::App* crashtest = app.add_subcommand("crashtest",
+                                           "Kill an engine, or cut its power, while it commits "
+                                           "(--durability sync unless given), writes "
+                                           "checkpoints, closes, creates a database or recovers, "
+                                           "and compare every row with what it acknowledged");
+  crash->run.engine.durability = Durability::kSync;  // --durability lazy: the other promise
+  AddEngineOptions(*crashtest, crash->run);
+  AddCrashes(crashtest, crash.get());
+  AddRounds(crashtest, crash.get());
+  crashtest->callback([crash, command] {
+    *command = [crash] {
+      crash->run.rows = 1;
+      crash->run.Resolve();
+      return Crashtest(*crash);
+    };
+  });
+}
+
+}  // namespace testbed

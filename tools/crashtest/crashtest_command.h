@@ -1,0 +1,18 @@
+// The command line of `testbed crashtest`.
+#ifndef TESTBED_TOOLS_CRASHTEST_CRASHTEST_COMMAND_H_
+#define TESTBED_TOOLS_CRASHTEST_CRASHTEST_COMMAND_H_
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace testbed {
+
+// Adds the subcommand to `app`; when it is chosen, *command becomes what runs it.
+void AddCrashtestCommand(CLI::App& app, std::function<int()>* command);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_CRASHTEST_CRASHTEST_COMMAND_H_

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Does `testbed crashtest` find bugs? Plants each of tests/crash/planted/*.patch in a copy of the tree,
+# builds it, runs crashtest as the patch says (at most 200 rounds), and prints a table: the bug, the
+# engine, the kind of crash, and the round that found it.
+#
+#   tools/crashtest/planted_bugs.sh                   all of them
+#   tools/crashtest/planted_bugs.sh NAME...           these only
+#   tools/crashtest/planted_bugs.sh --list            their names
+#
+# Cutting the power of a disk takes root and FUSE; without, those bugs are skipped, which the table
+# says. Needs git. Exit code 0 when each bug that was tried was found, 1 when one was not, 2 when a
+# name is unknown. TESTBED_PLANTED_DIR: where the copy is [build/planted]. docs/crash-testing.md has the table of the last run.
+set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/../setup/setup.sh"
+
+patches=$source_dir/tests/crash/planted
+work=${TESTBED_PLANTED_DIR:-$build_dir/planted}
+tree=$work/tree
+
+# The tree as it is, changes that are not committed included. All of it is new to ninja: an object of a
+# planted bug may be newer than its source.
+copy_tree() {
+  mkdir -p -- "$tree"
+  find "$tree" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf -- {} +
+XX
+  # A tree of its own, so that git looks at nothing above it.
+  git -C "$tree" init --quiet
+}
+
+build_tree() { # NAME
+  local log=$work/$1.build.log
+  {
+    [[ -f $tree/build/release/build.ninja ]] || (cd -- "$tree" && cmake --preset release \
+      -DWIREDTIGER_ROOT="$("$source_dir/tools/setup/build_wiredtiger.sh")")
+    ninja -C "$tree/build/release" testbed
+  } >"$log" 2>&1 || die "$1 does not build; see $log"
+}
+
+row() { printf '| %-30s | %-7s | %-8s | %s |\n' "$@"; }
+
+# Prints a bug's line; returns 1 when it was not found.
+try_bug() { # NAME
+  local name=$1 words engine crash=kill out code=0 found
+  words=$(sed -n 's/^crashtest: //p' "$patches/$name.patch")
+  engine=${words#*--engine }
+  engine=${engine%% *}
+  [[ $words != *--disk-cuts* ]] || crash="disk cut"
+  if [[ $crash == "disk cut" && ($EUID -ne 0 || ! -e /dev/fuse) ]]; then
+    row "$name" "$engine" "$crash" "skipped: needs root and FUSE"
+    return
+  fi
+  git -C "$tree" apply "$patches/$name.patch" || die "$name.patch does not apply"
+  build_tree "$name"
+  out=$work/$name.log
+  # What it finds is kept by crashtest, and of no use here.
+  rm -rf -- "$work/run" && mkdir -- "$work/run"
+  # shellcheck disable=SC2086
+  (cd -- "$work/run" && timeout 1800 "$tree/build/release/testbed" crashtest $words --quiet) >"$out" 2>&1 || code=$?
+  rm -rf -- "$work/run"
+  git -C "$tree" apply --reverse "$patches/$name.patch"
+  found=$(sed -n 's/^FAILED round \([0-9]*\).*/round \1/p' "$out")
+  row "$name" "$engine" "$crash" "${found:-NOT FOUND (exit code $code)}"
+  [[ -n $found ]]
+}
+
+main() {
+  local name bad=0 names=()
+  if [[ ${1:-} == -h || ${1:-} == --help ]]; then
+    sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+    return
+  fi
+  for name in "$patches"/*.patch; do names+=("$(basename -- "$name" .patch)"); done
+  if [[ ${1:-} == --list ]]; then
+    printf '%s\n' "${names[@]}"
+    return
+  fi
+  for name in "$@"; do
+    [[ -f $patches/$name.patch ]] || {
+      say "there is no planted bug '$name'; see --list"
+      exit 2
+    }
+  done
+  (($# == 0)) || names=("$@")
+  command -v git >/dev/null || die "git is not installed"
+  mkdir -p -- "$work"
+  copy_tree
+  build_tree unchanged
+  row bug engine crash found
+  row --- --- --- ---
+  for name in "${names[@]}"; do try_bug "$name" || bad=1; done
+  return "$bad"
+}
+
+main "$@"

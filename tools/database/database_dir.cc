@@ -1,0 +1,226 @@
+#include "tools/database/database_dir.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "device/error.h"
+#include "device/file/directory.h"
+#include "tools/output/json_text.h"
+#include "workloads/registry.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsEmpty(const fs::path& dir) { return fs::is_directory(dir) && fs::is_empty(dir); }
+
+void CheckWritable(const fs::path& path) {
+  fs::path existing = fs::absolute(path);
+  while (!fs::exists(existing) && existing.has_parent_path() &&
+         existing != existing.parent_path()) {
+    existing = existing.parent_path();
+  }
+  if (!fs::is_directory(existing)) {
+    throw Error(Error::kUsage, fmt::format("--dir {}: {} is not a directory; choose another --dir",
+                                           path.string(), existing.string()));
+  }
+  if (::access(existing.c_str(), W_OK | X_OK) != 0) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("--dir {} cannot be written ({}): choose a directory that this user may "
+                    "write to",
+                    path.string(), errno == EROFS ? "read-only file system" : "no permission"));
+  }
+}
+
+// Size and hash of a file's contents; null without one.
+nlohmann::json IdentityOfFile(const std::string& path) {
+  if (path.empty()) return nullptr;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(Error::kUsage, fmt::format("--keys {} cannot be read", path));
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  return {{"size", text.size()},
+          {"hash", fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()))}};
+}
+
+bool SameKeys(const nlohmann::json& a, const nlohmann::json& b) {
+  if (!a.is_object() || !b.is_object()) return a.is_null() && b.is_null();
+  return a.value("size", 0ull) == b.value("size", 0ull) &&
+         a.value("hash", std::string()) == b.value("hash", std::string());
+}
+
+std::string KeysText(const nlohmann::json& keys) {
+  if (!keys.is_object()) return "keys of no file";
+  return fmt::format("--keys {} ({} bytes, hash {})", keys.value("name", "?"),
+                     keys.value("size", 0ull), keys.value("hash", "?"));
+}
+
+}  // namespace
+
+DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(options.dir) {
+  if (path_.empty()) {
+    path_ = ".";
+    CheckWritable(path_);
+    return;
+  }
+  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  if (fs::is_directory(path_)) lock_ = DirLock(path_, "--dir");
+  if (options.reuse) {
+    CheckReuse();
+  } else {
+    CheckNew();
+  }
+  CheckWritable(path_);
+}
+
+// Whether a database may be made there.
+void DatabaseDir::CheckNew() const {
+  if (!fs::exists(path_) || IsEmpty(path_)) return;
+  if (!ReadRecord(path_)) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("--dir {} is not empty and not a database of testbed, which leaves it "
+                    "alone; choose another directory",
+                    path_));
+  }
+  if (!options_.fresh) {
+    throw Error(Error::kUsage,
+                fmt::format("--dir {} holds a database already; add --reuse to run on "
+                            "it or --fresh to load it anew",
+                            path_));
+  }
+}
+
+nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std::string>& loads) {
+  const DatasetOptions& data = options.data;
+  nlohmann::json settings = nlohmann::json::object();
+  for (const std::string& load : loads) {
+    for (const auto& [name, meaning] : FindWorkload(load).extra_options) {
+      const auto given = options.workload.extra.find(name);
+      if (given != options.workload.extra.end()) settings[name] = given->second;
+    }
+  }
+  return {{"schema", "testbed-database/1"},
+          {"workload", fmt::format("{}", fmt::join(loads, ","))},
+          {"workload_option", settings},
+          {"engine", options.engine_name},
+          {"page_size", options.engine.page_size},
+          {"compression", options.engine.compression},
+          {"rows", data.rows},
+          {"databases", options.databases},
+          {"key_size", data.key_size},
+          {"value_size", data.value_size},
+          {"key_order", KeyOrderName(data.order)},
+          {"keys", IdentityOfFile(data.keys_file)},
+          {"compressibility", data.compressibility},
+          {"indexes", data.indexes},
+          {"seed", data.seed}};
+}
+
+nlohmann::json DatabaseDir::Record() const {
+  nlohmann::json record =
+      DatabaseIdentity(options_, {FindWorkload(options_.workloads[0]).loader});
+  if (!options_.data.keys_file.empty()) record["keys"]["name"] = options_.data.keys_file;
+  return record;
+}
+
+void DatabaseDir::CheckReuse() {
+  if (!fs::exists(path_)) {
+    throw Error(Error::kUsage,
+                fmt::format("--dir {} does not exist; load a database first, without "
+                            "--reuse",
+                            path_));
+  }
+  const std::optional<nlohmann::json> record = ReadRecord(path_);
+  if (!record) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("--dir {} holds no database that testbed loaded; load one first, without "
+                    "--reuse",
+                    path_));
+  }
+  const nlohmann::json& found = *record;
+  if (!found.value("loaded", false)) {
+    throw Error(Error::kUsage,
+                fmt::format("--dir {} holds a database whose load was not finished; load "
+                            "it anew with --fresh",
+                            path_));
+  }
+  const nlohmann::json expected = Record();
+  // Before the order and the number of keys, which follow from the file.
+  const nlohmann::json keys = found.value("keys", nlohmann::json());
+  if (!SameKeys(keys, expected["keys"])) {
+    throw Error(Error::kUsage,
+                fmt::format("--reuse: the database in {} was loaded with {}, not {}; give the "
+                            "same --keys or load it anew with --fresh",
+                            path_, KeysText(keys), KeysText(expected["keys"])));
+  }
+  for (const auto& [name, value] : expected.items()) {
+    const nlohmann::json theirs = found.value(name, nlohmann::json());
+    if (name == "keys" || theirs == value) continue;
+    std::string option = name;
+    for (char& c : option) c = c == '_' ? '-' : c;
+    throw Error(
+        Error::kUsage,
+        fmt::format("--reuse: the database in {} was loaded with {} {}, not {}; give --{} {} or "
+                    "load it anew with --fresh",
+                    path_, name, JsonText(theirs), JsonText(value), option, JsonText(theirs)));
+  }
+  record_ = found;
+}
+
+// Makes the directory if it is not there, and has it for this process alone.
+void DatabaseDir::Take() {
+  if (lock_.Leads(path_)) return;
+  MakeDirectories(path_);
+  lock_ = DirLock(path_, "--dir");
+  CheckNew();  // another run may have been faster
+}
+
+void DatabaseDir::Remove() {
+  if (temporary_) {
+    RemoveDatabase(temporary_->held_path(), temporary_->path());
+    return;
+  }
+  if (!ReadRecord(path_)) return;  // it is new
+  const std::vector<std::string> left = RemoveDatabase(lock_.held_path(), path_);
+  if (!left.empty() && !told_what_stays_) {
+    fmt::print(stderr, "testbed: {} in --dir {} is not testbed's and stays\n",
+               SomeNames(left), path_);
+  }
+  told_what_stays_ = true;
+}
+
+void DatabaseDir::Prepare() {
+  if (!options_.dir.empty()) {
+    Take();
+  } else if (!temporary_) {
+    temporary_.emplace(path_);
+  }
+  Remove();
+  record_ = Record();
+  record_["loaded"] = false;
+  WriteRecord(path(), record_);
+  MakeDirectories(engine_path());
+}
+
+void DatabaseDir::RecordLoaded() {
+  record_["loaded"] = true;
+  WriteRecord(path(), record_);
+}
+
+void DatabaseDir::RecordPopulation(const nlohmann::json& population) {
+  if (this->population() == population) return;
+  record_["population"] = population;
+  WriteRecord(path(), record_);
+}
+
+}  // namespace testbed

@@ -1,0 +1,156 @@
+#include "tools/database/database_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "device/error.h"
+#include "device/file/directory.h"
+#include "tools/output/json_text.h"
+#include "tools/output/output_file.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// A record that a killed process was writing.
+const std::string kUnfinishedRecord = std::string(kRecordFile) + ".new";
+constexpr char kKept[] = "kept";
+
+// The text of a regular file of at most a megabyte; empty without one. A link is not followed, and
+// a pipe of that name does not hold the reader up.
+std::string SmallText(const std::string& path) {
+  constexpr off_t kMost = 1 << 20;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return "";
+  std::string text;
+  struct stat st;
+  if (::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= kMost) {
+    text.resize(static_cast<size_t>(st.st_size));
+    const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
+    text.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  }
+  ::close(fd);
+  return text;
+}
+
+std::vector<std::string> Names(const std::string& dir) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) {
+    names.push_back(at->path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+std::optional<json> ReadRecord(const std::string& dir) {
+  json record = ParseJson(SmallText(dir + "/" + kRecordFile));
+  if (!record.is_object() || !record.contains("schema") || record["schema"] != kDatabaseSchema) {
+    return std::nullopt;
+  }
+  return record;
+}
+
+void WriteRecord(const std::string& dir, const json& record) {
+  ReplaceFile(dir + "/" + kRecordFile, JsonText(record, 2) + "\n");
+}
+
+std::vector<std::string> RemoveDatabase(const std::string& dir, const std::string& shown) {
+  if (!ReadRecord(dir)) return Names(dir);
+  const fs::path files = fs::path(dir) / kEngineFiles;
+  std::error_code error;
+  if (fs::is_symlink(fs::symlink_status(files, error))) {
+    throw Error(Error::kUsage,
+                fmt::format("{}/{} is a symbolic link, which testbed did not make and does not "
+                            "remove; remove it or choose another directory",
+                            shown, kEngineFiles));
+  }
+  fs::remove_all(files, error);
+  // The record goes last: without it the rest would be nobody's.
+  for (const std::string& name : {kUnfinishedRecord, std::string(kRecordFile)}) {
+    if (!error) fs::remove(fs::path(dir) / name, error);
+  }
+  if (error) throw Error::Io("remove", shown, error.value());
+  return Names(dir);
+}
+
+void RemoveDatabaseDirectory(const std::string& dir) {
+  const std::optional<DirLock> lock = DirLock::Try(dir);
+  if (!lock || !lock->Leads(dir)) return;
+  try {
+    if (RemoveDatabase(lock->held_path(), dir).empty()) ::rmdir(dir.c_str());
+  } catch (const Error&) {
+  }
+}
+
+std::string SomeNames(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 5;
+  if (names.size() <= kMost) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + kMost, ", "),
+                     names.size() - kMost);
+}
+
+TemporaryDatabase::TemporaryDatabase(const std::string& parent) : dir_(parent) {
+  try {
+    // The record first: by it what a killed run leaves is known as testbed's.
+    WriteRecord(path(), {{"schema", kDatabaseSchema}, {"loaded", false}});
+    MakeDirectories(engine_path());
+  } catch (...) {
+    RemoveDatabase(dir_.held_path(), path());
+    ::unlink((path() + "/" + kUnfinishedRecord).c_str());
+    throw;
+  }
+}
+
+TemporaryDatabase::~TemporaryDatabase() {
+  if (!dir_.IsOwner()) return;
+  try {
+    RemoveDatabase(dir_.held_path(), path());
+  } catch (const Error&) {
+  }
+}
+
+void TemporaryDatabase::Keep() {
+  json record = ReadRecord(path()).value_or(json::object());
+  record[kKept] = true;
+  WriteRecord(path(), record);
+  dir_.Keep();
+}
+
+std::vector<std::string> TemporaryDatabase::CleanLeftovers(const std::string& parent) {
+  std::vector<std::string> done;
+  for (const TemporaryDir& dir : TemporaryDir::Leftovers(parent)) {
+    const std::string held = dir.held_path();
+    const std::optional<json> record = ReadRecord(held);
+    if (record && record->contains(kKept)) continue;
+    if (!record) {
+      // Its run was killed before it had a record, or it is no run's.
+      const std::vector<std::string> names = Names(held);
+      if (names.size() > 1 || (names.size() == 1 && names[0] != kUnfinishedRecord)) continue;
+      ::unlink((held + "/" + kUnfinishedRecord).c_str());
+    }
+    try {
+      const std::vector<std::string> left = RemoveDatabase(held, dir.path());
+      done.push_back(fmt::format(
+          "removed {}, the database of a run that was killed{}", dir.path(),
+          left.empty() ? "" : fmt::format("; {} in it is not testbed's and stays",
+                                          SomeNames(left))));
+    } catch (const Error& e) {
+      done.push_back(e.what());
+    }
+  }
+  return done;
+}
+
+}  // namespace testbed

@@ -1,0 +1,60 @@
+#include "tools/database/database_rows.h"
+
+#include <string>
+
+#include "workloads/registry.h"
+#include "workloads/workload.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// The workload that made the database; empty in documents that do not say.
+std::string LoaderOf(const json& document) {
+  const json workloads = document.value("/options/workload"_json_pointer, json::array());
+  return workloads.empty() ? "" : FindWorkload(workloads[0].get<std::string>()).loader;
+}
+
+double Added(const json& phase) {
+  return phase.value("rows_inserted", 0.0) - phase.value("rows_erased", 0.0);
+}
+
+std::optional<double> RowsBefore(const json& document, const json& run) {
+  const json& phases = run["phases"];
+  const json& first = phases[0];
+  if (first["kind"] == "load" && first.contains("rows_inserted")) {
+    // One that adds to the rows that it finds counts them.
+    return first.value("/details/table_rows"_json_pointer, Added(first)) - Added(first);
+  }
+  const std::string loader = LoaderOf(document);
+  const json::json_pointer rows("/database/rows");
+  if ((loader != "insert" && loader != "document-load") || !run.contains(rows)) return {};
+  double before = run[rows];
+  for (const json& phase : phases) before -= Added(phase);
+  return before;
+}
+
+}  // namespace
+
+std::vector<std::optional<double>> RowsAfterPhases(const json& document, const json& run) {
+  std::vector<std::optional<double>> after;
+  if (run["phases"].empty()) return after;
+  std::optional<double> rows = RowsBefore(document, run);
+  for (const json& phase : run["phases"]) {
+    const json::json_pointer counted("/details/table_rows");
+    if (rows) *rows += Added(phase);
+    if (!rows && phase.contains(counted)) rows = phase[counted].get<double>();
+    after.push_back(rows && *rows > 0 ? rows : std::nullopt);
+  }
+  return after;
+}
+
+std::optional<double> MeanRowBytes(const json& document) {
+  const json data = document.value("data", json::object());
+  if (!data.contains("rows") || LoaderOf(document) != "insert") return {};
+  return (data["key_bytes"].get<double>() + data["value_bytes"].get<double>()) /
+         data["rows"].get<double>();
+}
+
+}  // namespace testbed

@@ -1,0 +1,148 @@
+#include "tools/experiment/verdict/equal_terms.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace testbed {
+namespace {
+
+constexpr double kApart = 0.1;  // of the most that one held
+constexpr char kHeld[] = "held.bytes";
+
+// An axis of engines: each of its values sets one.
+bool NamesEngines(const Axis& axis) {
+  return std::all_of(axis.values.begin(), axis.values.end(),
+                     [](const AxisValue& value) { return value.options.contains("engine"); });
+}
+
+// Cells that differ in the engine alone.
+struct Group {
+  std::string name;  // the labels that they have alike, where the table shows others too
+  std::vector<size_t> cells;
+};
+
+std::vector<Group> GroupsOf(const ResultSet& results, const std::vector<size_t>& shown) {
+  std::map<std::string, std::set<std::string>> labels;  // by axis, that the table shows
+  for (size_t cell : shown) {
+    for (const auto& [axis, label] : results.cells()[cell].labels) labels[axis].insert(label);
+  }
+  std::vector<Group> groups;
+  std::map<std::string, size_t> at;
+  for (size_t cell : shown) {
+    std::vector<std::string> alike, told;
+    for (const Axis& axis : results.experiment().axes) {
+      if (NamesEngines(axis)) continue;
+      alike.push_back(axis.name + "=" + results.cells()[cell].labels.at(axis.name));
+      if (labels[axis.name].size() > 1) told.push_back(alike.back());
+    }
+    const auto [found, first] =
+        at.emplace(fmt::format("{}", fmt::join(alike, " ")), groups.size());
+    if (first) groups.push_back({fmt::format("{}", fmt::join(told, " ")), {}});
+    std::vector<size_t>& group = groups[found->second].cells;
+    // A table has a cell once for each metric.
+    if (std::find(group.begin(), group.end(), cell) == group.end()) group.push_back(cell);
+  }
+  return groups;
+}
+
+std::string EngineOf(const ResultSet& results, size_t cell) {
+  const OptionMap& options = results.cells()[cell].options;
+  const auto found = options.find("engine");
+  return found == options.end() ? "" : found->second;
+}
+
+std::string EngineLabel(const ResultSet& results, size_t cell) {
+  for (const Axis& axis : results.experiment().axes) {
+    if (NamesEngines(axis)) return results.cells()[cell].labels.at(axis.name);
+  }
+  return EngineOf(results, cell);
+}
+
+// A run with buffered or mapped reads had the whole budget for the asking: what it never filled, it
+// did not need. With direct IO the engine's cache is all it may take.
+bool NeededNoMore(const ResultSet& results, size_t cell) {
+  const OptionMap& options = results.cells()[cell].options;
+  const auto io = options.find("io");
+  return (io == options.end() || io->second != "direct") &&
+         results.Figure(cell, "held.full") == 0;
+}
+
+// What a figure was of each cell of a group, the largest first; nothing when it is not known of two
+// engines.
+using Known = std::vector<std::pair<double, std::string>>;
+Known KnownOf(const ResultSet& results, const Group& group, const std::string& figure) {
+  Known known;
+  std::set<std::string> engines;
+  for (size_t cell : group.cells) {
+    const double value = results.Figure(cell, figure);
+    if (!std::isfinite(value)) continue;
+    std::string label = EngineLabel(results, cell);
+    if (figure == kHeld && NeededNoMore(results, cell)) label += " (which never filled --ram)";
+    known.emplace_back(value, std::move(label));
+    engines.insert(EngineOf(results, cell));
+  }
+  if (engines.size() < 2) return {};
+  std::sort(known.begin(), known.end(),
+            [](const auto& a, const auto& b) { return a.first > b.first; });
+  return known;
+}
+
+using Differ = std::function<bool(double most, double least)>;
+using Write = std::function<std::string(double)>;
+
+// One line for the groups in which a figure differs, the worst first; empty when there is none.
+std::string Line(const ResultSet& results, const std::vector<Group>& groups,
+                 const std::string& figure, const std::string& says, const Differ& differ,
+                 const Write& write) {
+  constexpr size_t kMostNamed = 3, kMostEach = 8;  // groups, and cells of each
+  std::vector<std::pair<double, std::string>> found;
+  for (const Group& group : groups) {
+    const Known known = KnownOf(results, group, figure);
+    if (known.empty() || !differ(known.front().first, known.back().first)) continue;
+    std::vector<std::string> each;
+    for (size_t i = 0; i < known.size(); ++i) {
+      const bool named = i < kMostEach / 2 || i + kMostEach / 2 >= known.size();
+      if (named) each.push_back(known[i].second + " " + write(known[i].first));
+      if (!named && each.back() != "...") each.emplace_back("...");
+    }
+    found.emplace_back(
+        known.back().first / known.front().first,
+        fmt::format("{}{}{}", group.name, group.name.empty() ? "" : ": ", fmt::join(each, ", ")));
+  }
+  if (found.empty()) return "";
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string text = "! " + says + ": ";
+  for (size_t i = 0; i < std::min(found.size(), kMostNamed); ++i) {
+    text += (i == 0 ? "" : "; ") + found[i].second;
+  }
+  if (found.size() > kMostNamed) {
+    text += fmt::format("; and in {} more comparisons, by less", found.size() - kMostNamed);
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& cells) {
+  const std::vector<Group> groups = GroupsOf(results, cells);
+  std::string text =
+      Line(results, groups, kHeld, "engines held memory more than 10 % apart",
+           [](double most, double least) { return least < (1 - kApart) * most; },
+           [](double bytes) { return fmt::format("{:.0f} MiB", bytes / (1 << 20)); });
+  for (const char* length : {"rows", "operations", "seconds"}) {
+    text += Line(results, groups, std::string("options.") + length,
+                 fmt::format("engines ran rounds of different length, in {}", length),
+                 [](double most, double least) { return most != least; },
+                 [](double n) { return fmt::format("{:.9g}", n); });
+  }
+  return text;
+}
+
+}  // namespace testbed

@@ -1,0 +1,319 @@
+#include "tools/experiment/verdict/verdict.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "engines/registry.h"
+#include "tools/output/table.h"
+
+namespace testbed {
+namespace {
+
+// Those of the engines that this build does not have.
+std::string Missing(const std::vector<std::string>& engines) {
+  std::vector<std::string> missing;
+  for (const std::string& engine : engines) {
+    if (std::none_of(Engines().begin(), Engines().end(),
+                     [&](const EngineInfo& info) { return info.name == engine; })) {
+      missing.push_back(engine);
+    }
+  }
+  return missing.empty() ? "" : fmt::format("engine {}", fmt::join(missing, ", "));
+}
+
+class Checker {
+ public:
+  explicit Checker(const ResultSet& results) : results_(results) {}
+
+  Verdict Check(const Finding& finding) const {
+    Verdict verdict;
+    verdict.id = finding.id;
+    verdict.claim = finding.claim;
+    verdict.systems = finding.systems;
+    for (const FindingPart& part : finding.parts) verdict.parts.push_back(Check(part));
+    Conclude(finding, &verdict);
+    if (verdict.kind == Verdict::kNotReproduced || verdict.kind == Verdict::kInPart ||
+        (verdict.kind == Verdict::kOneRound && verdict.holding < verdict.counted)) {
+      for (const Mechanism& mechanism : finding.mechanisms) {
+        const std::optional<double> when = Value(mechanism.when);
+        if (when && *when != 0) verdict.mechanisms.push_back(Fill(mechanism.says));
+      }
+    }
+    return verdict;
+  }
+
+ private:
+  PartVerdict Check(const FindingPart& part) const {
+    PartVerdict verdict;
+    verdict.says = part.says;
+    verdict.published = part.published;
+    verdict.ours = Fill(part.ours);
+    verdict.false_if = part.false_if;
+    verdict.stand_in = part.stand_in;
+    if (!part.untestable.empty()) {
+      verdict.outcome = PartVerdict::kUntestable;
+      verdict.because = part.untestable;
+      return verdict;
+    }
+    verdict.because = Missing(part.waits_for);
+    if (!verdict.because.empty()) {
+      verdict.outcome = PartVerdict::kWaits;
+      return verdict;
+    }
+    if (!IsOneOf(results_.experiment(), results_.scale(), part.scales)) {
+      verdict.outcome = PartVerdict::kAskedElsewhere;
+      verdict.because = fmt::format("{}", fmt::join(part.scales, ", "));
+      return verdict;
+    }
+    const Statement statement = StatementOf(part.holds);
+    for (const Selection& selection : statement.selections()) {
+      if (Needs(selection, &verdict)) return verdict;
+    }
+    Judge(statement, &verdict);
+    return verdict;
+  }
+
+  // Everything that the statement needs is measured.
+  void Judge(const Statement& statement, PartVerdict* verdict) const {
+    std::vector<Measured> figures;
+    for (const Statement::Figure& figure : statement.figures()) {
+      figures.push_back({figure.cell, results_.Values(figure.cell, figure.metric)});
+      if (std::isfinite(results_.Mean(figure.cell, figure.metric))) continue;
+      verdict->because =
+          fmt::format("{} of {} is not known", figure.metric, results_.cells()[figure.cell].name);
+      return;
+    }
+    const double value = statement.Evaluate(Means(statement));
+    if (!std::isfinite(value)) {
+      verdict->because = "its value is not finite";
+      return;
+    }
+    verdict->at_mean = value != 0;
+    if (results_.rounds() == 1) {
+      verdict->outcome = value != 0 ? PartVerdict::kHoldsOnce : PartVerdict::kFailsOnce;
+      return;
+    }
+    std::vector<Certainty> certainties =
+        CertaintiesOf(figures, [&](const std::vector<double>& drawn) {
+          std::vector<double> values = statement.EvaluateTerms(drawn);
+          values.push_back(statement.Evaluate(drawn));
+          return values;
+        });
+    const Certainty whole = certainties.back();
+    certainties.pop_back();
+    const bool holds = whole.holds(), fails = whole.fails();
+    verdict->certainty = whole;
+    verdict->outcome = holds && TrueForSure(statement.terms(), certainties) ? PartVerdict::kHolds
+                       : fails && FalseForSure(statement.terms(), certainties)
+                           ? PartVerdict::kDoesNotHold
+                           : PartVerdict::kCannotTell;
+    if (verdict->outcome == PartVerdict::kCannotTell && (holds || fails)) {
+      verdict->because =
+          fmt::format("none of its {} terms is {} for sure", certainties.size(),
+                      holds ? "true" : "false");
+    }
+  }
+
+  // Whether something that the selection names was not measured; the verdict then says what.
+  bool Needs(const Selection& selection, PartVerdict* verdict) const {
+    const std::string unplanned = UnplannedLabel(results_.cells(), selection);
+    if (!unplanned.empty()) {
+      verdict->outcome = PartVerdict::kNotAtScale;
+      verdict->because =
+          fmt::format("no cell of this scale has {} in {}", unplanned, selection.text);
+      return true;
+    }
+    Where where = selection.where;
+    where.erase("mean");
+    for (size_t i = 0; i < results_.cells().size(); ++i) {
+      const Cell& cell = results_.cells()[i];
+      if (!cell.runs() || !Matches(cell.labels, where)) continue;
+      for (int round = 1; round <= results_.rounds(); ++round) {
+        if (results_.finished(i, round)) continue;
+        verdict->outcome = PartVerdict::kNotMeasured;
+        verdict->because = "no result of " + cell.name;
+        if (results_.rounds() > 1) verdict->because += fmt::format(" in round {}", round);
+        return true;
+      }
+      if (results_.not_in_force(i).empty()) continue;
+      verdict->outcome = PartVerdict::kWithheld;
+      verdict->because =
+          fmt::format("in {} not in force: {}", cell.name, results_.not_in_force(i));
+      return true;
+    }
+    return false;
+  }
+
+  void Conclude(const Finding& finding, Verdict* verdict) const {
+    std::map<PartVerdict::Outcome, size_t> n;
+    for (const PartVerdict& part : verdict->parts) {
+      if (!part.stand_in.empty()) continue;
+      if (part.outcome == PartVerdict::kAskedElsewhere) {
+        ++verdict->elsewhere;
+        continue;
+      }
+      ++verdict->counted;
+      ++n[part.outcome];
+    }
+    verdict->holding = n[PartVerdict::kHolds] + n[PartVerdict::kHoldsOnce];
+    verdict->undecided = n[PartVerdict::kCannotTell];
+    const bool any_fails = n[PartVerdict::kDoesNotHold] + n[PartVerdict::kUntestable] != 0;
+    const std::string missing = Missing(finding.waits_for);
+    if (!finding.untestable.empty() ||
+        (verdict->counted != 0 && n[PartVerdict::kUntestable] == verdict->counted)) {
+      verdict->kind = Verdict::kUntestable;
+      verdict->because = finding.untestable;
+    } else if (!missing.empty()) {
+      verdict->kind = Verdict::kWaits;
+      verdict->because = missing;
+    } else if (n[PartVerdict::kNotMeasured] + n[PartVerdict::kNotAtScale] != 0 ||
+               verdict->counted == 0) {
+      verdict->kind = Verdict::kIncomplete;
+    } else if (n[PartVerdict::kWithheld] != 0) {
+      verdict->kind = Verdict::kWithheld;
+    } else if (n[PartVerdict::kWaits] != 0) {
+      verdict->kind = Verdict::kWaits;
+    } else if (results_.rounds() == 1) {
+      verdict->kind = Verdict::kOneRound;
+    } else if (verdict->undecided != 0 && !(verdict->holding != 0 && any_fails)) {
+      verdict->kind = Verdict::kCannotTell;
+    } else if (verdict->holding == verdict->counted) {
+      verdict->kind = Verdict::kReproduced;
+    } else {
+      verdict->kind = verdict->holding == 0 ? Verdict::kNotReproduced : Verdict::kInPart;
+    }
+  }
+
+  Statement StatementOf(const std::string& expression) const {
+    return Statement(
+        expression,
+        [this](const std::string& name) {
+          return results_.experiment().FindMetric(name) != nullptr;
+        },
+        [this](const Selection& selection) { return results_.Select(selection.where); });
+  }
+
+  std::vector<double> Means(const Statement& statement) const {
+    std::vector<double> means;
+    for (const Statement::Figure& figure : statement.figures()) {
+      means.push_back(results_.Mean(figure.cell, figure.metric));
+    }
+    return means;
+  }
+
+  // The value at the mean figures; nothing when a figure is not known.
+  std::optional<double> Value(const std::string& expression) const {
+    const Statement statement = StatementOf(expression);
+    const std::vector<double> means = Means(statement);
+    if (std::any_of(means.begin(), means.end(), [](double v) { return !std::isfinite(v); })) {
+      return std::nullopt;
+    }
+    const double value = statement.Evaluate(means);
+    return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
+  }
+
+  std::string Fill(const std::string& text) const {
+    return FillExpressions(text, [this](const std::string& expression) {
+      const std::optional<double> value = Value(expression);
+      return value ? Short(*value) : std::string("?");
+    });
+  }
+
+  const ResultSet& results_;
+};
+
+}  // namespace
+
+std::string UnplannedLabel(const std::vector<Cell>& cells, const Selection& selection) {
+  Where where = selection.where;
+  where.erase("mean");
+  for (const auto& [axis, labels] : where) {
+    for (const std::string& label : labels) {
+      Where one = where;
+      one[axis] = {label};
+      if (std::none_of(cells.begin(), cells.end(), [&](const Cell& cell) {
+            return cell.runs() && Matches(cell.labels, one);
+          })) {
+        return axis + "=" + label;
+      }
+    }
+  }
+  return "";
+}
+
+const char* OutcomeName(PartVerdict::Outcome outcome) {
+  static constexpr const char* kNames[] = {"holds",
+                                           "does not hold",
+                                           "cannot be told from these figures",
+                                           "holds in one round",
+                                           "does not hold in one round",
+                                           "not measured yet",
+                                           "not measured at this scale",
+                                           "asked at another scale",
+                                           "withheld",
+                                           "waits for an engine",
+                                           "untestable"};
+  return kNames[outcome];
+}
+
+std::string OutcomeText(const PartVerdict& part) {
+  std::string text = OutcomeName(part.outcome);
+  if (part.certainty) {
+    text += fmt::format(" (true in {} of resampled rounds", Percent(part.certainty->share()));
+    if (part.outcome == PartVerdict::kCannotTell) {
+      text += part.at_mean ? ", and at their mean" : ", not at their mean";
+    }
+    text += ")";
+  }
+  return part.because.empty() ? text : text + " (" + part.because + ")";
+}
+
+std::string VerdictText(const Verdict& verdict) {
+  static constexpr const char* kNames[] = {
+      "reproduced", "in part",    "not reproduced",      "cannot be told",
+      "one round",  "untestable", "waits for an engine", "withheld",
+      "not measured yet"};
+  const std::string name = kNames[verdict.kind];
+  const std::string elsewhere =
+      verdict.elsewhere == 0
+          ? ""
+          : fmt::format("; {} more {} asked at another scale", verdict.elsewhere,
+                        verdict.elsewhere == 1 ? "is" : "are");
+  switch (verdict.kind) {
+    case Verdict::kOneRound:
+      return fmt::format("no verdict from one round, in which {} of {} parts hold{}",
+                         verdict.holding, verdict.counted, elsewhere);
+    case Verdict::kReproduced:
+    case Verdict::kNotReproduced:
+      if (elsewhere.empty()) return name;
+      return fmt::format("{} as far as this scale asks ({} of {}{})", name, verdict.holding,
+                         verdict.counted, elsewhere);
+    case Verdict::kInPart:
+    case Verdict::kCannotTell:
+      return fmt::format("{} ({} of {}{}{})", name, verdict.holding, verdict.counted,
+                         verdict.undecided == 0
+                             ? ""
+                             : fmt::format(", {} undecided", verdict.undecided),
+                         elsewhere);
+    case Verdict::kIncomplete:
+      return verdict.counted == 0 && verdict.elsewhere != 0 ? "asked at another scale" : name;
+    default:
+      return name;
+  }
+}
+
+std::vector<Verdict> CheckFindings(const ResultSet& results) {
+  std::vector<Verdict> verdicts;
+  const Checker checker(results);
+  for (const Finding& finding : results.experiment().findings) {
+    verdicts.push_back(checker.Check(finding));
+  }
+  return verdicts;
+}
+
+}  // namespace testbed

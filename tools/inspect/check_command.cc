@@ -1,0 +1,185 @@
+#include "tools/inspect/check_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tools/inspect/inspect_dir.h"
+#include "tools/options.h"
+#include "tools/output/output_file.h"
+#include "tools/output/table.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kShown = 20;          // lines of faults; of notes a quarter
+constexpr uint64_t kDescribed = 1000;  // faults in the document
+
+constexpr char kExamples[] =
+    "\nDIR is the directory that a run had as --dir, or the engine's own one inside it. Nothing in "
+    "it\nis changed. A database that was not closed (a crash, a kill) is checked as recovery would "
+    "first\nleave it: torn pages and changes of shape are put right in memory, rows that wait in "
+    "the log are\nchecked as log records. What such a crash leaves is a note and no damage.\n"
+    "\nA line of a fault says where the damage is and what it is:\n"
+    "  page 17 of file d/db/btree.data, byte 139289, table default: its level is not one below "
+    "its\n"
+    "  parent's: expected 1, found 3\n"
+    "\nExit codes: 0 sound, 1 damaged, 2 no database, or one in use, 130 interrupted.\n"
+    "\nExamples:\n"
+    "  testbed --engine btree --dir d --workload insert; testbed check d\n"
+    "  testbed check d --all --json check.json\n"
+    "      every fault, and all of it for programs\n"
+    "  testbed check d/db && cp -r d backup\n";
+
+struct Arguments {
+  std::string dir, json_file;
+  bool all = false, quiet = false;
+};
+
+struct Checked {
+  const InspectedDir::Database* database;
+  Inspection result;
+  double seconds;
+};
+
+std::string FaultLines(const Faults& faults, const char* prefix, size_t most) {
+  std::string text;
+  for (size_t i = 0; i < faults.kept.size() && i < most; ++i) {
+    text += prefix + faults.kept[i].Text() + "\n";
+  }
+  if (faults.count > most) {
+    text += fmt::format("{}{} more; --all shows them\n", prefix, Count(faults.count - most));
+  }
+  return text;
+}
+
+std::string ReplayText(const ReplayNeeded& replay) {
+  if (replay.records == 0) return "closed cleanly: no log record waits to be replayed\n";
+  return fmt::format(
+      "not closed cleanly: {} bytes of log are to be replayed ({} records, {} transactions of {} "
+      "rows{}; {} pages).\nPages are checked as recovery would first leave them, these rows as log "
+      "records.\n",
+      Count(replay.log_bytes), Count(replay.records), Count(replay.transactions),
+      Count(replay.rows),
+      replay.unfinished == 0
+          ? ""
+          : fmt::format(", {} without their end, which never happened", Count(replay.unfinished)),
+      Count(replay.pages));
+}
+
+std::string CheckText(const Checked& checked, size_t shown) {
+  const Inspection& r = checked.result;
+  std::string text = fmt::format("{}: {}", checked.database->path, checked.database->engine->name);
+  if (r.page_size != 0) text += fmt::format(", pages of {}", ShortSize(r.page_size));
+  text += "\n" + (r.replay ? ReplayText(*r.replay) : "");
+  text += FaultLines(r.faults, "", shown);
+  text += FaultLines(r.notes, "note: ", shown == kShown ? kShown / 4 : shown);
+  Table pages("Checked", {"pages", "number", "bytes"});
+  uint64_t number = 0, bytes = 0, rows = 0, row_bytes = 0;
+  for (const PageCount& count : r.pages) {
+    pages.Row({count.type, Count(count.pages), Count(count.bytes)});
+    number += count.pages;
+    bytes += count.bytes;
+  }
+  pages.Row({"sum", Count(number), Count(bytes)});
+  if (!r.pages.empty()) text += "\n" + pages.Text();
+  for (const TreeStats& tree : r.trees) {
+    rows += tree.rows;
+    row_bytes += tree.key_bytes + tree.value_bytes;
+  }
+  text += fmt::format(
+      "{} tables, the engine's own included, {} rows, {} bytes of keys and values; "
+      "{:.2f} s\n",
+      Count(r.trees.size()), Count(rows), Count(row_bytes), checked.seconds);
+  if (r.stopped) {
+    text += "interrupted: not everything was looked at\n";
+  } else if (r.faults.count == 0) {
+    text += "sound: nothing is wrong\n";
+  }
+  if (r.faults.count > 0) {
+    text +=
+        fmt::format("DAMAGED: {} fault{}\n", Count(r.faults.count), r.faults.count == 1 ? "" : "s");
+  }
+  return text;
+}
+
+json FaultsJson(const Faults& faults) {
+  json list = json::array();
+  for (const Fault& fault : faults.kept) list.push_back(FaultJson(fault));
+  return list;
+}
+
+json CheckJson(const Checked& checked) {
+  const Inspection& r = checked.result;
+  json j = {{"path", checked.database->path}, {"engine", checked.database->engine->name},
+            {"page_size", r.page_size},       {"sound", r.faults.count == 0 && !r.stopped},
+            {"partial", r.stopped},           {"seconds", checked.seconds},
+            {"fault_count", r.faults.count},  {"faults", FaultsJson(r.faults)},
+            {"note_count", r.notes.count},    {"notes", FaultsJson(r.notes)},
+            {"pages", json::array()},         {"tables", json::array()}};
+  for (const PageCount& count : r.pages) {
+    j["pages"].push_back({{"type", count.type}, {"pages", count.pages}, {"bytes", count.bytes}});
+  }
+  for (const TreeStats& tree : r.trees) {
+    j["tables"].push_back({{"name", tree.table},
+                           {"rows", tree.rows},
+                           {"key_bytes", tree.key_bytes},
+                           {"value_bytes", tree.value_bytes}});
+  }
+  if (r.replay) {
+    j["replay"] = {{"log_bytes", r.replay->log_bytes},       {"records", r.replay->records},
+                   {"transactions", r.replay->transactions}, {"rows", r.replay->rows},
+                   {"unfinished", r.replay->unfinished},     {"pages", r.replay->pages}};
+  }
+  return j;
+}
+
+int Check(const Arguments& a) {
+  CheckOutputFile("--json", a.json_file);
+  const InspectedDir dir(
+      a.dir, "check", [](const EngineInfo& e) -> auto& { return e.check; });
+  json document = {{"schema", "testbed-check/1"}, {"databases", json::array()}};
+  uint64_t faults = 0;
+  bool stopped = false;
+  for (const InspectedDir::Database& database : dir.databases()) {
+    InspectOptions options;
+    options.most_faults = a.all ? UINT64_MAX : kDescribed;
+    options.progress = InspectProgress("check " + database.path, a.quiet);
+    const auto begin = std::chrono::steady_clock::now();
+    Checked checked = {&database, database.engine->check(database.path, options), 0};
+    options.progress = nullptr;  // the line goes
+    checked.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (&database != &dir.databases().front()) fmt::print("\n");
+    fmt::print("{}", CheckText(checked, a.all ? SIZE_MAX : kShown));
+    document["databases"].push_back(CheckJson(checked));
+    faults += checked.result.faults.count;
+    stopped = checked.result.stopped;
+    if (stopped) break;
+  }
+  WriteOutputFile("--json", a.json_file, DumpJson(document));
+  if (stopped) return 130;
+  return faults == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+void AddCheckCommand(CLI::App& app, std::function<int()>* command) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* check = app.add_subcommand(
+      "check", "Verify every page, pointer and log record of a database, and say what is wrong");
+  check->footer(kExamples);
+  check->add_option("DIR", a->dir, "Directory of the database")->required()->type_name("");
+  check->add_flag("--all", a->all, "Show all faults, not only the first 20");
+  check->add_option("--json", a->json_file, "Write what was found to a file")->type_name("FILE");
+  check->add_flag("--quiet", a->quiet, "No progress line");
+  check->callback([a, command] { *command = [a] { return Check(*a); }; });
+}
+
+}  // namespace testbed

@@ -1,0 +1,152 @@
+#include "tools/inspect/inspect_dir.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "device/error.h"
+#include "tools/database/database_files.h"
+#include "tools/output/json_text.h"
+#include "tools/output/progress.h"
+#include "tools/output/table.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+// The engine that a run wrote down in `dir`; empty without a record.
+std::string RecordedEngine(const fs::path& dir) {
+  const std::optional<nlohmann::json> record = ReadRecord(dir);
+  return record ? record->value("engine", std::string("a database")) : "";
+}
+
+[[noreturn]] void NoDatabase(const std::string& dir) {
+  if (const std::string engine = RecordedEngine(dir); !engine.empty()) {
+    throw Error(Error::kUsage,
+                fmt::format("directory {} holds no database, though {}/{} says that {} was loaded "
+                            "there",
+                            dir, dir, kRecordFile, engine));
+  }
+  std::vector<std::string> names;
+  for (const EngineInfo& engine : Engines()) {
+    if (engine.capabilities.persistent) names.push_back(engine.name);
+  }
+  throw Error(Error::kUsage,
+              fmt::format("directory {} holds no database of {}; give the directory that a run had "
+                          "as --dir",
+                          dir, Joined(names)));
+}
+
+// The directory that a run was given: `dir`, or one above it up to that of "DIR/db/0".
+std::string RunDirectory(const std::string& dir) {
+  fs::path path = fs::absolute(dir).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  for (int up = 0; up < 3; ++up) {
+    if (ReadRecord(path)) return path.string();
+    path = path.parent_path();
+  }
+  return "";
+}
+
+}  // namespace
+
+InspectedDir::InspectedDir(const std::string& dir, const std::string& command, const Door& door) {
+  std::string path = dir;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  std::error_code none;
+  if (!fs::exists(path, none)) {
+    throw Error(Error::kUsage, fmt::format("directory {} does not exist", path));
+  }
+  if (!fs::is_directory(path, none)) {
+    throw Error(Error::kUsage,
+                fmt::format("{} is not a directory; give the directory of a database", path));
+  }
+  if (!Find(path) && !Find(path + "/db") && !FindNumbered(path + "/db") && !FindNumbered(path)) {
+    NoDatabase(path);
+  }
+  for (const Database& database : databases_) {
+    if (door(*database.engine)) continue;
+    std::vector<std::string> names;
+    for (const EngineInfo& engine : Engines()) {
+      if (door(engine)) names.push_back(engine.name);
+    }
+    throw Error(Error::kUsage,
+                fmt::format("directory {} holds a database of {}, which testbed {} does not know; "
+                            "it knows those of {}",
+                            database.path, database.engine->name, command,
+                            names.empty() ? "no engine of this build" : Joined(names)));
+  }
+  if (const std::string run = RunDirectory(path); !run.empty()) lock_ = DirLock(run, "directory");
+}
+
+bool InspectedDir::Find(const std::string& dir) {
+  for (const EngineInfo& engine : Engines()) {
+    if (!engine.recognises(dir)) continue;
+    databases_.push_back({dir, &engine});
+    return true;
+  }
+  return false;
+}
+
+// DIR/0, DIR/1, ... (engines/databases.h); each must be one.
+bool InspectedDir::FindNumbered(const std::string& dir) {
+  std::error_code none;
+  if (!fs::is_directory(dir + "/0", none)) return false;
+  for (int number = 0; fs::is_directory(fmt::format("{}/{}", dir, number), none); ++number) {
+    const std::string path = fmt::format("{}/{}", dir, number);
+    if (Find(path)) continue;
+    if (number == 0) return false;
+    NoDatabase(path);
+  }
+  return true;
+}
+
+std::function<void(uint64_t done, uint64_t total)> InspectProgress(const std::string& what,
+                                                                   bool quiet) {
+  using Clock = std::chrono::steady_clock;
+  struct State {
+    State(const std::string& what, bool quiet) : line(what, quiet) {}
+    ProgressLine line;
+    Clock::time_point begin = Clock::now(), next = begin + std::chrono::seconds(2);
+  };
+  auto state = std::make_shared<State>(what, quiet);
+  return [state](uint64_t done, uint64_t total) {
+    const Clock::time_point now = Clock::now();
+    if (now < state->next || done == 0) return;
+    state->next = now + std::chrono::seconds(1);
+    const double seconds = std::chrono::duration<double>(now - state->begin).count();
+    const double fraction =
+        std::min(1.0, static_cast<double>(done) / static_cast<double>(std::max(total, done)));
+    state->line.Say(fmt::format("{:.0f} s, {} of {} pages, {:.0f} %, {:.0f} s left", seconds,
+                                Count(done), Count(total), fraction * 100,
+                                seconds * (1 - fraction) / fraction));
+  };
+}
+
+nlohmann::json FaultJson(const Fault& fault) {
+  nlohmann::json json = {{"file", fault.file}, {"what", fault.what}};
+  if (fault.page) json["page"] = *fault.page;
+  if (fault.byte) json["byte"] = *fault.byte;
+  if (!fault.table.empty()) json["table"] = fault.table;
+  if (!fault.expected.empty()) json["expected"] = fault.expected;
+  if (!fault.found.empty()) json["found"] = fault.found;
+  return json;
+}
+
+std::string DumpJson(const nlohmann::json& document) {
+  return JsonText(document, 1) + "\n";
+}
+
+}  // namespace testbed

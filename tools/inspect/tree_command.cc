@@ -1,0 +1,97 @@
+#include "tools/inspect/tree_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tools/inspect/inspect_dir.h"
+#include "tools/inspect/tree_report.h"
+#include "tools/output/output_file.h"
+#include "tools/output/table.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kExamples[] =
+    "\nDIR is the directory that a run had as --dir, or the engine's own one inside it. Nothing in "
+    "it\nis changed. Shown are, for each table: height, rows, pages, bytes and fill of each level; "
+    "how full\nits leaves are; what a row's bytes are, so that the parts add up to all bytes of "
+    "its pages; and\nwhere the space of the files goes, so that the parts add up to the size on "
+    "disk.\n"
+    "\nFill is the share of a page's room that no entry can be put into any more. `slots` are the "
+    "8 bytes\nof an entry's slot, the 2 of its value's length and references to long values; keys "
+    "count without\nwhat all keys of their page begin with; long values lie in overflow pages.\n"
+    "\nExamples:\n"
+    "  testbed --engine btree --dir d --workload insert; testbed tree d\n"
+    "      keys in order fill leaves to the end; try --key-order random and look again\n"
+    "  testbed tree d --table default --json tree.json\n"
+    "      reads the pages of that table alone\n"
+    "  testbed tree d --table default --pages --levels 2\n"
+    "      draws the root and its children\n";
+
+struct Arguments {
+  std::string dir, json_file, table;
+  bool pages = false, quiet = false;
+  uint32_t levels = 3;
+};
+
+int Tree(const Arguments& a) {
+  CheckOutputFile("--json", a.json_file);
+  const InspectedDir dir(
+      a.dir, "tree", [](const EngineInfo& e) -> auto& { return e.tree; });
+  json document = {{"schema", "testbed-tree/1"}, {"databases", json::array()}};
+  int code = 0;
+  for (const InspectedDir::Database& database : dir.databases()) {
+    InspectOptions options;
+    options.table = a.table;
+    options.shape_levels = a.pages ? a.levels : 0;
+    options.progress = InspectProgress("tree " + database.path, a.quiet);
+    const Inspection result = database.engine->tree(database.path, options);
+    options.progress = nullptr;  // the line goes
+    if (&database != &dir.databases().front()) fmt::print("\n");
+    fmt::print("{}", TreeText(database.path + ": " + database.engine->name, result));
+    json j = {{"path", database.path}, {"engine", database.engine->name}};
+    j.update(TreeJson(result));
+    document["databases"].push_back(std::move(j));
+    if (result.faults.count > 0) {
+      fmt::print(stderr,
+                 "testbed: {} is damaged (faults: {}), so the figures may miss something; "
+                 "`testbed check {}` says what is wrong\n",
+                 database.path, Count(result.faults.count), a.dir);
+      code = 1;
+    }
+    if (result.stopped) {
+      fmt::print(stderr, "testbed: interrupted; not everything was counted\n");
+      code = 130;
+      break;
+    }
+  }
+  WriteOutputFile("--json", a.json_file, DumpJson(document));
+  return code;
+}
+
+}  // namespace
+
+void AddTreeCommand(CLI::App& app, std::function<int()>* command) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* tree = app.add_subcommand(
+      "tree", "Show the shape and fill of a database's trees, and where its files' space goes");
+  tree->footer(kExamples);
+  tree->add_option("DIR", a->dir, "Directory of the database")->required()->type_name("");
+  tree->add_option("--table", a->table, "Only this table")->type_name("NAME");
+  tree->add_flag("--pages", a->pages, "Draw the pages from the root down, for small trees");
+  tree->add_option("--levels", a->levels, "Levels that --pages draws [3]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 16));
+  tree->add_option("--json", a->json_file, "Write the figures to a file")->type_name("FILE");
+  tree->add_flag("--quiet", a->quiet, "No progress line");
+  tree->callback([a, command] { *command = [a] { return Tree(*a); }; });
+}
+
+}  // namespace testbed

@@ -1,0 +1,94 @@
+#include "tools/output/json_text.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <iterator>
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+bool IsHexDigit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
+
+// Whether the text begins with what stands for a byte.
+bool BeginsWithEscape(std::string_view text) {
+  return text.size() >= 4 && text[0] == '\\' && text[1] == 'x' && IsHexDigit(text[2]) &&
+         IsHexDigit(text[3]);
+}
+
+// Bytes of the character that the text begins with; 0 when it is no UTF-8 (RFC 3629).
+size_t CharacterBytes(std::string_view text) {
+  const auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
+  if (byte(0) < 0x80) return 1;
+  const size_t n = byte(0) >= 0xC2 && byte(0) < 0xE0   ? 2
+                   : byte(0) >= 0xE0 && byte(0) < 0xF0 ? 3
+                   : byte(0) >= 0xF0 && byte(0) < 0xF5 ? 4
+                                                       : 0;
+  if (n == 0 || text.size() < n) return 0;
+  for (size_t i = 1; i < n; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const bool overlong = (byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = byte(0) == 0xED && byte(1) >= 0xA0;
+  const bool beyond = byte(0) == 0xF4 && byte(1) >= 0x90;
+  return overlong || surrogate || beyond ? 0 : n;
+}
+
+std::string Escaped(std::string_view text) {
+  std::string escaped;
+  while (!text.empty()) {
+    const size_t n = CharacterBytes(text);
+    if (n == 0 || BeginsWithEscape(text)) {
+      escaped += fmt::format("\\x{:02x}", static_cast<uint8_t>(text[0]));
+      text.remove_prefix(1);
+    } else {
+      escaped += text.substr(0, n);
+      text.remove_prefix(n);
+    }
+  }
+  return escaped;
+}
+
+std::string Unescaped(std::string_view text) {
+  std::string bytes;
+  while (!text.empty()) {
+    const bool escape = BeginsWithEscape(text);
+    bytes += escape ? static_cast<char>(std::stoi(std::string(text.substr(2, 2)), nullptr, 16))
+                    : text[0];
+    text.remove_prefix(escape ? 4 : 1);
+  }
+  return bytes;
+}
+
+// The document with `change` done to each string and each name in it.
+template <typename Function>
+json Changed(const json& document, const Function& change) {
+  if (document.is_string()) return change(document.get_ref<const std::string&>());
+  if (document.is_array()) {
+    json all = json::array();
+    for (const json& one : document) all.push_back(Changed(one, change));
+    return all;
+  }
+  if (!document.is_object()) return document;
+  json all = json::object();
+  for (const auto& [name, value] : document.items()) all[change(name)] = Changed(value, change);
+  return all;
+}
+
+}  // namespace
+
+std::string JsonText(const json& document, int indent) {
+  return Changed(document, Escaped).dump(indent);
+}
+
+json ParseJson(std::string_view text) {
+  return Changed(json::parse(text.begin(), text.end(), nullptr, false), Unescaped);
+}
+
+json ParseJson(std::istream& in) {
+  return ParseJson(std::string(std::istreambuf_iterator<char>(in), {}));
+}
+
+}  // namespace testbed

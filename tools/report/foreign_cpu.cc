@@ -1,0 +1,53 @@
+#include "tools/report/foreign_cpu.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// Nothing of a phase whose rate nobody reads, of one too short to say, and of older documents.
+std::optional<double> Share(const json& phase) {
+  const std::string kind = phase.value("kind", "");
+  const auto share = phase.find("foreign_cpu_share");
+  if ((kind != "load" && kind != "measure") || share == phase.end() || !share->is_number()) {
+    return std::nullopt;
+  }
+  return share->get<double>();
+}
+
+}  // namespace
+
+std::optional<double> MostForeignCpu(const json& run) {
+  std::optional<double> most;
+  for (const json& phase : run.value("phases", json::array())) {
+    if (const auto share = Share(phase)) most = std::max(most.value_or(0), *share);
+  }
+  return most;
+}
+
+std::string ForeignCpuLine(const json& document) {
+  double most = 0;
+  std::vector<std::string> names;  // each once, in the order of the phases
+  for (const json& run : document.value("runs", json::array())) {
+    for (const json& phase : run.value("phases", json::array())) {
+      const double share = Share(phase).value_or(0);
+      if (share < kNotableForeignCpu) continue;
+      most = std::max(most, share);
+      const std::string name = phase.value("name", "");
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  if (names.empty()) return "";
+  return fmt::format(
+      "! other programs used up to {:.0f} % of the processors during {}: rates and times are not "
+      "the engine's alone\n",
+      most * 100, fmt::join(names, ", "));
+}
+
+}  // namespace testbed

@@ -1,0 +1,568 @@
+#include "tools/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <optional>
+
+#include "device/account/grade.h"
+#include "device/error.h"
+#include "tools/database/database_rows.h"
+#include "tools/options.h"
+#include "tools/output/json_text.h"
+#include "tools/output/statistics.h"
+#include "tools/output/table.h"
+#include "tools/report/foreign_cpu.h"
+#include "tools/report/insert_benchmark_metrics.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+double Number(const json& j, const std::string& pointer, double otherwise = NAN) {
+  const json::json_pointer at(pointer);
+  return j.contains(at) && j[at].is_number() ? j[at].get<double>() : otherwise;
+}
+
+std::string Text(const json& j, const std::string& pointer) {
+  const json::json_pointer at(pointer);
+  if (!j.contains(at)) return "-";
+  return j[at].is_string() ? j[at].get<std::string>() : JsonText(j[at]);
+}
+
+std::string Size(double bytes) {
+  return std::isfinite(bytes) ? ShortSize(static_cast<uint64_t>(bytes)) : "-";
+}
+
+// Sums a kernel or file figure over the causes that `take` accepts.
+template <typename Take>
+double Sum(const json& phase, const std::string& level, const std::string& figure, Take take) {
+  double sum = 0;
+  for (const json& cause : phase["account"]["causes"]) {
+    if (take(cause)) sum += Number(cause, "/" + level + "/" + figure, 0);
+  }
+  return sum;
+}
+
+double OtherThreads(const json& phase, const std::string& figure) {
+  double sum = 0;
+  const json none = json::array();
+  for (const json& f : phase["account"].value("other_threads", none)) {
+    sum += Number(f, "/kernel/" + figure, 0);
+  }
+  return sum;
+}
+
+const json* Cause(const json& phase, const std::string& name) {
+  for (const json& cause : phase["account"]["causes"]) {
+    if (cause["name"] == name) return &cause;
+  }
+  return nullptr;
+}
+
+// Not of an engine that calls the operating system itself.
+bool CountsFiles(const json& phase) {
+  const json& causes = phase["account"]["causes"];
+  return std::any_of(causes.begin(), causes.end(),
+                     [](const json& cause) { return cause.contains("file"); });
+}
+
+std::string Steadiness(const json& flag) {
+  return flag.is_boolean() ? (flag.get<bool>() ? "yes" : "no") : "-";
+}
+
+// The rows of a phase in every table begin alike.
+std::string RowName(const json& run, const json& phase, const std::string& operation) {
+  std::string name = phase["name"].get<std::string>();
+  if (operation != name && !operation.empty()) name += " " + operation;
+  name += fmt::format(", {} thr", run["threads"].get<int>());
+  if (run["repeat"].get<int>() > 0) name += fmt::format(" #{}", run["repeat"].get<int>() + 1);
+  return name;
+}
+
+// Of those that the run was made for: what only made it ready is in the document.
+template <typename Function>
+void ForEachPhase(const json& document, Function function) {
+  for (const json& run : document["runs"]) {
+    for (const json& phase : run["phases"]) {
+      if (phase["kind"] != "warm-up" && phase["kind"] != "tune") function(run, phase);
+    }
+  }
+}
+
+Table RateTable(const json& document) {
+  Table table("Operations", {"phase", "count", "ops/s", "mean us", "p50 us", "p99 us", "p99.9 us",
+                             "max us", "cpu us/op", "harness ns/op", "foreign cpu",
+                             "steady", "checked", "wrong"});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    const double cpu = Number(phase, "/account/cpu_user_seconds", 0) +
+                       Number(phase, "/account/cpu_system_seconds", 0);
+    if (!phase.contains("operations")) return;
+    const std::vector<std::string> of_phase = {
+        Short(cpu * 1e6 / Number(phase, "/count")),
+        Short(Number(run, "/accounting/harness_ns_per_operation")),
+        Percent(Number(phase, "/foreign_cpu_share")), Steadiness(phase["steady"]["rate"]),
+        Count(phase["verified"]), Count(phase["wrong"])};
+    const auto row = [&table](std::vector<std::string> cells, const std::vector<std::string>& more) {
+      cells.insert(cells.end(), more.begin(), more.end());
+      table.Row(std::move(cells));
+    };
+    const bool several = phase["operations"].size() > 1;
+    if (several) {
+      row({RowName(run, phase, "all operations"), Count(phase["count"]), Short(phase["rate"]), "-",
+           "-", "-", "-", "-"},
+          of_phase);
+    }
+    for (const json& op : phase["operations"]) {
+      const json& us = op["latency_us"];
+      row({RowName(run, phase, op["name"]), Count(op["count"]), Short(op["rate"]),
+           Short(us["mean"]), Short(us["p50"]), Short(us["p99"]), Short(us["p999"]),
+           Short(us["max"])},
+          several ? std::vector<std::string>(of_phase.size(), "-") : of_phase);
+    }
+  });
+  return table;
+}
+
+Table IntendedTable(const json& document) {
+  Table table("Latency from the intended start",
+              {"phase", "target ops/s", "ops/s", "mean us", "p50 us", "p99 us", "p99.9 us",
+               "max us", "backlog s"});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (!phase.contains("operations")) return;
+    for (const json& op : phase["operations"]) {
+      if (!op.contains("latency_from_intended_us")) continue;
+      const json& us = op["latency_from_intended_us"];
+      table.Row({RowName(run, phase, op["name"]), Short(Number(phase, "/target_rate")),
+                 Short(phase.contains("target_rate") ? phase["rate"] : op["rate"]),
+                 Short(us["mean"]), Short(us["p50"]), Short(us["p99"]), Short(us["p999"]),
+                 Short(us["max"]), Short(phase["backlog_seconds"])});
+    }
+  });
+  return table;
+}
+
+// Reads of each foreground operation at each level. Neither engine nor device can tell operations
+// apart: their columns divide the phase's total by all its operations, on a line of the phase.
+Table ReadTable(const json& document) {
+  Table table("Reads per operation, level by level (B = bytes)",
+              {"phase", "engine asks", "engine misses", "file reads", "file B/read", "kernel reads",
+               "kernel B/read", "device reads", "device B/read", "foreground share"});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (!phase.contains("operations")) return;
+    const double all = Number(phase, "/count");
+    const double asks = Number(phase, "/account/engine/block_requests");
+    const double misses = asks - Number(phase, "/account/engine/block_hits");
+    const double foreground = Sum(phase, "kernel", "read_bytes",
+                                  [](const json& c) { return c["ground"] == "foreground"; });
+    const double device = Number(phase, "/account/device/reads");
+    const bool several = phase["operations"].size() > 1;
+    const std::vector<std::string> asked = {Short(asks / all), Short(misses / all)};
+    const std::vector<std::string> done = {
+        Short(device / all), Short(Number(phase, "/account/device/read_bytes") / device),
+        Percent(foreground / Number(phase, "/account/device/read_bytes"))};
+    const auto row = [&](const std::string& name, const std::vector<std::string>& own, bool whole) {
+      std::vector<std::string> cells = {RowName(run, phase, name)};
+      const auto add = [&cells](const std::vector<std::string>& more, bool known) {
+        for (const std::string& text : more) cells.push_back(known ? text : "-");
+      };
+      add(asked, whole);
+      add(own, true);
+      add(done, whole);
+      table.Row(std::move(cells));
+    };
+    if (several) row("all operations", {"-", "-", "-", "-"}, true);
+    for (const json& op : phase["operations"]) {
+      const json* cause = Cause(phase, op["name"]);
+      if (cause == nullptr) continue;
+      const double n = Number(*cause, "/operations");
+      const double file = Number(*cause, "/file/reads"), kernel = Number(*cause, "/kernel/reads");
+      row(op["name"],
+          {Short(file / n), Short(Number(*cause, "/file/read_bytes") / file), Short(kernel / n),
+           Short(Number(*cause, "/kernel/read_bytes") / kernel)},
+          !several);
+    }
+  });
+  return table;
+}
+
+// One line of the split of written bytes.
+struct WriteClass {
+  std::string name;
+  double bytes;
+};
+
+double KindBytes(const json& phase, const std::string& kind, const json** cause_filter = nullptr) {
+  double sum = 0;
+  for (const json& cause : phase["account"]["causes"]) {
+    if (cause_filter != nullptr && &cause != *cause_filter) continue;
+    sum += Number(cause, "/kernel_by_kind/" + kind + "/write_bytes", 0);
+  }
+  if (cause_filter != nullptr) return sum;
+  const json none = json::array();
+  for (const json& f : phase["account"].value("other_threads", none)) {
+    if (f["kind"] == kind) sum += Number(f, "/kernel/write_bytes", 0);
+  }
+  return sum;
+}
+
+// Splits what the device wrote in a phase into classes that add up to it exactly.
+std::vector<WriteClass> WriteClasses(const json& phase) {
+  std::vector<WriteClass> classes;
+  auto add = [&classes](const std::string& name, double bytes) {
+    if (bytes != 0) classes.push_back({name, bytes});
+  };
+  const double log = KindBytes(phase, "log");
+  const double payload = std::min(log, Number(phase, "/account/engine/log_payload_bytes", log));
+  add("log records", payload);
+  add("log padding and rewrites", log - payload);
+  double data = KindBytes(phase, "data");
+  for (const json& cause : phase["account"]["causes"]) {
+    const json* only = &cause;
+    const double bytes = KindBytes(phase, "data", &only);
+    add("data by " + cause["name"].get<std::string>(), bytes);
+    data -= bytes;
+  }
+  add("data by kernel threads", data);
+  add("torn-page protection", KindBytes(phase, "doublewrite"));
+  add("engine metadata", KindBytes(phase, "meta"));
+  add("temporary files", KindBytes(phase, "temp"));
+  add("other files", KindBytes(phase, "other-file"));
+  add("file system journal", KindBytes(phase, "fs-journal"));
+  add("file system metadata", KindBytes(phase, "fs-metadata"));
+  return classes;
+}
+
+Table WriteTable(const json& document) {
+  Table table("Bytes written, by cause", {"phase", "bytes", "share", "per user byte"});
+  double user = 0;  // of the load, which a settle belongs to
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (phase.contains("operations")) user = Number(phase, "/user_bytes_written", 0);
+    const double device = Number(phase, "/account/device/write_bytes", 0);
+    if (device == 0) return;
+    const std::string name = RowName(run, phase, "");
+    auto row = [&](const std::string& what, double bytes) {
+      table.Row({name + ": " + what, Count(static_cast<uint64_t>(bytes)), Percent(bytes / device),
+                 user > 0 ? Short(bytes / user) : "-"});
+    };
+    if (run["accounting"]["kernel_account"].get<bool>()) {
+      double sum = 0;
+      for (const WriteClass& c : WriteClasses(phase)) {
+        row(c.name, c.bytes);
+        sum += c.bytes;
+      }
+      row("sum of the classes", sum);
+    } else if (CountsFiles(phase)) {
+      row("written by the engine's file calls",
+          Sum(phase, "file", "write_bytes", [](const json&) { return true; }));
+    }
+    row("device", device);
+    const double discarded = Number(phase, "/account/device/discard_bytes", 0);
+    if (discarded > 0) {
+      table.Row({name + ": discarded, not written", Count(static_cast<uint64_t>(discarded)), "-",
+                 "-"});
+    }
+  });
+  return table;
+}
+
+// What a commit's log writes cost, from the record to the device. A commit is an operation of the
+// phase.
+Table LogTable(const json& document) {
+  Table table("Log writes, bytes per commit",
+              {"phase", "commits", "payload", "framing", "padding", "rewritten", "engine says",
+               "device all", "device log", "device journal", "estimate", "at least", "syncs",
+               "device writes", "flushes"});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (!phase["account"].contains("log") || !phase.contains("operations")) return;
+    const double n = Number(phase, "/count");
+    auto each = [&](const std::string& figure) {
+      return Short(Number(phase, "/account/" + figure) / n);
+    };
+    table.Row({RowName(run, phase, ""), Count(static_cast<uint64_t>(n)),
+               each("engine/log_payload_bytes"), each("engine/more/log_framing_bytes"),
+               each("engine/more/log_padding_bytes"), each("engine/more/log_rewritten_bytes"),
+               each("log/bytes"), each("device/write_bytes"), each("log/device_bytes"),
+               each("log/journal_bytes"), each("log/estimate_bytes"),
+               each("log/estimate_least_bytes"), each("log/syncs"), each("device/writes"),
+               each("device/flushes")});
+  });
+  return table;
+}
+
+Table MemoryTable(const json& document) {
+  Table table("Memory at the end of the phase, and held over it",
+              {"phase", "ram", "engine cache", "process other", "page cache", "kernel", "unused",
+               "unaccounted", "peak", "held, mean", "held, most"});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (!phase.contains("memory")) return;
+    const json& m = phase["memory"];
+    table.Row({RowName(run, phase, ""), Size(m["limit"]), Size(m["engine_cache"]),
+               Size(m["process_other"]), Size(m["page_cache"]), Size(m["kernel"]),
+               Size(m["unused"]), Percent(Number(m, "/unaccounted") / Number(m, "/limit")),
+               Size(m["peak"]), Size(Number(m, "/held_mean")), Size(Number(m, "/held_most"))});
+  });
+  return table;
+}
+
+Table DatabaseTable(const json& document) {
+  Table table("Database", {"phase", "seconds", "bytes", "rows", "bytes/row", "per user byte"});
+  const double row = MeanRowBytes(document).value_or(NAN);
+  std::map<const json*, double> rows;  // after each phase
+  for (const json& run : document["runs"]) {
+    const std::vector<std::optional<double>> after = RowsAfterPhases(document, run);
+    for (size_t i = 0; i < after.size(); ++i) rows[&run["phases"][i]] = after[i].value_or(NAN);
+  }
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    const double bytes = Number(phase, "/database_bytes"), a_row = bytes / rows[&phase];
+    table.Row({RowName(run, phase, ""), Short(phase["seconds"]), Size(bytes),
+               std::isfinite(rows[&phase]) ? Count(static_cast<uint64_t>(rows[&phase])) : "-",
+               Short(a_row), Short(a_row / row)});
+  });
+  return table;
+}
+
+// What --cache-pct auto tried, in the order of the shares, and what it took.
+Table TuningTable(const json& document) {
+  Table table("Shares of the memory that --cache-pct auto tried",
+              {"cache", "times", "ops/s", "predicted", "engine misses/op", "device reads/op",
+               "cpu us/op", "neither cache"});
+  for (const json& run : document["runs"]) {
+    if (!run.contains("cache_tuning")) continue;
+    const json& tuning = run["cache_tuning"];
+    std::map<double, double> predicted;
+    for (const json& point : tuning.value("/prediction/curve"_json_pointer, json::array())) {
+      predicted[point["cache_pct"]] = point["rate"];
+    }
+    std::vector<json> trials = tuning["trials"];
+    std::sort(trials.begin(), trials.end(), [](const json& a, const json& b) {
+      return a["cache_pct"].get<double>() < b["cache_pct"].get<double>();
+    });
+    for (const json& trial : trials) {
+      const double share = trial["cache_pct"];
+      const auto curve = predicted.find(share);
+      std::string name = fmt::format("{} %, {} thr", Short(share), run["threads"].get<int>());
+      if (share == tuning["chosen_pct"].get<double>()) name += " (chosen)";
+      table.Row({name, Count(trial["times"]), Short(trial["rate"]),
+                 curve == predicted.end() ? "-" : Short(curve->second),
+                 Short(trial["engine_misses_per_operation"]),
+                 Short(trial["device_reads_per_operation"]), Short(trial["cpu_us_per_operation"]),
+                 Size(trial["other_bytes"])});
+    }
+  }
+  return table;
+}
+
+// What --cache-pct most rehearsed, in its order.
+Table RehearsalTable(const json& document) {
+  Table table("Shares of the memory that --cache-pct most rehearsed",
+              {"cache", "cache held", "held without page cache, mean", "most", "memory needed"});
+  const json rehearsal = document.value("cache_rehearsal", json::object());
+  for (const json& trial : rehearsal.value("rehearsals", json::array())) {
+    std::string name = Short(trial["cache_pct"]) + " %";
+    if (trial["cache_pct"] == rehearsal["chosen_pct"]) name += " (chosen)";
+    table.Row({name, Size(trial["engine_cache"]), Size(trial["own_mean"]), Size(trial["own_most"]),
+               Size(trial["needed"])});
+  }
+  return table;
+}
+
+Table RepeatTable(const json& document) {
+  Table table("Repeats: mean and 95 % confidence interval",
+              {"phase", "runs", "ops/s", "+-", "p99 us", "+-", "device reads/op", "+-",
+               "device writes/op", "+-"});
+  for (const Repeated& r : Repeats(document)) {
+    if (r.rate.n < 2) continue;
+    table.Row(
+        {r.name, Count(r.rate.n), Short(r.rate.mean), Percent(r.rate.half_width / r.rate.mean),
+         Short(r.p99_us.mean), Percent(r.p99_us.half_width / r.p99_us.mean),
+         Short(r.device_reads.mean), Percent(r.device_reads.half_width / r.device_reads.mean),
+         Short(r.device_writes.mean), Percent(r.device_writes.half_width / r.device_writes.mean)});
+  }
+  return table;
+}
+
+std::string Header(const json& document) {
+  const json& o = document["options"];
+  const json run = document["runs"].empty() ? json::object() : document["runs"][0];
+  std::string text = fmt::format(
+      "testbed {}: {} {}, io {}, page {}, cache {} of ram {}, durability {}, compression {}\n",
+      Text(document, "/testbed"), Text(o, "/engine"), Text(run, "/engine/version"), Text(o, "/io"),
+      Size(Number(o, "/page_size")),
+      (o.value("cache_auto", false)   ? "auto from "
+       : o.value("cache_most", false) ? "most, "
+                                      : "") +
+          Size(Number(o, "/cache_size")),
+      Size(Number(o, "/ram")), Text(o, "/durability"), Text(o, "/compression"));
+  const double rows = Number(document, "/data/rows", Number(o, "/rows"));
+  const double keys = Number(document, "/data/key_bytes", rows * Number(o, "/key_size"));
+  const double bytes =
+      keys + Number(document, "/data/value_bytes", rows * Number(o, "/value_size"));
+  const bool of_file = !o.value("keys", std::string()).empty();
+  text += fmt::format(
+      "{} rows of {} + {} bytes = {}, {} x ram; seed {}\n",
+      Count(static_cast<uint64_t>(rows)),
+      of_file ? fmt::format("{:.1f} (mean, keys of a file)", keys / rows) : Text(o, "/key_size"),
+      Text(o, "/value_size"), Size(bytes), Short(bytes / Number(o, "/ram")), Text(o, "/seed"));
+  text +=
+      fmt::format("device {}{}, {}, read_ahead_kb {}; kernel {}\n", Text(document, "/device/name"),
+                  document.contains("device") && document["device"]["exclusive"].get<bool>()
+                      ? " (the run's alone)"
+                      : " (shared)",
+                  Text(document, "/machine/file_system"),
+                  Text(document, "/device/queue/read_ahead_kb"), Text(document, "/machine/kernel"));
+  return text + "\n";
+}
+
+// The grade of the worst run, why it is not better, and what cannot be known here.
+std::string GradeLine(const json& document) {
+  Grade worst{'A', {}};
+  json missing = json::array();
+  bool known = false;
+  for (const json& run : document["runs"]) {
+    if (!run.contains("accounting")) continue;
+    const json& a = run["accounting"];
+    known = true;
+    missing = a["missing"];
+    KeepWorse({a["grade"].get<std::string>()[0],
+               a.value("grade_reasons", std::vector<std::string>())},
+              &worst);
+  }
+  if (!known) return "";
+  std::string text = fmt::format("grade {}", worst.letter);
+  for (const std::string& reason : worst.reasons) text += "; " + reason;
+  for (const json& what : missing) text += "; not known: " + what.get<std::string>();
+  return text + "\n";
+}
+
+// Phases that ended by themselves before they were told to, a warm-up included: it may have left
+// nothing for what follows.
+std::string EndedLines(const json& document) {
+  std::string text;
+  for (const json& run : document["runs"]) {
+    for (const json& phase : run["phases"]) {
+      if (!phase.contains("ended_because") || phase["kind"] == "tune") continue;
+      text += fmt::format(
+          "{} ended after {:.3g} s and {} operations: {}; load more --rows, or give fewer "
+          "--operations or --seconds, or a shorter --warmup\n",
+          RowName(run, phase, ""), Number(phase, "/seconds", 0), Text(phase, "/count"),
+          Text(phase, "/ended_because"));
+    }
+  }
+  return text;
+}
+
+// The closure line: how far the kernel's account of all threads is from the device's own.
+std::string ClosureLines(const json& document) {
+  std::string text;
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (!phase["account"].contains("closure")) return;
+    const json& c = phase["account"]["closure"];
+    const double reads = Number(phase, "/account/device/reads", 0);
+    const double writes = Number(phase, "/account/device/writes", 0);
+    text += fmt::format(
+        "closure {}: all threads - device = {} of {} reads, {} bytes; {} of {} writes, {} "
+        "bytes{}{}\n",
+        RowName(run, phase, ""), c["reads"].get<int64_t>(), Count(static_cast<uint64_t>(reads)),
+        c["read_bytes"].get<int64_t>(), c["writes"].get<int64_t>(),
+        Count(static_cast<uint64_t>(writes)), c["write_bytes"].get<int64_t>(),
+        c["at_rest"].get<bool>() ? "" : " (the device did not come to rest)",
+        phase.contains("grade") ? " (grade " + Text(phase, "/grade") + ")" : "");
+    const double other = OtherThreads(phase, "reads") + OtherThreads(phase, "writes");
+    if (other > 0) {
+      text += "  of it by threads outside the run:";
+      for (const json& f : phase["account"]["other_threads"]) {
+        text += fmt::format(" {} {} ({} reads, {} writes);", Text(f, "/thread"), Text(f, "/kind"),
+                            Text(f, "/kernel/reads"), Text(f, "/kernel/writes"));
+      }
+      text.back() = '\n';
+    }
+  });
+  return text + GradeLine(document);
+}
+
+std::vector<Table> Tables(const json& document) {
+  std::vector<Table> all = {
+      RateTable(document),     IntendedTable(document), ReadTable(document),
+      WriteTable(document),    LogTable(document),      MemoryTable(document),
+      DatabaseTable(document), TuningTable(document),   RehearsalTable(document),
+      RepeatTable(document)};
+  for (Table& table : InsertBenchmarkTables(document)) all.push_back(std::move(table));
+  std::vector<Table> tables;
+  for (Table& table : all) {
+    if (!table.empty()) tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+}  // namespace
+
+std::string ReportText(const json& document) {
+  std::string text = ForeignCpuLine(document) + Header(document);
+  for (const Table& table : Tables(document)) text += table.Text();
+  text += EndedLines(document);
+  text += ClosureLines(document);
+  const json none = json::array();
+  for (const json& note : document.value("notes", none))
+    text += "note: " + note.get<std::string>() + "\n";
+  if (document.value("partial", false)) text += "PARTIAL: a run was interrupted\n";
+  return text;
+}
+
+std::string ReportCsv(const json& document) {
+  std::string text;
+  for (const Table& table : Tables(document)) text += table.Csv();
+  return text;
+}
+
+json ReadResults(const std::string& path) {
+  std::ifstream in(path);
+  if (!in)
+    throw Error(Error::kUsage,
+                fmt::format("{} cannot be read; give a file written by --json", path));
+  json document = ParseJson(in);
+  if (document.is_discarded() || !document.is_object() ||
+      document.value("schema", "") != "testbed-results/1") {
+    throw Error(
+        Error::kUsage,
+        fmt::format("{} is not a results file of this version (schema testbed-results/1)", path));
+  }
+  return document;
+}
+
+std::string CompareText(const json& base, const json& other) {
+  Table table("Second against first: figures and ratios",
+              {"phase", "ops/s", "", "ratio", "p99 us", "", "ratio", "device reads/op", "", "ratio",
+               "apart"});
+  const std::vector<Repeated> seconds = Repeats(other);
+  for (const Repeated& a : Repeats(base)) {
+    for (const Repeated& b : seconds) {
+      if (a.name != b.name) continue;
+      const bool known = a.rate.n > 1 && b.rate.n > 1;
+      const bool apart =
+          std::abs(a.rate.mean - b.rate.mean) > a.rate.half_width + b.rate.half_width;
+      table.Row({a.name, Short(a.rate.mean), Short(b.rate.mean), Short(b.rate.mean / a.rate.mean),
+                 Short(a.p99_us.mean), Short(b.p99_us.mean), Short(b.p99_us.mean / a.p99_us.mean),
+                 Short(a.device_reads.mean), Short(b.device_reads.mean),
+                 Short(b.device_reads.mean / a.device_reads.mean),
+                 known ? (apart ? "yes" : "no") : "-"});
+    }
+  }
+  std::string text;
+  for (const auto& [which, document] : {std::pair("first", &base), std::pair("second", &other)}) {
+    const std::string line = ForeignCpuLine(*document);
+    if (!line.empty()) text += fmt::format("{}: {}", which, line);
+  }
+  for (const auto& [name, value] : base["options"].items()) {
+    const json theirs = other["options"].value(name, json());
+    if (value != theirs)
+      text += fmt::format("{}: {} against {}\n", name, JsonText(value), JsonText(theirs));
+  }
+  return text + (text.empty() ? "" : "\n") + table.Text();
+}
+
+}  // namespace testbed

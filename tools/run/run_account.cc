@@ -1,0 +1,90 @@
+#include "tools/run/run_account.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "device/account/journal.h"
+#include "engines/registry.h"
+
+namespace testbed {
+
+using nlohmann::json;
+
+RunAccount::RunAccount(const RunOptions& options, const RunPlan& plan)
+    : options_(options), plan_(plan) {
+  device_ = BlockDevice::Find(plan_.engine_dir);
+  if (options_.account >= AccountDepth::kKernel && device_) {
+    kernel_ = KernelAccount::Start(*device_, &why_no_kernel_);
+    if (kernel_) {
+      for (const SectorRange& range : JournalUnder(plan_.engine_dir)) {
+        kernel_->RegisterJournal(range.first, range.sectors);
+      }
+    }
+  } else if (!device_) {
+    why_no_kernel_ = "the directory is on no block device of its own";
+  }
+  Ledger::Get().Configure(options_.account, kernel_.get());
+}
+
+InForce RunAccount::InForceHere() const {
+  InForce in_force{.counted_in_kernel = kernel_ != nullptr,
+                   .own_device = plan_.exclusive_device && device_.has_value() &&
+                                 options_.account == AccountDepth::kDevice,
+                   .not_charged = {},
+                   .not_covered = {}};
+  if (plan_.read_limit != nullptr) {
+    in_force.not_charged.push_back(
+        "reads that --read-iops delays are issued by a thread of the kernel, and charged to no "
+        "operation");
+  }
+  if (device_ && device_->disks().size() > 1) {
+    in_force.not_covered.push_back(
+        fmt::format("the file system lies on {} disks ({}), and requests are counted on {} alone",
+                    device_->disks().size(), fmt::join(device_->disks(), ", "), device_->name()));
+  }
+  return in_force;
+}
+
+json RunAccount::Describe() const {
+  static constexpr const char* kDepths[] = {"off", "file", "kernel", "device"};
+  json missing = json::array();
+  if (!kernel_) {
+    missing.push_back("requests and bytes per operation kind and thread at the kernel level" +
+                      (why_no_kernel_.empty() ? "" : " (" + why_no_kernel_ + ")"));
+  }
+  if (!plan_.exclusive_device) {
+    missing.push_back(
+        kernel_
+            ? "a device of its own: other programs' IO is named, not excluded (--scratch)"
+            : "a device of its own: its statistics include other programs' IO (--scratch, root)");
+  }
+  if (!FindEngine(options_.engine_name).capabilities.file_layer) {
+    missing.push_back("calls to files: " + options_.engine_name + " does its IO itself");
+  }
+  const Grade grade = DecideGrade(InForceHere());
+  return {{"depth", kDepths[static_cast<size_t>(options_.account)]},
+          {"grade", std::string(1, grade.letter)},
+          {"grade_reasons", grade.reasons},
+          {"kernel_account", kernel_ != nullptr},
+          {"missing", missing}};
+}
+
+void RunAccount::GradePhase(json* phase, json* accounting) const {
+  const json& account = (*phase)["account"];
+  Closure closure;
+  if (account.contains("closure")) {
+    const json& c = account["closure"];
+    closure = {c["reads"], c["read_bytes"], c["writes"], c["write_bytes"], c["at_rest"]};
+  }
+  const Grade grade =
+      DecideGrade(InForceHere(), account.contains("closure") ? &closure : nullptr);
+  (*phase)["grade"] = std::string(1, grade.letter);
+  (*phase)["grade_reasons"] = grade.reasons;
+  if ((*phase)["kind"] == "warm-up" || (*phase)["kind"] == "tune") return;
+  Grade worst{(*accounting)["grade"].get<std::string>()[0], (*accounting)["grade_reasons"]};
+  KeepWorse(grade, &worst);
+  (*accounting)["grade"] = std::string(1, worst.letter);
+  (*accounting)["grade_reasons"] = worst.reasons;
+}
+
+}  // namespace testbed

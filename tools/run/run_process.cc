@@ -1,0 +1,194 @@
+#include "tools/run/run_process.h"
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/error.h"
+#include "device/os/child_process.h"
+#include "device/os/signal_guard.h"
+#include "tools/output/json_text.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+void WriteAll(int fd, const std::string& text) {
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    done += static_cast<size_t>(n);
+  }
+}
+
+// What a child said of its run, one JSON object a line: {"run": ..., "begins": NAME} before each
+// phase, {"phase": ...} after it, and at the end {"run": ..., "ended": true}.
+class RunOfChild {
+ public:
+  RunOfChild(const RunPlan& plan, std::function<void()> loaded)
+      : document_({{"threads", plan.threads}, {"repeat", plan.repeat}}),
+        loaded_(std::move(loaded)) {}
+
+  // Takes what came; a line that is not whole yet waits for its rest.
+  void Take(const char* bytes, size_t n) {
+    text_.append(bytes, n);
+    size_t begin = 0;
+    for (size_t end; (end = text_.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      TakeLine(ParseJson(std::string_view(text_).substr(begin, end - begin)));
+    }
+    text_.erase(0, begin);
+  }
+  bool ended() const { return ended_; }
+  const std::string& phase_under_way() const { return under_way_; }
+  const json& phases() const { return phases_; }
+  json Document() const {
+    json document = document_;
+    document["phases"] = phases_;
+    return document;
+  }
+
+ private:
+  void TakeLine(json line) {
+    if (!line.is_object()) return;
+    if (line.contains("run")) document_ = std::move(line["run"]);
+    if (line.contains("begins")) under_way_ = line["begins"];
+    if (line.contains("loaded")) loaded_();
+    if (line.contains("phase")) {
+      under_way_.clear();
+      phases_.push_back(std::move(line["phase"]));
+    }
+    ended_ = line.contains("ended");
+  }
+
+  json document_;
+  const std::function<void()> loaded_;
+  json phases_ = json::array();
+  std::string text_, under_way_;
+  bool ended_ = false;
+};
+
+// Reads what the child writes until it ends. A request to stop reaches this process alone when it
+// was sent to its id; the child has to be told.
+void ReadAll(int fd, pid_t child, const std::function<bool(const json&)>& enough,
+             RunOfChild* run) {
+  std::vector<char> buffer(65536);
+  bool told = false;
+  size_t phases = 0;
+  while (true) {
+    pollfd ready{fd, POLLIN, 0};
+    if (::poll(&ready, 1, 100) <= 0) {
+      if (StopRequested() && !std::exchange(told, true)) ::kill(child, SIGTERM);
+      continue;
+    }
+    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    run->Take(buffer.data(), static_cast<size_t>(n));
+    const bool another = std::exchange(phases, run->phases().size()) != run->phases().size();
+    if (!told && enough && another && enough(run->phases())) {
+      told = true;
+      ::kill(child, SIGTERM);
+    }
+  }
+}
+
+// What an engine frees goes back to the system: memory that the allocator keeps is neither cache's,
+// and a run with a budget could end of it. An arena for each CPU, not glibc's eight, since what a
+// thread frees stays with its arena. Large blocks are mapped one by one, always: glibc would raise
+// the size from which they are to up to 32 MB with each one that is freed, and keep the next ones.
+void SettleAllocator() {
+  constexpr int kLargeBlock = 256 << 10;
+  ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))));
+  ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+}
+
+// What ended a child that did not end by itself, in one sentence.
+std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status,
+                      const RunOfChild& run) {
+  std::string where, kept;
+  if (!run.phase_under_way().empty()) where = " in phase " + run.phase_under_way();
+  if (const size_t n = run.phases().size(); n != 0) {
+    kept = fmt::format("; {} finished phase{} before it {} kept", n, n == 1 ? "" : "s",
+                       n == 1 ? "is" : "are");
+  }
+  if (plan.budget != nullptr && plan.budget->OomKilled()) {
+    return fmt::format(
+        "the kernel ended the run (signal 9) because it needed more than --ram {}{}; give a larger "
+        "--ram or a smaller --cache-pct{}",
+        ShortSize(options.ram_bytes), where, kept);
+  }
+  if (WIFSIGNALED(status)) {
+    return fmt::format("the run was ended by signal {} ({}){}{}", WTERMSIG(status),
+                       ::strsignal(WTERMSIG(status)), where, kept);
+  }
+  return fmt::format("the run ended without a result{}{}", where, kept);
+}
+
+}  // namespace
+
+json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
+                       const RunWatch& watch) {
+  int pipe_fds[2], noted_fds[2];  // what the child says; that it was noted that it is loaded
+  if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);
+  if (::pipe(noted_fds) != 0) throw Error::Io("pipe", "", errno);
+  const pid_t child = ForkChild();
+  if (child == 0) {
+    ::close(pipe_fds[0]);
+    ::close(noted_fds[1]);
+    SettleAllocator();
+    const auto report = [&](const json& line) {
+      WriteAll(pipe_fds[1], JsonText(line) + "\n");
+      // Nothing is done to the database, or measured, while its record is written.
+      char noted;
+      while (line.contains("loaded") && ::read(noted_fds[0], &noted, 1) < 0 && errno == EINTR) {
+      }
+    };
+    json document = ExecuteRun(options, plan, &StopRequested, report);
+    document.erase("phases");  // the parent has them
+    report({{"run", std::move(document)}, {"ended", true}});
+    ::close(pipe_fds[1]);
+    // No destructors: what they would undo belongs to the parent.
+    std::fflush(nullptr);
+    ::_exit(0);
+  }
+  ::close(pipe_fds[1]);
+  ::close(noted_fds[0]);
+  RunOfChild run(plan, [&] {
+    if (watch.loaded) watch.loaded();
+    WriteAll(noted_fds[1], "n");
+  });
+  std::exception_ptr failure;
+  try {
+    ReadAll(pipe_fds[0], child, watch.enough, &run);
+  } catch (...) {
+    failure = std::current_exception();
+    ::kill(child, SIGKILL);
+  }
+  ::close(pipe_fds[0]);
+  ::close(noted_fds[1]);
+  const int status = AwaitChild(child);
+  if (failure) std::rethrow_exception(failure);
+  json document = run.Document();
+  if (run.ended() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return document;
+  document.erase("population");
+  document["partial"] = true;
+  document["error"] = {{"sentence", WhatEnded(options, plan, status, run)}, {"exit_code", 1}};
+  return document;
+}
+
+}  // namespace testbed

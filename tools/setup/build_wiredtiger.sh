@@ -1,0 +1,196 @@
+#!/usr/bin/env bash
+# Builds the WiredTiger release that testbed links, once per machine and user, and prints the folder
+# it is installed in, which is the only line on stdout:
+#
+#   tools/setup/build_wiredtiger.sh           build it if it is not there yet
+#   tools/setup/build_wiredtiger.sh --where   print the folder it is or would be in, build nothing
+#
+# The folder holds include/wiredtiger.h, include/wiredtiger_ext.h, lib/libwiredtiger.a and
+# share/licenses/wiredtiger/. It is
+#
+#   ${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/testbed}/wiredtiger-<version>-<recipe>
+#
+# outside the project's build folder, so that `rm -rf build` does not cost a minute. <recipe> is
+# a hash of what decides the library's contents (source, options, compiler version): whoever changes
+# one of them gets a new folder, never a stale library.
+#
+# Environment: CC (compiler, default cc), TESTBED_CACHE_DIR, TESTBED_WIREDTIGER_SDIST (path of an
+# already downloaded source distribution, for machines without a network), TESTBED_JOBS (parallel
+# jobs, default: all CPUs).
+#
+# Safe to run several times at once (a lock) and to kill (the folder appears by one rename, complete
+# or not at all). Needs: a C and C++ compiler, cmake, ninja, python3 with pip and setuptools,
+# headers of snappy, lz4, zstd and zlib.
+set -euo pipefail
+
+# 11.3.1 is the last release that has direct_io.
+version=11.3.1
+# Of the source distribution on PyPI, wiredtiger-11.3.1.tar.gz.
+sdist_sha256=95052d1b6fc06921dd617aafa1ba2a773d8dbbbf2eb74f77147290a630e598d0
+# -g1: backtraces and profiles with function names, without a library ten times the size.
+c_flags='-g1 -w'
+options=(
+  -DCMAKE_BUILD_TYPE=Release -DCC_OPTIMIZE_LEVEL=-O2 -DENABLE_STATIC=1 -DENABLE_SHARED=0
+  -DWITH_PIC=1 -DENABLE_STRICT=0 -DENABLE_PYTHON=0 -DHAVE_DIAGNOSTIC=0 -DHAVE_UNITTEST=0
+  -DENABLE_COLORIZE_OUTPUT=0
+  -DHAVE_BUILTIN_EXTENSION_SNAPPY=1 -DHAVE_BUILTIN_EXTENSION_LZ4=1
+  -DHAVE_BUILTIN_EXTENSION_ZSTD=1 -DHAVE_BUILTIN_EXTENSION_ZLIB=1
+  -DENABLE_SNAPPY=0 -DENABLE_LZ4=0 -DENABLE_ZSTD=0 -DENABLE_ZLIB=0
+)
+
+say() { printf 'testbed: %s\n' "$*" >&2; }
+die() {
+  say "$*"
+  exit 1
+}
+
+cc=${CC:-cc}
+command -v "$cc" >/dev/null ||
+  die "WiredTiger needs a C compiler, and there is no '$cc' (Debian: apt install g++)."
+home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
+cache=${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$home/.cache}/testbed}
+[[ $cache == /* ]] || cache=$PWD/$cache
+recipe=$({
+  echo "$version $sdist_sha256 $c_flags ${options[*]}"
+  "$cc" --version
+} | sha256sum | cut -c1-10)
+prefix=$cache/wiredtiger-$version-$recipe
+
+case "${1:-}" in
+  '') ;;
+  --where)
+    echo "$prefix"
+    exit 0
+    ;;
+  *) die "build_wiredtiger.sh takes --where or nothing, not '$1'." ;;
+esac
+
+if [[ -e $prefix/lib/libwiredtiger.a ]]; then
+  echo "$prefix"
+  exit 0
+fi
+
+mkdir -p "$cache" ||
+  die "cannot create the cache folder $cache; name another one with TESTBED_CACHE_DIR."
+exec 9>"$cache/.wiredtiger.lock"
+if ! flock --nonblock 9; then
+  say "waiting for another build of WiredTiger in $cache"
+  flock 9
+fi
+# Somebody else may have built it while this one waited.
+if [[ -e $prefix/lib/libwiredtiger.a ]]; then
+  echo "$prefix"
+  exit 0
+fi
+
+for tool in cmake ninja; do
+  command -v "$tool" >/dev/null ||
+    die "WiredTiger's build needs $tool (Debian: apt install cmake ninja-build)."
+done
+
+# What a killed build left behind: nobody else can be using it, this process holds the lock.
+rm -rf -- "$cache"/.wiredtiger.tmp.*
+work=$(mktemp -d "$cache/.wiredtiger.tmp.XXXXXX")
+log=$cache/wiredtiger-$version-$recipe.log
+trap 'rm -rf -- "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+rm -f -- "$log"
+
+# step WHAT COMMAND...: runs a command with its output in the log; ends with a sentence if it fails.
+step() {
+  local what=$1
+  shift
+  printf '\n== %s\n' "$*" >>"$log"
+  # The lock's descriptor is closed for the child: what it may leave running must not hold the lock.
+  "$@" >>"$log" 2>&1 9>&- </dev/null && return
+  tail -n 25 -- "$log" >&2
+  die "$what failed; the whole output is in $log."
+}
+
+has_sdist_hash() { [[ -f $1 ]] && sha256sum --check --status <<<"$sdist_sha256  $1"; }
+
+# The Python whose pip and setuptools work: Debian's own first, because another one in PATH often
+# lacks setuptools.
+find_python() {
+  local python
+  for python in /usr/bin/python3 python3; do
+    if "$python" -c 'import setuptools, pip' >/dev/null 2>&1 9>&-; then
+      echo "$python"
+      return
+    fi
+  done
+  die "downloading WiredTiger needs python3 with pip and setuptools" \
+    "(Debian: apt install python3-pip python3-setuptools)."
+}
+
+# pip and not a fixed address, because pip knows this machine's mirror, proxy and certificates. pip
+# runs the package's setup.py to learn its metadata, which is why the hash is checked by pip (before
+# it does so) and not only afterwards.
+fetch_sdist() {
+  local file=$1 python
+  if [[ -n ${TESTBED_WIREDTIGER_SDIST:-} ]]; then
+    has_sdist_hash "$TESTBED_WIREDTIGER_SDIST" ||
+      die "TESTBED_WIREDTIGER_SDIST=$TESTBED_WIREDTIGER_SDIST is not PyPI's" \
+        "wiredtiger-$version.tar.gz, whose SHA-256 is $sdist_sha256."
+    cp -- "$TESTBED_WIREDTIGER_SDIST" "$file"
+    return
+  fi
+  python=$(find_python)
+  say "downloading WiredTiger $version"
+  echo "wiredtiger==$version --hash=sha256:$sdist_sha256" >"$work/requirements.txt"
+  step "downloading WiredTiger $version with pip" \
+    "$python" -m pip --disable-pip-version-check --no-input download --no-deps \
+    --no-build-isolation --no-binary wiredtiger --require-hashes \
+    --requirement "$work/requirements.txt" --dest "$work/sdist"
+  mv -- "$work/sdist/wiredtiger-$version.tar.gz" "$file"
+  has_sdist_hash "$file" ||
+    die "the downloaded WiredTiger has a wrong SHA-256; it should be $sdist_sha256."
+}
+
+fetch_sdist "$work/wiredtiger.tar.gz"
+say "building WiredTiger $version (once, about a minute)"
+source=$work/source
+build=$work/build
+install=$work/install
+mkdir "$source" "$work/modules"
+step "unpacking WiredTiger" \
+  tar -xzf "$work/wiredtiger.tar.gz" -C "$source" --strip-components=1 --no-same-owner
+
+# WiredTiger's CMakeLists.txt insists on the Python development package even when its Python binding
+# is off. This answers for it, so that nobody has to install that package.
+cat >"$work/modules/FindPython3.cmake" <<'END'
+set(Python3_FOUND TRUE)
+set(Python3_VERSION "0")
+END
+
+# Compiles the header that every source file begins with once instead of two hundred times: less
+# than half the time, the same machine code. GCC takes it only if its own options are the same, and
+# a compiler that does not know such headers ignores it, so nothing depends on it.
+precompile_header() {
+  local compile
+  # The command for any source file, without its dependency file, output and input.
+  compile=$(ninja -C "$build" -t commands libwiredtiger.a 9>&- |
+    sed -nE 's/ -MD .*block_write\.c\.o .*//p')
+  [[ -n $compile ]] || return 0
+  sh -c "$compile -x c-header -c '$source/src/include/wt_internal.h' \
+    -o '$source/src/include/wt_internal.h.gch'" >>"$log" 2>&1 9>&- </dev/null || true
+}
+
+step "configuring WiredTiger" env CC="$cc" cmake -S "$source" -B "$build" -G Ninja \
+  -DCMAKE_MODULE_PATH="$work/modules" "${options[@]}" \
+  -DCMAKE_C_FLAGS="$c_flags \"-ffile-prefix-map=$source=wiredtiger-$version\""
+# ccache cannot use a precompiled header, and what it saves is saved by the cache folder already.
+export CCACHE_DISABLE=1
+precompile_header
+step "building WiredTiger" ninja -C "$build" -j "${TESTBED_JOBS:-$(nproc)}" libwiredtiger.a
+
+install -D -m 644 -t "$install/include" \
+  "$build/include/wiredtiger.h" "$source/src/include/wiredtiger_ext.h"
+install -D -m 644 -t "$install/lib" "$build/libwiredtiger.a"
+install -D -m 644 -t "$install/share/licenses/wiredtiger" "$source/LICENSE" "$source/README"
+# A folder without the library can only be somebody's accident; it would make the rename fail.
+rm -rf -- "$prefix"
+mv -T -- "$install" "$prefix"
+rm -f -- "$log"
+echo "$prefix"

@@ -1,0 +1,176 @@
+# shellcheck shell=bash
+# What tools/run.sh and tools/test.sh share: everything between a bare Debian
+# and a built testbed. Source it; it defines
+#
+#   say TEXT           a line of progress on stderr
+#   die TEXT           the same, and the end, with exit code 1
+#   set_up             installs the Debian packages and WiredTiger; takes the build folder's lock
+#   build PRESET [TARGET...]   configures (when needed) and builds build/PRESET
+#   release_lock       lets another run.sh or test.sh use the build folder
+#
+# All of it is quiet and takes a fraction of a second when there is nothing to do. What a step
+# printed is in build/log/, and its last lines are shown when it fails.
+#
+# Environment: WIREDTIGER_ROOT, ROCKSDB_ROOT (your own builds), TESTBED_JOBS (parallel compilers,
+# default: all CPUs), TESTBED_SKIP_PACKAGES=1 (never call apt), and what tools/setup/build_wiredtiger.sh
+# takes.
+
+source_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
+build_dir=$source_dir/build
+log_dir=$build_dir/log
+
+mariadbd_package() {
+  local ID='' VERSION_ID=''
+  # shellcheck source=/dev/null
+  [[ -r /etc/os-release ]] && . /etc/os-release
+  case $ID:${VERSION_ID%%.*} in
+    debian:12 | ubuntu:22) echo libmariadbd19 ;;
+    *) echo libmariadbd19t64 ;;
+  esac
+}
+
+# The Debian packages: to build, to fetch WiredTiger, and for what the program and its tests call
+# (mkfs, losetup, mount, strace; db_bench to compare with). Names are the same in Debian 12 and 13, but
+# for the library that the innodb engine loads.
+packages=(
+  cmake ninja-build g++
+  librocksdb-dev liblmdb-dev libmariadb-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev
+  libxxhash-dev
+  libbpf-dev libfuse3-dev libbson-dev libflatbuffers-dev
+  libsnappy-dev liblz4-dev libzstd-dev zlib1g-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
+  python3 python3-pip python3-setuptools ca-certificates
+  util-linux mount e2fsprogs xfsprogs rocksdb-tools strace
+  "$(mariadbd_package)"
+)
+
+say() { printf 'testbed: %s\n' "$*" >&2; }
+die() {
+  say "$*"
+  exit 1
+}
+
+# logged NAME WHAT COMMAND...: runs a command with its output in build/log/NAME.log; ends with a
+# sentence if it fails.
+logged() {
+  local log=$log_dir/$1.log what=$2
+  shift 2
+  "$@" >"$log" 2>&1 9>&- </dev/null || failed "$log" "$what"
+}
+
+failed() {
+  tail -n 40 -- "$1" >&2
+  die "$2 failed; the whole output is in $1."
+}
+
+missing_packages() {
+  local installed package
+  # dpkg-query fails when it does not know one of the names; that is the answer, not an error.
+  installed=$(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' \
+    "${packages[@]}" 2>/dev/null || true)
+  for package in "${packages[@]}"; do
+    [[ $'\n'$installed$'\n' == *$'\n'"installed $package"$'\n'* ]] || echo "$package"
+  done
+}
+
+install_packages() {
+  local missing as_root=()
+  [[ -n ${TESTBED_SKIP_PACKAGES:-} ]] && return
+  # Not Debian or a relative of it: CMake says what is missing.
+  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]} == 0)) && return
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null ||
+      die "some packages are missing, and installing them takes root or sudo. As root:" \
+        "apt-get install ${missing[*]}"
+    as_root=(sudo)
+    if [[ -t 0 ]]; then
+      say "sudo is needed to install ${#missing[@]} packages: ${missing[*]}"
+      sudo -v || die "sudo was refused. Have an administrator run: apt-get install ${missing[*]}"
+    elif ! sudo -n true 2>/dev/null; then
+      die "sudo wants a password and there is no terminal. As root: apt-get install ${missing[*]}"
+    fi
+  fi
+  say "installing ${#missing[@]} Debian packages (once)"
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y
+    -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 -o Acquire::Retries=3)
+  # A stale package list is worth a try, so only the installation has to succeed.
+  "${apt[@]}" update >"$log_dir/apt-update.log" 2>&1 9>&- </dev/null ||
+    say "apt-get update failed (see $log_dir/apt-update.log); trying with the lists that are there"
+  logged apt-install "installing the Debian packages" \
+    "${apt[@]}" install --no-install-recommends "${missing[@]}"
+}
+
+# Sets wiredtiger_root.
+provide_wiredtiger() {
+  wiredtiger_root=${WIREDTIGER_ROOT:-}
+  [[ -n $wiredtiger_root ]] ||
+    wiredtiger_root=$("$source_dir/tools/setup/build_wiredtiger.sh" 9>&-) || exit 1
+}
+
+set_up() {
+  { mkdir -p "$log_dir" 2>/dev/null && [[ -w $build_dir && -w $log_dir ]]; } ||
+    die "the build folder $build_dir is not writable; has another user built there?"
+  # Two ninjas in one folder spoil each other's files.
+  exec 9>"$build_dir/.lock"
+  if ! flock --nonblock 9; then
+    say "waiting for another tools/run.sh or tools/test.sh that uses $build_dir"
+    flock 9
+  fi
+  install_packages
+  provide_wiredtiger
+}
+
+release_lock() { exec 9>&-; }
+
+# cached PRESET VARIABLE: what a build folder was configured with, empty if it was not.
+cached() { sed -n "s/^$2:[^=]*=//p" "$build_dir/$1/CMakeCache.txt" 2>/dev/null || true; }
+
+# Is the build folder configured, with the libraries that are wanted now? Another WiredTiger than
+# ours, which somebody gave to cmake by hand, is left alone; one of the cache folder is not, it may
+# be of an older recipe.
+is_configured() {
+  local wiredtiger
+  [[ -f $build_dir/$1/build.ninja ]] || return 1
+  [[ -z ${ROCKSDB_ROOT:-} || $(cached "$1" ROCKSDB_ROOT) == "$ROCKSDB_ROOT" ]] || return 1
+  wiredtiger=$(cached "$1" WIREDTIGER_ROOT)
+  [[ $wiredtiger == "$wiredtiger_root" ]] && return
+  [[ -z ${WIREDTIGER_ROOT:-} && -d $wiredtiger && $wiredtiger != */wiredtiger-*-* ]]
+}
+
+configure() {
+  local options=("-DWIREDTIGER_ROOT=$wiredtiger_root")
+  [[ -n ${ROCKSDB_ROOT:-} ]] && options+=("-DROCKSDB_ROOT=$ROCKSDB_ROOT")
+  command -v cmake >/dev/null || die "cmake (3.25 or newer) is missing."
+  command -v ninja >/dev/null || die "ninja is missing."
+  (cd -- "$source_dir" && logged "configure-$1" "configuring the $1 build" \
+    cmake --preset "$1" "${options[@]}") || exit 1
+}
+
+# Copies ninja's output to a log, and says that something is being built when the first step is
+# done: whether there is something to do, ninja only knows while it runs. On a terminal the line
+# counts the steps.
+follow_ninja() {
+  local preset=$1 log=$2 line said=
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    [[ $line == '['*'] '* && $line != *Re-checking* && $line != *Re-running* ]] || continue
+    if [[ -t 2 ]]; then
+      printf '\rtestbed: building (%s) %s ' "$preset" "${line%%]*}]" >&2
+    elif [[ -z $said ]]; then
+      say "building ($preset)"
+    fi
+    said=1
+  done >"$log"
+  [[ -z $said || ! -t 2 ]] || echo >&2
+}
+
+build() {
+  local preset=$1 log=$log_dir/build-$1.log ninja=(ninja -C "$build_dir/$1")
+  shift
+  [[ -z ${TESTBED_JOBS:-} ]] || ninja+=(-j "$TESTBED_JOBS")
+  is_configured "$preset" || configure "$preset"
+  "${ninja[@]}" "$@" 2>&1 9>&- </dev/null | follow_ninja "$preset" "$log" ||
+    failed "$log" "the $preset build"
+}

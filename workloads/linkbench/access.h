@@ -1,0 +1,117 @@
+// Which operation LinkBench does next, and on which ids: the mixes, the skews of access and the
+// choice of id2.
+//
+//   Access access(settings, options);             // shared by the threads
+//   Chooser chooser(access, seed);                // one a thread
+//   switch (chooser.NextOp()) { case kGetLinkList: id1 = chooser.LinkRead(); ...
+//
+// A stream of accesses draws a rank by Gray's Zipf law and turns it into an id by a shuffler. Links
+// are accessed by two streams: one uses the shuffler of the degrees, so that hot ids have many
+// links, the other has a shuffler of its own; the second is taken for most accesses.
+#ifndef TESTBED_WORKLOADS_LINKBENCH_ACCESS_H_
+#define TESTBED_WORKLOADS_LINKBENCH_ACCESS_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/linkbench/schema.h"
+
+namespace testbed::linkbench {
+
+// In the order in which LinkBench adds up the shares.
+enum Op : uint8_t {
+  kAddLink,
+  kDeleteLink,
+  kUpdateLink,
+  kCountLink,
+  kGetLink,
+  kGetLinkList,
+  kAddNode,
+  kUpdateNode,
+  kDeleteNode,
+  kGetNode,
+  kOps
+};
+inline constexpr const char* kOpNames[kOps] = {
+    "addlink",     "deletelink", "updatelink", "countlink",  "getlink",
+    "getlinklist", "addnode",    "updatenode", "deletenode", "getnode"};
+
+using Mix = std::array<double, kOps>;  // per cent
+// "2017", "2011", "read-node", "read-list".
+const Mix& MixOf(const std::string& name);
+
+inline constexpr int kMaxMultiget = 128;
+
+class Access {
+ public:
+  // Takes the options of AccessOptions().
+  Access(const Settings& settings, const WorkloadOptions& options);
+  Access(const Access&) = delete;  // streams point into it
+  Access& operator=(const Access&) = delete;
+
+  struct Stream {
+    GrayZipf zipf;
+    const InvertibleShuffler* shuffler;
+  };
+  // Most accesses are of the second stream.
+  struct Blend {
+    Stream correlated, uncorrelated;
+    double uncorrelated_share;
+  };
+  const Settings settings;
+  const LinkDegrees degrees;
+  const std::string mix_name;
+  const Mix mix;
+  const Blend& link_reads() const { return link_reads_; }
+  const Blend& link_writes() const { return link_writes_; }
+  const Stream& node_reads() const { return node_reads_; }
+  const Stream& node_updates() const { return node_updates_; }
+
+ private:
+  const InvertibleShuffler uncorrelated_, nodes_;
+  const Blend link_reads_, link_writes_;
+  const Stream node_reads_, node_updates_;
+};
+std::vector<std::pair<std::string, std::string>> AccessOptions();
+
+class Chooser {
+ public:
+  Chooser(const Access& access, uint64_t seed);
+  Op NextOp();
+  uint64_t LinkRead() { return Draw(access_.link_reads()); }
+  uint64_t LinkWrite() { return Draw(access_.link_writes()); }
+  // Of the ids that were loaded: those that a run adds are never read.
+  uint64_t NodeRead() { return Draw(access_.node_reads()); }
+  uint64_t NodeUpdate() { return Draw(access_.node_updates()); }
+  uint64_t NodeDelete() { return kFirstId + random_.Below(access_.settings.nodes); }
+  uint64_t LinkType() { return kFirstLinkType + random_.Below(access_.settings.link_types); }
+  // One of the ids that id1's links of this type were loaded with, with this probability; else any.
+  uint64_t Id2(uint64_t id1, uint64_t type, double loaded);
+  int MultigetSize();
+  // Fills `ids` with ids that differ, as far as a hundred draws each find some.
+  void Multiget(uint64_t id1, uint64_t type, std::vector<uint64_t>* ids);
+  Random& random() { return random_; }
+
+  static constexpr double kGetLoaded = 0.5, kUpdateLoaded = 0.9, kDeleteLoaded = 0.9,
+                          kAddLoaded = 0.05;
+
+ private:
+  uint64_t Draw(const Access::Stream& stream) {
+    return kFirstId + stream.shuffler->Permute(stream.zipf(random_.Unit()));
+  }
+  uint64_t Draw(const Access::Blend& blend) {
+    const bool uncorrelated = random_.Unit() < blend.uncorrelated_share;
+    return Draw(uncorrelated ? blend.uncorrelated : blend.correlated);
+  }
+
+  const Access& access_;
+  Random random_;
+  Mix sums_;
+};
+
+}  // namespace testbed::linkbench
+
+#endif  // TESTBED_WORKLOADS_LINKBENCH_ACCESS_H_

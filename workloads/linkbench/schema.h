@@ -1,0 +1,160 @@
+// The tables of LinkBench as ordered key spaces, the settings that a database and its runs share,
+// and the contents of its rows.
+//
+//   table        key                                        value
+//   node         id                                         type, version, time, data
+//   link         link type, id1, id2 (or id1, type, id2)    visibility, time, version, data
+//   link_index   id1, link type, visibility, ~time, id2     version, data
+//   count        id, link type                              count, time, version
+//   linkbench    a name                                     a number (phases run so far)
+//
+// The index covers: a list of links is read from it alone, newest first. All numbers are
+// big-endian, as wide as the SQL types of the original, so keys sort by number.
+//
+// Data is LinkBench's: a log-normal size, and chunks of up to 128 bytes that are copied from a
+// motif or, by the share `uniqueness`, fresh. It is derived from the row's key and time, so that
+// every row that is read can be checked.
+#ifndef TESTBED_WORKLOADS_LINKBENCH_SCHEMA_H_
+#define TESTBED_WORKLOADS_LINKBENCH_SCHEMA_H_
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engines/engine.h"
+#include "workloads/linkbench/degree.h"
+#include "workloads/linkbench/random.h"
+#include "workloads/workload.h"
+
+namespace testbed::linkbench {
+
+inline constexpr uint64_t kFirstId = 1;  // startid1
+inline constexpr uint64_t kFirstLinkType = 123456789;
+inline constexpr uint32_t kNodeType = 2048;
+inline constexpr uint8_t kHidden = 0, kVisible = 1;  // visibility
+inline constexpr size_t kMaxLinkData = 254, kMaxNodeData = (1u << 20) - 1;
+inline constexpr uint64_t kRangeLimit = 10000;  // links of one list
+// Times are milliseconds. Loaded links are from the 2^32 ms (50 days) before this moment; each
+// phase of a run has 2^32 of its own after it, one for each operation. So the same operations write
+// the same rows, whenever they run.
+inline constexpr uint64_t kLoadTime = 1436227200000;
+
+struct Tables {
+  TableId node, link, index, count, state;
+};
+Tables OpenTables(Engine& engine);
+
+// Whether the covering index has still to be built; linkbench-load may leave it out.
+bool IndexIsMissing(Session& session, const Tables& tables);
+void SetIndexMissing(Session& session, const Tables& tables, bool missing);
+// Throws Error (kUsage) when it has.
+void NeedIndex(Session& session, const Tables& tables, const std::string& workload);
+
+// What the loader and the workload must agree on.
+struct Settings {
+  Settings(const Dataset& dataset, const WorkloadOptions& options);
+
+  uint64_t nodes;                                       // ids kFirstId .. nodes
+  uint64_t max_id() const { return kFirstId + nodes; }  // maxid1, exclusive
+  bool is_2017, capped, bugs_kept, id1_first;
+  uint32_t link_types;
+  uint64_t link_data_size, node_data_size;  // medians
+  uint64_t seed;
+  DegreeOptions Degrees() const { return {nodes, link_types, is_2017, capped, bugs_kept}; }
+};
+// Their --workload-option names, for WorkloadInfo.
+std::vector<std::pair<std::string, std::string>> SettingsOptions();
+
+inline char* PutNumber(char* to, uint64_t n, int bytes) {
+  n = std::endian::native == std::endian::little ? __builtin_bswap64(n) : n;
+  std::memcpy(to, reinterpret_cast<const char*>(&n) + (8 - bytes), static_cast<size_t>(bytes));
+  return to + bytes;
+}
+inline uint64_t GetNumber(std::string_view from, size_t at, int bytes) {
+  uint64_t n = 0;
+  std::memcpy(reinterpret_cast<char*>(&n) + (8 - bytes), from.data() + at,
+              static_cast<size_t>(bytes));
+  return std::endian::native == std::endian::little ? __builtin_bswap64(n) : n;
+}
+
+struct LinkId {
+  uint64_t id1, type, id2;
+  friend bool operator==(const LinkId&, const LinkId&) = default;
+};
+
+inline constexpr size_t kNodeKeySize = 8, kNodeHead = 16;
+inline constexpr size_t kLinkKeySize = 24, kLinkHead = 13;
+inline constexpr size_t kIndexKeySize = 33, kIndexPrefixSize = 17, kIndexHead = 4;
+inline constexpr size_t kCountKeySize = 16, kCountSize = 20;
+
+// Values as they lie in the tables; `data` points into what was decoded.
+struct NodeRow {
+  uint64_t version;
+  uint32_t type, time;
+  std::string_view data;
+};
+struct LinkRow {
+  uint8_t visibility;
+  uint64_t time;
+  uint32_t version;
+  std::string_view data;
+};
+struct CountRow {
+  uint32_t count;
+  uint64_t time, version;
+};
+
+// Each writes to `to`, which has room, and returns what it wrote.
+std::string_view NodeKey(uint64_t id, char* to);
+std::string_view CountKey(uint64_t id, uint64_t type, char* to);
+std::string_view LinkKey(const LinkId& id, bool id1_first, char* to);
+std::string_view IndexKey(const LinkId& id, uint8_t visibility, uint64_t time, char* to);
+std::string_view CountValue(const CountRow& row, char* to);
+std::string_view IndexValue(uint32_t version, std::string_view data, char* to);
+// Heads of values whose data is already behind them (kNodeHead and kLinkHead bytes on).
+std::string_view NodeValue(uint32_t type, uint64_t version, uint32_t time, size_t data, char* to);
+std::string_view LinkValue(uint8_t visibility, uint64_t time, uint32_t version, size_t data,
+                           char* to);
+
+// Each returns false when the bytes are no such row.
+bool ReadNode(std::string_view value, NodeRow* row);
+bool ReadLink(std::string_view value, LinkRow* row);
+bool ReadCount(std::string_view value, CountRow* row);
+LinkId ReadLinkKey(std::string_view key, bool id1_first);
+// The link, visibility and time of an index entry's key.
+LinkId ReadIndexKey(std::string_view key, uint8_t* visibility, uint64_t* time);
+
+// Makes and checks the data of rows. Immutable; thread-safe.
+class Content {
+ public:
+  explicit Content(const Settings& settings);
+  // Write at most kMaxLinkData (kMaxNodeData) bytes and return how many.
+  size_t LinkData(const LinkId& id, uint64_t time, char* to) const;
+  size_t NodeData(uint64_t id, uint64_t version, uint32_t time, char* to) const;
+  size_t NodeDataSize(uint64_t id, uint64_t version, uint32_t time) const;
+  bool CheckLink(const LinkId& id, uint64_t time, std::string_view data) const;
+  bool CheckNode(uint64_t id, const NodeRow& row) const;
+  // The time of a link that is loaded.
+  uint64_t LoadTime(const LinkId& id) const;
+
+ private:
+  struct Kind {
+    double uniqueness;
+    uint8_t first, last;  // range of its bytes
+    LogNormalSize size;
+    std::string motif;
+  };
+  static void Fill(const Kind& kind, Random& random, size_t size, char* to);
+  uint64_t LinkSeed(const LinkId& id, uint64_t time) const;
+  uint64_t NodeSeed(uint64_t id, uint64_t version, uint32_t time) const;
+  const uint64_t seed_;
+  Kind link_, node_;
+};
+
+}  // namespace testbed::linkbench
+
+#endif  // TESTBED_WORKLOADS_LINKBENCH_SCHEMA_H_

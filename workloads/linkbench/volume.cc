@@ -1,0 +1,44 @@
+#include "workloads/linkbench/volume.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+namespace testbed::linkbench {
+namespace {
+
+uint64_t Transactions(uint64_t rows) { return (rows + kBulk - 1) / kBulk; }
+
+LoadVolume Count(const DegreeOptions& options) {
+  const LinkDegrees degrees(options);
+  LoadVolume volume;
+  for (uint64_t begin = 0; begin < options.nodes; begin += kChunk) {
+    uint64_t links = 0, counts = 0;
+    const uint64_t end = std::min(begin + kChunk, options.nodes);
+    for (uint64_t id = begin; id < end; ++id) {
+      for (uint32_t type = 0; type < options.types; ++type) {
+        const uint64_t n = degrees.Links(id, type);
+        links += n;
+        counts += n > 0;
+      }
+    }
+    ++volume.chunks;
+    volume.links += links;
+    volume.counts += counts;
+    volume.link_transactions += Transactions(links);
+    volume.count_transactions += Transactions(counts);
+  }
+  return volume;
+}
+
+}  // namespace
+
+LoadVolume VolumeOf(const DegreeOptions& options) {
+  static std::mutex mutex;
+  static std::map<DegreeOptions, LoadVolume> known;
+  std::lock_guard lock(mutex);
+  const auto at = known.find(options);
+  return at != known.end() ? at->second : known.emplace(options, Count(options)).first->second;
+}
+
+}  // namespace testbed::linkbench

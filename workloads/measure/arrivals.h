@@ -1,0 +1,51 @@
+// When the operations of an open loop are meant to start.
+#ifndef TESTBED_WORKLOADS_MEASURE_ARRIVALS_H_
+#define TESTBED_WORKLOADS_MEASURE_ARRIVALS_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "workloads/random.h"
+
+namespace testbed {
+
+enum class Arrivals : uint8_t {
+  kEven,         // at equal gaps
+  kExponential,  // at random gaps of that mean, independent of each other: a Poisson process
+};
+
+// The intended starts of one thread's operations, one after the other. The same seed gives the
+// same.
+class ArrivalTimes {
+ public:
+  // `rate` is the thread's own, operations per second.
+  ArrivalTimes(Arrivals arrivals, double rate, int thread, int threads, uint64_t seed)
+      : gap_ns_(1e9 / rate),
+        exponential_(arrivals == Arrivals::kExponential),
+        random_(Mix64(seed) + static_cast<uint64_t>(thread)),
+        // Even starts of several threads begin one after the other within the first gap.
+        next_ns_(exponential_ ? RandomGap() : gap_ns_ * thread / threads),
+        first_ns_(next_ns_) {}
+
+  // Nanoseconds since the phase's start.
+  uint64_t Next() {
+    const double at = next_ns_;
+    ++count_;
+    next_ns_ = exponential_ ? at + RandomGap() : first_ns_ + gap_ns_ * static_cast<double>(count_);
+    return static_cast<uint64_t>(at);
+  }
+
+ private:
+  double RandomGap() { return -gap_ns_ * std::log1p(-random_.Unit()); }
+
+  const double gap_ns_;
+  const bool exponential_;
+  Random random_;
+  double next_ns_;
+  const double first_ns_;
+  uint64_t count_ = 0;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_MEASURE_ARRIVALS_H_

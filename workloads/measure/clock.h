@@ -1,0 +1,54 @@
+// The clock of the hot loop: nanoseconds since an arbitrary start, monotonic across processors.
+//
+// Reads the processor's time stamp counter (about 10 ns) where the kernel itself trusts it as its
+// clock source, else clock_gettime(CLOCK_MONOTONIC) (about 24 ns). The counter's rate is calibrated
+// against CLOCK_MONOTONIC_RAW once per process; ticks are converted by multiply and shift.
+#ifndef TESTBED_WORKLOADS_MEASURE_CLOCK_H_
+#define TESTBED_WORKLOADS_MEASURE_CLOCK_H_
+
+#include <cstdint>
+#include <ctime>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace testbed {
+
+class Clock {
+ public:
+  // Calibrates at the first call (20 ms); call once before threads start.
+  static const Clock& Get();
+
+  // A point in time in ticks; only differences mean something.
+  uint64_t Now() const {
+#if defined(__x86_64__)
+    if (use_tsc_) return __rdtsc();
+#endif
+    return Monotonic();
+  }
+  // Length of a span of ticks in nanoseconds.
+  uint64_t ToNs(uint64_t ticks) const {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) * multiplier_) >> kShift);
+  }
+  uint64_t FromNs(uint64_t ns) const {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << kShift) / multiplier_);
+  }
+  bool uses_tsc() const { return use_tsc_; }
+
+  static uint64_t Monotonic() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<uint64_t>(t.tv_sec) * 1000000000ull + static_cast<uint64_t>(t.tv_nsec);
+  }
+
+ private:
+  Clock();
+  static constexpr int kShift = 32;
+  bool use_tsc_ = false;
+  uint64_t multiplier_ = 1ull << kShift;  // nanoseconds per tick, scaled
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_MEASURE_CLOCK_H_

@@ -1,0 +1,73 @@
+#include "workloads/registry.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "device/error.h"
+
+namespace testbed {
+
+// CMake writes it: the workloads of each folder that it found, folder by folder.
+std::vector<WorkloadInfo> WorkloadsOfTheBuild();
+
+const std::vector<WorkloadInfo>& Workloads() {
+  static const std::vector<WorkloadInfo> workloads = WorkloadsOfTheBuild();
+  return workloads;
+}
+
+const WorkloadInfo& FindWorkload(const std::string& name) {
+  std::string names;
+  for (const WorkloadInfo& info : Workloads()) {
+    if (info.name == name) return info;
+    names += (names.empty() ? "" : ", ") + info.name;
+  }
+  throw Error(Error::kUsage, "--workload " + name + " is not known; there are " + names);
+}
+
+uint64_t DataBytes(const std::vector<std::string>& workloads,
+                   const std::shared_ptr<const Dataset>& dataset, const WorkloadOptions& options) {
+  uint64_t bytes = 0;
+  for (const std::string& name : workloads) {
+    bytes += FindWorkload(name).make(dataset, options)->AddedBytes();
+  }
+  return bytes != 0 ? bytes : dataset->key_bytes() + dataset->value_bytes();
+}
+
+void CheckLoaders(const std::vector<std::string>& workloads, bool holds_rows) {
+  std::string before;
+  for (const std::string& name : workloads) {
+    const WorkloadInfo& info = FindWorkload(name);
+    if (info.loads && !info.adds && holds_rows) {
+      throw Error(Error::kUsage,
+                  fmt::format("--workload {} loads an empty database, and {}; name it once, before "
+                              "the others, without --reuse",
+                              name,
+                              before.empty() ? "this one holds rows already"
+                                             : "it comes after " + before + " here"));
+    }
+    if (info.loads) {
+      holds_rows = true;
+      before = name;
+    }
+  }
+}
+
+void CheckWorkloadOptions(const std::vector<std::string>& workloads,
+                          const WorkloadOptions& options) {
+  std::set<std::string> known;
+  for (const std::string& workload : workloads) {
+    for (const auto& [name, meaning] : FindWorkload(workload).extra_options) known.insert(name);
+    for (const auto& [name, meaning] : FindWorkload(workload).run_options) known.insert(name);
+  }
+  for (const auto& [name, value] : options.extra) {
+    if (known.contains(name)) continue;
+    throw Error(Error::kUsage,
+                fmt::format("--workload-option {} is not one of --workload {}; it has {}", name,
+                            fmt::join(workloads, ","),
+                            known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+  }
+}
+
+}  // namespace testbed

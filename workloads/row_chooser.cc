@@ -1,0 +1,89 @@
+#include "workloads/row_chooser.h"
+
+#include <algorithm>
+
+#include "workloads/population.h"
+
+namespace testbed {
+
+RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, uint64_t seed)
+    : dataset_(dataset),
+      population_(options.population.get()),
+      distribution_(options.distribution),
+      hot_probability_(options.hot_probability),
+      hot_rows_(std::max<uint64_t>(
+          1, static_cast<uint64_t>(options.hot_fraction * static_cast<double>(dataset.rows())))),
+      random_(seed),
+      zipfian_(dataset.rows(), options.zipf_theta),
+      scatter_(dataset.rows(), options.seed) {}
+
+void RowChooser::DrawPopular() {
+  for (uint64_t& row : popular_) row = zipfian_(random_);
+  for (uint64_t& row : popular_) row = scatter_(row);
+  used_ = 0;
+}
+
+// A row of the data set, whether or not it is there.
+uint64_t RowChooser::Draw() {
+  switch (distribution_) {
+    case Distribution::kUniform:
+      return random_.Below(dataset_.rows());
+    case Distribution::kZipfian:
+      if (used_ == popular_.size()) DrawPopular();
+      return popular_[used_++];
+    case Distribution::kLatest:
+      return dataset_.RowAt(dataset_.rows() - 1 - zipfian_(random_));
+    case Distribution::kHot:
+      break;
+  }
+  const bool hot = hot_probability_ >= 1 || random_.Unit() < hot_probability_;
+  return random_.Below(hot ? hot_rows_ : dataset_.rows());
+}
+
+bool RowChooser::empty() const { return population_ != nullptr && population_->there().empty(); }
+
+uint64_t RowChooser::Next() {
+  if (population_ == nullptr || population_->as_loaded()) return Draw();
+  return population_->RowOf(NextPlace());
+}
+
+uint64_t RowChooser::NextPlace() {
+  if (population_->as_loaded()) return population_->PlaceOf(Draw());
+  // Of popular rows some may be erased; then others are drawn, and after many the next best.
+  constexpr int kTries = 32;
+  for (int i = 0; i < kTries; ++i) {
+    if (const std::optional<uint64_t> place = DrawPlace()) return *place;
+  }
+  const RangeSet& there = population_->there();
+  return there.At(random_.Below(there.count()));
+}
+
+// Nothing when the row that was drawn is not there.
+std::optional<uint64_t> RowChooser::DrawPlace() {
+  const RangeSet& there = population_->there();
+  const uint64_t rows = dataset_.rows();
+  uint64_t place;
+  if (distribution_ == Distribution::kUniform) {
+    return there.At(random_.Below(there.count()));
+  } else if (distribution_ == Distribution::kLatest) {
+    // The rows that were inserted are the latest; behind them come the loaded ones.
+    const uint64_t age = zipfian_(random_), inserted = there.CountFrom(rows);
+    if (age < inserted) return there.At(there.count() - 1 - age);
+    if (age - inserted >= rows) return std::nullopt;
+    place = population_->PlaceOf(dataset_.RowAt(rows - 1 - (age - inserted)));
+  } else {
+    // A loaded row or one of its successors.
+    const uint64_t first = there.ranges().front().begin / rows;
+    const uint64_t last = (there.ranges().back().end - 1) / rows;
+    place = population_->PlaceOf(Draw()) + (first + random_.Below(last - first + 1)) * rows;
+  }
+  if (!there.Contains(place)) return std::nullopt;
+  return place;
+}
+
+std::string WhyNothingToRead(const WorkloadOptions& options) {
+  const bool none = options.population != nullptr && options.population->there().empty();
+  return none ? "no row is left to read" : "";
+}
+
+}  // namespace testbed

@@ -1,0 +1,146 @@
+#include "workloads/rows/insert.h"
+
+#include <algorithm>
+
+namespace testbed {
+namespace {
+
+class InsertClient : public Client {
+ public:
+  InsertClient(const Dataset& dataset, Session& session, const std::vector<TableId>& tables,
+               uint32_t rows_per_transaction, int thread, int threads)
+      : dataset_(dataset),
+        session_(session),
+        tables_(tables),
+        block_(rows_per_transaction),
+        next_(static_cast<uint64_t>(thread) * block_),
+        stride_(static_cast<uint64_t>(threads) * block_),
+        key_room_(dataset.max_key_size() + 8) {}
+
+  size_t Generate(size_t max) override {
+    // As many transactions as stay within the processor's caches, one at least.
+    const size_t row_bytes = dataset_.options().value_size + key_room_ * tables_.size();
+    max = std::clamp<size_t>((64u << 10) / (row_bytes * block_), 1, max);
+    transactions_.clear();
+    rows_.clear();
+    while (transactions_.size() < max && next_ < dataset_.rows()) {
+      const uint64_t end = std::min(next_ + block_, dataset_.rows());
+      transactions_.push_back({rows_.size(), static_cast<size_t>(end - next_)});
+      for (uint64_t i = next_; i < end; ++i) rows_.push_back({dataset_.RowAt(i), {}, {}});
+      next_ += stride_;
+    }
+    Fill();
+    return transactions_.size();
+  }
+
+  void Execute(size_t i) override {
+    const Transaction& t = transactions_[i];
+    const bool explicit_transaction = t.rows * tables_.size() > 1;
+    if (explicit_transaction) session_.Begin();
+    for (size_t r = t.first; r < t.first + t.rows; ++r) {
+      const Row& row = rows_[r];
+      session_.Put(tables_[0], row.keys[0], row.value);
+      for (size_t k = 1; k < tables_.size(); ++k) session_.Put(tables_[k], row.keys[k], {});
+      totals_.user_bytes_written += row.bytes;
+    }
+    if (explicit_transaction) session_.Commit();
+    totals_.rows_written += t.rows;
+    totals_.rows_inserted += t.rows;
+  }
+
+  // Reads back the transaction's first row.
+  bool Verify(size_t i) override {
+    const Row& row = rows_[transactions_[i].first];
+    std::string_view value;
+    return session_.Get(tables_[0], row.keys[0], &value) && value == row.value;
+  }
+
+ private:
+  struct Transaction {
+    size_t first, rows;
+  };
+  struct Row {
+    uint64_t row;
+    std::string_view keys[4];
+    std::string_view value;
+    size_t bytes = 0;
+  };
+
+  // Makes the keys and values of rows_.
+  void Fill() {
+    const size_t value_size = dataset_.options().value_size;
+    const size_t row_room = value_size + key_room_ * tables_.size();
+    buffer_.resize(std::max(buffer_.size(), rows_.size() * row_room));
+    char* at = buffer_.data();
+    for (Row& row : rows_) {
+      dataset_.Value(row.row, 0, at);
+      row.value = {at, value_size};
+      at += value_size;
+      row.bytes = value_size;
+      for (size_t k = 0; k < tables_.size(); ++k, at += key_room_) {
+        row.keys[k] = k == 0 ? dataset_.Key(row.row, at)
+                             : dataset_.IndexKey(static_cast<uint32_t>(k - 1), row.row, at);
+        row.bytes += row.keys[k].size();
+      }
+    }
+  }
+
+  const Dataset& dataset_;
+  Session& session_;
+  const std::vector<TableId>& tables_;
+  const uint64_t block_;
+  uint64_t next_;
+  const uint64_t stride_;
+  const size_t key_room_;
+  std::vector<Transaction> transactions_;
+  std::vector<Row> rows_;
+  std::vector<char> buffer_;
+};
+
+class Insert : public Workload {
+ public:
+  Insert(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
+      : dataset_(std::move(dataset)), rows_per_transaction_(options.rows_per_transaction) {}
+  const std::string& name() const override { return name_; }
+  const std::vector<OpKind>& ops() const override { return ops_; }
+  uint64_t operations() const override {
+    return (dataset_->rows() + rows_per_transaction_ - 1) / rows_per_transaction_;
+  }
+  bool writes() const override { return true; }
+  void OpenTables(Engine& engine) override { tables_ = OpenDatasetTables(engine, *dataset_); }
+  std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
+    return std::make_unique<InsertClient>(*dataset_, session, tables_, rows_per_transaction_,
+                                          thread, threads);
+  }
+
+ private:
+  const std::string name_ = "insert";
+  const std::vector<OpKind> ops_ = {DefineOp("insert", Ground::kForeground)};
+  std::shared_ptr<const Dataset> dataset_;
+  const uint32_t rows_per_transaction_;
+  std::vector<TableId> tables_;
+};
+
+}  // namespace
+
+std::vector<TableId> OpenDatasetTables(Engine& engine, const Dataset& dataset) {
+  std::vector<TableId> tables = {engine.OpenTable(kMainTable)};
+  for (uint32_t k = 0; k < dataset.options().indexes; ++k) {
+    tables.push_back(engine.OpenTable(IndexTable(k)));
+  }
+  return tables;
+}
+
+WorkloadInfo InsertInfo() {
+  return {.name = "insert",
+          .summary = "loads the rows, in key order or not, with 0 to 3 secondary indexes",
+          .loads = true,
+          .make = MakeInsert};
+}
+
+std::unique_ptr<Workload> MakeInsert(std::shared_ptr<const Dataset> dataset,
+                                     const WorkloadOptions& options) {
+  return std::make_unique<Insert>(std::move(dataset), options);
+}
+
+}  // namespace testbed

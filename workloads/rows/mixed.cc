@@ -1,0 +1,314 @@
+#include "workloads/rows/mixed.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "device/error.h"
+#include "workloads/population.h"
+#include "workloads/row_chooser.h"
+#include "workloads/rows/insert.h"
+
+namespace testbed {
+namespace {
+
+enum Action : uint8_t { kRead, kUpdate, kInsert, kErase, kScan, kActions };
+constexpr const char* kActionNames[kActions] = {"point-read", "update", "insert", "erase", "scan"};
+
+// Shares of the actions, running sums that end at 1.
+using Mix = std::array<double, kActions>;
+
+Mix ParseMix(const std::map<std::string, double>& shares) {
+  Mix mix{};
+  double total = 0;
+  for (const auto& [name, share] : shares) {
+    auto at = std::find(std::begin(kActionNames), std::end(kActionNames), name);
+    if (at == std::end(kActionNames) || !(share >= 0)) {
+      throw Error(Error::kUsage, "--mix " + name +
+                                     " is not an operation with a share of 0 or more; it accepts "
+                                     "point-read, update, insert, erase, scan");
+    }
+    mix[static_cast<size_t>(at - std::begin(kActionNames))] = share;
+    total += share;
+  }
+  if (!(total > 0)) {
+    throw Error(Error::kUsage, "--mix has no share above 0; try --mix point-read=95,update=5");
+  }
+  double sum = 0;
+  for (double& share : mix) share = sum += share / total;
+  return mix;
+}
+
+// What all clients of a phase share.
+struct MixedPhase {
+  const Dataset& dataset;
+  const WorkloadOptions& options;
+  const Mix mix;
+  std::vector<TableId> tables;
+  // The action that found no row left, which ends the phase; kActions while there is none.
+  std::atomic<Action> missed{kActions};
+
+  bool May(Action action) const {
+    return mix[action] > (action == 0 ? 0 : mix[static_cast<size_t>(action) - 1]);
+  }
+};
+
+class MixedClient : public Client {
+ public:
+  MixedClient(MixedPhase& phase, Session& session, int thread)
+      : phase_(phase),
+        dataset_(phase.dataset),
+        session_(session),
+        tables_(phase.tables),
+        population_(*phase.options.population),
+        held_(population_),
+        chooser_(dataset_, phase.options,
+                 Mix64(phase.options.seed) + static_cast<uint64_t>(thread)),
+        version_(Mix64(phase.options.seed ^ Mix64(static_cast<uint64_t>(thread)))),
+        key_room_(dataset_.max_key_size() + 8),
+        room_(key_room_ * tables_.size() + dataset_.options().value_size),
+        buffer_(kBatch * room_) {}
+
+  size_t Generate(size_t max) override {
+    size_t n = 0;
+    while ((n = Plan(std::min(max, kBatch))) == 0 && phase_.missed.load() == kActions) {
+      // Other clients hold what this one needs, until their next batches.
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    for (size_t i = 0; i < n; ++i) Prepare(&steps_[i], buffer_.data() + i * room_);
+    return n;
+  }
+
+  size_t OpOf(size_t i) const override { return steps_[i].action; }
+
+  void Execute(size_t i) override {
+    const Step& step = steps_[i];
+    switch (step.action) {
+      case kRead:
+        found_ = session_.Get(tables_[0], step.keys[0], &value_);
+        if (found_) consume_(value_);
+        totals_.rows_read += found_;
+        totals_.not_found += !found_;
+        break;
+      case kUpdate:
+        session_.Put(tables_[0], step.keys[0], step.value);
+        ++totals_.rows_written;
+        totals_.user_bytes_written += step.keys[0].size() + step.value.size();
+        break;
+      case kInsert:
+      case kErase:
+        held_.Begin(step.held);
+        WriteRow(step);
+        held_.Done(step.held);
+        break;
+      default:
+        Scan(step);
+    }
+  }
+
+  // No other client erases a row of this batch, or inserts one that it has erased. Another may have
+  // written a later version of it.
+  bool Verify(size_t i) override {
+    const Step& step = steps_[i];
+    switch (step.action) {
+      case kRead:
+        return step.exists ? found_ && dataset_.Check(step.row, value_) : !found_;
+      case kUpdate:
+      case kInsert:
+        return session_.Get(tables_[0], step.keys[0], &value_) && dataset_.Check(step.row, value_);
+      case kErase:
+        return !session_.Get(tables_[0], step.keys[0], &value_);
+      default:
+        return ordered_;
+    }
+  }
+
+ private:
+  static constexpr size_t kBatch = 32;
+  struct Step {
+    Action action;
+    bool exists = true;
+    uint64_t row;
+    size_t held;  // of an insert or erase
+    std::string_view keys[4];
+    std::string_view value;
+  };
+
+  // Decides what the next steps do, and to which rows, until one of them finds no row. Returns how
+  // many; with none, either other clients hold rows or the phase is told to end.
+  size_t Plan(size_t max) {
+    if (phase_.missed.load() != kActions) return 0;
+    std::optional<Population::Batch> batch;
+    if (phase_.May(kInsert) || phase_.May(kErase)) batch.emplace(held_);
+    size_t n = 0;
+    for (; n < max; ++n) {
+      if (!next_) next_ = DrawAction();
+      if (!PlanStep(*next_, batch ? &*batch : nullptr, &steps_[n])) break;
+      next_.reset();
+    }
+    if (n == 0 && !(batch && batch->Hopeful())) phase_.missed.store(*next_);
+    return n;
+  }
+
+  Action DrawAction() {
+    const double u = chooser_.random().Unit();
+    const Mix& mix = phase_.mix;
+    return static_cast<Action>(
+        std::find_if(mix.begin(), mix.end() - 1, [u](double sum) { return u < sum; }) -
+        mix.begin());
+  }
+
+  bool PlanStep(Action action, Population::Batch* batch, Step* step) {
+    *step = {.action = action};
+    if (action == kInsert || action == kErase) {
+      const std::optional<Population::Batch::Taken> taken =
+          action == kInsert ? batch->TakeInsert() : batch->TakeErase();
+      if (!taken) return false;
+      step->row = population_.RowOf(taken->place);
+      step->held = taken->held;
+      return true;
+    }
+    if (chooser_.empty()) return false;
+    if (phase_.May(kErase) && action != kScan) {
+      const uint64_t place = chooser_.NextPlace();
+      batch->Keep(place);
+      step->row = population_.RowOf(place);
+    } else {
+      step->row = chooser_.Next();
+    }
+    const double hits = phase_.options.hit_ratio;
+    step->exists = action != kRead || hits >= 1 || chooser_.random().Unit() < hits;
+    return true;
+  }
+
+  // Makes a step's keys and value.
+  void Prepare(Step* step, char* at) {
+    if (!step->exists) {
+      step->keys[0] = dataset_.AbsentKey(step->row, at);
+      return;
+    }
+    const bool indexes = step->action == kInsert || step->action == kErase;
+    for (size_t k = 0; k < (indexes ? tables_.size() : 1); ++k, at += key_room_) {
+      step->keys[k] = k == 0 ? dataset_.Key(step->row, at)
+                             : dataset_.IndexKey(static_cast<uint32_t>(k - 1), step->row, at);
+    }
+    if (step->action == kUpdate || step->action == kInsert) {
+      dataset_.Value(step->row, step->action == kUpdate ? ++version_ : 0, at);
+      step->value = {at, dataset_.options().value_size};
+    }
+  }
+
+  // Inserts or erases a row with its index entries.
+  void WriteRow(const Step& step) {
+    const bool erase = step.action == kErase;
+    if (tables_.size() > 1) session_.Begin();
+    for (size_t k = 0; k < tables_.size(); ++k) {
+      if (erase) {
+        session_.Erase(tables_[k], step.keys[k]);
+      } else {
+        session_.Put(tables_[k], step.keys[k], k == 0 ? step.value : std::string_view());
+      }
+      totals_.user_bytes_written += step.keys[k].size() + (k == 0 ? step.value.size() : 0);
+    }
+    if (tables_.size() > 1) session_.Commit();
+    ++totals_.rows_written;
+    ++(erase ? totals_.rows_erased : totals_.rows_inserted);
+  }
+
+  void Scan(const Step& step) {
+    if (!cursor_) cursor_ = session_.NewCursor(tables_[0]);
+    ordered_ = true;
+    last_key_.clear();
+    uint32_t rows = 0;
+    for (bool on = cursor_->Seek(step.keys[0]); on && rows < phase_.options.scan_rows; on = cursor_->Next()) {
+      ordered_ = ordered_ && (rows == 0 || last_key_ < cursor_->key());
+      last_key_.assign(cursor_->key());
+      consume_(cursor_->key());
+      consume_(cursor_->value());
+      ++rows;
+    }
+    totals_.rows_read += rows;
+    cursor_.reset();  // a cursor may pin pages or a snapshot
+  }
+
+  MixedPhase& phase_;
+  const Dataset& dataset_;
+  Session& session_;
+  const std::vector<TableId>& tables_;
+  Population& population_;
+  Population::Client held_;
+  RowChooser chooser_;
+  uint64_t version_;  // of the last update; other phases begin elsewhere
+  const size_t key_room_, room_;
+  std::vector<char> buffer_;
+  Step steps_[kBatch];
+  std::optional<Action> next_;  // drawn, and without a row so far
+  bool found_ = false, ordered_ = true;
+  std::string_view value_;
+  std::string last_key_;
+  std::unique_ptr<Cursor> cursor_;
+};
+
+WorkloadOptions WithPopulation(const WorkloadOptions& options,
+                               const std::shared_ptr<const Dataset>& dataset) {
+  WorkloadOptions with = options;
+  if (with.population == nullptr) with.population = std::make_shared<Population>(dataset);
+  return with;
+}
+
+class Mixed : public Workload {
+ public:
+  Mixed(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
+      : dataset_(std::move(dataset)),
+        options_(WithPopulation(options, dataset_)),
+        phase_{*dataset_, options_, ParseMix(options.mix), {}} {
+    if (dataset_->options().order == KeyOrder::kFile && phase_.May(kInsert)) {
+      throw Error(Error::kUsage,
+                  "--mix insert needs keys beyond those of --keys; leave one of them");
+    }
+    for (const char* name : kActionNames) ops_.push_back(DefineOp(name, Ground::kForeground));
+  }
+  const std::string& name() const override { return name_; }
+  const std::vector<OpKind>& ops() const override { return ops_; }
+  bool writes() const override {
+    return phase_.May(kUpdate) || phase_.May(kInsert) || phase_.May(kErase);
+  }
+  void OpenTables(Engine& engine) override {
+    phase_.tables = OpenDatasetTables(engine, *dataset_);
+    phase_.missed.store(kActions);
+  }
+  std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
+    return std::make_unique<MixedClient>(phase_, session, thread);
+  }
+  std::string EndedBecause() const override {
+    static constexpr const char* kWhat[kActions] = {"read", "update", "insert", "erase", "scan from"};
+    const Action missed = phase_.missed.load();
+    return missed == kActions ? "" : std::string("no row is left to ") + kWhat[missed];
+  }
+
+ private:
+  const std::string name_ = "mixed";
+  std::vector<OpKind> ops_;
+  std::shared_ptr<const Dataset> dataset_;
+  const WorkloadOptions options_;
+  MixedPhase phase_;
+};
+
+}  // namespace
+
+WorkloadInfo MixedInfo() {
+  return {.name = "mixed",
+          .summary = "point reads, updates, inserts, erases and scans in the proportions of --mix",
+          .loads = false,
+          .make = MakeMixed};
+}
+
+std::unique_ptr<Workload> MakeMixed(std::shared_ptr<const Dataset> dataset,
+                                    const WorkloadOptions& options) {
+  return std::make_unique<Mixed>(std::move(dataset), options);
+}
+
+}  // namespace testbed

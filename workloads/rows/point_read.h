@@ -1,0 +1,16 @@
+// Workload point-read: gets one row by its key, the row drawn by --distribution.
+#ifndef TESTBED_WORKLOADS_ROWS_POINT_READ_H_
+#define TESTBED_WORKLOADS_ROWS_POINT_READ_H_
+
+#include "workloads/registry.h"
+
+namespace testbed {
+
+WorkloadInfo PointReadInfo();
+
+std::unique_ptr<Workload> MakePointRead(std::shared_ptr<const Dataset> dataset,
+                                        const WorkloadOptions& options);
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_ROWS_POINT_READ_H_
