@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Checks the rules of the house that a machine can check:
+#
+#   floors      includes go down only, between floors, rooms and engines
+#   sizes       files with their header, functions, folders
+#   links       what the documents point at is there
+#   format      clang-format
+#   shell       shellcheck, and bash's own syntax check
+#   spelling    codespell
+#   tidy        clang-tidy with the list in .clang-tidy (slow: on its own, or with --changed)
+#
+#   tools/lint.sh                       all but tidy, on the whole tree
+#   tools/lint.sh --changed COMMIT      all, on the files that differ from COMMIT
+#   tools/lint.sh --only format,tidy    only these
+#   tools/lint.sh --fix                 lets clang-format write what it would rather have
+#
+# The formatter, the spell checker and clang-tidy come with the versions and hashes of tools/lint/requirements.txt, into
+# build/lint/; a rule whose tool cannot be had is named as not checked, and fails with --strict. Exit code 0 when no rule is
+# broken, 1 when one is, 2 when the options are wrong.
+set -euo pipefail
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+tool_dir=$here/build/lint
+export PYTHONPATH=$tool_dir/packages
+rules=(floors sizes links format shell spelling tidy)
+
+say() { printf 'lint: %s\n' "$*" >&2; }
+usage() {
+  say "$*"
+  exit 2
+}
+
+# files_of PATTERN...: the files to look at that match, one a line.
+files_of() {
+  (cd -- "$here" &&
+    if [[ -n $commit ]]; then
+      { git diff --name-only --diff-filter=d "$commit" -- "$@"; git ls-files --others --exclude-standard -- "$@"; } | sort -u
+    else
+      git ls-files --cached --others --exclude-standard -- "$@"
+    fi)
+}
+
+# tool NAME: where the pinned tool is; installs all of them once.
+tool() {
+  local wanted=$here/tools/lint/requirements.txt
+  if ! cmp -s "$wanted" "$tool_dir/requirements.txt"; then
+    rm -rf -- "$tool_dir"
+    mkdir -p -- "$tool_dir"
+    python3 -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --target "$tool_dir/packages" \
+      --requirement "$wanted" >"$tool_dir/pip.log" 2>&1 || return 1
+    cp -- "$wanted" "$tool_dir/requirements.txt"
+  fi
+  [[ -x $tool_dir/packages/bin/$1 ]] || return 1
+  echo "$tool_dir/packages/bin/$1"
+}
+
+not_checked() {
+  say "$1 is not checked: $2"
+  [[ -z $strict ]] || return 1
+}
+
+check_python() {
+  local script=$1 pattern=$2
+  if [[ -z $commit ]]; then
+    python3 "$here/tools/lint/$script.py" "$here"
+    return
+  fi
+  mapfile -t files < <(files_of "$pattern" "${3:-$pattern}")
+  ((${#files[@]} == 0)) || python3 "$here/tools/lint/$script.py" "$here" "${files[@]}"
+}
+check_floors() { check_python floors '*.h' '*.cc'; }
+check_sizes() { check_python sizes '*.h' '*.cc'; }
+check_links() { check_python links '*.md'; }
+
+check_format() {
+  local formatter
+  formatter=$(tool clang-format) || { not_checked format "clang-format cannot be installed"; return; }
+  mapfile -t files < <(files_of '*.h' '*.cc')
+  ((${#files[@]} > 0)) || return 0
+  if [[ -n $fix ]]; then
+    (cd -- "$here" && printf '%s\0' "${files[@]}" | xargs -0 -n 20 "$formatter" -i)
+  else
+    (cd -- "$here" && printf '%s\0' "${files[@]}" | xargs -0 -n 20 "$formatter" --dry-run --Werror)
+  fi
+}
+
+check_shell() {
+  local file bad=0
+  mapfile -t files < <(files_of '*.sh' .ci/run)
+  for file in "${files[@]}"; do bash -n "$here/$file" || bad=1; done
+  if command -v shellcheck >/dev/null; then
+    ((${#files[@]} == 0)) || (cd -- "$here" && shellcheck --external-sources --source-path=SCRIPTDIR --exclude=SC2317 "${files[@]}") || bad=1
+  else
+    not_checked shell "shellcheck is not installed (Debian: shellcheck)" || bad=1
+  fi
+  return "$bad"
+}
+
+check_spelling() {
+  local speller
+  speller=$(tool codespell) || { not_checked spelling "codespell cannot be installed"; return; }
+  mapfile -t files < <(files_of '*.h' '*.cc' '*.md' '*.sh' '*.py' '*.toml' '*.txt' '*.cmake')
+  ((${#files[@]} == 0)) || (cd -- "$here" && "$speller" --ignore-words tools/lint/spelling.txt \
+    --ignore-regex '\w*[a-z][A-Z]\w*' "${files[@]}")  # names in CamelCase are not words
+}
+
+check_tidy() {
+  local tidy
+  tidy=$(tool clang-tidy) || { not_checked tidy "clang-tidy cannot be installed"; return; }
+  [[ -f $here/build/release/compile_commands.json ]] || { not_checked tidy "build/release is not configured"; return; }
+  mapfile -t files < <(files_of '*.cc' ':!tests/fuzz')
+  ((${#files[@]} == 0)) || (cd -- "$here" && printf '%s\0' "${files[@]}" |
+    xargs -0 -n 1 -P "$(nproc)" "$tidy" -p build/release --quiet --warnings-as-errors='*')
+}
+
+main() {
+  local wanted=(floors sizes links format shell spelling) rule list bad=0 chosen=''
+  commit='' strict='' fix=''
+  while (($# > 0)); do
+    case $1 in
+      --changed)
+        (($# > 1)) || usage "--changed takes a commit"
+        commit=$(git -C "$here" rev-parse --verify --quiet "$2^{commit}") || usage "--changed: $2 is not a commit"
+        [[ -n $chosen ]] || wanted=("${rules[@]}")
+        shift
+        ;;
+      --only)
+        (($# > 1)) || usage "--only takes a list of rules: ${rules[*]}"
+        chosen=1
+        IFS=, read -ra list <<<"$2"
+        for rule in "${list[@]}"; do
+          [[ " ${rules[*]} " == *" $rule "* ]] || usage "there is no rule '$rule'; there are ${rules[*]}"
+        done
+        wanted=("${list[@]}")
+        shift
+        ;;
+      --strict) strict=1 ;;
+      --fix) fix=1 ;;
+      -h | --help)
+        sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+        exit
+        ;;
+      *) usage "unknown option $1; see tools/lint.sh --help" ;;
+    esac
+    shift
+  done
+  for rule in "${wanted[@]}"; do
+    # In a condition, so that errexit does not end the other rules.
+    if ! "check_$rule"; then
+      say "$rule: broken"
+      bad=1
+    fi
+  done
+  ((bad)) || say "ok: ${wanted[*]}"
+  return "$bad"
+}
+
+main "$@"
+exit

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Checks that includes go down only: between floors, between the rooms of device/, between engines.
+
+Usage: floors.py SOURCE_DIR [FILE...]   (all files of the tree when none is named)
+Prints one line for each include that goes up or sideways; exit code 1 when there is one.
+docs/architecture.md has the picture.
+"""
+import os
+import re
+import subprocess
+import sys
+
+# Each floor with those that it stands on.
+FLOORS = {
+    "device": set(),
+    "engines": {"device"},
+    "workloads": {"device", "engines"},
+    "tools": {"device", "engines", "workloads"},
+    "bench": {"device", "engines", "workloads", "tools"},
+    "tests": {"device", "engines", "workloads", "tools"},
+}
+# Rooms of the ground floor, from the lowest. A room may include those before it.
+DEVICE = ["os", "account", "file", "log", "machine"]
+# Rooms within an engine, likewise; files beside the rooms may include all of them.
+ENGINE_ROOMS = {
+    "btree": ["page", "pool", "tree", "store", "inspect"],
+    "fractal": ["node", "cache", "tree"],
+    "mmapv1": ["files", "journal", "tree", "check"],
+}
+INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
+
+
+def wrong(source, target):
+    """Why `source` may not include `target`; None when it may."""
+    a, b = source.split("/"), target.split("/")
+    if b[0] not in FLOORS:
+        return "it is not named from the root of the tree"
+    if a[0] != b[0]:
+        return None if b[0] in FLOORS[a[0]] else f"{a[0]}/ does not stand on {b[0]}/"
+    if a[0] == "device":
+        if len(b) == 2:
+            return None  # device/error.h, the ground of all rooms
+        if len(a) == 2 or DEVICE.index(b[1]) > DEVICE.index(a[1]):
+            return f"device/{a[1]} is below device/{b[1]}"
+    if a[0] == "engines" and len(b) > 2:
+        if len(a) == 2:
+            return "the engines' common files know no engine"
+        if a[1] != b[1]:
+            return f"the engine {a[1]} may not know the engine {b[1]}"
+        rooms = ENGINE_ROOMS.get(a[1])
+        if rooms and len(a) > 3 and len(b) > 3 and rooms.index(b[2]) > rooms.index(a[2]):
+            return f"engines/{a[1]}/{a[2]} is below engines/{a[1]}/{b[2]}"
+    return None
+
+
+def main():
+    root = sys.argv[1]
+    files = sys.argv[2:] or subprocess.run(
+        ["git", "-C", root, "ls-files", "*.h", "*.cc"], check=True, capture_output=True, text=True
+    ).stdout.split()
+    bad = 0
+    for name in files:
+        if name.split("/")[0] not in FLOORS or not name.endswith((".h", ".cc")):
+            continue
+        with open(os.path.join(root, name), encoding="utf-8") as file:
+            for target in INCLUDE.findall(file.read()):
+                reason = wrong(name, target)
+                if reason is None and not os.path.exists(os.path.join(root, target)):
+                    reason = "there is no such file"
+                if reason is not None:
+                    print(f"{name}: includes {target}, but {reason}")
+                    bad += 1
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
