@@ -11,6 +11,9 @@ namespace testbed {
 struct DiskSize {  // bytes, of files without their holes
   uint64_t data_bytes = 0;
   uint64_t log_bytes = 0;  // of the write-ahead log, spare files included
+  // Space of data files that the engine made ahead of its use; not part of the total, since it holds
+  // nothing.
+  uint64_t preallocated_bytes = 0;
   uint64_t total() const { return data_bytes + log_bytes; }
 };
 

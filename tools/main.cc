@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
     return testbed::Main(argc, argv);
   } catch (const testbed::Error& e) {
     fmt::print(stderr, "testbed: {}\n", e.what());
-    return e.kind() == testbed::Error::kRun ? 1 : 2;
+    return e.kind() == testbed::Error::kUsage ? 2 : 1;
   } catch (const std::exception& e) {
     fmt::print(stderr, "testbed: {}\n", e.what());
     return 1;

@@ -365,10 +365,12 @@ void Store::AddSizes(EngineCounters* counters) {
 
 DiskSize Store::SizeOnDisk() {
   DiskSize size;
-  size.log_bytes = DiskSizeOf(dir_, IsJournalFile).log_bytes;
+  const DiskSize on_disk = DiskSizeOf(dir_, IsJournalFile);
+  size.log_bytes = on_disk.log_bytes;
   ReadLock lock(lock_);
   size.data_bytes = files_.file(kNsFile).bytes();
   for (int32_t n = 0; n < files_.count(); ++n) size.data_bytes += files_.UsedBytes(n);
+  size.preallocated_bytes = on_disk.data_bytes - std::min(on_disk.data_bytes, size.data_bytes);
   return size;
 }
 

@@ -66,7 +66,7 @@ TEST_F(InspectCommandTest, SeveralDatabasesOfOneRunAreLookedAtOneByOne) {
     EXPECT_TRUE(Contains(check.out, path)) << check.out;
   }
   EXPECT_EQ(Json("check.json")["databases"].size(), 3u);
-  EXPECT_EQ(Run("check d/db").out.size(), check.out.size());
+  EXPECT_EQ(Run("check d/db").out, check.out);
   EXPECT_EQ(Run("tree d/db/2").code, 0);
   Damage("d/db/0");
   EXPECT_EQ(Run("check d").code, 1);

@@ -184,8 +184,15 @@ TEST_F(WiredtigerTest, ItsOwnThreadsAreChargedToTheirOwnKinds) {
   Open();
   const LedgerCounts before = Ledger::Get().Counts();
   Load(60000, 200);
-  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
-  const LedgerCounts delta = Ledger::Get().Counts() - before;
+  // The checkpoint thread comes once a second, the log's every 20 ms, when they get to run.
+  LedgerCounts delta;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  do {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    delta = Ledger::Get().Counts() - before;
+  } while ((Charged(delta, kCheckpoint, FileKind::kData).syncs == 0 ||
+            Charged(delta, kLogWrite, FileKind::kLog).syncs <= 10) &&
+           std::chrono::steady_clock::now() < deadline);
   EXPECT_GT(Charged(delta, kEviction, FileKind::kData).writes, 100u);
   EXPECT_GT(Charged(delta, kCheckpoint, FileKind::kData).writes, 0u);
   EXPECT_GT(Charged(delta, kCheckpoint, FileKind::kData).syncs, 0u);

@@ -487,7 +487,7 @@ json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
   try {
     run.Execute();
   } catch (const Error& e) {
-    document["error"] = ErrorJson(e.what(), e.kind() == Error::kRun ? 1 : 2);
+    document["error"] = ErrorJson(e.what(), e.kind() == Error::kUsage ? 2 : 1);
   } catch (const std::bad_alloc&) {
     document["error"] = ErrorJson("memory is exhausted; give a larger --ram or a smaller cache", 1);
   } catch (const std::exception& e) {

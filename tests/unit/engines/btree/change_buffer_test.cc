@@ -1,5 +1,6 @@
 // The change buffer: what waits in it is as visible and as durable as what is in its leaf.
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "engines/btree/tree/change_buffer.h"
@@ -183,6 +184,7 @@ TEST_F(ChangeBufferTest, WritersReadersAndWalkersTogether) {
   Load();
   Tree* tree = store_->OpenTable("t");
   std::atomic<bool> stop{false};
+  std::atomic<int> commits{0}, gets{0}, walks{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 2; ++t) {
     threads.emplace_back([&, t] {
@@ -201,6 +203,7 @@ TEST_F(ChangeBufferTest, WritersReadersAndWalkersTogether) {
         for (const auto& [key, value] : rows)
           operations.push_back({false, tree->table(), key, value});
         client.Commit(operations);
+        commits.fetch_add(1);
       }
     });
   }
@@ -218,6 +221,7 @@ TEST_F(ChangeBufferTest, WritersReadersAndWalkersTogether) {
       const int n = std::stoi(value.substr(colon + 1));
       ASSERT_GE(n, newest[row]);
       newest[row] = n;
+      gets.fetch_add(1);
     }
   });
   threads.emplace_back([&] {
@@ -228,10 +232,16 @@ TEST_F(ChangeBufferTest, WritersReadersAndWalkersTogether) {
       for (bool on = cursor.SeekForward({}, false); on && !stop; on = cursor.Next()) ++rows;
       if (!stop) {
         ASSERT_EQ(rows, kRows);
+        walks.fetch_add(1);
       }
     }
   });
-  std::this_thread::sleep_for(std::chrono::seconds(2));
+  const auto enough = [&] { return commits > 4000 && gets > 4000 && walks > 20; };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+  while (!enough() && !HasFailure() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(enough()) << commits << " commits, " << gets << " reads, " << walks << " walks";
   stop = true;
   for (std::thread& thread : threads) thread.join();
   ExpectSound();

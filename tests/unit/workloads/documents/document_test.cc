@@ -109,7 +109,6 @@ TEST_F(DocumentTest, DetailsSplitTheTimeAndCountAllocations) {
   EXPECT_NEAR(d["engine_share"].get<double>() + d["parse_share"].get<double>() +
                   d["project_share"].get<double>(),
               1, 1e-9);
-  EXPECT_GT(d["parse_ns"], d["project_ns"]);
   EXPECT_GT(d["allocation_ns"], 0);
   EXPECT_GE(d["allocations"], 302);  // of the queries: verification of each is not counted
   EXPECT_LT(d["allocations"], 640);  // two an attribute: the library copies its tree once
@@ -120,7 +119,6 @@ TEST_F(DocumentTest, DetailsSplitTheTimeAndCountAllocations) {
   Load();
   Query(3200);
   EXPECT_EQ(Details()["allocations"], 0);
-  EXPECT_LT(Details()["parse_ns"], d["parse_ns"]);
 }
 
 TEST_F(DocumentTest, OptionsThatCannotBeAreUsageErrors) {

@@ -4,9 +4,13 @@
 #include <time.h>
 
 #include <atomic>
+#include <chrono>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "device/error.h"
 #include "workloads/registry.h"
@@ -204,13 +208,41 @@ TEST_F(RunnerTest, AWrongValueIsFoundAndToldOf) {
   EXPECT_NE(result.first_wrong.find("map"), std::string::npos);
 }
 
+// An operation that takes 20 ms and whose check takes 300.
+class SlowClient : public Client {
+ public:
+  size_t Generate(size_t) override { return 1; }
+  void Execute(size_t) override { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+  bool Verify(size_t) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    return true;
+  }
+};
+class SlowWorkload : public Workload {
+ public:
+  const std::string& name() const override { return name_; }
+  const std::vector<OpKind>& ops() const override { return ops_; }
+  bool writes() const override { return false; }
+  void OpenTables(Engine&) override {}
+  std::unique_ptr<Client> NewClient(Session&, int, int) override {
+    return std::make_unique<SlowClient>();
+  }
+
+ private:
+  const std::string name_ = "slow";
+  const std::vector<OpKind> ops_ = {DefineOp("slow", Ground::kForeground)};
+};
+
 TEST_F(RunnerTest, LatencyCoversTheOperationAndNotTheCheck) {
-  Load(1, 100);
-  engine_.pause_ns = 2000000;
+  SlowWorkload workload;
   PhaseOptions phase;
-  phase.operations = 100;
-  const PhaseResult result = Read(phase);
-  EXPECT_GE(result.ops[0].latency.Percentile(0.01), 1900000u);
+  phase.operations = 4;
+  phase.verify_every = 1;
+  const PhaseResult result = RunPhase(engine_, workload, phase);
+  EXPECT_EQ(result.verified, 4u);
+  EXPECT_EQ(result.ops[0].latency.count(), 4u);
+  EXPECT_GE(result.ops[0].latency.Percentile(0.01), 19000000u);
+  EXPECT_LT(result.ops[0].latency.max_ns(), 300000000u);
 }
 
 TEST_F(RunnerTest, AnOpenLoopKeepsItsRateAndCountsWaitingFromTheIntendedStart) {
