@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -30,12 +31,19 @@ constexpr uint64_t kMostUnflushed = 64 << 20;  // a disk writes by itself what i
 constexpr char kDiskName[] = "disk";
 constexpr fuse_ino_t kDiskNode = 2;
 
-enum Request : uint32_t { kCut, kRevive, kCount };
+enum Request : uint32_t { kCut, kRevive, kFailWrites, kCount };
+// A message to the server; the ranges of kFailWrites follow it.
 struct Command {
   uint32_t kind;
-  int32_t keep_pct;
-  uint64_t seed;
+  int32_t keep_pct = 0;
+  uint64_t seed = 0;
+  uint64_t skip = 0, count = 0;
 };
+constexpr size_t kMostMessage = sizeof(Command) + FaultDisk::kMostRanges * sizeof(FaultDisk::Range);
+
+std::string Bytes(const Command& command) {
+  return {reinterpret_cast<const char*>(&command), sizeof command};
+}
 
 // The server's side.
 class Disk {
@@ -63,6 +71,7 @@ class Disk {
     std::lock_guard lock(mutex_);
     if (dead_) return EIO;
     if (at % kSector != 0 || n % kSector != 0) return EINVAL;
+    if (Fails(at, n)) return EIO;
     if (unflushed_bytes_ + n > kMostUnflushed && !WriteBack()) return EIO;
     unflushed_.push_back({at, std::string(from, n)});
     unflushed_bytes_ += n;
@@ -80,10 +89,20 @@ class Disk {
     return WriteBack() ? 0 : EIO;
   }
 
-  FaultDisk::Counts Do(const Command& command) {
+  // `message`: a Command and what follows it.
+  FaultDisk::Counts Do(const std::string& message) {
+    Command command;
+    std::memcpy(&command, message.data(), sizeof command);
     std::lock_guard lock(mutex_);
     if (command.kind == kCut) Cut(command.seed, command.keep_pct);
     if (command.kind == kRevive) dead_ = false;
+    if (command.kind == kFailWrites) {
+      failing_.resize((message.size() - sizeof command) / sizeof(FaultDisk::Range));
+      std::memcpy(failing_.data(), message.data() + sizeof command,
+                  failing_.size() * sizeof(FaultDisk::Range));
+      to_skip_ = command.skip;
+      to_fail_ = command.count;
+    }
     return counts_;
   }
 
@@ -92,6 +111,22 @@ class Disk {
     uint64_t at;
     std::string bytes;
   };
+
+  // Whether this write is one that FailWrites asked for.
+  bool Fails(uint64_t at, size_t n) {
+    if (to_fail_ == 0) return false;
+    const bool touches = std::any_of(
+        failing_.begin(), failing_.end(),
+        [&](const FaultDisk::Range& range) { return at < range.end && range.begin < at + n; });
+    if (!touches) return false;
+    if (to_skip_ > 0) {
+      --to_skip_;
+      return false;
+    }
+    --to_fail_;
+    ++counts_.failed;
+    return true;
+  }
 
   // All of it, by pread or pwrite.
   template <typename Call, typename Bytes>
@@ -141,6 +176,8 @@ class Disk {
   // Of each sector in them the newest: which write, and where in it.
   std::unordered_map<uint64_t, std::pair<size_t, size_t>> newest_;
   bool dead_ = false;
+  std::vector<FaultDisk::Range> failing_;
+  uint64_t to_skip_ = 0, to_fail_ = 0;
   FaultDisk::Counts counts_;
 };
 
@@ -219,8 +256,13 @@ int Serve(Disk* disk, const std::string& mount_point, int control) {
   std::thread([&] {
     const char here = 1;
     if (::send(control, &here, 1, MSG_NOSIGNAL) != 1) ::_exit(1);
-    for (Command command; ::recv(control, &command, sizeof command, 0) == sizeof command;) {
-      const FaultDisk::Counts counts = disk->Do(command);
+    std::string message;
+    for (;;) {
+      message.resize(kMostMessage);
+      const ssize_t got = ::recv(control, message.data(), message.size(), 0);
+      if (got < static_cast<ssize_t>(sizeof(Command))) break;
+      message.resize(static_cast<size_t>(got));
+      const FaultDisk::Counts counts = disk->Do(message);
       if (::send(control, &counts, sizeof counts, MSG_NOSIGNAL) != sizeof counts) break;
     }
     ::_exit(0);  // who started us is gone
@@ -284,18 +326,26 @@ FaultDisk::~FaultDisk() {
   }
 }
 
-FaultDisk::Counts FaultDisk::Tell(uint32_t kind, uint64_t seed, int keep_pct) {
-  const Command command{kind, keep_pct, seed};
+FaultDisk::Counts FaultDisk::Tell(const std::string& message) {
   Counts counts;
-  if (::send(control_, &command, sizeof command, MSG_NOSIGNAL) != sizeof command ||
+  if (::send(control_, message.data(), message.size(), MSG_NOSIGNAL) !=
+          static_cast<ssize_t>(message.size()) ||
       ::recv(control_, &counts, sizeof counts, 0) != sizeof counts) {
     throw Error(Error::kRun, "the process that serves " + file_ + " is gone");
   }
   return counts;
 }
 
-void FaultDisk::Cut(uint64_t seed, int keep_pct) { Tell(kCut, seed, keep_pct); }
-void FaultDisk::Revive() { Tell(kRevive, 0, 0); }
-FaultDisk::Counts FaultDisk::Count() { return Tell(kCount, 0, 0); }
+void FaultDisk::Cut(uint64_t seed, int keep_pct) {
+  Tell(Bytes({.kind = kCut, .keep_pct = keep_pct, .seed = seed}));
+}
+void FaultDisk::Revive() { Tell(Bytes({.kind = kRevive})); }
+void FaultDisk::FailWrites(const std::vector<Range>& ranges, uint64_t skip, uint64_t count) {
+  std::string message = Bytes({.kind = kFailWrites, .skip = skip, .count = count});
+  message.append(reinterpret_cast<const char*>(ranges.data()),
+                 std::min(ranges.size(), kMostRanges) * sizeof(Range));
+  Tell(message);
+}
+FaultDisk::Counts FaultDisk::Count() { return Tell(Bytes({.kind = kCount})); }
 
 }  // namespace testbed

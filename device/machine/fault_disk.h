@@ -9,8 +9,9 @@
 //
 //   auto disk = FaultDisk::Start(image, bytes, mount_point);
 //   ... a loop device over disk->file() ...
-//   disk->Cut(seed, 50);     // half of what was not flushed is there; every request fails from now
-//   on disk->Revive();          // power again
+//   disk->Cut(seed, 50);     // half of what was not flushed is there; every request fails from now on
+//   disk->Revive();          // power again
+//   disk->FailWrites({{begin, end}}, 3, 1);   // the fourth write to these bytes fails with EIO
 //
 // The process ends with the one that started it, and with the object. Needs root and /dev/fuse.
 // Start must run before the process starts threads. Errors throw Error. Not thread-safe.
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace testbed {
 
@@ -30,6 +32,7 @@ class FaultDisk {
   struct Counts {
     uint64_t reads = 0, writes = 0, flushes = 0;
     uint64_t kept = 0, lost = 0;  // sectors that were not flushed, at all cuts
+    uint64_t failed = 0;          // writes that FailWrites made fail
   };
 
   // Whether there can be one here; if not, *why gets a sentence.
@@ -44,11 +47,20 @@ class FaultDisk {
   const std::string& file() const { return file_; }
   void Cut(uint64_t seed, int keep_pct);
   void Revive();
+  // Bytes of the disk, without `end`.
+  struct Range {
+    uint64_t begin, end;
+  };
+  static constexpr size_t kMostRanges = 1000;
+  // Of the writes that touch one of the ranges from now on, `skip` pass and the next `count` fail with
+  // EIO; the disk keeps nothing of those. A later call replaces this one; a count of 0 ends it. Takes
+  // the first kMostRanges ranges.
+  void FailWrites(const std::vector<Range>& ranges, uint64_t skip, uint64_t count);
   Counts Count();
 
  private:
   FaultDisk() = default;
-  Counts Tell(uint32_t kind, uint64_t seed, int keep_pct);
+  Counts Tell(const std::string& message);
 
   std::string mount_point_, file_;
   pid_t owner_ = 0, server_ = 0;

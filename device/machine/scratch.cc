@@ -22,6 +22,7 @@
 #include <sstream>
 
 #include "device/error.h"
+#include "device/file/extents.h"
 #include "device/file/file.h"
 #include "device/os/child_process.h"
 #include "device/os/sys_file.h"
@@ -413,6 +414,18 @@ void ScratchDevice::Shutdown() {
 }
 
 void ScratchDevice::CutPower(uint64_t seed, int keep_pct) { disk_->Cut(seed, keep_pct); }
+
+void ScratchDevice::FailWrites(const std::string& file, uint64_t skip, uint64_t count) {
+  std::vector<FaultDisk::Range> ranges;
+  if (count != 0) {
+    for (const FileExtent& extent : FileExtents(file)) {
+      ranges.push_back({extent.physical, extent.physical + extent.bytes});
+    }
+  }
+  disk_->FailWrites(ranges, skip, count);
+}
+
+uint64_t ScratchDevice::FailedWrites() { return disk_->Count().failed; }
 
 void ScratchDevice::Remount() {
   Unmount();

@@ -82,6 +82,11 @@ class ScratchDevice {
   // A power cut of the disk below, with fault_disk: of what was not flushed, each sector is there
   // with this probability, and every request fails until Remount.
   void CutPower(uint64_t seed, int keep_pct);
+  // Writes of the disk below, with fault_disk, that touch the file as it lies now: `skip` of them pass,
+  // the next `count` fail with EIO. A later call replaces this one; a count of 0 ends it.
+  void FailWrites(const std::string& file, uint64_t skip, uint64_t count);
+  // Of those, how many have failed in all.
+  uint64_t FailedWrites();
   // Unmounts and mounts again; the file system recovers. No file on it may be open.
   void Remount();
   // Shutdown, then Remount.

@@ -29,9 +29,10 @@ constexpr uint32_t kCheckpointWaitMs = 300;
 constexpr double kLongestPartMs = 1000;  // into a close or a recovery
 constexpr uint64_t kMostVoidRounds = 5;
 
-enum class Crash : uint8_t { kKill, kPowerCut, kDiskCut };
+enum class Crash : uint8_t { kKill, kPowerCut, kDiskCut, kDiskError };
 std::string Describe(Crash crash, CrashPlace place) {
-  static constexpr const char* kNames[] = {"kill", "power cut", "power cut of the disk"};
+  static constexpr const char* kNames[] = {"kill", "power cut", "power cut of the disk",
+                                           "write that the disk refused"};
   static constexpr const char* kPlaces[] = {"", " during checkpoints", " in a clean close",
                                             " in the creation of the database"};
   return std::string(kNames[static_cast<size_t>(crash)]) + kPlaces[static_cast<size_t>(place)];
@@ -59,6 +60,9 @@ class Test {
   bool Round(Crash crash, int number);
   void StartWriting(CrashPlace place);
   void CrashWriters(Crash crash, CrashPlace place, pid_t writer);
+  std::string AnyFile();
+  bool RefuseWrites(pid_t writer);
+  void CrashAfterDiskError(CrashPlace place, pid_t writer);
   void CrashNow(Crash crash, pid_t child);
   void CrashRecovery(Crash crash);
   void VerifyRound(Crash crash, CrashPlace place, int number);
@@ -103,7 +107,9 @@ pid_t Test::Spawn(Function function) {
 
 Crash Test::CrashOf(int round) const {
   if (round < options_.kills) return Crash::kKill;
-  return round < options_.kills + options_.power_cuts ? Crash::kPowerCut : Crash::kDiskCut;
+  round -= options_.kills;
+  if (round < options_.power_cuts) return Crash::kPowerCut;
+  return round < options_.power_cuts + options_.disk_cuts ? Crash::kDiskCut : Crash::kDiskError;
 }
 
 CrashPlace Test::ChoosePlace() {
@@ -202,6 +208,69 @@ void Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   result_.in_close += place == CrashPlace::kClose && !closed;
 }
 
+// A file of the database, any of them; empty when there is none.
+std::string Test::AnyFile() {
+  std::vector<std::string> files;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator at(dir_, error);
+  for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
+    std::error_code gone;
+    if (at->is_regular_file(gone) && at->file_size(gone) > 0) files.push_back(at->path().string());
+  }
+  if (files.empty()) return "";
+  std::sort(files.begin(), files.end());
+  return files[random_.Below(files.size())];
+}
+
+// Has the disk refuse one or a few writes to files of the database, until one was refused and the
+// clients had time to be told. Returns whether one was.
+bool Test::RefuseWrites(pid_t writer) {
+  constexpr uint32_t kFileMs = 300;   // for a write to a file to come, before another file is tried
+  constexpr uint32_t kNoticeMs = 500;  // for the engine to notice
+  const uint64_t before = scratch_->FailedWrites();
+  const auto refused = [&] { return scratch_->FailedWrites() > before; };
+  for (int tries = 0; tries < 10 && !refused(); ++tries) {
+    const std::string file = AnyFile();
+    try {
+      if (!file.empty()) scratch_->FailWrites(file, random_.Below(4), 1 + random_.Below(3));
+    } catch (const Error&) {
+      continue;  // the engine removed it meanwhile
+    }
+    if (!Await(writer, refused, kFileMs) && shared_->writer_failed.load()) break;
+  }
+  Await(writer, [] { return false; }, kNoticeMs);
+  scratch_->FailWrites("", 0, 0);
+  return refused();
+}
+
+// A write that fails is no crash by itself: the kernel drops the page, says so to one fsync, and the
+// engine goes on, refuses, or ends. Then the process is killed, with what the page cache has for
+// those who come, or the disk loses power too.
+void Test::CrashAfterDiskError(CrashPlace place, pid_t writer) {
+  std::vector<uint64_t> promised = AcknowledgedByWriter();
+  const bool lazy = options_.run.engine.durability == Durability::kLazy;
+  if (lazy) {
+    CrashSleep(options_.run.engine.lazy_interval_ms);
+    AwaitNewCommits(writer);
+  }
+  if (place == CrashPlace::kClose) shared_->stop.store(true);
+  const bool refused = RefuseWrites(writer);
+  const bool told = shared_->writer_failed.load();
+  if (!lazy || shared_->closed.load()) promised = AcknowledgedByWriter();
+  siginfo_t ended{};
+  ::waitid(P_PID, static_cast<id_t>(writer), &ended, WEXITED | WNOHANG | WNOWAIT);
+  // A file system that a failed write ended can only be mounted again.
+  const bool ended_fs = ::access(dir_.c_str(), W_OK) != 0;
+  CrashNow(ended_fs || random_.Below(2) == 0 ? Crash::kDiskCut : Crash::kKill, writer);
+  for (int w = 0; w < options_.writers; ++w) {
+    shared_->acknowledged[w].store(promised[static_cast<size_t>(w)]);
+  }
+  shared_->writer_failed.store(false);
+  result_.disk_errors += refused;
+  result_.errors_told += refused && told;
+  result_.errors_ended += refused && !told && ended.si_pid != 0;
+}
+
 // The next opening must recover all the same.
 void Test::CrashRecovery(Crash crash) {
   for (uint64_t times = random_.Below(3); exists_ && times > 0 && random_.Below(2) == 0; --times) {
@@ -225,7 +294,7 @@ void Test::VerifyRound(Crash crash, CrashPlace place, int number) {
   // A database that was recovered and not closed recovers again. After power cuts it is closed: what
   // a client saw in it must be durable to be counted.
   const bool close = options_.kills == 0 || random_.Below(2) == 0 ||
-                     options_.power_cuts + options_.disk_cuts > 0;
+                     options_.power_cuts + options_.disk_cuts + options_.disk_errors > 0;
   const int status = AwaitChild(Spawn([this, close] { Process().Verify(close); }));
   if (!exists_ && (WIFSIGNALED(status) || WEXITSTATUS(status) == CrashProcess::kNotCreated)) {
     ++result_.not_created;
@@ -261,7 +330,9 @@ void Test::StartWriting(CrashPlace place) {
 
 // Returns whether it was a round: that something was there to lose.
 bool Test::Round(Crash crash, int number) {
-  const CrashPlace place = ChoosePlace();
+  CrashPlace place = ChoosePlace();
+  // A creation that a write failed in may be refused for that reason alone.
+  if (crash == Crash::kDiskError && place == CrashPlace::kCreation) place = CrashPlace::kCheckpoint;
   StartWriting(place);
   const uint64_t before = Acknowledged();
   const pid_t writer = Spawn([this, place] { Process().Write(place); });
@@ -290,7 +361,9 @@ bool Test::Round(Crash crash, int number) {
       return true;
     }
   }
-  if (counts) {
+  if (counts && crash == Crash::kDiskError) {
+    CrashAfterDiskError(place, writer);
+  } else if (counts) {
     CrashWriters(crash, place, writer);
     if (FailedWriting(number)) return true;
   }
@@ -299,7 +372,7 @@ bool Test::Round(Crash crash, int number) {
     result_.in_creation += !shared_->ready.load();
     exists_ = shared_->ready.load();
   }
-  CrashRecovery(crash);
+  CrashRecovery(crash == Crash::kDiskError ? Crash::kDiskCut : crash);
   VerifyRound(crash, place, number);
   return counts;
 }
@@ -331,12 +404,12 @@ uint64_t Test::Acknowledged() const {
 
 CrashtestResult Test::Run() {
   RunOptions placed = options_.run;
-  if (options_.power_cuts + options_.disk_cuts > 0 || placed.scratch_bytes != 0) {
+  if (options_.power_cuts + options_.disk_cuts + options_.disk_errors > 0 || placed.scratch_bytes != 0) {
     ScratchOptions scratch;
     scratch.bytes = placed.scratch_bytes != 0 ? placed.scratch_bytes : 512ull << 20;
     scratch.file_system = placed.scratch_fs == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
     scratch.directory = ".";
-    scratch.fault_disk = options_.disk_cuts > 0;
+    scratch.fault_disk = options_.disk_cuts + options_.disk_errors > 0;
     scratch_ = ScratchDevice::Create(scratch);
     placed.dir = scratch_->path() + "/database";
   }
@@ -349,9 +422,14 @@ CrashtestResult Test::Run() {
     ::sync();
   }
   ProgressLine progress(placed.engine_name + " crashtest", placed.quiet);
-  const int rounds = options_.kills + options_.power_cuts + options_.disk_cuts;
-  for (int i = 0; i < rounds && result_.failures.empty() && !StopRequested();) {
-    if (i > 0 && i % options_.crashes_per_database == 0 && exists_) StartAgain();
+  size_t failures = 0;
+  const int rounds =
+      options_.kills + options_.power_cuts + options_.disk_cuts + options_.disk_errors;
+  for (int i = 0; i < rounds && !StopRequested();) {
+    if (!result_.failures.empty() && !options_.go_on) break;
+    const bool failed = result_.failures.size() > failures;
+    failures = result_.failures.size();
+    if (failed || (i > 0 && i % options_.crashes_per_database == 0 && exists_)) StartAgain();
     if (!Round(CrashOf(i), i + 1)) {
       if (++result_.void_rounds < kMostVoidRounds) continue;
       result_.failures.push_back(
@@ -387,10 +465,10 @@ CrashtestResult RunCrashtest(const CrashtestOptions& options) {
                 "crashtest makes databases of its own and removes them, so it takes no --reuse; "
                 "give an empty --dir, or none");
   }
-  if (options.kills + options.power_cuts + options.disk_cuts == 0) {
+  if (options.kills + options.power_cuts + options.disk_cuts + options.disk_errors == 0) {
     throw Error(Error::kUsage,
-                "crashtest without a crash proves nothing; give --kills, --power-cuts or "
-                "--disk-cuts 1 or more");
+                "crashtest without a crash proves nothing; give --kills, --power-cuts, --disk-cuts or "
+                "--disk-errors 1 or more");
   }
   CheckEngineOptions(info, options.run.engine);
   if (options.run.engine.durability == Durability::kNone) {
@@ -400,8 +478,10 @@ CrashtestResult RunCrashtest(const CrashtestOptions& options) {
   if (options.power_cuts > 0 && !ScratchDevice::Available(&why)) {
     throw Error(Error::kUsage, "--power-cuts needs a scratch device: " + why);
   }
-  if (options.disk_cuts > 0 && (!ScratchDevice::Available(&why) || !FaultDisk::Available(&why))) {
-    throw Error(Error::kUsage, "--disk-cuts needs a scratch device on FUSE: " + why);
+  const bool fault_disk = options.disk_cuts + options.disk_errors > 0;
+  if (fault_disk && (!ScratchDevice::Available(&why) || !FaultDisk::Available(&why))) {
+    throw Error(Error::kUsage, std::string(options.disk_cuts > 0 ? "--disk-cuts" : "--disk-errors") +
+                                   " needs a scratch device on FUSE: " + why);
   }
   return Test(options).Run();
 }

@@ -29,6 +29,9 @@ struct CrashtestOptions {
   int kills = 20;
   int power_cuts = 0;             // of the file system; need root and a scratch device
   int disk_cuts = 0;              // of the disk; need FUSE too
+  int disk_errors = 0;            // writes that the disk refuses; need FUSE too
+  // After a failure, begin with a new database and go on: how often does it happen?
+  bool go_on = false;
   int crashes_per_database = 50;  // then a new one, so that reading all of it stays short
   int writers = 4;
   uint32_t rows_per_transaction = 5;
@@ -39,7 +42,10 @@ struct CrashtestOptions {
 };
 
 struct CrashtestResult {
-  uint64_t kills = 0, power_cuts = 0, disk_cuts = 0;
+  uint64_t kills = 0, power_cuts = 0, disk_cuts = 0, disk_errors = 0;
+  // Of the disk errors: those that a client was told of, and those at which the engine ended its
+  // process. The others came too late in their round to be noticed, or were not noticed.
+  uint64_t errors_told = 0, errors_ended = 0;
   uint64_t commits_acknowledged = 0;
   uint64_t commits_found_unacknowledged = 0;  // in flight at a crash, and found whole: allowed
   uint64_t rows_read = 0;

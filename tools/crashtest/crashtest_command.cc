@@ -26,11 +26,19 @@ int Crashtest(const CrashtestOptions& options) {
       "more in recovery\n",
       result.in_checkpoint, result.in_close, result.in_creation, result.not_created,
       result.in_recovery);
+  if (result.disk_errors > 0) {
+    fmt::print(
+        "{} times the disk refused writes: {} times a client was told, {} times the process ended, "
+        "{} times neither\n",
+        result.disk_errors, result.errors_told, result.errors_ended,
+        result.disk_errors - result.errors_told - result.errors_ended);
+  }
   if (result.void_rounds > 0) {
     fmt::print("{} rounds had too few commits and are not counted\n", result.void_rounds);
   }
   for (const std::string& failure : result.failures) fmt::print("FAILED {}\n", failure);
   if (result.stopped) fmt::print("stopped by a signal before all crashes were made\n");
+  if (result.failures.size() > 1) fmt::print("{} failures\n", result.failures.size());
   if (result.failures.empty()) {
     fmt::print("no {} lost, no half transaction, no other difference\n",
                options.run.engine.durability == Durability::kSync
@@ -58,6 +66,17 @@ void AddCrashes(CLI::App* crashtest, CrashtestOptions* crash) {
           "FUSE) [0]")
       ->type_name("N")
       ->check(CLI::Range(0, 1000000));
+}
+
+void AddErrors(CLI::App* crashtest, CrashtestOptions* crash) {
+  crashtest
+      ->add_option("--disk-errors", crash->disk_errors,
+                   "Rounds in which the disk refuses some writes to a file of the database, and the "
+                   "process is killed, or the power cut, some time after (root, FUSE) [0]")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
+  crashtest->add_flag("--go-on", crash->go_on,
+                      "After a failure begin with a new database and go on, and count the failures");
 }
 
 void AddRounds(CLI::App* crashtest, CrashtestOptions* crash) {
@@ -97,6 +116,7 @@ void AddCrashtestCommand(CLI::App& app, std::function<int()>* command) {
   crash->run.engine.durability = Durability::kSync;  // --durability lazy: the other promise
   AddEngineOptions(*crashtest, crash->run);
   AddCrashes(crashtest, crash.get());
+  AddErrors(crashtest, crash.get());
   AddRounds(crashtest, crash.get());
   crashtest->callback([crash, command] {
     *command = [crash] {
