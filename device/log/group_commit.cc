@@ -1,0 +1,336 @@
+#include "device/log/group_commit.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "device/log/lazy_pace.h"
+
+namespace testbed {
+namespace {
+
+uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
+
+template <typename Action>
+std::optional<Error> ErrorOf(const Action& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e;
+  } catch (const std::exception& e) {
+    return Error(Error::kRun, e.what());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Log::Impl::Impl(std::string directory, const LogOptions& options,
+                std::unique_ptr<LogSegments> segments, const LogReader::Tail& tail)
+    : options_(options),
+      id_(tail.log_id),
+      segments_(std::move(segments)),
+      directory_(std::move(directory)),
+      granule_(options.pad || options.mode == IoMode::kDirect ? options.write_size : 1),
+      group_bytes_(RoundUp(options.buffer_bytes / kLogGroups, kMaxLogWriteSize)),
+      epoch_(tail.epoch + 1),
+      next_(tail.lsn),
+      chain_(tail.chain) {
+  for (Group& group : ring_) group.memory = AlignedBuffer(group_bytes_);
+  segment_ = segments_->Current();
+  segment_end_ = segment_->header.end();
+  synced_segment_ = segment_->header.number;
+  if (const size_t part = next_ % granule_; part != 0) {
+    segment_->file->Read(next_ - part - segment_->header.first_lsn, last_block_.data(), part);
+  }
+  // An empty frame begins the epoch. It is durable before any other frame of the epoch is written,
+  // so no later open can choose the same epoch again; and it says that what was recovered is
+  // durable.
+  durable_ = written_ = end_ = next_;
+  Lock lock(latch_);
+  OpenGroup(0);
+  end_ = Slot(head_).lsn + kFrameHeaderBytes;
+  Lead(lock, true, true);
+  lock.unlock();
+  if (options_.flush_interval_ms != 0) flusher_ = std::thread([this] { RunFlusher(); });
+}
+
+Log::Impl::~Impl() {
+  if (flusher_.joinable()) {
+    {
+      Lock lock(latch_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    flusher_.join();
+  }
+  try {
+    WaitDurable(end_);
+  } catch (const Error&) {
+    // The log is dead; whoever waited for these bytes was told.
+  }
+}
+
+bool Log::Impl::Fits(const Group& group, size_t need) const {
+  return group.end + need <= group.memory.size() &&
+         group.lsn + (group.end - group.begin) + need <= segment_end_;
+}
+
+// Opens a group at the end of the log that has room for a record of `need` bytes, header included.
+void Log::Impl::OpenGroup(size_t need) {
+  if (next_ + kFrameHeaderBytes + need > segment_end_) {
+    next_ = segment_end_ + kSegmentHeaderBytes;
+    segment_end_ += options_.segment_bytes;
+    opens_segment_ = true;
+  }
+  Group& group = Slot(head_);
+  group.lsn = next_;
+  group.begin = next_ % granule_;
+  group.end = group.begin + kFrameHeaderBytes;
+  group.records = 0;
+  group.opens_segment = opens_segment_;
+  opens_segment_ = false;
+  if (group.end + need > group.memory.size()) {
+    group.memory = AlignedBuffer(RoundUp(group.end + need, kMaxLogWriteSize));
+  }
+  open_ = true;
+}
+
+void Log::Impl::SealGroup() {
+  Group& group = Slot(head_);
+  const size_t end = options_.pad ? RoundUp(group.end, granule_) : group.end;
+  next_ = group.next = group.lsn + (end - group.begin);
+  open_ = false;
+  ++head_;
+}
+
+LogRange Log::Impl::Append(size_t size, const std::function<void(char* to)>& fill) {
+  if (size > MaxRecordBytes()) {
+    throw Error(Error::kUsage, "a log record of " + std::to_string(size) +
+                                   " bytes is too long for log segment_bytes " +
+                                   std::to_string(options_.segment_bytes) + ", which allow " +
+                                   std::to_string(MaxRecordBytes()));
+  }
+  const size_t need = kRecordHeaderBytes + size;
+  Lock lock(latch_);
+  for (;;) {
+    if (error_) ThrowFailed();
+    if (open_ && Fits(Slot(head_), need)) break;
+    if (open_) {
+      SealGroup();
+      if (flusher_.joinable()) wake_.notify_one();
+    } else if (head_ - tail_ < kLogGroups) {
+      OpenGroup(need);
+    } else {
+      MakeRoom(lock);
+    }
+  }
+  Group& group = Slot(head_);
+  char* to = group.memory.data() + group.end;
+  const auto length = static_cast<uint32_t>(size);
+  std::memcpy(to, &length, sizeof length);
+  fill(to + kRecordHeaderBytes);
+  LogRange range;
+  range.begin = group.lsn + (group.end - group.begin);
+  range.end = range.begin + need;
+  group.end += need;
+  ++group.records;
+  end_.store(range.end, std::memory_order_release);
+  return range;
+}
+
+// All groups are sealed: waits until one is written, or writes them.
+void Log::Impl::MakeRoom(Lock& lock) {
+  if (writing_) {
+    done_.wait(lock);
+  } else {
+    Lead(lock, false, false);
+  }
+}
+
+void Log::Impl::Wait(Lsn end, bool durable) {
+  const std::atomic<Lsn>& reached = durable ? durable_ : written_;
+  if (reached.load(std::memory_order_acquire) >= end) return;
+  Lock lock(latch_);
+  end = std::min(end, end_.load(std::memory_order_relaxed));
+  while (reached.load(std::memory_order_relaxed) < end) {
+    if (error_) ThrowFailed();
+    if (writing_ || (durable && syncing_)) {
+      done_.wait(lock);
+    } else {
+      Lead(lock, true, durable);
+    }
+  }
+}
+
+// Becomes the leader: writes the sealed groups, the open one too if asked, and syncs if asked,
+// which nobody else may be doing then.
+void Log::Impl::Lead(Lock& lock, bool open_group_too, bool sync) {
+  writing_ = true;
+  syncing_ = syncing_ || sync;
+  if (open_group_too && open_) SealGroup();
+  const uint64_t last = head_;
+  lock.unlock();
+  std::optional<Error> error = ErrorOf([&] { WriteSealed(last); });
+  const std::shared_ptr<LogSegment> newest = segment_;
+  const Lsn end = written_;
+  lock.lock();
+  writing_ = false;
+  if (error) Fail(*error);
+  if (sync) {
+    if (!error && durable_ < end) {
+      // Under the latch, so that a waiter cannot miss it between looking and sleeping.
+      done_.notify_all();
+      lock.unlock();
+      error = ErrorOf([&] { SyncWritten(newest, end); });
+      lock.lock();
+      if (error) Fail(*error);
+    }
+    syncing_ = false;
+  }
+  done_.notify_all();
+  if (error) throw *error;
+}
+
+void Log::Impl::WriteSealed(uint64_t last) {
+  for (uint64_t i = tail_; i < last; ++i) {
+    Group& group = Slot(i);
+    WriteGroup(group);
+    AlignedBuffer smaller;  // for one that had to hold a long record
+    if (group.memory.size() > group_bytes_) smaller = AlignedBuffer(group_bytes_);
+    Lock lock(latch_);
+    if (smaller.size() != 0) group.memory = std::move(smaller);
+    tail_ = i + 1;
+    written_.store(group.next, std::memory_order_release);
+    if (options_.sync == LogSync::kDsync) durable_.store(group.next, std::memory_order_release);
+    done_.notify_all();
+  }
+}
+
+void Log::Impl::WriteGroup(Group& group) {
+  if (group.opens_segment) segment_ = segments_->Advance();
+  char* memory = group.memory.data();
+  std::memcpy(memory, last_block_.data(), group.begin);
+  const size_t end = RoundUp(group.end, granule_);
+  std::memset(memory + group.end, 0, end - group.end);
+  FrameHeader header;
+  header.chain = chain_;
+  header.durable = durable_.load(std::memory_order_relaxed);
+  header.length = static_cast<uint32_t>(group.end - group.begin);
+  header.span = options_.pad ? static_cast<uint32_t>(end - group.begin) : header.length;
+  header.epoch = epoch_;
+  header.records = group.records;
+  chain_ = SealFrame(id_, group.lsn, header, memory + group.begin);
+  const Lsn base = group.lsn - group.begin;
+  segment_->file->Write(base - segment_->header.first_lsn, memory, end);
+  const size_t part = options_.pad ? 0 : group.end % granule_;
+  std::memcpy(last_block_.data(), memory + group.end - part, part);
+
+  const uint64_t framing = kFrameHeaderBytes + group.records * uint64_t{kRecordHeaderBytes};
+  groups_.Add(1);
+  records_.Add(group.records);
+  payload_.Add(header.length - framing);
+  framing_.Add(framing);
+  padding_.Add(end - group.end);
+  rewritten_.Add(group.begin);
+}
+
+// Makes what was written before `end`, the last of it into `newest`, durable.
+void Log::Impl::SyncWritten(const std::shared_ptr<LogSegment>& newest, Lsn end) {
+  // The segments that were written since the last sync: nearly always one.
+  if (synced_segment_ != newest->header.number) {
+    for (const auto& segment : segments_->InService(synced_segment_)) {
+      if (segment->header.number >= newest->header.number) break;
+      segment->file->Sync();
+      syncs_.Add(1);
+    }
+  }
+  newest->file->Sync();
+  syncs_.Add(1);
+  synced_segment_ = newest->header.number;
+  durable_.store(end, std::memory_order_release);
+}
+
+void Log::Impl::Fail(const Error& error) {
+  if (error_) return;
+  error_ =
+      Error(error.kind(),
+            "the log in " + directory_ + " takes no more records after an error: " + error.what(),
+            error.code());
+}
+
+void Log::Impl::ThrowFailed() const { throw Error(*error_); }
+
+void Log::Impl::TruncateBefore(Lsn lsn) {
+  {
+    Lock lock(latch_);
+    if (error_) ThrowFailed();
+  }
+  const Lsn newest = (options_.sync == LogSync::kNone ? written_ : durable_).load();
+  try {
+    segments_->TruncateBefore(std::min(lsn, newest), newest);
+  } catch (const Error& e) {
+    Lock lock(latch_);
+    Fail(e);
+    throw;
+  }
+}
+
+// Wakes within each interval to flush, and in between to write groups that are full.
+void Log::Impl::RunFlusher() {
+  LazyPace pace{std::chrono::milliseconds(options_.flush_interval_ms)};
+  const bool durable = options_.sync != LogSync::kNone;
+  Lock lock(latch_);
+  while (!stop_ && !error_) {
+    wake_.wait_until(lock, pace.Next(), [&] { return stop_ || error_ || head_ != tail_; });
+    if (stop_ || error_) break;
+    try {
+      if (LazyPace::Clock::now() >= pace.Next()) {
+        pace.Begin();
+        const Lsn end = end_;
+        if ((durable ? durable_ : written_) >= end) continue;
+        lock.unlock();
+        IoScope scope(kLogWrite);
+        Wait(end, durable);
+        lock.lock();
+        pace.End();
+      } else if (writing_) {
+        done_.wait_until(lock, pace.Next());
+      } else if (head_ != tail_) {
+        IoScope scope(kLogWrite);
+        Lead(lock, false, false);
+      }
+    } catch (const Error&) {
+      break;  // kept in error_ for all who call
+    }
+  }
+}
+
+LogCounters Log::Impl::Counters() const {
+  LogCounters c;
+  c.records = records_.Get();
+  c.payload_bytes = payload_.Get();
+  c.framing_bytes = framing_.Get();
+  c.padding_bytes = padding_.Get();
+  c.rewritten_bytes = rewritten_.Get();
+  c.written_bytes = c.payload_bytes + c.framing_bytes + c.padding_bytes + c.rewritten_bytes;
+  c.groups = c.writes = groups_.Get();
+  c.syncs = syncs_.Get();
+  const LogSegments::Counts s = segments_->counts();
+  c.segments_created = s.created;
+  c.segments_recycled = s.recycled;
+  c.segments_removed = s.removed;
+  c.preparation_bytes = s.bytes;
+  return c;
+}
+
+uint64_t Log::Impl::MemoryBytes() const {
+  Lock lock(latch_);
+  uint64_t bytes = last_block_.size();
+  for (const Group& group : ring_) bytes += group.memory.size();
+  return bytes;
+}
+
+}  // namespace testbed
