@@ -3,8 +3,9 @@
 // IO is counted on five levels that must add up (docs/accounting.md): operations (the runner),
 // engine (cache hits and misses, an engine's own counters), file (device/file/file.h), kernel (block
 // requests each thread caused, device/account/kernel_account.h) and device (its own statistics,
-// device/account/block_device.h). This header holds the middle: operation kinds, the scope that says which
-// one is running on a thread, and the counters of the file and kernel levels.
+// device/account/block_device.h). This header holds the middle: the scope that says which operation is
+// running on a thread, and each thread's counters of the file and kernel levels. Kinds of operations
+// are in operations.h, counts as values in counts.h.
 //
 //   const OpKind kPointRead = DefineOp("point-read", Ground::kForeground);
 //   {
@@ -32,120 +33,15 @@
 #include <utility>
 #include <vector>
 
+#include "device/account/counts.h"
+#include "device/account/operations.h"
+
 namespace testbed {
 
 class KernelAccount;
 
-// What a block belongs to. The file layer knows the first five from the file that is open; the
-// kernel level can also see the rest.
-enum class FileKind : uint8_t {
-  kData,         // pages, tables, sorted runs
-  kLog,          // write-ahead log
-  kDoublewrite,  // torn-page protection
-  kTemp,         // spill and scratch files
-  kMeta,         // an engine's own catalogue: manifest, superblock, turtle file
-  kOtherFile,    // a file that did not go through device/file/file.h
-  kFsJournal,    // the file system's journal or log
-  kFsMetadata,   // the file system's own blocks outside its journal
-  kCount
-};
-inline constexpr size_t kFileKinds = static_cast<size_t>(FileKind::kCount);
-const char* FileKindName(FileKind kind);  // "data", "log", ... as in JSON and tables
-
-// Foreground operations are what the user asked for; background ones are what the engine, the
-// harness or the kernel did on their behalf.
-enum class Ground : uint8_t { kForeground, kBackground };
-
-// A kind of operation that can be charged; a small index, so that counters are arrays.
-struct OpKind {
-  uint8_t id = 0;
-  friend bool operator==(OpKind a, OpKind b) { return a.id == b.id; }
-};
-inline constexpr size_t kMaxOps = 48;
-
-// Kinds that always exist. kUnscoped holds what ran outside any scope.
-inline constexpr OpKind kUnscoped{0};
-inline constexpr OpKind kOpen{1};   // opening, creating, recovering, closing a database
-inline constexpr OpKind kFlush{2};  // writing a full memtable
-inline constexpr OpKind kCompaction{3};
-inline constexpr OpKind kCheckpoint{4};
-inline constexpr OpKind kEviction{5};   // writing back a page to make room in the engine's cache
-inline constexpr OpKind kLogWrite{6};   // an engine's own log thread
-inline constexpr OpKind kSettle{7};     // the named step that ends a phase
-inline constexpr OpKind kWriteback{8};  // the kernel writing dirty pages back
-inline constexpr size_t kFixedOps = 9;
-
-// Returns the kind with this name, defining it if it is new. Takes a lock; call at set-up. Throws
-// Error when kMaxOps kinds exist.
-OpKind DefineOp(std::string_view name, Ground ground);
-std::string OpName(OpKind op);
-Ground OpGround(OpKind op);
-std::vector<OpKind> DefinedOps();
-
 // How deep a run accounts. Each level includes those before it.
 enum class AccountDepth : uint8_t { kOff, kFile, kKernel, kDevice };
-
-// A counter with one writer and any number of readers: no locked instruction, no torn value.
-class Counter {
- public:
-  void Add(uint64_t n) {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  uint64_t Get() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<uint64_t> value_{0};
-};
-
-// Calls and bytes at the file level. `writes` and `syncs` are calls that reached the file.
-struct FileCounts {
-  uint64_t reads = 0, read_bytes = 0, writes = 0, write_bytes = 0, syncs = 0;
-  FileCounts& operator+=(const FileCounts& o);
-  FileCounts& operator-=(const FileCounts& o);
-};
-
-// Requests and bytes at the block layer. A flush is an empty write: counted in `writes` too, as the
-// device's statistics do. `readahead` is the share of `reads` that came through the kernel's
-// readahead; a plain buffered read does too, if read_ahead_kb is not 0.
-struct BlockCounts {
-  uint64_t reads = 0, read_bytes = 0, writes = 0, write_bytes = 0, flushes = 0, readahead = 0;
-  BlockCounts& operator+=(const BlockCounts& o);
-  BlockCounts& operator-=(const BlockCounts& o);
-  friend bool operator==(const BlockCounts&, const BlockCounts&) = default;
-};
-
-// Per-operation distribution: bucket i < 15 holds operations that caused exactly i reads (or
-// writes); the last holds those with 15 and more.
-inline constexpr size_t kBlockBuckets = 16;
-using BlockHistogram = std::array<uint64_t, kBlockBuckets>;
-constexpr size_t BlockBucket(uint64_t n) { return n < kBlockBuckets ? n : kBlockBuckets - 1; }
-
-// The merged counts of all threads, a value that can be subtracted.
-struct LedgerCounts {
-  struct Op {
-    uint64_t operations = 0;                       // scopes ended
-    BlockHistogram file_reads{}, kernel_reads{};   // blocks per operation
-    std::array<FileCounts, kFileKinds> file{};     // by kind of file
-    std::array<BlockCounts, kFileKinds> kernel{};  // by kind of file
-    FileCounts FileTotal() const;
-    BlockCounts KernelTotal() const;
-  };
-  std::array<Op, kMaxOps> ops{};
-
-  // Block IO of threads that never called the ledger: the kernel's own, and foreign processes'.
-  struct Foreign {
-    std::string thread;  // the thread's name: "kworker", "jbd2", "xfsaild", "sshd"
-    FileKind kind = FileKind::kOtherFile;
-    BlockCounts counts;
-  };
-  std::vector<Foreign> foreign;
-
-  BlockCounts KernelTotal() const;  // all threads, all operations, foreign included
-  LedgerCounts& operator-=(const LedgerCounts& before);
-  friend LedgerCounts operator-(LedgerCounts after, const LedgerCounts& before) {
-    return after -= before;
-  }
-};
 
 // Counts of one thread at the block layer, in memory that the kernel program of KernelAccount
 // writes and the thread reads for two nanoseconds. `op` and `kind` tell the program what to charge.

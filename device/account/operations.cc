@@ -1,0 +1,73 @@
+#include "device/account/operations.h"
+
+#include <mutex>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+struct OpTable {
+  struct Entry {
+    std::string name;
+    Ground ground;
+  };
+  std::mutex mutex;
+  std::vector<Entry> entries = {
+      {"unscoped", Ground::kBackground},   {"open", Ground::kBackground},
+      {"flush", Ground::kBackground},      {"compaction", Ground::kBackground},
+      {"checkpoint", Ground::kBackground}, {"eviction", Ground::kBackground},
+      {"log-write", Ground::kBackground},  {"settle", Ground::kBackground},
+      {"writeback", Ground::kBackground},
+  };
+};
+
+OpTable& Ops() {
+  static OpTable table;
+  return table;
+}
+
+}  // namespace
+
+const char* FileKindName(FileKind kind) {
+  static constexpr const char* kNames[kFileKinds] = {
+      "data", "log", "doublewrite", "temp", "meta", "other-file", "fs-journal", "fs-metadata"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+OpKind DefineOp(std::string_view name, Ground ground) {
+  OpTable& table = Ops();
+  std::lock_guard lock(table.mutex);
+  for (size_t i = 0; i < table.entries.size(); ++i) {
+    if (table.entries[i].name == name) return OpKind{static_cast<uint8_t>(i)};
+  }
+  if (table.entries.size() == kMaxOps) {
+    throw Error(Error::kUsage, "too many operation kinds: the ledger holds " +
+                                   std::to_string(kMaxOps) + ", and '" + std::string(name) +
+                                   "' is one more");
+  }
+  table.entries.push_back({std::string(name), ground});
+  return OpKind{static_cast<uint8_t>(table.entries.size() - 1)};
+}
+
+std::string OpName(OpKind op) {
+  OpTable& table = Ops();
+  std::lock_guard lock(table.mutex);
+  return table.entries.at(op.id).name;
+}
+
+Ground OpGround(OpKind op) {
+  OpTable& table = Ops();
+  std::lock_guard lock(table.mutex);
+  return table.entries.at(op.id).ground;
+}
+
+std::vector<OpKind> DefinedOps() {
+  OpTable& table = Ops();
+  std::lock_guard lock(table.mutex);
+  std::vector<OpKind> ops(table.entries.size());
+  for (size_t i = 0; i < ops.size(); ++i) ops[i].id = static_cast<uint8_t>(i);
+  return ops;
+}
+
+}  // namespace testbed

@@ -1,0 +1,61 @@
+// What is charged, and for what kind of file: the kinds of operations of the process, and of files.
+#ifndef TESTBED_DEVICE_ACCOUNT_OPERATIONS_H_
+#define TESTBED_DEVICE_ACCOUNT_OPERATIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace testbed {
+
+// What a block belongs to. The file layer knows the first five from the file that is open; the
+// kernel level can also see the rest.
+enum class FileKind : uint8_t {
+  kData,         // pages, tables, sorted runs
+  kLog,          // write-ahead log
+  kDoublewrite,  // torn-page protection
+  kTemp,         // spill and scratch files
+  kMeta,         // an engine's own catalogue: manifest, superblock, turtle file
+  kOtherFile,    // a file that did not go through device/file/file.h
+  kFsJournal,    // the file system's journal or log
+  kFsMetadata,   // the file system's own blocks outside its journal
+  kCount
+};
+inline constexpr size_t kFileKinds = static_cast<size_t>(FileKind::kCount);
+const char* FileKindName(FileKind kind);  // "data", "log", ... as in JSON and tables
+
+// Foreground operations are what the user asked for; background ones are what the engine, the
+// harness or the kernel did on their behalf.
+enum class Ground : uint8_t { kForeground, kBackground };
+
+// A kind of operation that can be charged; a small index, so that counters are arrays.
+struct OpKind {
+  uint8_t id = 0;
+  friend bool operator==(OpKind a, OpKind b) { return a.id == b.id; }
+};
+inline constexpr size_t kMaxOps = 48;
+
+// Kinds that always exist. kUnscoped holds what ran outside any scope.
+inline constexpr OpKind kUnscoped{0};
+inline constexpr OpKind kOpen{1};   // opening, creating, recovering, closing a database
+inline constexpr OpKind kFlush{2};  // writing a full memtable
+inline constexpr OpKind kCompaction{3};
+inline constexpr OpKind kCheckpoint{4};
+inline constexpr OpKind kEviction{5};   // writing back a page to make room in the engine's cache
+inline constexpr OpKind kLogWrite{6};   // an engine's own log thread
+inline constexpr OpKind kSettle{7};     // the named step that ends a phase
+inline constexpr OpKind kWriteback{8};  // the kernel writing dirty pages back
+inline constexpr size_t kFixedOps = 9;
+
+// Returns the kind with this name, defining it if it is new. Takes a lock; call at set-up. Throws
+// Error when kMaxOps kinds exist.
+OpKind DefineOp(std::string_view name, Ground ground);
+std::string OpName(OpKind op);
+Ground OpGround(OpKind op);
+std::vector<OpKind> DefinedOps();
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_ACCOUNT_OPERATIONS_H_
