@@ -24,6 +24,7 @@
 #include "device/error.h"
 #include "device/file/extents.h"
 #include "device/file/file.h"
+#include "device/machine/scratch_image.h"
 #include "device/os/child_process.h"
 #include "device/os/sys_file.h"
 #include "device/os/temporary_dir.h"
@@ -111,60 +112,6 @@ int OpenFreeLoop(std::string* node) {
   }
   if (fd < 0) throw Error::Io("open", *node, errno);
   return fd;
-}
-
-// Unpredictable bytes: a backing file system that compresses or skips zeros must not get away with
-// an image that has no blocks.
-void FillWithNoise(char* data, size_t n) {
-  uint64_t x = 0x9e3779b97f4a7c15;
-  for (size_t i = 0; i + 8 <= n; i += 8) {
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    std::memcpy(data + i, &x, 8);
-  }
-}
-
-// Whether the file is an image that was being written, rather than somebody's of such a name: it
-// begins with that noise, or with zeros where that was not written yet. An image has a name no
-// longer than that.
-bool HoldsNoise(int fd) {
-  char found[4096], noise[sizeof found], zeros[sizeof found] = {};
-  FillWithNoise(noise, sizeof noise);
-  const ssize_t n = ::pread(fd, found, sizeof found, 0);
-  return n >= 0 && (std::memcmp(found, noise, static_cast<size_t>(n)) == 0 ||
-                    std::memcmp(found, zeros, static_cast<size_t>(n)) == 0);
-}
-
-void WriteInFull(int fd, const std::string& path, uint64_t bytes,
-                 const std::function<void(uint64_t, uint64_t)>& progress) {
-  // Space in one go keeps the image in few extents; not every file system can, and none must.
-  if (::fallocate(fd, 0, 0, static_cast<off_t>(bytes)) != 0 && errno == ENOSPC) {
-    throw Error::Io("allocate", path, ENOSPC);
-  }
-  AlignedBuffer buffer(4 * kMiB);
-  FillWithNoise(buffer.data(), buffer.size());
-  for (uint64_t done = 0; done < bytes;) {
-    const size_t n = std::min<uint64_t>(buffer.size(), bytes - done);
-    const ssize_t r = ::pwrite(fd, buffer.data(), n, static_cast<off_t>(done));
-    if (r < 0 && errno == EINTR) continue;
-    if (r < 0) throw Error::Io("write", path, errno);
-    done += static_cast<uint64_t>(r);
-    if (progress) progress(done, bytes);
-  }
-  if (::fsync(fd) != 0) throw Error::Io("fsync", path, errno);
-}
-
-// The unit of direct IO on the image, which the loop device's block size must not be below.
-uint32_t DirectBlockSize(int fd) {
-#ifdef STATX_DIOALIGN
-  struct statx st;
-  if (::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) == 0 &&
-      (st.stx_mask & STATX_DIOALIGN) != 0 && st.stx_dio_offset_align != 0) {
-    return std::clamp<uint32_t>(st.stx_dio_offset_align, 512, 4096);
-  }
-#endif
-  return 512;
 }
 
 [[maybe_unused]] size_t ThreadsOfThisProcess() {
@@ -307,7 +254,7 @@ void ScratchDevice::CreateImage(const ScratchOptions& options) {
     }
   }
   if (image_fd_ < 0) throw Error::Io("lock an image in", options.directory, EAGAIN);
-  WriteInFull(image_fd_, image_, bytes_, options.progress);
+  WriteImage(image_fd_, image_, bytes_, options.progress);
 }
 
 void ScratchDevice::StartFaultDisk(const std::string& directory) {
@@ -475,7 +422,7 @@ std::vector<std::string> ScratchDevice::CleanLeftovers(const std::string& direct
     struct stat st;
     if (Claim(fd, path) && ::fstat(fd, &st) == 0 && st.st_uid == ::geteuid()) {
       // A directory goes only if it is empty, that is: if it is a mount point with nothing on it.
-      if (S_ISREG(st.st_mode) && HoldsNoise(fd) && ::unlink(path.c_str()) == 0) {
+      if (S_ISREG(st.st_mode) && IsUnfinishedImage(fd) && ::unlink(path.c_str()) == 0) {
         removed.push_back("removed the image " + path + " (" +
                           Mebibytes(static_cast<uint64_t>(st.st_blocks) * 512) +
                           ") of a run that was killed");

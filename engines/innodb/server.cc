@@ -3,24 +3,22 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <clocale>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/file/file.h"
+#include "engines/innodb/process_state.h"
 
 namespace testbed::innodb {
 namespace {
@@ -47,69 +45,6 @@ FileKind KindOf(const fs::path& path) {
   if (name.starts_with("ibdata") || path.extension() == ".ibd") return FileKind::kData;
   return FileKind::kMeta;
 }
-
-// What is written to stderr meanwhile, which is where the server complains.
-class StderrCapture {
- public:
-  StderrCapture() : memory_(::memfd_create("stderr", MFD_CLOEXEC)), saved_(::dup(2)) {
-    std::fflush(stderr);
-    if (memory_ >= 0 && saved_ >= 0) ::dup2(memory_, 2);
-  }
-  ~StderrCapture() { End(); }
-  std::string End() {
-    std::string text;
-    if (saved_ < 0) return text;
-    std::fflush(stderr);
-    ::dup2(saved_, 2);
-    ::close(saved_);
-    saved_ = -1;
-    struct stat st {};
-    if (memory_ >= 0 && ::fstat(memory_, &st) == 0) {
-      text.resize(static_cast<size_t>(st.st_size));
-      if (::pread(memory_, text.data(), text.size(), 0) < 0) text.clear();
-    }
-    ::close(memory_);
-    return text;
-  }
-
- private:
-  int memory_, saved_;
-};
-
-// The first complaint that InnoDB made, without its date; the server's own follow from it.
-std::string FirstComplaint(const std::string& text) {
-  std::istringstream lines(text);
-  std::string line, first;
-  while (std::getline(lines, line)) {
-    const size_t at = line.find("[ERROR]");
-    const size_t got = line.find("Got ERROR: \"");
-    if (at == std::string::npos && got == std::string::npos) continue;
-    std::string said = at != std::string::npos ? line.substr(at + 8) : line.substr(got + 12);
-    if (const size_t end = said.find("\" errno:"); end != std::string::npos) said.resize(end);
-    if (said.starts_with("InnoDB: ")) return said.substr(8);
-    if (first.empty()) first = said;
-  }
-  return first.empty() ? "it did not say why" : first;
-}
-
-// The server changes what belongs to the process.
-class ProcessState {
- public:
-  ProcessState() : mask_(::umask(022)), locale_(std::setlocale(LC_ALL, nullptr)) {
-    ::umask(mask_);
-    ::sigaction(SIGPIPE, nullptr, &pipe_);
-  }
-  ~ProcessState() {
-    ::umask(mask_);
-    ::sigaction(SIGPIPE, &pipe_, nullptr);
-    std::setlocale(LC_ALL, locale_.c_str());
-  }
-
- private:
-  const mode_t mask_;
-  const std::string locale_;
-  struct sigaction pipe_ {};
-};
 
 void CheckName(const std::string& name) {
   if (!name.empty() && name.size() <= kLongestName && name.back() != ' ' &&

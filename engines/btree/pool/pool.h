@@ -47,11 +47,12 @@
 #include <span>
 #include <string>
 #include <thread>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "device/account/ledger.h"
+#include "engines/btree/pool/frame.h"
+#include "engines/btree/pool/guards.h"
 #include "engines/btree/pool/page_file.h"
 #include "engines/btree/pool/page_table.h"
 #include "engines/btree/pool/redo_log.h"
@@ -59,114 +60,6 @@
 #include "engines/btree/pool/reserved_array.h"
 
 namespace testbed::btree {
-
-class Pool;
-
-inline constexpr Lsn kNoLsn = UINT64_MAX;
-
-struct Frame {
-  std::atomic<PageId> page{kNoPage};
-  std::atomic<bool> dirty{false};    // changed under the exclusive latch, or while writing is held
-  std::atomic<bool> writing{false};  // a copy is on its way to the file
-  std::atomic<Lsn> rec_lsn{kNoLsn};  // begin of the first record not yet in the file's page
-  std::atomic<Lsn> write_lsn{kNoLsn};  // rec_lsn of the copy under way
-  // The log has the whole page at or after this position, 0 for perhaps nowhere; of who reads the
-  // page in or writes it.
-  std::atomic<Lsn> image_lsn{0};
-
-  void LowerRecLsn(Lsn lsn) {
-    Lsn now = rec_lsn.load(std::memory_order_relaxed);
-    while (lsn < now && !rec_lsn.compare_exchange_weak(now, lsn, std::memory_order_acq_rel)) {
-    }
-  }
-};
-static_assert(sizeof(Frame) == 32);
-
-// One thread's connection to the pool; counts what the thread asked for.
-class PoolClient {
- public:
-  explicit PoolClient(Pool* pool);
-  ~PoolClient();
-  PoolClient(const PoolClient&) = delete;
-  PoolClient& operator=(const PoolClient&) = delete;
-
-  Counter requests;  // pages asked for
-  Counter misses;    // of these, read from the file; each with one call (not those that the cache
-                     // of compressed pages had)
-  Counter fetched;   // and read before they were asked for
- private:
-  Pool* const pool_;
-};
-
-class SharedGuard {
- public:
-  SharedGuard() = default;
-  SharedGuard(SharedGuard&& other) noexcept { *this = std::move(other); }
-  SharedGuard& operator=(SharedGuard&& other) noexcept;
-  ~SharedGuard() { Release(); }
-  const char* page() const { return data_; }
-  PageId id() const { return id_; }
-  explicit operator bool() const { return data_ != nullptr; }
-  void Release();
-
- private:
-  friend class Pool;
-  Pool* pool_ = nullptr;
-  const char* data_ = nullptr;
-  PageId id_ = kNoPage;
-};
-
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kLatchedReads = true;
-#else
-inline constexpr bool kLatchedReads = false;
-#endif
-
-// What an optimistic read holds where it holds nothing.
-struct NoLatch {
-  NoLatch& operator=(SharedGuard&&) { return *this; }
-  operator SharedGuard() && { return {}; }
-  const char* page() const { return nullptr; }
-  void Release() {}
-};
-
-class OptimisticGuard {
- public:
-  OptimisticGuard() = default;
-  // What was read of the page so far was all of one moment, and that moment is now.
-  bool Valid() const;
-  const char* page() const { return data_; }
-  PageId id() const { return id_; }
-
- private:
-  friend class Pool;
-  const PageTable* table_ = nullptr;
-  const char* data_ = nullptr;
-  PageWord seen_;
-  PageId id_ = kNoPage;
-  [[no_unique_address]] std::conditional_t<kLatchedReads, SharedGuard, NoLatch> held_;
-};
-
-class ExclusiveGuard {
- public:
-  ExclusiveGuard() = default;
-  ExclusiveGuard(ExclusiveGuard&& other) noexcept { *this = std::move(other); }
-  ExclusiveGuard& operator=(ExclusiveGuard&& other) noexcept;
-  ~ExclusiveGuard() { Release(); }
-  char* page() const { return data_; }
-  PageId id() const { return id_; }
-  explicit operator bool() const { return data_ != nullptr; }
-  void Release();
-  // The page was changed, as described by the log record [begin, end).
-  void MarkDirty(Lsn begin, Lsn end);
-
- private:
-  friend class Pool;
-  Pool* pool_ = nullptr;
-  uint32_t frame_ = kNoFrame;
-  char* data_ = nullptr;
-  PageId id_ = kNoPage;
-};
 
 struct PoolCounters {
   uint64_t requests = 0, misses = 0, fetched = 0;
@@ -370,10 +263,6 @@ class Pool : private VisitCounts {
   uint64_t evictions_ = 0, cleaned_pages_ = 0, frame_waits_ = 0;     // under mutex_
   std::thread cleaner_;
 };
-
-inline bool OptimisticGuard::Valid() const {
-  return kLatchedReads || table_->Unchanged(id_, seen_);
-}
 
 inline OptimisticGuard Pool::Optimistic(PoolClient* client, PageId id) {
   client->requests.Add(1);

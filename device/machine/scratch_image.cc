@@ -1,0 +1,71 @@
+#include "device/machine/scratch_image.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "device/error.h"
+#include "device/file/file.h"
+
+namespace testbed {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+// Unpredictable bytes: a backing file system that compresses or skips zeros must not get away with
+// an image that has no blocks.
+void FillWithNoise(char* data, size_t n) {
+  uint64_t x = 0x9e3779b97f4a7c15;
+  for (size_t i = 0; i + 8 <= n; i += 8) {
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    std::memcpy(data + i, &x, 8);
+  }
+}
+
+}  // namespace
+
+bool IsUnfinishedImage(int fd) {
+  char found[4096], noise[sizeof found], zeros[sizeof found] = {};
+  FillWithNoise(noise, sizeof noise);
+  const ssize_t n = ::pread(fd, found, sizeof found, 0);
+  return n >= 0 && (std::memcmp(found, noise, static_cast<size_t>(n)) == 0 ||
+                    std::memcmp(found, zeros, static_cast<size_t>(n)) == 0);
+}
+
+void WriteImage(int fd, const std::string& path, uint64_t bytes,
+                const std::function<void(uint64_t, uint64_t)>& progress) {
+  // Space in one go keeps the image in few extents; not every file system can, and none must.
+  if (::fallocate(fd, 0, 0, static_cast<off_t>(bytes)) != 0 && errno == ENOSPC) {
+    throw Error::Io("allocate", path, ENOSPC);
+  }
+  AlignedBuffer buffer(4 * kMiB);
+  FillWithNoise(buffer.data(), buffer.size());
+  for (uint64_t done = 0; done < bytes;) {
+    const size_t n = std::min<uint64_t>(buffer.size(), bytes - done);
+    const ssize_t r = ::pwrite(fd, buffer.data(), n, static_cast<off_t>(done));
+    if (r < 0 && errno == EINTR) continue;
+    if (r < 0) throw Error::Io("write", path, errno);
+    done += static_cast<uint64_t>(r);
+    if (progress) progress(done, bytes);
+  }
+  if (::fsync(fd) != 0) throw Error::Io("fsync", path, errno);
+}
+
+uint32_t DirectBlockSize(int fd) {
+#ifdef STATX_DIOALIGN
+  struct statx st;
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) == 0 &&
+      (st.stx_mask & STATX_DIOALIGN) != 0 && st.stx_dio_offset_align != 0) {
+    return std::clamp<uint32_t>(st.stx_dio_offset_align, 512, 4096);
+  }
+#endif
+  return 512;
+}
+
+}  // namespace testbed

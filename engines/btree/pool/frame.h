@@ -1,0 +1,34 @@
+// What the pool knows of a frame beside the page that it holds.
+#ifndef TESTBED_ENGINES_BTREE_POOL_FRAME_H_
+#define TESTBED_ENGINES_BTREE_POOL_FRAME_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "engines/btree/page/page.h"
+
+namespace testbed::btree {
+
+inline constexpr Lsn kNoLsn = UINT64_MAX;
+
+struct Frame {
+  std::atomic<PageId> page{kNoPage};
+  std::atomic<bool> dirty{false};    // changed under the exclusive latch, or while writing is held
+  std::atomic<bool> writing{false};  // a copy is on its way to the file
+  std::atomic<Lsn> rec_lsn{kNoLsn};  // begin of the first record not yet in the file's page
+  std::atomic<Lsn> write_lsn{kNoLsn};  // rec_lsn of the copy under way
+  // The log has the whole page at or after this position, 0 for perhaps nowhere; of who reads the
+  // page in or writes it.
+  std::atomic<Lsn> image_lsn{0};
+
+  void LowerRecLsn(Lsn lsn) {
+    Lsn now = rec_lsn.load(std::memory_order_relaxed);
+    while (lsn < now && !rec_lsn.compare_exchange_weak(now, lsn, std::memory_order_acq_rel)) {
+    }
+  }
+};
+static_assert(sizeof(Frame) == 32);
+
+}  // namespace testbed::btree
+
+#endif  // TESTBED_ENGINES_BTREE_POOL_FRAME_H_

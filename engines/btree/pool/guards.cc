@@ -1,0 +1,61 @@
+#include "engines/btree/pool/guards.h"
+
+#include "engines/btree/pool/pool.h"
+
+namespace testbed::btree {
+
+PoolClient::PoolClient(Pool* pool) : pool_(pool) {
+  std::lock_guard lock(pool_->clients_mutex_);
+  pool_->clients_.insert(this);
+}
+
+PoolClient::~PoolClient() {
+  std::lock_guard lock(pool_->clients_mutex_);
+  pool_->clients_.erase(this);
+  pool_->past_requests_ += requests.Get();
+  pool_->past_misses_ += misses.Get();
+  pool_->past_fetched_ += fetched.Get();
+}
+
+SharedGuard& SharedGuard::operator=(SharedGuard&& other) noexcept {
+  if (this == &other) return *this;
+  Release();  // now, not when `other` ends
+  std::swap(pool_, other.pool_);
+  std::swap(data_, other.data_);
+  std::swap(id_, other.id_);
+  return *this;
+}
+
+void SharedGuard::Release() {
+  if (data_ == nullptr) return;
+  data_ = nullptr;
+  pool_->table_.Unshare(id_);
+}
+
+ExclusiveGuard& ExclusiveGuard::operator=(ExclusiveGuard&& other) noexcept {
+  if (this == &other) return *this;
+  Release();  // now, not when `other` ends
+  std::swap(pool_, other.pool_);
+  std::swap(frame_, other.frame_);
+  std::swap(data_, other.data_);
+  std::swap(id_, other.id_);
+  return *this;
+}
+
+void ExclusiveGuard::Release() {
+  if (data_ == nullptr) return;
+  data_ = nullptr;
+  pool_->table_.Unexclude(id_, frame_, pool_->table_.Load(id_).visits());
+}
+
+void ExclusiveGuard::MarkDirty(Lsn begin, Lsn end) {
+  PageHeader* header = Header(data_);
+  header->lsn = std::max(header->lsn, end);
+  Frame& frame = pool_->frames_[frame_];
+  frame.LowerRecLsn(begin);
+  if (!frame.dirty.load(std::memory_order_relaxed)) {
+    frame.dirty.store(true, std::memory_order_release);
+  }
+}
+
+}  // namespace testbed::btree

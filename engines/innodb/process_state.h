@@ -1,0 +1,70 @@
+// What the server does to the process around it while it starts: it complains on stderr, and changes
+// the mask of new files, the locale and a signal.
+#ifndef TESTBED_ENGINES_INNODB_PROCESS_STATE_H_
+#define TESTBED_ENGINES_INNODB_PROCESS_STATE_H_
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <cstdio>
+#include <string>
+
+namespace testbed::innodb {
+
+// What is written to stderr meanwhile, which is where the server complains.
+class StderrCapture {
+ public:
+  StderrCapture() : memory_(::memfd_create("stderr", MFD_CLOEXEC)), saved_(::dup(2)) {
+    std::fflush(stderr);
+    if (memory_ >= 0 && saved_ >= 0) ::dup2(memory_, 2);
+  }
+  ~StderrCapture() { End(); }
+  std::string End() {
+    std::string text;
+    if (saved_ < 0) return text;
+    std::fflush(stderr);
+    ::dup2(saved_, 2);
+    ::close(saved_);
+    saved_ = -1;
+    struct stat st {};
+    if (memory_ >= 0 && ::fstat(memory_, &st) == 0) {
+      text.resize(static_cast<size_t>(st.st_size));
+      if (::pread(memory_, text.data(), text.size(), 0) < 0) text.clear();
+    }
+    ::close(memory_);
+    return text;
+  }
+
+ private:
+  int memory_, saved_;
+};
+
+// The server changes what belongs to the process.
+class ProcessState {
+ public:
+  ProcessState() : mask_(::umask(022)), locale_(std::setlocale(LC_ALL, nullptr)) {
+    ::umask(mask_);
+    ::sigaction(SIGPIPE, nullptr, &pipe_);
+  }
+  ~ProcessState() {
+    ::umask(mask_);
+    ::sigaction(SIGPIPE, &pipe_, nullptr);
+    std::setlocale(LC_ALL, locale_.c_str());
+  }
+
+ private:
+  const mode_t mask_;
+  const std::string locale_;
+  struct sigaction pipe_ {};
+};
+
+// The first complaint that InnoDB made, without its date; the server's own follow from it.
+std::string FirstComplaint(const std::string& text);
+
+}  // namespace testbed::innodb
+
+#endif  // TESTBED_ENGINES_INNODB_PROCESS_STATE_H_
