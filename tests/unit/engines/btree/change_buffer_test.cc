@@ -179,70 +179,78 @@ TEST_F(ChangeBufferTest, CrashesLoseNothing) {
   ExpectRows(store_->OpenTable("t"), model);
 }
 
-TEST_F(ChangeBufferTest, WritersReadersAndWalkersTogether) {
-  Open();
-  Load();
-  Tree* tree = store_->OpenTable("t");
-  std::atomic<bool> stop{false};
-  std::atomic<int> commits{0}, gets{0}, walks{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 2; ++t) {
-    threads.emplace_back([&, t] {
-      // Each writer has the keys of its parity; a row's value names the row and grows.
-      StoreClient client(store_.get());
-      std::mt19937_64 random(t);
-      for (int n = 1; !stop; ++n) {
-        std::vector<std::pair<std::string, std::string>> rows;
-        for (int i = 0; i < 4; ++i) {
-          const std::string key = Key(static_cast<int>(random() % (kRows / 2)) * 2 + t);
-          rows.emplace_back(key, key + ":" + std::to_string(n));
-        }
-        std::sort(rows.begin(), rows.end());
-        rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-        std::vector<RowWrite> operations;
-        for (const auto& [key, value] : rows)
-          operations.push_back({false, tree->table(), key, value});
-        client.Commit(operations);
-        commits.fetch_add(1);
+// Threads that write, read and walk over one tree until they are told to stop, and count what they did.
+class ChangeBufferThreadsTest : public ChangeBufferTest {
+ protected:
+  // Each writer has the keys of its parity; a row's value names the row and grows.
+  void Writer(int parity) {
+    StoreClient client(store_.get());
+    std::mt19937_64 random(static_cast<uint64_t>(parity));
+    for (int n = 1; !stop_; ++n) {
+      std::vector<std::pair<std::string, std::string>> rows;
+      for (int i = 0; i < 4; ++i) {
+        const std::string key = Key(static_cast<int>(random() % (kRows / 2)) * 2 + parity);
+        rows.emplace_back(key, key + ":" + std::to_string(n));
       }
-    });
+      std::sort(rows.begin(), rows.end());
+      rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+      std::vector<RowWrite> operations;
+      for (const auto& [key, value] : rows)
+        operations.push_back({false, tree_->table(), key, value});
+      client.Commit(operations);
+      commits_.fetch_add(1);
+    }
   }
-  threads.emplace_back([&] {
+  // No row ever goes back.
+  void Reader() {
     StoreClient client(store_.get());
     std::mt19937_64 random(9);
-    std::map<int, int> newest;  // no row ever goes back
-    while (!stop) {
+    std::map<int, int> newest;
+    while (!stop_) {
       const int row = static_cast<int>(random() % 50) * 400;
       std::string value;
-      ASSERT_TRUE(client.Get(tree, Key(row), &value));
+      ASSERT_TRUE(client.Get(tree_, Key(row), &value));
       const size_t colon = value.find(':');
       if (colon == std::string::npos) continue;
       ASSERT_EQ(value.substr(0, colon), Key(row));
       const int n = std::stoi(value.substr(colon + 1));
       ASSERT_GE(n, newest[row]);
       newest[row] = n;
-      gets.fetch_add(1);
+      gets_.fetch_add(1);
     }
-  });
-  threads.emplace_back([&] {
+  }
+  void Walker() {
     StoreClient client(store_.get());
-    while (!stop) {
-      TreeCursor cursor(tree, client.context(), options_.page_size);
+    while (!stop_) {
+      TreeCursor cursor(tree_, client.context(), options_.page_size);
       int rows = 0;
-      for (bool on = cursor.SeekForward({}, false); on && !stop; on = cursor.Next()) ++rows;
-      if (!stop) {
-        ASSERT_EQ(rows, kRows);
-        walks.fetch_add(1);
-      }
+      for (bool on = cursor.SeekForward({}, false); on && !stop_; on = cursor.Next()) ++rows;
+      if (stop_) return;
+      ASSERT_EQ(rows, kRows);
+      walks_.fetch_add(1);
     }
-  });
-  const auto enough = [&] { return commits > 4000 && gets > 4000 && walks > 20; };
+  }
+
+  Tree* tree_ = nullptr;
+  std::atomic<bool> stop_{false};
+  std::atomic<int> commits_{0}, gets_{0}, walks_{0};
+};
+
+TEST_F(ChangeBufferThreadsTest, WritersReadersAndWalkersTogether) {
+  Open();
+  Load();
+  tree_ = store_->OpenTable("t");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) threads.emplace_back([this, t] { Writer(t); });
+  threads.emplace_back([this] { Reader(); });
+  threads.emplace_back([this] { Walker(); });
+  const auto enough = [this] { return commits_ > 4000 && gets_ > 4000 && walks_ > 20; };
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
   while (!enough() && !HasFailure() && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  EXPECT_TRUE(enough()) << commits << " commits, " << gets << " reads, " << walks << " walks";
-  stop = true;
+  EXPECT_TRUE(enough()) << commits_ << " commits, " << gets_ << " reads, " << walks_ << " walks";
+  stop_ = true;
   for (std::thread& thread : threads) thread.join();
   ExpectSound();
 }

@@ -1,0 +1,87 @@
+// The whole engine underneath its interface: trees against a model, recovery from
+// processes that end without closing, and the checker.
+#include "tests/unit/engines/btree/store_test.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+namespace testbed::btree {
+namespace {
+
+// One thread's work: pairs of rows that always change together, read back, walked over, and erased
+// at the end. The last digits of a key are the thread.
+void MixedWork(Store* store, Tree* tree, uint32_t page_size, int t) {
+  constexpr int kRounds = 250;
+  StoreClient client(store);
+  TreeCursor cursor(tree, client.context(), page_size);
+  std::mt19937 random(static_cast<uint32_t>(t));
+  Model model;  // of this thread's rows
+  std::string value;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::string id = std::to_string(random() % 300) + "/" + std::to_string(t);
+    const std::string a = "a" + id, b = "b" + id;
+    const bool erase = random() % 3 == 0;
+    const std::string now(random() % 10 == 0 ? 3000 + random() % 9000 : random() % 120,
+                          static_cast<char>('a' + i % 26));
+    const RowWrite ops[] = {{erase, tree->table(), a, erase ? std::string_view() : now},
+                            {erase, tree->table(), b, erase ? std::string_view() : now}};
+    client.Commit(ops);
+    if (erase) {
+      model.erase(a);
+      model.erase(b);
+    } else {
+      model[a] = model[b] = now;
+    }
+    const std::string probe = "a" + std::to_string(random() % 300) + "/" + std::to_string(t);
+    const bool found = tree->Get(client.context(), probe, &value);
+    ASSERT_EQ(found, model.contains(probe));
+    if (found) {
+      ASSERT_EQ(value, model[probe]);
+    }
+    if (i % 25 != 0) continue;
+    std::string last;
+    for (bool on = cursor.SeekForward({}, false); on; on = cursor.Next()) {
+      ASSERT_LT(last, cursor.key());
+      last = cursor.key();
+    }
+  }
+  for (const auto& [key, expected] : model) {
+    ASSERT_TRUE(tree->Get(client.context(), key, &value));
+    ASSERT_EQ(value, expected);
+  }
+  for (const auto& [key, expected] : model) {
+    const RowWrite op{true, tree->table(), key, {}};
+    client.Commit({&op, 1});
+  }
+}
+
+TEST_F(StoreTest, ThreadsOfMixedWorkInATinyPool) {
+  options_.cache_bytes = 200 << 10;
+  options_.checkpoint_log_bytes = 1 << 20;
+  options_.durability = Durability::kLazy;
+  options_.log.flush_interval_ms = 5;
+  for (const IoMode io : {IoMode::kBuffered, IoMode::kMmap}) {
+    options_.io = io;
+    Open();
+    Tree* tree = store_->OpenTable("t");
+    std::atomic<bool> stop{false};
+    std::thread checkpoints([&] {
+      while (!stop) store_->Checkpoint();
+    });
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&, t] { MixedWork(store_.get(), tree, options_.page_size, t); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    stop = true;
+    checkpoints.join();
+    ExpectRows(tree, {});
+    ExpectSound();
+  }
+}
+
+}  // namespace
+}  // namespace testbed::btree

@@ -1,0 +1,374 @@
+#include "tools/experiment/results.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "device/error.h"
+#include "engines/registry.h"
+#include "tests/unit/tools/experiment/small_experiment.h"
+#include "tools/experiment/expression.h"
+#include "tools/experiment/plan.h"
+#include "tools/experiment/report.h"
+#include "tools/experiment/tables.h"
+#include "tools/experiment/verdict/verdict.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Tests run beside each other, each in a process of its own.
+std::string UniqueDirectory() {
+  return testing::TempDir() + "experiment_results_" + std::to_string(::getpid());
+}
+
+// Results documents as a run writes them, with the figures that the small experiment uses.
+class ResultsTest : public testing::Test {
+ protected:
+  ResultsTest() : directory_(UniqueDirectory()), dir_(directory_) {
+    std::filesystem::remove_all(directory_);
+    dir_.Create(Small(), {"full", {}, {}, {}});
+    cells_ = PlanCells(Small(), {"full", {}, {}, {}});
+  }
+  ~ResultsTest() override { std::filesystem::remove_all(directory_); }
+
+  static json Run(double rate) {
+    return {{"accounting", {{"grade", "A"}}},
+            {"threads", 1},
+            {"phases",
+             {{{"name", "point-read"},
+               {"kind", "measure"},
+               {"operations",
+                {{{"name", "a"}, {"count", 3}, {"latency_us", {{"p99", 99}}}},
+                 {{"name", "b"}, {"count", 97}, {"latency_us", {{"p99", 12}}}}}},
+               {"rate", rate},
+               {"count", 100},
+               {"series", {{{"operations", 5}}}},
+               {"thread_seconds", {1.0, 3.0}},
+               {"account", {{"device", {{"reads", 50}}}}}},
+              {{"name", "settle"}, {"seconds", 1}},
+              {{"name", "settle"}, {"seconds", 2}}}}};
+  }
+  // The rates of the repeats.
+  void Write(size_t cell, std::vector<double> rates, json not_in_force = json::array()) {
+    json document = {{"runs", json::array()},
+                     {"options", {{"page_size", 4096}}},
+                     {"not_in_force", not_in_force}};
+    for (double rate : rates) document["runs"].push_back(Run(rate));
+    dir_.WriteCell(cells_[cell], document);
+  }
+  // One rate for each round.
+  void WriteRounds(size_t cell, std::vector<double> rates) {
+    for (size_t round = 0; round < rates.size(); ++round) {
+      Write(cell + round * cells_.size() / static_cast<size_t>(rounds_), {rates[round]});
+    }
+  }
+  void PlanRounds(int rounds) {
+    rounds_ = rounds;
+    PlanOptions options;
+    options.scale = "full";
+    options.rounds = rounds;
+    dir_.Create(Small(), options);
+    cells_ = PlanCells(Small(), options);
+    // Cells are named by their number in the first round here.
+    const std::vector<Cell> planned = cells_;
+    const size_t n = cells_.size() / static_cast<size_t>(rounds);
+    for (size_t i = n; i < cells_.size(); ++i) {
+      const size_t begin = i / n * n;
+      cells_[i] = *std::find_if(planned.begin() + static_cast<ptrdiff_t>(begin), planned.end(),
+                                [&](const Cell& c) { return c.name == planned[i - begin].name; });
+    }
+  }
+  ResultSet Results() const { return ResultSet(Small(), cells_, dir_); }
+
+  const std::string directory_;
+  ResultsDir dir_;
+  std::vector<Cell> cells_;
+  int rounds_ = 1;
+};
+
+TEST_F(ResultsTest, FiguresHaveTheirPathsAsNames) {
+  const Figures figures = FiguresOf({{"options", {{"page_size", 4096}}}}, Run(7));
+  EXPECT_EQ(figures.at("point_read.rate"), 7);
+  EXPECT_EQ(figures.at("point_read.account.device.reads"), 50);
+  EXPECT_EQ(figures.at("point_read.thread_seconds.max"), 3);
+  EXPECT_EQ(figures.at("measured.rate"), 7);
+  EXPECT_EQ(figures.at("measured.operation.latency_us.p99"), 12) << "of what was done most often";
+  EXPECT_EQ(figures.at("settle.seconds"), 1);
+  EXPECT_EQ(figures.at("settle_2.seconds"), 2);
+  EXPECT_EQ(figures.at("options.page_size"), 4096);
+}
+
+TEST_F(ResultsTest, AMeanOverAnAxisIsOneArgumentForEachGroup) {
+  Write(0, {100});
+  Write(1, {70, 90});
+  Write(2, {80});
+  const ResultSet results = Results();
+  EXPECT_EQ(results.Mean(1, "qps"), 80);
+  EXPECT_THAT(results.Select({}), ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2)));
+  EXPECT_THAT(results.Select({{"mean", {"page-size"}}}),
+              ElementsAre(ElementsAre(0, 2), ElementsAre(1)));
+  EXPECT_THAT(results.Select({{"io", {"direct"}}, {"mean", {"page-size"}}}),
+              ElementsAre(ElementsAre(0, 2)));
+}
+
+TEST_F(ResultsTest, ARoundIsOneValue) {
+  PlanRounds(3);
+  WriteRounds(0, {100, 110, 90});
+  Write(4, {100, 120});  // repeats: their mean is the value of the second round
+  WriteRounds(1, {70, 80});
+  const ResultSet results = Results();
+  EXPECT_EQ(results.cells().size(), 4u);
+  EXPECT_EQ(results.rounds(), 3);
+  EXPECT_EQ(results.Values(0, "qps"), (std::vector<double>{100, 110, 90}));
+  EXPECT_EQ(results.RepeatValues(0, "qps"), (std::vector<double>{100, 100, 120, 90}));
+  EXPECT_TRUE(results.finished(0));
+  EXPECT_FALSE(results.finished(1)) << "its third round";
+  EXPECT_TRUE(results.measured(1));
+  EXPECT_EQ(results.finished_runs(), 5u);
+  EXPECT_EQ(results.planned_runs(), 9u) << "of three cells that can run";
+  const PartVerdict part = CheckFindings(results)[0].parts[0];
+  EXPECT_EQ(part.outcome, PartVerdict::kNotMeasured);
+  const std::string text = ExperimentText(results);
+  EXPECT_THAT(text, testing::ContainsRegex("direct +100 ±24.8"));
+  EXPECT_THAT(text, HasSubstr("5 of 9 cells in 3 rounds"));
+  EXPECT_THAT(text, HasSubstr("not run yet: 4 cells"));
+  EXPECT_THAT(TablesCsv(results), HasSubstr("Rates: qps (/s),direct,100,24.8"));
+}
+
+TEST_F(ResultsTest, RoundsAreAddedToADirectoryAndNotTakenAway) {
+  PlanRounds(2);
+  EXPECT_EQ(ResultSet::Read(directory_).rounds(), 2);
+  PlanRounds(1);
+  EXPECT_EQ(ResultSet::Read(directory_).rounds(), 2);
+}
+
+TEST_F(ResultsTest, CellsBesideTheScaleStayInTheDirectory) {
+  PlanOptions options;
+  options.scale = "tiny";
+  std::filesystem::remove_all(directory_);
+  dir_.Create(Small(), options);
+  EXPECT_EQ(ResultSet::Read(directory_).cells().size(), 2u);
+  options.only = {{"io", {"buffered"}}, {"page-size", {"4k"}}};
+  dir_.Create(Small(), options);
+  cells_ = PlanCells(Small(), options);
+  Write(0, {5});
+  const ResultSet results = ResultSet::Read(directory_);
+  EXPECT_EQ(results.cells().size(), 3u);
+  EXPECT_EQ(results.finished_runs(), 1u);
+}
+
+TEST_F(ResultsTest, ACellWhoseSettingsWereRefusedIsMarkedAndItsVerdictsWithheld) {
+  Write(0, {100});
+  Write(1, {80});
+  Write(2, {90}, {{{"option", "ram"}, {"why", "only root may"}}});
+  const Verdict verdict = CheckFindings(Results())[0];
+  EXPECT_EQ(verdict.parts[0].outcome, PartVerdict::kWithheld);
+  EXPECT_THAT(verdict.parts[0].because, HasSubstr("--ram: only root may"));
+  EXPECT_EQ(VerdictText(verdict), "withheld");
+  const std::string text = ExperimentText(Results());
+  EXPECT_THAT(text, testing::ContainsRegex("direct +100 +90.0\\*\n"));
+  EXPECT_THAT(text, HasSubstr("* not in force: --ram: only root may"));
+  EXPECT_THAT(TablesCsv(Results()), HasSubstr("direct,100,90,--ram: only root may"));
+}
+
+TEST_F(ResultsTest, APartMayBeAskedAtSomeScalesAlone) {
+  for (size_t cell : {0, 1, 2}) Write(cell, {100});
+  const auto outcome = [&](const std::string& scales) {
+    std::string text = kSmall;
+    const std::string says = "says = \"direct is faster than buffered\"\n";
+    text.replace(text.find(says), says.size(), says + "  scale = [" + scales + "]\n");
+    const ResultSet results(ParseExperiment(text, "small.toml"), cells_, dir_);
+    return CheckFindings(results)[0].parts[0].outcome;
+  };
+  EXPECT_EQ(outcome(R"("tiny")"), PartVerdict::kAskedElsewhere);
+  EXPECT_EQ(outcome(R"("tiny", "full")"), PartVerdict::kFailsOnce);
+  EXPECT_THROW(outcome(R"("nosuch")"), Error);
+}
+
+// The parts that are asked here have a verdict, which says that there are more.
+TEST_F(ResultsTest, PartsOfOtherScalesAreNotCounted) {
+  PlanRounds(3);
+  for (size_t cell : {0, 1, 2}) WriteRounds(cell, {100, 101, 99});
+  const auto verdict = [&](const char* first, const char* second) {
+    const auto part = [](const char* scale, const char* holds) {
+      return fmt::format(
+          "  [[finding.part]]\n  says = \"x\"\n  published = \"1\"\n  ours = \"1\"\n  scale = "
+          "[\"{}\"]\n  holds = \"{}\"\n",
+          scale, holds);
+    };
+    const std::string text = std::string(kSmall) +
+                             "\n[[finding]]\nid = \"Z\"\nclaim = \"z\"\n" +
+                             part(first, "qps[io=direct] > 50") +
+                             part(second, "qps[io=direct] > 150");
+    const ResultSet results(ParseExperiment(text, "small.toml"), cells_, dir_);
+    return VerdictText(CheckFindings(results).back());
+  };
+  EXPECT_EQ(verdict("full", "full"), "in part (1 of 2)");
+  EXPECT_EQ(verdict("full", "tiny"),
+            "reproduced as far as this scale asks (1 of 1; 1 more is asked at another scale)");
+  EXPECT_EQ(verdict("tiny", "full"),
+            "not reproduced as far as this scale asks (0 of 1; 1 more is asked at another scale)");
+  EXPECT_EQ(verdict("tiny", "tiny"), "asked at another scale");
+}
+
+TEST_F(ResultsTest, AFindingIsReproducedInPartOrNot) {
+  const auto verdict = [&](size_t finding) { return CheckFindings(Results())[finding]; };
+  PlanRounds(3);
+  WriteRounds(0, {100, 101, 99});
+  WriteRounds(1, {80, 79, 81});
+  WriteRounds(2, {90, 91, 92});
+  EXPECT_EQ(VerdictText(verdict(0)), "reproduced") << "the stand-in is not counted";
+  EXPECT_EQ(verdict(0).parts[0].ours, "91.0 against 80.0");
+  EXPECT_EQ(verdict(0).parts[2].outcome, PartVerdict::kDoesNotHold);
+  EXPECT_GE(verdict(0).parts[0].certainty->share(), 0.95);
+  EXPECT_THAT(verdict(0).mechanisms, ElementsAre());
+  WriteRounds(1, {97, 96, 95});
+  EXPECT_EQ(VerdictText(verdict(0)), "in part (1 of 2)");
+  EXPECT_THAT(verdict(0).mechanisms, ElementsAre("reads 0.500"));
+  WriteRounds(1, {190, 191, 195});
+  WriteRounds(2, {150, 149, 151});
+  EXPECT_EQ(VerdictText(verdict(0)), "not reproduced");
+  EXPECT_EQ(verdict(1).kind, Verdict::kWaits);
+  EXPECT_EQ(verdict(1).because, "engine nosuch");
+  EXPECT_EQ(verdict(2).kind, Verdict::kUntestable);
+}
+
+TEST_F(ResultsTest, WhatTheRoundsDoNotShowIsNotTold) {
+  const auto verdict = [&] { return CheckFindings(Results())[0]; };
+  PlanRounds(3);
+  WriteRounds(0, {100, 120, 80});
+  WriteRounds(1, {80, 79, 81});
+  WriteRounds(2, {90, 91, 92});
+  EXPECT_EQ(verdict().parts[0].outcome, PartVerdict::kCannotTell) << "80 to 120 against 80";
+  EXPECT_EQ(verdict().parts[1].outcome, PartVerdict::kCannotTell);
+  EXPECT_TRUE(verdict().parts[1].at_mean);
+  EXPECT_THAT(OutcomeText(verdict().parts[1]),
+              HasSubstr(" % of resampled rounds, and at their mean"));
+  EXPECT_EQ(VerdictText(verdict()), "cannot be told (0 of 2, 2 undecided)");
+  WriteRounds(0, {100, 101, 102});
+  WriteRounds(1, {80, 100, 92});
+  EXPECT_EQ(VerdictText(verdict()), "cannot be told (1 of 2, 1 undecided)")
+      << "it may be reproduced, or in part";
+  // Of a part that fails and one that cannot be told, the finding may be reproduced in part.
+  WriteRounds(2, {150, 149, 151});
+  EXPECT_EQ(VerdictText(verdict()), "cannot be told (0 of 2, 1 undecided)");
+  const json found = FindingsJson(Results())[0];
+  EXPECT_EQ(found["verdict"], VerdictText(verdict()));
+  EXPECT_EQ(found["rounds"], 3);
+  EXPECT_EQ(found["parts_undecided"], 1);
+  EXPECT_EQ(found["parts"][0]["published"], "7 against 5");
+  EXPECT_EQ(found["parts"][0]["ours"], "101 against 90.7");
+  EXPECT_EQ(found["parts"][1]["outcome"], "does not hold");
+  EXPECT_LE(found["parts"][1]["true_share"], 0.05);
+}
+
+TEST_F(ResultsTest, FindingsAreTablesOfMarkdown) {
+  PlanRounds(3);
+  WriteRounds(0, {100, 101, 99});
+  WriteRounds(1, {80, 79, 81});
+  WriteRounds(2, {90, 91, 92});
+  const std::string text = FindingsMarkdown(Results());
+  EXPECT_THAT(text, HasSubstr("3 rounds, 9 of 9 cells"));
+  EXPECT_THAT(text, HasSubstr("### Z1: reproduced\n\ndirect is faster\n"));
+  EXPECT_THAT(text, HasSubstr("\nSystem: a server; btree\n"));
+  EXPECT_THAT(text, HasSubstr("| direct is faster than buffered | 7 against 5 | 91.0 against 80.0 "
+                              "| 9"));
+  EXPECT_THAT(text, HasSubstr("% | holds |\n"));
+  EXPECT_THAT(text, HasSubstr("*False if the larger page saves a read.*"));
+  EXPECT_THAT(text, HasSubstr("| *stand-in btree, not counted:* another one is slower |  |  "
+                              "| 0.0 % | does not hold |"));
+}
+
+TEST_F(ResultsTest, RunsBesideOtherProgramsAreCountedInEachHeader) {
+  PlanRounds(3);
+  WriteRounds(0, {100, 101, 99});
+  EXPECT_THAT(ExperimentText(Results()), testing::Not(HasSubstr("other programs"))) << "not known";
+  const auto write = [this](size_t cell, const json& share) {
+    json run = Run(90);
+    run["phases"][0]["foreign_cpu_share"] = share;
+    dir_.WriteCell(cells_[cell], {{"runs", {run}}});
+  };
+  write(0, 0.05);
+  write(1, 0.426);
+  write(2, 0.04);
+  write(3, nullptr);
+  const char* sentence =
+      "other programs used 5 % or more of the processors in 2 of 3 runs, 43 % at most";
+  const ResultSet results = Results();
+  EXPECT_THAT(ExperimentText(results), HasSubstr(std::string("\n") + sentence + "\n"));
+  EXPECT_THAT(FindingsMarkdown(results), HasSubstr(std::string("\nOn the machine, ") + sentence));
+  const json header = FindingsJson(results)[0]["foreign_cpu"];
+  EXPECT_EQ(header, (json{{"runs_known", 3}, {"runs_notable", 2}, {"most", 0.426}}));
+}
+
+TEST_F(ResultsTest, OneRoundHasNoVerdict) {
+  Write(0, {100, 102});  // repeats are no rounds
+  Write(1, {80, 81});
+  Write(2, {110, 111});
+  const Verdict verdict = CheckFindings(Results())[0];
+  EXPECT_EQ(verdict.parts[0].outcome, PartVerdict::kHoldsOnce);
+  EXPECT_EQ(verdict.parts[1].outcome, PartVerdict::kFailsOnce);
+  EXPECT_FALSE(verdict.parts[0].certainty.has_value());
+  EXPECT_EQ(VerdictText(verdict), "no verdict from one round, in which 1 of 2 parts hold");
+}
+
+TEST_F(ResultsTest, APartNeedsEveryPlannedCellThatItNames) {
+  const auto part = [&](size_t i) { return CheckFindings(Results())[0].parts[i]; };
+  EXPECT_EQ(part(0).outcome, PartVerdict::kNotMeasured);
+  Write(0, {100});
+  Write(1, {80});
+  EXPECT_EQ(part(0).outcome, PartVerdict::kNotMeasured);
+  EXPECT_EQ(part(0).because, "no result of io=direct page-size=big");
+  EXPECT_EQ(VerdictText(CheckFindings(Results())[0]), "not measured yet");
+  Write(2, {90});
+  EXPECT_EQ(part(0).outcome, PartVerdict::kHoldsOnce) << "the skipped cell is not planned";
+  // What is named and not planned is missed, whatever else is there.
+  EXPECT_EQ(CheckFindings(Results())[1].parts[0].outcome, PartVerdict::kNotAtScale);
+  EXPECT_THAT(CheckFindings(Results())[1].parts[0].because, HasSubstr("io=buffered"));
+}
+
+TEST_F(ResultsTest, TablesHaveRowsColumnsAndThePublishedFigures) {
+  Write(0, {100});
+  Write(1, {10, 20, 30});
+  Write(2, {90});
+  const std::string text = ExperimentText(Results());
+  EXPECT_THAT(text, HasSubstr("page-size=4k  page-size=big"));
+  EXPECT_THAT(text, testing::ContainsRegex("direct +100 +90"));
+  EXPECT_THAT(text, testing::ContainsRegex("buffered +20.0 ±24.8"));
+  EXPECT_THAT(text, testing::ContainsRegex("me +7"));
+  EXPECT_THAT(text, HasSubstr("3 of 3 cells; 5 runs of grade A"));
+  EXPECT_THAT(text, HasSubstr("not run: 1 cells: for the test"));
+  EXPECT_THAT(ResultSet::Read(directory_).experiment().name, "small");
+}
+
+TEST_F(ResultsTest, ADirectoryOfAnotherExperimentIsRefused) {
+  dir_.Create(Small(), {"full", {}, {}, {}});
+  EXPECT_THAT(ErrorOf([&] { dir_.Create(Small(), {"tiny", {}, {}, {}}); }), HasSubstr("--scale"));
+  Experiment other = Small();
+  other.text += "#";
+  EXPECT_THAT(ErrorOf([&] {
+                dir_.Create(other, {"full", {}, {}, {}});
+              }),
+              HasSubstr("another experiment"));
+  std::filesystem::create_directories(directory_ + "/x");
+  std::ofstream(directory_ + "/x/file") << "mine";
+  ResultsDir foreign(directory_ + "/x");
+  EXPECT_THAT(ErrorOf([&] {
+                foreign.Create(Small(), {"full", {}, {}, {}});
+              }),
+              HasSubstr("not empty"));
+}
+
+}  // namespace
+}  // namespace testbed
