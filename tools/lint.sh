@@ -15,11 +15,11 @@
 #   tools/lint.sh --fix                 lets clang-format write what it would rather have
 #
 # The formatter, the spell checker and clang-tidy come with the versions and hashes of tools/lint/requirements.txt, into
-# build/lint/; a rule whose tool cannot be had is named as not checked, and fails with --strict. Exit code 0 when no rule is
+# build/lint/ (TESTBED_LINT_TOOLS: another folder); a rule whose tool cannot be had is named as not checked, and fails with --strict. Exit code 0 when no rule is
 # broken, 1 when one is, 2 when the options are wrong.
 set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
-tool_dir=$here/build/lint
+tool_dir=${TESTBED_LINT_TOOLS:-$here/build/lint}
 export PYTHONPATH=$tool_dir/packages
 rules=(floors sizes links format shell spelling tidy)
 
@@ -30,14 +30,7 @@ usage() {
 }
 
 # files_of PATTERN...: the files to look at that match, one a line.
-files_of() {
-  (cd -- "$here" &&
-    if [[ -n $commit ]]; then
-      { git diff --name-only --diff-filter=d "$commit" -- "$@"; git ls-files --others --exclude-standard -- "$@"; } | sort -u
-    else
-      git ls-files --cached --others --exclude-standard -- "$@"
-    fi)
-}
+files_of() { python3 "$here/tools/lint/tree.py" "$here" ${commit:+--changed "$commit"} "$@"; }
 
 # tool NAME: where the pinned tool is; installs all of them once.
 tool() {
@@ -107,7 +100,7 @@ check_tidy() {
   local tidy
   tidy=$(tool clang-tidy) || { not_checked tidy "clang-tidy cannot be installed"; return; }
   [[ -f $here/build/release/compile_commands.json ]] || { not_checked tidy "build/release is not configured"; return; }
-  mapfile -t files < <(files_of '*.cc' ':!tests/fuzz')
+  mapfile -t files < <(files_of '*.cc' | grep -v '^tests/fuzz/')
   ((${#files[@]} == 0)) || (cd -- "$here" && printf '%s\0' "${files[@]}" |
     xargs -0 -n 1 -P "$(nproc)" "$tidy" -p build/release --quiet --warnings-as-errors='*')
 }

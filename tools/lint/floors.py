@@ -7,8 +7,9 @@ docs/architecture.md has the picture.
 """
 import os
 import re
-import subprocess
 import sys
+
+import tree
 
 # Each floor with those that it stands on.
 FLOORS = {
@@ -55,9 +56,7 @@ def wrong(source, target):
 
 def main():
     root = sys.argv[1]
-    files = sys.argv[2:] or subprocess.run(
-        ["git", "-C", root, "ls-files", "*.h", "*.cc"], check=True, capture_output=True, text=True
-    ).stdout.split()
+    files = sys.argv[2:] or tree.files(root, ["*.h", "*.cc"])
     bad = 0
     for name in files:
         if name.split("/")[0] not in FLOORS or not name.endswith((".h", ".cc")):

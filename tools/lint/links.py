@@ -6,8 +6,9 @@ Prints one line for each that is not; exit code 1 when there is one.
 """
 import os
 import re
-import subprocess
 import sys
+
+import tree
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # `device/log/log.cc`, `tools/test.sh --all`: paths from the root of the tree, to a file or a folder.
@@ -24,7 +25,7 @@ def headings(text):
 
 def main():
     root = os.path.abspath(sys.argv[1])
-    tracked = set(subprocess.run(["git", "-C", root, "ls-files"], check=True, capture_output=True, text=True).stdout.split("\n"))
+    tracked = set(tree.files(root))
     folders = {"/".join(name.split("/")[:i]) for name in tracked for i in range(1, name.count("/") + 1)}
     pages = sys.argv[2:] or sorted(name for name in tracked if name.endswith(".md"))
     bad = 0

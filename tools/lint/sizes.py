@@ -8,8 +8,9 @@ with "{" outside of another function, up to the brace in the column where its de
 import collections
 import os
 import re
-import subprocess
 import sys
+
+import tree
 
 MOST_LINES, MOST_FUNCTION, MOST_FILES = 600, 60, 25
 NOT_FUNCTION = re.compile(r"^\s*(namespace|struct|class|union|enum|extern|inline namespace|template)\b(?!.*\)\s*(const|override|noexcept)*\s*\{$)|=\s*\{$|^\s*(public|private|protected):")
@@ -44,7 +45,7 @@ def functions(lines):
 
 def main():
     root = sys.argv[1]
-    tracked = subprocess.run(["git", "-C", root, "ls-files"], check=True, capture_output=True, text=True).stdout.split("\n")[:-1]
+    tracked = tree.files(root)
     named = set(sys.argv[2:])
     bad = 0
 
@@ -55,9 +56,8 @@ def main():
 
     modules, folders = collections.Counter(), collections.Counter()
     for name in tracked:
-        if os.path.isfile(os.path.join(root, name)):
-            folders[os.path.dirname(name)] += 1
-        if not name.endswith((".h", ".cc")) or not os.path.exists(os.path.join(root, name)):
+        folders[os.path.dirname(name)] += 1
+        if not name.endswith((".h", ".cc")):
             continue
         with open(os.path.join(root, name), encoding="utf-8") as file:
             lines = file.read().split("\n")

@@ -30,7 +30,7 @@ mariadbd_package() {
 }
 
 # The Debian packages: to build, to fetch WiredTiger, and for what the program and its tests call
-# (mkfs, losetup, mount, strace; db_bench to compare with). Names are the same in Debian 12 and 13, but
+# (mkfs, losetup, mount, strace; db_bench to compare with; git and shellcheck for tools/lint.sh). Names are the same in Debian 12 and 13, but
 # for the library that the innodb engine loads.
 packages=(
   cmake ninja-build g++
@@ -40,7 +40,7 @@ packages=(
   libsnappy-dev liblz4-dev libzstd-dev zlib1g-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   python3 python3-pip python3-setuptools ca-certificates
-  util-linux mount e2fsprogs xfsprogs rocksdb-tools strace
+  util-linux mount e2fsprogs xfsprogs rocksdb-tools strace shellcheck git
   "$(mariadbd_package)"
 )
 
