@@ -75,8 +75,9 @@ struct Capabilities {
                                       Advice::kWillNeed};
   bool indexes = false;          // Engine::OpenIndex: it keeps secondary indexes itself
   bool reads_in_flight = false;  // Session::NewReadQueue, when it reads direct or buffered
-  bool file_layer = true;  // does its IO through device/file/file.h, so that the file level is counted
-  bool checksums = true;   // a changed byte in its files is an error, never a wrong answer
+  bool file_layer =
+      true;  // does its IO through device/file/file.h, so that the file level is counted
+  bool checksums = true;  // a changed byte in its files is an error, never a wrong answer
 
   // Names and one-line meanings of the extra options.
   std::vector<std::pair<std::string, std::string>> extra_options;

@@ -65,15 +65,20 @@ check_sizes() { check_python sizes '*.h' '*.cc'; }
 check_links() { check_python links '*.md'; }
 
 check_format() {
-  local formatter
+  local formatter file bad=0
   formatter=$(tool clang-format) || { not_checked format "clang-format cannot be installed"; return; }
   mapfile -t files < <(files_of '*.h' '*.cc')
   ((${#files[@]} > 0)) || return 0
   if [[ -n $fix ]]; then
     (cd -- "$here" && printf '%s\0' "${files[@]}" | xargs -0 -n 20 "$formatter" -i)
-  else
-    (cd -- "$here" && printf '%s\0' "${files[@]}" | xargs -0 -n 20 "$formatter" --dry-run --Werror)
+    return
   fi
+  for file in "${files[@]}"; do
+    (cd -- "$here" && "$formatter" "$file" | cmp -s - "$file") && continue
+    echo "$file: is not as clang-format has it; tools/lint.sh --fix --only format"
+    bad=1
+  done
+  return "$bad"
 }
 
 check_shell() {

@@ -74,9 +74,8 @@ void AddScratchCommand(CLI::App& app, std::function<int()>* command) {
       "clean",
       "Find and remove what killed runs left behind: devices, images, settings, memory groups");
   clean->add_option("--dir", *directory, "Directory that held the images")->type_name("DIR");
-  clean->callback([directory, command] {
-    *command = [directory] { return ScratchClean(*directory); };
-  });
+  clean->callback(
+      [directory, command] { *command = [directory] { return ScratchClean(*directory); }; });
 }
 
 // What the program says of itself for shells and for man: made from the options in `app`.

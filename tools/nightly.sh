@@ -3,6 +3,8 @@
 # of its own, and sums up at the end:
 #
 #   clean-roots    both README commands in a bare Debian 12 and 13 (root, debootstrap)
+#   tidy           clang-tidy on the whole tree (tools/lint.sh)
+#   extension      an engine and a workload of tests/extension, joined from outside as CONTRIBUTING.md says
 #   tests          tools/test.sh --all: the release build, AddressSanitizer and UBSan, ThreadSanitizer
 #   faults         an error at every IO call (TESTBED_FAULT_STRIDE=1)
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
@@ -22,7 +24,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-parts=(clean-roots tests faults crashes planted-bugs fuzz experiments)
+parts=(clean-roots tests tidy extension faults crashes planted-bugs fuzz experiments)
 fuzz_targets=(page replay operations fractal mmapv1)
 kSkipped=77
 
@@ -49,13 +51,20 @@ part_clean_roots() {
 
 part_tests() { "$source_dir/tools/test.sh" --all; }
 
+part_tidy() {
+  (set_up && build release testbed) || return
+  "$source_dir/tools/lint.sh" --strict --only tidy
+}
+
+part_extension() { "$source_dir/tests/extension/check.sh"; }
+
 part_faults() { TESTBED_FAULT_STRIDE=1 "$source_dir/tools/test.sh" -R 'Fault|Damage|FailingDisk'; }
 
 # Power cuts take a scratch device, which only root may have.
 part_crashes() {
   local engine bad=0 cuts=()
   TESTBED_CRASH_ROUNDS=${TESTBED_CRASH_ROUNDS:-200} "$source_dir/tools/test.sh" -L crash || bad=1
-  ((EUID != 0)) || cuts=(--power-cuts 50 --disk-cuts 50)
+  ((EUID != 0)) || cuts=(--power-cuts 50 --disk-cuts 50 --disk-errors 50)
   for engine in btree fractal mmapv1; do
     (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine "$engine" --kills 200 --quiet \
       "${cuts[@]}") || bad=1

@@ -10,8 +10,7 @@
 
 namespace testbed {
 
-void RefuseValue(const std::string& option, const std::string& text,
-                 const std::string& accepted) {
+void RefuseValue(const std::string& option, const std::string& text, const std::string& accepted) {
   throw Error(Error::kUsage,
               fmt::format("{} {} is not accepted; it takes {}", option, text, accepted));
 }
@@ -28,9 +27,9 @@ uint64_t ParseCount(const std::string& option, const std::string& text, uint64_t
   }
   if (error != std::errc() || at != end || unit == 0 || n > most / unit || n * unit < least) {
     RefuseValue(option, text,
-           most == UINT64_MAX
-               ? fmt::format("a whole number from {} (k, M and G are accepted)", least)
-               : fmt::format("a whole number from {} to {}", least, most));
+                most == UINT64_MAX
+                    ? fmt::format("a whole number from {} (k, M and G are accepted)", least)
+                    : fmt::format("a whole number from {} to {}", least, most));
   }
   return n * unit;
 }
@@ -41,8 +40,8 @@ double ParseReal(const std::string& option, const std::string& text, double leas
   auto [at, error] = std::from_chars(text.data(), end, x);
   if (error != std::errc() || at != end || !(x >= least) || !(x <= most)) {
     RefuseValue(option, text,
-           most > 1e15 ? fmt::format("a number from {}", least)
-                       : fmt::format("a number from {} to {}", least, most));
+                most > 1e15 ? fmt::format("a number from {}", least)
+                            : fmt::format("a number from {} to {}", least, most));
   }
   return x;
 }
@@ -76,8 +75,8 @@ uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t 
   if (error != std::errc() || scale == 0 || !(bytes >= static_cast<double>(least)) ||
       !(bytes <= static_cast<double>(most)) || bytes != std::floor(bytes)) {
     RefuseValue(option, text,
-           fmt::format("a size from {} to {} in bytes or with k, M, G or T", ShortSize(least),
-                       ShortSize(most)));
+                fmt::format("a size from {} to {} in bytes or with k, M, G or T", ShortSize(least),
+                            ShortSize(most)));
   }
   return static_cast<uint64_t>(bytes);
 }

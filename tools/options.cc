@@ -67,8 +67,9 @@ void AddDatabaseOptions(CLI::App& app, RunOptions& o) {
                  "Directory of the database, kept after the run; without it a temporary one below "
                  "the current directory is used and removed")
       ->type_name("DIR");
-  app.add_flag("--fresh", o.fresh,
-               "Remove the database that testbed made in --dir, then load anew; other files there stay");
+  app.add_flag(
+      "--fresh", o.fresh,
+      "Remove the database that testbed made in --dir, then load anew; other files there stay");
   app.add_flag("--reuse", o.reuse, "Use the loaded database in --dir as it is");
 }
 

@@ -132,9 +132,7 @@ class Population {
   // The place behind the last row that was ever inserted.
   uint64_t next() const { return next_; }
   // Whether the rows there are those of the data set.
-  bool as_loaded() const {
-    return next_ == dataset_->rows() && there_.count() == dataset_->rows();
-  }
+  bool as_loaded() const { return next_ == dataset_->rows() && there_.count() == dataset_->rows(); }
 
   // Whether it is known which rows are there.
   bool known() const { return known_; }

@@ -25,8 +25,7 @@ double ParentUserSeconds(const std::string& root) {
   if (!text) return 0;
   // The name in brackets may hold anything; utime is the 12th word after it (proc(5)).
   const std::vector<std::string> words = SplitWords(text->substr(text->rfind(')') + 1));
-  return words.size() < 12 ? 0
-                           : std::stod(words[11]) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return words.size() < 12 ? 0 : std::stod(words[11]) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace

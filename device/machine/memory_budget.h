@@ -131,7 +131,7 @@ class MemoryBudget {
   const int version_;
   const std::string path_;
   uint64_t limit_ = 0;
-  const pid_t owner_;  // the process that created the group, and alone removes it; 0 = none
+  const pid_t owner_;   // the process that created the group, and alone removes it; 0 = none
   const DirLock lock_;  // on the group: it is in use
   bool removed_ = false;
 };

@@ -321,7 +321,7 @@ void ScratchDevice::MakeFileSystem() {
   // that would punch holes in the image.
   if (file_system_ == FileSystem::kExt4) {
     RunProgram({*maker, "-q", "-F", "-b", "4096", "-m", "0", "-E",
-         "nodiscard,lazy_itable_init=0,lazy_journal_init=0", loop_});
+                "nodiscard,lazy_itable_init=0,lazy_journal_init=0", loop_});
   } else {
     RunProgram({*maker, "-q", "-f", "-K", loop_});
   }

@@ -22,8 +22,7 @@ constexpr std::string_view kBefore = "testbed-", kBehind = ".tmp";
 bool IsTemporaryName(const std::string& name) {
   return name.starts_with(kBefore) && name.ends_with(kBehind) &&
          name.size() > kBefore.size() + kBehind.size() &&
-         IsRandomName(
-             name.substr(kBefore.size(), name.size() - kBefore.size() - kBehind.size()));
+         IsRandomName(name.substr(kBefore.size(), name.size() - kBefore.size() - kBehind.size()));
 }
 
 // Locks the directory of that name if this user made it and nobody else can have written into it.

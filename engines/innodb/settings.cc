@@ -30,13 +30,27 @@ uint64_t DefaultIoCapacity(const EngineOptions& options) {
 }
 
 // Options of the server that the run's own options decide, or that would move its files.
-constexpr std::string_view kOwn[] = {
-    "datadir",         "innodb-page-size",         "innodb-buffer-pool-size",
-    "innodb-flush-method", "innodb-flush-log-at-trx-commit", "innodb-log-file-size",
-    "innodb-log-group-home-dir", "innodb-data-home-dir", "innodb-data-file-path",
-    "innodb-undo-directory", "transaction-isolation", "innodb-force-recovery",
-    "innodb-read-only", "innodb-log-buffer-size", "innodb-io-capacity", "innodb-doublewrite",
-    "sql-mode", "skip-grant-tables", "plugin-dir", "init-file", "defaults-file"};
+constexpr std::string_view kOwn[] = {"datadir",
+                                     "innodb-page-size",
+                                     "innodb-buffer-pool-size",
+                                     "innodb-flush-method",
+                                     "innodb-flush-log-at-trx-commit",
+                                     "innodb-log-file-size",
+                                     "innodb-log-group-home-dir",
+                                     "innodb-data-home-dir",
+                                     "innodb-data-file-path",
+                                     "innodb-undo-directory",
+                                     "transaction-isolation",
+                                     "innodb-force-recovery",
+                                     "innodb-read-only",
+                                     "innodb-log-buffer-size",
+                                     "innodb-io-capacity",
+                                     "innodb-doublewrite",
+                                     "sql-mode",
+                                     "skip-grant-tables",
+                                     "plugin-dir",
+                                     "init-file",
+                                     "defaults-file"};
 
 // "name=value;name=value" as arguments of the server; throws for what it must not be given.
 std::vector<std::string> ServerOptions(const std::string& text) {
@@ -160,7 +174,8 @@ Capabilities InnodbCapabilities() {
       {"random_read_ahead", "on, off: an extent much of which is cached is read whole (off)"},
       {"flush_neighbors", "on, off: dirty neighbours are written with a page (off)"},
       {"adaptive_hash_index", "on, off: a hash index of hot rows (off)"},
-      {"io_capacity", "pages a second that background writing aims at (--ram / 128k, 1000 to 10000)"},
+      {"io_capacity",
+       "pages a second that background writing aims at (--ram / 128k, 1000 to 10000)"},
       {"key_block_size", "pages compressed by ROW_FORMAT=COMPRESSED to this size (not)"},
       {"server_option",
        "NAME=VALUE of any option of the server; may be given again, or NAME=VALUE;NAME=VALUE"},

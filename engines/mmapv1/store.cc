@@ -85,8 +85,8 @@ void Store::Recover() {
       MakeJournalDurable(dir_);
       // All of it is read before any of it is replayed: a database that is refused stays as it is.
       ReadJournal([this](DiskLoc at, std::string_view bytes) { files_.At(at, bytes.size()); });
-      replayed_ = ReadJournal(
-          [this](DiskLoc at, std::string_view bytes) { files_.Replay(at, bytes); });
+      replayed_ =
+          ReadJournal([this](DiskLoc at, std::string_view bytes) { files_.Replay(at, bytes); });
       CheckFiles();
       files_.Sync();
       break;

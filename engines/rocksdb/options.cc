@@ -90,8 +90,8 @@ void SetDefaults(const EngineOptions& options, uint64_t write_buffer, int buffer
   table.write_buffer_size = write_buffer;
   // As RocksDB's own helper OptimizeLevelStyleCompaction has it: level 1 as large as what triggers
   // a compaction into it.
-  table.max_bytes_for_level_base =
-      std::max(kMiB, write_buffer * static_cast<uint64_t>(table.level0_file_num_compaction_trigger));
+  table.max_bytes_for_level_base = std::max(
+      kMiB, write_buffer * static_cast<uint64_t>(table.level0_file_num_compaction_trigger));
   table.target_file_size_base = std::max<uint64_t>(write_buffer, 4 * kMiB);
   table.level_compaction_dynamic_level_bytes = true;
   rocksdb::DBOptions& db = out->db;
@@ -112,13 +112,11 @@ void TakeFile(const std::string& path, RocksdbOptions* out) {
   config.ignore_unknown_options = false;
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   rocksdb::DBOptions db;
-  const rocksdb::Status status =
-      rocksdb::LoadOptionsFromFile(config, path, &db, &families);
+  const rocksdb::Status status = rocksdb::LoadOptionsFromFile(config, path, &db, &families);
   if (!status.ok()) RefuseOption("options_file=" + path, status);
   out->db = db;
   out->table = families.at(0).options;
-  const auto* blocks =
-      out->table.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  const auto* blocks = out->table.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
   if (blocks == nullptr) {
     throw Error(Error::kUsage, "rocksdb cannot honour --engine-option options_file=" + path +
                                    ": its tables are not block-based");
@@ -131,8 +129,8 @@ void TakeString(const std::string& text, RocksdbOptions* out) {
   config.ignore_unknown_options = false;
   out->table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out->blocks));
   rocksdb::Options parsed;
-  const rocksdb::Status status = rocksdb::GetOptionsFromString(
-      config, rocksdb::Options(out->db, out->table), text, &parsed);
+  const rocksdb::Status status =
+      rocksdb::GetOptionsFromString(config, rocksdb::Options(out->db, out->table), text, &parsed);
   if (!status.ok()) RefuseOption("options=" + text, status);
   out->db = rocksdb::DBOptions(parsed);
   out->table = rocksdb::ColumnFamilyOptions(parsed);
@@ -173,8 +171,9 @@ void SetNamedBlocks(const ExtraOptions& extra, rocksdb::BlockBasedTableOptions* 
                       " while index and filter stand outside of the cache: add --engine-option "
                       "index_filter_in_cache=on");
     }
-    const Tier tier = pin == "all" ? Tier::kAll
-                                   : pin == "level-0" ? Tier::kFlushedAndSimilar : Tier::kNone;
+    const Tier tier = pin == "all"       ? Tier::kAll
+                      : pin == "level-0" ? Tier::kFlushedAndSimilar
+                                         : Tier::kNone;
     blocks->metadata_cache_options.top_level_index_pinning = tier;
     blocks->metadata_cache_options.partition_pinning = tier;
     blocks->metadata_cache_options.unpartitioned_pinning = tier;
@@ -192,23 +191,21 @@ void SetNamedBlocks(const ExtraOptions& extra, rocksdb::BlockBasedTableOptions* 
 }
 
 int Whole(const ExtraOptions& extra, const char* name, int otherwise, int least) {
-  return static_cast<int>(
-      extra.Integer(name, static_cast<uint64_t>(std::max(otherwise, least)),
-                    static_cast<uint64_t>(least), 1 << 20));
+  return static_cast<int>(extra.Integer(name, static_cast<uint64_t>(std::max(otherwise, least)),
+                                        static_cast<uint64_t>(least), 1 << 20));
 }
 
 void SetNamedTable(const ExtraOptions& extra, rocksdb::ColumnFamilyOptions* table) {
-  table->max_write_buffer_number =
-      static_cast<int>(extra.Integer("max_write_buffer_number",
-                                     static_cast<uint64_t>(table->max_write_buffer_number), 2, 64));
+  table->max_write_buffer_number = static_cast<int>(extra.Integer(
+      "max_write_buffer_number", static_cast<uint64_t>(table->max_write_buffer_number), 2, 64));
   table->write_buffer_size =
       extra.Bytes("write_buffer_size", table->write_buffer_size, 64 * kKiB, kTiB);
   table->max_bytes_for_level_base =
       extra.Bytes("max_bytes_for_level_base", table->max_bytes_for_level_base, kMiB, kTiB);
   table->target_file_size_base =
       extra.Bytes("target_file_size", table->target_file_size_base, 64 * kKiB, kTiB);
-  table->level0_file_num_compaction_trigger = Whole(
-      extra, "level0_compaction_trigger", table->level0_file_num_compaction_trigger, 1);
+  table->level0_file_num_compaction_trigger =
+      Whole(extra, "level0_compaction_trigger", table->level0_file_num_compaction_trigger, 1);
   table->level0_slowdown_writes_trigger =
       Whole(extra, "level0_slowdown_trigger", table->level0_slowdown_writes_trigger, 1);
   table->level0_stop_writes_trigger =
@@ -277,9 +274,8 @@ void SetRun(const EngineOptions& options, RocksdbOptions* out) {
 std::string Changed(const RocksdbOptions& from, const RocksdbOptions& to) {
   const std::pair<const char*, bool> changed[] = {
       {"use_direct_reads", from.db.use_direct_reads != to.db.use_direct_reads},
-      {"use_direct_io_for_flush_and_compaction",
-       from.db.use_direct_io_for_flush_and_compaction !=
-           to.db.use_direct_io_for_flush_and_compaction},
+      {"use_direct_io_for_flush_and_compaction", from.db.use_direct_io_for_flush_and_compaction !=
+                                                     to.db.use_direct_io_for_flush_and_compaction},
       {"allow_mmap_reads", from.db.allow_mmap_reads != to.db.allow_mmap_reads},
       {"allow_mmap_writes", from.db.allow_mmap_writes != to.db.allow_mmap_writes},
       {"advise_random_on_open", from.db.advise_random_on_open != to.db.advise_random_on_open},
@@ -361,8 +357,8 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
   out.cache = MakeCache(options, extra);
   const int buffers = static_cast<int>(extra.Integer("max_write_buffer_number", 2, 2, 64));
   SetDefaults(options,
-              extra.Bytes("write_buffer_size", MemtableBytes(options) / static_cast<uint64_t>(buffers),
-                          64 * kKiB, kTiB),
+              extra.Bytes("write_buffer_size",
+                          MemtableBytes(options) / static_cast<uint64_t>(buffers), 64 * kKiB, kTiB),
               buffers, &out);
   TakeOptions(options, &out);
   SetNamedBlocks(extra, &out.blocks);
@@ -372,14 +368,15 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
   out.index_filter_charged = extra.Flag("index_filter_charged", true);
   if (!out.blocks.cache_index_and_filter_blocks && out.index_filter_charged) {
     // Index and filter stand beside the blocks of the cache, and take their room in it.
-    out.blocks.cache_usage_options.options_overrides[rocksdb::CacheEntryRole::kBlockBasedTableReader]
+    out.blocks.cache_usage_options
+        .options_overrides[rocksdb::CacheEntryRole::kBlockBasedTableReader]
         .charged = rocksdb::CacheEntryRoleOptions::Decision::kEnabled;
   }
   out.table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out.blocks));
   // All tables together stay within the write buffers of one.
   if (out.db.db_write_buffer_size == 0) {
-    out.db.db_write_buffer_size = out.table.write_buffer_size *
-                                  static_cast<uint64_t>(out.table.max_write_buffer_number);
+    out.db.db_write_buffer_size =
+        out.table.write_buffer_size * static_cast<uint64_t>(out.table.max_write_buffer_number);
   }
   if (extra.Flag("memtable_in_cache", false)) {
     out.db.write_buffer_manager =
@@ -498,11 +495,9 @@ std::vector<std::pair<std::string, std::string>> DescribeRocksdb(rocksdb::DB* db
   out.emplace_back("strict_capacity_limit", flag(options.cache->HasStrictCapacityLimit()));
   // Write buffers are no part of the block cache: they are memory of the process beside it.
   const bool charged = options.db.write_buffer_manager != nullptr;
-  out.emplace_back("memtables_charged_to",
-                   charged ? "block cache" : "process, beside the cache");
+  out.emplace_back("memtables_charged_to", charged ? "block cache" : "process, beside the cache");
   const bool inside = options.blocks.cache_index_and_filter_blocks || options.index_filter_charged;
-  out.emplace_back("index_filter_charged_to",
-                   inside ? "block cache" : "process, beside the cache");
+  out.emplace_back("index_filter_charged_to", inside ? "block cache" : "process, beside the cache");
   // In mmap mode RocksDB keeps no copy of an uncompressed block: its cache stays all but empty.
   out.emplace_back("wal_io", "buffered");
   out.emplace_back("wal", flag(!options.write.disableWAL));

@@ -35,7 +35,7 @@ struct RocksdbOptions {
   rocksdb::WriteOptions write;
   rocksdb::ReadOptions read;
   bool compact_range_on_settle = false;
-  bool index_filter_charged = true;  // to the cache, when they stand outside of it
+  bool index_filter_charged = true;     // to the cache, when they stand outside of it
   std::optional<RocksdbLayout> layout;  // when one was asked for
 };
 

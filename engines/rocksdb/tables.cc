@@ -48,8 +48,8 @@ RocksdbTables::RocksdbTables(rocksdb::DB* db, const rocksdb::ColumnFamilyOptions
   layout_ = status.ok() && mark == kLayoutMark ? RocksdbLayout::kKeyPrefix
                                                : RocksdbLayout::kColumnFamilies;
   if (!wanted || *wanted == layout_) return;
-  throw Error(Error::kUsage, "the database in " + dir + " was made with tables=" +
-                                 RocksdbLayoutName(layout_) + ", not " +
+  throw Error(Error::kUsage, "the database in " + dir +
+                                 " was made with tables=" + RocksdbLayoutName(layout_) + ", not " +
                                  RocksdbLayoutName(*wanted) +
                                  ": leave --engine-option tables out, or load it anew");
 }

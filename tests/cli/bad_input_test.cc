@@ -146,8 +146,8 @@ TEST_F(BadInputTest, TheMostOfNoMemoryOrBesideASizeIsRefused) {
                 "--cache-pct most divides --ram");
   ExpectRefused(Run("--engine btree --cache-pct most:50"), "most");
   ASSERT_EQ(Run("--engine btree --dir d --workload insert --rows 1000 --ram 64M").code, 0);
-  const CommandResult reuse = Run(
-      "--engine btree --dir d --reuse --workload mixed --rows 1000 --ram 64M --cache-pct most");
+  const CommandResult reuse =
+      Run("--engine btree --dir d --reuse --workload mixed --rows 1000 --ram 64M --cache-pct most");
   ExpectRefused(reuse, "mixed changes the database");
   std::filesystem::remove_all(directory_ / "d");
   EXPECT_TRUE(DirectoryIsEmpty());

@@ -44,9 +44,9 @@ TEST_F(ConsumeTest, ChecksDoNotReadForTheOperation) {
   if (geteuid() != 0) GTEST_SKIP() << "who read is known to root only";
   const std::string common =
       "--engine lmdb --dir db --ram 32M --rows 8000 --value-size 16000 --threads 1 ";
-  ASSERT_EQ(Run(common + "--workload insert --rows-per-transaction 100 --durability none --quiet")
-                .code,
-            0);
+  ASSERT_EQ(
+      Run(common + "--workload insert --rows-per-transaction 100 --durability none --quiet").code,
+      0);
   double reads_unchecked = 0;
   for (const std::string verify : {"none", "sample", "all"}) {
     const json phase = LastPhase(common + "--reuse --workload point-read --operations 2000 " +

@@ -89,9 +89,8 @@ TEST_F(ForeignFilesTest, AnExperimentBegunAnewLeavesWhatItDoesNotKnow) {
   Write("o/cells/a.json", R"({"schema": "testbed-results/1"})");
   Write("o/databases/mine/db/customers.sql", "theirs");
   const pid_t process = Start("experiment read-size --scale tiny --out o --quiet --fresh");
-  EXPECT_TRUE(Becomes([&] {
-    return Contents("o/experiment.json").find("\"text\"") != std::string::npos;
-  }));
+  EXPECT_TRUE(
+      Becomes([&] { return Contents("o/experiment.json").find("\"text\"") != std::string::npos; }));
   ::kill(process, SIGKILL);
   ::waitpid(process, nullptr, 0);
   EXPECT_EQ(Contents("o/notes.txt"), "theirs");

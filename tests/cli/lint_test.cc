@@ -115,7 +115,10 @@ TEST_F(LintTest, AShellScriptsMistakeIsFound) {
 }
 
 TEST_F(LintTest, AMisspeltWordIsFound) {
-  ExpectBroken("spelling", "docs/word.md", "It is reci" "eved.\n", "received");
+  ExpectBroken("spelling", "docs/word.md",
+               "It is reci"
+               "eved.\n",
+               "received");
 }
 
 TEST_F(LintTest, ARuleThatIsNotThereIsRefused) {

@@ -135,8 +135,7 @@ TEST_P(PopulationRunTest, GoesOnWhereTheDatabaseIs) {
 using KeptLoadTest = PopulationRunTest;
 TEST_P(KeptLoadTest, ALoadIsKeptWhenThePhaseAfterItIsStopped) {
   for (int signal : {SIGINT, SIGKILL}) {
-    Interrupt("--fresh --workload insert,mixed --warmup 0 --seconds 600 --mix update=1",
-              signal);
+    Interrupt("--fresh --workload insert,mixed --warmup 0 --seconds 600 --mix update=1", signal);
     const CommandResult result = Mixed("--reuse --workload point-read --operations 100");
     EXPECT_EQ(result.code, 0) << result.err;
   }
@@ -184,10 +183,12 @@ TEST_F(CommandTest, KeysOfAFileAreErasedUntilNoneIsLeft) {
     std::ofstream keys(directory_ / "keys");
     for (int i = 0; i < 500; ++i) keys << "key-" << i * 7 % 500 << "\n";
   }
-  const std::string common = "--engine btree --dir d --keys keys --ram 64M --quiet --json run.json ";
+  const std::string common =
+      "--engine btree --dir d --keys keys --ram 64M --quiet --json run.json ";
   CommandResult result =
-      Run(common + "--workload insert,mixed --warmup 0 --mix erase=50,point-read=25,update=25 "
-                   "--operations 400 --threads 2 --verify all");
+      Run(common +
+          "--workload insert,mixed --warmup 0 --mix erase=50,point-read=25,update=25 "
+          "--operations 400 --threads 2 --verify all");
   ASSERT_EQ(result.code, 0) << result.err;
   const json measured = Json("run.json")["runs"][0]["phases"][2];
   const int64_t left = 500 - measured["rows_erased"].get<int64_t>();

@@ -168,8 +168,9 @@ TEST_P(RowCountTest, ConcurrentInserts) {
   settings_ = "--rows 6000 --workload-option rows_per_commit=100";
   Load("--workload concurrent-inserts:2 --threads 2");
   GoOn("--workload concurrent-inserts:2 --threads 3");  // one client is new
-  const std::string endless = "--workload concurrent-inserts --threads 3 --workload-option "
-                              "rows_per_round=1000000000";
+  const std::string endless =
+      "--workload concurrent-inserts --threads 3 --workload-option "
+      "rows_per_round=1000000000";
   GoOn(endless, End::kInterrupt);
   GoOn(endless, End::kKillOfAll);
   GoOn("--workload concurrent-inserts --threads 3");
@@ -201,7 +202,11 @@ TEST_P(RowCountTest, ALoadedDatabaseOutlivesTheKillOfThePhaseAfterTheLoad) {
     int64_t rows;
   };
   for (const Case& c : std::vector<Case>{
-           {"document-load", "document-query", "document-query --operations 2000", {"default"}, 3000},
+           {"document-load",
+            "document-query",
+            "document-query --operations 2000",
+            {"default"},
+            3000},
            {"linkbench-load", "linkbench", "linkbench-check", {"node", "link", "count"}, 3000},
            {"ib.i0", "ib.x,ib.qp100", "ib.vac", {"pi1"}, 3000}}) {
     SCOPED_TRACE(c.load);
@@ -224,9 +229,11 @@ TEST_P(RowCountTest, ALoadedDatabaseOutlivesTheKillOfThePhaseAfterTheLoad) {
 
 // An insert that meets its own rows again would be an update under another name.
 TEST_P(RowCountTest, ALoadIntoALoadedDatabaseIsRefused) {
-  for (const auto& [load, table] : std::vector<std::pair<std::string, std::string>>{
-           {"insert", "default"}, {"document-load", "default"}, {"ib.i0", "pi1"},
-           {"linkbench-load", "node"}}) {
+  for (const auto& [load, table] :
+       std::vector<std::pair<std::string, std::string>>{{"insert", "default"},
+                                                        {"document-load", "default"},
+                                                        {"ib.i0", "pi1"},
+                                                        {"linkbench-load", "node"}}) {
     SCOPED_TRACE(load);
     tables_ = {table};
     arguments_ = "--engine " + GetParam() + kCommon + "--rows 1000 --threads 1 ";

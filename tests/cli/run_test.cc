@@ -331,8 +331,8 @@ TEST_F(RunTest, AKilledRunKeepsThePhasesThatItFinished) {
 std::vector<std::string> DatabaseLine(const std::string& report, const std::string& phase) {
   const size_t table = report.find("\nDatabase\n"), at = report.find("\n  " + phase, table);
   if (table == std::string::npos || at == std::string::npos) return {};
-  std::istringstream words(report.substr(at + 3 + phase.size(), report.find('\n', at + 1) - at - 3 -
-                                                                    phase.size()));
+  std::istringstream words(
+      report.substr(at + 3 + phase.size(), report.find('\n', at + 1) - at - 3 - phase.size()));
   return {std::istream_iterator<std::string>(words), {}};
 }
 

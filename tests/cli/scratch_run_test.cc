@@ -192,7 +192,8 @@ class KnownFilesTest : public ScratchRunTest, public testing::WithParamInterface
       other += counts["read_bytes"].get<double>() + counts["write_bytes"].get<double>();
     };
     for (const nlohmann::json& cause : account["causes"]) {
-      if (cause["kernel_by_kind"].contains("other-file")) add(cause["kernel_by_kind"]["other-file"]);
+      if (cause["kernel_by_kind"].contains("other-file"))
+        add(cause["kernel_by_kind"]["other-file"]);
     }
     for (const auto& thread : account.value("other_threads", nlohmann::json::array())) {
       if (thread["kind"] == "other-file") add(thread["kernel"]);

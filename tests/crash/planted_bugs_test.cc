@@ -60,7 +60,8 @@ TEST(PlantedBugsTest, EachCanBePlanted) {
     for (const std::string& hunk : patch.hunks) {
       const size_t at = file.find(hunk);
       EXPECT_NE(at, std::string::npos) << patch.file << " has no such lines any more:\n" << hunk;
-      EXPECT_EQ(file.find(hunk, at + 1), std::string::npos) << "these lines are there twice:\n" << hunk;
+      EXPECT_EQ(file.find(hunk, at + 1), std::string::npos) << "these lines are there twice:\n"
+                                                            << hunk;
     }
   }
   EXPECT_GE(patches, 20u);

@@ -104,15 +104,13 @@ TEST_F(RocksdbTest, TablesAreFoundByNameInWhateverOrderTheyAreOpened) {
   for (const char* name : {"x", "y", "z"}) session_->Put(engine_->OpenTable(name), "k", name);
   Open();
   for (const char* name : {"z", "new", "x", "y"}) {
-    EXPECT_EQ(Get(engine_->OpenTable(name), "k"),
-              std::string(name) == "new" ? "(absent)" : name);
+    EXPECT_EQ(Get(engine_->OpenTable(name), "k"), std::string(name) == "new" ? "(absent)" : name);
   }
 }
 
 TEST_F(RocksdbTest, ADatabaseKeepsTheLayoutItWasMadeWith) {
   for (const char* made : {"column-families", "key-prefix"}) {
-    const std::string other =
-        std::string(made) == "key-prefix" ? "column-families" : "key-prefix";
+    const std::string other = std::string(made) == "key-prefix" ? "column-families" : "key-prefix";
     Close();
     fs::remove_all(dir_);
     options_.extra = {{"tables", made}};

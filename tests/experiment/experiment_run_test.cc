@@ -207,10 +207,10 @@ TEST_F(ExperimentRunTest, ACellDoesNotDifferFromItself) {
   const int runs = asked == nullptr ? 1 : std::atoi(asked);
   int parts = 0, alarms = 0;
   for (int run = 0; run < runs; ++run) {
-    const CommandResult result =
-        Run("experiment " TESTBED_SOURCE_DIR "/tests/experiment/self.toml --scale tiny --quiet "
-            "--fresh --out o --json v.json --set seed=" +
-            std::to_string(100 * run + 1));
+    const CommandResult result = Run("experiment " TESTBED_SOURCE_DIR
+                                     "/tests/experiment/self.toml --scale tiny --quiet "
+                                     "--fresh --out o --json v.json --set seed=" +
+                                     std::to_string(100 * run + 1));
     ASSERT_EQ(result.code, 0) << result.err;
     const nlohmann::json verdicts = Json("v.json");
     EXPECT_EQ(verdicts[0]["rounds"], 3);

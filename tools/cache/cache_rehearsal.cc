@@ -57,7 +57,7 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
                                      const std::function<Rehearsal(double cache_pct)>& rehearse,
                                      double* chosen) {
   constexpr size_t kMostRehearsals = 4;
-  constexpr double kNearPct = 4;    // so near that chance may have changed places
+  constexpr double kNearPct = 4;     // so near that chance may have changed places
   constexpr double kEnough = 0.965;  // of the memory needed: the share is as good as found
   std::vector<Rehearsal> rehearsals;
   *chosen = 0;
@@ -84,11 +84,11 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
     if (share < kLeastPct || (within && share < *chosen + 1)) break;
   }
   if (*chosen == 0) {
-    throw Error(Error::kUsage,
-                fmt::format("--cache-pct most: of --ram {} no share down to {:.0f} % keeps this run "
-                            "within it; give a larger --ram",
-                            ShortSize(static_cast<uint64_t>(ram_bytes)),
-                            rehearsals.back().cache_pct));
+    throw Error(
+        Error::kUsage,
+        fmt::format("--cache-pct most: of --ram {} no share down to {:.0f} % keeps this run "
+                    "within it; give a larger --ram",
+                    ShortSize(static_cast<uint64_t>(ram_bytes)), rehearsals.back().cache_pct));
   }
   const double best = *chosen;
   for (const Rehearsal& rehearsal : rehearsals) {
@@ -131,8 +131,7 @@ json RehearsalIdentity(const RunOptions& options) {
   return identity;
 }
 
-bool ShowedEnough(const json& phases, const std::vector<std::string>& planned,
-                  double cache_bytes) {
+bool ShowedEnough(const json& phases, const std::vector<std::string>& planned, double cache_bytes) {
   constexpr double kLongSeconds = 40;
   constexpr double kStandsStill = 0.01, kFull = 0.7;
   double seconds = 0;
@@ -142,7 +141,8 @@ bool ShowedEnough(const json& phases, const std::vector<std::string>& planned,
     const std::string kind = phase.value("kind", "");
     if (kind == "load" || kind == "measure") watched.push_back(&phase);
   }
-  if (seconds < kLongSeconds || watched.size() < 2 || watched.size() >= planned.size()) return false;
+  if (seconds < kLongSeconds || watched.size() < 2 || watched.size() >= planned.size())
+    return false;
   for (size_t i = watched.size() - 2; i < planned.size(); ++i) {
     if (planned[i] != planned.back()) return false;
   }

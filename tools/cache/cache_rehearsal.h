@@ -22,7 +22,7 @@ struct Rehearsal {
   double filled_bytes = 0;  // the most that the engine's cache held at the end of a phase
   double own_mean = 0;      // the phase that held most on the mean, page cache apart
   double own_most = 0;      // the most that any phase held at a moment
-  double to_come = 0;       // bytes that the cache would still have taken: it was filling to the end
+  double to_come = 0;  // bytes that the cache would still have taken: it was filling to the end
 };
 
 // The memory that would be just enough: on the mean a run is to hold this share of it, and at no

@@ -37,7 +37,7 @@ void CrashValue(const RowVersion& version, std::string* value) {
   }
   const uint64_t hash = Hash(version.client, version.write);
   const uint64_t kind = hash % 128, length = hash >> 20;
-  const uint64_t size = 16 + (kind == 0 ? length % kLongestValue
+  const uint64_t size = 16 + (kind == 0   ? length % kLongestValue
                               : kind < 16 ? length % 5000
                                           : length % 300);
   value->resize(size);
@@ -69,7 +69,8 @@ std::string ClientModel::IndexKey(size_t table, uint32_t slot) const {
   std::string value, key;
   CrashValue({client_, written_[table][slot]}, &value);
   const auto index = table == 0 ? CrashTable::kLeftIndex : CrashTable::kRightIndex;
-  for (const IndexPart& part : CrashIndexParts(index)) key += value.substr(part.offset, part.length);
+  for (const IndexPart& part : CrashIndexParts(index))
+    key += value.substr(part.offset, part.length);
   return key + SlotKey(slot);
 }
 
@@ -135,8 +136,8 @@ void ClientModel::AddRows(CrashTable table, std::map<std::string, RowVersion>* r
     return;
   }
   if (table == CrashTable::kQueue) {
-    for (uint64_t n = transactions_ > kQueued ? transactions_ - kQueued + 1 : 1;
-         n <= transactions_; ++n) {
+    for (uint64_t n = transactions_ > kQueued ? transactions_ - kQueued + 1 : 1; n <= transactions_;
+         ++n) {
       rows->emplace(QueueKey(n), RowVersion{client_, n * kMostRows + kMostRows - 1});
     }
     return;

@@ -50,8 +50,8 @@ uint64_t CompareByPointReads(Session* session, TableId id, CrashTable table, con
   }
   for (const std::string& key : absent) {
     if (session->Get(id, key, &value)) {
-      Differ(table, key, fmt::format("a point read finds {} bytes, and no row is to be there",
-                                     value.size()));
+      Differ(table, key,
+             fmt::format("a point read finds {} bytes, and no row is to be there", value.size()));
     }
   }
   return rows.size();

@@ -37,8 +37,8 @@ class Timed {
 }  // namespace
 
 CrashShared* CrashShared::New() {
-  void* memory =
-      ::mmap(nullptr, sizeof(CrashShared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* memory = ::mmap(nullptr, sizeof(CrashShared), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw Error::Io("mmap", "shared memory", errno);
   auto* shared = new (memory) CrashShared();
   shared->open_us = shared->close_us = shared->checkpoint_us = 20000;
@@ -138,9 +138,10 @@ void CrashProcess::VerifyOpen(Engine* engine) {
     const uint64_t begun = shared_->begun[w].load();
     const uint64_t last = LastTransaction(session.get(), tables, w);
     if (last < acknowledged) {
-      Fail(fmt::format("transaction {} of client {} was acknowledged, and the last one that is "
-                       "there is {}",
-                       acknowledged, w, last));
+      Fail(
+          fmt::format("transaction {} of client {} was acknowledged, and the last one that is "
+                      "there is {}",
+                      acknowledged, w, last));
     }
     if (last > begun) {
       Fail(fmt::format("transaction {} of client {} is there, which began {}", last, w, begun));

@@ -225,7 +225,7 @@ std::string Test::AnyFile() {
 // Has the disk refuse one or a few writes to files of the database, until one was refused and the
 // clients had time to be told. Returns whether one was.
 bool Test::RefuseWrites(pid_t writer) {
-  constexpr uint32_t kFileMs = 300;   // for a write to a file to come, before another file is tried
+  constexpr uint32_t kFileMs = 300;  // for a write to a file to come, before another file is tried
   constexpr uint32_t kNoticeMs = 500;  // for the engine to notice
   const uint64_t before = scratch_->FailedWrites();
   const auto refused = [&] { return scratch_->FailedWrites() > before; };
@@ -313,8 +313,8 @@ void Test::VerifyRound(Crash crash, CrashPlace place, int number) {
 
 bool Test::FailedWriting(int number) {
   if (!shared_->writer_failed.load()) return false;
-  result_.failures.push_back(fmt::format(
-      "round {}: a client failed, and no fault was injected: {}", number, shared_->failure));
+  result_.failures.push_back(fmt::format("round {}: a client failed, and no fault was injected: {}",
+                                         number, shared_->failure));
   return true;
 }
 
@@ -357,7 +357,8 @@ bool Test::Round(Crash crash, int number) {
     const int status = AwaitChild(writer);
     if (FailedWriting(number)) return true;
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
-      result_.failures.push_back(fmt::format("round {}: the clients' process ended by itself", number));
+      result_.failures.push_back(
+          fmt::format("round {}: the clients' process ended by itself", number));
       return true;
     }
   }
@@ -404,7 +405,8 @@ uint64_t Test::Acknowledged() const {
 
 CrashtestResult Test::Run() {
   RunOptions placed = options_.run;
-  if (options_.power_cuts + options_.disk_cuts + options_.disk_errors > 0 || placed.scratch_bytes != 0) {
+  if (options_.power_cuts + options_.disk_cuts + options_.disk_errors > 0 ||
+      placed.scratch_bytes != 0) {
     ScratchOptions scratch;
     scratch.bytes = placed.scratch_bytes != 0 ? placed.scratch_bytes : 512ull << 20;
     scratch.file_system = placed.scratch_fs == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
@@ -437,8 +439,7 @@ CrashtestResult Test::Run() {
                       result_.void_rounds, options_.least_commits, kLongestWaitMs / 1000));
     }
     ++i;
-    progress.Say(
-        fmt::format("{} of {} crashes, {} commits", i, rounds, gone_ + Acknowledged()));
+    progress.Say(fmt::format("{} of {} crashes, {} commits", i, rounds, gone_ + Acknowledged()));
   }
   result_.stopped = StopRequested();
   result_.commits_acknowledged = gone_ + Acknowledged();
@@ -466,9 +467,10 @@ CrashtestResult RunCrashtest(const CrashtestOptions& options) {
                 "give an empty --dir, or none");
   }
   if (options.kills + options.power_cuts + options.disk_cuts + options.disk_errors == 0) {
-    throw Error(Error::kUsage,
-                "crashtest without a crash proves nothing; give --kills, --power-cuts, --disk-cuts or "
-                "--disk-errors 1 or more");
+    throw Error(
+        Error::kUsage,
+        "crashtest without a crash proves nothing; give --kills, --power-cuts, --disk-cuts or "
+        "--disk-errors 1 or more");
   }
   CheckEngineOptions(info, options.run.engine);
   if (options.run.engine.durability == Durability::kNone) {
@@ -480,8 +482,9 @@ CrashtestResult RunCrashtest(const CrashtestOptions& options) {
   }
   const bool fault_disk = options.disk_cuts + options.disk_errors > 0;
   if (fault_disk && (!ScratchDevice::Available(&why) || !FaultDisk::Available(&why))) {
-    throw Error(Error::kUsage, std::string(options.disk_cuts > 0 ? "--disk-cuts" : "--disk-errors") +
-                                   " needs a scratch device on FUSE: " + why);
+    throw Error(Error::kUsage,
+                std::string(options.disk_cuts > 0 ? "--disk-cuts" : "--disk-errors") +
+                    " needs a scratch device on FUSE: " + why);
   }
   return Test(options).Run();
 }

@@ -27,9 +27,9 @@ namespace testbed {
 struct CrashtestOptions {
   RunOptions run;  // engine, page size, cache, directory, scratch
   int kills = 20;
-  int power_cuts = 0;             // of the file system; need root and a scratch device
-  int disk_cuts = 0;              // of the disk; need FUSE too
-  int disk_errors = 0;            // writes that the disk refuses; need FUSE too
+  int power_cuts = 0;   // of the file system; need root and a scratch device
+  int disk_cuts = 0;    // of the disk; need FUSE too
+  int disk_errors = 0;  // writes that the disk refuses; need FUSE too
   // After a failure, begin with a new database and go on: how often does it happen?
   bool go_on = false;
   int crashes_per_database = 50;  // then a new one, so that reading all of it stays short

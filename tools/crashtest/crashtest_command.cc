@@ -22,7 +22,8 @@ int Crashtest(const CrashtestOptions& options) {
       options.run.engine_name, result.kills, result.power_cuts, result.disk_cuts,
       result.commits_acknowledged, result.commits_found_unacknowledged, result.rows_read);
   fmt::print(
-      "of them {} during checkpoints, {} in a clean close, {} in a creation ({} begun anew), and {} "
+      "of them {} during checkpoints, {} in a clean close, {} in a creation ({} begun anew), and "
+      "{} "
       "more in recovery\n",
       result.in_checkpoint, result.in_close, result.in_creation, result.not_created,
       result.in_recovery);
@@ -70,13 +71,15 @@ void AddCrashes(CLI::App* crashtest, CrashtestOptions* crash) {
 
 void AddErrors(CLI::App* crashtest, CrashtestOptions* crash) {
   crashtest
-      ->add_option("--disk-errors", crash->disk_errors,
-                   "Rounds in which the disk refuses some writes to a file of the database, and the "
-                   "process is killed, or the power cut, some time after (root, FUSE) [0]")
+      ->add_option(
+          "--disk-errors", crash->disk_errors,
+          "Rounds in which the disk refuses some writes to a file of the database, and the "
+          "process is killed, or the power cut, some time after (root, FUSE) [0]")
       ->type_name("N")
       ->check(CLI::Range(0, 1000000));
-  crashtest->add_flag("--go-on", crash->go_on,
-                      "After a failure begin with a new database and go on, and count the failures");
+  crashtest->add_flag(
+      "--go-on", crash->go_on,
+      "After a failure begin with a new database and go on, and count the failures");
 }
 
 void AddRounds(CLI::App* crashtest, CrashtestOptions* crash) {

@@ -85,11 +85,10 @@ DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(o
 void DatabaseDir::CheckNew() const {
   if (!fs::exists(path_) || IsEmpty(path_)) return;
   if (!ReadRecord(path_)) {
-    throw Error(
-        Error::kUsage,
-        fmt::format("--dir {} is not empty and not a database of testbed, which leaves it "
-                    "alone; choose another directory",
-                    path_));
+    throw Error(Error::kUsage,
+                fmt::format("--dir {} is not empty and not a database of testbed, which leaves it "
+                            "alone; choose another directory",
+                            path_));
   }
   if (!options_.fresh) {
     throw Error(Error::kUsage,
@@ -126,8 +125,7 @@ nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std
 }
 
 nlohmann::json DatabaseDir::Record() const {
-  nlohmann::json record =
-      DatabaseIdentity(options_, {FindWorkload(options_.workloads[0]).loader});
+  nlohmann::json record = DatabaseIdentity(options_, {FindWorkload(options_.workloads[0]).loader});
   if (!options_.data.keys_file.empty()) record["keys"]["name"] = options_.data.keys_file;
   return record;
 }
@@ -193,8 +191,8 @@ void DatabaseDir::Remove() {
   if (!ReadRecord(path_)) return;  // it is new
   const std::vector<std::string> left = RemoveDatabase(lock_.held_path(), path_);
   if (!left.empty() && !told_what_stays_) {
-    fmt::print(stderr, "testbed: {} in --dir {} is not testbed's and stays\n",
-               SomeNames(left), path_);
+    fmt::print(stderr, "testbed: {} in --dir {} is not testbed's and stays\n", SomeNames(left),
+               path_);
   }
   told_what_stays_ = true;
 }

@@ -60,9 +60,9 @@ class DatabaseDir {
   void Take();
   void Remove();
   const RunOptions& options_;
-  std::string path_;  // as the user gave it
+  std::string path_;                            // as the user gave it
   std::optional<TemporaryDatabase> temporary_;  // without --dir, since Prepare
-  DirLock lock_;  // no other run may use it meanwhile
+  DirLock lock_;                                // no other run may use it meanwhile
   bool told_what_stays_ = false;
   nlohmann::json record_ = nlohmann::json::object();  // what the directory's says
 };

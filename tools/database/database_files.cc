@@ -144,8 +144,8 @@ std::vector<std::string> TemporaryDatabase::CleanLeftovers(const std::string& pa
       const std::vector<std::string> left = RemoveDatabase(held, dir.path());
       done.push_back(fmt::format(
           "removed {}, the database of a run that was killed{}", dir.path(),
-          left.empty() ? "" : fmt::format("; {} in it is not testbed's and stays",
-                                          SomeNames(left))));
+          left.empty() ? ""
+                       : fmt::format("; {} in it is not testbed's and stays", SomeNames(left))));
     } catch (const Error& e) {
       done.push_back(e.what());
     }

@@ -221,7 +221,10 @@ void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
   experiment->add_option("--set", a->set, "An option for every cell; may be given again")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  experiment->add_option("--shuffle", a->shuffle, "Another random order of the cells, by this seed, and one for the first round too")
+  experiment
+      ->add_option(
+          "--shuffle", a->shuffle,
+          "Another random order of the cells, by this seed, and one for the first round too")
       ->type_name("SEED");
   experiment
       ->add_option("--rounds", a->plan.rounds,

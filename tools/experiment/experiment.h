@@ -92,7 +92,7 @@ struct Skip {
 
 struct Experiment {
   std::string name, title, about, source;
-  std::string text;  // of the file, as it was
+  std::string text;       // of the file, as it was
   bool in_order = false;  // each round runs the cells as they are listed
   OptionMap options, load_options;
   std::map<std::string, OptionMap> engine_options;       // by engine

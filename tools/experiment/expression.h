@@ -53,8 +53,7 @@ class Statement {
 
   // `is_metric` tells the metrics from functions; `cells_of` says which cells a selection names,
   // one group an argument. Throws Error (kUsage) for what cannot be parsed.
-  Statement(const std::string& expression,
-            const std::function<bool(const std::string&)>& is_metric,
+  Statement(const std::string& expression, const std::function<bool(const std::string&)>& is_metric,
             const std::function<Groups(const Selection&)>& cells_of);
   ~Statement();
 

@@ -27,9 +27,8 @@ std::string Heading(const ResultSet& results) {
   return fmt::format(
       "## {}\n\n`testbed experiment {} --scale {}{}{}`: {}.\n"
       "{} round{}, {} of {} cells, {}{}; testbed {}.\nMachine: {}. Device: {}.\n{}",
-      e.name, e.name, results.scale(), at.set.empty() ? "" : " ", at.set, e.title,
-      results.rounds(), results.rounds() == 1 ? "" : "s",
-      results.finished_runs(), results.planned_runs(), first,
+      e.name, e.name, results.scale(), at.set.empty() ? "" : " ", at.set, e.title, results.rounds(),
+      results.rounds() == 1 ? "" : "s", results.finished_runs(), results.planned_runs(), first,
       first == last ? "" : " to " + last, fmt::join(at.versions, ", "),
       fmt::join(at.machines, "; "), fmt::join(at.devices, ", "),
       foreign.empty() ? "" : "On the machine, " + foreign + ".\n");
@@ -59,8 +58,9 @@ std::string FindingsMarkdown(const ResultSet& results) {
     if (!v.systems.empty()) text += fmt::format("\nSystem: {}\n", v.systems);
     if (!v.because.empty()) text += fmt::format("\n{}\n", v.because);
     if (!v.parts.empty()) {
-      text += "\n| part | published | ours | true in resampled rounds | outcome |\n"
-              "|---|---|---|---|---|\n";
+      text +=
+          "\n| part | published | ours | true in resampled rounds | outcome |\n"
+          "|---|---|---|---|---|\n";
       for (const PartVerdict& part : v.parts) text += Row(part);
     }
     for (const std::string& mechanism : v.mechanisms) text += fmt::format("\n{}\n", mechanism);

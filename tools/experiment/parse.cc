@@ -302,8 +302,9 @@ void Parser::CheckReferences() const {
     for (const FindingPart& part : finding.parts) {
       for (const std::string& scale : part.scales) {
         if (e_.scales.contains(scale)) continue;
-        throw Error(Error::kUsage, fmt::format("{}: finding {} names the scale {}, which is not there",
-                                               origin_, finding.id, scale));
+        throw Error(Error::kUsage,
+                    fmt::format("{}: finding {} names the scale {}, which is not there", origin_,
+                                finding.id, scale));
       }
     }
   }
@@ -326,9 +327,8 @@ void Parser::CheckExpressions(
       if (expression.empty()) return;
       const std::string in = fmt::format("{}: finding {}", origin_, finding.id);
       try {
-        const Statement statement(expression, is_metric, [](const Selection&) {
-          return Statement::Groups{{0}};
-        });
+        const Statement statement(expression, is_metric,
+                                  [](const Selection&) { return Statement::Groups{{0}}; });
         statement.Evaluate(std::vector<double>(statement.figures().size(), 1));
         for (const Selection& selection : statement.selections()) {
           check(selection.where, "finding " + finding.id);

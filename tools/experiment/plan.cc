@@ -149,7 +149,8 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
   Overlay(of_axes, &cell->options);
   Overlay(options.set, &cell->options);
   for (const Skip& skip : e.skips) {
-    if (IsOneOf(e, options.scale, skip.scales) && Matches(cell->labels, skip.where)) cell->skipped = skip.why;
+    if (IsOneOf(e, options.scale, skip.scales) && Matches(cell->labels, skip.where))
+      cell->skipped = skip.why;
   }
   if (!cell->skipped.empty()) return;
   const auto& engines = Engines();
@@ -228,9 +229,8 @@ void Order(const Experiment& e, const PlanOptions& options, int round, std::vect
       return device.emplace(asked, device.size()).first->second;
     };
     for (const auto& group : groups) device_of(group);
-    std::stable_sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) {
-      return device_of(a) < device_of(b);
-    });
+    std::stable_sort(groups.begin(), groups.end(),
+                     [&](const auto& a, const auto& b) { return device_of(a) < device_of(b); });
   }
   cells->clear();
   for (auto& group : groups) {
@@ -288,7 +288,8 @@ RunOptions CellRunOptions(const OptionMap& options) {
   return run;
 }
 
-bool IsOneOf(const Experiment& e, const std::string& scale, const std::vector<std::string>& scales) {
+bool IsOneOf(const Experiment& e, const std::string& scale,
+             const std::vector<std::string>& scales) {
   const std::string& name = scale.empty() || e.scales.contains(scale) ? scale : "full";
   return scales.empty() || std::find(scales.begin(), scales.end(), name) != scales.end();
 }

@@ -15,12 +15,11 @@
 namespace testbed {
 
 struct PlanOptions {
-  std::string scale = "small";  // a scale of the experiment, or a factor of its scale "full"
-  OptionMap set;                // the user's, over everything else
-  Where only;                   // keeps these values of these axes
-  std::optional<uint64_t>
-      shuffle;  // seed of a random order of the first round too
-  std::optional<int> rounds;  // instead of those of the scale
+  std::string scale = "small";      // a scale of the experiment, or a factor of its scale "full"
+  OptionMap set;                    // the user's, over everything else
+  Where only;                       // keeps these values of these axes
+  std::optional<uint64_t> shuffle;  // seed of a random order of the first round too
+  std::optional<int> rounds;        // instead of those of the scale
 };
 
 struct Cell {

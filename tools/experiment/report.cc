@@ -105,8 +105,8 @@ std::string ExperimentText(const ResultSet& results) {
           : "";
   const std::string& set = results.circumstances().set;
   const std::string foreign = ForeignCpuText(results.circumstances());
-  return fmt::format("{}: {}\nscale {}{}, {} of {} cells{}{}{}\n", e.name, e.title,
-                     results.scale(), set.empty() ? "" : " with " + set, results.finished_runs(),
+  return fmt::format("{}: {}\nscale {}{}, {} of {} cells{}{}{}\n", e.name, e.title, results.scale(),
+                     set.empty() ? "" : " with " + set, results.finished_runs(),
                      results.planned_runs(), rounds, grades.empty() ? "" : "; " + grades,
                      foreign.empty() ? "" : "\n" + foreign) +
          TablesText(results) + FindingsText(results) + "\n" + NotRunText(results);

@@ -204,8 +204,8 @@ void ResultSet::NoteSurroundings(size_t cell, const json& document) {
                     text("machine", "kernel")));
   }
   if (!text("device", "name").empty()) {
-    circumstances_.devices.insert(fmt::format("{} with {}", text("device", "name"),
-                                              text("machine", "file_system")));
+    circumstances_.devices.insert(
+        fmt::format("{} with {}", text("device", "name"), text("machine", "file_system")));
   }
   if (document.contains("testbed")) circumstances_.versions.insert(document["testbed"]);
   const std::string started = document.value("started", "");

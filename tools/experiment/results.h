@@ -27,11 +27,11 @@ Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run);
 // Where and when the cells ran: what differs between them is listed.
 struct Circumstances {
   std::set<std::string> machines, devices, versions;
-  std::string set;          // "--set seconds=5 --set threads=2"; empty: none
+  std::string set;           // "--set seconds=5 --set threads=2"; empty: none
   size_t foreign_known = 0;  // runs of which foreign_cpu_share is known, their loads included
   size_t foreign_runs = 0;   // of them, those in which other programs took a notable share
   double foreign_most = 0;   // the largest share of all
-  std::string first, last;  // UTC, 2026-11-23T05:01:24Z; when the first and the last cell began
+  std::string first, last;   // UTC, 2026-11-23T05:01:24Z; when the first and the last cell began
 };
 
 // "other programs used 5 % or more of the processors in 1 of 12 runs, 43 % at most"; empty when no

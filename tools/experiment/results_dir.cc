@@ -153,8 +153,9 @@ json ResultsDir::ReadHeader() const {
   const std::string schema = header.is_object() ? header.value("schema", "") : "";
   if (schema == "testbed-experiment/1") {
     throw Error(Error::kUsage,
-                path_ + " holds results of an earlier version, without rounds and parts; run the "
-                        "experiment again in another directory");
+                path_ +
+                    " holds results of an earlier version, without rounds and parts; run the "
+                    "experiment again in another directory");
   }
   if (schema != kSchema) {
     throw Error(Error::kUsage, path_ + " holds no results of an experiment");

@@ -30,8 +30,7 @@ class ResultsDir {
   // Error (kUsage) when it holds another experiment, other settings, or something that is none.
   // More rounds than it has are added to it.
   // `beside_others`: beside files that Remove left.
-  void Create(const Experiment& experiment, const PlanOptions& options,
-              bool beside_others = false);
+  void Create(const Experiment& experiment, const PlanOptions& options, bool beside_others = false);
   nlohmann::json ReadHeader() const;
   // Removes all that an experiment wrote, and says on standard error what else is there; throws Error (kUsage) when it is not an experiment's, of this version or an
   // earlier one, or another process runs it.

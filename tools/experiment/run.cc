@@ -85,8 +85,7 @@ void ExperimentRun::UseScratch(const Cell& cell) {
   const std::string size = asked.substr(0, comma);
   const std::string file_system = comma == std::string::npos ? "ext4" : asked.substr(comma + 1);
   ScratchOptions scratch;
-  scratch.bytes =
-      size == "auto" ? bytes : ParseSize("scratch", size, 64 << 20, UINT64_MAX);
+  scratch.bytes = size == "auto" ? bytes : ParseSize("scratch", size, 64 << 20, UINT64_MAX);
   scratch.file_system = file_system == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
   scratch.directory = results_.path();
   ProgressLine progress("scratch device", options_.quiet);

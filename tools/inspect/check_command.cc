@@ -142,8 +142,7 @@ json CheckJson(const Checked& checked) {
 
 int Check(const Arguments& a) {
   CheckOutputFile("--json", a.json_file);
-  const InspectedDir dir(
-      a.dir, "check", [](const EngineInfo& e) -> auto& { return e.check; });
+  const InspectedDir dir(a.dir, "check", [](const EngineInfo& e) -> auto& { return e.check; });
   json document = {{"schema", "testbed-check/1"}, {"databases", json::array()}};
   uint64_t faults = 0;
   bool stopped = false;

@@ -145,8 +145,6 @@ nlohmann::json FaultJson(const Fault& fault) {
   return json;
 }
 
-std::string DumpJson(const nlohmann::json& document) {
-  return JsonText(document, 1) + "\n";
-}
+std::string DumpJson(const nlohmann::json& document) { return JsonText(document, 1) + "\n"; }
 
 }  // namespace testbed

@@ -43,8 +43,7 @@ struct Arguments {
 
 int Tree(const Arguments& a) {
   CheckOutputFile("--json", a.json_file);
-  const InspectedDir dir(
-      a.dir, "tree", [](const EngineInfo& e) -> auto& { return e.tree; });
+  const InspectedDir dir(a.dir, "tree", [](const EngineInfo& e) -> auto& { return e.tree; });
   json document = {{"schema", "testbed-tree/1"}, {"databases", json::array()}};
   int code = 0;
   for (const InspectedDir::Database& database : dir.databases()) {

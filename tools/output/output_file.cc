@@ -1,7 +1,6 @@
 #include "tools/output/output_file.h"
 
 #include <fmt/format.h>
-
 #include <unistd.h>
 
 #include <cerrno>

@@ -95,9 +95,9 @@ void ForEachPhase(const json& document, Function function) {
 }
 
 Table RateTable(const json& document) {
-  Table table("Operations", {"phase", "count", "ops/s", "mean us", "p50 us", "p99 us", "p99.9 us",
-                             "max us", "cpu us/op", "harness ns/op", "foreign cpu",
-                             "steady", "checked", "wrong"});
+  Table table("Operations",
+              {"phase", "count", "ops/s", "mean us", "p50 us", "p99 us", "p99.9 us", "max us",
+               "cpu us/op", "harness ns/op", "foreign cpu", "steady", "checked", "wrong"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
     const double cpu = Number(phase, "/account/cpu_user_seconds", 0) +
                        Number(phase, "/account/cpu_system_seconds", 0);
@@ -105,9 +105,12 @@ Table RateTable(const json& document) {
     const std::vector<std::string> of_phase = {
         Short(cpu * 1e6 / Number(phase, "/count")),
         Short(Number(run, "/accounting/harness_ns_per_operation")),
-        Percent(Number(phase, "/foreign_cpu_share")), Steadiness(phase["steady"]["rate"]),
-        Count(phase["verified"]), Count(phase["wrong"])};
-    const auto row = [&table](std::vector<std::string> cells, const std::vector<std::string>& more) {
+        Percent(Number(phase, "/foreign_cpu_share")),
+        Steadiness(phase["steady"]["rate"]),
+        Count(phase["verified"]),
+        Count(phase["wrong"])};
+    const auto row = [&table](std::vector<std::string> cells,
+                              const std::vector<std::string>& more) {
       cells.insert(cells.end(), more.begin(), more.end());
       table.Row(std::move(cells));
     };
@@ -263,8 +266,8 @@ Table WriteTable(const json& document) {
     row("device", device);
     const double discarded = Number(phase, "/account/device/discard_bytes", 0);
     if (discarded > 0) {
-      table.Row({name + ": discarded, not written", Count(static_cast<uint64_t>(discarded)), "-",
-                 "-"});
+      table.Row(
+          {name + ": discarded, not written", Count(static_cast<uint64_t>(discarded)), "-", "-"});
     }
   });
   return table;
@@ -404,8 +407,7 @@ std::string Header(const json& document) {
       keys + Number(document, "/data/value_bytes", rows * Number(o, "/value_size"));
   const bool of_file = !o.value("keys", std::string()).empty();
   text += fmt::format(
-      "{} rows of {} + {} bytes = {}, {} x ram; seed {}\n",
-      Count(static_cast<uint64_t>(rows)),
+      "{} rows of {} + {} bytes = {}, {} x ram; seed {}\n", Count(static_cast<uint64_t>(rows)),
       of_file ? fmt::format("{:.1f} (mean, keys of a file)", keys / rows) : Text(o, "/key_size"),
       Text(o, "/value_size"), Size(bytes), Short(bytes / Number(o, "/ram")), Text(o, "/seed"));
   text +=
@@ -428,9 +430,9 @@ std::string GradeLine(const json& document) {
     const json& a = run["accounting"];
     known = true;
     missing = a["missing"];
-    KeepWorse({a["grade"].get<std::string>()[0],
-               a.value("grade_reasons", std::vector<std::string>())},
-              &worst);
+    KeepWorse(
+        {a["grade"].get<std::string>()[0], a.value("grade_reasons", std::vector<std::string>())},
+        &worst);
   }
   if (!known) return "";
   std::string text = fmt::format("grade {}", worst.letter);
@@ -486,11 +488,11 @@ std::string ClosureLines(const json& document) {
 }
 
 std::vector<Table> Tables(const json& document) {
-  std::vector<Table> all = {
-      RateTable(document),     IntendedTable(document), ReadTable(document),
-      WriteTable(document),    LogTable(document),      MemoryTable(document),
-      DatabaseTable(document), TuningTable(document),   RehearsalTable(document),
-      RepeatTable(document)};
+  std::vector<Table> all = {RateTable(document),      IntendedTable(document),
+                            ReadTable(document),      WriteTable(document),
+                            LogTable(document),       MemoryTable(document),
+                            DatabaseTable(document),  TuningTable(document),
+                            RehearsalTable(document), RepeatTable(document)};
   for (Table& table : InsertBenchmarkTables(document)) all.push_back(std::move(table));
   std::vector<Table> tables;
   for (Table& table : all) {

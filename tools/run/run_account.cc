@@ -76,8 +76,7 @@ void RunAccount::GradePhase(json* phase, json* accounting) const {
     const json& c = account["closure"];
     closure = {c["reads"], c["read_bytes"], c["writes"], c["write_bytes"], c["at_rest"]};
   }
-  const Grade grade =
-      DecideGrade(InForceHere(), account.contains("closure") ? &closure : nullptr);
+  const Grade grade = DecideGrade(InForceHere(), account.contains("closure") ? &closure : nullptr);
   (*phase)["grade"] = std::string(1, grade.letter);
   (*phase)["grade_reasons"] = grade.reasons;
   if ((*phase)["kind"] == "warm-up" || (*phase)["kind"] == "tune") return;

@@ -65,7 +65,7 @@ class Run {
   PhaseOptions MeasuredPhase(bool loads) const;
 
   const RunOptions& options_;
-  bool opened_ = false;  // the engine was, at least once
+  bool opened_ = false;                                 // the engine was, at least once
   uint64_t cache_bytes_ = options_.engine.cache_bytes;  // of the engine's own
   const RunPlan& plan_;
   bool (*const stop_)();
@@ -86,9 +86,8 @@ void Run::OpenEngine() {
   // later is an error, never a reason to begin with an empty one. A run without phases tries
   // options in an empty directory.
   const bool first = !std::exchange(opened_, true);
-  engine_options.create =
-      first && (plan_.phases.empty() ||
-                (!options_.reuse && FindWorkload(plan_.phases.front()).loads));
+  engine_options.create = first && (plan_.phases.empty() ||
+                                    (!options_.reuse && FindWorkload(plan_.phases.front()).loads));
   if (options_.cache_auto) {
     engine_options.most_cache_bytes =
         ShareBytes(FindEngine(options_.engine_name).capabilities.most_cache_pct);
@@ -98,8 +97,8 @@ void Run::OpenEngine() {
     engine_ =
         OpenDatabases(options_.engine_name, plan_.engine_dir, engine_options, options_.databases);
   }
-  meter_ = std::make_unique<Meter>(*engine_, plan_.engine_dir, options_.account,
-                                   account_->device(), account_->in_kernel());
+  meter_ = std::make_unique<Meter>(*engine_, plan_.engine_dir, options_.account, account_->device(),
+                                   account_->in_kernel());
   const EngineInfo& info = FindEngine(options_.engine_name);
   json effective = json::object();
   for (const auto& [name, value] : engine_->EffectiveSettings()) effective[name] = value;

@@ -217,9 +217,8 @@ class Runs {
     if (shared && first_other != all.begin() && first_other != all.end()) {
       // One load serves every setting that follows.
       if (!Fresh({all.begin(), first_other}, options_.threads[0], 0)) return;
-      ForEach([&](int threads, int repeat) {
-        return One({first_other, all.end()}, threads, repeat);
-      });
+      ForEach(
+          [&](int threads, int repeat) { return One({first_other, all.end()}, threads, repeat); });
     } else if (Loads(all[0]) && !options_.reuse) {
       ForEach([&](int threads, int repeat) { return Fresh(all, threads, repeat); });
     } else {

@@ -84,8 +84,7 @@ class RunOfChild {
 
 // Reads what the child writes until it ends. A request to stop reaches this process alone when it
 // was sent to its id; the child has to be told.
-void ReadAll(int fd, pid_t child, const std::function<bool(const json&)>& enough,
-             RunOfChild* run) {
+void ReadAll(int fd, pid_t child, const std::function<bool(const json&)>& enough, RunOfChild* run) {
   std::vector<char> buffer(65536);
   bool told = false;
   size_t phases = 0;
@@ -141,8 +140,7 @@ std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status
 
 }  // namespace
 
-json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
-                       const RunWatch& watch) {
+json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan, const RunWatch& watch) {
   int pipe_fds[2], noted_fds[2];  // what the child says; that it was noted that it is loaded
   if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);
   if (::pipe(noted_fds) != 0) throw Error::Io("pipe", "", errno);

@@ -12,7 +12,7 @@
 # printed is in build/log/, and its last lines are shown when it fails.
 #
 # Environment: WIREDTIGER_ROOT, ROCKSDB_ROOT (your own builds), TESTBED_JOBS (parallel compilers,
-# default: all CPUs), TESTBED_SKIP_PACKAGES=1 (never call apt), and what tools/setup/build_wiredtiger.sh
+# default: all CPUs), TESTBED_SKIP_PACKAGES=1 (never call apt), TESTBED_WERROR=1 (warnings are errors), and what tools/setup/build_wiredtiger.sh
 # takes.
 
 source_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -142,6 +142,7 @@ is_configured() {
 configure() {
   local options=("-DWIREDTIGER_ROOT=$wiredtiger_root")
   [[ -n ${ROCKSDB_ROOT:-} ]] && options+=("-DROCKSDB_ROOT=$ROCKSDB_ROOT")
+  [[ -n ${TESTBED_WERROR:-} ]] && options+=("-DTESTBED_WERROR=ON")
   command -v cmake >/dev/null || die "cmake (3.25 or newer) is missing."
   command -v ninja >/dev/null || die "ninja is missing."
   (cd -- "$source_dir" && logged "configure-$1" "configuring the $1 build" \

@@ -79,8 +79,8 @@ std::vector<CpuProfile::Function> CpuProfile::Stop() {
   End();
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return {};
-  const pid_t report = Start({"perf", "report", "-i", file_, "--stdio", "-q", "--no-children",
-                              "-F", "overhead,dso,symbol", "--no-demangle"},
+  const pid_t report = Start({"perf", "report", "-i", file_, "--stdio", "-q", "--no-children", "-F",
+                              "overhead,dso,symbol", "--no-demangle"},
                              ends[1]);
   close(ends[1]);
   std::string text;
@@ -120,9 +120,10 @@ std::vector<CpuProfile::Function> ParsePerfReport(std::string_view report) {
 bool IsAllocation(std::string_view function) {
   // Also as glibc and mangled C++ have them: operator new and delete are _Znwm and _ZdlPv.
   static constexpr std::string_view kNames[] = {
-      "malloc", "free",  "cfree",   "calloc",  "realloc", "_int_malloc", "_int_free", "_int_realloc",
-      "_Znwm",  "_Znam", "_ZdlPvm", "_ZdlPv", "_ZdaPv",  "unlink_chunk", "malloc_consolidate",
-      "sysmalloc", "systrim", "tcache_put", "tcache_get"};
+      "malloc",      "free",      "cfree",        "calloc",       "realloc",
+      "_int_malloc", "_int_free", "_int_realloc", "_Znwm",        "_Znam",
+      "_ZdlPvm",     "_ZdlPv",    "_ZdaPv",       "unlink_chunk", "malloc_consolidate",
+      "sysmalloc",   "systrim",   "tcache_put",   "tcache_get"};
   while (function.starts_with("__libc_") || function.starts_with("__GI_")) {
     function.remove_prefix(function.find('_', 2) + 1);
   }

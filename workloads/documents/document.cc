@@ -366,8 +366,8 @@ class QueryClient : public Client {
 // Whether a function looks at attributes, or at their names.
 bool ReadsAttributes(const CpuProfile::Function& function) {
   if (function.program.starts_with("libbson")) return true;  // most of it has no names
-  for (const char* part : {"BsonCodec", "CborCodec", "buffersCodec", "nlohmann",
-                           "flexbuffers", "flatbuffers", "strlen", "memcmp"}) {
+  for (const char* part : {"BsonCodec", "CborCodec", "buffersCodec", "nlohmann", "flexbuffers",
+                           "flatbuffers", "strlen", "memcmp"}) {
     if (function.name.find(part) != std::string::npos) return true;
   }
   return false;
@@ -407,12 +407,12 @@ class DocumentQuery : public Workload {
       std::lock_guard lock(mutex_);
       if (profiled_ && clients_++ == 0) profile_ = std::make_unique<CpuProfile>();
     }
-    return std::make_unique<QueryClient>(
-        *dataset_, options_, settings_, session, table_, thread, [this](const Split& split) {
-          std::lock_guard lock(mutex_);
-          split_.Add(split);
-          if (profiled_ && --clients_ == 0) EndProfile();
-        });
+    return std::make_unique<QueryClient>(*dataset_, options_, settings_, session, table_, thread,
+                                         [this](const Split& split) {
+                                           std::lock_guard lock(mutex_);
+                                           split_.Add(split);
+                                           if (profiled_ && --clients_ == 0) EndProfile();
+                                         });
   }
   json Details() const override {
     std::lock_guard lock(mutex_);

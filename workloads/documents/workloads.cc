@@ -4,8 +4,6 @@
 
 namespace testbed {
 
-std::vector<WorkloadInfo> DocumentsWorkloads() {
-  return {DocumentLoadInfo(), DocumentQueryInfo()};
-}
+std::vector<WorkloadInfo> DocumentsWorkloads() { return {DocumentLoadInfo(), DocumentQueryInfo()}; }
 
 }  // namespace testbed

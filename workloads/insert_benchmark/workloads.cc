@@ -12,8 +12,10 @@ namespace {
 using Make = decltype(WorkloadInfo::make);
 
 WorkloadInfo InsertBenchmark(const std::string& name, const std::string& summary, Make make) {
-  WorkloadInfo info{
-      .name = "ib." + name, .summary = "insert benchmark: " + summary, .loads = false, .make = make};
+  WorkloadInfo info{.name = "ib." + name,
+                    .summary = "insert benchmark: " + summary,
+                    .loads = false,
+                    .make = make};
   info.loader = "ib.i0";
   info.extra_options = IbOptions::Names();
   info.run_options = IbOptions::RunNames();
@@ -23,11 +25,10 @@ WorkloadInfo InsertBenchmark(const std::string& name, const std::string& summary
 template <IbQuery kQuery, int kRate>
 WorkloadInfo InsertBenchmarkRead() {
   const bool range = kQuery == IbQuery::kRange;
-  return InsertBenchmark(
-      fmt::format("{}{}", range ? "qr" : "qp", kRate),
-      fmt::format("{} queries while {} rows a second and client are inserted",
-                  range ? "range" : "point", kRate),
-      MakeIbRead<kQuery, kRate>);
+  return InsertBenchmark(fmt::format("{}{}", range ? "qr" : "qp", kRate),
+                         fmt::format("{} queries while {} rows a second and client are inserted",
+                                     range ? "range" : "point", kRate),
+                         MakeIbRead<kQuery, kRate>);
 }
 
 }  // namespace
@@ -47,8 +48,9 @@ std::vector<WorkloadInfo> InsertBenchmarkWorkloads() {
       InsertBenchmarkRead<IbQuery::kPoint, 1000>()};
   all[0].loads = true;
   all.push_back({.name = "concurrent-inserts",
-                 .summary = "clients insert 1000 rows a transaction, each into its own table with 3 "
-                            "secondary indexes",
+                 .summary =
+                     "clients insert 1000 rows a transaction, each into its own table with 3 "
+                     "secondary indexes",
                  .loads = true,
                  .make = MakeConcurrentInserts,
                  .loader = "concurrent-inserts",

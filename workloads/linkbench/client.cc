@@ -239,8 +239,7 @@ void RunClient::WriteLink(const Step& step) {
   std::lock_guard lock(state_.locks.Of(step.id.id1, step.id.type));
   session_.Begin();
   LinkRow old{};
-  const bool exists =
-      Get(tables_.link, LinkKeyOf(step)) && ReadLink(value_, &old);
+  const bool exists = Get(tables_.link, LinkKeyOf(step)) && ReadLink(value_, &old);
   const bool appears = !exists || old.visibility != kVisible;
   CountRow count{0, step.time, 0};
   const bool counted = appears && Get(tables_.count, CountKeyOf(step));
@@ -271,8 +270,8 @@ void RunClient::DeleteLink(const Step& step) {
   char link[kLinkHead + kMaxLinkData], entry[kIndexHead + kMaxLinkData];
   char old_key[kIndexKeySize], new_key[kIndexKeySize];
   LinkRow row{};
-  const bool exists = Get(tables_.link, LinkKeyOf(step)) &&
-                      ReadLink(value_, &row) && row.data.size() <= kMaxLinkData;
+  const bool exists = Get(tables_.link, LinkKeyOf(step)) && ReadLink(value_, &row) &&
+                      row.data.size() <= kMaxLinkData;
   if (!exists || row.visibility != kVisible) {
     session_.Commit();
     found_.deletelink_missing += !exists;

@@ -75,10 +75,11 @@ json EngineDelta(const EngineCounters& before, const EngineCounters& after) {
 }
 
 json DeviceDelta(const DeviceStats& d) {
-  return {{"reads", d.reads},      {"read_merges", d.read_merges},   {"read_bytes", d.read_bytes},
-          {"writes", d.writes},    {"write_merges", d.write_merges}, {"write_bytes", d.write_bytes},
-          {"flushes", d.flushes},  {"discards", d.discards},         {"read_ms", d.read_ms},
-          {"write_ms", d.write_ms}, {"discard_bytes", d.discard_bytes}};
+  return {
+      {"reads", d.reads},       {"read_merges", d.read_merges},    {"read_bytes", d.read_bytes},
+      {"writes", d.writes},     {"write_merges", d.write_merges},  {"write_bytes", d.write_bytes},
+      {"flushes", d.flushes},   {"discards", d.discards},          {"read_ms", d.read_ms},
+      {"write_ms", d.write_ms}, {"discard_bytes", d.discard_bytes}};
 }
 
 // What writing logs cost: as the engine reports it, at the device, and as its counters alone would

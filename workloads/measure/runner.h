@@ -78,7 +78,7 @@ struct PhaseResult {
   std::string ended_because;   // Workload::EndedBecause
   double backlog_seconds = 0;  // with a rate: how late the last operation started, at worst
   std::vector<Interval> series;
-  CpuUse cpu_begin, cpu_end;  // when the threads began, and when the last had ended
+  CpuUse cpu_begin, cpu_end;                // when the threads began, and when the last had ended
   std::vector<uint64_t> thread_operations;  // of each thread, in order
   std::vector<double> thread_seconds;       // from the phase's start to the thread's end
   uint64_t operations() const {

@@ -223,7 +223,8 @@ class MixedClient : public Client {
     ordered_ = true;
     last_key_.clear();
     uint32_t rows = 0;
-    for (bool on = cursor_->Seek(step.keys[0]); on && rows < phase_.options.scan_rows; on = cursor_->Next()) {
+    for (bool on = cursor_->Seek(step.keys[0]); on && rows < phase_.options.scan_rows;
+         on = cursor_->Next()) {
       ordered_ = ordered_ && (rows == 0 || last_key_ < cursor_->key());
       last_key_.assign(cursor_->key());
       consume_(cursor_->key());
@@ -284,7 +285,8 @@ class Mixed : public Workload {
     return std::make_unique<MixedClient>(phase_, session, thread);
   }
   std::string EndedBecause() const override {
-    static constexpr const char* kWhat[kActions] = {"read", "update", "insert", "erase", "scan from"};
+    static constexpr const char* kWhat[kActions] = {"read", "update", "insert", "erase",
+                                                    "scan from"};
     const Action missed = phase_.missed.load();
     return missed == kActions ? "" : std::string("no row is left to ") + kWhat[missed];
   }

@@ -59,7 +59,7 @@ struct PageFileOptions {
   // able to.
   bool atomic = false;
   bool compressed = false;             // the file has compressed pages, or may get some
-  bool images_in_log = false;  // the log has each page whole that is not whole in its place
+  bool images_in_log = false;          // the log has each page whole that is not whole in its place
   PageCodec codec = PageCodec::kNone;  // of pages written from now on; another needs `compressed`
   uint64_t compressed_cache_bytes = 0;
 };
@@ -160,8 +160,8 @@ class PageFile {
   std::unique_ptr<Units> units_;
   const PageId pages_at_open_;  // what lies behind these was never written
   std::unique_ptr<CompressedCache> compressed_cache_;
-  std::mutex mutex_;       // of Write and Sync
-  bool unsynced_ = false;  // pages of the last batch may not be durable in their places
+  std::mutex mutex_;           // of Write and Sync
+  bool unsynced_ = false;      // pages of the last batch may not be durable in their places
   bool half_written_ = false;  // nor whole there: the disk was full
   std::optional<Error> failed_;
   OnError on_error_;

@@ -68,12 +68,13 @@ void CheckFormat(const SuperblockFields& super, const std::string& dir,
 // which its unfinished data file tells, may be made anew.
 void RefuseUnlessNew(const std::string& dir, bool create) {
   if (!IsThere(UnfinishedDataPath(dir))) {
-    for (const std::string& path : {LogPath(dir), DoublewritePath(dir), CheckpointPath(dir, 0),
-                                    CheckpointPath(dir, 1)}) {
+    for (const std::string& path :
+         {LogPath(dir), DoublewritePath(dir), CheckpointPath(dir, 0), CheckpointPath(dir, 1)}) {
       if (!IsThere(path)) continue;
       throw Error(Error::kCorruption,
-                  "the btree database in " + dir + " has no data file " + DataPath(dir) +
-                      ", but " + path + ": put the file back, restore the database from a copy, or "
+                  "the btree database in " + dir + " has no data file " + DataPath(dir) + ", but " +
+                      path +
+                      ": put the file back, restore the database from a copy, or "
                       "load it again with --fresh");
     }
   }

@@ -195,10 +195,10 @@ void Tree::CopyLeaf(TreeContext* context, Bound bound, std::string_view key, cha
     if (!leaf.Valid()) continue;
     const Node node(copy, page_size());
     // Each step of a scan leads on from the one before.
-    const bool leads = bound == Bound::kCover   ? node.Covers(key)
-                       : bound == Bound::kBelow ? node.LowFence() < key &&
-                                                      (node.unbounded() || key <= node.HighFence())
-                                                : node.unbounded();
+    const bool leads = bound == Bound::kCover ? node.Covers(key)
+                       : bound == Bound::kBelow
+                           ? node.LowFence() < key && (node.unbounded() || key <= node.HighFence())
+                           : node.unbounded();
     if (!leads) ThrowWrongPage(leaf.id());
     return;
   }

@@ -125,8 +125,8 @@ void Files::CheckHeaders() const {
         header.number == static_cast<uint32_t>(n) && header.bytes == file(n).bytes()) {
       continue;
     }
-    throw Error(Error::kCorruption, "file " + file(n).path() +
-                                        " is damaged, was cut, or belongs to another database");
+    throw Error(Error::kCorruption,
+                "file " + file(n).path() + " is damaged, was cut, or belongs to another database");
   }
 }
 

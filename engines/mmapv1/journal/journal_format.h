@@ -13,7 +13,7 @@ namespace testbed::mmapv1 {
 inline constexpr char kJournalBase[] = "journal.";
 inline constexpr uint64_t kJournalMagic = 0x6c6e72754a314d4d;  // "MM1Journl", cut
 inline constexpr uint32_t kSectionMagic = 0x31636553;          // "Sec1"
-inline constexpr uint64_t kLsnMagic = 0x326e734c314d4d;         // "MM1Lsn2"
+inline constexpr uint64_t kLsnMagic = 0x326e734c314d4d;        // "MM1Lsn2"
 
 // The first 8192 bytes of a file.
 struct JournalFileHeader {

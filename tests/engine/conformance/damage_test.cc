@@ -64,7 +64,8 @@ class DamageTest : public EngineTest {
       for (uint64_t row = 0; row < kRows && why.empty(); ++row) {
         const std::string value = Get(RowKey(row));
         if (value != RowValue(row, kValueSize)) {
-          why = "WRONG: row " + std::to_string(row) + (value == kAbsent ? " is absent" : " differs");
+          why =
+              "WRONG: row " + std::to_string(row) + (value == kAbsent ? " is absent" : " differs");
         }
       }
       const size_t rows = why.empty() ? Rows(table_).size() : kRows;
@@ -92,8 +93,8 @@ class DamageTest : public EngineTest {
       if (!why.empty()) {
         // What was not damaged must be as it was.
         std::error_code none;
-        fs::copy_file(good / file, fs::path(database_) / file,
-                      fs::copy_options::overwrite_existing, none);
+        fs::copy_file(good / file, fs::path(database_) / file, fs::copy_options::overwrite_existing,
+                      none);
         EXPECT_EQ(Look(), "") << "after it was refused: " << what << " " << file << ": " << why;
       }
       fs::remove_all(database_);

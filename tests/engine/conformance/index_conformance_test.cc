@@ -167,9 +167,8 @@ class NoIndexTest : public EngineTest {};
 TEST_P(NoIndexTest, SaysSo) {
   Open();
   EXPECT_FALSE(engine_->KeepsIndexes());
-  const std::string sentence = ErrorOf(Error::kUsage, [&] {
-    engine_->OpenIndex("i", table_, {{0, 1}});
-  });
+  const std::string sentence =
+      ErrorOf(Error::kUsage, [&] { engine_->OpenIndex("i", table_, {{0, 1}}); });
   EXPECT_NE(sentence.find(info().name), std::string::npos) << sentence;
 }
 

@@ -61,8 +61,7 @@ int NotedSync(const char* name, int fd) {
   const int result = next(fd);
   const int error = errno;
   char path[PATH_MAX];
-  const ssize_t n =
-      ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), path, sizeof path);
+  const ssize_t n = ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), path, sizeof path);
   if (n > 0) Note(std::string(path, static_cast<size_t>(n)), begin);
   errno = error;
   return result;

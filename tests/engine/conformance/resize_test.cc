@@ -63,9 +63,7 @@ TEST_P(ResizeTest, WhileSessionsReadAndWriteNothingIsLost) {
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> writes{0};
   std::vector<uint32_t> versions(kRows, 0);  // each written by one thread
-  const auto value_of = [&](uint64_t row) {
-    return RowValue(row + kRows * versions[row], kValue);
-  };
+  const auto value_of = [&](uint64_t row) { return RowValue(row + kRows * versions[row], kValue); };
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < 2; ++t) {
     threads.emplace_back([&, t] {

@@ -87,8 +87,7 @@ TEST(PopulationTest, ABatchThatWasNotDoneChangesNothing) {
     client.Done(held[4]);
   }
   EXPECT_TRUE(population.known());
-  EXPECT_EQ(population.there().ranges(),
-            (std::vector<Range>{{0, 1}, {2, 100}, {101, 102}}));
+  EXPECT_EQ(population.there().ranges(), (std::vector<Range>{{0, 1}, {2, 100}, {101, 102}}));
   // Numbers that were given back are the next ones.
   Population::Client client(population);
   Population::Batch batch(client);
@@ -260,15 +259,18 @@ class ChooserTest : public testing::Test {
     for (const json& range : places) rows += range[1].get<uint64_t>() - range[0].get<uint64_t>();
     population_->FromJson({{"rows", rows}, {"places", places}, {"next", next}});
   }
-  bool There(uint64_t row) const { return population_->there().Contains(population_->PlaceOf(row)); }
+  bool There(uint64_t row) const {
+    return population_->there().Contains(population_->PlaceOf(row));
+  }
 
   const std::shared_ptr<const Dataset> dataset_ = Rows(1000);
   const std::shared_ptr<Population> population_ = std::make_shared<Population>(dataset_);
 };
 
 TEST_F(ChooserTest, DrawsOnlyRowsThatAreThere) {
-  for (const json& places : {json{{0, 1000}}, json{{300, 1000}}, json{{999, 1200}}, json{{0, 1500}},
-                             json{{5, 6}}, json{{1700, 1703}, {1900, 2500}}, json{{12345, 13000}}}) {
+  for (const json& places :
+       {json{{0, 1000}}, json{{300, 1000}}, json{{999, 1200}}, json{{0, 1500}}, json{{5, 6}},
+        json{{1700, 1703}, {1900, 2500}}, json{{12345, 13000}}}) {
     Is(places, 20000);
     for (Distribution distribution : {Distribution::kUniform, Distribution::kZipfian,
                                       Distribution::kLatest, Distribution::kHot}) {

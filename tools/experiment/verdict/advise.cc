@@ -85,8 +85,13 @@ std::string AdviceText(const ResultSet& results) {
     const Estimate rate = EstimateMean(results.rounds() == 1 ? results.RepeatValues(i, "qps")
                                                              : results.Values(i, "qps"));
     if (!std::isfinite(rate.mean)) continue;
-    ways.push_back({i, &results.cells()[i], rate, mean("device_reads"), mean("bytes_per_query"),
-                    mean("cpu_us"), {}});
+    ways.push_back({i,
+                    &results.cells()[i],
+                    rate,
+                    mean("device_reads"),
+                    mean("bytes_per_query"),
+                    mean("cpu_us"),
+                    {}});
     std::vector<double>& chosen = ways.back().chosen_pct;
     for (double pct : results.Values(i, "chosen_pct")) {
       if (std::isfinite(pct)) chosen.push_back(pct);
@@ -110,10 +115,10 @@ std::string AdviceText(const ResultSet& results) {
     const bool slower = mean_log(best) - mean_log(ways[i]) > sure;
     alike += !slower;
     if (i > 3) continue;
-    text += fmt::format("then {} ({:.0f} % of it{})\n  {}\n", OptionsText(ways[i]),
-                        100 * ways[i].rate.mean / best.rate.mean,
-                        slower ? "" : ", which cannot be told from the best",
-                        EvidenceText(ways[i]));
+    text +=
+        fmt::format("then {} ({:.0f} % of it{})\n  {}\n", OptionsText(ways[i]),
+                    100 * ways[i].rate.mean / best.rate.mean,
+                    slower ? "" : ", which cannot be told from the best", EvidenceText(ways[i]));
   }
   if (results.rounds() == 1 && ways.size() > 1) {
     text += "One round cannot tell ways apart: repeat with --rounds 3 or more.\n";

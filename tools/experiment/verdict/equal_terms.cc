@@ -41,8 +41,7 @@ std::vector<Group> GroupsOf(const ResultSet& results, const std::vector<size_t>&
       alike.push_back(axis.name + "=" + results.cells()[cell].labels.at(axis.name));
       if (labels[axis.name].size() > 1) told.push_back(alike.back());
     }
-    const auto [found, first] =
-        at.emplace(fmt::format("{}", fmt::join(alike, " ")), groups.size());
+    const auto [found, first] = at.emplace(fmt::format("{}", fmt::join(alike, " ")), groups.size());
     if (first) groups.push_back({fmt::format("{}", fmt::join(told, " ")), {}});
     std::vector<size_t>& group = groups[found->second].cells;
     // A table has a cell once for each metric.
@@ -69,8 +68,7 @@ std::string EngineLabel(const ResultSet& results, size_t cell) {
 bool NeededNoMore(const ResultSet& results, size_t cell) {
   const OptionMap& options = results.cells()[cell].options;
   const auto io = options.find("io");
-  return (io == options.end() || io->second != "direct") &&
-         results.Figure(cell, "held.full") == 0;
+  return (io == options.end() || io->second != "direct") && results.Figure(cell, "held.full") == 0;
 }
 
 // What a figure was of each cell of a group, the largest first; nothing when it is not known of two
@@ -132,15 +130,16 @@ std::string Line(const ResultSet& results, const std::vector<Group>& groups,
 
 std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& cells) {
   const std::vector<Group> groups = GroupsOf(results, cells);
-  std::string text =
-      Line(results, groups, kHeld, "engines held memory more than 10 % apart",
-           [](double most, double least) { return least < (1 - kApart) * most; },
-           [](double bytes) { return fmt::format("{:.0f} MiB", bytes / (1 << 20)); });
+  std::string text = Line(
+      results, groups, kHeld, "engines held memory more than 10 % apart",
+      [](double most, double least) { return least < (1 - kApart) * most; },
+      [](double bytes) { return fmt::format("{:.0f} MiB", bytes / (1 << 20)); });
   for (const char* length : {"rows", "operations", "seconds"}) {
-    text += Line(results, groups, std::string("options.") + length,
-                 fmt::format("engines ran rounds of different length, in {}", length),
-                 [](double most, double least) { return most != least; },
-                 [](double n) { return fmt::format("{:.9g}", n); });
+    text += Line(
+        results, groups, std::string("options.") + length,
+        fmt::format("engines ran rounds of different length, in {}", length),
+        [](double most, double least) { return most != least; },
+        [](double n) { return fmt::format("{:.9g}", n); });
   }
   return text;
 }

@@ -93,8 +93,8 @@ Certainty CertaintyOf(const std::vector<Measured>& figures,
 
 std::vector<Certainty> CertaintiesOf(
     const std::vector<Measured>& figures,
-    const std::function<std::vector<double>(const std::vector<double>&)>& statements,
-    uint64_t seed, int draws) {
+    const std::function<std::vector<double>(const std::vector<double>&)>& statements, uint64_t seed,
+    int draws) {
   Resampler resampler(figures, seed);
   std::vector<Certainty> certainties;
   for (const auto& [way, share] : {std::pair{Resampler::kCommon, &Certainty::common},

@@ -43,8 +43,7 @@ std::vector<std::string> SplitOutside(const std::string& text, std::string_view 
 std::optional<std::vector<std::string>> ArgumentsOf(const std::string& text,
                                                     const std::string& function) {
   if (!text.starts_with(function + "(") || text.back() != ')') return std::nullopt;
-  const std::string inner =
-      text.substr(function.size() + 1, text.size() - function.size() - 2);
+  const std::string inner = text.substr(function.size() + 1, text.size() - function.size() - 2);
   int depth = 0;
   for (char c : inner) {
     depth += c == '(' ? 1 : c == ')' ? -1 : 0;
@@ -112,13 +111,14 @@ std::optional<Term> Largest(const std::vector<std::string>& sides) {
   const auto arguments = sides.size() == 2 ? ArgumentsOf(sides[0], "argmax") : std::nullopt;
   if (!arguments || arguments->size() < 4 || arguments->size() % 2 != 0) return std::nullopt;
   const size_t n = arguments->size() / 2;
-  const auto label = std::find(arguments->begin() + static_cast<ptrdiff_t>(n), arguments->end(),
-                               sides[1]);
+  const auto label =
+      std::find(arguments->begin() + static_cast<ptrdiff_t>(n), arguments->end(), sides[1]);
   if (label == arguments->end()) return std::nullopt;
   const auto largest = static_cast<size_t>(label - arguments->begin()) - n;
   std::vector<std::string> texts;
   for (size_t i = 0; i < n; ++i) {
-    if (i != largest) texts.push_back(fmt::format("{} >= {}", (*arguments)[largest], (*arguments)[i]));
+    if (i != largest)
+      texts.push_back(fmt::format("{} >= {}", (*arguments)[largest], (*arguments)[i]));
   }
   return Joined(Term::kAll, texts);
 }
@@ -143,7 +143,8 @@ bool Sure(const Term& term, bool truth, double level, const Certainty** certaint
     return truth ? one.TrueAt(level) : one.FalseAt(level);
   }
   const bool every = (term.kind == Term::kAll) == truth;  // one part is not enough
-  const double part_level = every ? level : 1 - (1 - level) / static_cast<double>(term.parts.size());
+  const double part_level =
+      every ? level : 1 - (1 - level) / static_cast<double>(term.parts.size());
   size_t sure = 0;
   for (const Term& part : term.parts) sure += Sure(part, truth, part_level, certainty);
   return every ? sure == term.parts.size() : sure != 0;

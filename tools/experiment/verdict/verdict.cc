@@ -113,9 +113,8 @@ class Checker {
                            ? PartVerdict::kDoesNotHold
                            : PartVerdict::kCannotTell;
     if (verdict->outcome == PartVerdict::kCannotTell && (holds || fails)) {
-      verdict->because =
-          fmt::format("none of its {} terms is {} for sure", certainties.size(),
-                      holds ? "true" : "false");
+      verdict->because = fmt::format("none of its {} terms is {} for sure", certainties.size(),
+                                     holds ? "true" : "false");
     }
   }
 
@@ -142,8 +141,7 @@ class Checker {
       }
       if (results_.not_in_force(i).empty()) continue;
       verdict->outcome = PartVerdict::kWithheld;
-      verdict->because =
-          fmt::format("in {} not in force: {}", cell.name, results_.not_in_force(i));
+      verdict->because = fmt::format("in {} not in force: {}", cell.name, results_.not_in_force(i));
       return true;
     }
     return false;
@@ -274,16 +272,14 @@ std::string OutcomeText(const PartVerdict& part) {
 }
 
 std::string VerdictText(const Verdict& verdict) {
-  static constexpr const char* kNames[] = {
-      "reproduced", "in part",    "not reproduced",      "cannot be told",
-      "one round",  "untestable", "waits for an engine", "withheld",
-      "not measured yet"};
+  static constexpr const char* kNames[] = {"reproduced",          "in part",   "not reproduced",
+                                           "cannot be told",      "one round", "untestable",
+                                           "waits for an engine", "withheld",  "not measured yet"};
   const std::string name = kNames[verdict.kind];
   const std::string elsewhere =
-      verdict.elsewhere == 0
-          ? ""
-          : fmt::format("; {} more {} asked at another scale", verdict.elsewhere,
-                        verdict.elsewhere == 1 ? "is" : "are");
+      verdict.elsewhere == 0 ? ""
+                             : fmt::format("; {} more {} asked at another scale", verdict.elsewhere,
+                                           verdict.elsewhere == 1 ? "is" : "are");
   switch (verdict.kind) {
     case Verdict::kOneRound:
       return fmt::format("no verdict from one round, in which {} of {} parts hold{}",
@@ -295,11 +291,10 @@ std::string VerdictText(const Verdict& verdict) {
                          verdict.counted, elsewhere);
     case Verdict::kInPart:
     case Verdict::kCannotTell:
-      return fmt::format("{} ({} of {}{}{})", name, verdict.holding, verdict.counted,
-                         verdict.undecided == 0
-                             ? ""
-                             : fmt::format(", {} undecided", verdict.undecided),
-                         elsewhere);
+      return fmt::format(
+          "{} ({} of {}{}{})", name, verdict.holding, verdict.counted,
+          verdict.undecided == 0 ? "" : fmt::format(", {} undecided", verdict.undecided),
+          elsewhere);
     case Verdict::kIncomplete:
       return verdict.counted == 0 && verdict.elsewhere != 0 ? "asked at another scale" : name;
     default:

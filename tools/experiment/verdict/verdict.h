@@ -21,7 +21,7 @@ struct PartVerdict {
     kNotMeasured,
     kNotAtScale,
     kAskedElsewhere,  // at other scales alone
-    kWithheld,  // settings that it needs were refused
+    kWithheld,        // settings that it needs were refused
     kWaits,
     kUntestable
   };

@@ -61,7 +61,7 @@ TEST(GradeTest, APhaseThatDoesNotCloseIsNotAAndSaysWhy) {
   const Closure exact;
   EXPECT_EQ(DecideGrade(all, &exact).letter, 'A');
   EXPECT_THAT(DecideGrade(all, &exact).reasons, IsEmpty());
-  for (int64_t Closure::* figure :
+  for (int64_t Closure::*figure :
        {&Closure::reads, &Closure::read_bytes, &Closure::writes, &Closure::write_bytes}) {
     Closure off;
     off.*figure = -17;

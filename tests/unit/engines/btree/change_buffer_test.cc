@@ -1,9 +1,10 @@
 // The change buffer: what waits in it is as visible and as durable as what is in its leaf.
+#include "engines/btree/tree/change_buffer.h"
+
 #include <atomic>
 #include <chrono>
 #include <thread>
 
-#include "engines/btree/tree/change_buffer.h"
 #include "engines/inspect.h"
 #include "tests/unit/engines/btree/store_test.h"
 

@@ -1,5 +1,7 @@
 // Nodes against a std::map: any sequence of changes that a node accepts leaves exactly the rows of
 // the model, in order, in a page that passes its own validation.
+#include "engines/btree/page/node.h"
+
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -9,7 +11,6 @@
 #include <string>
 
 #include "device/file/file.h"
-#include "engines/btree/page/node.h"
 
 namespace testbed::btree {
 namespace {

@@ -1,4 +1,6 @@
 // Torn pages: wherever a write of a batch is cut, each page is afterwards whole, old or new.
+#include "engines/btree/pool/page_file.h"
+
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -9,7 +11,6 @@
 
 #include "device/error.h"
 #include "engines/btree/page/node.h"
-#include "engines/btree/pool/page_file.h"
 
 namespace testbed::btree {
 namespace {

@@ -1,4 +1,6 @@
 // The pool: what it counts, what it holds, what it lets go, and that threads see whole pages.
+#include "engines/btree/pool/pool.h"
+
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -14,7 +16,6 @@
 
 #include "device/error.h"
 #include "device/machine/host_activity.h"
-#include "engines/btree/pool/pool.h"
 #include "engines/btree/pool/replacement.h"
 
 namespace testbed::btree {

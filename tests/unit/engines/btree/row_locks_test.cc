@@ -1,4 +1,6 @@
 // The locks of rows.
+#include "engines/btree/store/row_locks.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -6,8 +8,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include "engines/btree/store/row_locks.h"
 
 namespace testbed::btree {
 namespace {

@@ -1,4 +1,6 @@
 // The space map against a model, and the promise that a commit never runs out of pages.
+#include "engines/btree/page/space.h"
+
 #include <gtest/gtest.h>
 
 #include <random>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "device/error.h"
-#include "engines/btree/page/space.h"
 
 namespace testbed::btree {
 namespace {

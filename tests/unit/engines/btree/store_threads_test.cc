@@ -1,12 +1,12 @@
 // The whole engine underneath its interface: trees against a model, recovery from
 // processes that end without closing, and the checker.
-#include "tests/unit/engines/btree/store_test.h"
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
 #include <thread>
+
+#include "tests/unit/engines/btree/store_test.h"
 
 namespace testbed::btree {
 namespace {

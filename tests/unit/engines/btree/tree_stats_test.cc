@@ -1,8 +1,9 @@
 // The figures of trees: against ones counted by hand, against another count of the same pages, and
 // against what the engine says that its files take.
+#include "engines/btree/inspect/tree_stats.h"
+
 #include <gtest/gtest.h>
 
-#include "engines/btree/inspect/tree_stats.h"
 #include "tests/unit/engines/btree/inspect_util.h"
 
 namespace testbed::btree {

@@ -1,5 +1,7 @@
 // Batches of pages: packed and laid out again they are what they were, and what a node does not use
 // is in no copy of it.
+#include "engines/btree/pool/write_batch.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "engines/btree/page/node.h"
-#include "engines/btree/pool/write_batch.h"
 
 namespace testbed::btree {
 namespace {

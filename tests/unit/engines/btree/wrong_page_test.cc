@@ -114,8 +114,10 @@ TEST_F(WrongPageTest, APageThatLeadsToItselfIsAnError) {
 TEST_F(WrongPageTest, ALeafThatDoesNotHaveTheKeysIsAnError) {
   const std::vector<PageId> leaves = PagesAt(0);
   ASSERT_GT(leaves.size(), 20u);
-  for (const auto& [from, to] : {std::pair(leaves[3], leaves[11]), {leaves[11], leaves[3]},
-                                 {leaves.back(), leaves[7]}, {leaves[7], leaves.back()}}) {
+  for (const auto& [from, to] : {std::pair(leaves[3], leaves[11]),
+                                 {leaves[11], leaves[3]},
+                                 {leaves.back(), leaves[7]},
+                                 {leaves[7], leaves.back()}}) {
     Put(from, to);
     Open();
     EXPECT_GT(ReadAll(), 2) << "page " << from << " as " << to;

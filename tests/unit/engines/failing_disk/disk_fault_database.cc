@@ -124,9 +124,9 @@ class Mmapv1Faults : public FaultDatabase {
   Mmapv1Faults() {
     options_.io = IoMode::kMmap;
     options_.durability = Durability::kSync;
-    options_.extra = {{"small_files", "on"},      {"first_file_size", "1M"},
-                      {"ns_size", "64k"},         {"journal_file_size", "1M"},
-                      {"journal_commit_interval", "2"}, {"uncommitted_limit", "1M"}};
+    options_.extra = {
+        {"small_files", "on"},       {"first_file_size", "1M"},        {"ns_size", "64k"},
+        {"journal_file_size", "1M"}, {"journal_commit_interval", "2"}, {"uncommitted_limit", "1M"}};
   }
   ~Mmapv1Faults() override { Close(); }
   void Open(const std::string& dir, bool create) override {

@@ -114,8 +114,8 @@ void Model::Sync(DeviceFile* file, bool fails) {
       continue;
     }
     const uint64_t from = at->first * kBlock;
-    const auto n = static_cast<size_t>(
-        RealPread(file->path, block, kBlock, static_cast<off_t>(from)));
+    const auto n =
+        static_cast<size_t>(RealPread(file->path, block, kBlock, static_cast<off_t>(from)));
     if (from < file->bytes.size()) {
       file->bytes.replace(from, std::min(n, file->bytes.size() - from), block,
                           std::min(n, file->bytes.size() - from));

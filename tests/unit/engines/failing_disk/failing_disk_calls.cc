@@ -242,10 +242,10 @@ int UnmapCall(void* at, size_t n) {
 }
 
 void* MapCall(void* hint, size_t n, int protection, int flags, int fd, off_t at) {
-  void* const map = __interceptor_mmap != nullptr
-                        ? __interceptor_mmap(hint, n, protection, flags, fd, at)
-                        : reinterpret_cast<void*>(
-                              ::syscall(SYS_mmap, hint, n, protection, flags, fd, at));
+  void* const map =
+      __interceptor_mmap != nullptr
+          ? __interceptor_mmap(hint, n, protection, flags, fd, at)
+          : reinterpret_cast<void*>(::syscall(SYS_mmap, hint, n, protection, flags, fd, at));
   // Memory is mapped while the model itself works.
   if (fd < 0 || !Hold::IsFree() || map == MAP_FAILED || (protection & PROT_WRITE) == 0 ||
       (flags & MAP_SHARED) == 0) {

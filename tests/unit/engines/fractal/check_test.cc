@@ -1,5 +1,7 @@
 // `check` and `tree`: sound databases are found sound, whatever state they were left in, and damage
 // is found where it is.
+#include "engines/fractal/check.h"
+
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -9,7 +11,6 @@
 #include <string>
 
 #include "device/error.h"
-#include "engines/fractal/check.h"
 #include "engines/fractal/store.h"
 
 namespace testbed::fractal {

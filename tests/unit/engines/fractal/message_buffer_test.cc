@@ -1,4 +1,6 @@
 // Message buffers, against std::map.
+#include "engines/fractal/node/message_buffer.h"
+
 #include <gtest/gtest.h>
 
 #include <map>
@@ -6,8 +8,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "engines/fractal/node/message_buffer.h"
 
 namespace testbed::fractal {
 namespace {

@@ -1,5 +1,7 @@
 // The journal of mmapv1: sections come back in order, a torn end is no part of it, what is flushed
 // is not replayed, what is missing in the middle is an error.
+#include "engines/mmapv1/journal/journal.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -10,7 +12,6 @@
 #include <vector>
 
 #include "device/error.h"
-#include "engines/mmapv1/journal/journal.h"
 #include "engines/mmapv1/journal/journal_format.h"
 #include "tests/unit/engines/mmapv1/test_util.h"
 
@@ -182,8 +183,8 @@ TEST_F(Mmapv1JournalTest, AMissingFileIsAnError) {
   uint64_t newest = 1;
   while (fs::exists(JournalPath(dir_, newest + 1))) ++newest;
   ASSERT_GT(newest, 5u);
-  for (const std::string& path : {JournalPath(dir_, 1), JournalPath(dir_, 3),
-                                  JournalPath(dir_, newest), LsnPath(dir_)}) {
+  for (const std::string& path :
+       {JournalPath(dir_, 1), JournalPath(dir_, 3), JournalPath(dir_, newest), LsnPath(dir_)}) {
     fs::rename(path, dir_ + "/away");
     EXPECT_THROW(Replayed(200'000), Error) << path;
     fs::rename(dir_ + "/away", path);

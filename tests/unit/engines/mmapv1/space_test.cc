@@ -1,4 +1,6 @@
 // Records of mmapv1: how long they become, extents, free lists.
+#include "engines/mmapv1/tree/space.h"
+
 #include <gtest/gtest.h>
 
 #include <random>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "device/error.h"
-#include "engines/mmapv1/tree/space.h"
 #include "tests/unit/engines/mmapv1/test_util.h"
 
 namespace testbed::mmapv1 {

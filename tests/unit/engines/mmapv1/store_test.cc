@@ -1,5 +1,7 @@
 // The promise of two views: whatever mixture of old and new pages a power cut leaves, the journal
 // makes the last durable state of it. And what the threads do, and when.
+#include "engines/mmapv1/store.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -12,7 +14,6 @@
 #include <vector>
 
 #include "device/error.h"
-#include "engines/mmapv1/store.h"
 #include "tests/unit/engines/mmapv1/test_util.h"
 
 namespace testbed::mmapv1 {

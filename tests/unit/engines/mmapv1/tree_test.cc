@@ -1,4 +1,6 @@
 // The b-tree of mmapv1 against std::map, its splits, and rows that come, grow and go.
+#include "engines/mmapv1/tree/tree.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "engines/mmapv1/tree/tree.h"
 #include "tests/unit/engines/mmapv1/test_util.h"
 
 namespace testbed::mmapv1 {

@@ -209,12 +209,11 @@ RunOptions Options(std::vector<std::string> more) {
 }
 
 TEST(CacheRehearsalTest, ARehearsalIsShortAndOfTheMostThreads) {
-  const RunOptions rehearsal = RehearsalOptions(
-      Options({"--workload", "concurrent-inserts:3,point-read:4", "--threads", "2,9,4",
-               "--repeat", "5", "--seconds", "20"}));
-  EXPECT_THAT(rehearsal.workloads,
-              ElementsAre("concurrent-inserts", "concurrent-inserts", "concurrent-inserts",
-                          "point-read", "point-read"));
+  const RunOptions rehearsal =
+      RehearsalOptions(Options({"--workload", "concurrent-inserts:3,point-read:4", "--threads",
+                                "2,9,4", "--repeat", "5", "--seconds", "20"}));
+  EXPECT_THAT(rehearsal.workloads, ElementsAre("concurrent-inserts", "concurrent-inserts",
+                                               "concurrent-inserts", "point-read", "point-read"));
   EXPECT_THAT(rehearsal.threads, ElementsAre(9));
   EXPECT_EQ(rehearsal.repeat, 1);
   EXPECT_EQ(rehearsal.seconds, 4);
@@ -260,14 +259,14 @@ TEST(CacheRehearsalTest, RunsWhoseMemoryIsAlikeShareWhatWasRehearsed) {
   EXPECT_FALSE(KeptRehearsals(with({"--seed", "7"})).is_null());
   EXPECT_FALSE(KeptRehearsals(with({"--durability", "sync"})).is_null());
   EXPECT_FALSE(KeptRehearsals(with({"--readahead", "4k"})).is_null());
-  for (const std::vector<std::string>& other : std::vector<std::vector<std::string>>{
-           {"--ram", "512M"},
-           {"--db-ratio", "3"},
-           {"--threads", "9"},
-           {"--page-size", "16k"},
-           {"--io", "direct"},
-           {"--workload", "insert"},
-           {"--engine-option", "change_buffer_pct=5"}}) {
+  for (const std::vector<std::string>& other :
+       std::vector<std::vector<std::string>>{{"--ram", "512M"},
+                                             {"--db-ratio", "3"},
+                                             {"--threads", "9"},
+                                             {"--page-size", "16k"},
+                                             {"--io", "direct"},
+                                             {"--workload", "insert"},
+                                             {"--engine-option", "change_buffer_pct=5"}}) {
     EXPECT_TRUE(KeptRehearsals(with(other)).is_null()) << other[0];
   }
   std::filesystem::remove_all(directory);

@@ -50,18 +50,14 @@ TEST(CacheTuningTest, FindsATopBesideACliff) {
 
 TEST(CacheTuningTest, StaysWhereNothingMatters) {
   size_t trials = 0;
-  EXPECT_EQ(Find(
-                50, [](double) { return 1000.0; }, &trials),
-            50);
+  EXPECT_EQ(Find(50, [](double) { return 1000.0; }, &trials), 50);
 }
 
 TEST(CacheTuningTest, NeverLeavesTheRange) {
   double best = 0;
-  for (const CacheTrial& trial : ClimbShare({1, kMostShare, kRam,
-                                             [](double pct) {
-                                               return CacheTrial{pct, {100 - pct, 0, 0}};
-                                             }},
-                                            &best)) {
+  for (const CacheTrial& trial : ClimbShare(
+           {1, kMostShare, kRam, [](double pct) { return CacheTrial{pct, {100 - pct, 0, 0}}; }},
+           &best)) {
     EXPECT_GE(trial.cache_pct, kLeastShare);
     EXPECT_LE(trial.cache_pct, kMostShare);
   }
@@ -86,9 +82,7 @@ TEST(CacheTuningTest, NeverLeavesTheMemory) {
   double best = 0;
   for (const CacheTrial& trial :
        ClimbShare({30, kMostShare, kRam,
-                   [&](double pct) {
-                     return CacheTrial{pct, {1000 + pct, 0, 0}, other(pct)};
-                   }},
+                   [&](double pct) { return CacheTrial{pct, {1000 + pct, 0, 0}, other(pct)}; }},
                   &best)) {
     EXPECT_LT(kRam * trial.cache_pct / 100 + other(trial.cache_pct), kRam * 0.95);
   }

@@ -76,17 +76,16 @@ class EqualTermsTest : public testing::Test {
                       {"held_most", held * (1 << 20)},
                       {"limit", terms.limit * (1 << 20)}}}};
       };
-      dir_.WriteCell(cell, {{"options",
-                             {{"rows", terms.rows},
-                              {"operations", terms.operations},
-                              {"seconds", terms.seconds}}},
-                            {"runs",
-                             {{{"accounting", {{"grade", "A"}}},
-                               {"threads", 1},
-                               {"phases",
-                                {phase("load", terms.held * 2), phase("warm-up", terms.held * 3),
-                                 phase("measure", terms.held),
-                                 phase("measure", terms.held / 2)}}}}}});
+      dir_.WriteCell(
+          cell,
+          {{"options",
+            {{"rows", terms.rows}, {"operations", terms.operations}, {"seconds", terms.seconds}}},
+           {"runs",
+            {{{"accounting", {{"grade", "A"}}},
+              {"threads", 1},
+              {"phases",
+               {phase("load", terms.held * 2), phase("warm-up", terms.held * 3),
+                phase("measure", terms.held), phase("measure", terms.held / 2)}}}}}});
     }
   }
   std::string Lines() const {
@@ -110,8 +109,7 @@ TEST_F(EqualTermsTest, MemoryThatIsMoreThanATenthApartIsNamed) {
   Write("engine=null size=small", {90.5});
   EXPECT_EQ(Lines(), "");
   Write("engine=null size=small", {89.5});
-  EXPECT_EQ(Lines(),
-            "! engines held memory more than 10 % apart: btree 100 MiB, null 90 MiB\n");
+  EXPECT_EQ(Lines(), "! engines held memory more than 10 % apart: btree 100 MiB, null 90 MiB\n");
 }
 
 TEST_F(EqualTermsTest, WhoLeftMemoryUnusedIsMarked) {

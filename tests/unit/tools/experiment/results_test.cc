@@ -207,8 +207,7 @@ TEST_F(ResultsTest, PartsOfOtherScalesAreNotCounted) {
           "[\"{}\"]\n  holds = \"{}\"\n",
           scale, holds);
     };
-    const std::string text = std::string(kSmall) +
-                             "\n[[finding]]\nid = \"Z\"\nclaim = \"z\"\n" +
+    const std::string text = std::string(kSmall) + "\n[[finding]]\nid = \"Z\"\nclaim = \"z\"\n" +
                              part(first, "qps[io=direct] > 50") +
                              part(second, "qps[io=direct] > 150");
     const ResultSet results(ParseExperiment(text, "small.toml"), cells_, dir_);
@@ -357,16 +356,12 @@ TEST_F(ResultsTest, ADirectoryOfAnotherExperimentIsRefused) {
   EXPECT_THAT(ErrorOf([&] { dir_.Create(Small(), {"tiny", {}, {}, {}}); }), HasSubstr("--scale"));
   Experiment other = Small();
   other.text += "#";
-  EXPECT_THAT(ErrorOf([&] {
-                dir_.Create(other, {"full", {}, {}, {}});
-              }),
+  EXPECT_THAT(ErrorOf([&] { dir_.Create(other, {"full", {}, {}, {}}); }),
               HasSubstr("another experiment"));
   std::filesystem::create_directories(directory_ + "/x");
   std::ofstream(directory_ + "/x/file") << "mine";
   ResultsDir foreign(directory_ + "/x");
-  EXPECT_THAT(ErrorOf([&] {
-                foreign.Create(Small(), {"full", {}, {}, {}});
-              }),
+  EXPECT_THAT(ErrorOf([&] { foreign.Create(Small(), {"full", {}, {}, {}}); }),
               HasSubstr("not empty"));
 }
 

@@ -37,9 +37,8 @@ class PartSearch {
   // Whether every label that it names has a cell at this scale.
   bool CanBeJudged() const {
     return std::all_of(
-        whole_->selections().begin(), whole_->selections().end(), [&](const Selection& selection) {
-          return UnplannedLabel(cells_, selection).empty();
-        });
+        whole_->selections().begin(), whole_->selections().end(),
+        [&](const Selection& selection) { return UnplannedLabel(cells_, selection).empty(); });
   }
 
   // Figures of runs, each any positive number or one that another figure has, from which the

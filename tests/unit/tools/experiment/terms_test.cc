@@ -77,9 +77,7 @@ TEST(TermsTest, MeanTogetherWhatTheStatementMeans) {
 
 // What is true in few of the draws is not false for sure: only one of its terms makes it so.
 TEST(TermsTest, OneTermDecides) {
-  const auto all = [](double a, double b) {
-    return std::vector<Certainty>{{a, a}, {b, b}};
-  };
+  const auto all = [](double a, double b) { return std::vector<Certainty>{{a, a}, {b, b}}; };
   const Term both = TermsOf("a > b && b > c"), either = TermsOf("a > b || b > c");
   EXPECT_TRUE(TrueForSure(both, all(0.96, 0.97)));
   EXPECT_FALSE(TrueForSure(both, all(0.96, 0.9)));

@@ -18,17 +18,19 @@ json Document(const std::vector<json>& phases) {
 }
 
 TEST(ForeignCpuTest, TheLineNamesThePhasesAndTheLargestShare) {
-  EXPECT_EQ(ForeignCpuLine(Document({Phase("insert", "load", 0.05), Phase("scan", "measure", 0.04),
-                                     Phase("point-read", "measure", 0.43),
-                                     Phase("point-read", "measure", 0.2),
-                                     Phase("mixed", "measure", nullptr)})),
+  EXPECT_EQ(ForeignCpuLine(
+                Document({Phase("insert", "load", 0.05), Phase("scan", "measure", 0.04),
+                          Phase("point-read", "measure", 0.43), Phase("point-read", "measure", 0.2),
+                          Phase("mixed", "measure", nullptr)})),
             "! other programs used up to 43 % of the processors during insert, point-read: rates "
             "and times are not the engine's alone\n");
 }
 
 TEST(ForeignCpuTest, WhatIsNotMeasuredOrNotKnownIsNotSaid) {
-  const json document = Document({Phase("settle", "settle", 0.9), Phase("w", "warm-up", 0.9),
-                                  Phase("t", "tune", 0.9), Phase("insert", "load", 0.049),
+  const json document = Document({Phase("settle", "settle", 0.9),
+                                  Phase("w", "warm-up", 0.9),
+                                  Phase("t", "tune", 0.9),
+                                  Phase("insert", "load", 0.049),
                                   Phase("mixed", "measure", nullptr),
                                   {{"name", "old"}, {"kind", "measure"}}});
   EXPECT_EQ(ForeignCpuLine(document), "");

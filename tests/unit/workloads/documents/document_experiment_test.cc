@@ -36,7 +36,8 @@ qps = "document_query.rate"
 )toml";
 
 TEST(DocumentExperimentTest, ALoadIsSharedUnlessItsOwnOptionsOrItsDeviceDiffer) {
-  const std::vector<Cell> cells = PlanCells(ParseExperiment(kText, "test"), {"small", {}, {}, {}, 1});
+  const std::vector<Cell> cells =
+      PlanCells(ParseExperiment(kText, "test"), {"small", {}, {}, {}, 1});
   ASSERT_EQ(cells.size(), 8u);  // device, format, access; the last varies fastest
   for (const Cell& cell : cells) EXPECT_TRUE(cell.runs()) << cell.name << " " << cell.skipped;
   EXPECT_EQ(cells[0].load_key, cells[1].load_key) << "how a query reads makes no other database";

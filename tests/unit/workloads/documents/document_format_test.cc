@@ -1,5 +1,3 @@
-#include "workloads/documents/format.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 
 #include "device/error.h"
 #include "workloads/documents/allocation_meter.h"
+#include "workloads/documents/format.h"
 
 namespace testbed {
 namespace {
