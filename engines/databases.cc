@@ -139,9 +139,7 @@ class DatabasesEngine : public Engine {
   DiskSize SizeOnDisk() const override {
     DiskSize all;
     for (const auto& database : databases_) {
-      const DiskSize size = database->SizeOnDisk();
-      all.data_bytes += size.data_bytes;
-      all.log_bytes += size.log_bytes;
+      all += database->SizeOnDisk();
     }
     return all;
   }

@@ -15,6 +15,12 @@ struct DiskSize {  // bytes, of files without their holes
   // nothing.
   uint64_t preallocated_bytes = 0;
   uint64_t total() const { return data_bytes + log_bytes; }
+  DiskSize& operator+=(const DiskSize& o) {
+    data_bytes += o.data_bytes;
+    log_bytes += o.log_bytes;
+    preallocated_bytes += o.preallocated_bytes;
+    return *this;
+  }
 };
 
 // Of all files in a directory and below it, which may come and go meanwhile.

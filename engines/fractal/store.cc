@@ -250,13 +250,9 @@ StoreClient::~StoreClient() {
   store_->ended_reads_.Add(reads_);
 }
 
-// A reader's way to make room: that a dirty node cannot be written is not its error.
+// Makes room for a reader, to whom a dirty node that cannot be written is no error.
 void StoreClient::Relax() {
-  if (!store_->cache_->over_limit()) return;
-  try {
-    store_->cache_->Evict();
-  } catch (const Error&) {
-  }
+  if (store_->cache_->over_limit()) store_->cache_->Evict(Cache::Unwritable::kKeep);
 }
 
 bool StoreClient::Get(const Tree* tree, std::string_view key, std::string* value) {

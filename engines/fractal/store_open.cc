@@ -1,5 +1,6 @@
 // Creating, opening and recovering a database.
 #include <bit>
+#include <cerrno>
 #include <filesystem>
 
 #include "device/file/directory.h"
@@ -161,6 +162,7 @@ void Store::LoadTrees(const std::vector<TableEntry>& tables) {
 
 void Store::Recover() {
   bool replayed = false;
+  cache_->KeepOnFullDisk(true);
   auto log =
       Log::Open(LogPath(dir_), options_.log, header_.replay_from, [&](const LogRecord& record) {
         replayed = true;
@@ -176,7 +178,13 @@ void Store::Recover() {
   parts_.clear();
   // Above every number that the log may still have.
   next_transaction_ = log_->EndLsn() + 1;
-  if (replayed) Checkpoint();
+  try {
+    if (replayed) Checkpoint();
+  } catch (const Error& e) {
+    // On a full disk the log stays, what it changed stays in memory, and commits wait for room.
+    if (e.code() != ENOSPC) throw;
+  }
+  cache_->KeepOnFullDisk(false);
 }
 
 void Store::Replay(const LogRecord& record) {

@@ -129,7 +129,9 @@ TEST_F(ScratchRunTest, InnodbReadsWholePages) {
     EXPECT_EQ(Account()["engine"]["block_reads"], reads.reads);
     EXPECT_EQ(Account()["engine"]["block_read_bytes"], reads.bytes);
     // Several threads lose some of each other's.
-    if (page == 16) EXPECT_EQ(Account()["engine"]["more"]["data_read"], reads.bytes);
+    if (page == 16) {
+      EXPECT_EQ(Account()["engine"]["more"]["data_read"], reads.bytes);
+    }
   }
 }
 

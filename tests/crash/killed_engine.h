@@ -59,14 +59,20 @@ class KilledEngine {
     const bool counted = session->Get(engine->OpenTable("counter"), "rows", &value);
     EXPECT_TRUE(counted);
     rows_ = counted ? std::stoull(std::string(value)) : 0;
-    if (durable_after) EXPECT_GE(rows_, acknowledged_);
+    if (durable_after) {
+      EXPECT_GE(rows_, acknowledged_);
+    }
     // The one that was under way may be there.
-    if (!Delayed()) EXPECT_LE(rows_, acknowledged_ + 2);
+    if (!Delayed()) {
+      EXPECT_LE(rows_, acknowledged_ + 2);
+    }
     uint64_t there = 0, walked = 0;
     for (uint64_t i = 0; i < rows_ && !testing::Test::HasFailure(); ++i) {
       const bool found = session->Get(tables[i % 2], Key(i), &value);
       EXPECT_EQ(found, !Erased(i)) << "row " << i << " of " << rows_;
-      if (found) EXPECT_EQ(value, Value(i));
+      if (found) {
+        EXPECT_EQ(value, Value(i));
+      }
       there += found;
     }
     EXPECT_FALSE(session->Get(tables[0], Key(rows_), &value)) << "half a transaction";

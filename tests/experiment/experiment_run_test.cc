@@ -1,4 +1,6 @@
 // Whole experiments by the real binary at their smallest scale, and what an interruption leaves.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>

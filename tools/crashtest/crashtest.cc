@@ -408,7 +408,9 @@ CrashtestResult Test::Run() {
   if (options_.power_cuts + options_.disk_cuts + options_.disk_errors > 0 ||
       placed.scratch_bytes != 0) {
     ScratchOptions scratch;
-    scratch.bytes = placed.scratch_bytes != 0 ? placed.scratch_bytes : 512ull << 20;
+    // Clients write on while errors are awaited, so that those rounds need more room for the log.
+    const uint64_t room = options_.disk_errors > 0 ? 2ull << 30 : 512ull << 20;
+    scratch.bytes = placed.scratch_bytes != 0 ? placed.scratch_bytes : room;
     scratch.file_system = placed.scratch_fs == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
     scratch.directory = ".";
     scratch.fault_disk = options_.disk_cuts + options_.disk_errors > 0;

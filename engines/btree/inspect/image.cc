@@ -274,9 +274,14 @@ void Image::CheckMap(const CheckpointFile& file) {
 
 void Image::NoteLeftovers() {
   if (data_bytes_ % page_size_ != 0) {
-    inspection_->faults.Add(InFile(data_path_, data_bytes_ / page_size_ * page_size_,
-                                   "the file ends within a page", "",
-                                   std::to_string(data_bytes_ % page_size_) + " bytes of it"));
+    Fault fault =
+        InFile(data_path_, data_bytes_ / page_size_ * page_size_, "the file ends within a page", "",
+               std::to_string(data_bytes_ % page_size_) + " bytes of it");
+    // A crash may leave a file that grew with any length. A page that recovery needs and does not find
+    // whole is a fault of its own.
+    const bool crashed = inspection_->replay && inspection_->replay->log_bytes > 0;
+    if (crashed) fault.what += " (as after a crash while it grew)";
+    (crashed ? inspection_->notes : inspection_->faults).Add(std::move(fault));
   }
   for (const char* name : {"/btree.replay", "/btree.data.new"}) {
     std::error_code none;

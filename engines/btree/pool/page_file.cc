@@ -104,6 +104,23 @@ void PageFile::FinishLastBatch() {
     });
   });
   half_written_ = false;
+  uses_copies_.store(false, std::memory_order_release);
+}
+
+// A page is in the pool when it is written, so nobody reads it from here while its copy grows old.
+bool PageFile::TakeCopy(PageId id, char* page) const {
+  if (!uses_copies_.load(std::memory_order_acquire)) return false;
+  const auto copy = copies_.find(id);
+  if (copy == copies_.end()) return false;
+  std::memcpy(page, copy->second.data(), page_size_);
+  return true;
+}
+
+void PageFile::KeepCopies(Copies copies) {
+  if (copies.empty()) return;
+  copies_ = std::move(copies);
+  half_written_ = unsynced_ = true;
+  uses_copies_.store(true, std::memory_order_release);
 }
 
 // A page that nobody has a copy of must not find the disk full in its middle.
@@ -119,6 +136,7 @@ void PageFile::TakeSpace(const WriteBatch& batch) {
 PageState PageFile::Inspect(PageId id, char* page) {
   const size_t got = data_->ReadSome(Place(id), page, page_size_);
   if (got < page_size_) std::memset(page + got, 0, page_size_ - got);
+  TakeCopy(id, page);
   const PageState state = InspectPage(page, page_size_, id);
   if (state != PageState::kValid || !IsCompressed(page)) return state;
   return ExpandPage(page, page_size_) ? state : PageState::kBroken;
@@ -148,6 +166,7 @@ void PageFile::NoteLength(PageId id, uint32_t bytes) {
 }
 
 void PageFile::Accept(PageId id, char* page, uint32_t got) {
+  if (TakeCopy(id, page)) got = page_size_;
   const uint32_t stored = StoredBytes(page, page_size_);
   if (stored > got) throw Broken(id);
   Check(id, page);
@@ -278,6 +297,11 @@ void PageFile::Grow(uint32_t pages) {
   if (data_->Size() < wanted) data_->Truncate(wanted);  // no fallocate(2) here
 }
 
+void PageFile::CutPartialPage() {
+  const uint64_t size = data_->Size();
+  if (size % page_size_ != 0) data_->Truncate(size - size % page_size_);
+}
+
 void PageFile::Shrink(uint32_t pages) {
   data_->Truncate(static_cast<uint64_t>(pages) * page_size_);
 }
@@ -315,7 +339,7 @@ void PageFile::ForEachCopy(const std::function<void(PageId id, const char* copy)
   }
 }
 
-uint32_t PageFile::RestoreTorn() {
+uint32_t PageFile::RestoreTorn(Copies* kept) {
   uint32_t torn = 0, written = 0;
   AlignedBuffer current(page_size_);
   ForEachCopy([&](PageId id, const char* copy) {
@@ -324,7 +348,12 @@ uint32_t PageFile::RestoreTorn() {
     PageHeader stored{};
     data_->ReadSome(Place(id), &stored, sizeof stored);
     if (whole && stored.checksum != Header(copy)->checksum) return;
-    data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
+    try {
+      data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
+    } catch (const Error& e) {
+      if (kept == nullptr || !DiskIsFull(e)) throw;
+      kept->emplace(id, std::string(copy, page_size_));
+    }
     ++written;
     if (!whole) ++torn;
   });

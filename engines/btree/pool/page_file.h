@@ -32,6 +32,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "device/error.h"
@@ -100,6 +101,8 @@ class PageFile {
   void Write(WriteBatch* batch);
   void Sync();
   void Grow(uint32_t pages);
+  // Cuts off a part of a page that a crash left at the end of the file, behind all pages in use.
+  void CutPartialPage();
   // Gives the space behind so many pages back; nobody has used a page there.
   void Shrink(uint32_t pages);
 
@@ -108,7 +111,14 @@ class PageFile {
   void FindTorn(const std::function<void(PageId id, const char* copy)>& use);
   // Puts these copies back, and those of pages that were written last: if it was their sync that
   // failed, they are whole in the page cache alone. Returns how many pages were torn.
-  uint32_t RestoreTorn();
+  //
+  // A compressed page may need space in its place that a full device has not got. With `kept`, such
+  // copies are returned instead of an error; KeepCopies gives them to the file that is used from then
+  // on, which reads those pages from them, and puts them back before it writes another batch.
+  using Copies = std::unordered_map<PageId, std::string>;
+  uint32_t RestoreTorn(Copies* kept = nullptr);
+  // Before others use the file.
+  void KeepCopies(Copies copies);
 
   Error Broken(PageId id) const;
   // Whether reads may be in flight: not of a mapping, nor where a page is not aligned to the
@@ -146,6 +156,7 @@ class PageFile {
   void OrFail(bool is_sync, const Action& action);
   void SyncData();
   void FinishLastBatch();
+  bool TakeCopy(PageId id, char* page) const;
   void TakeSpace(const WriteBatch& batch);
   void WriteCopies(WriteBatch* batch);
   void WriteInPlace(const WriteBatch& batch);
@@ -163,6 +174,9 @@ class PageFile {
   std::mutex mutex_;           // of Write and Sync
   bool unsynced_ = false;      // pages of the last batch may not be durable in their places
   bool half_written_ = false;  // nor whole there: the disk was full
+  // Whole copies of pages that are torn in their places, as long as uses_copies_ says so.
+  Copies copies_;
+  std::atomic<bool> uses_copies_{false};
   std::optional<Error> failed_;
   OnError on_error_;
   std::atomic<uint64_t> pages_written_{0}, bytes_written_{0}, bytes_skipped_{0};

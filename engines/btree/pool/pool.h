@@ -135,6 +135,12 @@ class Pool : private VisitCounts {
   // cleaner where it is dirty; throws when that fails, or when too many pages are in use.
   void Resize(uint64_t bytes);
 
+  // Recovery changes pages before there is a client that could be told of a full device. Between these
+  // calls pages that cannot be written for that reason stay in memory beyond the pool's size; it
+  // gives the memory back when they are written.
+  void BeginRecovery();
+  void EndRecovery();
+
   // How long a thread waits for a frame before it is an error; before others use the pool.
   void SetPatience(std::chrono::milliseconds patience) { patience_ = patience; }
 
@@ -155,10 +161,11 @@ class Pool : private VisitCounts {
   // Candidates that wake the cleaner; few in a small pool, where readers would else take the few
   // clean pages from each other, and one look-up its own upper levels.
   size_t CleanStart() const { return std::min<size_t>(32, limit_ / 8); }
-  // Frames that the pool may have. While pages cannot be written it has a few more, so that readers
-  // find some that are clean.
+  // Frames that the pool may have. While pages cannot be written it has a few more than those that
+  // hold them, so that readers find some that are clean.
   uint32_t Limit() const {
-    return clean_error_.empty() ? limit_ : std::min(limit_ + kMinFrames, most_frames_);
+    if (clean_error_.empty()) return limit_;
+    return std::min(std::max(limit_, unwritable_) + kMinFrames, most_frames_);
   }
   // Candidates for the cleaner at which the search for a clean page ends.
   size_t MostToClean() const { return std::max<size_t>(CleanStart(), limit_ / 16); }
@@ -192,6 +199,7 @@ class Pool : private VisitCounts {
   bool TryEvict(uint32_t index);
   void WaitForFrame(std::unique_lock<std::mutex>* lock, Clock::time_point give_up);
   void ThrowIfNotCleaned() const;
+  bool GrowForRecovery();
   uint32_t HugePageFrames() const { return static_cast<uint32_t>(memory_.kHugePage / page_size_); }
   uint32_t FramesAhead() const;
   uint32_t NextHugePage() const;
@@ -243,6 +251,8 @@ class Pool : private VisitCounts {
   std::chrono::milliseconds patience_{30000};
   uint64_t clean_rounds_ = 0;
   std::string clean_error_;
+  bool recovers_ = false;
+  uint32_t unwritable_ = 0;  // frames that recovery could not have written
   int clean_error_code_ = 0;
   bool stop_ = false;
 

@@ -1,6 +1,7 @@
 // The pool's frames: which page leaves for another one, and how many there are. All of it happens
 // under the pool's mutex, which no hit takes.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <new>
 #include <optional>
@@ -175,6 +176,7 @@ uint32_t Pool::AcquireFrame(PageId id) {
   for (;;) {
     const uint32_t index = GiveFrame(id);
     if (index != kNone) return index;
+    if (give_up && GrowForRecovery()) continue;
     if (give_up) {
       ThrowIfNotCleaned();
     } else {
@@ -182,6 +184,25 @@ uint32_t Pool::AcquireFrame(PageId id) {
     }
     WaitForFrame(&lock, *give_up);
   }
+}
+
+// Lets the pool have more frames, if that is what recovery needs to go on. Under the mutex.
+bool Pool::GrowForRecovery() {
+  if (!recovers_ || clean_error_.empty() || clean_error_code_ != ENOSPC) return false;
+  if (ActiveFrames() >= most_frames_) return false;
+  unwritable_ = ActiveFrames();
+  return true;
+}
+
+void Pool::BeginRecovery() {
+  std::lock_guard lock(mutex_);
+  recovers_ = true;
+}
+
+void Pool::EndRecovery() {
+  std::lock_guard lock(mutex_);
+  recovers_ = false;
+  if (unwritable_ != 0) unwritable_ = ActiveFrames();
 }
 
 uint32_t Pool::TryAcquireFrame(PageId id) {

@@ -1,6 +1,7 @@
 // Operations from the log, kept for the second pass of recovery: the first pass must have restored
 // the trees' shape before any of them can run, and the log is read once. Small logs stay in memory,
 // larger ones go through a temporary file, so recovery needs little memory however long the log is.
+// On a full device they stay in memory: a database must open there, so that space can be made.
 //
 //   spool.Add(lsn, end, transaction, more, operations);
 //   spool.ForEach([](const SpooledRecord& r) { ... });    // in the order in which they were added
@@ -9,6 +10,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -16,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "device/error.h"
 #include "device/file/file.h"
 #include "device/log/log.h"
 
@@ -42,7 +45,7 @@ class ReplaySpool {
                        record.operations.size()};
     buffer_.append(reinterpret_cast<const char*>(&head), sizeof head);
     buffer_.append(record.operations);
-    if (buffer_.size() >= kMemory) Spill();
+    if (buffer_.size() >= kMemory && !device_is_full_) Spill();
   }
 
   void ForEach(const std::function<void(const SpooledRecord&)>& use) {
@@ -91,8 +94,14 @@ class ReplaySpool {
       file_ = File::Open(path_, options);
     }
     const uint64_t size = buffer_.size();
-    file_->Write(written_, &size, sizeof size);
-    file_->Write(written_ + sizeof size, buffer_.data(), size);
+    try {
+      file_->Write(written_, &size, sizeof size);
+      file_->Write(written_ + sizeof size, buffer_.data(), size);
+    } catch (const Error& e) {
+      if (e.code() != ENOSPC) throw;
+      device_is_full_ = true;
+      return;
+    }
     written_ += sizeof size + size;
     buffer_.clear();
   }
@@ -101,6 +110,7 @@ class ReplaySpool {
   std::unique_ptr<File> file_;
   uint64_t written_ = 0;
   std::string buffer_;
+  bool device_is_full_ = false;
 };
 
 }  // namespace testbed::btree

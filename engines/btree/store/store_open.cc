@@ -227,7 +227,8 @@ void Store::OpenFiles() {
                               FileOptions::kMustExist);
   // Torn pages are put back even when protection is off from now on.
   PageFile last(std::move(data), std::move(doublewrite), options_.page_size);
-  recovery_.torn_pages = last.RestoreTorn();
+  PageFile::Copies kept;
+  recovery_.torn_pages = last.RestoreTorn(&kept);
   data = OpenFile(DataPath(dir_), FileKind::kData, options_.io, FileOptions::kMustExist,
                   options_.advice);
   doublewrite = nullptr;
@@ -243,6 +244,7 @@ void Store::OpenFiles() {
     doublewrite = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, doublewrite_mode,
                            FileOptions::kMustExist);
   } else {
+    if (!kept.empty()) throw Error::Io("write", DataPath(dir_), ENOSPC);
     // Its copies are older than what will be written in place without it.
     OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, IoMode::kBuffered,
              FileOptions::kTruncate)
@@ -250,6 +252,7 @@ void Store::OpenFiles() {
   }
   file_ = std::make_unique<PageFile>(std::move(data), std::move(doublewrite), options_.page_size,
                                      pages);
+  file_->KeepCopies(std::move(kept));
   file_->SetOnError([this](const Error& error, bool lasts) { NoteFileError(error, lasts); });
   space_ = std::make_unique<Space>(
       options_.page_size, [this](uint32_t pages) { file_->Grow(pages); },
@@ -284,6 +287,7 @@ void Store::Recover(const CheckpointState& state) {
   state_ = state;
   space_->Restore(state.space);
   file_->Grow(state.space.pages);  // the length itself may not have been durable
+  pool_->BeginRecovery();
   ReplaySpool spool(dir_ + "/btree.replay");
   {
     PoolClient client(pool_.get());
@@ -309,13 +313,20 @@ void Store::Recover(const CheckpointState& state) {
                                         "database from a copy, or load it again");
   }
   file_->Grow(space_->file_pages());
+  file_->CutPartialPage();
   next_transaction_.store(redo_.EndLsn());
   last_redo_.store(state.redo);
   LoadCatalogue();
   LoadChangeBuffer();
   RunAgain(&spool);
+  pool_->EndRecovery();
   StartChangeBuffer();
-  if (recovery_.needed) Checkpoint();
+  try {
+    if (recovery_.needed) Checkpoint();
+  } catch (const Error& e) {
+    // On a full device the log stays as it is, and the next checkpoint may find room.
+    if (e.code() != ENOSPC) throw;
+  }
   space_->GiveBack();
   // Until here pages were written without the log.
   if (options_.torn_page == TornPage::kFullPageImage) {

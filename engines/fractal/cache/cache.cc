@@ -1,6 +1,7 @@
 #include "engines/fractal/cache/cache.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 
 #include "device/error.h"
@@ -214,7 +215,7 @@ void Cache::Remove(Node* node) {
   shard.nodes.erase(node->block);
 }
 
-void Cache::Evict() {
+void Cache::Evict(Unwritable unwritable) {
   if (!over_limit()) return;
   std::unique_lock lock(evicting_, std::try_to_lock);
   if (!lock.owns_lock()) {
@@ -223,6 +224,7 @@ void Cache::Evict() {
   }
   IoScope scope(kEviction);
   constexpr int kMostRounds = 40;  // more than any heat
+  bool may_write = true;
   for (int rounds = 0; over_limit() && rounds < kMostRounds;) {
     if (round_.empty()) {
       ++rounds;
@@ -235,11 +237,20 @@ void Cache::Evict() {
     if (round_.empty()) return;
     const BlockId block = round_.back();
     round_.pop_back();
-    if (const NodeRef node = Find(block)) EvictFrom(node);
+    const NodeRef node = Find(block);
+    if (node == nullptr) continue;
+    try {
+      EvictFrom(node, may_write);
+    } catch (const Error& e) {
+      const bool keep = unwritable == Unwritable::kKeep ||
+                        (keep_on_full_disk_.load(std::memory_order_relaxed) && e.code() == ENOSPC);
+      if (!keep) throw;
+      may_write = false;  // the next one would fail like this one
+    }
   }
 }
 
-void Cache::EvictFrom(const NodeRef& node) {
+void Cache::EvictFrom(const NodeRef& node, bool may_write) {
   constexpr long kUnpinned = 2;  // the shard's reference and this one
   if (node.use_count() > kUnpinned) return;
   const uint8_t heat = node->heat.load(std::memory_order_relaxed);
@@ -251,7 +262,7 @@ void Cache::EvictFrom(const NodeRef& node) {
     dirty = node->dirty;
     hot = dirty && CoolDirty(node.get());
   }
-  if (hot) return;
+  if (hot || (dirty && !may_write)) return;
   if (dirty) Write(node);
   DropParts(node);
 }

@@ -90,7 +90,15 @@ class Cache {
 
   // Evicts until the cache is within its limit; the caller holds no latch and pins nothing that it
   // could do without. Throws when a dirty node cannot be written.
-  void Evict();
+  //
+  // A dirty node that cannot be written is an error for a writer, who would make more of them. A
+  // reader needs room for nodes that are clean again at once: it keeps the dirty node in memory, beyond the
+  // limit, and evicts others.
+  enum class Unwritable : uint8_t { kThrow, kKeep };
+  void Evict(Unwritable unwritable = Unwritable::kThrow);
+  // Whether every caller keeps dirty nodes in memory when the device is full: while recovery runs,
+  // which changes no more than the log has.
+  void KeepOnFullDisk(bool keep) { keep_on_full_disk_.store(keep, std::memory_order_relaxed); }
   bool over_limit() const { return used() > limit(); }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
@@ -144,7 +152,7 @@ class Cache {
   void Account(Node* node);
   void Uncount(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 
-  void EvictFrom(const NodeRef& node);
+  void EvictFrom(const NodeRef& node, bool may_write);
   static bool CoolDirty(Node* node);
   void DropParts(const NodeRef& node);
   void Forget(const NodeRef& node);
@@ -165,6 +173,7 @@ class Cache {
   std::array<Shard, kShards> shards_;
   WriteCounters writes_;
 
+  std::atomic<bool> keep_on_full_disk_{false};
   std::mutex evicting_;
   std::vector<BlockId> round_;  // blocks that the hand has yet to pass
 
