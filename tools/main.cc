@@ -146,7 +146,8 @@ int main(int argc, char** argv) {
     return testbed::Main(argc, argv);
   } catch (const testbed::Error& e) {
     fmt::print(stderr, "testbed: {}\n", e.what());
-    return e.kind() == testbed::Error::kUsage ? 2 : 1;
+    const bool refused = e.kind() == testbed::Error::kUsage || e.kind() == testbed::Error::kIo;
+    return refused ? 2 : 1;
   } catch (const std::exception& e) {
     fmt::print(stderr, "testbed: {}\n", e.what());
     return 1;

@@ -222,67 +222,85 @@ TEST_P(RefusalTest, ADirectoryThatItMayNotWriteTo) {
   EXPECT_NE(inner.find(dir_), std::string::npos) << inner;
 }
 
-// The device is made small by a file that stands in for another user's and then goes.
-TEST_P(RefusalTest, AFullDeviceLosesNothingThatWasCommitted) {
-  std::string why_not;
-  if (!ScratchDevice::Available(&why_not)) GTEST_SKIP() << why_not;
-  if (Threads() > 1) {
-    GTEST_SKIP() << "an engine's threads of an earlier test cannot see a new mount: run it alone, "
-                    "as ctest does";
+// A device that is made small by a file that stands in for another user's and then goes.
+class FullDeviceTest : public RefusalTest {
+ protected:
+  static constexpr uint64_t kMostRows = 200000;
+
+  void SetUp() override {
+    RefusalTest::SetUp();
+    std::string why_not;
+    if (!ScratchDevice::Available(&why_not)) GTEST_SKIP() << why_not;
+    if (Threads() > 1) {
+      GTEST_SKIP()
+          << "an engine's threads of an earlier test cannot see a new mount: run it alone, "
+             "as ctest does";
+    }
+    ScratchOptions small;
+    small.directory = dir_;
+    small.bytes = 512ull << 20;
+    scratch_ = ScratchDevice::Create(small);
+    // InnoDB allocates all of its log, 64 MiB at least, when it makes a database, and undo spaces.
+    FillUntilFree(Ballast(), (info().name == "innodb" ? 160ull : 48ull) << 20);
+    options_.durability = Durability::kSync;
+    options_.cache_bytes = std::max<uint64_t>(4 << 20, info().capabilities.min_cache_bytes);
+    options_.ram_bytes = 32 << 20;
   }
-  ScratchOptions small;
-  small.directory = dir_;
-  small.bytes = 512ull << 20;
-  const std::unique_ptr<ScratchDevice> scratch = ScratchDevice::Create(small);
-  const std::string ballast = scratch->path() + "/ballast";
-  // InnoDB allocates all of its log, 64 MiB at least, when it makes a database, and undo spaces.
-  FillUntilFree(ballast, (info().name == "innodb" ? 160ull : 48ull) << 20);
-  options_.durability = Durability::kSync;
-  options_.cache_bytes = std::max<uint64_t>(4 << 20, info().capabilities.min_cache_bytes);
-  options_.ram_bytes = 32 << 20;
-  const std::string dir = scratch->path() + "/db";
-  const auto open = [&] {
-    engine_ = OpenEngine(info().name, dir, options_);
+  void TearDown() override {
+    Close();
+    scratch_.reset();
+    RefusalTest::TearDown();
+  }
+  std::string Ballast() const { return scratch_->path() + "/ballast"; }
+  void OpenThere() {
+    engine_ = OpenEngine(info().name, scratch_->path() + "/db", options_);
     table_ = engine_->OpenTable("default");
     session_ = engine_->NewSession();
-  };
-  open();
-  // Some rows a commit, for engines whose commits wait for a timer.
-  constexpr uint64_t kAtOnce = 10;
-  uint64_t committed = 0;
-  const std::string sentence = ErrorOf(Error::kIo, [&] {
-    for (; committed < 200000; committed += kAtOnce) {
-      session_->Begin();
-      for (uint64_t row = committed; row < committed + kAtOnce; ++row) {
-        Put(RowKey(row), RowValue(row, 1000));
+  }
+  // Some rows a commit, for engines whose commits wait for a timer. Returns how many were committed.
+  uint64_t CommitUntilFull() {
+    constexpr uint64_t kAtOnce = 10;
+    uint64_t committed = 0;
+    const std::string sentence = ErrorOf(Error::kIo, [&] {
+      for (; committed < kMostRows; committed += kAtOnce) {
+        session_->Begin();
+        for (uint64_t row = committed; row < committed + kAtOnce; ++row) {
+          Put(RowKey(row), RowValue(row, 1000));
+        }
+        session_->Commit();
       }
-      session_->Commit();
+    });
+    EXPECT_NE(sentence.find("o space left"), std::string::npos) << sentence;
+    EXPECT_GT(committed, 1000u);
+    return committed;
+  }
+  void ExpectRows(uint64_t rows, uint64_t step, const char* when) {
+    for (uint64_t row = 0; row < rows; row += step) {
+      ASSERT_EQ(Get(RowKey(row)), RowValue(row, 1000)) << when << ": row " << row << " of " << rows;
     }
-  });
-  EXPECT_NE(sentence.find("o space left"), std::string::npos) << sentence;
-  EXPECT_GT(committed, 1000u);
+  }
+
+  std::unique_ptr<ScratchDevice> scratch_;
+};
+TESTBED_FOR_EVERY_ENGINE(FullDeviceTest);
+
+TEST_P(FullDeviceTest, LosesNothingThatWasCommitted) {
+  OpenThere();
+  const uint64_t committed = CommitUntilFull();
   // Engines of this project, which have a check of their own, promise more: reads go on, and a
-  // database that was closed on a full device is opened on it, by the space that they keep.
+  // database that was closed on a full device is opened on it.
   if (info().check) {
-    const auto read_some = [&](const char* when) {
-      for (uint64_t row = 0; row < committed; row += 61) {
-        ASSERT_EQ(Get(RowKey(row)), RowValue(row, 1000)) << when << ": row " << row;
-      }
-    };
-    read_some("after the failed commit");
+    ExpectRows(committed, 61, "after the failed commit");
     Close();
-    open();
-    read_some("opened while it is full");
+    OpenThere();
+    ExpectRows(committed, 61, "opened while it is full");
   }
   Close();
-  std::filesystem::remove(ballast);
-  open();
-  for (uint64_t row = 0; row < committed; ++row) {
-    ASSERT_EQ(Get(RowKey(row)), RowValue(row, 1000)) << "row " << row << " of " << committed;
-  }
+  std::filesystem::remove(Ballast());
+  OpenThere();
+  ExpectRows(committed, 1, "with room again");
   Put("after", "works");
   EXPECT_EQ(Get("after"), "works");
-  Close();
 }
 
 // A byte inside a value: there is no way that it does not matter.
