@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Reads a file of /sys or /proc whole, without the newline at its end.
+// Reads the whole of a file of /sys or /proc, and returns it without the newline at its end.
 std::optional<std::string> ReadText(const std::string& path) {
   std::ifstream file(path);
   if (!file) return std::nullopt;
@@ -34,8 +34,8 @@ std::optional<dev_t> ParseDev(const std::string& text) {
   return makedev(major_number, minor_number);
 }
 
-// File systems that span devices (btrfs) give their files a device number that no device has. The
-// mount table then still names the device they were mounted from.
+// Returns the device that the mount table names as the source of the file system with this device
+// number. File systems that span devices (btrfs) give their files a number that no device has.
 std::optional<dev_t> MountedFrom(dev_t anonymous) {
   std::ifstream table("/proc/self/mountinfo");
   for (std::string line; std::getline(table, line);) {
@@ -54,14 +54,15 @@ std::optional<dev_t> MountedFrom(dev_t anonymous) {
   return std::nullopt;
 }
 
-// What `path` lies on: the partition or disk itself, if it is a device node.
+// Returns the device that a file lies on, or the device itself if the file is a device node.
 std::optional<dev_t> VolumeOf(const struct stat& st) {
   if (S_ISBLK(st.st_mode)) return st.st_rdev;
   if (major(st.st_dev) != 0) return st.st_dev;
   return MountedFrom(st.st_dev);
 }
 
-// The chosen one of a list such as "[none] mq-deadline kyber".
+// Returns the word in brackets of a list such as "[none] mq-deadline kyber", and any other text
+// unchanged.
 std::string Chosen(const std::string& list) {
   const size_t begin = list.find('[');
   const size_t end = list.find(']');
@@ -69,7 +70,8 @@ std::string Chosen(const std::string& list) {
   return list.substr(begin + 1, end - begin - 1);
 }
 
-// The directory of the whole disk that a device is, or is a partition of.
+// Returns the directory of the whole disk: the parent of a partition's directory, and any other
+// device's own.
 fs::path DiskOf(const fs::path& device) {
   std::error_code error;
   return fs::exists(device / "partition", error) ? device.parent_path() : device;
@@ -120,7 +122,7 @@ DeviceStats operator-(DeviceStats after, const DeviceStats& before) {
 
 std::optional<DeviceStats> ParseDeviceStats(const std::string& text) {
   constexpr size_t kFields = 17;
-  constexpr uint64_t kSector = 512;  // the unit of these files, whatever the device's block size
+  constexpr uint64_t kSector = 512;  // unit of the stat file, whatever the device's block size
   uint64_t v[kFields] = {};
   std::istringstream fields(text);
   size_t n = 0;
@@ -204,7 +206,8 @@ DeviceStats BlockDevice::Stats() const {
 bool BlockDevice::Quiesce(int timeout_ms) const {
   using std::chrono::milliseconds;
   const auto deadline = std::chrono::steady_clock::now() + milliseconds(timeout_ms);
-  // Completions make new requests (a journal commit after its data), so one look is not enough.
+  // A completion can cause a new request (a journal commit follows its data), so a single moment
+  // without requests does not show that the device is at rest.
   constexpr int kLooks = 3;
   for (int calm = 0;;) {
     calm = Stats().in_flight == 0 ? calm + 1 : 0;

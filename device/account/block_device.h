@@ -1,4 +1,4 @@
-// The block device under a path: who it is, what its statistics say, how its queue is set.
+// The block device under a path: its identity, its statistics and its queue settings.
 //
 //   BlockDevice device = BlockDevice::Under(directory);
 //   DeviceStats before = device.Stats();
@@ -6,12 +6,13 @@
 //   device.Quiesce(1000);
 //   DeviceStats cost = device.Stats() - before;
 //
-// Statistics are the kernel's (Documentation/block/stat.rst): requests as completed, after merging;
-// an empty flush counts as a write of 0 bytes. They are those of the whole disk, also for a path on
-// a partition: that is what the block layer's tracepoints see.
+// The kernel keeps the statistics (Documentation/block/stat.rst). It counts requests when they
+// complete, after merging, and counts an empty flush as a write of 0 bytes. They are those of the
+// whole disk, even for a path on a partition, because the block layer's tracepoints see the disk.
 //
-// A value that can be copied; const and thread-safe. Reading the statistics costs about 10
-// microseconds (a sysfs file opened and parsed), so it belongs to phase borders, not to operations.
+// A BlockDevice is a value that can be copied; it never changes, and its methods are thread-safe.
+// Reading the statistics opens and parses a sysfs file, which takes about 10 microseconds, so it
+// belongs to the borders of phases, not into operations.
 #ifndef TESTBED_DEVICE_ACCOUNT_BLOCK_DEVICE_H_
 #define TESTBED_DEVICE_ACCOUNT_BLOCK_DEVICE_H_
 
@@ -28,54 +29,63 @@ namespace testbed {
 struct DeviceStats {
   uint64_t reads = 0, read_merges = 0, read_bytes = 0, read_ms = 0;
   uint64_t writes = 0, write_merges = 0, write_bytes = 0, write_ms = 0;
-  uint64_t in_flight = 0;  // now, not since boot; a difference keeps the later value
+  uint64_t in_flight = 0;  // at this moment, not since boot; a difference keeps the later value
   uint64_t discards = 0, discard_bytes = 0;
-  uint64_t flushes = 0;  // flush commands the device got: fewer than asked for, as they coalesce
+  // Flush commands that reached the device. They are fewer than were asked for, as the block layer
+  // coalesces them.
+  uint64_t flushes = 0;
   friend DeviceStats operator-(DeviceStats after, const DeviceStats& before);
 };
 
-// Parses a sysfs stat file. Kernels before 4.18 have no discard fields, before 5.5 no flushes:
-// those stay zero. Nothing when the text is not one.
+// Parses the text of a sysfs stat file. Returns nothing when `text` is not such a file's. Kernels
+// before 4.18 have no discard fields and kernels before 5.5 no flush fields; these stay zero.
 std::optional<DeviceStats> ParseDeviceStats(const std::string& text);
 
-// The kernel's own encoding of a device number (major << 20 | minor), as BPF programs and
-// tracepoints see it; user space's dev_t packs the same two numbers in another order.
+// Returns a device number in the kernel's own encoding (major << 20 | minor), which BPF programs
+// and tracepoints see. User space's dev_t packs these two numbers in another order.
 uint32_t KernelDev(dev_t dev);
 
-// The disks that a device of sysfs (its directory there) lies on, by name: itself, or of device
-// mapper and md the disks below it.
+// Returns the names of the disks that a device lies on: the disks below a device of device mapper
+// or md, and any other device's own name. `sysfs` is the device's directory in /sys.
 std::vector<std::string> DisksBelow(const std::string& sysfs);
-// The directories, in sysfs, of all devices of the btrfs that has this volume among its devices;
-// empty when none has. `btrfs`: /sys/fs/btrfs.
+// Returns the directories in /sys of all devices of the btrfs that has the volume among its
+// devices, and nothing when no btrfs has. `btrfs` is /sys/fs/btrfs, but in tests.
 std::vector<std::string> BtrfsDevices(const std::string& btrfs, const std::string& volume_name);
 
 class BlockDevice {
  public:
-  // The whole disk that holds `path`. Throws Error when there is none (tmpfs, overlay, btrfs
-  // subvolume without one): Find returns nothing instead. `path` may also be a device node.
+  // Returns the whole disk that holds `path`, which may also be a device node. Throws Error
+  // (kUsage) when no block device lies under the path (tmpfs, overlay, a file system on a network),
+  // and Error (kIo) when there is no such path.
   static BlockDevice Under(const std::string& path);
+  // Returns the disk as Under does, but nothing where Under throws.
   static std::optional<BlockDevice> Find(const std::string& path);
 
   const std::string& name() const { return name_; }     // "loop3", "nvme0n1"
   std::string node() const { return "/dev/" + name_; }  // of the whole disk
-  uint32_t dev() const { return dev_; }                 // kernel's dev_t: major << 20 | minor
-  // The partition or disk that the file system lies on (equals dev() without partitions), and where
-  // it begins on the disk, in sectors of 512 bytes.
+  uint32_t dev() const { return dev_; }                 // in the kernel's encoding (KernelDev)
+  // The volume is the partition that the file system lies on, or the disk if it has no partitions;
+  // then volume_dev() equals dev(). volume_start() is where the volume begins on the disk, in
+  // sectors of 512 bytes.
   uint32_t volume_dev() const { return volume_dev_; }
   std::string volume_node() const;
   uint64_t volume_start() const { return volume_start_; }
-  // The disks that hold the file system, by name: one, but for btrfs over several devices, md and
-  // device mapper (LVM). Statistics and requests are counted on name() alone.
+  // The names of the disks that hold the file system. There is more than one only under a btrfs
+  // over several devices, md and device mapper (LVM). Statistics and requests are counted on
+  // name() alone.
   const std::vector<std::string>& disks() const { return disks_; }
 
+  // Returns the disk's statistics since boot. Throws Error (kIo, kRun) when the device is gone.
   DeviceStats Stats() const;
-  // Waits until no request is in flight, for at most `timeout_ms`; returns whether it came to rest.
+  // Waits for at most `timeout_ms` until no request is in flight. Returns whether the device came
+  // to rest. Throws as Stats does.
   bool Quiesce(int timeout_ms) const;
 
-  // Queue settings that shape results: scheduler, read_ahead_kb, max_sectors_kb, nr_requests,
-  // logical_block_size, physical_block_size, write_cache, fua, rotational. A setting this kernel
-  // does not have is left out.
+  // Returns the queue settings that shape results: scheduler, read_ahead_kb, max_sectors_kb,
+  // nr_requests, logical_block_size, physical_block_size, write_cache, fua, rotational. A setting
+  // that this kernel does not have is left out.
   std::vector<std::pair<std::string, std::string>> QueueSettings() const;
+  // Returns the device's readahead in KiB. Throws Error (kIo) when the device is gone.
   uint64_t readahead_kb() const;
   const std::string& sysfs() const { return sysfs_; }  // the disk's directory in /sys
 

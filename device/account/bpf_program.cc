@@ -17,7 +17,7 @@ void BpfAssembler::Emit(uint8_t code, uint8_t to, uint8_t from, int offset, int3
   instruction.code = code;
   instruction.dst_reg = to;
   instruction.src_reg = from;
-  instruction.off = static_cast<int16_t>(offset);  // stack and structures are small
+  instruction.off = static_cast<int16_t>(offset);  // fits: the stack and structures are small
   instruction.imm = value;
   code_.push_back(instruction);
 }

@@ -14,9 +14,9 @@
 //   code.Exit();
 //   std::vector<bpf_insn> program = code.Finish();
 //
-// Registers (linux/Documentation/bpf/standardization/instruction-set.rst): R0 holds results, R1 to
-// R5 arguments, which calls destroy; R6 to R9 survive calls; R10 points to the end of a stack of
-// 512 bytes. Mistakes of the caller throw std::logic_error from Finish.
+// Registers (linux/Documentation/bpf/standardization/instruction-set.rst): R0 holds results. R1 to
+// R5 hold arguments, and a call destroys them. R6 to R9 survive calls. R10 points to the end of a
+// stack of 512 bytes. Not thread-safe.
 #ifndef TESTBED_DEVICE_ACCOUNT_BPF_PROGRAM_H_
 #define TESTBED_DEVICE_ACCOUNT_BPF_PROGRAM_H_
 
@@ -34,7 +34,7 @@ enum BpfRegister : uint8_t { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
 class BpfAssembler {
  public:
   enum Size : uint8_t { k8 = BPF_B, k16 = BPF_H, k32 = BPF_W, k64 = BPF_DW };
-  enum Condition : uint8_t {  // unsigned
+  enum Condition : uint8_t {  // all comparisons are unsigned
     kEq = BPF_JEQ,
     kNe = BPF_JNE,
     kLess = BPF_JLT,
@@ -56,11 +56,15 @@ class BpfAssembler {
     size_t id;
   };
 
+  // Returns a label that jumps may use before it is bound.
   Label NewLabel();
-  void Bind(Label label);  // the next instruction is where the label points
+  // Makes the label point to the next instruction.
+  void Bind(Label label);
 
+  // Each of these appends one instruction (Move64, LoadMap and LoadMapValue one of double length).
+  // Offsets are in bytes and must fit 16 bits.
   void Move(BpfRegister to, BpfRegister from);
-  void Move(BpfRegister to, int32_t value);  // sign-extended
+  void Move(BpfRegister to, int32_t value);  // sign-extended to 64 bits
   void Move64(BpfRegister to, uint64_t value);
   void Compute(Alu operation, BpfRegister to, BpfRegister from);
   void Compute(Alu operation, BpfRegister to, int32_t value);
@@ -68,26 +72,28 @@ class BpfAssembler {
   void Store(Size size, BpfRegister base, int offset, BpfRegister from);
   void StoreValue(Size size, BpfRegister base, int offset, int32_t value);
   void AtomicAdd(BpfRegister base, int offset, BpfRegister value);  // 64 bits
-  void LoadMap(BpfRegister to, int map_fd);                         // for helper calls
-  void LoadMapValue(BpfRegister to, int map_fd);  // address of the value 0 of an array map
+  void LoadMap(BpfRegister to, int map_fd);       // the map, as an argument of helper calls
+  void LoadMapValue(BpfRegister to, int map_fd);  // the address of element 0 of an array map
   void JumpIf(Condition condition, BpfRegister left, BpfRegister right, Label target);
   void JumpIf(Condition condition, BpfRegister left, int32_t right, Label target);
   void Jump(Label target);
   void Call(int32_t helper);  // BPF_FUNC_...
   void Exit();
 
+  // Returns the program with its jumps resolved. Throws std::logic_error when a jump uses a label
+  // that is not bound to an instruction, or is farther than 16 bits can say.
   std::vector<bpf_insn> Finish() const;
 
  private:
   static constexpr size_t kUnbound = ~size_t{0};
-  struct Use {
+  struct Use {  // a jump whose distance Finish() fills in
     size_t instruction, label;
   };
   void Emit(uint8_t code, uint8_t to, uint8_t from, int offset, int32_t value);
   void EmitJump(uint8_t code, uint8_t left, uint8_t right, int32_t value, Label target);
 
   std::vector<bpf_insn> code_;
-  std::vector<size_t> labels_;
+  std::vector<size_t> labels_;  // by Label::id: index of the instruction, or kUnbound
   std::vector<Use> uses_;
 };
 

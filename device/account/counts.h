@@ -1,5 +1,5 @@
-// Counts of the ledger as values: calls and bytes at the file level, requests and bytes at the block
-// level, by operation and by kind of file (device/account/ledger.h).
+// The ledger's counts as values (device/account/ledger.h): calls and bytes at the file level, and
+// requests and bytes at the block level, by operation and by kind of file.
 #ifndef TESTBED_DEVICE_ACCOUNT_COUNTS_H_
 #define TESTBED_DEVICE_ACCOUNT_COUNTS_H_
 
@@ -14,7 +14,8 @@
 
 namespace testbed {
 
-// A counter with one writer and any number of readers: no locked instruction, no torn value.
+// A counter that one thread writes and any thread reads. Add() needs no locked instruction, and
+// Get() never returns a torn value.
 class Counter {
  public:
   void Add(uint64_t n) {
@@ -26,16 +27,16 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
-// Calls and bytes at the file level. `writes` and `syncs` are calls that reached the file.
+// Calls and bytes at the file level. `writes` and `syncs` count only calls that reached the file.
 struct FileCounts {
   uint64_t reads = 0, read_bytes = 0, writes = 0, write_bytes = 0, syncs = 0;
   FileCounts& operator+=(const FileCounts& o);
   FileCounts& operator-=(const FileCounts& o);
 };
 
-// Requests and bytes at the block layer. A flush is an empty write: counted in `writes` too, as the
-// device's statistics do. `readahead` is the share of `reads` that came through the kernel's
-// readahead; a plain buffered read does too, if read_ahead_kb is not 0.
+// Requests and bytes at the block layer. A flush is an empty write and is counted in `writes` too,
+// as in the device's statistics. `readahead` is the share of `reads` that came through the kernel's
+// readahead; unless read_ahead_kb is 0, a plain buffered read comes through it, too.
 struct BlockCounts {
   uint64_t reads = 0, read_bytes = 0, writes = 0, write_bytes = 0, flushes = 0, readahead = 0;
   BlockCounts& operator+=(const BlockCounts& o);
@@ -43,17 +44,18 @@ struct BlockCounts {
   friend bool operator==(const BlockCounts&, const BlockCounts&) = default;
 };
 
-// Per-operation distribution: bucket i < 15 holds operations that caused exactly i reads (or
-// writes); the last holds those with 15 and more.
+// The distribution of reads per operation. Bucket i < 15 counts the operations that caused exactly
+// i reads; the last bucket counts those that caused 15 or more.
 inline constexpr size_t kBlockBuckets = 16;
 using BlockHistogram = std::array<uint64_t, kBlockBuckets>;
 constexpr size_t BlockBucket(uint64_t n) { return n < kBlockBuckets ? n : kBlockBuckets - 1; }
 
-// The merged counts of all threads, a value that can be subtracted.
+// The merged counts of all threads. The difference of two values is the cost of what happened
+// between them.
 struct LedgerCounts {
   struct Op {
-    uint64_t operations = 0;                       // scopes ended
-    BlockHistogram file_reads{}, kernel_reads{};   // blocks per operation
+    uint64_t operations = 0;                       // scopes and tasks that ended
+    BlockHistogram file_reads{}, kernel_reads{};   // by reads per operation
     std::array<FileCounts, kFileKinds> file{};     // by kind of file
     std::array<BlockCounts, kFileKinds> kernel{};  // by kind of file
     FileCounts FileTotal() const;
@@ -61,15 +63,16 @@ struct LedgerCounts {
   };
   std::array<Op, kMaxOps> ops{};
 
-  // Block IO of threads that never called the ledger: the kernel's own, and foreign processes'.
+  // Block IO of threads that have no slot of the ledger: the kernel's own threads, those of other
+  // processes, and those that a library started and that never called the ledger.
   struct Foreign {
-    std::string thread;  // the thread's name: "kworker", "jbd2", "xfsaild", "sshd"
+    std::string thread;  // name of the thread's sort: "kworker", "jbd2", "xfsaild", "sshd"
     FileKind kind = FileKind::kOtherFile;
     BlockCounts counts;
   };
   std::vector<Foreign> foreign;
 
-  BlockCounts KernelTotal() const;  // all threads, all operations, foreign included
+  BlockCounts KernelTotal() const;  // of all threads, foreign ones too, and all operations
   LedgerCounts& operator-=(const LedgerCounts& before);
   friend LedgerCounts operator-(LedgerCounts after, const LedgerCounts& before) {
     return after -= before;

@@ -7,7 +7,7 @@
 namespace testbed {
 namespace {
 
-// Why the closure is not what grade A promises.
+// Returns sentences that say why the closure is not what grade A promises; none if it is.
 std::vector<std::string> WhyNotClosed(const Closure& c) {
   std::vector<std::string> why;
   if (!c.at_rest) why.push_back("the device did not come to rest at a border of the phase");

@@ -1,11 +1,14 @@
-// How exact an account of block IO is: the one rule that runs, `testbed doctor` and
-// docs/accounting.md follow.
+// The grade of an account of block IO says how exact the account is. Runs, `testbed doctor` and
+// docs/accounting.md follow the rule of this header.
 //
-//   Grade of_run = DecideGrade({.counted_in_kernel = true, .own_device = scratch});
+//   const InForce in_force = {.counted_in_kernel = true, .own_device = scratch};
+//   Grade of_run = DecideGrade(in_force);
 //   Grade of_phase = DecideGrade(in_force, &closure);      // closure as it was measured
 //
-// Only what was in force counts. Root is a means to both, and no reason for a better grade by
-// itself.
+// The grade depends only on what was in force. Counting in the kernel and a device of the run's own
+// both need root, but root alone earns no better grade.
+//
+// All of it is thread-safe: the functions work on their arguments alone.
 #ifndef TESTBED_DEVICE_ACCOUNT_GRADE_H_
 #define TESTBED_DEVICE_ACCOUNT_GRADE_H_
 
@@ -15,17 +18,18 @@
 
 namespace testbed {
 
-// What was in force while something was measured.
+// The means of accounting that were in force while something was measured.
 struct InForce {
-  // Block requests were counted in the kernel, by thread and operation (device/account/kernel_account.h).
+  // Block requests were counted in the kernel, by thread and operation
+  // (device/account/kernel_account.h).
   bool counted_in_kernel = false;
-  // The device's own statistics were read, and they are the run's alone (--scratch).
+  // The device's own statistics were read, and no other program used the device (--scratch).
   bool own_device = false;
-  // Sentences: why not every request that was counted is charged to the operation that asked for
-  // it. One of them weighs as much as no counting at all.
+  // Sentences that say why some of the counted requests are not charged to the operations that
+  // asked for them. A single sentence weighs as much as no counting at all.
   std::vector<std::string> not_charged;
-  // Sentences: why neither the kernel's counts nor the device's are all of what the files cost
-  // here, as on a file system over several disks. With one of them the grade is C.
+  // Sentences that say why the kernel's counts and the device's both miss a part of what the files
+  // cost, as on a file system over several disks. With a single sentence the grade is C.
   std::vector<std::string> not_covered;
 };
 
@@ -37,13 +41,15 @@ struct Closure {
 
 struct Grade {
   char letter = 'C';                 // 'A' is the best
-  std::vector<std::string> reasons;  // sentences: why it is not better than it is
+  std::vector<std::string> reasons;  // sentences that say why the grade is not better
 };
 
-// The grade that the settings promise, and with `closure` the one that a phase kept.
+// Returns the grade that the settings promise. With a `closure` it returns the grade of the phase:
+// at best B when a sum of the closure is not zero or the device did not come to rest.
 Grade DecideGrade(const InForce& in_force, const Closure* closure = nullptr);
 
-// Makes `*worst` the worse of the two, with the reasons of the worse one, or of both, each once.
+// Makes `*worst` the worse of the two grades, with the reasons of that grade. Of two equal grades
+// it keeps the reasons of both, each once.
 void KeepWorse(const Grade& other, Grade* worst);
 
 }  // namespace testbed

@@ -14,18 +14,21 @@ namespace {
 
 constexpr uint64_t kSector = 512;
 
+// Decodes a little-endian number, as ext4 has them.
 uint64_t Little(const uint8_t* at, int bytes) {
   uint64_t value = 0;
   for (int i = bytes; i-- > 0;) value = value << 8 | at[i];
   return value;
 }
 
+// Decodes a big-endian number, as xfs has them.
 uint64_t Big(const uint8_t* at, int bytes) {
   uint64_t value = 0;
   for (int i = 0; i < bytes; ++i) value = value << 8 | at[i];
   return value;
 }
 
+// Appends a range, or lengthens the last range if the new range follows it directly.
 void Append(std::vector<SectorRange>* ranges, SectorRange range) {
   if (!ranges->empty() && ranges->back().first + ranges->back().sectors == range.first) {
     ranges->back().sectors += range.sectors;
@@ -34,18 +37,19 @@ void Append(std::vector<SectorRange>* ranges, SectorRange range) {
   }
 }
 
-// ext4's extent tree: a header of 12 bytes, then entries of 12 bytes; in an inode it has 60 bytes,
-// further down a block each.
+// Reads ext4's extent tree. A node is a header of 12 bytes and entries of 12 bytes each. The root
+// has the 60 bytes that an inode gives it; every other node has a block.
 class ExtentTree {
  public:
   ExtentTree(const VolumeReader& read, uint64_t block_size)
       : read_(read), block_size_(block_size) {}
 
-  // False when a node is none.
+  // Appends the ranges of all leaves under `node`. Returns false when a node cannot be read, is not
+  // an extent node, or lies deeper than `depth_left` levels.
   bool Walk(const uint8_t* node, size_t bytes, int depth_left, std::vector<SectorRange>* ranges) {
     constexpr size_t kEntry = 12;
     constexpr uint64_t kMagic = 0xF30A;
-    constexpr uint64_t kUnwrittenFrom = 32768;  // longer "lengths" mark extents without data
+    constexpr uint64_t kUnwrittenFrom = 32768;  // a greater length marks an unwritten extent
     const uint64_t entries = Little(node + 2, 2);
     const uint64_t depth = Little(node + 6, 2);
     if (Little(node, 2) != kMagic || (entries + 1) * kEntry > bytes || depth_left == 0) {
@@ -97,10 +101,11 @@ std::vector<SectorRange> XfsLog(const VolumeReader& read) {
   uint8_t super[512];
   if (!read(0, super, sizeof super) || std::memcmp(super, "XFSB", 4) != 0) return {};
   const uint64_t block_size = Big(super + 4, 4);
-  const uint64_t start = Big(super + 48, 8);  // sb_logstart; 0: on a device of its own
+  const uint64_t start = Big(super + 48, 8);  // sb_logstart; 0 if the log has a device of its own
   const uint64_t blocks = Big(super + 96, 4);
   if (start == 0 || blocks == 0) return {};
-  // A block's number is its allocation group's, then its place in the group.
+  // The high bits of a block number are the number of its allocation group. The low bits are the
+  // block's place in the group.
   const uint64_t group_blocks = Big(super + 84, 4);
   const unsigned group_bits = super[124];
   if (group_bits >= 64) return {};

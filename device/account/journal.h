@@ -1,13 +1,13 @@
-// Where the journal of a file system lies on its device, so that block requests to it can be told
-// from other metadata (KernelAccount::RegisterJournal).
+// Finds where the journal of a file system lies on its device, so that the kernel account can tell
+// requests to the journal from other metadata (KernelAccount::RegisterJournal).
 //
 //   for (const SectorRange& range : JournalUnder(directory)) {
 //     account->RegisterJournal(range.first, range.sectors);
 //   }
 //
-// Sources: ext4's superblock (Documentation/filesystems/ext4/super.rst), whose s_jnl_blocks keeps a
-// copy of the journal inode's extent tree; xfs's superblock (XFS Algorithms and Data Structures,
-// chapter "Superblocks"), whose log is one contiguous range.
+// ext4's superblock (Documentation/filesystems/ext4/super.rst) keeps a copy of the journal inode's
+// extent tree in s_jnl_blocks. xfs's superblock (XFS Algorithms and Data Structures, chapter
+// "Superblocks") gives its log as one contiguous range.
 #ifndef TESTBED_DEVICE_ACCOUNT_JOURNAL_H_
 #define TESTBED_DEVICE_ACCOUNT_JOURNAL_H_
 
@@ -24,18 +24,19 @@ struct SectorRange {
   friend bool operator==(const SectorRange&, const SectorRange&) = default;
 };
 
-// Reads n bytes at an offset of a volume; false when it cannot.
+// Reads n bytes at a byte offset of a volume. Returns false when it cannot read all of them.
 using VolumeReader = std::function<bool(uint64_t offset, void* buffer, size_t n)>;
 
-// The journal inside a volume (a partition or a whole disk that holds a file system), by what its
-// superblock says; ranges count from the volume's start. Empty when there is none inside: another
-// file system, an ext4 without a journal, a journal on a device of its own, a journal of before
+// Returns the ranges of the journal that a volume's superblock describes, counted from the volume's
+// start. A volume is a partition or a whole disk that holds a file system. Returns nothing when the
+// volume holds no journal that this code knows: on another file system, on an ext4 without a
+// journal, for a journal on a device of its own, and for an ext4 journal that is not mapped by
 // extents.
 std::vector<SectorRange> JournalOf(const VolumeReader& read);
 
-// The journal of the file system that holds `path`; ranges count from the start of the disk. Empty
-// also when the device cannot be read, which needs root and is refused even to root on some systems
-// (virtual machines that protect their root disk).
+// Returns the ranges of the journal of the file system that holds `path`, counted from the start of
+// the disk. Returns nothing where JournalOf does, and when the device cannot be read: that needs
+// root, and some systems refuse it even to root (virtual machines that protect their root disk).
 std::vector<SectorRange> JournalUnder(const std::string& path);
 
 }  // namespace testbed

@@ -54,14 +54,15 @@ class Handle {
   int fd_ = -1;
 };
 
-// Which process uses which slot; shared with forked children, so that they do not take the same.
+// Says which process uses which slot. Forked children share this memory, so that no two processes
+// take one slot.
 struct SlotOwners {
-  std::atomic<int32_t> pid[KernelAccount::kMaxThreads];  // 0: free
+  std::atomic<int32_t> pid[KernelAccount::kMaxThreads];  // 0 if the slot is free
   std::atomic<uint32_t> used;                            // slots from this on never had an owner
 };
 
-// The name that threads of one sort share: what stands before a slash ("jbd2/vda-8") and, for
-// io_uring's workers, before their number ("iou-wrk-4711").
+// Returns the part of a thread's name that all threads of its sort share: the part before a slash
+// ("jbd2/vda-8") and, for io_uring's workers, the part before their number ("iou-wrk-4711").
 std::string SortOfThread(const char* name) {
   std::string sort(name, ::strnlen(name, sizeof(ForeignKey::thread)));
   sort = sort.substr(0, sort.find('/'));
@@ -69,6 +70,7 @@ std::string SortOfThread(const char* name) {
   return sort;
 }
 
+// Returns whether the kernel's own threads have this name.
 bool IsKernelsOwn(const std::string& sort) {
   return sort == "kworker" || sort == "jbd2" || sort == "xfsaild";
 }
@@ -76,11 +78,12 @@ bool IsKernelsOwn(const std::string& sort) {
 class BpfAccount : public KernelAccount {
  public:
   ~BpfAccount() override {
-    programs_.clear();  // stop counting first
+    programs_.clear();  // stops counting before the slots go
     if (slots_ != nullptr) ::munmap(slots_, kMaxThreads * sizeof(KernelSlot));
     if (owners_ != nullptr) ::munmap(owners_, sizeof *owners_);
   }
 
+  // Returns false and sets *why to a sentence when the account cannot start.
   bool Init(const BlockDevice& device, std::string* why);
   void Attach(ThreadLedger* thread, int tid) override;
   void Detach(ThreadLedger* thread, int tid) override;
@@ -98,7 +101,9 @@ class BpfAccount : public KernelAccount {
   bool LoadPrograms(const BlockDevice& device, std::string* why);
   bool LoadProgram(const AccountLayout& layout, const AccountTarget& target,
                    const AccountEvent& event, std::string* why);
+  // Returns a slot that now belongs to this process, or nothing when all are in use.
   std::optional<uint32_t> ClaimSlot();
+  // Removes the threads of a process that was killed, which did not detach them from its slot.
   void ForgetThreadsOf(uint32_t slot);
   void AddForeign(LedgerCounts* counts) const;
   JournalSectors Journal() const;
@@ -109,6 +114,7 @@ class BpfAccount : public KernelAccount {
   std::vector<Loaded> programs_;
 };
 
+// Returns the sentence for a refusal of `what` with errno `code`.
 std::string RefusalOf(const char* what, int code) {
   if (code == EPERM || code == EACCES) {
     return "counting block requests in the kernel needs root (CAP_BPF and CAP_PERFMON), and BPF "
@@ -130,7 +136,7 @@ bool BpfAccount::CreateMaps(std::string* why) {
   }
   tids_ = Handle(bpf_map_create(BPF_MAP_TYPE_HASH, "testbed_tids", sizeof(uint32_t),
                                 sizeof(uint32_t), 4 * kMaxThreads, nullptr));
-  // Only user space adds files, so their memory need not be there in advance.
+  // Only user space adds files, so the kernel need not allocate their entries in advance.
   files_ = Handle(bpf_map_create(BPF_MAP_TYPE_HASH, "testbed_files", sizeof(FileKey),
                                  sizeof(uint32_t), kMaxFiles, &sparse));
   journal_ = Handle(bpf_map_create(BPF_MAP_TYPE_ARRAY, "testbed_journal", sizeof(uint32_t),
@@ -164,7 +170,7 @@ bool BpfAccount::CreateMaps(std::string* why) {
 bool BpfAccount::LoadProgram(const AccountLayout& layout, const AccountTarget& target,
                              const AccountEvent& event, std::string* why) {
   const std::vector<bpf_insn> code = AssembleAccountProgram(layout, target, event);
-  // The helpers that read kernel memory are open to GPL-compatible programs only.
+  // The kernel lets only GPL-compatible programs call the helpers that read kernel memory.
   Handle program(bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "testbed_account", "GPL", code.data(),
                                code.size(), nullptr));
   if (program.get() < 0) {
@@ -207,7 +213,7 @@ bool BpfAccount::LoadPrograms(const BlockDevice& device, std::string* why) {
                                          {"block_bio_frontmerge", 0, false, true},
                                          {"block_rq_merge", -1, true, false}};
   static constexpr Event kByBio[] = {{"block_bio_queue", 1, false, true}};
-  // Only devices with request queues have hardware queue contexts.
+  // Only devices with request queues have hardware queue contexts, the directory "mq".
   const bool by_request = std::filesystem::exists(device.sysfs() + "/mq");
   const Event* const events = by_request ? kByRequest : kByBio;
   for (size_t i = 0; i < (by_request ? std::size(kByRequest) : std::size(kByBio)); ++i) {
@@ -229,7 +235,7 @@ bool BpfAccount::LoadPrograms(const BlockDevice& device, std::string* why) {
 }
 
 bool BpfAccount::Init(const BlockDevice& device, std::string* why) {
-  libbpf_set_print(nullptr);  // its messages say less than ours, on standard error
+  libbpf_set_print(nullptr);  // libbpf's messages on standard error say less than `why`
   return CreateMaps(why) && LoadPrograms(device, why);
 }
 
@@ -237,7 +243,7 @@ std::optional<uint32_t> BpfAccount::ClaimSlot() {
   const int32_t me = ::getpid();
   for (uint32_t i = 0; i < kMaxThreads; ++i) {
     int32_t owner = owners_->pid[i].load();
-    // A process that was killed gave nothing back.
+    // A process that was killed left its slots taken.
     const bool dead = owner != 0 && owner != me && ::kill(owner, 0) != 0 && errno == ESRCH;
     if ((owner != 0 && !dead) || !owners_->pid[i].compare_exchange_strong(owner, me)) continue;
     if (dead) ForgetThreadsOf(i);
@@ -279,14 +285,14 @@ void BpfAccount::Detach(ThreadLedger* thread, int tid) {
   if (thread->kernel < slots_ || thread->kernel >= slots_ + kMaxThreads) return;
   const uint32_t key = static_cast<uint32_t>(tid);
   bpf_map_delete_elem(tids_.get(), &key);
-  // Unlike its entry the slot's counts stay: AddCounts sums over all that were ever used.
+  // The slot's counts stay: AddCounts sums over all slots that ever had an owner.
   owners_->pid[thread->kernel - slots_].store(0);
 }
 
 void BpfAccount::RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) {
   const FileKey key = {KernelDev(dev), inode};
   const uint32_t value = static_cast<uint32_t>(kind);
-  // A full map costs a class, not a count.
+  // When the map is full, the file's requests lose their class and are counted as kOtherFile.
   bpf_map_update_elem(files_.get(), &key, &value, BPF_ANY);
 }
 

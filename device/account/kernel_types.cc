@@ -100,7 +100,7 @@ bool KernelTypes::IsPointerTo(uint32_t id, const std::string& structure) const {
 
 std::optional<int> KernelTypes::TracepointArgument(const std::string& tracepoint,
                                                    const std::string& structure) const {
-  // The kernel has a typedef for each tracepoint: a pointer to the function a probe must be.
+  // The kernel has a typedef for each tracepoint: a pointer to the type of its probe functions.
   const int32_t id =
       btf__find_by_name_kind(btf_, ("btf_trace_" + tracepoint).c_str(), BTF_KIND_TYPEDEF);
   if (id < 0) return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<int> KernelTypes::TracepointArgument(const std::string& tracepoint
   const btf_type* probe = Resolve(pointer->type);
   if (probe == nullptr || !btf_is_func_proto(probe)) return std::nullopt;
   const btf_param* parameters = btf_params(probe);
-  // The first parameter is the probe's own data; a raw tracepoint program does not get it.
+  // The first parameter is the probe's own data, which a raw tracepoint program does not get.
   for (int i = 1; i < static_cast<int>(btf_vlen(probe)); ++i) {
     if (IsPointerTo(parameters[i].type, structure)) return i - 1;
   }

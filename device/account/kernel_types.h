@@ -1,8 +1,14 @@
-// The running kernel's structure layouts, from the type information it carries (BTF, in
-// /sys/kernel/btf/vmlinux; linux/Documentation/bpf/btf.rst): at which offset a member lies, what an
-// enumerator's value is, which argument of a tracepoint is the one wanted. They change between
-// kernel versions and configurations, so a program that reads kernel memory asks for them when it
-// starts.
+// The running kernel's structure layouts, read from the type information that the kernel carries
+// (BTF, in /sys/kernel/btf/vmlinux; linux/Documentation/bpf/btf.rst): the offsets of members, the
+// values of enumerators and the argument types of tracepoints. They change between kernel versions
+// and configurations, so a program that reads kernel memory looks them up when it starts.
+//
+//   std::string why;
+//   std::unique_ptr<KernelTypes> types = KernelTypes::Load(&why);
+//   if (types == nullptr) ...  // *why says what is missing
+//   std::optional<KernelTypes::Member> size = types->Find("bio", "bi_iter.bi_size");
+//
+// Not thread-safe.
 #ifndef TESTBED_DEVICE_ACCOUNT_KERNEL_TYPES_H_
 #define TESTBED_DEVICE_ACCOUNT_KERNEL_TYPES_H_
 
@@ -18,9 +24,10 @@ namespace testbed {
 
 class KernelTypes {
  public:
-  // Null, and a sentence in *why, when the kernel carries no type information.
+  // Loads the running kernel's types. Returns null and sets *why to a sentence when the kernel
+  // carries no type information.
   static std::unique_ptr<KernelTypes> Load(std::string* why);
-  // From type information in hand, which it owns from then on.
+  // Takes ownership of `types`.
   explicit KernelTypes(btf* types) : btf_(types) {}
   ~KernelTypes();
   KernelTypes(const KernelTypes&) = delete;
@@ -30,14 +37,16 @@ class KernelTypes {
     uint32_t offset = 0;  // bytes from the start of the outermost structure
     uint32_t size = 0;
   };
-  // The member of a structure, also when it sits in unnamed structures or unions inside it. A dot
-  // goes into a named one: Find("bio", "bi_iter.bi_size"). Nothing when there is none.
+  // Returns where a member of a structure lies. The member may sit in unnamed structures or unions
+  // inside the structure; a dot leads into a named structure, as in "bi_iter.bi_size". Returns
+  // nothing when there is no such member or when it is a bit field.
   std::optional<Member> Find(const std::string& structure, const std::string& member) const;
 
-  // The value of an enumerator of any enumeration.
+  // Returns the value of the enumerator, in whichever enumeration it is; nothing when none has it.
   std::optional<int64_t> Enumerator(const std::string& name) const;
 
-  // Which argument of a raw tracepoint (counted from 0) is a pointer to the structure.
+  // Returns the index, from 0, of the first argument of a raw tracepoint that is a pointer to the
+  // structure. Returns nothing when the kernel has no such tracepoint or argument.
   std::optional<int> TracepointArgument(const std::string& tracepoint,
                                         const std::string& structure) const;
 
@@ -46,7 +55,7 @@ class KernelTypes {
     Member member;
     uint32_t type;
   };
-  const btf_type* Resolve(uint32_t id) const;  // through typedefs and qualifiers
+  const btf_type* Resolve(uint32_t id) const;  // looks through typedefs and qualifiers
   std::optional<Found> FindIn(const btf_type* structure, const std::string& name) const;
   bool IsPointerTo(uint32_t id, const std::string& structure) const;
 

@@ -12,7 +12,8 @@ ThreadLedger::ThreadLedger() : private_slot_(std::make_unique<KernelSlot>()) {
   kernel = private_slot_.get();
 }
 
-// Lives in each registered thread; its end gives the thread's part back to the ledger.
+// A thread-local object of each registered thread, whose destructor gives the thread's part back to
+// the ledger when the thread ends.
 struct ThreadRegistration {
   ThreadLedger* const thread = Ledger::Get().Acquire();
   ~ThreadRegistration() {
@@ -25,7 +26,7 @@ namespace internal {
 
 ThreadLedger& RegisterThread() {
   thread_local ThreadRegistration registration;
-  Ledger::Get().Rejoin(registration.thread);  // after a fork
+  Ledger::Get().Rejoin(registration.thread);  // has an effect only in a forked child
   this_thread = registration.thread;
   return *this_thread;
 }
@@ -33,20 +34,22 @@ ThreadLedger& RegisterThread() {
 }  // namespace internal
 
 Ledger& Ledger::Get() {
-  // Never destroyed: threads of engine libraries may still end after main's statics are gone.
+  // The ledger is never destroyed: threads of engine libraries may end after main's statics are
+  // gone.
   static Ledger* ledger = new Ledger;
   return *ledger;
 }
 
-// Leaves the lock free and the ledger whole in a forked child.
+// The handlers hold the lock during a fork, so that the child finds the ledger whole and the lock
+// free.
 Ledger::Ledger() {
   ::pthread_atfork([] { Get().mutex_.lock(); }, [] { Get().mutex_.unlock(); },
                    [] { Get().AfterForkInChild(); });
 }
 
-// Of the parent's threads only the one that forked lives on, under a new number. It registers anew
-// when it next asks for its part, and not before: most children turn into another program, whose
-// IO is not ours. Called with the lock held.
+// In the child only the thread that forked lives on, under a new id. It registers anew when it next
+// asks for its part, and not before: most children execute another program, whose IO is not
+// testbed's. The fork handler calls this with the lock held; this releases it.
 void Ledger::AfterForkInChild() {
   for (auto& thread : threads_) {
     if (thread->tid_ == 0) continue;
@@ -61,6 +64,7 @@ void Ledger::AfterForkInChild() {
   mutex_.unlock();
 }
 
+// Registers the thread that forked, in the child, under its new id.
 void Ledger::Rejoin(ThreadLedger* thread) {
   std::lock_guard lock(mutex_);
   if (thread->tid_ != 0) return;

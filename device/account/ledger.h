@@ -1,23 +1,24 @@
-// The ledger: what each operation cost the device, and who caused it.
+// The ledger says what each operation cost the device and which thread caused the cost.
 //
 // IO is counted on five levels that must add up (docs/accounting.md): operations (the runner),
-// engine (cache hits and misses, an engine's own counters), file (device/file/file.h), kernel (block
-// requests each thread caused, device/account/kernel_account.h) and device (its own statistics,
-// device/account/block_device.h). This header holds the middle: the scope that says which operation is
-// running on a thread, and each thread's counters of the file and kernel levels. Kinds of operations
-// are in operations.h, counts as values in counts.h.
+// engine (cache hits and misses, an engine's own counters), file (device/file/file.h), kernel (the
+// block requests that each thread caused, device/account/kernel_account.h) and device (the device's
+// own statistics, device/account/block_device.h). This header holds what joins them: the scope that
+// says which operation is running on a thread, and each thread's counters of the file and kernel
+// levels. Kinds of operations are in operations.h, counts as values in counts.h.
 //
 //   const OpKind kPointRead = DefineOp("point-read", Ground::kForeground);
+//   const LedgerCounts before = Ledger::Get().Counts();
 //   {
 //     IoScope scope(kPointRead);
 //     file.Read(...);                  // charged to point-read on this thread
-//   }                                  // one operation more; its blocks go into the histogram
+//   }                                  // counts one operation, and its reads in the histogram
 //   LedgerCounts delta = Ledger::Get().Counts() - before;
 //
-// Counters are per thread, written only by their thread with plain stores (relaxed atomics without
-// a locked instruction), and merged when asked. A thread that ends leaves its counts in the ledger.
-// A forked child starts with a copy of its parent's counts and goes on with its own; its kernel
-// account is the parent's, and both see the counts of both there.
+// Each thread has its own counters and writes them with plain stores (relaxed atomics without a
+// locked instruction); Counts() merges them. A thread that ends leaves its counts in the ledger. A
+// forked child starts with a copy of its parent's file counts and goes on with its own. The kernel
+// account belongs to both: each of them sees the kernel counts of both.
 #ifndef TESTBED_DEVICE_ACCOUNT_LEDGER_H_
 #define TESTBED_DEVICE_ACCOUNT_LEDGER_H_
 
@@ -40,23 +41,25 @@ namespace testbed {
 
 class KernelAccount;
 
-// How deep a run accounts. Each level includes those before it.
+// The deepest level that a run accounts at. Each level includes those before it.
 enum class AccountDepth : uint8_t { kOff, kFile, kKernel, kDevice };
 
-// Counts of one thread at the block layer, in memory that the kernel program of KernelAccount
-// writes and the thread reads for two nanoseconds. `op` and `kind` tell the program what to charge.
-// The layout is shared with the program: change both together.
+// Counts of one thread at the block layer. The kernel program of KernelAccount writes them to this
+// memory, and the thread reads them in two nanoseconds. The thread writes `op` and `kind`, which
+// tell the program what to charge. The program has the layout built in (account_program.cc).
 struct KernelSlot {
   std::atomic<uint32_t> op{0};     // OpKind.id running on the thread
-  std::atomic<uint32_t> kind{0};   // FileKind of the call under way + 1; 0 = none
-  std::atomic<uint64_t> reads{0};  // total requests of the thread, for the per-operation histogram
+  // FileKind + 1 of the call under way, or 0 when there is none. The second byte holds FileKind + 1
+  // of the call's writes where it is not that of its reads (MixedCallMark).
+  std::atomic<uint32_t> kind{0};
+  std::atomic<uint64_t> reads{0};  // requests of the thread in all, for the histograms
   std::atomic<uint64_t> writes{0};
   uint64_t unused[5] = {};
   BlockCounts counts[kMaxOps][kFileKinds];
 };
 
-// One thread's part of the ledger. Reached by ThisThread(); never freed before the process ends,
-// reused after its thread ended.
+// One thread's part of the ledger. Ledger::ThisThread() returns it. Only its thread writes it. It
+// lives until the process ends, and passes to a later thread when its thread has ended.
 class ThreadLedger {
  public:
   ThreadLedger();
@@ -75,7 +78,7 @@ class ThreadLedger {
     std::array<FileCounters, kFileKinds> file;
   };
 
-  // What one file call adds. `file_reads_total` lets a scope tell its own reads apart.
+  // Each adds one file call to the counts of the running operation.
   void CountRead(FileKind kind, uint64_t bytes) {
     FileCounters& c = ops[op_.id].file[static_cast<size_t>(kind)];
     c.reads.Add(1);
@@ -90,13 +93,13 @@ class ThreadLedger {
   void CountSync(FileKind kind) { ops[op_.id].file[static_cast<size_t>(kind)].syncs.Add(1); }
 
   std::array<OpCounters, kMaxOps> ops;
-  uint64_t file_reads_total = 0;
-  KernelSlot* kernel;  // the kernel account's slot, or a private one that stays zero
+  uint64_t file_reads_total = 0;  // a scope finds its own reads as a difference of this
+  KernelSlot* kernel;             // the kernel account's slot, or private_slot_, which stays zero
 
  private:
   friend class Ledger;
   OpKind op_ = kUnscoped;
-  int tid_ = 0;  // of the thread that uses this part now
+  int tid_ = 0;  // id of the thread that uses this part now; 0 when none does
   std::unique_ptr<KernelSlot> private_slot_;
 };
 
@@ -111,18 +114,20 @@ class Ledger {
   static Ledger& Get();
 
   AccountDepth depth() const { return depth_.load(std::memory_order_relaxed); }
-  // Chooses the depth, and for kKernel and deeper the account that serves it (not owned; null
-  // detaches; do so before the account ends). Call while no scope is open on another thread.
-  // Threads known before are attached.
+  // Sets the depth and, for kKernel and deeper, the account that counts there. `kernel` stays owned
+  // by the caller, who detaches it with null before destroying it. All registered threads and files
+  // are made known to it. The caller makes sure that no scope is open on another thread.
   void Configure(AccountDepth depth, KernelAccount* kernel);
 
-  // Tells the kernel level which kind of file an inode (st_ino) of a file system (st_dev) holds;
+  // Tells the kernel level which kind of file an inode (st_ino) of a file system (st_dev) holds.
   // File::Open calls it.
   void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind);
 
+  // Returns the counts of all threads since the process began, and of the kernel account, if there
+  // is one, since it started.
   LedgerCounts Counts() const;
 
-  // The calling thread's part; registers the thread at its first call.
+  // Returns the calling thread's part, and registers the thread at its first call.
   static ThreadLedger& ThisThread();
 
  private:
@@ -134,10 +139,10 @@ class Ledger {
   ThreadLedger* Acquire();
   void Release(ThreadLedger* thread);
 
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // protects threads_, idle_, files_ and kernel_
   std::vector<std::unique_ptr<ThreadLedger>> threads_;
-  std::vector<ThreadLedger*> idle_;
-  // By device and inode, for an account that is attached later.
+  std::vector<ThreadLedger*> idle_;  // parts whose threads have ended
+  // Kinds by device and inode, kept for an account that is attached later.
   std::map<std::pair<uint64_t, uint64_t>, FileKind> files_;
   std::atomic<AccountDepth> depth_{AccountDepth::kFile};
   KernelAccount* kernel_ = nullptr;
@@ -148,8 +153,8 @@ inline ThreadLedger& Ledger::ThisThread() {
   return thread != nullptr ? *thread : internal::RegisterThread();
 }
 
-// Charges what the thread does until the end of the scope to `op`, and counts one operation of it.
-// Scopes nest: the inner one is charged, the outer continues after it. A few nanoseconds.
+// Charges the IO of the thread to `op` until the scope ends, and then counts one operation of that
+// kind. Scopes nest: IO is charged to the innermost scope. A scope costs a few nanoseconds.
 class IoScope {
  public:
   explicit IoScope(OpKind op) : IoScope(op, Ledger::ThisThread()) {}
@@ -178,14 +183,15 @@ class IoScope {
   uint64_t kernel_reads_;
 };
 
-// An operation that its thread works on in pieces, others in between: a read that waits for the
-// device while the thread goes on with the next.
+// An operation that its thread works on in pieces, with other operations in between: a read that
+// waits for the device while the thread goes on with the next read.
 //
+//   IoTask task;
 //   task.Begin(kPointRead);
-//   { IoTask::Work work(&task); ... }   // as often as it takes: charged as in an IoScope
-//   task.End();                         // one operation more; its blocks go into the histogram
+//   { IoTask::Work work(&task); ... }   // as often as needed; charged as in an IoScope
+//   task.End();                         // counts one operation, and its reads in the histogram
 //
-// All of it on one thread.
+// Not thread-safe: one thread makes all calls.
 class IoTask {
  public:
   void Begin(OpKind op) {
@@ -199,7 +205,8 @@ class IoTask {
     c.kernel_reads[BlockBucket(kernel_reads_)].Add(1);
   }
 
-  // Charges what the thread does while it lives to the task; to nobody else when that is null.
+  // Charges the IO of the thread to the task while the Work lives. With a null task it changes
+  // nothing: the IO stays with the operation that runs on the thread.
   class Work {
    public:
     explicit Work(IoTask* task) : task_(task), thread_(Ledger::ThisThread()) {
@@ -230,9 +237,10 @@ class IoTask {
   uint64_t file_reads_ = 0, kernel_reads_ = 0;
 };
 
-// Tells the kernel level which kind of file the system calls of this thread are for while it lives,
-// where the block does not say so itself: flushes, and direct IO. device/file/file.h marks its own
-// calls; an engine that makes its own marks those.
+// Tells the kernel level, while the mark lives, which kind of file the system calls of this thread
+// are for. The kernel level needs it for flushes and direct IO, whose requests do not lead to a
+// file. device/file/file.h marks its calls; an engine that makes system calls of its own marks
+// them. Marks do not nest: the end of a mark leaves the thread without one.
 class CallMark {
  public:
   explicit CallMark(FileKind kind) : slot_(Ledger::ThisThread().kernel) {

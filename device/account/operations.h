@@ -1,4 +1,7 @@
-// What is charged, and for what kind of file: the kinds of operations of the process, and of files.
+// The kinds of operations and the kinds of files by which the ledger counts
+// (device/account/ledger.h).
+//
+//   const OpKind kPointRead = DefineOp("point-read", Ground::kForeground);
 #ifndef TESTBED_DEVICE_ACCOUNT_OPERATIONS_H_
 #define TESTBED_DEVICE_ACCOUNT_OPERATIONS_H_
 
@@ -10,8 +13,8 @@
 
 namespace testbed {
 
-// What a block belongs to. The file layer knows the first five from the file that is open; the
-// kernel level can also see the rest.
+// What a block belongs to. A file opened through device/file/file.h has one of the first five
+// kinds. Only the kernel level sees the other three.
 enum class FileKind : uint8_t {
   kData,         // pages, tables, sorted runs
   kLog,          // write-ahead log
@@ -26,34 +29,36 @@ enum class FileKind : uint8_t {
 inline constexpr size_t kFileKinds = static_cast<size_t>(FileKind::kCount);
 const char* FileKindName(FileKind kind);  // "data", "log", ... as in JSON and tables
 
-// Foreground operations are what the user asked for; background ones are what the engine, the
-// harness or the kernel did on their behalf.
+// The user asks for foreground operations. The engine, the harness or the kernel do background
+// operations on their behalf.
 enum class Ground : uint8_t { kForeground, kBackground };
 
-// A kind of operation that can be charged; a small index, so that counters are arrays.
+// A kind of operation that IO can be charged to. It is a small index, so that counters are arrays.
 struct OpKind {
   uint8_t id = 0;
   friend bool operator==(OpKind a, OpKind b) { return a.id == b.id; }
 };
 inline constexpr size_t kMaxOps = 48;
 
-// Kinds that always exist. kUnscoped holds what ran outside any scope.
-inline constexpr OpKind kUnscoped{0};
+// These kinds always exist.
+inline constexpr OpKind kUnscoped{0};  // IO outside any scope
 inline constexpr OpKind kOpen{1};   // opening, creating, recovering, closing a database
 inline constexpr OpKind kFlush{2};  // writing a full memtable
 inline constexpr OpKind kCompaction{3};
 inline constexpr OpKind kCheckpoint{4};
 inline constexpr OpKind kEviction{5};   // writing back a page to make room in the engine's cache
-inline constexpr OpKind kLogWrite{6};   // an engine's own log thread
+inline constexpr OpKind kLogWrite{6};   // work of an engine's own log thread
 inline constexpr OpKind kSettle{7};     // the named step that ends a phase
 inline constexpr OpKind kWriteback{8};  // the kernel writing dirty pages back
 inline constexpr size_t kFixedOps = 9;
 
-// Returns the kind with this name, defining it if it is new. Takes a lock; call at set-up. Throws
-// Error when kMaxOps kinds exist.
+// Returns the kind with this name, and defines it if it is new; an existing kind keeps its ground.
+// Throws Error (kUsage) when kMaxOps kinds exist. These four functions are thread-safe and take a
+// lock, so hot paths call none of them.
 OpKind DefineOp(std::string_view name, Ground ground);
 std::string OpName(OpKind op);
 Ground OpGround(OpKind op);
+// Returns all kinds, in the order of their ids.
 std::vector<OpKind> DefinedOps();
 
 }  // namespace testbed

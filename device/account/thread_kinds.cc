@@ -11,7 +11,7 @@ struct Registry {
   std::map<std::string, FileKind> kinds;
 };
 Registry& TheRegistry() {
-  static Registry* const registry = new Registry;  // threads may ask until the process ends
+  static Registry* const registry = new Registry;  // never freed: threads use it to the very end
   return *registry;
 }
 

@@ -1,7 +1,9 @@
-// What direct IO is of that a library does, on its own threads or in one call of several kinds.
+// Tells the kernel account the kinds of file of a library's direct IO, where CallMark cannot.
 //
-// The block layer does not see the file of direct IO. Threads of the run say it by their call under
-// way (CallMark, device/account/ledger.h); those that a library starts cannot, and are known by their name.
+// The block layer does not see which file direct IO is for. The run's own threads mark their calls
+// (CallMark, device/account/ledger.h). Threads that a library starts make no marks, so the account
+// takes the kind of their direct IO from their name. A call of a library may also read files of
+// one kind and write files of another, which MixedCallMark says.
 #ifndef TESTBED_DEVICE_ACCOUNT_THREAD_KINDS_H_
 #define TESTBED_DEVICE_ACCOUNT_THREAD_KINDS_H_
 
@@ -12,11 +14,14 @@
 
 namespace testbed {
 
-// From now on, and for what such threads did before. Both are thread-safe.
+// Declares that the direct IO of all threads with this name is of files of `kind`. It holds for
+// requests that were counted before, too. `name` is as LedgerCounts::Foreign has it. Thread-safe.
 void RegisterThreads(const std::string& name, FileKind kind);
+// Returns the kind that was registered for the name, or nothing. Thread-safe.
 std::optional<FileKind> KindOfThreads(const std::string& name);
 
-// As CallMark, for a call that reads files of one kind and writes those of another.
+// Marks a call as CallMark does, where the call reads files of one kind and writes files of
+// another.
 class MixedCallMark {
  public:
   MixedCallMark(FileKind reads, FileKind writes) : slot_(Ledger::ThisThread().kernel) {
