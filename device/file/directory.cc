@@ -31,7 +31,7 @@ void MakeDirectories(const std::string& directory) {
   try {
     SyncDirectory(parent);
   } catch (...) {
-    // The next attempt must know that the name is not durable.
+    // The next attempt would take an existing directory for a durable one.
     ::rmdir(directory.c_str());
     throw;
   }

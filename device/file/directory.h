@@ -1,4 +1,5 @@
-// Names in directories, where it matters that they are durable or that nothing was overlooked.
+// Functions on names in directories, for code that depends on their durability or must not mistake
+// an error for an absent file. They throw Error (kIo) when the system refuses.
 #ifndef TESTBED_DEVICE_FILE_DIRECTORY_H_
 #define TESTBED_DEVICE_FILE_DIRECTORY_H_
 
@@ -6,13 +7,13 @@
 
 namespace testbed {
 
-// Whether the file or directory is there. Throws when that cannot be told: a file that cannot be
-// looked at is not absent.
+// Returns whether the file or directory exists. Throws when the system does not tell: a file that
+// cannot be examined is not absent.
 bool IsThere(const std::string& path);
-// Makes a directory and those above it, as far as they are not there, and their names durable.
+// Makes the directory and its parents, as far as they do not exist, and makes their names durable.
 void MakeDirectories(const std::string& directory);
-// The like of std::filesystem, with our errors. What is not there need not be removed. Not durable
-// before SyncDirectory (file.h).
+// These rename and remove as their like in std::filesystem. Removing a file that does not exist is
+// not an error. The change is not durable before SyncDirectory (file.h).
 void RenameFile(const std::string& from, const std::string& to);
 void RemoveFile(const std::string& path);
 void RemoveTree(const std::string& path);

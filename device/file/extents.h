@@ -1,4 +1,4 @@
-// Where the bytes of a file lie on the device of its file system (FIEMAP; Linux,
+// Finds where the bytes of a file lie on the device of its file system (FIEMAP; Linux,
 // Documentation/filesystems/fiemap.rst).
 #ifndef TESTBED_DEVICE_FILE_EXTENTS_H_
 #define TESTBED_DEVICE_FILE_EXTENTS_H_
@@ -10,13 +10,13 @@
 namespace testbed {
 
 struct FileExtent {
-  uint64_t logical, physical;  // bytes from the beginning of the file, and of the device
+  uint64_t logical, physical;  // offsets in bytes: in the file, and on the device
   uint64_t bytes;
 };
 
-// The extents that have a place, in the order of the file. What was written and is still in the page
-// cache alone may have none. Throws Error (kIo) when the file cannot be opened, or the file system
-// does not tell.
+// Returns the extents that have a place on the device, in the order of the file. Bytes that are
+// still in the page cache alone may not have a place yet, and are left out then. Throws Error (kIo)
+// when the file cannot be opened or its file system does not tell.
 std::vector<FileExtent> FileExtents(const std::string& path);
 
 }  // namespace testbed

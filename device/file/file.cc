@@ -21,7 +21,7 @@ namespace testbed {
 namespace {
 
 constexpr uint64_t kBlock = 4096;
-// A mapping is made larger than the file, so that a growing file is mapped anew only now and then.
+// A mapping's size is a multiple of this, in bytes, so that a growing file is rarely mapped anew.
 constexpr uint64_t kMapStep = 64ull << 20;
 
 uint64_t RoundDown(uint64_t n, uint64_t to) { return n / to * to; }
@@ -53,8 +53,9 @@ int OpenFlags(const FileOptions& options) {
 #define RWF_ATOMIC 0x00000040  // linux/fs.h of 6.11
 #endif
 
-// What the file system says of direct IO on this file (statx STATX_DIOALIGN, Linux 6.1); 4096 where
-// it does not say, which is right for every block device in use.
+// Returns the alignment that the file system requires of direct IO on this file (statx
+// STATX_DIOALIGN, Linux 6.1). Where the file system does not tell, it returns 4096, which is enough
+// for every block device in use.
 size_t DirectAlignment(int fd) {
 #ifdef STATX_DIOALIGN
   struct statx st;
@@ -170,7 +171,7 @@ size_t File::PreadAll(uint64_t offset, char* buffer, size_t n) {
     if (Counting()) thread.CountRead(options_.kind, static_cast<uint64_t>(r));
     if (r == 0) break;
     done += static_cast<size_t>(r);
-    // A short direct read ends at the end of the file: going on would not be aligned.
+    // A short direct read means the end of the file; the rest of the request is not aligned.
     if (done < n && !Aligned(offset + done, buffer + done, n - done)) break;
   }
   return done;
@@ -212,7 +213,7 @@ void File::WriteDirect(uint64_t offset, const char* data, size_t n) {
   const uint64_t size = Size();
   AlignedBuffer bounce(end - begin, std::max<size_t>(alignment_, kBlock));
   std::memset(bounce.data(), 0, end - begin);
-  // Only the first and last blocks can hold bytes that must survive.
+  // Only the first and the last block can hold old bytes that must survive.
   if (begin < offset) PreadAll(begin, bounce.data(), alignment_);
   if (end > offset + n && end - alignment_ < size &&
       (begin == offset || end - alignment_ != begin)) {
@@ -224,7 +225,7 @@ void File::WriteDirect(uint64_t offset, const char* data, size_t n) {
 }
 
 const char* File::Mapped(uint64_t offset, size_t n) {
-  // Touching a page past the end of the file is a fatal signal, not an error: look first.
+  // Touching a page past the end of the file raises a fatal signal, so the size is checked first.
   if (offset + n > known_size_.load(std::memory_order_relaxed)) {
     const uint64_t size = Size();
     if (offset + n > size) throw UnexpectedEnd(path_, offset, n);
@@ -251,7 +252,7 @@ void File::Remap(uint64_t size) {
   }
   const char* old = map_.load(std::memory_order_relaxed);
   if (old != nullptr) old_maps_.emplace_back(const_cast<char*>(old), map_size_.load());
-  // The address first: whoever sees the new size must see the mapping that has it.
+  // The address is stored first: a thread that sees the new size must see the mapping of that size.
   map_.store(static_cast<const char*>(address), std::memory_order_release);
   map_size_.store(bytes, std::memory_order_release);
 }

@@ -1,6 +1,6 @@
-// A file opened in a chosen IO mode. Every engine that lets us put our files under it does all its
-// IO through this class, so the mode is enforced in one place and each call is counted in one
-// place: on the calling thread, under its open IoScope, by kind of file (device/account/ledger.h).
+// A File is a file opened in a chosen IO mode. An engine whose file layer testbed can replace does
+// all its IO through this class. So the mode is enforced and each call is counted in one place: on
+// the calling thread, under its open IoScope, by kind of file (device/account/ledger.h).
 //
 //   FileOptions options;
 //   options.kind = FileKind::kData;
@@ -8,15 +8,17 @@
 //   auto file = File::Open(path, options);
 //   file->Read(offset, buffer, n);
 //
-// Direct mode handles alignment: a request whose offset, length or memory is not aligned to
-// alignment() goes through an aligned bounce buffer (reads are widened; a write reads back the
-// blocks it covers in part). Aligned requests go straight to the system call, one each.
-// In mmap mode reads are served from a shared mapping of the file (View gives the bytes in place);
-// writes go through the page cache, so both see the same bytes.
+// In direct mode, a request whose offset, length or memory is not aligned to alignment() goes
+// through an aligned bounce buffer: a read is widened to whole blocks, and a write first reads the
+// blocks that it covers in part. An aligned request is one system call.
+// In mmap mode, reads copy from a shared mapping of the file, and View returns the bytes in place.
+// Writes go through the page cache, so mapping and writes agree.
 //
-// Errors throw Error (kIo with errno; kCorruption for an unexpected end of file). A File may be
-// used by several threads at once; Truncate must not run while a view of what it cuts off is in
-// use.
+// Methods throw Error (kIo) with errno when the system refuses, and Error (kCorruption) when the
+// file ends before the bytes asked for.
+//
+// Thread-safe, with two exceptions: Truncate must not run while a view of the part that it cuts off
+// is in use, and two threads must not write parts of one block at once in direct mode.
 #ifndef TESTBED_DEVICE_FILE_FILE_H_
 #define TESTBED_DEVICE_FILE_FILE_H_
 
@@ -37,18 +39,19 @@ namespace testbed {
 enum class IoMode : uint8_t { kDirect, kBuffered, kMmap };
 const char* IoModeName(IoMode mode);  // "direct", "buffered", "mmap"
 
-// What the kernel is told about the access pattern: posix_fadvise(2) for buffered files, madvise(2)
-// for mappings. kWillNeed (mmap only) also announces each range before it is touched, which makes a
-// page of several blocks one read whatever read_ahead_kb says. Has no meaning for direct IO.
+// The access pattern that the kernel is told to expect, by posix_fadvise(2) for buffered files and
+// by madvise(2) for mappings. kWillNeed announces each range before it is touched, so that a page
+// of several blocks is one read whatever read_ahead_kb is; it has this effect in mmap mode only.
+// Direct IO ignores the advice.
 enum class Advice : uint8_t { kNormal, kRandom, kSequential, kWillNeed };
 const char* AdviceName(Advice advice);
 
 struct FileOptions {
   enum Create : uint8_t {
-    kMustExist,   // an error when it is absent
-    kMayExist,    // created when absent
-    kMustCreate,  // an error when it exists
-    kTruncate,    // created or emptied
+    kMustExist,   // fails when the file is absent
+    kMayExist,    // creates the file when it is absent
+    kMustCreate,  // fails when the file exists
+    kTruncate,    // creates the file, or empties it when it exists
   };
   FileKind kind = FileKind::kData;
   IoMode mode = IoMode::kBuffered;
@@ -60,47 +63,57 @@ struct FileOptions {
 
 class File {
  public:
+  // Opens the file and tells the ledger its kind. Throws Error (kUsage) when direct IO is asked for
+  // and the file system has none, and Error (kIo) when the open fails otherwise.
   static std::unique_ptr<File> Open(const std::string& path, const FileOptions& options);
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  // Reads exactly n bytes at offset; throws when the file ends before.
+  // Reads exactly n bytes at offset. Throws Error (kCorruption) when the file ends before.
   void Read(uint64_t offset, void* buffer, size_t n);
-  // Reads up to n bytes, fewer only at the end of the file; returns how many.
+  // Reads n bytes at offset, or fewer when the file ends before. Returns the number of bytes read.
   size_t ReadSome(uint64_t offset, void* buffer, size_t n);
-  // The bytes in place; mmap mode only. Valid until the File is closed.
+  // Returns the n bytes at offset in place; mmap mode only. The view is valid until the File is
+  // destroyed. Throws Error (kCorruption) when the file ends before. A disk error in the mapping is
+  // a signal, not an Error.
   std::string_view View(uint64_t offset, size_t n);
+  // Writes n bytes at offset; the file grows if they lie beyond its end. They are durable after
+  // Sync, or at once with FileOptions::dsync.
   void Write(uint64_t offset, const void* data, size_t n);
-  // The same, of a power of two of bytes at a multiple of it, so that after a power cut all of them
-  // are there or none: pwritev2(2) with RWF_ATOMIC (Linux 6.11). Direct mode only.
+  // Writes n bytes so that after a power cut the file holds all of them or none: pwritev2(2) with
+  // RWF_ATOMIC (Linux 6.11). Direct mode only; n is a power of two, at most MostAtomicBytes(), and
+  // offset a multiple of n.
   void WriteAtomic(uint64_t offset, const void* data, size_t n);
-  // How many bytes WriteAtomic can write here; 0 where the file system, its device or the kernel
-  // has no such writes.
+  // Returns the most bytes that WriteAtomic can write to this file; 0 when the mode is not direct,
+  // or when the file system, its device or the kernel has no such writes.
   size_t MostAtomicBytes() const;
-  // Makes written bytes durable: fdatasync(2), or fsync(2) when the metadata matters too.
+  // Makes written bytes durable by fdatasync(2), or by fsync(2) with `metadata`, which makes the
+  // file's times durable too.
   void Sync(bool metadata = false);
 
-  uint64_t Size() const;
-  uint64_t AllocatedBytes() const;  // that it takes on the device, holes left out
+  uint64_t Size() const;            // in bytes
+  uint64_t AllocatedBytes() const;  // bytes that the file takes on the device, without its holes
   void Truncate(uint64_t size);
-  // Counts a read that the caller has the kernel do by other means (read_ring.h).
+  // Counts a read that the caller starts by other means than this class (read_ring.h).
   void CountStartedRead(uint64_t offset, size_t n) const;
 
-  // Reserves space for [offset, offset+n): fallocate(2). The file grows to its end, unless
-  // keep_size. Returns false where the file system has no fallocate.
+  // Reserves space for [offset, offset+n) by fallocate(2). The file grows to offset+n, unless
+  // `keep_size` is set. Returns false when the file system has no fallocate.
   bool Allocate(uint64_t offset, uint64_t n, bool keep_size = false);
-  // Gives the space of whole blocks in [offset, offset+n) back; they read as zeros. Returns false
-  // where the file system has no holes: then nothing happened.
+  // Frees the space of the whole blocks in [offset, offset+n); the range then reads as zeros.
+  // Returns false and changes nothing when the file system has no holes.
   bool Punch(uint64_t offset, uint64_t n);
-  // Tells the kernel that a range will be read soon (readahead) or is no longer needed.
+  // Prefetch tells the kernel that the range will be read soon, and Forget that the range is no
+  // longer needed. Both are hints: a refusal is not reported.
   void Prefetch(uint64_t offset, uint64_t n);
   void Forget(uint64_t offset, uint64_t n);
 
   const std::string& path() const { return path_; }
   const FileOptions& options() const { return options_; }
   int fd() const { return fd_; }
-  // What offset, length and memory of a direct request must be multiples of; 1 in other modes.
+  // Returns the number of bytes of which offset, length and memory address of a direct request must
+  // be multiples; 1 in other modes.
   size_t alignment() const { return alignment_; }
 
  private:
@@ -121,18 +134,20 @@ class File {
   const int fd_;
   const uint32_t trace_id_ = ReadTrace::NewFile();
   size_t alignment_ = 1;
-  // Mapping of mmap mode. It grows by mapping anew; old mappings stay until close, as views may
-  // point into them.
+  // The mapping of mmap mode. When the file outgrows it, the file is mapped anew. Old mappings stay
+  // until the File is destroyed, as views may point into them.
   std::atomic<const char*> map_{nullptr};
   std::atomic<uint64_t> map_size_{0};
-  std::atomic<uint64_t> known_size_{0};  // the file was at least this long when last looked at
-  std::mutex map_mutex_;
+  std::atomic<uint64_t> known_size_{0};  // length of the file when Mapped() last asked for it
+  std::mutex map_mutex_;                 // serializes Remap(); protects old_maps_
   std::vector<std::pair<void*, size_t>> old_maps_;
 };
 
-// Makes creation, renaming and removal of entries in a directory durable.
+// Makes the creation, renaming and removal of entries in a directory durable. Throws Error (kIo)
+// when it cannot.
 void SyncDirectory(const std::string& directory);
-// What madvise(2) is told for an advice.
+// Returns the MADV_ constant for an advice; kWillNeed is MADV_NORMAL, as each range is announced
+// apart.
 int MadviseValue(Advice advice);
 
 // An owned block of memory aligned for direct IO.

@@ -6,7 +6,7 @@
 namespace testbed {
 namespace {
 
-std::mutex mutex;
+std::mutex mutex;  // protects the four numbers below
 uint64_t calls = 0, fail_first = 0, fail_last = 0;
 int fail_error = 0;
 

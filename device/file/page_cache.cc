@@ -18,14 +18,14 @@
 namespace testbed {
 namespace {
 
-// cachestat(2) of Linux 6.5; newer than the C library's headers.
+// cachestat(2) came with Linux 6.5 and is newer than the C library's headers.
 #ifdef SYS_cachestat
 constexpr long kCachestat = SYS_cachestat;
 #else
 constexpr long kCachestat = 451;
 #endif
 struct CachestatRange {
-  uint64_t offset, length;  // length 0: to the end of the file
+  uint64_t offset, length;  // a length of 0 reaches to the end of the file
 };
 struct CachestatPages {
   uint64_t cached, dirty, writeback, evicted, recently_evicted;
@@ -42,9 +42,11 @@ uint64_t PageSize() {
 
 uint64_t WholePages(uint64_t bytes) { return (bytes + PageSize() - 1) / PageSize() * PageSize(); }
 
+// A file descriptor that closes itself.
 class OpenFile {
  public:
-  // Read-only, so that a database of another engine's making can be looked at; -1 when it vanished.
+  // Opens read-only, so that the files of a running engine stay unchanged. fd() is -1 when the file
+  // has vanished.
   explicit OpenFile(const std::string& path)
       : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
     if (fd_ < 0 && errno != ENOENT) throw Error::Io("open", path, errno);
@@ -60,6 +62,8 @@ class OpenFile {
   const int fd_;
 };
 
+// Returns the path itself, without links, if it is a regular file, and else the regular files under
+// the directory.
 std::vector<std::string> RegularFiles(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code failed;
@@ -82,6 +86,7 @@ std::vector<std::string> RegularFiles(const std::string& path) {
   return files;
 }
 
+// Returns the bytes of a mapping that are in the page cache, in whole pages.
 uint64_t CountResident(const char* data, size_t size) {
   constexpr size_t kChunk = size_t{1} << 30;
   std::vector<unsigned char> pages(WholePages(std::min(size, kChunk)) / PageSize());
@@ -106,12 +111,12 @@ void AskMincore(int fd, const std::string& path, PageCacheUse* use) {
   munmap(map, use->size);
 }
 
-// Writes back and evicts once; false when there is no such file.
+// Writes a file's pages back and evicts them, once. Returns false when the file has vanished.
 bool DropFile(const std::string& path, PageCacheUse* before, PageCacheUse* after) {
   const OpenFile file(path);
   if (file.fd() < 0) return false;
   *before = Residency(file.fd(), path);
-  // EROFS and EINVAL: nothing can be dirty there.
+  // A file that answers EROFS or EINVAL has no dirty pages.
   if (fdatasync(file.fd()) != 0 && errno != EROFS && errno != EINVAL) {
     throw Error::Io("fdatasync", path, errno);
   }
@@ -122,8 +127,8 @@ bool DropFile(const std::string& path, PageCacheUse* before, PageCacheUse* after
   return true;
 }
 
-// Reads in pieces first: faults alone would read by the file's readahead, 4 KiB at a time when that
-// is 0.
+// Reads a mapping's pages in. Returns 0 or an errno. It announces each piece to the kernel first:
+// page faults alone would read 4 KiB at a time when the file's readahead is 0.
 int Populate(char* data, size_t size) {
   constexpr size_t kPiece = 8 << 20;
   for (size_t at = 0; at < size; at += kPiece) {
@@ -135,7 +140,7 @@ int Populate(char* data, size_t size) {
     } while (done != 0 && (errno == EINTR || errno == EAGAIN));
     if (done == 0) continue;
     if (errno != EINVAL) return errno;
-    // A kernel before 5.14: touch each page. The volatile read is the point of it.
+    // A kernel before 5.14 has no MADV_POPULATE_READ, so a volatile read touches each page.
     for (size_t page = at; page < at + n; page += PageSize()) {
       [[maybe_unused]] const char touched = *static_cast<volatile char*>(data + page);
     }
@@ -180,8 +185,9 @@ PageCacheUse Residency(const std::string& path) {
 }
 
 DropResult DropPages(const std::string& path) {
-  // At least once, even where nothing seems cached: pages may be on their way in. The waits are
-  // for all files together: what is mapped stays, in however many files.
+  // Each file is dropped at least once, even if nothing of it seems cached, as pages may be on
+  // their way in. All files share the waits, so that many files with mapped pages take no longer
+  // than a single file.
   constexpr int kTries = 5;
   std::vector<std::string> left = RegularFiles(path);
   DropResult sum;

@@ -1,14 +1,13 @@
-// The OS page cache of files: measure it, empty it, hold it.
+// Measures, empties and holds the OS page cache of files.
 //
-//   DropResult dropped = DropPages(directory);      // before a run that should start cold
-//   PageCacheUse use = Residency(directory);        // how much is cached, how much of it dirty
-//   PageHold hold(path);                            // keeps a file's pages in the cache until it
-//   ends
+//   DropResult dropped = DropPages(directory);  // before a run that should start cold
+//   PageCacheUse use = Residency(directory);    // how much is cached, and how much of it is dirty
+//   PageHold hold(path);                        // keeps pages in the cache while it lives
 //
-// Paths may be files or directory trees; symbolic links and special files are skipped, and a file
-// that vanishes meanwhile is not an error. Residency comes from cachestat(2) (Linux 6.5), or from
-// mincore(2) where that is missing or refused; both need the file to be the user's own or writable.
-// Errors throw Error.
+// A path may be a file or a directory tree. In a tree, symbolic links and special files are
+// skipped, and a file that vanishes meanwhile is not an error. Residency comes from cachestat(2)
+// (Linux 6.5), or from mincore(2) where cachestat is missing or refused. Both need the file to be
+// the user's own or writable. All functions throw Error (kIo) when the system refuses.
 #ifndef TESTBED_DEVICE_FILE_PAGE_CACHE_H_
 #define TESTBED_DEVICE_FILE_PAGE_CACHE_H_
 
@@ -20,52 +19,55 @@
 
 namespace testbed {
 
-// In bytes of whole pages.
+// What the page cache holds of some files. All but `files` and `size` are bytes of whole pages.
 struct PageCacheUse {
-  uint64_t files = 0;
-  uint64_t size = 0;  // of the files
+  uint64_t files = 0;  // number of files
+  uint64_t size = 0;   // sum of the files' lengths in bytes
   uint64_t cached = 0;
-  uint64_t dirty = 0, writeback = 0;  // parts of cached; 0 where only mincore works
-  uint64_t evicted = 0;               // were cached once and have been evicted
-  bool exact = true;                  // false when some file could only be asked by mincore(2)
+  uint64_t dirty = 0, writeback = 0;  // parts of `cached`; 0 where only mincore works
+  uint64_t evicted = 0;               // pages that were cached once and have been evicted
+  bool exact = true;                  // false when mincore(2) was the source for some file
   PageCacheUse& operator+=(const PageCacheUse& o);
 };
 
 enum class ResidencySource : uint8_t { kBest, kMincore };
 
+// Returns the sum over all files at or under `path`.
 PageCacheUse Residency(const std::string& path);
-// Of an open file. kMincore is for kernels without cachestat(2), and to check one by the other.
+// Returns the use of an open file; `path` is for error messages. kMincore lets tests check the two
+// sources against each other.
 PageCacheUse Residency(int fd, const std::string& path,
                        ResidencySource source = ResidencySource::kBest);
 
 struct DropResult {
-  PageCacheUse before, after;  // after.cached > 0: another process maps or keeps using pages
+  PageCacheUse before, after;  // after.cached > 0 means that pages are mapped or still in use
   uint64_t dropped() const {
     return before.cached > after.cached ? before.cached - after.cached : 0;
   }
 };
 
-// Writes dirty pages back (fdatasync) and evicts all pages (POSIX_FADV_DONTNEED), and looks whether
-// they are gone; tries again a few times, as pages under way to the lists of the kernel are passed
-// over. Pages that are mapped stay, whoever maps them.
+// Writes dirty pages back (fdatasync), evicts all pages (POSIX_FADV_DONTNEED) and checks that they
+// are gone. It tries a few times, as the kernel passes over pages that are on their way to its
+// lists. Pages stay that this or another process has mapped.
 DropResult DropPages(const std::string& path);
 
-// Keeps the pages of files in the page cache: maps them and populates the mapping, which also
-// exempts them from proactive reclaim by DAMON (host.h). Memory pressure, such as that of a memory
-// budget smaller than the files, still evicts them: look at Resident(). The mapping covers the size
-// each file had when it was taken. The pages are charged to the memory cgroup of whoever read them
-// first.
+// Keeps the pages of files in the page cache. A PageHold maps the files and populates the mappings,
+// which also exempts the pages from proactive reclaim by DAMON (host.h). Memory pressure, such as
+// that of a memory budget smaller than the files, still evicts them; Resident() tells. A mapping
+// covers the length that its file had when the hold was made. A page is charged to the memory
+// cgroup of the process that read it first. Not thread-safe.
 class PageHold {
  public:
+  // Maps the file, or all files under the directory, and reads them in.
   explicit PageHold(const std::string& path);
   ~PageHold();
   PageHold(PageHold&& other) noexcept : maps_(std::exchange(other.maps_, {})) {}
   PageHold& operator=(PageHold&&) = delete;
 
-  // Brings back pages that were evicted meanwhile; reads only what is missing.
+  // Reads the pages that were evicted meanwhile back in.
   void Refresh();
-  uint64_t size() const;      // bytes held, in whole pages
-  uint64_t Resident() const;  // of these, how many are in the page cache now
+  uint64_t size() const;      // bytes of the mappings, in whole pages
+  uint64_t Resident() const;  // bytes of these that are in the page cache now
 
  private:
   struct Map {

@@ -13,7 +13,7 @@
 namespace testbed {
 namespace {
 
-// One thread submits and takes: the kernel need not interrupt it for what has ended.
+// One thread submits and takes reads, so the kernel need not interrupt it when a read ends.
 constexpr unsigned kOneThread = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
 
 }  // namespace

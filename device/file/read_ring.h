@@ -1,18 +1,20 @@
-// Reads in flight: one thread starts many and takes them as they end, by io_uring(7).
+// A ReadRing keeps several reads in flight on one thread, by io_uring(7): the thread starts reads
+// and takes them as they end.
 //
 //   ReadRing ring(64);
 //   ring.Start(file, offset, buffer, n, tag);       // up to 64 at once
 //   while (ring.in_flight() > 0) {
-//     const ReadRing::Ended ended = ring.Take();    // waits when none has ended yet
+//     const ReadRing::Ended ended = ring.Take();    // waits if no read has ended yet
 //     use(ended.tag, ended.result);
 //   }
 //
-// Each Start is a system call of its own: the kernel submits the blocks of a read on the thread
-// that starts it, so they are charged to the operation that is open then (the levels add up as they
-// do for pread(2)). The read is counted at the file level when it starts, with the bytes asked for.
+// Each Start is a system call of its own. The kernel then submits the read's block requests on the
+// calling thread, so they are charged to the operation that is running there, and the levels of the
+// ledger add up as they do for pread(2). The file level counts a read when it starts, with the
+// bytes asked for.
 //
-// For one thread at a time; with `own_thread`, which costs less, for the one that made it. Buffers
-// must stay until their read has ended; the destructor waits for all.
+// Not thread-safe: one thread at a time may use a ring. The caller owns the buffer of a read and
+// keeps it until the read has ended; the destructor waits for all reads.
 #ifndef TESTBED_DEVICE_FILE_READ_RING_H_
 #define TESTBED_DEVICE_FILE_READ_RING_H_
 
@@ -30,31 +32,38 @@ namespace testbed {
 
 class ReadRing {
  public:
-  // Throws Error (kIo) where the kernel has no io_uring or does not permit it.
+  // Makes a ring for at most `depth` reads in flight. With `own_thread` only the thread that makes
+  // the ring may use it, which costs the kernel less. Throws Error (kIo) when the kernel has no
+  // io_uring or does not permit it.
   explicit ReadRing(uint32_t depth, bool own_thread = true);
   ~ReadRing();
   ReadRing(const ReadRing&) = delete;
   ReadRing& operator=(const ReadRing&) = delete;
 
-  // Whether the kernel has io_uring and permits it.
+  // Returns whether the kernel has io_uring and permits it. If not, sets *why to a sentence, unless
+  // `why` is null.
   static bool Available(std::string* why = nullptr);
 
-  // `file` is direct or buffered; a direct one takes requests aligned to its alignment() only.
+  // Starts a read; Take returns its `tag` when it has ended. `file` is in direct or buffered mode;
+  // in direct mode the request must be aligned to its alignment(). Throws Error (kRun) when `depth`
+  // reads are in flight, and Error (kIo) when the kernel refuses the read, which is then not in
+  // flight.
   void Start(const File& file, uint64_t offset, void* buffer, size_t n, uint64_t tag);
 
   struct Ended {
     uint64_t tag;
     int32_t result;  // bytes read, or the negative errno
   };
-  // One that has ended. Something must be in flight.
+  // Returns a read that has ended, and waits for the first to end. At least one read must be in
+  // flight. A failed read is not an Error but a negative result.
   Ended Take();
 
   uint32_t in_flight() const { return in_flight_; }
 
  private:
   const std::unique_ptr<io_uring> ring_;
-  // An entry that the kernel did not take. It is still queued and runs with the next one, so it is
-  // made to do nothing until a next read is written into it.
+  // A submission entry that the kernel refused. The entry stays queued and goes to the kernel with
+  // the next submission, so it is a no-op until the next Start writes its read into it.
   io_uring_sqe* refused_ = nullptr;
   const uint32_t depth_;
   uint32_t in_flight_ = 0;

@@ -6,7 +6,8 @@
 namespace testbed {
 namespace {
 
-// Filled from the front. Not touched before, so that it takes no memory for what never comes.
+// Filled from the front. Start() does not initialize it, so that slots take no memory before a read
+// is written to them.
 std::unique_ptr<ReadTrace::Read[]> slots;
 size_t slot_count = 0;
 std::atomic<uint64_t> next_slot{0};

@@ -1,11 +1,12 @@
-// Records the reads of data files in the order in which they were asked for, so that something else
-// can be shown what the run did: the readahead model replays them.
+// Records the reads of data files in the order in which they were asked for. The readahead model
+// (device/machine/readahead.h) replays a recording.
 //
 //   ReadTrace::Start(1 << 20);
 //   ... the run ...
 //   ReadTrace::Recording recording = ReadTrace::Stop();
 //
-// Costs one branch a read while it is off. Thread-safe; one recording at a time.
+// While no recording is on, a read costs one branch more. Note() and NewFile() are thread-safe.
+// There is one recording at a time, and no thread reads data files during Start or Stop.
 #ifndef TESTBED_DEVICE_FILE_READ_TRACE_H_
 #define TESTBED_DEVICE_FILE_READ_TRACE_H_
 
@@ -21,18 +22,22 @@ class ReadTrace {
   struct Read {
     uint64_t offset;
     uint32_t bytes;
-    uint32_t file : 31;   // a number for each time that a file was opened
-    uint32_t mapped : 1;  // touched through a mapping, not read
+    uint32_t file : 31;   // number of the File object (NewFile)
+    uint32_t mapped : 1;  // 1 if the bytes were touched through a mapping
   };
   struct Recording {
     std::vector<Read> reads;
-    uint64_t dropped = 0;  // came after `most`
+    uint64_t dropped = 0;  // number of reads after the recording was full
   };
 
+  // Starts a recording that keeps the first `most` reads.
   static void Start(size_t most);
+  // Ends the recording and returns it.
   static Recording Stop();
+  // Returns a new number for a file that is being opened.
   static uint32_t NewFile();
 
+  // Records a read, if a recording is on. The file layer calls this.
   static void Note(uint32_t file, uint64_t offset, size_t bytes, bool mapped) {
     if (on_.load(std::memory_order_relaxed)) Record(file, offset, bytes, mapped);
   }
