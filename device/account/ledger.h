@@ -48,7 +48,7 @@ enum class AccountDepth : uint8_t { kOff, kFile, kKernel, kDevice };
 // memory, and the thread reads them in two nanoseconds. The thread writes `op` and `kind`, which
 // tell the program what to charge. The program has the layout built in (account_program.cc).
 struct KernelSlot {
-  std::atomic<uint32_t> op{0};     // OpKind.id running on the thread
+  std::atomic<uint32_t> op{0};  // OpKind.id running on the thread
   // FileKind + 1 of the call under way, or 0 when there is none. The second byte holds FileKind + 1
   // of the call's writes where it is not that of its reads (MixedCallMark).
   std::atomic<uint32_t> kind{0};

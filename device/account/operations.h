@@ -40,8 +40,8 @@ struct OpKind {
 };
 inline constexpr size_t kMaxOps = 48;
 
-// These kinds always exist.
-inline constexpr OpKind kUnscoped{0};  // IO outside any scope
+// These kinds always exist. IO outside any scope is charged to kUnscoped.
+inline constexpr OpKind kUnscoped{0};
 inline constexpr OpKind kOpen{1};   // opening, creating, recovering, closing a database
 inline constexpr OpKind kFlush{2};  // writing a full memtable
 inline constexpr OpKind kCompaction{3};

@@ -6,7 +6,8 @@
 //   ReadTrace::Recording recording = ReadTrace::Stop();
 //
 // While no recording is on, a read costs one branch more. Note() and NewFile() are thread-safe.
-// There is one recording at a time, and no thread reads data files during Start or Stop.
+// There is one recording at a time. The caller makes sure that no thread reads data files during
+// Start or Stop.
 #ifndef TESTBED_DEVICE_FILE_READ_TRACE_H_
 #define TESTBED_DEVICE_FILE_READ_TRACE_H_
 

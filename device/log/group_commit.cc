@@ -13,6 +13,7 @@ namespace {
 
 uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
+// Runs the action and returns the error that it throws, if it throws one.
 template <typename Action>
 std::optional<Error> ErrorOf(const Action& action) {
   try {
@@ -46,8 +47,7 @@ Log::Impl::Impl(std::string directory, const LogOptions& options,
     segment_->file->Read(next_ - part - segment_->header.first_lsn, last_block_.data(), part);
   }
   // An empty frame begins the epoch. It is durable before any other frame of the epoch is written,
-  // so no later open can choose the same epoch again; and it says that what was recovered is
-  // durable.
+  // so no later open can choose this epoch again. It also states that the recovered log is durable.
   durable_ = written_ = end_ = next_;
   Lock lock(latch_);
   OpenGroup(0);
@@ -69,7 +69,7 @@ Log::Impl::~Impl() {
   try {
     WaitDurable(end_);
   } catch (const Error&) {
-    // The log is dead; whoever waited for these bytes was told.
+    // The log is dead, and each thread that waited for these bytes got the error.
   }
 }
 
@@ -78,7 +78,7 @@ bool Log::Impl::Fits(const Group& group, size_t need) const {
          group.lsn + (group.end - group.begin) + need <= segment_end_;
 }
 
-// Opens a group at the end of the log that has room for a record of `need` bytes, header included.
+// Opens a group at the end of the log, with room for a record of `need` bytes, header included.
 void Log::Impl::OpenGroup(size_t need) {
   if (next_ + kFrameHeaderBytes + need > segment_end_) {
     next_ = segment_end_ + kSegmentHeaderBytes;
@@ -141,7 +141,7 @@ LogRange Log::Impl::Append(size_t size, const std::function<void(char* to)>& fil
   return range;
 }
 
-// All groups are sealed: waits until one is written, or writes them.
+// Called when all groups are sealed: waits until the leader has written a group, or leads.
 void Log::Impl::MakeRoom(Lock& lock) {
   if (writing_) {
     done_.wait(lock);
@@ -165,8 +165,10 @@ void Log::Impl::Wait(Lsn end, bool durable) {
   }
 }
 
-// Becomes the leader: writes the sealed groups, the open one too if asked, and syncs if asked,
-// which nobody else may be doing then.
+// Makes the calling thread the leader. It writes the sealed groups and, with `open_group_too`, the
+// open group. With `sync` it then syncs them; no other thread may be syncing. Throws the error of a
+// write or sync, which has killed the log. The caller holds the latch, which Lead releases
+// meanwhile.
 void Log::Impl::Lead(Lock& lock, bool open_group_too, bool sync) {
   writing_ = true;
   syncing_ = syncing_ || sync;
@@ -181,7 +183,7 @@ void Log::Impl::Lead(Lock& lock, bool open_group_too, bool sync) {
   if (error) Fail(*error);
   if (sync) {
     if (!error && durable_ < end) {
-      // Under the latch, so that a waiter cannot miss it between looking and sleeping.
+      // Notified under the latch, so that a waiter cannot miss it between its check and its sleep.
       done_.notify_all();
       lock.unlock();
       error = ErrorOf([&] { SyncWritten(newest, end); });
@@ -198,7 +200,7 @@ void Log::Impl::WriteSealed(uint64_t last) {
   for (uint64_t i = tail_; i < last; ++i) {
     Group& group = Slot(i);
     WriteGroup(group);
-    AlignedBuffer smaller;  // for one that had to hold a long record
+    AlignedBuffer smaller;  // replaces memory that was enlarged for a long record
     if (group.memory.size() > group_bytes_) smaller = AlignedBuffer(group_bytes_);
     Lock lock(latch_);
     if (smaller.size() != 0) group.memory = std::move(smaller);
@@ -237,9 +239,9 @@ void Log::Impl::WriteGroup(Group& group) {
   rewritten_.Add(group.begin);
 }
 
-// Makes what was written before `end`, the last of it into `newest`, durable.
+// Makes all bytes before `end` durable. `newest` is the segment that holds the last of them.
 void Log::Impl::SyncWritten(const std::shared_ptr<LogSegment>& newest, Lsn end) {
-  // The segments that were written since the last sync: nearly always one.
+  // Groups may have gone into several segments since the last sync; nearly always it is one.
   if (synced_segment_ != newest->header.number) {
     for (const auto& segment : segments_->InService(synced_segment_)) {
       if (segment->header.number >= newest->header.number) break;
@@ -253,6 +255,7 @@ void Log::Impl::SyncWritten(const std::shared_ptr<LogSegment>& newest, Lsn end) 
   durable_.store(end, std::memory_order_release);
 }
 
+// Kills the log with its first error.
 void Log::Impl::Fail(const Error& error) {
   if (error_) return;
   error_ =
@@ -278,7 +281,7 @@ void Log::Impl::TruncateBefore(Lsn lsn) {
   }
 }
 
-// Wakes within each interval to flush, and in between to write groups that are full.
+// The flusher thread flushes once within each interval, and writes full groups in between.
 void Log::Impl::RunFlusher() {
   LazyPace pace{std::chrono::milliseconds(options_.flush_interval_ms)};
   const bool durable = options_.sync != LogSync::kNone;
@@ -303,7 +306,7 @@ void Log::Impl::RunFlusher() {
         Lead(lock, false, false);
       }
     } catch (const Error&) {
-      break;  // kept in error_ for all who call
+      break;  // error_ keeps it for all callers
     }
   }
 }

@@ -1,8 +1,8 @@
-// Group commit: how records get from the threads that append them to the device (device/log/log.h).
+// Group commit takes records from the threads that append them to the device (device/log/log.h).
 //
-// Records are copied into a group in memory. A thread that needs its record on the device becomes
-// the leader, if there is none: it seals the open group, writes all sealed ones, and syncs the
-// segment, for every thread that waits meanwhile.
+// Append copies a record into a group in memory. A thread that needs its record on the device
+// becomes the leader, unless another thread leads. The leader seals the open group, writes all
+// sealed groups and syncs the segment, for every thread that waits meanwhile.
 #ifndef TESTBED_DEVICE_LOG_GROUP_COMMIT_H_
 #define TESTBED_DEVICE_LOG_GROUP_COMMIT_H_
 
@@ -27,15 +27,16 @@
 
 namespace testbed {
 
-// Enough that one group fills and one is written while two wait.
+// Number of groups: one fills and one is written, while two wait in between.
 inline constexpr size_t kLogGroups = 4;
 inline constexpr uint64_t kMinLogGroupBytes = 2 * kMaxLogWriteSize;
 
-// Groups go through a ring: [tail_, head_) are sealed, in log order, and the one at head_ is open
-// if open_ says so. latch_ protects the ring and all positions. The thread that set writing_ is the
-// leader: it alone writes, and owns what is marked so, without holding the latch. The one that set
-// syncing_ alone syncs what was written. While it does, only a thread
-// that finds all groups full may lead: other threads that wait for the device gather for the next group.
+// Groups go through a ring. The groups at [tail_, head_) are sealed, in log order; the group at
+// head_ is open if open_ is set. latch_ protects the ring and all positions. The thread that set
+// writing_ is the leader: it alone writes groups, and owns the members marked so without holding
+// the latch. The thread that set syncing_ alone syncs the written groups. While it syncs, a thread
+// that wants its record durable waits, so that records gather for the next group; a thread that
+// finds all groups full, or that only needs its record written, may lead.
 class Log::Impl {
  public:
   Impl(std::string directory, const LogOptions& options, std::unique_ptr<LogSegments> segments,
@@ -44,6 +45,7 @@ class Log::Impl {
 
   LogRange Append(size_t size, const std::function<void(char* to)>& fill);
   void WaitDurable(Lsn end) { Wait(end, options_.sync != LogSync::kNone); }
+  // Returns when all bytes before `end` are durable or, without `durable`, written.
   void Wait(Lsn end, bool durable);
   void TruncateBefore(Lsn lsn);
   size_t MaxRecordBytes() const {
@@ -60,16 +62,17 @@ class Log::Impl {
  private:
   struct Group {
     AlignedBuffer memory;
-    Lsn lsn = 0;       // of the frame
-    size_t begin = 0;  // of the frame in memory; before it, bytes of earlier groups in its block
-    size_t end = 0;    // of its records in memory
-    Lsn next = 0;      // of the frame after it, set when sealed; padding included
+    Lsn lsn = 0;       // LSN of the group's frame
+    size_t begin = 0;  // of the frame in `memory`, after the bytes of earlier groups in its block
+    size_t end = 0;    // of the records in `memory`
+    Lsn next = 0;      // LSN after the frame and its padding, set when the group is sealed
     uint32_t records = 0;
     bool opens_segment = false;
   };
   using Lock = std::unique_lock<std::mutex>;
 
   Group& Slot(uint64_t i) { return ring_[i % kLogGroups]; }
+  // The caller of these holds the latch; WriteSealed, WriteGroup and SyncWritten run without it.
   bool Fits(const Group& group, size_t need) const;
   void OpenGroup(size_t need);
   void SealGroup();
@@ -83,7 +86,7 @@ class Log::Impl {
   void RunFlusher();
 
   const std::string directory_;
-  const size_t granule_;  // file writes begin and end at multiples of it
+  const size_t granule_;  // file writes begin and end at multiples of this, in bytes
   const size_t group_bytes_;
   const uint32_t epoch_;
 
@@ -93,22 +96,22 @@ class Log::Impl {
   uint64_t head_ = 0, tail_ = 0;
   bool open_ = false;
   bool writing_ = false, syncing_ = false;
-  Lsn next_ = 0;  // of the next frame, if it fits into the segment
+  Lsn next_ = 0;  // LSN of the next frame, if the frame fits into the segment
   Lsn segment_end_ = 0;
   bool opens_segment_ = false;  // next_ is the first frame of its segment
   std::optional<Error> error_;
 
-  // What the leader owns.
+  // The leader owns these.
   std::shared_ptr<LogSegment> segment_;
   uint64_t chain_;
   AlignedBuffer last_block_{kMaxLogWriteSize};  // the partly filled block at the log's end
   Counter records_, payload_, framing_, padding_, rewritten_, groups_;
 
-  // What the thread that set syncing_ owns.
-  uint64_t synced_segment_ = 0;  // number of the segment in service at the last sync
+  // The thread that set syncing_ owns these.
+  uint64_t synced_segment_ = 0;  // number of the segment that was last written before the last sync
   Counter syncs_;
 
-  // The flusher, which the log starts for a flush interval.
+  // The flusher is the log's own thread; it runs if the options give a flush interval.
   std::condition_variable wake_;
   bool stop_ = false;
   std::thread flusher_;

@@ -1,10 +1,10 @@
-// When the syncs of lazy durability begin: the one rule for all engines.
+// LazyPace says when the syncs of lazy durability begin. All engines follow this rule.
 //
-// A commit that just missed a sync is durable when the next one ends, so from the begin of one sync
-// to the end of the next at most the interval may pass. The next one begins as late as that allows
-// with a margin: twice what the slowest of the recent syncs took, a tenth of the interval at least,
-// half of it at most. A device on which a sync takes longer than that does not keep up, and the
-// commits are as old as it makes them.
+// A commit that just missed a sync is durable when the next sync ends, so at most the interval may
+// pass from the begin of a sync to the end of the next. The next sync begins as late as that allows
+// with a margin. The margin is twice the time of the slowest recent sync, but at least a tenth and
+// at most half of the interval. On a device whose syncs take longer than that margin, commits may
+// become durable later than the interval promises.
 //
 //   LazyPace pace(std::chrono::milliseconds(100));
 //   for (;;) { WaitUntil(pace.Next()); pace.Begin(); Sync(); pace.End(); }
@@ -22,8 +22,8 @@ class LazyPace {
   explicit LazyPace(Clock::duration interval, Clock::time_point now = Clock::now())
       : interval_(interval), begin_(now) {}
 
-  // When the next sync begins. Commits up to Begin are in the sync; a turn that finds nothing to
-  // sync has a Begin and no End.
+  // Returns when the next sync begins. A sync covers the commits before its Begin. A turn that
+  // finds nothing to sync has a Begin and no End.
   Clock::time_point Next() const { return begin_ + Period(); }
   Clock::duration Period() const {
     return interval_ - std::clamp(2 * slowest_, interval_ / 10, interval_ / 2);
@@ -36,7 +36,7 @@ class LazyPace {
  private:
   const Clock::duration interval_;
   Clock::time_point begin_;
-  Clock::duration slowest_{0};  // of the recent syncs; what it was is forgotten by eighths
+  Clock::duration slowest_{0};  // slowest recent sync; each faster sync takes an eighth off
 };
 
 }  // namespace testbed

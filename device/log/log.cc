@@ -35,10 +35,10 @@ void CheckOptions(const LogOptions& o) {
   }
 }
 
-// What a crash of this process left in the page cache only would be lost in the next power cut,
-// after it had been replayed: make it durable before anybody acts on it. Pages that a failed sync
-// left behind are clean in the cache and absent on the device; dropping clean pages makes the
-// reader see what is on the device.
+// Makes the log's files durable before they are replayed. Bytes that a crash of the process left
+// only in the page cache would otherwise be replayed now and be lost in the next power cut. Pages
+// that a failed sync left behind are clean in the cache and absent on the device; dropping clean
+// pages lets the reader see what is on the device.
 void MakeDurable(const std::string& directory, IoMode mode) {
   FileOptions options;
   options.kind = FileKind::kLog;
@@ -48,7 +48,7 @@ void MakeDurable(const std::string& directory, IoMode mode) {
     file->Sync();
     file->Forget(0, 0);
   }
-  // A segment whose directory's sync failed goes on holding records.
+  // A segment may hold records although the sync of its directory had failed.
   SyncDirectory(directory);
 }
 

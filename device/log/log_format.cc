@@ -23,7 +23,7 @@ static_assert(std::endian::native == std::endian::little,
 constexpr char kMagic[8] = {'t', 'b', 'l', 'o', 'g', 's', 'e', 'g'};
 constexpr std::string_view kNamePrefix = "log-";
 
-// Where the fields of a segment header lie. The checksum of all before it comes last.
+// Offsets of the fields of a segment header. The last is the checksum of all bytes before it.
 enum SegmentField : size_t {
   kSegmentMagic = 0,
   kSegmentVersion = 8,
@@ -38,6 +38,7 @@ enum SegmentField : size_t {
   kSegmentChecksum = kSegmentHeaderUsed - 8,
 };
 
+// Offsets of the fields of a frame header.
 enum FrameField : size_t {
   kFrameChecksum = 0,
   kFrameChain = 8,
@@ -60,13 +61,14 @@ T Get(const char* from) {
   return value;
 }
 
-// Bytes of another log, or of this one at another position (a recycled segment is full of them),
-// must not verify: both go into the seed.
+// The seed takes in the log and the position, so that a frame of another log, or of this log at
+// another position (a recycled segment is full of such frames), does not verify.
 uint64_t FrameChecksum(uint64_t log_id, Lsn lsn, const char* frame, size_t length) {
   const uint64_t seed = log_id ^ (lsn * 0x9e3779b97f4a7c15ull);
   return XXH3_64bits_withSeed(frame + kFrameChain, length - kFrameChain, seed);
 }
 
+// Returns the number in a segment file's name, or nothing for any other name.
 std::optional<uint64_t> NumberOf(std::string_view name) {
   if (!name.starts_with(kNamePrefix)) return std::nullopt;
   name.remove_prefix(kNamePrefix.size());
@@ -158,7 +160,8 @@ uint64_t SealFrame(uint64_t log_id, Lsn lsn, const FrameHeader& header, char* fr
 }
 
 bool PlausibleFrame(Lsn lsn, uint64_t room, const char* frame, FrameHeader* header) {
-  // In the order of what fails soonest: this is called for every byte of a damaged log's rest.
+  // The check that fails most often comes first, as the search for damage calls this for every byte
+  // after the end of the log.
   const uint32_t length = Get<uint32_t>(frame + kFrameLength);
   if (length < kFrameHeaderBytes || length > room) return false;
   const uint32_t span = Get<uint32_t>(frame + kFrameSpan);

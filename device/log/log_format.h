@@ -1,12 +1,12 @@
-// The bytes of the write-ahead log on disk: segment headers, frames, records, and how segment files
-// are named and found. docs/log-format.md describes the same for readers in other languages; change
-// both together, and kLogFormatVersion with them.
+// The format of the write-ahead log on disk: segment headers, frames, records and the names of
+// segment files. docs/log-format.md describes the format for readers in other languages. A change
+// of the format changes this header, that document and kLogFormatVersion together.
 //
 //   segment file  = header block (kSegmentHeaderBytes), then frames
 //   frame         = FrameHeader, records, padding that belongs to no checksum
 //   record        = u32 length, bytes
 //
-// All integers are little-endian. Functions here are pure but for ListLogSegments.
+// All integers are little-endian. All functions but ListLogSegments work on their arguments alone.
 #ifndef TESTBED_DEVICE_LOG_LOG_FORMAT_H_
 #define TESTBED_DEVICE_LOG_LOG_FORMAT_H_
 
@@ -22,9 +22,9 @@
 namespace testbed {
 
 inline constexpr uint32_t kLogFormatVersion = 1;
-// Frames begin here in each segment file. Large enough for every write size to be aligned.
+// Offset of the first frame in each segment file: a multiple of every write size.
 inline constexpr uint64_t kSegmentHeaderBytes = 8192;
-// What of it carries meaning: one sector, so that writing it is atomic.
+// Bytes of the segment header that carry meaning: one sector, so that a write of it is atomic.
 inline constexpr size_t kSegmentHeaderUsed = 512;
 inline constexpr size_t kFrameHeaderBytes = 40;
 inline constexpr size_t kRecordHeaderBytes = 4;
@@ -32,11 +32,11 @@ inline constexpr uint32_t kMaxLogWriteSize = 8192;
 
 struct SegmentHeader {
   uint64_t log_id = 0;
-  uint64_t number = 0;         // as in the file's name, unless it was being recycled
-  Lsn first_lsn = 0;           // of byte 0 of the file
-  uint64_t segment_bytes = 0;  // the file's greatest size; the next segment's first_lsn - first_lsn
-  uint32_t epoch = 0;          // of the open that wrote the header
-  uint32_t write_size = 0;     // what that open wrote with; information only
+  uint64_t number = 0;         // as in the file's name, unless a crash came while it was recycled
+  Lsn first_lsn = 0;           // LSN of byte 0 of the file
+  uint64_t segment_bytes = 0;  // greatest length of the file; the next first_lsn less this one
+  uint32_t epoch = 0;          // epoch of the open that wrote the header
+  uint32_t write_size = 0;     // LogOptions of that open, for information only
   bool pad = false;
 
   Lsn begin() const { return first_lsn + kSegmentHeaderBytes; }
@@ -45,36 +45,39 @@ struct SegmentHeader {
 
 enum class HeaderState : uint8_t {
   kValid,
-  kBlank,    // zeros or an empty file: a crash came between making the file and its header
-  kDamaged,  // neither: no crash leaves this
+  kBlank,    // zeros or an empty file: a crash came before the header was written
+  kDamaged,  // any other content, which no crash leaves
 };
 
-// Fills kSegmentHeaderUsed bytes.
+// Writes kSegmentHeaderUsed bytes to `block`, checksum included.
 void EncodeSegmentHeader(const SegmentHeader& header, char* block);
-// What the header in `block` must carry as its checksum.
+// Returns the checksum that the header in `block` must carry.
 uint64_t SegmentHeaderChecksum(const char* block);
-// Throws kUsage for a valid header of another format version.
+// Decodes the header in `block` into *header if it is valid. Throws Error (kUsage) for a valid
+// header of another format version; `path` is for that sentence.
 HeaderState DecodeSegmentHeader(std::string_view block, const std::string& path,
                                 SegmentHeader* header);
 
 struct FrameHeader {
   uint64_t checksum = 0;  // of the rest of the frame, seeded with the log's id and the frame's LSN
-  uint64_t chain = 0;     // checksum of the frame before this one; 0 when there was none
+  uint64_t chain = 0;     // checksum of the frame before this frame; 0 for the log's first
   Lsn durable = 0;        // the log was durable up to here when this frame was written
-  uint32_t length = 0;    // of header and records
-  uint32_t span = 0;      // from this frame to the next one in the segment: length and padding
-  uint32_t epoch = 0;     // how many times the log has been opened
+  uint32_t length = 0;    // bytes of header and records
+  uint32_t span = 0;      // bytes from this frame to the next in the segment: length and padding
+  uint32_t epoch = 0;     // number of times that the log has been opened
   uint32_t records = 0;
 };
 
-// Fills in the header of the frame of header.length bytes at `frame`, checksum included, which is
-// returned.
+// Writes the header, checksum included, into the frame of header.length bytes at `frame`, whose
+// records are in place. Returns the checksum.
 uint64_t SealFrame(uint64_t log_id, Lsn lsn, const FrameHeader& header, char* frame);
 
-// Reads the header alone and says whether it can be one: lengths that fit into `room`, the bytes to
-// the end of the segment, and a durable position not after the frame. Needs kFrameHeaderBytes.
+// Decodes the kFrameHeaderBytes at `frame` and returns whether they can be a frame header: their
+// lengths fit into `room`, the bytes to the end of the segment, and their durable position is not
+// after the frame.
 bool PlausibleFrame(Lsn lsn, uint64_t room, const char* frame, FrameHeader* header);
-// Whether `frame`, of header.length bytes, is what SealFrame made for this log and position.
+// Returns whether the header.length bytes at `frame` are a frame that SealFrame made for this log
+// and position.
 bool ValidFrame(uint64_t log_id, Lsn lsn, const FrameHeader& header, const char* frame);
 
 std::string LogSegmentPath(const std::string& directory, uint64_t number);
@@ -82,16 +85,17 @@ std::string LogSegmentPath(const std::string& directory, uint64_t number);
 // A segment file as it was found.
 struct SegmentInfo {
   std::string path;
-  uint64_t number = 0;  // by its name
+  uint64_t number = 0;  // from the file's name
   HeaderState state = HeaderState::kBlank;
   SegmentHeader header;
-  // Holds what its name says. Others are left over from a crash while they were made or recycled,
-  // and hold nothing that is needed.
+  // Returns whether the file is the segment that its name says. Any other file is left over from a
+  // crash that came while the file was made or recycled; it holds no record that is needed.
   bool in_use() const { return state == HeaderState::kValid && header.number == number; }
 };
 
-// All segment files of a directory by number. Throws kCorruption when a header is damaged or the
-// segments are of two logs.
+// Returns all segment files of a directory by number. Throws Error: kCorruption when a header is
+// damaged or the segments belong to two logs, kUsage when a header has another format version, kIo
+// when the directory or a file cannot be read.
 std::vector<SegmentInfo> ListLogSegments(const std::string& directory, IoMode mode);
 
 }  // namespace testbed

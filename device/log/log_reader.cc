@@ -10,11 +10,11 @@ namespace testbed {
 namespace {
 
 constexpr uint64_t kWindow = 1ull << 20;
-constexpr uint64_t kBlock = 8192;  // reads begin and end at multiples of it
+constexpr uint64_t kBlock = 8192;  // reads begin and end at multiples of this, in bytes
 
 }  // namespace
 
-// One segment file seen through a window that moves forward.
+// Reads one segment file through a window in memory that moves forward.
 class LogReader::Source {
  public:
   Source(const std::string& path, IoMode mode) {
@@ -29,7 +29,7 @@ class LogReader::Source {
   const std::string& path() const { return file_->path(); }
   uint64_t size() const { return size_; }
 
-  // The n bytes at offset, or null when the file ends before. Valid until the next call.
+  // Returns the n bytes at offset, valid until the next call, or null when the file ends before.
   const char* Bytes(uint64_t offset, uint64_t n) {
     if (offset + n > size_) return nullptr;
     if (offset < begin_ || offset + n > begin_ + filled_) Load(offset, n);
@@ -56,13 +56,13 @@ LogReader::LogReader(const std::string& directory, Lsn from, IoMode mode)
     : directory_(directory), from_(from), mode_(mode) {
   for (SegmentInfo& info : ListLogSegments(directory, mode)) {
     const bool follows =
-        !segments_.empty() && info.number == segments_.back().number + 1;  // of one in use or blank
+        !segments_.empty() && info.number == segments_.back().number + 1;  // no gap before it
     if (info.in_use()) {
       tail_.epoch = std::max(tail_.epoch, info.header.epoch);
       segments_.push_back(std::move(info));
     } else if (info.state == HeaderState::kBlank && follows) {
-      // Holds nothing, unless its header was lost: the search for damage looks into it, at the
-      // position that its number gives it.
+      // A blank segment holds no frames, unless its header was lost. The search for damage looks
+      // into it, at the position that its number gives it.
       const SegmentHeader& before = segments_.back().header;
       info.header = before;
       info.header.number = info.number;
@@ -88,8 +88,8 @@ LogReader::LogReader(const std::string& directory, Lsn from, IoMode mode)
 
 size_t LogReader::FirstSegment(Lsn from) const {
   if (from == 0) return 0;
-  // `from` may be the end of a segment whose successor holds no frame yet: then the last frame,
-  // which the next one has to name, is in the segment before.
+  // `from` may be the end of a segment whose successor holds no frame yet. Then the last frame,
+  // whose checksum the next frame has to name, is in the segment before.
   for (Lsn wanted : {from - 1, from}) {
     for (size_t i = 0; i < segments_.size(); ++i) {
       const SegmentInfo& info = segments_[i];
@@ -112,7 +112,7 @@ LogReader::Source& LogReader::Open(size_t segment) {
   return *source_;
 }
 
-// Whether a frame of this log lies at lsn; leaves its bytes in frame_.
+// Returns whether a frame of this log lies at lsn, and if so leaves the frame's bytes in frame_.
 bool LogReader::TryFrame(size_t segment, Lsn lsn, FrameHeader* header) {
   const SegmentHeader& s = segments_[segment].header;
   if (lsn + kFrameHeaderBytes > s.end()) return false;
@@ -138,6 +138,7 @@ void LogReader::Accept(size_t segment, Lsn lsn, const FrameHeader& header) {
   tail_.epoch = std::max(tail_.epoch, header.epoch);
 }
 
+// Moves to the next frame. Returns false at the first position that holds no valid successor.
 bool LogReader::NextFrame() {
   FrameHeader header;
   const Lsn lsn = tail_.lsn;
@@ -145,7 +146,7 @@ bool LogReader::NextFrame() {
     Accept(at_, lsn, header);
     return true;
   }
-  // A group that did not fit into the rest of its segment opened the next one.
+  // A group that did not fit into the rest of its segment has opened the next segment.
   const size_t next = at_ + 1;
   if (chained_ && next < segments_.size() && segments_[next].in_use() &&
       segments_[next].header.first_lsn == segments_[at_].header.end() &&
@@ -175,12 +176,12 @@ bool LogReader::Next(LogRecord* record) {
   return false;
 }
 
-// Decides whether the end that was found is one that a crash can leave: not if a frame after it
-// knew the log to be durable beyond it, and not if it was needed further.
+// Throws unless a crash can leave the end that was found. It cannot when a frame after the end
+// states that the log was durable beyond the end, or when the log ends before from_.
 void LogReader::ThrowIfDamaged() {
   bool frames = ScanSegment(at_, tail_.lsn + 1);
-  // What may have been written before a crash ends where no frame is found any more: segments that
-  // only wait for their turn need not be read.
+  // The search ends after a segment without frames: no segment behind it was written before the
+  // crash, so the segments that wait for service need not be read.
   for (size_t i = at_ + 1; i < segments_.size() && (frames || i == at_ + 1); ++i) {
     frames = ScanSegment(i, segments_[i].header.begin());
   }
@@ -193,7 +194,9 @@ void LogReader::ThrowIfDamaged() {
   }
 }
 
-// Looks for frames of this log at every byte from `begin` on; returns whether there is any.
+// Looks for frames of this log at every byte of the segment from `begin` on, and returns whether it
+// found any. Throws Error (kCorruption) for a frame which states that the log was durable beyond
+// its end.
 bool LogReader::ScanSegment(size_t segment, Lsn begin) {
   const SegmentHeader& s = segments_[segment].header;
   Source& source = Open(segment);

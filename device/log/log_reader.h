@@ -1,13 +1,12 @@
-// Reads a write-ahead log (device/log/log.h) without changing it.
+// A LogReader reads a write-ahead log (device/log/log.h) without changing it.
 //
 //   LogReader reader(dir, from);
 //   LogRecord record;
 //   while (reader.Next(&record)) Use(record.lsn, record.bytes);
 //
-// Next returns false at the valid end of the log, which is what Log::Open would continue after; it
-// throws Error::kCorruption where the log is damaged before that (device/log/log.h has the rule), and
-// when the log ends before `from`. A reader is for one thread; the log must not be written
-// meanwhile.
+// Next returns false at the valid end of the log, where Log::Open would continue. It throws Error
+// (kCorruption) when the log is damaged before its end (device/log/log.h has the rule) or ends
+// before `from`. Not thread-safe; the log must not be written meanwhile.
 #ifndef TESTBED_DEVICE_LOG_LOG_READER_H_
 #define TESTBED_DEVICE_LOG_LOG_READER_H_
 
@@ -24,25 +23,27 @@ namespace testbed {
 
 class LogReader {
  public:
-  // Records with an LSN below `from` are passed over; reading starts at the segment that holds
-  // `from` (0: the first one). Throws when no segment does.
+  // Opens the log at the segment that holds `from`, or at its first segment if `from` is 0. Next
+  // passes over records with an LSN below `from`. Throws Error (kCorruption) when no segment holds
+  // `from`, and as ListLogSegments does.
   explicit LogReader(const std::string& directory, Lsn from = 0, IoMode mode = IoMode::kBuffered);
   ~LogReader();
 
-  // The next record; its bytes stay valid until the next call.
+  // Sets *record to the next record, whose bytes stay valid until the next call. Returns false at
+  // the end of the log.
   bool Next(LogRecord* record);
 
-  // A log without any segment: nothing was ever written.
+  // Returns whether the directory holds no segment, so that no log was begun there.
   bool empty() const { return segments_.empty(); }
 
-  // Where the log goes on, once Next has returned false.
+  // Where the log goes on. Valid when Next has returned false.
   struct Tail {
     uint64_t log_id = 0;
     uint64_t segment = 0;  // number of the segment with the last frame
-    Lsn lsn = 0;           // of the next frame, if it fits into that segment
-    Lsn frame = 0;         // of the last frame; 0 when there is none
+    Lsn lsn = 0;           // LSN of the next frame, if the frame fits into that segment
+    Lsn frame = 0;         // LSN of the last frame; 0 when there is none
     uint64_t chain = 0;    // checksum of the last frame
-    uint32_t epoch = 0;    // the highest that any frame or header shows
+    uint32_t epoch = 0;    // highest epoch in any frame or header
   };
   const Tail& tail() const { return tail_; }
 
@@ -59,14 +60,14 @@ class LogReader {
   const std::string directory_;
   const Lsn from_;
   const IoMode mode_;
-  std::vector<SegmentInfo> segments_;  // those in use, and blank ones, by number
-  size_t at_ = 0;                      // the segment with the next frame
-  bool chained_ = false;               // a frame was read, so the next one must name it
+  std::vector<SegmentInfo> segments_;  // segments in use, and blank segments after them, by number
+  size_t at_ = 0;                      // index of the segment with the last frame that was read
+  bool chained_ = false;               // a frame was read, so the next frame must name its checksum
   bool ended_ = false;
   Tail tail_;
   std::unique_ptr<Source> source_;
   size_t source_segment_ = 0;
-  // The frame that records are taken from.
+  // The frame from which Next takes records.
   std::string_view frame_;
   Lsn frame_lsn_ = 0;
   size_t next_record_ = 0;

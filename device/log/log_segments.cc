@@ -66,7 +66,7 @@ void LogSegments::WriteHeader(File& file, const SegmentHeader& header, size_t n)
   ++counts_.writes;
 }
 
-// Gives an empty file its space.
+// Gives an empty file the space that LogOptions::space asks for.
 void LogSegments::Fill(File& file) {
   if (options_.space == LogSpace::kGrowing) return;
   if (options_.space == LogSpace::kRecycled && !options_.prewrite &&
@@ -95,14 +95,15 @@ void LogSegments::Fill(File& file) {
 void LogSegments::Make(const SegmentHeader& header) {
   IoScope scope(kLogWrite);
   const std::string path = LogSegmentPath(directory_, header.number);
-  // One that is there already is left over from a crash and was found to hold nothing.
+  // A file that exists under this name is left over from a crash and was found to hold no record.
   std::unique_ptr<File> file;
   try {
     file = OpenFile(path, FileOptions::kTruncate);
     CheckAlignment(*file);
     Fill(*file);
-    // All of it, so that written space is one run: a file system keeps a gap in it as an extent of
-    // its own, and with a few more the extents leave the inode, whose journal entry they double.
+    // The whole header block is written, so that written space has no gap. A file system keeps a
+    // gap as an extent of its own; with a few more extents they no longer fit into the inode, and
+    // a journal entry of the file is twice as long.
     WriteHeader(*file, header, kSegmentHeaderBytes);
     file->Sync(true);
     if (options_.uncached) file->Forget(0, 0);
@@ -116,8 +117,8 @@ void LogSegments::Make(const SegmentHeader& header) {
   segments_.push_back(std::make_shared<LogSegment>(LogSegment{header, std::move(file)}));
 }
 
-// Gives an old segment the next number. Its frames stay where they are and stop being valid, as
-// they were sealed for other positions.
+// Gives an old segment the next number. The frames in it stay, but are no longer valid, as they
+// were sealed for other positions.
 void LogSegments::Recycle(LogSegment& old) {
   IoScope scope(kLogWrite);
   const SegmentHeader header = NextHeader();
@@ -145,6 +146,7 @@ void LogSegments::Create() {
   Make(NextHeader());
 }
 
+// Returns whether a segment that was found can wait for service behind the last segment.
 bool LogSegments::Fits(const SegmentInfo& info, const File& file) const {
   return options_.space == LogSpace::kRecycled && info.in_use() &&
          info.number == segments_.back()->header.number + 1 &&
@@ -155,12 +157,12 @@ bool LogSegments::Fits(const SegmentInfo& info, const File& file) const {
 
 void LogSegments::Adopt(const std::vector<SegmentInfo>& found, uint64_t current) {
   std::lock_guard lock(mutex_);
-  // From the highest number down, so that what remains is an unbroken run at any moment: first
-  // tell which ones stay, then remove the others.
+  // Unfit segments are removed from the highest number down, so that the numbers of the rest have
+  // no gap at any moment. So this first decides which segments stay.
   std::vector<std::string> unfit;
   for (const SegmentInfo& info : found) {
     if (info.in_use() && info.number <= current) {
-      // A gap below is what is left of a log whose first segments were taken away by hand.
+      // A gap in these numbers means that somebody removed segments by hand.
       segments_.push_back(std::make_shared<LogSegment>(
           LogSegment{info.header, OpenFile(info.path, FileOptions::kMustExist)}));
       CheckAlignment(*segments_.back()->file);

@@ -1,12 +1,15 @@
-// The segment files of a write-ahead log that is open for writing: makes them, puts them into
-// service one after the other, and takes back those that are no longer needed. Used by Log alone.
+// LogSegments manages the segment files of a write-ahead log that is open for writing. It makes
+// segments, puts them into service one after the other, and recycles or removes those that are no
+// longer needed. Only Log uses it.
 //
-// Files in service and those waiting for it are one unbroken run of numbers, and a file's position
-// in the log follows from its number's place in the run. That holds after a crash at any moment:
-// a segment has its header durable, under its name, before its successor is made and before the
-// first frame goes into it; and segments leave at the low end one at a time, each durably.
+// The segments that were or are in service and the segments that wait for service have numbers
+// without a gap, and their positions in the log are in the order of the numbers. That holds after a
+// crash at any moment. A segment's header is durable under the segment's name before its successor
+// is made and before the first frame goes into it. Segments leave at the low end one at a time,
+// each durably.
 //
-// Thread-safe. Errors throw Error; the log must not be used further after one.
+// Thread-safe. Methods throw Error (kIo) when the system refuses; the log must not be used further
+// after that.
 #ifndef TESTBED_DEVICE_LOG_LOG_SEGMENTS_H_
 #define TESTBED_DEVICE_LOG_LOG_SEGMENTS_H_
 
@@ -33,19 +36,20 @@ class LogSegments {
   // `epoch` and `log_id` go into the headers of new segments.
   LogSegments(std::string directory, const LogOptions& options, uint64_t log_id, uint32_t epoch);
 
-  // Begins a log without segments. Throws kUsage, leaving nothing behind, where the file system
-  // cannot do what the options ask for.
+  // Makes the first segment of a new log. Throws Error (kUsage) and leaves no file behind when the
+  // file system cannot do what the options ask for.
   void Create();
-  // Takes over the segments that were found, of which `current` is in service. Those after it wait
-  // for service if they are as the options ask for; the rest is removed.
+  // Takes over the segments that were found, of which number `current` is in service. Segments
+  // after it wait for service if they are as the options ask for; all others are removed.
   void Adopt(const std::vector<SegmentInfo>& found, uint64_t current);
-  // Makes segments until min_segments of the options is met.
+  // Makes segments until there are min_segments; for recycled space only.
   void Prepare();
 
+  // Returns the segment in service.
   std::shared_ptr<LogSegment> Current();
-  // Those from `number` on up to the one in service.
+  // Returns the segments from `number` on up to the segment in service.
   std::vector<std::shared_ptr<LogSegment>> InService(uint64_t number);
-  // Puts the next segment into service, making it if none waits.
+  // Puts the next segment into service and returns it. Makes a segment if none waits.
   std::shared_ptr<LogSegment> Advance();
   // Recycles or removes the segments that end at or before `lsn` and before `written`, the end of
   // the newest frame that must stay readable.
@@ -75,9 +79,9 @@ class LogSegments {
   const uint32_t epoch_;
 
   mutable std::mutex mutex_;
-  // By number: those that hold records, the one in service, those that wait.
+  // By number: segments that hold older records, the segment in service, segments that wait.
   std::deque<std::shared_ptr<LogSegment>> segments_;
-  size_t current_ = 0;
+  size_t current_ = 0;  // index of the segment in service
   Counts counts_;
 };
 
