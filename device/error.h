@@ -1,5 +1,5 @@
-// The one exception type of testbed: an error that a user can cause or must know of. what() is a
-// full sentence that names the thing at fault and what to do; main() prints it as one line.
+// Error is testbed's only exception type: an error that a user can cause or must know of. what() is
+// a full sentence that names the thing at fault and what to do; main() prints it as one line.
 //
 //   throw Error(Error::kUsage, "--page-size 3k is not a power of two from 4k to 64k");
 //
@@ -16,19 +16,19 @@ class Error : public std::runtime_error {
  public:
   enum Kind {
     kUsage,       // an option or its environment is wrong; nothing was created or changed
-    kIo,          // the operating system refused or failed: errno in code()
-    kCorruption,  // bytes on disk are not what was written
+    kIo,          // the operating system refused or failed; code() is its errno
+    kCorruption,  // bytes on disk differ from the bytes that were written
     kRun,         // a run began and could not be finished
   };
 
   Error(Kind kind, const std::string& sentence, int code = 0)
       : std::runtime_error(sentence), kind_(kind), code_(code) {}
 
-  // An IO error of `call` ("open", "pread", ...) on `path` with errno `code`.
+  // Returns a kIo error: `call` ("open", "read", ...) on `path` failed with errno `code`.
   static Error Io(const std::string& call, const std::string& path, int code);
 
   Kind kind() const { return kind_; }
-  int code() const { return code_; }
+  int code() const { return code_; }  // errno, or 0 when the error has none
 
  private:
   Kind kind_;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kNotStarted = 127;
 
-// In the child, between fork and exec: system calls only.
+// Runs in the child, between fork and exec, where it may make system calls only.
 [[noreturn]] void Exec(char* const argv[], int output) {
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, 0);
@@ -49,7 +49,7 @@ pid_t ForkChild() {
   if (child < 0) throw Error::Io("fork", "", errno);
   if (child != 0) return child;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have ended before the kernel was asked.
+  // The parent may have ended before the call above.
   if (::getppid() != parent) ::_exit(kNotStarted);
   return 0;
 }

@@ -1,11 +1,12 @@
-// Child processes that end with their parent, however it ends: kill -9 included, and also under
-// nohup, sudo and timeout, which ignore, filter or pass on signals.
+// Child processes that end with their parent, however the parent ends: even by kill -9, and even
+// under nohup, sudo and timeout, which ignore, filter or pass on signals.
 //
 //   const pid_t child = ForkChild();
 //   if (child == 0) { ...; _exit(0); }
+//   const int status = AwaitChild(child);
 //
-// What a killed parent leaves running would hold its scratch device, its mounts, its cgroup and the
-// lock of its database, and would go on to write.
+// A child that outlived a killed parent would hold the parent's scratch device, its mounts, its
+// cgroup and the lock of its database, and would go on writing.
 #ifndef TESTBED_DEVICE_OS_CHILD_PROCESS_H_
 #define TESTBED_DEVICE_OS_CHILD_PROCESS_H_
 
@@ -16,16 +17,16 @@
 
 namespace testbed {
 
-// fork(), with a child that the kernel ends by SIGKILL when the calling *thread* ends: call it from
-// the main thread. Throws Error when the kernel makes no process.
+// Forks and returns as fork(2) does. The kernel ends the child by SIGKILL when the calling *thread*
+// ends, so the main thread must call this. Throws Error (kIo) when the kernel makes no process.
 pid_t ForkChild();
 
-// Waits for the end of a child and returns its status, as waitpid gives it.
+// Waits for the end of a child and returns its status, as waitpid(2) gives it.
 int AwaitChild(pid_t child);
 
-// Runs the program at the path command[0] to its end, with nothing to read and with its output kept
-// from the terminal. Throws Error with the last line it wrote unless it exits with 0. The program
-// ends with this process.
+// Runs the program at the path command[0] to its end, with /dev/null as its input. Its output does
+// not reach the terminal. Throws Error (kRun) with the last line of the output unless the program
+// exits with 0. The program ends with the calling thread, as a child of ForkChild does.
 void RunProgram(const std::vector<std::string>& command);
 
 }  // namespace testbed

@@ -1,7 +1,9 @@
-// One process at a time in a directory: a lock on the directory itself, which leaves no file behind
-// and ends with the process, however it ends.
+// A DirLock lets one process at a time use a directory. It locks the directory itself by flock(2),
+// so it leaves no file behind and ends with the process, however the process ends.
 //
-//   DirLock lock(dir, "--dir");     // throws when another process holds it
+//   DirLock lock(dir, "--dir");     // throws when another process holds the lock
+//
+// Not thread-safe.
 #ifndef TESTBED_DEVICE_OS_DIR_LOCK_H_
 #define TESTBED_DEVICE_OS_DIR_LOCK_H_
 
@@ -12,22 +14,24 @@ namespace testbed {
 
 class DirLock {
  public:
-  DirLock() = default;  // holds nothing
-  // Throws Error: kUsage, naming `option`, when another process holds the lock; kIo when the
-  // directory cannot be opened. Children of this process hold it too, until they end.
+  DirLock() = default;  // holds no lock
+  // Locks `dir`. Throws Error: kUsage, naming `option`, when another process holds the lock; kIo
+  // when the directory cannot be opened. Forked children of this process hold the lock too, until
+  // they end or run another program.
   DirLock(const std::string& dir, const std::string& option);
-  // Nothing when another process holds it, or `dir` is no directory that can be opened: a symbolic
-  // link is none.
+  // Returns the lock, or nothing when another process holds it, when `dir` is a symbolic link, or
+  // when it cannot be opened as a directory.
   static std::optional<DirLock> Try(const std::string& dir);
   ~DirLock();
   DirLock(DirLock&& other) noexcept;
   DirLock& operator=(DirLock&& other) noexcept;
 
-  // Whether `dir` is the directory that this holds, and no symbolic link to it.
+  // Returns whether `dir` names the locked directory itself, rather than a symbolic link to it.
   bool Leads(const std::string& dir) const;
-  // A path of the directory that stays its own when `dir` is renamed or replaced.
+  // Returns a path that leads to the locked directory even when `dir` was renamed or replaced. The
+  // path works in this process only.
   std::string held_path() const;
-  int fd() const { return fd_; }  // of the directory; -1 when this holds nothing
+  int fd() const { return fd_; }  // descriptor of the directory; -1 when no lock is held
 
  private:
   int fd_ = -1;

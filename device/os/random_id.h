@@ -1,4 +1,4 @@
-// A number that tells a database or a file from every other one.
+// Random numbers that tell a database or a file from every other.
 #ifndef TESTBED_DEVICE_OS_RANDOM_ID_H_
 #define TESTBED_DEVICE_OS_RANDOM_ID_H_
 
@@ -7,7 +7,7 @@
 
 namespace testbed {
 
-// Never 0, which stands for none.
+// Returns a random number other than 0, which stands for no number. Thread-safe.
 inline uint64_t RandomId() {
   std::random_device device;
   const uint64_t id = (uint64_t{device()} << 32) | device();

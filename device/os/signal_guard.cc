@@ -16,8 +16,8 @@ namespace {
 constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
 constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGABRT, SIGQUIT,
                                  SIGTRAP, SIGSYS, SIGPIPE, SIGXCPU, SIGXFSZ};
-// A terminal sends Ctrl-C to the whole process group and a parent may pass it on: that is one
-// request, not two.
+// A terminal sends Ctrl-C to the whole process group, and a parent may pass it on. Two signals
+// within this time are one request.
 constexpr int64_t kSameRequestNs = 200'000'000;
 
 std::atomic<int> stop_signal{0};
@@ -27,7 +27,7 @@ struct ActionSlot {
   std::atomic<void (*)(void*)> run{nullptr};
   std::atomic<void*> argument{nullptr};
   std::atomic<pid_t> owner{0};
-  uint64_t id = 0;  // of the action that holds the slot
+  uint64_t id = 0;  // id_ of the CrashAction that holds the slot
 };
 ActionSlot actions[CrashAction::kMost];
 std::mutex actions_mutex;
@@ -53,7 +53,8 @@ void RunCrashActions() {
   }
 }
 
-// Gives the signal the effect it had before, once this handler returns.
+// Lets the signal have its earlier effect when the handler returns. `faults_again` says that the
+// instruction that caused the signal will cause it again.
 void Die(int signal, bool faults_again) {
   sigaction(signal, &before[signal], nullptr);
   if (!faults_again) raise(signal);
@@ -75,7 +76,8 @@ void OnStop(int signal, siginfo_t*, void*) {
 void OnCrash(int signal, siginfo_t* info, void*) {
   RunCrashActions();
   const bool fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
-  // A fault happens again on return, and so keeps its address for whoever handles it next.
+  // A fault that the kernel raised happens again on return, with its address, which the earlier
+  // handler may report. A fault that a process sent (si_code <= 0) does not.
   Die(signal, fault && info->si_code > 0);
 }
 
@@ -102,7 +104,7 @@ void RequestStop() {
 }
 
 SignalGuard::SignalGuard() {
-  // A stack of its own, so that a handler can run when the thread's stack has overflowed.
+  // Handlers get a stack of their own, so that they can run when the thread's stack has overflowed.
   stack_t current = {};
   sigaltstack(nullptr, &current);
   if ((current.ss_flags & SS_DISABLE) != 0) {
@@ -111,7 +113,7 @@ SignalGuard::SignalGuard() {
     own.ss_size = sizeof(alternate_stack);
     sigaltstack(&own, nullptr);
   }
-  // System calls go on after a request to stop: an engine must not see EINTR for it.
+  // SA_RESTART lets system calls go on after a request to stop, so that engines see no EINTR.
   for (int signal : kStopSignals) Install(signal, &OnStop, SA_RESTART);
   for (int signal : kCrashSignals) Install(signal, &OnCrash, SA_ONSTACK);
 }
@@ -131,7 +133,7 @@ CrashAction::CrashAction(void (*run)(void*), void* argument) {
   for (size_t i = 0; i < kMost; ++i) {
     const bool mine = actions[i].owner == getpid();
     if (actions[i].run != nullptr && mine) continue;
-    actions[i].run = nullptr;  // of the parent, inherited by fork
+    actions[i].run = nullptr;  // drops an action of the parent, inherited by fork
     actions[i].argument = argument;
     actions[i].owner = getpid();
     actions[i].id = id_ = ++last_id;

@@ -1,19 +1,21 @@
-// Signals in one place: a request to stop, and what must be undone before the process dies.
+// Handles signals for the process: a request to stop, and actions that must be undone before the
+// process dies.
 //
-//   SignalGuard signals;                       // in main(), first
-//   while (!StopRequested()) ...               // Ctrl-C and SIGTERM ask to end; partial results
-//   count
+//   SignalGuard signals;                 // in main(), first
+//   while (!StopRequested()) ...         // Ctrl-C and SIGTERM ask to stop; partial results count
 //
-//   CrashAction undo(&PutBack, &what);         // also run when the process crashes
+//   CrashAction undo(&PutBack, &state);  // PutBack(&state) also runs when the process crashes
 //
-// The first SIGINT, SIGTERM or SIGHUP sets the stop flag; one that comes later, after the time a
-// terminal and a parent need to pass on the same request, ends the process at once. Signals that
-// kill (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGQUIT, SIGTRAP, SIGSYS, SIGPIPE, SIGXCPU,
-// SIGXFSZ) first run the crash actions and then have the effect they had before: a core dump, or
-// the report of a sanitizer. SIGKILL cannot be caught: what must survive that needs a note on disk
-// too, as ReadaheadGuard keeps one. A signal that was ignored before (nohup) stays ignored.
+// The first SIGINT, SIGTERM or SIGHUP sets the stop flag. A later signal of these ends the process
+// at once, unless it comes within the time that a terminal and a parent need to pass on a single
+// request. Signals that kill (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGQUIT, SIGTRAP, SIGSYS,
+// SIGPIPE, SIGXCPU, SIGXFSZ) first run the crash actions and then have the effect they had before:
+// a core dump, or the report of a sanitizer. SIGKILL cannot be caught: an action that must not be
+// lost then needs a note on disk too, as ReadaheadGuard keeps one. A signal that was ignored before
+// (nohup) stays ignored.
 //
-// Handlers and actions are inherited by fork, but actions run only in the process that made them.
+// A forked child inherits handlers and actions, but actions run only in the process that made them.
+// All functions are thread-safe.
 #ifndef TESTBED_DEVICE_OS_SIGNAL_GUARD_H_
 #define TESTBED_DEVICE_OS_SIGNAL_GUARD_H_
 
@@ -24,14 +26,15 @@
 
 namespace testbed {
 
-// Whether the run should end. Cheap enough for every operation; safe in any thread.
+// Returns whether the run should end. It is cheap enough to be called for every operation.
 bool StopRequested();
-// The signal that asked, 0 when none did; RequestStop without a signal reports SIGTERM.
+// Returns the signal that asked to stop, SIGTERM after RequestStop, or 0 when there is no request.
 int StopSignal();
+// Asks the run to end, as a signal does.
 void RequestStop();
 
-// Installs the handlers while it lives; at most one at a time. The destructor puts the earlier
-// handlers back and clears the stop request.
+// Installs the handlers while it lives; at most one guard lives at a time. The destructor restores
+// the earlier handlers and clears the stop request.
 class SignalGuard {
  public:
   SignalGuard();
@@ -40,10 +43,10 @@ class SignalGuard {
   SignalGuard& operator=(const SignalGuard&) = delete;
 };
 
-// Something to undo when the process ends without unwinding: by a signal that SignalGuard sees, or
-// by exit(). `run` must be async-signal-safe (signal-safety(7)) and may be called more than once.
-// When this object ends nothing is run: the normal way out does its own undoing. Throws Error when
-// there are more actions than room for them (kMost).
+// An action that runs when the process ends without unwinding: by a signal that SignalGuard
+// handles, or by exit(). `run` must be async-signal-safe (signal-safety(7)) and may be called more
+// than once. The destructor withdraws the action and does not run it: code that unwinds undoes its
+// work itself. The constructor throws Error (kRun) when kMost actions live.
 class CrashAction {
  public:
   static constexpr size_t kMost = 16;

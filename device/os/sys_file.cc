@@ -132,7 +132,7 @@ std::vector<Mount> ReadMounts(const std::string& prefix) {
   std::vector<Mount> mounts;
   for (const std::string& line :
        SplitLines(ReadSmallFile(prefix + "/proc/self/mountinfo").value_or(""))) {
-    // id parent device root point options [tags...] - type source options (proc(5))
+    // A line is: id parent device root point options [tags...] - type source options (proc(5)).
     const std::vector<std::string> words = SplitWords(line);
     const auto dash = std::find(words.begin(), words.end(), "-");
     if (dash - words.begin() < 6 || words.end() - dash < 4) continue;
@@ -145,12 +145,13 @@ std::vector<Mount> ReadMounts(const std::string& prefix) {
 std::optional<uint64_t> ProcessStartTime(pid_t pid) {
   const auto stat = ReadSmallFile(fmt::format("/proc/{}/stat", pid));
   if (!stat) return std::nullopt;
-  // The name in parentheses may hold spaces and parentheses: count fields after the last one.
+  // The process name may hold spaces and parentheses, so fields are counted from the last
+  // parenthesis on.
   const size_t after_name = stat->rfind(')');
   if (after_name == std::string::npos) return std::nullopt;
   const std::vector<std::string> fields =
       SplitWords(std::string_view(*stat).substr(after_name + 1));
-  constexpr size_t kStartTime = 22 - 3;  // proc(5) counts from 1, and state is field 3
+  constexpr size_t kStartTime = 22 - 3;  // proc(5) has it as field 22, and `fields` begin at 3
   if (fields.size() <= kStartTime) return std::nullopt;
   return std::stoull(fields[kStartTime]);
 }

@@ -1,10 +1,10 @@
-// Small helpers for the files through which the kernel talks: /proc, /sys and cgroup files.
+// Small helpers for the files of /proc, /sys and cgroups, through which the kernel talks.
 //
 //   if (auto text = ReadSmallFile("/proc/self/cgroup")) ...
 //   uint64_t kib = ReadNumber("/sys/block/loop0/queue/read_ahead_kb").value_or(0);
 //
-// Absence is a return value here, not an error: which of these files exist differs from machine to
-// machine, and the caller knows what absence means.
+// Absence is a return value here, not an error: machines differ in which of these files they have,
+// and the caller knows what absence means. All functions are thread-safe.
 #ifndef TESTBED_DEVICE_OS_SYS_FILE_H_
 #define TESTBED_DEVICE_OS_SYS_FILE_H_
 
@@ -18,41 +18,43 @@
 
 namespace testbed {
 
-// The whole content, at most 4 MiB of it; nothing when it cannot be opened or read.
+// Returns the content of the file, of which it reads about 4 MiB at most. Returns nothing when the
+// file cannot be opened or read.
 std::optional<std::string> ReadSmallFile(const std::string& path);
-// The same without white space at its ends; empty when it cannot be read.
+// Returns the content without white space at both ends; empty when the file cannot be read.
 std::string ReadLine(const std::string& path);
-// The decimal number the file starts with; nothing when there is none.
+// Returns the decimal number that the file starts with; nothing when it starts with none.
 std::optional<uint64_t> ReadNumber(const std::string& path);
-// One write(2) to a file that exists; returns 0 or errno.
+// Truncates a file that exists and writes to it in one write(2). Returns 0 or an errno.
 int WriteSmallFile(const std::string& path, std::string_view text);
 
-// The number after `key` at the start of a line ("total_rss 4096", "Anonymous:  4 kB"); nothing
-// when no line has the key.
+// Returns the number in the first line that consists of `key`, white space and a number
+// ("total_rss 4096", "Anonymous:  4 kB"); nothing when there is no such line.
 std::optional<uint64_t> FindNumber(std::string_view text, std::string_view key);
 std::vector<std::string> SplitLines(std::string_view text);
 std::vector<std::string> SplitWords(std::string_view text);
 
-// One line of /proc/self/mountinfo, with its escapes undone. `options` are those of the mount and
-// of the file system, joined.
+// A line of /proc/self/mountinfo, with its escapes undone.
 struct Mount {
   std::string device_numbers;  // "254:0"
   std::string root;            // the part of the file system that is mounted
   std::string point;
   std::string type;    // "ext4"
   std::string source;  // "/dev/vda"
+  // The options of the mount and of the file system, joined by a comma.
   std::string options;
-  bool HasOption(std::string_view name) const;  // "memory", or the name of "resuid=65534"
+  // Returns whether an option has the name: "memory", or "resuid" for "resuid=65534".
+  bool HasOption(std::string_view name) const;
 };
-// In the order of the file: a later mount covers an earlier one at the same point. `prefix` stands
-// before /proc, for tests.
+// Returns the mounts in the order of the file: a later mount covers an earlier mount at the same
+// point. Tests set `prefix`, which stands before /proc.
 std::vector<Mount> ReadMounts(const std::string& prefix = "");
 
-// When the process started, in clock ticks since boot; nothing when there is no such process. A
-// process id is reused, the pair of id and start time is not.
+// Returns when the process started, in clock ticks since boot; nothing when there is no such
+// process. The kernel reuses process ids, but not pairs of id and start time.
 std::optional<uint64_t> ProcessStartTime(pid_t pid);
 
-// "64 MiB", "8 KiB", "1.5 GiB": for sentences.
+// Returns a size as a sentence has it: "64 MiB", "8 KiB", "1.5 GiB".
 std::string SizeText(uint64_t bytes);
 
 }  // namespace testbed

@@ -25,7 +25,7 @@ bool IsTemporaryName(const std::string& name) {
          IsRandomName(name.substr(kBefore.size(), name.size() - kBefore.size() - kBehind.size()));
 }
 
-// Locks the directory of that name if this user made it and nobody else can have written into it.
+// Locks the directory if this user owns it and no other user can have written into it.
 std::optional<DirLock> TakeOwn(const std::string& path) {
   std::optional<DirLock> lock = DirLock::Try(path);
   struct stat st;
@@ -43,7 +43,7 @@ bool IsRandomName(const std::string& text) {
 }
 
 TemporaryDir::TemporaryDir(const std::string& parent) : owner_(::getpid()) {
-  // Somebody who sweeps may take the new directory for a leftover before it is locked.
+  // A process that looks for leftovers may take and remove the new directory before it is locked.
   constexpr int kTries = 100;
   const int at = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (at < 0) throw Error::Io("open", parent, errno);
@@ -77,7 +77,7 @@ TemporaryDir::TemporaryDir(TemporaryDir&& other) noexcept
 bool TemporaryDir::IsOwner() const { return owner_ == ::getpid(); }
 
 TemporaryDir::~TemporaryDir() {
-  // It was moved away if the name leads elsewhere: what is there now is another's.
+  // If the name leads elsewhere, the directory was moved away, and the name belongs to another.
   if (IsOwner() && lock_.Leads(path_)) ::rmdir(path_.c_str());
 }
 

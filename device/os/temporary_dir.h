@@ -1,13 +1,15 @@
-// A directory that a run makes for itself and removes at its end: testbed-<16 random digits>.tmp.
+// A TemporaryDir is a directory that a run makes for itself and removes at its end. Its name is
+// testbed-<16 random digits>.tmp.
 //
 //   TemporaryDir made(".");           // for this user alone, empty, locked
-//   ... made.path() ...               // its maker removes what it put there; then it is removed
+//   ... made.path() ...               // the run removes the files that it puts there
 //   for (TemporaryDir& dead : TemporaryDir::Leftovers(".")) ...
 //
-// It belongs to whoever holds its lock, in whatever process namespace that is: no process number
-// says whether it is in use. It is made exclusively under a name that nobody can guess, so that
-// nobody can have put anything under that name before. One that is no longer locked is a leftover
-// only when its owner is this user and nobody else may have written into it.
+// The directory belongs to the process that holds its lock. A process number could not say whether
+// it is in use, as the process may be in another process namespace. The directory is created
+// exclusively under a name that cannot be guessed, so that no other user can have put files under
+// that name before. A directory that is no longer locked is a leftover only when this user owns it
+// and no other user could write into it. Not thread-safe.
 #ifndef TESTBED_DEVICE_OS_TEMPORARY_DIR_H_
 #define TESTBED_DEVICE_OS_TEMPORARY_DIR_H_
 
@@ -20,29 +22,29 @@
 
 namespace testbed {
 
-// Sixteen hexadecimal digits that nobody can guess.
+// Returns sixteen hexadecimal digits that cannot be guessed.
 std::string RandomName();
-// Whether the text is of that form.
+// Returns whether the text has the form of a RandomName().
 bool IsRandomName(const std::string& text);
 
 class TemporaryDir {
  public:
-  // Throws Error when none can be made in `parent`.
+  // Makes and locks a directory in `parent`. Throws Error (kIo) when it cannot.
   explicit TemporaryDir(const std::string& parent);
-  // Removes it if it is empty, in the process that made it.
+  // Removes the directory if it is empty and IsOwner().
   ~TemporaryDir();
   TemporaryDir(TemporaryDir&& other) noexcept;
   TemporaryDir& operator=(TemporaryDir&&) = delete;
 
   const std::string& path() const { return path_; }
-  // The same, whatever has become of the name.
+  // Returns a path to the directory that works even when the directory was renamed or replaced.
   std::string held_path() const { return lock_.held_path(); }
-  // Whether this process made it or took it over, rather than a parent of this process.
+  // Returns whether this process made the directory or took it over. False in a forked child.
   bool IsOwner() const;
-  // Leaves it as it is at the end.
+  // Lets the destructor leave the directory.
   void Keep() { owner_ = 0; }
 
-  // Those in `parent` that nobody holds any more; they are this process's from now on.
+  // Locks and returns the leftovers in `parent`, which belong to this process from then on.
   static std::vector<TemporaryDir> Leftovers(const std::string& parent);
 
  private:
