@@ -1,5 +1,5 @@
 // Records the reads of data files in the order in which they were asked for. The readahead model
-// (device/machine/readahead.h) replays a recording.
+// (tools/run/readahead_model.h) replays a recording.
 //
 //   ReadTrace::Start(1 << 20);
 //   ... the run ...

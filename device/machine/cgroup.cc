@@ -17,7 +17,8 @@ namespace {
 
 constexpr char kGroupPrefix[] = "testbed-";
 
-// The path of this process's group in the hierarchy of `version`, as /proc/self/cgroup has it.
+// Returns the path of this process's group in the hierarchy of `version`, as /proc/self/cgroup has
+// it.
 std::string OwnGroup(const CgroupFs& fs, int version, std::string_view controller) {
   for (const std::string& line :
        SplitLines(ReadSmallFile(fs.prefix() + "/proc/self/cgroup").value_or(""))) {
@@ -66,7 +67,7 @@ std::optional<CgroupHierarchy> FindCgroups(const CgroupFs& fs, std::string_view 
     if (at.type == "cgroup2" && CgroupListHas(ReadLine(mount + "/cgroup.controllers"), ' ', v2)) {
       version = 2;
     }
-    // The controller is in one hierarchy only, but that may be mounted more than once.
+    // The controller is in a single hierarchy, but the hierarchy may be mounted more than once.
     if (version == 0 || found) continue;
     found = CgroupHierarchy{version, mount, mount};
     found_root = at.root;
@@ -78,13 +79,14 @@ std::optional<CgroupHierarchy> FindCgroups(const CgroupFs& fs, std::string_view 
   }
   const std::string path = found->mount + (own == "/" ? "" : own);
   struct stat info;
-  // A namespace may show a path ("/../..") that this mount does not have: then the top is nearest.
+  // A cgroup namespace may show a path ("/../..") that this mount does not have. The top of the
+  // mount is then the nearest group.
   if (own.find("..") == std::string::npos && stat(path.c_str(), &info) == 0) found->own = path;
   return found;
 }
 
 int MakeCgroup(const CgroupFs& fs, const std::string& parent, std::string* path, DirLock* lock) {
-  // Who sweeps may take the new group for a leftover before it is locked.
+  // A process that looks for leftovers may take and remove the new group before it is locked.
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     *path = fmt::format("{}/{}{}", parent, kGroupPrefix, RandomName());

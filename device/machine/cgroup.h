@@ -1,7 +1,8 @@
-// Where this process's cgroups are, and groups of our own in them.
+// Finds this process's cgroups and makes testbed's own groups in them.
 //
-// A controller is in one hierarchy only: on cgroup v1 in one that is mounted with its name, on v2
-// in the one that there is. Source: Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst.
+// A controller is in a single hierarchy: on cgroup v1 in the hierarchy that is mounted with the
+// controller's name, on v2 in the only hierarchy. Source: Documentation/admin-guide/cgroup-v1 and
+// cgroup-v2.rst.
 //
 // Thread-safe.
 #ifndef TESTBED_DEVICE_MACHINE_CGROUP_H_
@@ -15,36 +16,39 @@
 
 namespace testbed {
 
-// How directories of the cgroup file system are made and removed, and where it is mounted. Tests
-// put a directory of plain files in its place.
+// Makes and removes directories of the cgroup file system. Tests put a directory of plain files in
+// its place.
 class CgroupFs {
  public:
   virtual ~CgroupFs() = default;
   virtual int MakeDirectory(const std::string& path) const;    // 0 or errno
   virtual int RemoveDirectory(const std::string& path) const;  // 0 or errno
-  // Put before /proc/self/mountinfo, /proc/self/cgroup and the mount points they name.
+  // Returns the path that stands before /proc/self/mountinfo, /proc/self/cgroup and the mount
+  // points that they name.
   virtual std::string prefix() const { return ""; }
   static const CgroupFs& System();
 };
 
-// The mount of a hierarchy and the group this process is in.
+// A mounted hierarchy and this process's group in it.
 struct CgroupHierarchy {
   int version = 0;
-  std::string mount;  // prefix included
-  std::string own;    // prefix included; mount or below it
+  std::string mount;  // path of the mount point, prefix included
+  std::string own;    // path of this process's group, at or below `mount`
 };
 
-// The hierarchy with the controller, by its names on v1 and v2; nothing when none is mounted.
+// Returns the hierarchy with the controller that v1 and v2 call so; nothing when none is mounted.
+// If the mount does not show this process's group, `own` is the mount point.
 std::optional<CgroupHierarchy> FindCgroups(const CgroupFs& fs, std::string_view v1,
                                            std::string_view v2);
 
-// A group of ours, made in `parent` under a name that nobody else has, and locked: a run in another
-// process namespace tells by the lock that it is in use. Returns 0 or errno.
+// Makes a group in `parent` under a random name, and locks it: a run in another process namespace
+// sees by the lock that the group is in use. Sets *path and *lock. Returns 0 or an errno.
 int MakeCgroup(const CgroupFs& fs, const std::string& parent, std::string* path, DirLock* lock);
-// Holds the group's lock when the path is a group of ours that no run has any more.
+// Returns the group's lock when `path` is a group that a run of this user made and no run holds any
+// more; else nothing.
 std::optional<DirLock> TakeLeftoverCgroup(const std::string& path);
 
-// Whether a list has the item.
+// Returns whether a list has the item.
 bool CgroupListHas(std::string_view list, char separator, std::string_view item);
 
 }  // namespace testbed

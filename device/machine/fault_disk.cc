@@ -27,12 +27,12 @@ namespace testbed {
 namespace {
 
 constexpr uint64_t kSector = 512;
-constexpr uint64_t kMostUnflushed = 64 << 20;  // a disk writes by itself what it has no room for
+constexpr uint64_t kMostUnflushed = 64 << 20;  // in bytes; with more, the disk writes them back
 constexpr char kDiskName[] = "disk";
 constexpr fuse_ino_t kDiskNode = 2;
 
 enum Request : uint32_t { kCut, kRevive, kFailWrites, kCount };
-// A message to the server; the ranges of kFailWrites follow it.
+// The head of a message to the serving process. The ranges of kFailWrites follow it.
 struct Command {
   uint32_t kind;
   int32_t keep_pct = 0;
@@ -45,14 +45,14 @@ std::string Bytes(const Command& command) {
   return {reinterpret_cast<const char*>(&command), sizeof command};
 }
 
-// The server's side.
+// The disk in the serving process. Thread-safe.
 class Disk {
  public:
   Disk(int image, uint64_t bytes) : image_(image), bytes_(bytes) {}
 
   uint64_t bytes() const { return bytes_; }
 
-  // These return 0 or an errno.
+  // Read, Write and Flush return 0 or an errno.
   int Read(uint64_t at, char* to, size_t n) {
     std::lock_guard lock(mutex_);
     if (dead_) return EIO;
@@ -89,7 +89,7 @@ class Disk {
     return WriteBack() ? 0 : EIO;
   }
 
-  // `message`: a Command and what follows it.
+  // Obeys a message: a Command and, for kFailWrites, its ranges.
   FaultDisk::Counts Do(const std::string& message) {
     Command command;
     std::memcpy(&command, message.data(), sizeof command);
@@ -112,7 +112,7 @@ class Disk {
     std::string bytes;
   };
 
-  // Whether this write is one that FailWrites asked for.
+  // Returns whether FailWrites asked that this write fail, and counts the write.
   bool Fails(uint64_t at, size_t n) {
     if (to_fail_ == 0) return false;
     const bool touches = std::any_of(
@@ -128,7 +128,7 @@ class Disk {
     return true;
   }
 
-  // All of it, by pread or pwrite.
+  // Transfers all n bytes by pread or pwrite. Returns false when it cannot.
   template <typename Call, typename Bytes>
   bool Transfer(Call call, Bytes* bytes, size_t n, uint64_t at) {
     for (size_t done = 0; done < n;) {
@@ -171,9 +171,10 @@ class Disk {
   const int image_;
   const uint64_t bytes_;
   std::mutex mutex_;
-  std::vector<Unflushed> unflushed_;  // in the order in which they came
+  std::vector<Unflushed> unflushed_;  // in the order of arrival
   uint64_t unflushed_bytes_ = 0;
-  // Of each sector in them the newest: which write, and where in it.
+  // Where the newest bytes of an unflushed sector are: the index of the write in unflushed_, and
+  // the offset in that write. The key is the sector's number.
   std::unordered_map<uint64_t, std::pair<size_t, size_t>> newest_;
   bool dead_ = false;
   std::vector<FaultDisk::Range> failing_;
@@ -236,7 +237,7 @@ fuse_lowlevel_ops Operations() {
   const auto nothing = [](fuse_req_t request, fuse_ino_t, fuse_file_info*) {
     fuse_reply_err(request, 0);
   };
-  ops.flush = nothing;  // of a closed file, not of the cache
+  ops.flush = nothing;  // a close of the file, which does not flush the disk's cache
   ops.release = nothing;
   ops.fallocate = [](fuse_req_t request, fuse_ino_t, int, off_t, off_t, fuse_file_info*) {
     fuse_reply_err(request, EOPNOTSUPP);
@@ -244,9 +245,10 @@ fuse_lowlevel_ops Operations() {
   return ops;
 }
 
-// Of the process that is the disk; tells by a byte that it is there.
+// Runs the serving process. It sends a byte over `control` when it is ready, and then obeys the
+// messages that come over `control`.
 int Serve(Disk* disk, const std::string& mount_point, int control) {
-  ::signal(SIGINT, SIG_IGN);  // the terminal's: who started us decides when we end
+  ::signal(SIGINT, SIG_IGN);  // on Ctrl-C the parent decides when this process ends
   const fuse_lowlevel_ops ops = Operations();
   char name[] = "testbed", option[] = "-o", fs_name[] = "fsname=testbed-fault-disk";
   char* argv[] = {name, option, fs_name, nullptr};
@@ -265,7 +267,7 @@ int Serve(Disk* disk, const std::string& mount_point, int control) {
       const FaultDisk::Counts counts = disk->Do(message);
       if (::send(control, &counts, sizeof counts, MSG_NOSIGNAL) != sizeof counts) break;
     }
-    ::_exit(0);  // who started us is gone
+    ::_exit(0);  // the parent is gone
   }).detach();
   fuse_session_loop(session);
   return 0;

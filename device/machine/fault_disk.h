@@ -1,20 +1,21 @@
-// A disk with a volatile write cache, for power cuts as they really are.
+// A FaultDisk is a disk with a volatile write cache, whose power can be cut as a real disk's.
 //
-// A file system shut down (ScratchDevice::Shutdown) forgets what is in its own caches, and keeps
-// each direct write whether it was flushed or not, whole. A disk does less: what was not flushed
-// may be there or not, each sector of 512 bytes for itself, in any order. This is such a disk: a
-// process that serves one file by FUSE, for a loop device to stand on. It answers writes from
-// memory and writes them to the image when it is told to flush, or when it holds too much, as a
+// A file system that is shut down (ScratchDevice::Shutdown) forgets its own caches, but keeps each
+// direct write whole, flushed or not. A disk promises less: after a power cut each sector of 512
+// bytes that was not flushed may be there or not, whatever the order of the writes. A FaultDisk is
+// a process that serves a single file by FUSE, on which a loop device is made. It keeps writes in
+// memory, and writes them to the image when it is told to flush or when it holds too many, as a
 // disk does.
 //
 //   auto disk = FaultDisk::Start(image, bytes, mount_point);
 //   ... a loop device over disk->file() ...
-//   disk->Cut(seed, 50);     // half of what was not flushed is there; every request fails from now on
+//   disk->Cut(seed, 50);     // keeps half of the unflushed sectors; requests fail from now on
 //   disk->Revive();          // power again
 //   disk->FailWrites({{begin, end}}, 3, 1);   // the fourth write to these bytes fails with EIO
 //
-// The process ends with the one that started it, and with the object. Needs root and /dev/fuse.
-// Start must run before the process starts threads. Errors throw Error. Not thread-safe.
+// The serving process ends with the process that started it, and with the object. It needs root and
+// /dev/fuse. Start must run before the process starts threads. Methods throw Error (kRun) when the
+// serving process is gone. Not thread-safe.
 #ifndef TESTBED_DEVICE_MACHINE_FAULT_DISK_H_
 #define TESTBED_DEVICE_MACHINE_FAULT_DISK_H_
 
@@ -31,35 +32,43 @@ class FaultDisk {
  public:
   struct Counts {
     uint64_t reads = 0, writes = 0, flushes = 0;
-    uint64_t kept = 0, lost = 0;  // sectors that were not flushed, at all cuts
+    uint64_t kept = 0, lost = 0;  // unflushed sectors, over all cuts
     uint64_t failed = 0;          // writes that FailWrites made fail
   };
 
-  // Whether there can be one here; if not, *why gets a sentence.
+  // Returns whether this user on this machine can have a FaultDisk. If not, sets *why to a
+  // sentence, unless `why` is null.
   static bool Available(std::string* why);
-  // `image` holds the disk's bytes; `mount_point` is an empty directory, used until the end.
+  // Starts a disk of `bytes` bytes, which the file `image` holds. `mount_point` is an empty
+  // directory, used until the disk is destroyed. Throws Error when Available() is false (kUsage) or
+  // the kernel refuses (kIo, kRun).
   static std::unique_ptr<FaultDisk> Start(const std::string& image, uint64_t bytes,
                                           const std::string& mount_point);
   ~FaultDisk();
   FaultDisk(const FaultDisk&) = delete;
   FaultDisk& operator=(const FaultDisk&) = delete;
 
+  // Returns the path of the served file, the disk.
   const std::string& file() const { return file_; }
+  // Cuts the power. Each unflushed sector is kept with a probability of keep_pct percent, drawn
+  // from `seed`. Every request then fails with EIO until Revive().
   void Cut(uint64_t seed, int keep_pct);
   void Revive();
-  // Bytes of the disk, without `end`.
+  // The bytes [begin, end) of the disk.
   struct Range {
     uint64_t begin, end;
   };
   static constexpr size_t kMostRanges = 1000;
-  // Of the writes that touch one of the ranges from now on, `skip` pass and the next `count` fail with
-  // EIO; the disk keeps nothing of those. A later call replaces this one; a count of 0 ends it. Takes
-  // the first kMostRanges ranges.
+  // Lets writes fail. Of the writes from now on that touch one of the ranges, the first `skip` pass
+  // and the next `count` fail with EIO; the disk keeps nothing of a failed write. A later call
+  // replaces this one; a count of 0 ends it. Ranges beyond the first kMostRanges are ignored.
   void FailWrites(const std::vector<Range>& ranges, uint64_t skip, uint64_t count);
+  // Returns the counts since Start.
   Counts Count();
 
  private:
   FaultDisk() = default;
+  // Sends a message to the serving process and returns its answer.
   Counts Tell(const std::string& message);
 
   std::string mount_point_, file_;

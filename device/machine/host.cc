@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The value of "key : value" or "key=value"; empty when there is no such line.
+// Returns the value in a line "key : value" or "key=value"; empty when there is no such line.
 std::string Value(const std::string& text, std::string_view key, char separator) {
   for (const std::string& line : SplitLines(text)) {
     if (line.compare(0, key.size(), key) != 0) continue;
@@ -43,7 +43,7 @@ bool HasWord(const std::string& text, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// The chosen one of "always [madvise] never".
+// Returns the word in brackets of a list such as "always [madvise] never".
 std::string Chosen(const std::string& text) {
   const size_t begin = text.find('['), end = text.find(']');
   if (begin == std::string::npos || end == std::string::npos || end < begin) return text;
@@ -66,8 +66,9 @@ bool IsNumber(const std::string& text) {
                                       [](unsigned char c) { return c >= '0' && c <= '9'; });
 }
 
-// The three places where DAMON may show itself: its own interface, the reclaim module, and its
-// threads. A host may run it from inside the kernel, where only the threads can be seen.
+// Looks for DAMON in the three places where it may show itself: its own interface, the modules that
+// use it, and its threads. If a host runs DAMON from inside the kernel, only the threads are
+// visible.
 void FindDamon(const std::string& root, HostFacts* facts) {
   const std::string admin = root + "/sys/kernel/mm/damon/admin/kdamonds";
   for (const std::string& name : Names(admin)) {
@@ -134,7 +135,7 @@ void ReadMemory(const std::string& root, HostFacts* facts) {
       Chosen(ReadLine(root + "/sys/kernel/mm/transparent_hugepage/enabled"));
 }
 
-// Whether there is such a program on PATH, or in /sbin and /usr/sbin, which a user's PATH often
+// Returns whether the program is on PATH, or in /sbin or /usr/sbin, which a user's PATH often
 // lacks.
 bool HasProgram(const std::string& name) {
   const char* path = std::getenv("PATH");
@@ -183,7 +184,7 @@ void ReadPath(const std::string& path, const std::string& root, HostFacts* facts
   for (const Mount& mount : ReadMounts(root)) {
     const bool covers =
         mount.point == "/" || real == mount.point || real.rfind(mount.point + "/", 0) == 0;
-    // Of two at one point the later covers the earlier.
+    // Of two mounts at one point the later covers the earlier.
     if (!covers || mount.point.size() < longest) continue;
     longest = mount.point.size();
     facts->file_system = mount.type;

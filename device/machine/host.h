@@ -1,4 +1,4 @@
-// Facts about the machine that shape results and are recorded with every run: what was measured on.
+// HostFacts are the facts about the machine that shape results. Every run records them.
 //
 //   HostFacts host = ReadHostFacts(directory);
 //   for (const auto& [name, value] : host.Fields()) ...     // as in the run's JSON
@@ -6,9 +6,10 @@
 // tools/inspect/doctor.h judges the same facts for a user.
 //
 // DAMON is the kernel's data access monitor. Some hosts use it to reclaim memory ahead of need: it
-// evicts pages of the page cache that nobody touched for some seconds, though memory is free, and a
-// test bed then sees misses that the engine did not cause. Pages that are mapped and populated are
-// exempt (PageHold in device/file/page_cache.h). It is the host's, so it is reported and left alone.
+// evicts pages of the page cache that were not touched for some seconds, although memory is free,
+// and testbed then sees misses that the engine did not cause. Pages that are mapped and populated
+// are exempt (PageHold in device/file/page_cache.h). DAMON belongs to the host, so testbed reports
+// it and leaves it alone.
 #ifndef TESTBED_DEVICE_MACHINE_HOST_H_
 #define TESTBED_DEVICE_MACHINE_HOST_H_
 
@@ -20,7 +21,7 @@
 namespace testbed {
 
 enum class Reclaim : uint8_t {
-  kNone,     // no DAMON, or it is switched off
+  kNone,     // the kernel has no DAMON, or DAMON is switched off
   kRunning,  // a monitoring thread of the kernel runs
   kUnknown,  // the kernel's threads are not visible here (a container)
 };
@@ -30,42 +31,43 @@ struct HostFacts {
   std::string kernel;            // "6.18.44"
   std::string operating_system;  // "Debian GNU/Linux 12 (bookworm)"
   std::string cpu_model;
-  uint32_t cpus = 0;         // that this process may run on
-  uint32_t cpus_online = 0;  // that the machine has
+  uint32_t cpus = 0;         // processors that this process may run on
+  uint32_t cpus_online = 0;  // processors that the machine has
   bool virtual_machine = false;
   std::string cpu_governor;   // "performance", "schedutil"; empty when the kernel does not set it
   uint64_t memory_bytes = 0;  // of the machine
   uint64_t memory_available = 0;
   uint64_t swap_bytes = 0;
   std::string clock_source;            // "tsc", "kvm-clock", "hpet"
-  bool tsc_invariant = false;          // ticks at one rate, whatever the processor does
+  bool tsc_invariant = false;          // the TSC ticks at one rate, whatever the processor does
   std::string transparent_huge_pages;  // "always", "madvise", "never"; empty when absent
   std::string cgroups;                 // "v1", "v2", "v1+v2" (both mounted), "none"
   Reclaim damon = Reclaim::kNone;
-  std::string damon_detail;  // by what it was found
+  std::string damon_detail;  // what showed that DAMON runs, or does not
   double load = 0;           // average of runnable and waiting threads over the last minute
 
-  // Of the user.
+  // Facts about the user.
   static constexpr int kNoParanoid = -100;  // the kernel has no such setting
   bool root = false;
-  bool user_namespace = false;  // root only inside a container
+  bool user_namespace = false;  // user ids are mapped, so that root is root in a container only
   bool cap_sys_admin = false, cap_bpf = false, cap_perfmon = false;
   int perf_event_paranoid = kNoParanoid;
   bool kernel_types = false;  // /sys/kernel/btf/vmlinux
   bool loop_control = false;  // /dev/loop-control can be opened
   bool mkfs_ext4 = false, mkfs_xfs = false;
 
-  // Of the path.
+  // Facts about the path.
   std::string file_system;  // "ext4"
   std::string mount_point, mount_source, mount_options;
-  uint64_t free_bytes = 0;  // that this user may fill
+  uint64_t free_bytes = 0;  // bytes that this user may fill
 
-  // All of it as names and values, in the order above.
+  // Returns all facts as names and values, in the order above.
   std::vector<std::pair<std::string, std::string>> Fields() const;
 };
 
-// `path` must exist. `root` stands before /proc, /sys and /etc, for tests. Facts that the machine
-// does not tell are left empty. Throws Error when the path cannot be found.
+// Returns the facts of this machine, this user and `path`. Facts that the machine does not tell are
+// left empty. Tests set `root`, which stands before /proc, /sys and /etc. Throws Error (kIo) when
+// the path does not exist. Thread-safe.
 HostFacts ReadHostFacts(const std::string& path, const std::string& root = "");
 
 }  // namespace testbed

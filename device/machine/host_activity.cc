@@ -11,6 +11,7 @@
 namespace testbed {
 namespace {
 
+// Returns the user mode seconds of this process or of its children that have ended.
 double OfRusage(int who) {
   rusage usage{};
   ::getrusage(who, &usage);
@@ -18,12 +19,13 @@ double OfRusage(int who) {
          static_cast<double>(usage.ru_utime.tv_usec) / 1e6;
 }
 
-// The parent of a run shows its progress and takes down its results.
+// Returns the user mode seconds of the parent process, which shows the run's progress and writes
+// its results down.
 double ParentUserSeconds(const std::string& root) {
   const std::optional<std::string> text =
       ReadSmallFile(root + "/proc/" + std::to_string(::getppid()) + "/stat");
   if (!text) return 0;
-  // The name in brackets may hold anything; utime is the 12th word after it (proc(5)).
+  // The process name in parentheses may hold any byte; utime is the 12th word after it (proc(5)).
   const std::vector<std::string> words = SplitWords(text->substr(text->rfind(')') + 1));
   return words.size() < 12 ? 0 : std::stod(words[11]) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
@@ -35,7 +37,7 @@ HostActivity ReadHostActivity(const std::string& root) {
   const std::optional<std::string> text = ReadSmallFile(root + "/proc/stat");
   if (!text) return activity;
   activity.context_switches = FindNumber(*text, "ctxt").value_or(0);
-  // "cpu  user nice system idle iowait irq softirq steal ...", in clock ticks (proc(5))
+  // The line is "cpu user nice system idle iowait irq softirq steal ...", in clock ticks (proc(5)).
   const std::vector<std::string> words = SplitWords(text->substr(0, text->find('\n')));
   if (words.size() < 8 || words[0] != "cpu") return activity;
   const auto seconds = [&](size_t word) {

@@ -1,4 +1,5 @@
-// What the whole machine does, as vmstat and ps show it: for metrics that are defined by them.
+// Reads what the whole machine does, for metrics that are defined by what vmstat and ps show.
+// Thread-safe.
 #ifndef TESTBED_DEVICE_MACHINE_HOST_ACTIVITY_H_
 #define TESTBED_DEVICE_MACHINE_HOST_ACTIVITY_H_
 
@@ -8,32 +9,33 @@
 
 namespace testbed {
 
-// Since the machine was started; the difference of two readings is what it did between them. Zeros
-// where /proc does not tell.
+// What the machine did since it was started. The values are 0 where /proc does not tell them.
 struct HostActivity {
   uint64_t context_switches = 0;
   double user_seconds = 0, system_seconds = 0;  // of all CPUs together: vmstat's us and sy
 };
 
-// `root` stands before /proc, for tests.
+// Returns a reading. Tests set `root`, which stands before /proc.
 HostActivity ReadHostActivity(const std::string& root = "");
 
-// Processor time in user mode up to a moment: of all programs of the machine, and of this run. User
-// mode alone: kernel threads, as the workers of a loop device, serve the run and have none.
+// Processor time in user mode up to a moment, of all programs of the machine and of this run.
+// Kernel threads, such as the workers of a loop device, serve the run but have no time in user
+// mode, so it tells other programs from the run.
 struct CpuUse {
-  double at_seconds = 0;         // of a clock that only goes forward
+  double at_seconds = 0;         // time of the reading, by a clock that only goes forward
   double host_user_seconds = 0;  // 0 where /proc does not tell
-  double own_user_seconds = 0;   // this process, its parent, and children that have ended
+  double own_user_seconds = 0;   // of this process, its parent, and its children that have ended
 };
 
-// `root` stands before /proc, for tests.
+// Returns a reading. Tests set `root`, which stands before /proc.
 CpuUse ReadCpuUse(const std::string& root = "");
 
-// What other programs took of `cpus` processors between two readings, 0 to 1. Nothing when /proc
-// does not tell, and of less than 0.2 s, of which a tick of /proc/stat (10 ms) is too much.
+// Returns the share of `cpus` processors, 0 to 1, that other programs took between two readings.
+// Returns nothing when /proc does not tell, and when the readings are less than 0.2 seconds apart,
+// for which a tick of /proc/stat (10 ms) is too coarse.
 std::optional<double> ForeignCpuShare(const CpuUse& before, const CpuUse& after, int64_t cpus);
 
-// Bytes of this process that are in memory now, as ps shows them (RSS).
+// Returns the bytes of this process that are in memory now, as ps shows them (RSS).
 uint64_t ProcessResidentBytes();
 
 }  // namespace testbed

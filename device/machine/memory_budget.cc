@@ -22,13 +22,14 @@ namespace {
 
 constexpr uint64_t kNoLimit = std::numeric_limits<int64_t>::max() & ~uint64_t{4095};
 
-// Whether children of `parent` get the memory controller; on v2 it must be handed down.
+// Returns whether children of `parent` get the memory controller, which on v2 the parent must hand
+// down.
 bool GivesMemory(const CgroupHierarchy& hierarchy, const std::string& parent) {
   if (hierarchy.version == 1) return true;
   const std::string control = parent + "/cgroup.subtree_control";
   if (CgroupListHas(ReadLine(control), ' ', "memory")) return true;
-  // Only the top group may have both processes and children with controllers; anywhere else this
-  // would change what belongs to others.
+  // Only the top group may have both processes and children with controllers. At any other group
+  // this would change a setting that belongs to another program.
   if (parent != hierarchy.mount) return false;
   return WriteSmallFile(control, "+memory") == 0 && CgroupListHas(ReadLine(control), ' ', "memory");
 }
@@ -53,7 +54,7 @@ std::string WhyNot(int code, bool controller_given, const CgroupHierarchy& hiera
                      std::strerror(code));
 }
 
-// The tightest limit of the groups around `path`, itself excepted.
+// Returns the tightest limit of the groups above `path`.
 uint64_t OuterLimit(int version, const std::string& path, const std::string& mount) {
   uint64_t tightest = kNoLimit;
   for (std::string at = path; at.size() > mount.size();) {
@@ -67,7 +68,7 @@ uint64_t OuterLimit(int version, const std::string& path, const std::string& mou
 }
 
 void Pause() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
-constexpr int kPatience = 200;  // pauses: two seconds
+constexpr int kPatience = 200;  // number of pauses: two seconds in all
 
 }  // namespace
 
@@ -91,7 +92,7 @@ std::optional<ProcessMemory> ReadProcessMemory(pid_t pid) {
   const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   memory.rss = std::stoull(statm[1]) * page;
   memory.file =
-      std::min<uint64_t>(std::stoull(statm[2]) * page, memory.rss);  // file and shmem in one
+      std::min<uint64_t>(std::stoull(statm[2]) * page, memory.rss);  // file and shmem together
   memory.anon = memory.rss - memory.file;
   return memory;
 }
@@ -121,7 +122,7 @@ std::unique_ptr<MemoryBudget> MemoryBudget::Create(uint64_t limit, std::string* 
     std::string path;
     DirLock lock;
     const int failed = MakeCgroup(fs, parent, &path, &lock);
-    if (code == 0) code = failed;  // the nearest place tells best what is wrong
+    if (code == 0) code = failed;  // the failure at the nearest place is the one to report
     if (failed != 0) continue;
     budget.reset(new MemoryBudget(fs, hierarchy->version, path, getpid(), std::move(lock)));
     break;
@@ -157,9 +158,10 @@ std::string MemoryBudget::SetLimit(uint64_t limit) {
   if (const int code = WriteSmallFile(file, text); code != 0) {
     return fmt::format("{} could not be set to {}: {}", file, text, std::strerror(code));
   }
-  // Swap would be memory beside the budget. Kernels without swap accounting lack these files; there
-  // the budget bounds what is resident. Version 1 hits the limit of memory and swap first when both
-  // are equal, and kernels from 6.15 do not count that in failcnt, so set it only where it matters.
+  // Swap would be memory beside the budget. Kernels without swap accounting lack these files, and
+  // there the budget bounds resident memory alone. When both limits of version 1 are equal, the
+  // kernel hits the limit of memory and swap first, and kernels from 6.15 on do not count that in
+  // failcnt; so the limit is set only where the machine has swap.
   if (version_ == 1) {
     WriteSmallFile(path_ + "/memory.swappiness", "0");
     if (SplitLines(ReadSmallFile(fs_.prefix() + "/proc/swaps").value_or("")).size() > 1) {
@@ -176,7 +178,7 @@ std::string MemoryBudget::SetLimit(uint64_t limit) {
 }
 
 void MemoryBudget::Enter(pid_t pid) const {
-  // 0 means the writer itself to the kernel, which also holds inside another pid namespace.
+  // The kernel takes 0 as the writing process, in any pid namespace.
   const std::string file = path_ + "/cgroup.procs";
   if (const int code = WriteSmallFile(file, std::to_string(pid)); code != 0) {
     throw Error(Error::kIo,
@@ -221,7 +223,7 @@ MemoryUsage MemoryBudget::Usage() const {
     usage.dirty = field("file_dirty");
     usage.writeback = field("file_writeback");
     usage.refaults = field("workingset_refault_file");
-    // "kernel" came with Linux 5.18; before, its parts.
+    // Linux before 5.18 has no "kernel", but its parts.
     const auto kernel = FindNumber(stat, "kernel");
     usage.kernel =
         kernel ? *kernel
@@ -257,8 +259,8 @@ MemoryParts MemoryBudget::Parts(uint64_t engine_cache) const {
   return parts;
 }
 
-// Pages still charged to a removed group would live on, charged to nobody, and be hits for free in
-// the next run.
+// Reclaims the group's page cache. Pages that are still charged to a group when it is removed would
+// live on, charged to no group, and be free hits for the next run.
 void MemoryBudget::Reclaim() const {
   if (version_ == 1) {
     WriteSmallFile(path_ + "/memory.force_empty", "0");
@@ -306,7 +308,7 @@ std::vector<std::string> MemoryBudget::CleanLeftovers(const CgroupFs& fs) {
     std::optional<DirLock> lock = TakeLeftoverCgroup(path);
     if (!lock) continue;
     MemoryBudget leftover(fs, hierarchy->version, path, 0, std::move(*lock));
-    // What a killed run started would have to be ended first, and that is for the user to say.
+    // Processes that a killed run started would have to be ended first; the user decides that.
     const bool busy = !ReadLine(path + "/cgroup.procs").empty();
     if (!busy) leftover.Reclaim();
     const int code = busy ? EBUSY : fs.RemoveDirectory(path);

@@ -18,8 +18,8 @@ namespace {
 
 constexpr char kRule[] = "/blkio.throttle.read_iops_device";
 
-// A group goes when the last process has left it, which a process that is ending takes a moment
-// for.
+// Removes a group. A process that is ending takes a moment to leave its group, so this tries for up
+// to two seconds. Returns 0 or an errno.
 int Remove(const std::string& path) {
   int code = EBUSY;
   for (int i = 0; i < 200 && code == EBUSY; ++i) {
@@ -33,7 +33,7 @@ int Remove(const std::string& path) {
 
 std::unique_ptr<ReadLimit> ReadLimit::Create(const BlockDevice& device, uint64_t reads_per_second,
                                              const MemoryBudget* budget, std::string* why_not) {
-  // The kernel's number of the device: major << 20 | minor.
+  // dev() is in the kernel's encoding: major << 20 | minor.
   const std::string numbers =
       fmt::format("{}:{}", device.dev() >> 20, device.dev() & ((1u << 20) - 1));
   const auto hierarchy = FindCgroups(CgroupFs::System(), "blkio", "io");

@@ -1,17 +1,18 @@
-// At most so many reads a second from a device, for the processes of one run: a volume with
-// provisioned operations in place of what the machine has. Its rates follow from the number of
-// reads alone, whatever else the machine does meanwhile.
+// A ReadLimit bounds the reads per second from a device for the processes of a run. The run then
+// sees a volume with provisioned operations in place of the machine's device, so its rates follow
+// from the number of reads alone, whatever else the machine does meanwhile.
 //
 //   std::string why_not;
-//   auto limit = ReadLimit::Create(device, 6000, budget, &why_not);   // null: not possible, and
-//   why if (pid_t child = fork(); child == 0) { limit->Enter(); ... }
+//   auto limit = ReadLimit::Create(device, 6000, budget, &why_not);
+//   if (limit == nullptr) ...                   // why_not says why it is not possible
+//   if (pid_t child = fork(); child == 0) { limit->Enter(); ... }
 //
-// By the kernel's block layer (blk-throttle), which delays what comes too early: on cgroup v1 in a
-// blkio group of its own, on v2 by io.max of the memory budget's group, as a process is in one
-// group there. Reads through the page cache count when they reach the device. Source:
+// The kernel's block layer (blk-throttle) delays requests that come too early. On cgroup v1 the
+// limit has a blkio group of its own. On v2, where a process is in a single group, it is io.max of
+// the memory budget's group. Reads through the page cache count when they reach the device. Source:
 // Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst.
 //
-// The group is removed by the process that created it; CleanLeftovers finds those of killed runs.
+// The process that created the group removes it. Not thread-safe.
 #ifndef TESTBED_DEVICE_MACHINE_READ_LIMIT_H_
 #define TESTBED_DEVICE_MACHINE_READ_LIMIT_H_
 
@@ -29,28 +30,31 @@ namespace testbed {
 
 class ReadLimit {
  public:
-  // `budget` may be null. Returns null and one sentence in `why_not` where it cannot be done.
+  // Makes a limit on reads from `device`. On cgroup v2 it needs the run's `budget`, which may be
+  // null on v1. Returns null and sets *why_not to a sentence when this machine or user cannot.
   static std::unique_ptr<ReadLimit> Create(const BlockDevice& device, uint64_t reads_per_second,
                                            const MemoryBudget* budget, std::string* why_not);
   ~ReadLimit();
   ReadLimit(const ReadLimit&) = delete;
   ReadLimit& operator=(const ReadLimit&) = delete;
 
-  // Puts the calling process and its later threads and children under the limit. Throws Error.
+  // Puts the calling process and its later threads and children under the limit. Throws Error (kIo)
+  // when the kernel refuses. On cgroup v2 this does nothing, as MemoryBudget::Enter does it.
   void Enter() const;
 
   const std::string& path() const { return path_; }  // of the group
 
+  // Removes groups that killed runs left behind. Returns a sentence for each removed group.
   static std::vector<std::string> CleanLeftovers();
 
  private:
   ReadLimit(std::string path, bool own, pid_t owner, DirLock lock)
       : path_(std::move(path)), own_(own), owner_(owner), lock_(std::move(lock)) {}
 
-  const std::string path_;  // of the group
-  const bool own_;          // made for this; else the budget's
+  const std::string path_;  // path of the group
+  const bool own_;          // whether the group was made for this limit; else it is the budget's
   const pid_t owner_;
-  const DirLock lock_;  // on a group of its own: it is in use
+  const DirLock lock_;  // lock on an own group, which says that the group is in use
 };
 
 }  // namespace testbed

@@ -29,16 +29,19 @@ std::string Knob(const ReadaheadPlaces& places, const std::string& device) {
   return places.sys_block + "/" + device + "/queue/read_ahead_kb";
 }
 
-// Tells one attachment of a device name from the next (Linux 5.15); 0 where the kernel does not.
+// Returns a number that tells one attachment of a device name from the next (Linux 5.15); 0 where
+// the kernel has none.
 uint64_t DiskSequence(const ReadaheadPlaces& places, const std::string& device) {
   return ReadNumber(places.sys_block + "/" + device + "/diskseq").value_or(0);
 }
 
+// The content of a state file.
 struct State {
   std::string boot;
   uint64_t disk_sequence = 0, pid = 0, start = 0, previous_kb = 0, kb = 0;
 
-  // Of a version whose guards held no lock.
+  // Returns whether the process that wrote the state still runs. An earlier version of testbed held
+  // no lock on the file, so the lock alone does not tell.
   bool OwnerLives() const {
     return ProcessStartTime(static_cast<pid_t>(pid)) == std::optional<uint64_t>(start);
   }
@@ -48,7 +51,7 @@ struct State {
   }
   static std::optional<State> Parse(const std::string& text) {
     const auto number = [&](const char* key) { return FindNumber(text, key); };
-    if (!number("end")) return std::nullopt;  // its writer was killed while writing
+    if (!number("end")) return std::nullopt;  // the writer was killed while writing
     State state;
     const std::vector<std::string> words = SplitWords(text);
     if (words.size() < 2 || words[0] != "boot") return std::nullopt;
@@ -65,8 +68,8 @@ struct State {
   }
 };
 
-// A state file, opened and, if it can be had, locked until the end of this object. A guard holds the
-// lock of its own as long as it lives, in whatever process namespace.
+// An open state file, locked while this object lives if the lock is free. A guard holds the lock on
+// its state file as long as it lives, in whatever process namespace.
 class Note {
  public:
   explicit Note(const std::string& path)
@@ -79,7 +82,8 @@ class Note {
   Note& operator=(const Note&) = delete;
 
   bool free() const { return free_; }
-  // It decides what root writes to /sys: only one's own are believed.
+  // Returns the content if this user owns the file. Other files are not believed, as the content
+  // decides what root writes to /sys.
   std::optional<std::string> OwnText() const {
     struct stat info;
     char text[512] = {};
@@ -95,22 +99,24 @@ class Note {
   const bool free_;
 };
 
-// Whether others can put files of theirs into the directory, or remove ours.
+// Returns whether no other user can put files into the directory or remove files from it.
 bool IsOwnDirectory(const std::string& path) {
   struct stat info;
   return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
          (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Puts back what the state file tells of, if it is still there to be put back, and removes the
-// file. Returns what was done, or nothing when there was nothing to tell.
+// Puts the value in the state file back, if the device still has the value of the killed run, and
+// removes the file. Returns a sentence that says what was done, or nothing when there is nothing to
+// tell.
 std::optional<std::string> RestoreOne(const std::string& path, const std::string& device,
                                       const ReadaheadPlaces& places) {
   const Note note(path);
   const auto text = note.OwnText();
   if (!text || !note.free()) return std::nullopt;
   const auto state = State::Parse(*text);
-  // Unfinished, so nothing was set yet. Its writer may be at work: only what is old is removed.
+  // The state is unfinished, so its writer had not set the device yet. The writer may still be at
+  // work, so only an old file is removed.
   if (!state) {
     struct stat info;
     if (stat(path.c_str(), &info) == 0 && time(nullptr) - info.st_mtime > 5) unlink(path.c_str());
@@ -193,7 +199,7 @@ ReadaheadGuard::ReadaheadGuard(const std::string& device, uint64_t kb,
     if (on_crash_) {
       Restore();
     } else if (undo_.state_file[0] != 0) {
-      unlink(undo_.state_file);  // nothing was set yet
+      unlink(undo_.state_file);  // the device was not set yet
     }
     on_crash_.reset();
     close(undo_.fd);
@@ -203,7 +209,7 @@ ReadaheadGuard::ReadaheadGuard(const std::string& device, uint64_t kb,
 }
 
 void ReadaheadGuard::Set() {
-  // The lock first: only its holder sees the value that no other run has set.
+  // The lock comes first: only its holder reads a value that no other run has set.
   RefuseIfHeld();
   note_ = CreateNote();
   previous_kb_ = ReadNumber(knob_).value_or(0);
@@ -238,7 +244,8 @@ void ReadaheadGuard::Set() {
   }
 }
 
-// A note may lie in any of the places: another run could perhaps not write to the first.
+// Throws Error (kUsage) when another run holds the device. Its note may lie in any of the
+// directories, as it may have been unable to write to the first.
 void ReadaheadGuard::RefuseIfHeld() const {
   for (const std::string& directory : places_.state_directories) {
     const std::string path = directory + "/" + kStatePrefix + device_;
@@ -247,12 +254,13 @@ void ReadaheadGuard::RefuseIfHeld() const {
     const auto text = note.OwnText();
     if (!text) continue;
     const auto state = State::Parse(*text);
-    // One that is over and could not be put back stays, and holds nobody up.
+    // A note of a killed run whose value could not be put back stays, but holds no other run up.
     if (!state || !note.free() || state->OwnerLives()) throw InUse(device_, state);
   }
 }
 
-// Makes the state file, which must not exist: it is the lock on the device. Returns it open.
+// Creates the state file, which must not exist, as it is the lock on the device. Returns its
+// descriptor.
 int ReadaheadGuard::CreateNote() {
   int code = ENOENT;
   for (const std::string& directory : places_.state_directories) {
@@ -266,7 +274,7 @@ int ReadaheadGuard::CreateNote() {
     if (path.size() >= sizeof(undo_.state_file)) continue;
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0) {
-      flock(fd, LOCK_EX);  // who looks whether it is left over has it for a moment
+      flock(fd, LOCK_EX);  // waits while another run checks whether the file is left over
       std::memcpy(undo_.state_file, path.c_str(), path.size() + 1);
       return fd;
     }
@@ -281,7 +289,8 @@ int ReadaheadGuard::CreateNote() {
       code);
 }
 
-// In a signal handler: system calls only. A device that is gone fails the write, and is fine.
+// Runs in a signal handler, where it may make system calls only. A write to a device that is gone
+// fails, and then there is nothing to put back.
 void ReadaheadGuard::RunUndo(void* argument) {
   const auto* undo = static_cast<const Undo*>(argument);
   const int saved = errno;
@@ -302,7 +311,7 @@ ReadaheadGuard::~ReadaheadGuard() {
 std::string ReadaheadGuard::Restore() {
   if (undo_.state_file[0] == 0) return "";
   std::string sentence;
-  // A device that was detached forgets its settings; the name may be another's by now.
+  // A device that was detached forgets its settings, and another device may have the name by now.
   if (DiskSequence(places_, device_) == disk_sequence_) {
     const auto now = ReadNumber(knob_);
     if (now && *now != kb_) {

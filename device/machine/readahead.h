@@ -1,19 +1,21 @@
-// Sets the readahead of the block device under a path for a run, and puts it back whatever happens.
+// A ReadaheadGuard sets the readahead of the block device under a path for a run, and puts the
+// earlier value back however the run ends.
 //
 //   for (const std::string& done : ReadaheadGuard::RestoreStale()) Say(done);   // of killed runs
 //   auto readahead = ReadaheadGuard::Under(directory, 4);   // read_ahead_kb = 4
 //   ... open files and run ...
 //
-// read_ahead_kb belongs to the whole disk and needs root. The kernel takes it when a file is
-// opened: set it before. A file system that has a readahead of its own (btrfs) ignores it and is
-// refused with an Error, as is a path without a block device.
+// read_ahead_kb belongs to the whole disk, and only root may set it. The kernel reads it when a
+// file is opened, so it is set before. A file system that has a readahead of its own (btrfs)
+// ignores it and is refused with an Error, as is a path without a block device.
 //
-// Put back by the destructor, so on every normal end and exception; by a CrashAction on signals and
-// exit() (SignalGuard must be installed); and after SIGKILL or a power cut by the next run, from a
-// state file in /run/testbed, or in /var/tmp/testbed where /run cannot be written. It names the
-// device, its attachment (diskseq: loop devices are reused), the boot, the owner's process id, which
-// is for the reader, and both values. The file is also the lock: a device has one guard at a time,
-// which holds a lock on the file as long as it lives, so that runs in other process namespaces know.
+// The destructor puts the value back on every normal end and exception. A CrashAction does so on
+// signals and exit() (SignalGuard must be installed). After SIGKILL or a power cut the next run
+// does so from a state file in /run/testbed, or in /var/tmp/testbed where /run cannot be written.
+// The file names the device, its attachment (diskseq: loop devices are reused), the boot, the
+// owner's process id, and both values. It is also the lock on the device: a device has one guard at
+// a time, which holds a lock on the file as long as it lives, so that runs in other process
+// namespaces see it. Not thread-safe.
 #ifndef TESTBED_DEVICE_MACHINE_READAHEAD_H_
 #define TESTBED_DEVICE_MACHINE_READAHEAD_H_
 
@@ -29,7 +31,7 @@
 
 namespace testbed {
 
-// Where the guard finds and keeps things; tests put directories of their own here.
+// The files and directories that a guard uses. Tests put their own in place of these.
 struct ReadaheadPlaces {
   std::string sys_block = "/sys/block";
   std::string boot_id = "/proc/sys/kernel/random/boot_id";
@@ -38,8 +40,9 @@ struct ReadaheadPlaces {
 
 class ReadaheadGuard {
  public:
-  // The device under `path`, set to `kb` KiB (whole pages). Throws Error: kUsage when the device
-  // cannot take it, another run holds it or the user may not set it.
+  // Sets the readahead of the device under `path` to `kb` KiB, a whole number of pages. Throws
+  // Error: kUsage when the device cannot take the value, another run holds the device or the user
+  // may not set the value; kIo when no state file can be written.
   static std::unique_ptr<ReadaheadGuard> Under(const std::string& path, uint64_t kb,
                                                const ReadaheadPlaces& places = {});
   ReadaheadGuard(const std::string& device, uint64_t kb, const ReadaheadPlaces& places = {});
@@ -51,18 +54,18 @@ class ReadaheadGuard {
   uint64_t kb() const { return kb_; }
   uint64_t previous_kb() const { return previous_kb_; }
 
-  // Puts the earlier value back. Returns a sentence when someone changed the setting during the
-  // run, which then did not have the readahead it asked for, or when it could not be put back; else
-  // an empty string. The destructor calls it.
+  // Puts the earlier value back. Returns a sentence when another program changed the setting during
+  // the run, which then did not have the readahead it asked for, or when the value could not be put
+  // back; else an empty string. The destructor calls it.
   std::string Restore();
 
-  // Puts back what runs that were killed left behind. Returns a sentence for each.
+  // Puts back the values that killed runs left set. Returns a sentence for each device.
   static std::vector<std::string> RestoreStale(const ReadaheadPlaces& places = {});
 
  private:
-  // What a signal handler needs, with nothing to allocate.
+  // The data of RunUndo, which runs in a signal handler and may not allocate.
   struct Undo {
-    int fd = -1;         // of read_ahead_kb
+    int fd = -1;         // descriptor of read_ahead_kb
     char text[24] = {};  // the earlier value
     size_t size = 0;
     char state_file[256] = {};

@@ -45,7 +45,8 @@ std::string MakerName(FileSystem file_system) {
   return std::string("mkfs.") + FileSystemName(file_system);
 }
 
-// mkfs lives in sbin, which is not in everybody's PATH.
+// Returns the path of a program on PATH or in the sbin directories, where mkfs is and which a
+// user's PATH may lack.
 std::optional<std::string> FindProgram(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream directories(std::string(path != nullptr ? path : "") +
@@ -57,8 +58,9 @@ std::optional<std::string> FindProgram(const std::string& name) {
   return std::nullopt;
 }
 
-// Takes the lock that marks an image or mount point as in use, and makes sure that the path still
-// leads to it: a sweep may have removed it between its creation and the lock.
+// Takes the lock that marks an image or mount point as in use. Returns whether it did, and the path
+// still leads to the file: CleanLeftovers of another process may have removed the file between its
+// creation and the lock.
 bool Claim(int fd, const std::string& path) {
   struct stat mine, there;
   return ::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &mine) == 0 &&
@@ -66,7 +68,8 @@ bool Claim(int fd, const std::string& path) {
          mine.st_ino == there.st_ino;
 }
 
-// A name that nobody else has: process numbers are those of a process namespace.
+// Returns a path with a random name. A process number would not do, as another process namespace
+// may have it too.
 std::string MarkedPath(const std::string& directory, const char* suffix) {
   return directory + "/" + kMark + RandomName() + suffix;
 }
@@ -78,10 +81,11 @@ bool IsMarkedName(std::string name) {
   return IsRandomName(name);
 }
 
-// How often a clash with another process is worth another try.
+// Number of tries when another process takes a file or device first.
 constexpr int kTries = 100;
 
-// An empty directory in `directory` that is ours as long as *held is open.
+// Makes an empty directory in `directory` and returns its path. It stays locked as long as *held is
+// open.
 std::string MakeMountPoint(const std::string& directory, int* held) {
   for (int i = 0; i < kTries; ++i) {
     std::string path = MarkedPath(directory, "");
@@ -94,8 +98,8 @@ std::string MakeMountPoint(const std::string& directory, int* held) {
   throw Error::Io("lock a mount point in", directory, EAGAIN);
 }
 
-// A loop device that nobody uses. The kernel may name one whose node does not exist yet where no
-// udev runs: the node is made.
+// Opens a loop device that is not in use, and sets *node to its path. Where no udev runs, the
+// kernel may name a device whose node does not exist yet; this makes the node.
 int OpenFreeLoop(std::string* node) {
   const int control = ::open("/dev/loop-control", O_RDWR | O_CLOEXEC);
   if (control < 0) throw Error::Io("open", "/dev/loop-control", errno);
@@ -124,8 +128,8 @@ int OpenFreeLoop(std::string* node) {
   return n;
 }
 
-// Mounts of one's own are made by making "/" private, which only works where "/" is the root of a
-// mount; in a folder entered by a plain chroot it is not.
+// Returns whether "/" is the root of a mount. A private mount namespace needs that, as "/" is made
+// private. In a folder entered by a plain chroot, "/" is not.
 bool RootIsAMountPoint() {
 #ifdef STATX_ATTR_MOUNT_ROOT
   struct statx st;
@@ -144,11 +148,11 @@ const char* FileSystemName(FileSystem file_system) {
 }
 
 void EnterPrivateMountNamespace() {
-  // A forked child that makes a scratch device of its own needs mounts of its own: in its parent's
-  // they would outlive it.
+  // A forked child that makes a scratch device needs a namespace of its own: in its parent's, the
+  // mount would outlive the child.
   static pid_t entered = 0;
   if (entered == ::getpid()) return;
-#if !defined(__SANITIZE_THREAD__)  // which has a thread of its own
+#if !defined(__SANITIZE_THREAD__)  // the sanitizer has a thread of its own
   if (ThreadsOfThisProcess() > 1) {
     throw Error(Error::kRun,
                 "a scratch device was asked for after threads were started: they would not see it");
@@ -185,7 +189,8 @@ bool ScratchDevice::Available(std::string* why) {
 }
 
 uint64_t ScratchDevice::MinimumBytes(FileSystem file_system) {
-  // mkfs.xfs refuses less than 300 MB; ext4 below 64 MiB gets too small a journal to be typical.
+  // mkfs.xfs refuses less than 300 MB. Below 64 MiB, the journal of ext4 is too small to be
+  // typical.
   return file_system == FileSystem::kXfs ? 300 * kMiB : 64 * kMiB;
 }
 
@@ -207,7 +212,7 @@ std::unique_ptr<ScratchDevice> ScratchDevice::Create(const ScratchOptions& optio
   }
   CleanLeftovers(options.directory);
   EnterPrivateMountNamespace();
-  std::unique_ptr<ScratchDevice> scratch(new ScratchDevice);  // its end undoes what was done
+  std::unique_ptr<ScratchDevice> scratch(new ScratchDevice);  // undoes all steps on an exception
   scratch->owner_ = ::getpid();
   scratch->file_system_ = options.file_system;
   scratch->bytes_ = (options.bytes + kMiB - 1) / kMiB * kMiB;
@@ -262,8 +267,8 @@ void ScratchDevice::StartFaultDisk(const std::string& directory) {
   disk_ = FaultDisk::Start(image_, bytes_, disk_mount_point_);
   const int fd = ::open(disk_->file().c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
   if (fd < 0) throw Error::Io("open", disk_->file(), errno);
-  // From here on the disk is what the loop device stands on; the image lives as long as the disk
-  // has it open.
+  // From here on image_fd_ is the disk's file, over which the loop device is made. The image lives
+  // as long as the disk has it open.
   ::unlink(image_.c_str());
   image_.clear();
   ::close(image_fd_);
@@ -288,8 +293,8 @@ void ScratchDevice::AttachLoop(const ScratchOptions& options) {
     if (code != EBUSY) throw Error::Io("LOOP_CONFIGURE", loop_, code);
   }
   if (fd < 0) throw Error::Io("LOOP_CONFIGURE", loop_, EBUSY);
-  // The device holds the image now. A reader's handle is enough to keep the device: with one that
-  // may write, kernels without CONFIG_BLK_DEV_WRITE_MOUNTED refuse the mount.
+  // The device holds the image now. loop_fd_, which keeps the device, is read-only: if it could
+  // write, kernels without CONFIG_BLK_DEV_WRITE_MOUNTED would refuse the mount.
   loop_fd_ = ::open(loop_.c_str(), O_RDONLY | O_CLOEXEC);
   const int code = errno;
   loop_info64 info = {};
@@ -307,8 +312,8 @@ void ScratchDevice::AttachLoop(const ScratchOptions& options) {
   image_.clear();
   ::close(image_fd_);
   image_fd_ = -1;
-  // The kernel leaves a loop device the readahead of whoever had it last. Where it may not be set
-  // (a container's read-only /sys), what it is stands in the results.
+  // The kernel leaves a loop device the readahead that its last user set. Where it may not be set
+  // (a container's read-only /sys), the results record the value that is in force.
   WriteSmallFile("/sys/block" + loop_.substr(loop_.rfind('/')) + "/queue/read_ahead_kb",
                  std::to_string(ScratchDevice::kReadaheadKb));
 }
@@ -316,9 +321,9 @@ void ScratchDevice::AttachLoop(const ScratchOptions& options) {
 void ScratchDevice::MakeFileSystem() {
   const std::optional<std::string> maker = FindProgram(MakerName(file_system_));
   if (!maker) throw Error(Error::kUsage, MakerName(file_system_) + " is not installed");
-  // Everything is written now, so that no kernel thread does it while something is measured; blocks
-  // are 4 KiB whatever the size (mkfs.ext4 picks 1 KiB below 512 MiB); nothing is discarded, since
-  // that would punch holes in the image.
+  // mkfs writes all metadata now, so that no kernel thread writes it during a measurement. Blocks
+  // are 4 KiB whatever the size (mkfs.ext4 would pick 1 KiB below 512 MiB). mkfs discards no
+  // blocks, as that would punch holes into the image.
   if (file_system_ == FileSystem::kExt4) {
     RunProgram({*maker, "-q", "-F", "-b", "4096", "-m", "0", "-E",
                 "nodiscard,lazy_itable_init=0,lazy_journal_init=0", loop_});
@@ -336,7 +341,7 @@ void ScratchDevice::Mount() {
 }
 
 void ScratchDevice::Unmount() {
-  constexpr int kPatience = 200;  // times 5 ms: a process just killed takes a moment to let go
+  constexpr int kPatience = 200;  // tries, 5 ms apart: a killed process takes a moment to end
   for (int i = 0; ::umount2(path_.c_str(), 0) != 0; ++i) {
     if (errno != EBUSY) throw Error::Io("unmount", path_, errno);
     if (i == kPatience) {
@@ -377,7 +382,7 @@ uint64_t ScratchDevice::FailedWrites() { return disk_->Count().failed; }
 void ScratchDevice::Remount() {
   Unmount();
   if (disk_ != nullptr) {
-    // What the kernel still has of the device's blocks is not what the disk has.
+    // The kernel drops the blocks that it has cached, as the disk may have lost them.
     ::ioctl(loop_fd_, BLKFLSBUF, 0);
     disk_->Revive();
   }
@@ -392,10 +397,10 @@ void ScratchDevice::PowerCut() {
 ScratchDevice::~ScratchDevice() {
   const bool owner = owner_ == ::getpid();
   if (owner && mounted_ && ::umount2(path_.c_str(), 0) != 0) {
-    // A file is still open: the mount goes when it is closed, and the loop device with it.
+    // A file is still open. The mount ends when the file is closed, and the loop device with it.
     ::umount2(path_.c_str(), MNT_DETACH);
   }
-  if (loop_fd_ >= 0) ::close(loop_fd_);  // the last user: the loop device detaches itself
+  if (loop_fd_ >= 0) ::close(loop_fd_);  // the last user leaves: the loop device detaches itself
   if (mount_point_fd_ >= 0) {
     if (owner) ::rmdir(path_.c_str());
     ::close(mount_point_fd_);
@@ -421,7 +426,7 @@ std::vector<std::string> ScratchDevice::CleanLeftovers(const std::string& direct
     if (fd < 0) continue;
     struct stat st;
     if (Claim(fd, path) && ::fstat(fd, &st) == 0 && st.st_uid == ::geteuid()) {
-      // A directory goes only if it is empty, that is: if it is a mount point with nothing on it.
+      // rmdir removes a directory only if it is empty, that is, a mount point without a mount.
       if (S_ISREG(st.st_mode) && IsUnfinishedImage(fd) && ::unlink(path.c_str()) == 0) {
         removed.push_back("removed the image " + path + " (" +
                           Mebibytes(static_cast<uint64_t>(st.st_blocks) * 512) +

@@ -16,8 +16,8 @@ namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
 
-// Unpredictable bytes: a backing file system that compresses or skips zeros must not get away with
-// an image that has no blocks.
+// Fills memory with bytes that do not compress and are not zeros, so that a backing file system
+// that compresses or skips zeros must give the image blocks.
 void FillWithNoise(char* data, size_t n) {
   uint64_t x = 0x9e3779b97f4a7c15;
   for (size_t i = 0; i + 8 <= n; i += 8) {
@@ -40,7 +40,8 @@ bool IsUnfinishedImage(int fd) {
 
 void WriteImage(int fd, const std::string& path, uint64_t bytes,
                 const std::function<void(uint64_t, uint64_t)>& progress) {
-  // Space in one go keeps the image in few extents; not every file system can, and none must.
+  // Allocating all space at once keeps the image in few extents. A file system that cannot do so is
+  // fine.
   if (::fallocate(fd, 0, 0, static_cast<off_t>(bytes)) != 0 && errno == ENOSPC) {
     throw Error::Io("allocate", path, ENOSPC);
   }

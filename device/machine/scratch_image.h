@@ -1,5 +1,5 @@
-// The file below a scratch device: how it is written, and how one that was left half-written is
-// recognised.
+// The image is the file below a scratch device (device/machine/scratch.h). These functions write it
+// and recognise an image that was left half-written.
 #ifndef TESTBED_DEVICE_MACHINE_SCRATCH_IMAGE_H_
 #define TESTBED_DEVICE_MACHINE_SCRATCH_IMAGE_H_
 
@@ -9,17 +9,18 @@
 
 namespace testbed {
 
-// Writes `bytes` of noise to the file, so that each has a block, and syncs it. Throws Error (kIo).
-// `progress` is called with bytes done and bytes in all.
+// Writes `bytes` bytes of noise to the file, so that every part of it has a block, and syncs it.
+// Calls `progress` with bytes done and bytes in all. Throws Error (kIo) when the system refuses.
 void WriteImage(int fd, const std::string& path, uint64_t bytes,
                 const std::function<void(uint64_t, uint64_t)>& progress);
 
-// Whether the file is an image that was being written, rather than somebody's of such a name: it
-// begins with that noise, or with zeros where that was not written yet. An image has a name no
-// longer than that.
+// Returns whether the file begins as WriteImage leaves it: with the noise, or with zeros where the
+// noise was not written yet. Another user's file of an image's name does not. A finished image has
+// no name, so a named image is an unfinished one.
 bool IsUnfinishedImage(int fd);
 
-// The unit of direct IO on the image, which the loop device's block size must not be below.
+// Returns the unit of direct IO on the image in bytes, which the loop device's block size must not
+// be below.
 uint32_t DirectBlockSize(int fd);
 
 }  // namespace testbed
