@@ -9,7 +9,7 @@ const char* ConsumeName(Consume consume) {
 
 void Consumer::Copy(std::string_view bytes) {
   buffer_.assign(bytes);
-  // The compiler must believe that somebody reads the copy.
+  // Lets the compiler believe that the copy is read.
   asm volatile("" : : "r"(buffer_.data()) : "memory");
 }
 

@@ -1,7 +1,8 @@
-// What a client does with the keys and values that an operation gave it, as part of the operation.
+// A Consumer does, as part of an operation, what a client does with the keys and values that the
+// operation gave it.
 //
-// An engine may answer with a pointer into a mapping: nothing was read from the device by then. So
-// an operation ends when its answer was used.
+// An engine may answer with a pointer into a mapping, and then it has read nothing from the device
+// yet. So an operation ends when its answer was used.
 #ifndef TESTBED_WORKLOADS_CONSUME_H_
 #define TESTBED_WORKLOADS_CONSUME_H_
 
@@ -13,13 +14,13 @@
 namespace testbed {
 
 enum class Consume : uint8_t {
-  kTouch,  // reads a byte in each 64, and the last one
-  kCopy,   // copies all into the client's own buffer
-  kNone,   // takes the answer unseen
+  kTouch,  // reads one byte in each 64, and the last byte
+  kCopy,   // copies all bytes into the client's own buffer
+  kNone,   // does not look at the answer
 };
 const char* ConsumeName(Consume consume);  // "touch", "copy", "none"
 
-// One a client.
+// Uses answers. Not thread-safe: each client has one.
 class Consumer {
  public:
   explicit Consumer(Consume how = Consume::kNone) : how_(how) {}
@@ -40,7 +41,7 @@ class Consumer {
     for (size_t i = 0; i < bytes.size(); i += kStride) {
       seen ^= static_cast<unsigned char>(bytes[i]);
     }
-    // The compiler must believe that somebody uses what was seen.
+    // Lets the compiler believe that `seen` is used.
     asm volatile("" : : "r"(seen));
   }
   void Copy(std::string_view bytes);

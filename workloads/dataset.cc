@@ -16,12 +16,13 @@
 namespace testbed {
 namespace {
 
-// Values are cut from a pool of this size at a place that the row decides; a prime, so that cuts
-// fall at every alignment.
+// Size in bytes of the pool that values are cut from, at a place that depends on the row. It is a
+// prime, so that cuts fall at every alignment.
 constexpr size_t kPoolSize = 1048573;
-// Random and constant bytes alternate within cells of this size, so that every cut has its share.
+// Size in bytes of the cells of the pool. Each cell has random and then constant bytes, so that
+// every cut has its share of both.
 constexpr size_t kCell = 64;
-constexpr size_t kHeader = 16;  // tag and version
+constexpr size_t kHeader = 16;  // bytes of tag and version at the head of a value
 
 void PutBigEndian(uint64_t n, char* to) {
   n = std::endian::native == std::endian::little ? __builtin_bswap64(n) : n;
@@ -34,7 +35,8 @@ uint64_t GetBigEndian(const char* from) {
   return std::endian::native == std::endian::little ? __builtin_bswap64(n) : n;
 }
 
-// Rows have smaller numbers, so that a key of 8 bytes made of one above it belongs to no row.
+// All rows are smaller numbers, so a key of 8 bytes that is made of a greater number belongs to no
+// row.
 constexpr uint64_t kNoRow = 1ull << 63;
 
 using Pool = std::shared_ptr<const char[]>;
@@ -50,7 +52,7 @@ Pool MakePool(size_t size, double compressibility, uint64_t seed) {
   return pool;
 }
 
-// The last one is kept: the cells of a plan mostly differ in other things.
+// Returns a pool, and keeps the last: the cells of a plan mostly have one pool in common.
 Pool PoolOf(size_t size, double compressibility, uint64_t seed) {
   static std::mutex mutex;
   static std::tuple<size_t, double, uint64_t> last;
@@ -87,7 +89,7 @@ Dataset::Dataset(const DatasetOptions& options)
 }
 
 void Dataset::LoadKeys() {
-  // A device or a pipe may have no end, or block.
+  // Only regular files are read, as a device or a pipe may have no end, or may block.
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(options_.keys_file, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {

@@ -189,7 +189,7 @@ void Population::FromJson(const nlohmann::json& json) {
 
 void Population::Count(Engine& engine, bool (*stop)()) {
   known_ = false;
-  // A bit for each place, as the rows come in the order of their keys.
+  // A bit for each place. The scan meets rows in the order of their keys, which scatters places.
   constexpr uint64_t kMostInserted = 1ull << 36;
   std::vector<bool> found(dataset_->rows());
   const std::unique_ptr<Session> session = engine.NewSession();

@@ -1,27 +1,31 @@
-// Which rows of a data set its database holds, while clients insert and erase, and from one phase,
-// and one run, to the next.
+// A Population says which rows of a data set its database holds, while clients insert and erase
+// rows, and from one phase or run to the next.
 //
-// Rows stand in a queue. Its first places are the loaded rows', scattered by a fixed permutation;
-// behind them each inserted row has the place of its own number. An insert takes the place behind
-// the last; an erase takes the first row, which is the oldest, and anywhere in the key space while
-// loaded rows are left. So the places of the rows that are there are one range, or a few. Popularity
-// belongs to a loaded row and its successors: the rows whose places differ from its own by a multiple
-// of the number of loaded rows.
+// Rows stand in a queue. The loaded rows have its first places, scattered by a fixed permutation.
+// Behind them each inserted row has the place of its own number. An insert takes the place behind
+// the last; an erase takes the first row, which is the oldest and, while loaded rows are left, may
+// be anywhere in the key space. So the places of the present rows are one range, or a few ranges.
+// Popularity belongs to a loaded row and its successors: the rows whose places differ from the
+// loaded row's by a multiple of the number of loaded rows.
 //
-// A client prepares its operations in batches, and each batch holds what it was given until the next
-// one: rows to insert, rows to erase, and rows that are kept, which nobody erases meanwhile. So every
+// A client prepares its operations in batches. A batch holds its rows until the client's next
+// batch: rows to insert, rows to erase, and kept rows, which no client erases meanwhile. So every
 // operation finds its row as it was when the operation was prepared, without a lock in its timed
 // part.
 //
-//   Population::Client client(population);          // one a thread
+//   Population::Client client(population);          // one per thread
+//   Population::Batch::Taken taken;
 //   {
-//     Population::Batch batch(client);              // exclusive; gives back what the last one held
-//     std::optional<uint64_t> place = batch.TakeInsert();
+//     Population::Batch batch(client);              // exclusive; releases the last batch's rows
+//     taken = batch.TakeInsert();
 //   }
-//   client.Begin(*place); ... session.Put(...) ...; client.Done(*place);
+//   client.Begin(taken.held);
+//   session.Put(...);                               // the row population.RowOf(taken.place)
+//   client.Done(taken.held);
 //
-// Thread-safe where it says so; there() and what follows from it may be read without a Batch while
-// nobody has one.
+// Making and destroying a Client or a Batch is thread-safe. The const methods of a Population may
+// be called by the thread that has the Batch, or by any thread while there is no Batch. All other
+// methods need that no client exists.
 #ifndef TESTBED_WORKLOADS_POPULATION_H_
 #define TESTBED_WORKLOADS_POPULATION_H_
 
@@ -38,7 +42,7 @@ namespace testbed {
 
 class Engine;
 
-// A set of numbers, kept as the ranges that it consists of.
+// A set of numbers, kept as ranges. Not thread-safe.
 class RangeSet {
  public:
   struct Range {
@@ -51,24 +55,25 @@ class RangeSet {
   bool Contains(uint64_t n) const;
   bool empty() const { return ranges_.empty(); }
   uint64_t count() const { return count_; }
-  // How many numbers are `n` or greater.
+  // Returns how many of the numbers are `n` or greater.
   uint64_t CountFrom(uint64_t n) const;
-  // The k-th number, from 0; k < count().
+  // Returns the k-th number, from 0; k < count().
   uint64_t At(uint64_t k) const;
   const std::vector<Range>& ranges() const { return ranges_; }
 
  private:
-  std::vector<Range> ranges_;  // in order, none touching the next
+  std::vector<Range> ranges_;  // in ascending order, with a gap between neighbours
   uint64_t count_ = 0;
 };
 
 class Population {
  public:
-  // Holds the rows of the data set, as loaded.
+  // Makes the population of a database that was just loaded: exactly the rows of the data set.
   explicit Population(std::shared_ptr<const Dataset> dataset);
 
   class Batch;
-  // What a client's last batch holds. It gives that back when it ends. Outlived by the population.
+  // Holds the rows of a client's last batch, and releases them when it is destroyed. The population
+  // must outlive it. Begin and Done may be called without a Batch, by the client's thread.
   class Client {
    public:
     explicit Client(Population& population);
@@ -76,8 +81,9 @@ class Population {
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    // Around the write of a place that TakeInsert or TakeErase gave. Between the two nobody knows
-    // whether the row is there: a client that ends then, for an error, leaves the population unknown.
+    // The client calls these before and after the write of a row that TakeInsert or TakeErase gave;
+    // `held` is Taken::held. Between the two it is unknown whether the row is present: a client
+    // that is destroyed then, because of an error, leaves the population unknown.
     void Begin(size_t held) { held_[held].state = kBegun; }
     void Done(size_t held) { held_[held].state = kDone; }
 
@@ -90,7 +96,7 @@ class Population {
       bool insert;
       State state;
     };
-    void GiveBack();  // under the population's mutex
+    void GiveBack();  // releases the rows; the caller holds the population's mutex
 
     Population& population_;
     std::vector<Held> held_;
@@ -98,22 +104,23 @@ class Population {
     uint64_t least_kept_ = UINT64_MAX;
   };
 
-  // Exclusive, while it lives.
+  // Prepares a batch of operations. It holds the population's mutex while it lives.
   class Batch {
    public:
+    // Waits for other batches, and releases the rows of the client's last batch.
     explicit Batch(Client& client);
-    // A place and the number to call Begin and Done with.
     struct Taken {
       uint64_t place;
-      size_t held;
+      size_t held;  // argument of Client::Begin and Client::Done
     };
-    // A row that was never there.
+    // Takes a row to insert, which was never present.
     Taken TakeInsert();
-    // The oldest row that no client keeps; nothing without one.
+    // Takes the oldest row that no client keeps, to erase it. Returns nothing when there is none.
     std::optional<Taken> TakeErase();
     // Keeps a row from being erased until the client's next batch.
     void Keep(uint64_t place);
-    // Whether rows are there, or clients hold some whose fate is open until their next batches.
+    // Returns whether rows are present, or may be present after the next batches of clients that
+    // hold rows now.
     bool Hopeful() const;
 
    private:
@@ -122,38 +129,41 @@ class Population {
     std::lock_guard<std::mutex> lock_;
   };
 
+  // Converts between a row and its place, whether or not the row is present. Thread-safe.
   uint64_t RowOf(uint64_t place) const;
-  // Where a row stands, or would.
   uint64_t PlaceOf(uint64_t row) const;
   const Dataset& dataset() const { return *dataset_; }
 
-  // The places of the rows that are there and that no client is about to erase.
+  // Returns the places of the present rows, without those that a client holds to erase them.
   const RangeSet& there() const { return there_; }
-  // The place behind the last row that was ever inserted.
+  // Returns the place behind the last row that was ever inserted.
   uint64_t next() const { return next_; }
-  // Whether the rows there are those of the data set.
+  // Returns whether the present rows are exactly those of the data set.
   bool as_loaded() const { return next_ == dataset_->rows() && there_.count() == dataset_->rows(); }
 
-  // Whether it is known which rows are there.
+  // Returns whether it is known which rows are present.
   bool known() const { return known_; }
   void Forget() { known_ = false; }
-  // {"rows": how many, "places": [[begin, end], ...], "next": place}; null when it is not known.
+  // Returns {"rows": number of rows, "places": [[begin, end], ...], "next": place}; null when the
+  // population is unknown.
   nlohmann::json ToJson() const;
-  // Takes over what ToJson wrote; throws Error (kRun) for anything else. Null makes it unknown.
+  // Takes over what ToJson returned. Null makes the population unknown. Throws Error (kRun) for any
+  // other value.
   void FromJson(const nlohmann::json& json);
-  // Finds out which rows the database holds by a scan of its main table; stays unknown when `stop`
-  // ends it before. Throws Error (kRun) when there are others than the data set's.
+  // Finds out which rows the database holds by a scan of its main table. The population stays
+  // unknown when `stop` returns true before the end. Throws Error (kRun) when a key belongs to no
+  // row.
   void Count(Engine& engine, bool (*stop)() = nullptr);
 
  private:
-  bool Kept(uint64_t place) const;
+  bool Kept(uint64_t place) const;  // the caller holds mutex_
 
   const std::shared_ptr<const Dataset> dataset_;
-  const Permutation scatter_;
-  std::mutex mutex_;
+  const Permutation scatter_;  // place of a loaded row -> row
+  std::mutex mutex_;           // held by a Batch
   bool known_ = true;
   RangeSet there_;
-  RangeSet unused_;  // places that inserts took and gave back
+  RangeSet unused_;  // places that inserts took and gave back unwritten
   uint64_t next_;
   std::vector<Client*> clients_;
 };

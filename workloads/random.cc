@@ -6,7 +6,7 @@
 namespace testbed {
 namespace {
 
-// expm1(x) / x and log1p(x) / x, which stay exact as x goes to 0 (theta near 1).
+// These return expm1(x) / x and log1p(x) / x, and stay exact as x goes to 0 (theta near 1).
 double Expm1OverX(double x) { return std::abs(x) > 1e-8 ? std::expm1(x) / x : 1 + x / 2; }
 double Log1pOverX(double x) { return std::abs(x) > 1e-8 ? std::log1p(x) / x : 1 - x / 2; }
 
@@ -18,7 +18,7 @@ Zipfian::Zipfian(uint64_t n, double theta) : n_(std::max<uint64_t>(n, 1)), theta
   s_ = 2 - HInverse(H(2.5) - std::pow(2.0, -theta_));
 }
 
-// The integral of x^-theta.
+// An integral of x^-theta, and its inverse.
 double Zipfian::H(double x) const {
   const double log_x = std::log(x);
   return Expm1OverX((1 - theta_) * log_x) * log_x;

@@ -1,5 +1,5 @@
-// Seeded randomness of the workloads: the same seed gives the same operations on every machine, so
-// nothing here depends on the standard library's unspecified distributions.
+// Seeded random numbers for the workloads. A seed gives the same operations on every machine, so
+// this code does not use the standard library's distributions, whose results are unspecified.
 #ifndef TESTBED_WORKLOADS_RANDOM_H_
 #define TESTBED_WORKLOADS_RANDOM_H_
 
@@ -10,7 +10,7 @@
 
 namespace testbed {
 
-// A bijection of 64-bit words that scatters them (splitmix64's finaliser: Steele, Lea, Flood, "Fast
+// Scatters 64-bit words by a bijection (splitmix64's finaliser: Steele, Lea, Flood, "Fast
 // splittable pseudorandom number generators", OOPSLA 2014).
 inline uint64_t Mix64(uint64_t x) {
   x += 0x9e3779b97f4a7c15ull;
@@ -19,21 +19,21 @@ inline uint64_t Mix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// The word that Mix64 makes `x` of. The factors are the inverses of Mix64's, modulo 2^64; a shift of
-// k bits is undone by shifts of k, 2k, ... bits.
+// Inverts Mix64: UnMix64(Mix64(x)) == x. The factors are the inverses of Mix64's factors modulo
+// 2^64. Shifts of k, 2k, ... bits undo a shift of k bits.
 inline uint64_t UnMix64(uint64_t x) {
   x = (x ^ (x >> 31) ^ (x >> 62)) * 0x319642b2d24d8ec3ull;
   x = (x ^ (x >> 27) ^ (x >> 54)) * 0x96de1b173f119089ull;
   return (x ^ (x >> 30) ^ (x >> 60)) - 0x9e3779b97f4a7c15ull;
 }
 
-// A uniform word becomes uniform in [0, n), n > 0. The bias of the multiplication is below n /
-// 2^64.
+// Maps a uniform word to a uniform number in [0, n), n > 0, with a bias below n / 2^64.
 inline uint64_t Reduce(uint64_t word, uint64_t n) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(word) * n) >> 64);
 }
 
-// xoshiro256++ (Blackman, Vigna, "Scrambled linear pseudorandom number generators", 2021).
+// The generator xoshiro256++ (Blackman, Vigna, "Scrambled linear pseudorandom number generators",
+// 2021). Not thread-safe.
 class Random {
  public:
   explicit Random(uint64_t seed) {
@@ -50,18 +50,19 @@ class Random {
     s_[3] = std::rotl(s_[3], 45);
     return result;
   }
-  // Uniform in [0, n), n > 0.
+  // Returns a uniform number in [0, n), n > 0.
   uint64_t Below(uint64_t n) { return Reduce(Next(), n); }
-  // Uniform in [0, 1).
+  // Returns a uniform number in [0, 1).
   double Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
  private:
   uint64_t s_[4];
 };
 
-// A bijection of [0, n) chosen by a seed: a Feistel network on the pairs (left < a, right < b),
-// where a and b are near the root of n, walked until it falls inside, which nearly always is at
-// once (Black, Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002, sec. 3 and 5).
+// A bijection of [0, n) that depends on a seed: a Feistel network on the pairs (left < a, right <
+// b), where a and b are near the root of n. It is applied until the result is below n, which the
+// first nearly always is (Black, Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002,
+// sec. 3 and 5). Immutable, and so thread-safe.
 class Permutation {
  public:
   Permutation(uint64_t n, uint64_t seed) : n_(n), seed_(seed) {
@@ -74,7 +75,7 @@ class Permutation {
     } while (i >= n_);
     return i;
   }
-  // The i that operator() makes `to` of.
+  // Returns the i for which operator() returns `to`.
   uint64_t Inverse(uint64_t to) const {
     do {
       to = Gather(to);
@@ -100,7 +101,7 @@ class Permutation {
     }
     return left * b_ + right;
   }
-  // `what` turned in [0, n) by a number that `by` says, and back.
+  // Turn rotates `what` within [0, n) by an angle that depends on `by`; TurnBack undoes it.
   uint64_t Turn(uint64_t what, uint64_t by, uint64_t round, uint64_t n) const {
     const uint64_t turned = what + Angle(by, round, n);
     return turned < n ? turned : turned - n;
@@ -116,9 +117,10 @@ class Permutation {
   uint64_t a_, b_;
 };
 
-// Ranks 0 .. n-1 with probability proportional to 1 / (rank + 1)^theta, exactly, in constant time:
-// rejection-inversion (Hörmann, Derflinger, "Rejection-inversion to generate variates from monotone
-// discrete distributions", TOMACS 1996). theta >= 0, also 1 and above.
+// Draws ranks 0 .. n-1 with a probability proportional to 1 / (rank + 1)^theta, exactly and in
+// constant time, by rejection-inversion (Hörmann, Derflinger, "Rejection-inversion to generate
+// variates from monotone discrete distributions", TOMACS 1996). theta is 0 or more; 1 and above are
+// fine. Immutable, and so thread-safe.
 class Zipfian {
  public:
   Zipfian(uint64_t n, double theta);

@@ -9,7 +9,7 @@
 
 namespace testbed {
 
-// CMake writes it: the workloads of each folder that it found, folder by folder.
+// Returns the workloads of each folder that CMake found. CMake writes this function.
 std::vector<WorkloadInfo> WorkloadsOfTheBuild();
 
 const std::vector<WorkloadInfo>& Workloads() {

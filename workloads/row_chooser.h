@@ -1,4 +1,4 @@
-// Which row an operation takes: draws rows of a data set by --distribution.
+// A RowChooser draws the rows that operations access, by --distribution.
 #ifndef TESTBED_WORKLOADS_ROW_CHOOSER_H_
 #define TESTBED_WORKLOADS_ROW_CHOOSER_H_
 
@@ -11,15 +11,16 @@
 
 namespace testbed {
 
-// Draws rows that are there by the chosen distribution. One a thread; where clients insert or erase,
-// called within a Population::Batch.
+// Draws rows that the database holds. Not thread-safe: each thread has one. Where clients insert or
+// erase rows, its methods are called within a Population::Batch.
 class RowChooser {
  public:
   RowChooser(const Dataset& dataset, const WorkloadOptions& options, uint64_t seed);
-  // Whether there is no row to draw.
+  // Returns whether the database holds no row.
   bool empty() const;
+  // Draws a row; empty() must be false.
   uint64_t Next();
-  // The same as its place; for who has a population.
+  // Draws a row as Next does and returns its place; WorkloadOptions::population must not be null.
   uint64_t NextPlace();
   Random& random() { return random_; }
 
@@ -36,13 +37,14 @@ class RowChooser {
   Random random_;
   Zipfian zipfian_;
   Permutation scatter_;  // spreads popular ranks over the key space
-  // Popular rows are drawn some at a time: then the processor works on all of them at once, where a
-  // single one would keep the operation waiting for its logarithm, its power and its scattering.
+  // Popular rows are drawn several at a time, so that the processor works on all of them at once. A
+  // single draw would keep the operation waiting for its logarithm, its power and its scattering.
   std::array<uint64_t, 16> popular_{};
   size_t used_ = popular_.size();
 };
 
-// Workload::EndedBecause of those that read rows: empty while the database holds any.
+// Implements Workload::EndedBecause for workloads that read rows: it is empty while the database
+// holds a row.
 std::string WhyNothingToRead(const WorkloadOptions& options);
 
 }  // namespace testbed

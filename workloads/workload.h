@@ -1,15 +1,15 @@
-// What a workload is: the operations that threads perform on an engine, prepared outside the timed
-// part and executed inside it.
+// A workload is a set of operations that threads perform on an engine. A client prepares operations
+// outside the timed part and executes them inside it.
 //
 //   auto workload = FindWorkload("point-read").make(dataset, options);
 //   workload->OpenTables(engine);
-//   auto client = workload->NewClient(session, thread, threads);   // one a thread
+//   auto client = workload->NewClient(session, thread, threads);   // one per thread
 //   while (size_t n = client->Generate(64)) {                      // untimed: keys and values
 //     for (size_t i = 0; i < n; ++i) client->Execute(i);           // timed, each one operation
 //   }
 //
-// A workload knows Engine and Session, never a concrete engine. workloads/registry.h tells how one
-// joins, row_chooser.h how it draws rows.
+// A workload knows Engine and Session, never a concrete engine. workloads/registry.h tells how a
+// workload joins the build, row_chooser.h how a workload draws rows.
 #ifndef TESTBED_WORKLOADS_WORKLOAD_H_
 #define TESTBED_WORKLOADS_WORKLOAD_H_
 
@@ -40,12 +40,13 @@ struct WorkloadOptions {
   double hot_probability = 1.0;  // ... takes this share of the accesses
   double hit_ratio = 1.0;        // share of point reads whose key exists
   uint32_t scan_rows = 100;
-  std::map<std::string, double> mix;  // operation -> share, of workload mixed
+  std::map<std::string, double> mix;  // for workload mixed: operation -> share
   // Settings that only this workload knows: --workload-option name=value.
   std::map<std::string, std::string> extra;
   uint64_t seed = 42;
-  std::string directory;  // for temporary files, on the database's device; empty: the system's
-  // Which rows of the data set the database holds; null: all of them, and no others.
+  // Directory for temporary files, on the database's device. Empty stands for the system's.
+  std::string directory;
+  // Says which rows the database holds. Null stands for exactly the rows of the data set.
   std::shared_ptr<Population> population;
 };
 
@@ -53,29 +54,32 @@ struct WorkloadOptions {
 class Client {
  public:
   virtual ~Client() = default;
-  // Prepares up to `max` operations and returns how many; 0 when this thread's work is done.
+  // Prepares up to `max` operations and returns their number; 0 when this thread's work is done.
   virtual size_t Generate(size_t max) = 0;
   // Performs the i-th prepared operation, commit included.
   virtual void Execute(size_t i) = 0;
-  // For workloads whose operations are single point reads (WorkloadInfo::point_reads): what the
-  // i-th prepared one looks up, and what came of it, in place of Execute.
+  // In a workload whose operations are single point reads (WorkloadInfo::point_reads), the runner
+  // may call these two in place of Execute. RequestOf returns what the i-th prepared operation
+  // looks up, and TakeAnswer takes the answer.
   struct Request {
     TableId table = 0;
     std::string_view key;
   };
   virtual Request RequestOf(size_t i) const { return {}; }
   virtual void TakeAnswer(size_t i, bool found, std::string_view value) {}
-  // Index into Workload::ops() of the i-th prepared operation.
+  // Returns the index into Workload::ops() of the i-th prepared operation.
   virtual size_t OpOf(size_t i) const { return 0; }
-  // Whether what Execute(i) or TakeAnswer(i), the last one of them, found is right. Called for a
-  // sample of the operations, before anything else is asked of the session.
+  // Returns whether the last call of Execute(i) or TakeAnswer(i) found the right answer. The runner
+  // calls it for a sample of the operations, directly after the operation, before any other call of
+  // the session.
   virtual bool Verify(size_t i) = 0;
 
-  // What was done so far. Read by other threads when the client's own has ended.
+  // What the client has done so far. Other threads read it only after the client's thread has
+  // ended.
   struct Totals {
     uint64_t rows_read = 0, rows_written = 0, not_found = 0;
-    // Rows, index entries apart, that came to be or ceased to be in the database, committed: a scan
-    // of the tables finds as many more or fewer.
+    // Rows, without index entries, that committed operations added to or removed from the database.
+    // A scan of the tables finds this number of rows more or fewer.
     uint64_t rows_inserted = 0, rows_erased = 0;
     uint64_t user_bytes_written = 0;  // keys and values, indexes included
     Totals& operator+=(const Totals& o) {
@@ -90,12 +94,14 @@ class Client {
   };
   const Totals& totals() const { return totals_; }
 
-  // What operations do with what they are given; nothing, until it is said.
+  // Sets what operations do with the answers that the engine gives them. Without a call they do
+  // nothing with them.
   void set_consume(Consume how) { consume_ = Consumer(how); }
 
  protected:
   Totals totals_;
-  // For every value, and every key of a scan, that the engine hands to Execute or TakeAnswer.
+  // Execute and TakeAnswer call it for every value, and every key of a scan, that the engine gives
+  // them.
   Consumer consume_;
 };
 
@@ -103,36 +109,38 @@ class Workload {
  public:
   virtual ~Workload() = default;
   virtual const std::string& name() const = 0;
-  // The operation kinds it performs, foreground.
+  // Returns the kinds of operations that the workload performs, all of them foreground.
   virtual const std::vector<OpKind>& ops() const = 0;
-  // Operations of all threads together when it ends by itself; 0 when only time ends it. What ends
-  // by itself is not ended by --seconds.
+  // Returns the number of operations, of all threads together, after which the workload ends by
+  // itself; 0 when only time ends it. A workload that ends by itself is not ended by --seconds.
   virtual uint64_t operations() const { return 0; }
+  // Returns whether the workload writes to the database.
   virtual bool writes() const = 0;
-  // About how many bytes of keys and values it adds to the database, for who provides room; 0: what
-  // --rows, --key-size and --value-size say.
+  // Returns about how many bytes of keys and values the workload adds to the database, so that the
+  // harness can provide room for them. 0 stands for what --rows, --key-size and --value-size give.
   virtual uint64_t AddedBytes() const { return 0; }
-  // Whether the runner brings the database to rest after it.
+  // Returns whether the runner brings the database to rest after the workload.
   virtual bool settles() const { return writes(); }
-  // Clients may be made of several threads with a role each (one inserts, one queries): --threads
-  // counts clients, and `thread` of NewClient goes up to clients x this.
+  // Returns the threads of a client, each with a role of its own (one inserts, one queries).
+  // --threads counts clients, so a phase has clients x threads_per_client() threads.
   virtual int threads_per_client() const { return 1; }
-  // Operations per second of one thread, for workloads with a rate of their own; 0 = its share of
-  // --rate, or as fast as it goes.
+  // Returns the operations per second of a thread, if the workload has a rate of its own. 0 stands
+  // for the thread's share of --rate, or for as fast as it goes.
   virtual double ThreadRate(int thread, int threads) const { return 0; }
   virtual void OpenTables(Engine& engine) = 0;
-  // The same, for who has tables for each client; called in its place.
+  // The runner calls this and not OpenTables. A workload with tables of each client overrides it.
   virtual void OpenClientTables(Engine& engine, int clients) { OpenTables(engine); }
-  // `session` outlives the client. Clients differ by `thread` of `threads`; the same numbers and
-  // seed give the same operations.
+  // Returns the client of thread `thread` out of `threads`. Equal numbers and an equal seed give
+  // equal operations. `session` must outlive the client.
   virtual std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) = 0;
-  // Called when all clients have ended, outside the measured time: looks at the database as a
-  // whole. Returns a sentence about the first thing that is wrong, or an empty string.
+  // Checks the database as a whole, outside the measured time, when all clients have ended. Returns
+  // a sentence about the first error that it finds, or an empty string.
   virtual std::string CheckDatabase(Engine& engine) { return {}; }
-  // Why clients ended before they were told to, in one sentence: nothing is left of what the
-  // workload needs. Empty when they did not. Asked by any thread, at any time.
+  // Returns a sentence that says why clients ended before they were told to: the database has no
+  // more rows of the kind that the workload needs. Empty when they did not. Thread-safe.
   virtual std::string EndedBecause() const { return {}; }
-  // What only this workload knows of its phase; becomes "details" in the results. Called last.
+  // Returns what only this workload knows of its phase; it becomes "details" in the results. Called
+  // after CheckDatabase.
   virtual nlohmann::json Details() const { return {}; }
 };
 

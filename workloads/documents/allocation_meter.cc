@@ -5,7 +5,7 @@
 namespace testbed {
 namespace {
 
-// Ticks that a call of no length seems to take.
+// Returns the ticks that an empty call seems to take.
 double EmptyCallTicks() {
   const Clock& clock = Clock::Get();
   double best = 1e9;

@@ -1,11 +1,13 @@
-// Counts what one thread allocates through allocators that ask to be counted, and on request times
-// it: what share of an operation goes into malloc and free.
+// An AllocationMeter counts what a thread allocates through allocators that use the meter. On
+// request it also times these calls, which shows the share of malloc and free in an operation.
 //
 //   using Json = nlohmann::basic_json<..., MeteredAllocator>;
 //   AllocationMeter& meter = AllocationMeter::ThisThread();
 //   meter.timed = true;          // reads the clock around each call: for a sample of operations
 //   ...
-//   double ns = meter.NetNs();   // without what reading the clock costs
+//   double ns = meter.NetNs();   // without the cost of reading the clock
+//
+// Each thread has its own meter; a meter is not thread-safe.
 #ifndef TESTBED_WORKLOADS_DOCUMENTS_ALLOCATION_METER_H_
 #define TESTBED_WORKLOADS_DOCUMENTS_ALLOCATION_METER_H_
 
@@ -22,7 +24,7 @@ struct AllocationMeter {
   uint64_t allocations = 0;
   uint64_t bytes = 0;
   bool timed = false;
-  uint64_t timed_calls = 0, ticks = 0;  // of allocations and releases while `timed`
+  uint64_t timed_calls = 0, ticks = 0;  // calls and their time while `timed`; releases included
 
   static AllocationMeter& ThisThread() {
     static thread_local AllocationMeter meter;
@@ -49,11 +51,11 @@ struct AllocationMeter {
     return call();
   }
 
-  // Nanoseconds of the timed calls, less those of as many empty ones.
+  // Returns the nanoseconds of the timed calls, less those of an equal number of empty calls.
   double NetNs() const;
 };
 
-// The standard allocator under the meter.
+// The standard allocator, whose calls go through the calling thread's meter.
 template <typename T>
 struct MeteredAllocator {
   using value_type = T;

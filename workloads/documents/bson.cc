@@ -1,4 +1,4 @@
-// BSON by libbson. Its memory functions are put under the allocation meter.
+// The BSON codec, by libbson, whose memory functions go through the allocation meter.
 #include <bson/bson.h>
 
 #include <cstdlib>

@@ -1,5 +1,6 @@
-// CBOR by nlohmann/json. Whole documents become a tree, with an allocation an attribute, as in
-// programs that decode into objects; what is needed only is read by events, which can be ended.
+// The CBOR codec, by nlohmann/json. With DocumentAccess::kWhole a document becomes a tree, with an
+// allocation per attribute, as in programs that decode into objects. With kNeeded the document is
+// parsed as events, so that parsing can end early.
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -12,8 +13,8 @@ namespace {
 using Json = nlohmann::basic_json<std::map, std::vector, std::string, bool, int64_t, uint64_t,
                                   double, MeteredAllocator>;
 
-// Looks at one attribute after the other and keeps _id and y. Ends the parsing when it has both if
-// `enough`, and hands all to `all` if it is there.
+// Receives the attributes of a document one after the other and keeps _id and y. With `enough` it
+// ends the parsing when it has both. Unless `all` is null, it appends all attributes to it.
 struct Events {
   bool enough = false;
   Attributes* all = nullptr;
@@ -33,7 +34,7 @@ struct Events {
     if (all != nullptr) all->emplace_back(name, value);
     return !(enough && has_id && has_y);
   }
-  // What nlohmann calls.
+  // nlohmann/json calls these.
   bool key(std::string& key) {
     now = key == "_id" ? kId : key == "y" ? kY : kOther;
     if (all != nullptr) name = key;
@@ -58,7 +59,7 @@ class CborCodec : public DocumentCodec {
   CborCodec(const DocumentShape& shape, DocumentAccess access)
       : attributes_(ExpectedAttributes(shape, 0)), access_(access) {}
 
-  // Written as it is: the library would sort the attributes by name.
+  // Encodes by hand, as the library would sort the attributes by name.
   void Encode(int64_t id, std::string* document) override {
     document->clear();
     PutHead(5, attributes_.size(), document);
@@ -110,7 +111,8 @@ class CborCodec : public DocumentCodec {
   }
 
  private:
-  // The head of a data item (RFC 8949, section 3): a major type and a number, in the fewest bytes.
+  // Appends the head of a data item (RFC 8949, section 3): a major type and a number, in the fewest
+  // bytes.
   static void PutHead(uint8_t major, uint64_t n, std::string* out) {
     const int bytes = n < 24 ? 0 : n <= 0xff ? 1 : n <= 0xffff ? 2 : n <= 0xffffffff ? 4 : 8;
     const uint8_t more = bytes == 0   ? static_cast<uint8_t>(n)

@@ -18,8 +18,8 @@ extern char** environ;
 namespace testbed {
 namespace {
 
-// Starts a program found in PATH with its streams at /dev/null, but stdout at `out` if that is not
-// negative. -1 if it cannot be started.
+// Starts a program found in PATH with its streams at /dev/null, but with stdout at `out` unless
+// `out` is negative. Returns -1 if the program cannot be started.
 pid_t Start(std::vector<std::string> words, int out) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -55,7 +55,7 @@ CpuProfile::CpuProfile() {
   }
   close(file);
   file_ = name;
-  // The clock of the processor's time is there in every machine; hardware counters are not.
+  // cpu-clock works on every machine; hardware counters do not.
   perf_ = Start({"perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-p",
                  std::to_string(getpid()), "-o", file_},
                 -1);
@@ -118,7 +118,8 @@ std::vector<CpuProfile::Function> ParsePerfReport(std::string_view report) {
 }
 
 bool IsAllocation(std::string_view function) {
-  // Also as glibc and mangled C++ have them: operator new and delete are _Znwm and _ZdlPv.
+  // The names include those of glibc's inner functions, and the mangled names of operator new
+  // (_Znwm) and delete (_ZdlPv).
   static constexpr std::string_view kNames[] = {
       "malloc",      "free",      "cfree",        "calloc",       "realloc",
       "_int_malloc", "_int_free", "_int_realloc", "_Znwm",        "_Znam",

@@ -27,7 +27,7 @@ struct DocumentSettings {
   }
 };
 
-// Of both workloads: they must agree.
+// The options that describe the database. Both workloads have them, and they must be given equally.
 const std::vector<std::pair<std::string, std::string>> kDatabaseOptions = {
     {"attributes", "N, of the attributes x1 to xN (10)"},
     {"y", "where y is: first (after _id) or last (default)"},
@@ -61,7 +61,7 @@ class LoadClient : public Client {
   }
 
   size_t Generate(size_t max) override {
-    // As many transactions as stay within the processor's caches, one at least.
+    // A batch has at least one transaction, and no more than fit into the processor's caches.
     max = std::clamp<size_t>((128u << 10) / (document_.size() * block_), 1, max);
     transactions_.clear();
     rows_.clear();
@@ -99,7 +99,7 @@ class LoadClient : public Client {
     size_t first, rows;
   };
   struct Row {
-    size_t at;  // of its key in bytes_; the document follows
+    size_t at;  // offset of the row's key in bytes_; the document follows the key
     size_t key, document;
   };
 
@@ -159,14 +159,15 @@ class DocumentLoad : public Workload {
   TableId table_ = 0;
 };
 
-// What a client, or all of them, did. Times are kept as histograms: on a busy machine a query in a
-// thousand is interrupted for as long as all others take, and a mean would be of that.
+// The counts and times of a client, or of all clients. Times are kept as histograms: on a busy
+// machine one query in a thousand is interrupted for as long as all other queries take together,
+// and a mean would show the interruptions.
 struct Split {
-  HistogramCounts engine, parse, project;  // nanoseconds, of queries split by part
-  HistogramCounts allocation;              // of queries whose allocations were timed
-  uint64_t queries = 0, allocations = 0, allocated_bytes = 0;  // all of them
-  uint64_t parse_allocations = 0, project_allocations = 0;     // of those, by who asked
-  uint64_t document_bytes = 0, answer_bytes = 0;               // of the split ones
+  HistogramCounts engine, parse, project;  // nanoseconds of queries timed by part
+  HistogramCounts allocation;              // nanoseconds of queries with timed allocations
+  uint64_t queries = 0, allocations = 0, allocated_bytes = 0;  // of all queries
+  uint64_t parse_allocations = 0, project_allocations = 0;     // of all queries, by part
+  uint64_t document_bytes = 0, answer_bytes = 0;               // of queries timed by part
 
   void Add(const Split& o) {
     engine.Add(o.engine);
@@ -272,7 +273,7 @@ class QueryClient : public Client {
     totals_.not_found += !found_;
   }
 
-  // The answer, and the whole document beside it.
+  // Checks the answer, and also the whole document.
   bool Verify(size_t i) override {
     const AllocationMeter before = meter_;
     const bool right = IsRight(queries_[i]);
@@ -283,7 +284,7 @@ class QueryClient : public Client {
 
  private:
   static constexpr size_t kBatch = 64;
-  // Of so many queries one is split by part and one has its allocations timed.
+  // In each run of this many queries, one is timed by part and one has its allocations timed.
   static constexpr uint64_t kSampleEvery = 32;
   struct Query {
     int64_t id, y;
@@ -363,9 +364,9 @@ class QueryClient : public Client {
   uint64_t not_of_queries_ = 0, bytes_not_of_queries_ = 0;
 };
 
-// Whether a function looks at attributes, or at their names.
+// Returns whether a function reads attributes or their names.
 bool ReadsAttributes(const CpuProfile::Function& function) {
-  if (function.program.starts_with("libbson")) return true;  // most of it has no names
+  if (function.program.starts_with("libbson")) return true;  // most of its functions have no names
   for (const char* part : {"BsonCodec", "CborCodec", "buffersCodec", "nlohmann", "flexbuffers",
                            "flatbuffers", "strlen", "memcmp"}) {
     if (function.name.find(part) != std::string::npos) return true;
@@ -435,9 +436,9 @@ class DocumentQuery : public Workload {
   const WorkloadOptions options_;
   TableId table_ = 0;
   mutable std::mutex mutex_;
-  Split split_;  // of clients that have ended
+  Split split_;  // sum over the clients that have ended
   const bool profiled_;
-  int clients_ = 0;  // that have not ended
+  int clients_ = 0;  // number of clients that have not ended, if profiled_
   std::unique_ptr<CpuProfile> profile_;
   json profile_json_;
 };

@@ -1,9 +1,9 @@
-// FlexBuffers and FlatBuffers: formats whose attributes are found without looking at the others.
-// Their memory is the builders', kept from one document to the next.
+// The codecs of FlexBuffers and FlatBuffers, formats in which an attribute is found without a look
+// at the others. The builders own the codecs' memory and keep it from one document to the next.
 //
-// FlatBuffers has no names in a document: the schema gives each attribute a number, which is its
-// place in the table of offsets. The schema here is the shape: _id, then the others in their order.
-// It is used through the calls that generated code uses, as N is not known when this is compiled.
+// A FlatBuffers document has no names: the schema gives each attribute a number, which is its place
+// in the table of offsets. The schema here is the shape: _id, then the other attributes in their
+// order. As N is not known at compile time, this code makes the calls that generated code makes.
 #include <flatbuffers/flatbuffers.h>
 #include <flatbuffers/flexbuffers.h>
 
@@ -96,7 +96,7 @@ class FlexbuffersCodec : public DocumentCodec {
   const DocumentAccess access_;
   flexbuffers::Builder builder_;
   int64_t id_ = 0, y_ = 0;
-  volatile int64_t looked_at_ = 0;  // so that looking is not left out by the compiler
+  volatile int64_t looked_at_ = 0;  // keeps the compiler from leaving reads out
 };
 
 class FlatbuffersCodec : public DocumentCodec {

@@ -1,6 +1,6 @@
-// Documents of the workloads document-load and document-query, and the formats that they can be
-// stored in. A document has the attributes _id, x1 to xN (xK has the value K) and y (which has that
-// of _id); y comes right after _id or last.
+// The documents of the workloads document-load and document-query, and the formats that they can be
+// stored in. A document has the attributes _id, x1 to xN and y. The value of xK is K, and the value
+// of y is that of _id. y comes directly after _id, or last.
 //
 //   auto codec = MakeDocumentCodec("bson", {1000, false}, DocumentAccess::kWhole);
 //   codec->Encode(7, &document);
@@ -8,10 +8,10 @@
 //
 // | format        | how an attribute is found                                               |
 // |---------------|-------------------------------------------------------------------------|
-// | bson          | by walking: elements of varying length, each with its name (libbson)     |
-// | cbor          | by parsing: into a tree, or an event an attribute (nlohmann/json)        |
-// | flexbuffers   | binary search among names, which are kept sorted                         |
-// | flatbuffers   | by number: a table of offsets; names are in the schema, not the document |
+// | bson          | by walking elements of varying length, each with its name (libbson)     |
+// | cbor          | by parsing into a tree, or into an event per attribute (nlohmann/json)  |
+// | flexbuffers   | by binary search among names, which are kept sorted                     |
+// | flatbuffers   | by number, in a table of offsets; only the schema has names             |
 #ifndef TESTBED_WORKLOADS_DOCUMENTS_FORMAT_H_
 #define TESTBED_WORKLOADS_DOCUMENTS_FORMAT_H_
 
@@ -25,45 +25,47 @@
 namespace testbed {
 
 struct DocumentShape {
-  uint32_t attributes = 10;  // N, of x1 to xN
+  uint32_t attributes = 10;  // N: there are x1 to xN
   bool y_first = false;
 };
 
-// How much of a document a query looks at.
+// The part of a document that a query reads.
 enum class DocumentAccess : uint8_t {
-  kWhole,   // all of it, as a server does that parses a document before it projects
-  kNeeded,  // no more than it takes to find _id and y
+  kWhole,   // all attributes, as in a server that parses a document before it projects
+  kNeeded,  // no more than is needed to find _id and y
 };
 
 using Attributes = std::vector<std::pair<std::string, int64_t>>;
 
-// One thread's. Keeps its memory from one document to the next.
+// Encodes and reads documents of a format. A codec keeps its memory from one document to the next.
+// Not thread-safe: each thread has its own.
 class DocumentCodec {
  public:
   virtual ~DocumentCodec() = default;
-  // Replaces *document by the document of this id. The same id gives the same bytes.
+  // Replaces *document by the document of this id. Equal ids give equal bytes. Throws Error
+  // (kUsage) when the format cannot hold so long a document.
   virtual void Encode(int64_t id, std::string* document) = 0;
-  // Whether the document has these values of _id and y; remembers them for Project.
+  // Returns whether the document has these values of _id and y, and keeps its values for Project.
   virtual bool Match(std::string_view document, int64_t id, int64_t y) = 0;
-  // A new document of what Match found: _id and y. Valid until the next call.
+  // Returns a new document of the _id and y that Match found. Valid until the codec's next call.
   virtual std::string_view Project() = 0;
-  // What is in a document made by Project, and in one made by Encode, in the order in which it is
-  // stored.
+  // Returns the attributes of a document that Project made, in the order in which they are stored.
   virtual Attributes DecodeAnswer(std::string_view answer) = 0;
+  // Returns the attributes of a document that Encode made, in the order in which they are stored.
   virtual Attributes Decode(std::string_view document) = 0;
 };
 
-// "bson", "cbor", "flexbuffers", "flatbuffers".
+// Returns the names of the formats: "bson", "cbor", "flexbuffers", "flatbuffers".
 const std::vector<std::string>& DocumentFormats();
 
-// Throws Error (kUsage) for a format that is not one.
+// Returns a codec. Throws Error (kUsage) when the format is not known.
 std::unique_ptr<DocumentCodec> MakeDocumentCodec(const std::string& format,
                                                  const DocumentShape& shape, DocumentAccess access);
 
-// The document of an id as it must be decoded, in the order in which it was encoded.
+// Returns the attributes of the document of an id, in the order in which they are encoded.
 Attributes ExpectedAttributes(const DocumentShape& shape, int64_t id);
 
-// The formats' own; use MakeDocumentCodec.
+// MakeDocumentCodec calls these, each of which makes the codec of one format.
 std::unique_ptr<DocumentCodec> MakeBsonCodec(const DocumentShape& shape, DocumentAccess access);
 std::unique_ptr<DocumentCodec> MakeCborCodec(const DocumentShape& shape, DocumentAccess access);
 std::unique_ptr<DocumentCodec> MakeFlexbuffersCodec(const DocumentShape& shape,

@@ -1,4 +1,4 @@
-// The workloads on documents of many attributes.
+// The registration of the workloads on documents of many attributes.
 #include "workloads/documents/document.h"
 #include "workloads/registry.h"
 

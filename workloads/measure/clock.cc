@@ -15,8 +15,8 @@ Clock::Clock() {
   std::string source;
   std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
   if (source != "tsc") return;
-  // Two readings 20 ms apart: the error of each pair of readings is below 100 ns, five in a
-  // million.
+  // The two pairs of readings are 20 ms apart. The error of a pair is below 100 ns, which is five
+  // in a million.
   auto raw = [] {
     timespec t;
     clock_gettime(CLOCK_MONOTONIC_RAW, &t);

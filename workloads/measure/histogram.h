@@ -1,8 +1,15 @@
-// A log-linear histogram of latencies in nanoseconds, HDR style (G. Tene, HdrHistogram): each power
+// A log-linear histogram of latencies in nanoseconds, HDR style (G. Tene, HdrHistogram). Each power
 // of two is cut into 64 equal buckets, so a recorded value is known within 1/64 (1.6 %) of itself,
 // from 1 ns to 292 years. Recording is a shift, an add and a plain store: about 3 ns.
 //
-// One writer; readers may merge it meanwhile.
+//   Histogram histogram;             // of one thread
+//   histogram.Record(ns);
+//   HistogramCounts counts;          // of all threads
+//   counts.Add(histogram);
+//   uint64_t p99 = counts.Percentile(0.99);
+//
+// One thread writes a Histogram, and any thread may add it to its HistogramCounts meanwhile.
+// HistogramCounts are not thread-safe.
 #ifndef TESTBED_WORKLOADS_MEASURE_HISTOGRAM_H_
 #define TESTBED_WORKLOADS_MEASURE_HISTOGRAM_H_
 
@@ -21,13 +28,15 @@ class Histogram {
   static constexpr size_t kBuckets = (64 - kSubBits + 1) << kSubBits;
   static constexpr double kRelativeError = 1.0 / (1 << kSubBits);
 
+  // Returns the bucket of a value.
   static size_t BucketOf(uint64_t ns) {
     if (ns < (1u << kSubBits)) return ns;
     const int shift = std::bit_width(ns) - 1 - kSubBits;
     return (static_cast<size_t>(shift + 1) << kSubBits) + ((ns >> shift) & ((1u << kSubBits) - 1));
   }
-  // The least value of a bucket, and the value that stands for it: its middle.
+  // Returns the least value of a bucket.
   static uint64_t LowerBound(size_t bucket);
+  // Returns the value in the middle of a bucket, which stands for all its values.
   static uint64_t Middle(size_t bucket);
 
   void Record(uint64_t ns) {
@@ -42,13 +51,14 @@ class Histogram {
   Counter sum_, max_;
 };
 
-// A merged, subtractable value of histograms.
+// The merged counts of histograms, as a value.
 class HistogramCounts {
  public:
   HistogramCounts() : counts_(Histogram::kBuckets) {}
   void Add(const Histogram& h);
   void Add(const HistogramCounts& h);
-  // What was recorded since `before`; the maximum is then known to a bucket only.
+  // Returns the counts of the values that were recorded since `before`. If no value since then is a
+  // new maximum, the maximum is known within its bucket only.
   HistogramCounts Since(const HistogramCounts& before) const;
 
   uint64_t count() const { return count_; }
@@ -56,9 +66,10 @@ class HistogramCounts {
     return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_);
   }
   uint64_t max_ns() const { return max_; }
-  // Least recorded value that is not below a share p (0 to 1) of all, within kRelativeError.
+  // Returns the least recorded value that is not below a share p (0 to 1) of all values, within
+  // kRelativeError; 0 when there are no values.
   uint64_t Percentile(double p) const;
-  // Non-empty buckets: (lower bound in ns, count).
+  // Returns (lower bound in ns, count) of each bucket that is not empty.
   std::vector<std::pair<uint64_t, uint64_t>> Buckets() const;
 
  private:

@@ -1,9 +1,15 @@
-// Reads all levels of the ledger at a phase's borders, and makes of two readings the account of the
-// phase: who caused what, level by level, and whether the levels add up.
+// A Meter reads all levels of the ledger at the borders of a phase. From two readings it makes the
+// account of the phase: which operation caused which cost, level by level, and whether the levels
+// add up.
 //
-// A reading is taken at rest: dirty pages of the file system are written out (charged to
-// writeback), then the counts are read between two equal readings of an idle device, so that no
-// request is counted at one level and not yet at the other.
+//   Meter meter(engine, dir, depth, &device, kernel_account);
+//   const Reading before = meter.Read();
+//   ... the phase ...
+//   nlohmann::json account = meter.Account(before, meter.Read());
+//
+// With the depth kDevice a reading is taken at rest. The meter writes the file system's dirty pages
+// out (charged to writeback) and then reads the counts between two equal readings of an idle
+// device, so that no request is counted at one level and not yet at another.
 #ifndef TESTBED_WORKLOADS_MEASURE_METER_H_
 #define TESTBED_WORKLOADS_MEASURE_METER_H_
 
@@ -25,12 +31,13 @@ struct Reading {
   double cpu_user_seconds = 0, cpu_system_seconds = 0;       // of the process
   uint64_t process_read_bytes = 0, process_write_bytes = 0;  // the kernel's account of the process
   uint64_t major_faults = 0;
-  bool at_rest = true;  // false: the device never came to rest, the levels may differ
+  bool at_rest = true;  // false if the device did not come to rest, so that levels may differ
 };
 
 class Meter {
  public:
-  // `device` may be null (its level is then not known).
+  // `engine` and `device` must outlive the meter. If `device` is null, its level stays unknown.
+  // `kernel_account` says whether the ledger has a kernel account.
   Meter(const Engine& engine, std::string dir, AccountDepth depth, const BlockDevice* device,
         bool kernel_account)
       : engine_(engine),
@@ -42,7 +49,7 @@ class Meter {
 
   Reading Read() const;
 
-  // The account of what happened between two readings (docs/results.md, "phase").
+  // Returns the account of what happened between two readings (docs/results.md, "phase").
   nlohmann::json Account(const Reading& before, const Reading& after) const;
 
  private:
@@ -52,12 +59,13 @@ class Meter {
   const AccountDepth depth_;
   const BlockDevice* const device_;
   const bool kernel_account_;
-  const bool file_layer_;  // the engine's files are counted at the file level
+  const bool file_layer_;  // whether the engine's files are counted at the file level
 };
 
-// Whether a series of per-second values has come to a steady state: over its last half, the
-// straight line through it moves by less than `tolerance` of its mean, and so does the mean between
-// its two quarters (the test fio calls slope and mean). Empty when there are fewer than 6 values.
+// Returns whether a series of per-second values has come to a steady state. Over the last half of
+// the series the fitted straight line must move by less than `tolerance` of the mean, and the means
+// of its two quarters must differ by less than that (fio calls these tests slope and mean). Returns
+// nothing for fewer than 6 values.
 std::optional<bool> Steady(const std::vector<double>& values, double tolerance = 0.05);
 
 }  // namespace testbed

@@ -18,7 +18,7 @@ class InsertClient : public Client {
         key_room_(dataset.max_key_size() + 8) {}
 
   size_t Generate(size_t max) override {
-    // As many transactions as stay within the processor's caches, one at least.
+    // A batch has at least one transaction, and no more than fit into the processor's caches.
     const size_t row_bytes = dataset_.options().value_size + key_room_ * tables_.size();
     max = std::clamp<size_t>((64u << 10) / (row_bytes * block_), 1, max);
     transactions_.clear();

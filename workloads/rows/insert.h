@@ -1,5 +1,5 @@
-// Workload insert: every row of the data set once, in its order, a transaction of
-// rows_per_transaction rows an operation. Threads take turns row block by row block, so that a
+// Workload insert inserts every row of the data set once, in the data set's order. An operation is
+// a transaction of rows_per_transaction rows. Threads take blocks of rows in turn, so that a
 // sequential load has one growing edge.
 #ifndef TESTBED_WORKLOADS_ROWS_INSERT_H_
 #define TESTBED_WORKLOADS_ROWS_INSERT_H_
@@ -12,7 +12,7 @@ WorkloadInfo InsertInfo();
 std::unique_ptr<Workload> MakeInsert(std::shared_ptr<const Dataset> dataset,
                                      const WorkloadOptions& options);
 
-// Opens the main table and the secondary indexes of a data set, in that order.
+// Opens the main table and the secondary indexes of a data set, and returns them in that order.
 std::vector<TableId> OpenDatasetTables(Engine& engine, const Dataset& dataset);
 
 }  // namespace testbed

@@ -18,7 +18,7 @@ namespace {
 enum Action : uint8_t { kRead, kUpdate, kInsert, kErase, kScan, kActions };
 constexpr const char* kActionNames[kActions] = {"point-read", "update", "insert", "erase", "scan"};
 
-// Shares of the actions, running sums that end at 1.
+// Shares of the actions as running sums, the last of which is 1.
 using Mix = std::array<double, kActions>;
 
 Mix ParseMix(const std::map<std::string, double>& shares) {
@@ -42,15 +42,16 @@ Mix ParseMix(const std::map<std::string, double>& shares) {
   return mix;
 }
 
-// What all clients of a phase share.
+// The state that all clients of a phase share.
 struct MixedPhase {
   const Dataset& dataset;
   const WorkloadOptions& options;
   const Mix mix;
   std::vector<TableId> tables;
-  // The action that found no row left, which ends the phase; kActions while there is none.
+  // The first action that found no row left, which ends the phase. kActions means none.
   std::atomic<Action> missed{kActions};
 
+  // Returns whether the mix has the action.
   bool May(Action action) const {
     return mix[action] > (action == 0 ? 0 : mix[static_cast<size_t>(action) - 1]);
   }
@@ -75,7 +76,7 @@ class MixedClient : public Client {
   size_t Generate(size_t max) override {
     size_t n = 0;
     while ((n = Plan(std::min(max, kBatch))) == 0 && phase_.missed.load() == kActions) {
-      // Other clients hold what this one needs, until their next batches.
+      // Other clients hold the rows that this client needs, until their next batches.
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
     for (size_t i = 0; i < n; ++i) Prepare(&steps_[i], buffer_.data() + i * room_);
@@ -109,8 +110,8 @@ class MixedClient : public Client {
     }
   }
 
-  // No other client erases a row of this batch, or inserts one that it has erased. Another may have
-  // written a later version of it.
+  // No other client erases a row of this batch, or inserts a row that this batch erased. But
+  // another client may have written a later version of the row.
   bool Verify(size_t i) override {
     const Step& step = steps_[i];
     switch (step.action) {
@@ -132,13 +133,14 @@ class MixedClient : public Client {
     Action action;
     bool exists = true;
     uint64_t row;
-    size_t held;  // of an insert or erase
+    size_t held;  // Population::Batch::Taken::held of an insert or erase
     std::string_view keys[4];
     std::string_view value;
   };
 
-  // Decides what the next steps do, and to which rows, until one of them finds no row. Returns how
-  // many; with none, either other clients hold rows or the phase is told to end.
+  // Decides the actions and rows of the next steps, until a step finds no row. Returns the number
+  // of steps. With 0 steps, either other clients hold rows that this client may get later, or
+  // phase_.missed is set, which ends the phase.
   size_t Plan(size_t max) {
     if (phase_.missed.load() != kActions) return 0;
     std::optional<Population::Batch> batch;
@@ -161,6 +163,7 @@ class MixedClient : public Client {
         mix.begin());
   }
 
+  // Chooses the step's row. Returns false when no row is left for it.
   bool PlanStep(Action action, Population::Batch* batch, Step* step) {
     *step = {.action = action};
     if (action == kInsert || action == kErase) {
@@ -242,11 +245,11 @@ class MixedClient : public Client {
   Population& population_;
   Population::Client held_;
   RowChooser chooser_;
-  uint64_t version_;  // of the last update; other phases begin elsewhere
+  uint64_t version_;  // version of the last update, from a random start
   const size_t key_room_, room_;
   std::vector<char> buffer_;
   Step steps_[kBatch];
-  std::optional<Action> next_;  // drawn, and without a row so far
+  std::optional<Action> next_;  // an action that was drawn and has found no row yet
   bool found_ = false, ordered_ = true;
   std::string_view value_;
   std::string last_key_;

@@ -1,8 +1,9 @@
-// Workload mixed: point reads, updates, inserts of new rows, erases and scans on a loaded database,
-// in the proportions of --mix. Updates write another version of a row; inserts add rows that were
-// never there; erases take the oldest rows away (population.h), each with its index entries. Every
-// operation finds its row: none is erased between the moment when an operation is prepared and its
-// end. The phase ends when no row is left for an operation.
+// Workload mixed does point reads, updates, inserts of new rows, erases and scans on a loaded
+// database, in the proportions of --mix. An update writes another version of a row. An insert adds
+// a row that the database never had. An erase removes the oldest row (population.h). Inserts and
+// erases include the row's index entries. Every operation finds its row: no client erases a row
+// between the preparation of an operation on it and the operation's end. The phase ends when no row
+// is left for an operation.
 #ifndef TESTBED_WORKLOADS_ROWS_MIXED_H_
 #define TESTBED_WORKLOADS_ROWS_MIXED_H_
 
@@ -11,7 +12,8 @@
 namespace testbed {
 
 WorkloadInfo MixedInfo();
-// Throws Error (kUsage) for an unknown operation or shares that do not add up to more than 0.
+// Throws Error (kUsage) when --mix has an unknown operation, a negative share or no share above 0,
+// and when it has inserts and the keys come from a file.
 std::unique_ptr<Workload> MakeMixed(std::shared_ptr<const Dataset> dataset,
                                     const WorkloadOptions& options);
 
