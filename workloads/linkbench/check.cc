@@ -70,7 +70,7 @@ class Checker {
     return {};
   }
 
-  // Also sums up the groups of links of one id and type, which lie together.
+  // Also sums up the groups of links of an id and type, whose rows lie together.
   std::string WalkLinks() {
     auto cursor = session_->NewCursor(tables_.link);
     LinkId group{};
@@ -138,7 +138,7 @@ class Checker {
     return {};
   }
 
-  // Compares link by link, then entry by entry.
+  // Looks up the entry of each link, and then the link of each entry.
   std::string FindWrongIndexEntry() {
     auto links = session_->NewCursor(tables_.link);
     char key[kIndexKeySize];
@@ -200,7 +200,8 @@ class Checker {
   CheckCounts& found_;
   uint64_t link_sum_ = 0, index_sum_ = 0;
   uint64_t group_sum_ = 0, count_sum_ = 0;
-  uint64_t groups_ = 0, counted_groups_ = 0;  // ids and types with visible links; with a count
+  // Numbers of ids and types that have visible links, and that have a count above 0.
+  uint64_t groups_ = 0, counted_groups_ = 0;
 };
 
 }  // namespace

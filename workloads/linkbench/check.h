@@ -1,9 +1,10 @@
-// Looks at a LinkBench database as a whole: the counts agree with the visible links of each id and
-// type, the covering index holds exactly the entries of the links, and every row's data is its own.
+// Checks a LinkBench database as a whole: the counts must agree with the visible links of each id
+// and type, the covering index must hold exactly the entries of the links, and every row's data
+// must be the data that belongs to its key.
 //
-// Three walks in key order, whatever the size of the database: each sums up hashes of what it sees,
-// and sums that should be equal are compared. Only when they differ does it look for the first row
-// that is wrong.
+// The check walks the tables of nodes, links, index entries and counts in key order, in constant
+// memory. The walks sum up hashes of the rows, and the check compares sums that must be equal. Only
+// when they differ does it search for the first wrong row.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_CHECK_H_
 #define TESTBED_WORKLOADS_LINKBENCH_CHECK_H_
 
@@ -15,17 +16,18 @@
 
 namespace testbed::linkbench {
 
+// The numbers of rows that a check found.
 struct CheckCounts {
-  bool done = false;
+  bool done = false;  // whether all walks came to their end
   uint64_t nodes = 0, links = 0, visible_links = 0, index_entries = 0, counts = 0;
   nlohmann::json ToJson() const;
 };
 
-// Returns a sentence about the first thing that is wrong, or an empty string.
+// Returns a sentence about the first error that it finds, or an empty string. Sets *found.
 std::string CheckDatabase(Engine& engine, const Tables& tables, const Settings& settings,
                           const Content& content, CheckCounts* found);
 
-// What of the settings a result must state.
+// Returns the settings that a result must state.
 nlohmann::json SettingsJson(const Settings& settings);
 
 }  // namespace testbed::linkbench

@@ -5,7 +5,7 @@
 namespace testbed::linkbench {
 namespace {
 
-constexpr uint64_t kAllTypes = 0;  // what a node's lock has for a link type
+constexpr uint64_t kAllTypes = 0;  // stands for the link type in a node's lock
 
 uint64_t ClientSeed(const RunState& state, int thread) {
   return Mix64(Mix64(state.seed) ^ (state.phase << 32)) + static_cast<uint64_t>(thread);
@@ -74,7 +74,7 @@ size_t RunClient::Generate(size_t max) {
   return prepared_;
 }
 
-// Takes the lists that the last operations read into the history.
+// Puts the lists that the last operations read into the history.
 void RunClient::NoteLists() {
   for (size_t i = 0; i < prepared_; ++i) {
     const Step& step = steps_[i];
@@ -113,7 +113,7 @@ void RunClient::Prepare(Step* step) {
   }
 }
 
-// Room at the end of the arena; pointers into it are good until the next call.
+// Returns room for `bytes` bytes at the end of the arena. The next call invalidates the pointer.
 char* RunClient::Room(size_t bytes) {
   const size_t at = arena_.size();
   arena_.resize(at + bytes);
@@ -234,7 +234,8 @@ void RunClient::Put(TableId table, std::string_view key, std::string_view value)
   totals_.user_bytes_written += key.size() + value.size();
 }
 
-// addlink and updatelink: what exists is updated, what does not is inserted.
+// Does addlink and updatelink, both of which update a link that exists and insert one that does
+// not.
 void RunClient::WriteLink(const Step& step) {
   std::lock_guard lock(state_.locks.Of(step.id.id1, step.id.type));
   session_.Begin();
@@ -263,7 +264,7 @@ void RunClient::WriteLink(const Step& step) {
   totals_.rows_inserted += !exists + (appears && !counted);
 }
 
-// The link is hidden, not removed.
+// Hides the link, as LinkBench does, and does not remove it.
 void RunClient::DeleteLink(const Step& step) {
   std::lock_guard lock(state_.locks.Of(step.id.id1, step.id.type));
   session_.Begin();
@@ -336,7 +337,7 @@ void RunClient::GetLinkList(Step* step) {
   const std::string_view prefix = from.substr(0, kIndexPrefixSize);
   cursor_ = session_.NewCursor(tables_.index);
   bool on = cursor_->Seek(from);
-  if (step->history && on) on = cursor_->Next();  // the last one of the list so far
+  if (step->history && on) on = cursor_->Next();  // passes the last link that was returned before
   ordered_ = true;
   row_size_ = 0;
   uint64_t rows = 0, last = UINT64_MAX;
@@ -373,8 +374,8 @@ bool RunClient::VerifyList(const Step& step) const {
          state_.content.CheckLink(id, time, {row_value_ + kIndexHead, row_size_ - kIndexHead});
 }
 
-// Others may write a row between the operation and this look at it, so of rows that several write
-// only what belongs together is checked.
+// Another client may write a row between the operation and this check. So of a row that several
+// clients write, this checks only that the row's parts belong together.
 bool RunClient::Verify(size_t i) {
   const Step& step = steps_[i];
   NodeRow node;
@@ -399,7 +400,7 @@ bool RunClient::Verify(size_t i) {
     }
     case kGetLinkList:
       return VerifyList(step);
-    case kAddNode:  // no other operation touches it
+    case kAddNode:  // no other operation accesses an added node
       return session_.Get(tables_.node, NodeKeyOf(step), &value_) && value_ == NodeValueOf(step);
     case kUpdateNode:
     case kDeleteNode:
@@ -407,7 +408,7 @@ bool RunClient::Verify(size_t i) {
              (step.op == kUpdateNode && ReadNode(value_, &node) &&
               state_.content.CheckNode(step.id.id1, node));
     default:
-      // Nodes are deleted, and their ids still drawn.
+      // The draw may give the id of a node that was deleted.
       return !hit_ || (ReadNode(value_, &node) && state_.content.CheckNode(step.id.id1, node));
   }
 }

@@ -1,10 +1,10 @@
-// One requester of LinkBench: prepares operations and performs them on the tables.
+// A RunClient is a requester of LinkBench: it prepares operations and performs them on the tables.
 //
-// Isolation. An operation that writes reads first what it writes: a link's visibility decides
-// whether its count changes. Engines do not protect such reads from each other, as the row locks of
-// LinkBench's SQL do; so the operations that write links of one id1 and type, and those that write
-// one node, take turns by RowLocks, held around the transaction, the commit included. Waiting for
-// one is part of the operation's latency, as it is there.
+// Isolation. An operation that writes a row reads it first: a link's visibility decides whether its
+// count changes. Engines do not protect such reads from each other, as the row locks of LinkBench's
+// SQL do. So operations that write links of the same id1 and type, or the same node, take turns by
+// RowLocks, which a client holds around its transaction, the commit included. Waiting for such a
+// lock is part of the operation's latency, as waiting for a row lock is in LinkBench.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_CLIENT_H_
 #define TESTBED_WORKLOADS_LINKBENCH_CLIENT_H_
 
@@ -22,7 +22,7 @@
 
 namespace testbed::linkbench {
 
-// Locks by hash: rows that share one only wait for each other.
+// Locks of rows, by hash. If two rows share a lock, their writers only wait for each other.
 class RowLocks {
  public:
   std::mutex& Of(uint64_t id, uint64_t type) {
@@ -37,11 +37,11 @@ class RowLocks {
   std::array<Stripe, kStripes> stripes_;
 };
 
-// What operations found.
+// Counts of what operations found.
 struct Found {
   uint64_t getnode_missing = 0, updatenode_missing = 0, deletenode_missing = 0;
-  uint64_t addlink_existing = 0;    // became an update
-  uint64_t updatelink_missing = 0;  // became an insert
+  uint64_t addlink_existing = 0;    // inserts that became updates
+  uint64_t updatelink_missing = 0;  // updates that became inserts
   uint64_t deletelink_missing = 0, deletelink_hidden = 0;
   uint64_t countlink_missing = 0;
   uint64_t getlink_ids = 0, getlink_found = 0;
@@ -52,20 +52,20 @@ struct Found {
   nlohmann::json ToJson() const;
 };
 
-// What the requesters share.
+// The state that the requesters of a phase share.
 struct RunState {
   RunState(const Settings& settings, const WorkloadOptions& options)
       : access(settings, options), content(settings) {}
   const Access access;
   const Content content;
   Tables tables{};
-  uint64_t phase = 0;      // how many phases the database had seen before this one
+  uint64_t phase = 0;      // number of phases that the database had before this phase
   uint64_t first_new = 0;  // id of the first node that this phase adds
-  double history_share = 0.003;
+  double history_share = 0.003;  // share of the lists that continue an earlier list, 0 to 1
   uint64_t seed = 0;
   RowLocks locks;
-  std::mutex mutex;
-  Found found;  // of the requesters that have ended
+  std::mutex mutex;  // protects found
+  Found found;       // sum over the requesters that have ended
 };
 
 class RunClient : public Client {
@@ -83,12 +83,12 @@ class RunClient : public Client {
     Op op;
     bool history = false;
     bool answered = false;
-    LinkId id{};  // of node operations id1 is the node
+    LinkId id{};  // for an operation on a node, id1 is the node
     uint64_t time = 0;
-    size_t at = 0;                     // of its keys and values in arena_
-    size_t keys = 0;                   // of a multiget
-    size_t data = 0;                   // bytes
-    uint64_t rows = 0, last_time = 0;  // what a list returned
+    size_t at = 0;                     // offset of the step's keys and values in arena_
+    size_t keys = 0;                   // number of keys of a multiget
+    size_t data = 0;                   // bytes of the row's data
+    uint64_t rows = 0, last_time = 0;  // of a list: number of links, and time of the last link
   };
 
   void Prepare(Step* step);
@@ -105,12 +105,12 @@ class RunClient : public Client {
   void DeleteNode(const Step& step);
   void GetLinks(const Step& step);
   void GetLinkList(Step* step);
-  // Finds the row as value_, and uses it as clients do.
+  // Gets a row into value_ and uses it as clients do. Returns whether the row exists.
   bool Get(TableId table, std::string_view key);
   void Put(TableId table, std::string_view key, std::string_view value);
   bool VerifyList(const Step& step) const;
 
-  // Where the parts of a prepared link write lie.
+  // These return the parts of a prepared write, which lie one after the other in arena_.
   std::string_view LinkKeyOf(const Step& s) const { return {arena_.data() + s.at, kLinkKeySize}; }
   std::string_view IndexKeyOf(const Step& s) const { return {LinkKeyOf(s).end(), kIndexKeySize}; }
   std::string_view CountKeyOf(const Step& s) const { return {IndexKeyOf(s).end(), kCountKeySize}; }
@@ -139,7 +139,7 @@ class RunClient : public Client {
   std::unique_ptr<Cursor> cursor_;
   Found found_;
 
-  // Of the last operation, for Verify.
+  // What the last operation found, for Verify.
   bool hit_ = false, ordered_ = true;
   std::string_view value_;
   char row_key_[kIndexKeySize];

@@ -6,10 +6,10 @@
 namespace testbed::linkbench {
 namespace {
 
-// Two knots of one tail are a step. Of 2017, the knots below 1e-4 are fitted: to the mean and to
-// the links that LinkBench loads at 1 M and 10 M nodes. Of 2011, the knot at 0.22 and those below
-// 1e-3 are: to the mean and to the links of two published loads, 16252 s x 5421/s at 20 M nodes and
-// 1629 s x 5886/s at 2 M. All others are quantiles that are known.
+// Two knots with one tail make a step. The knots of 2017 below 1e-4 are fitted to the mean and to
+// the links that LinkBench loads at 1 M and 10 M nodes. The knots of 2011 at 0.22 and below 1e-3
+// are fitted to the mean and to the links of two published loads: 16252 s x 5421/s at 20 M nodes
+// and 1629 s x 5886/s at 2 M. All other knots are known quantiles.
 constexpr DegreeCurve::Knot kKnots2017[] = {
     {1, 1},      {0.203, 1},   {0.203, 2},    {0.1, 2},      {0.05, 4},      {0.01, 22},
     {1e-3, 300}, {1e-4, 2940}, {1e-5, 18500}, {1e-6, 85000}, {1e-7, 350000}, {1e-8, 4181357},
@@ -31,7 +31,7 @@ const DegreeCurve& DegreeCurve::Of2011() {
   return curve;
 }
 
-// The curve without rounding. At the tail of a step it is the lower of the two values.
+// Returns the curve's value without rounding. At the tail of a step it is the lower value.
 double DegreeCurve::Curve(double tail) const {
   const auto below = std::find_if(knots_.begin(), knots_.end(),
                                   [tail](const Knot& knot) { return knot.tail <= tail; });
@@ -48,8 +48,8 @@ uint64_t DegreeCurve::Links(double tail) const {
 }
 
 double DegreeCurve::Mean() const {
-  // The sum over v of the share that has more than v links, by whole numbers where the curve
-  // rounds; beyond, where rounding is nothing to the value, by stretches of one per cent.
+  // The mean is the sum over v of the share of nodes that have more than v links. Below 1000, where
+  // rounding matters, the sum takes each v; beyond it takes stretches of one per cent.
   double sum = 0;
   double v = 0;
   while (v < static_cast<double>(Max())) {
@@ -65,7 +65,7 @@ double DegreeCurve::Mean() const {
 
 double DegreeCurve::ShareUpTo(uint64_t links) const {
   if (links >= Max()) return 1;
-  // The smallest tail whose quantile is at most `links`.
+  // The loop finds the smallest tail whose quantile is at most `links`.
   double low = knots_.back().tail / 2, high = 1;
   for (int i = 0; i < 200 && high - low > high * 1e-15; ++i) {
     const double middle = std::sqrt(low * high);
@@ -87,7 +87,8 @@ uint64_t LinkDegrees::LinksOfRank(uint64_t rank) const {
 
 uint64_t LinkDegrees::Links(uint64_t id, uint32_t type) const {
   const uint64_t total = LinksOfRank(Rank(id)), types = options_.types;
-  // The rule of the distributions' own times: of 2017 every node has a link of each type.
+  // Each distribution has the rule of its time. By the rule of 2017 every node has a link of each
+  // type.
   if (options_.is_2017) return std::max<uint64_t>(total, types) / types;
   const uint64_t each = total / types;
   const uint64_t left = options_.leftover_bug ? total - each : total % types;

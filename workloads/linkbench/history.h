@@ -1,5 +1,5 @@
-// The lists of links that had more than one query returns: where each one's next query goes on.
-// One a thread, as LinkBench's requesters each keep one.
+// A ListHistory remembers lists of links that were longer than a query may return, and where the
+// next query of each list goes on. As in LinkBench, each requester has its own. Not thread-safe.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_HISTORY_H_
 #define TESTBED_WORKLOADS_LINKBENCH_HISTORY_H_
 
@@ -16,22 +16,24 @@ class ListHistory {
  public:
   struct Entry {
     uint64_t id1, type;
-    uint64_t time;  // of the last link that was returned
+    uint64_t time;  // time of the last link that was returned
   };
   explicit ListHistory(size_t limit = 2048) : limit_(limit) {}
   bool empty() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }
+  // Returns a random list; empty() must be false.
   const Entry& Any(Random& random) const { return entries_[random.Below(entries_.size())]; }
 
-  // A query from the newest link on returned as many links as it may; a list that is known stays as
-  // it is, and when there are too many another one goes.
+  // Adds a list after a query from its newest link on returned as many links as it may. A list that
+  // is known stays unchanged. When there are `limit` lists, a random list is dropped.
   void Add(const Entry& entry, Random& random) {
     if (places_.contains({entry.id1, entry.type})) return;
     if (entries_.size() == limit_) Remove(random.Below(limit_));
     places_[{entry.id1, entry.type}] = entries_.size();
     entries_.push_back(entry);
   }
-  // A query for older links has been answered: it goes on from there when that was full, too.
+  // Notes that a query for older links was answered. If it was `full`, the next query goes on after
+  // `last`; else the list has ended and is dropped.
   void Continue(const Entry& last, bool full) {
     const auto at = places_.find({last.id1, last.type});
     if (at == places_.end()) return;

@@ -23,11 +23,12 @@ struct IndexState {
   uint64_t chunks() const { return (settings.nodes + kChunk - 1) / kChunk; }
   std::atomic<uint64_t> next_chunk{0};
   std::atomic<uint64_t> entries{0};
-  uint64_t operations = 0;  // all there are
+  uint64_t operations = 0;  // number of operations of all clients
   std::atomic<uint64_t> done{0};
 };
 
-// Takes chunks: one operation reads the chunk's links and sorts their entries, others write them.
+// Builds the index chunk by chunk. An operation reads the chunk's links and sorts their entries,
+// and further operations write the entries.
 class IndexClient : public Client {
  public:
   IndexClient(IndexState* state, Session& session) : state_(*state), session_(session) {}
@@ -79,7 +80,7 @@ class IndexClient : public Client {
     const uint64_t first = kFirstId + chunk_ * kChunk;
     const uint64_t last = std::min(first + kChunk, state_.settings.max_id()) - 1;
     std::unique_ptr<Cursor> links = session_.NewCursor(state_.tables.link);
-    // One stretch of the table when it begins with id1, else one for each type.
+    // If keys begin with id1, the chunk is one stretch of the table; else it has one for each type.
     const uint32_t stretches = id1_first ? 1 : state_.settings.link_types;
     for (uint32_t type = 0; type < stretches; ++type) {
       char key[kLinkKeySize];
@@ -108,7 +109,7 @@ class IndexClient : public Client {
   IndexOp op_ = kRead;
   uint64_t chunk_ = 0;
   std::vector<std::pair<std::string, std::string>> entries_;  // of the chunk, sorted
-  size_t at_ = 0, end_ = 0;                                   // the transaction's
+  size_t at_ = 0, end_ = 0;  // the transaction writes entries [at_, end_)
 };
 
 class BuildIndex : public Workload {
@@ -117,8 +118,8 @@ class BuildIndex : public Workload {
       : state_(Settings(*dataset, options)),
         content_(state_.settings),
         checks_(ExtraOptions("linkbench", options.extra, "--workload-option").Flag("check", true)) {
-    // The index begins with id1: the links of a chunk are sorted together. One transaction reads
-    // them.
+    // The index's keys begin with id1, so a chunk's entries are one stretch of the index. One
+    // operation reads each chunk, and the others write its entries.
     const LoadVolume volume = VolumeOf(state_.settings.Degrees());
     state_.operations = volume.chunks + volume.link_transactions;
     entries_ = volume.links;

@@ -1,5 +1,5 @@
-// Workload linkbench-index: builds the covering index of a database that linkbench-load made
-// without it (covering_index=after).
+// Workload linkbench-index builds the covering index of a database that linkbench-load made without
+// the index (covering_index=after).
 #ifndef TESTBED_WORKLOADS_LINKBENCH_INDEX_H_
 #define TESTBED_WORKLOADS_LINKBENCH_INDEX_H_
 

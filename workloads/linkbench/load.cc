@@ -19,11 +19,11 @@ enum LoadOp : uint8_t { kLoadNodes, kLoadLinks, kLoadCounts };
 
 uint64_t Batches(uint64_t n, uint64_t of) { return (n + of - 1) / of; }
 
-// What the loaders share: the work that is left, and what was done.
+// The state that the loaders share: the tasks that are left, and sums of the work that was done.
 struct LoadState {
   LoadState(const Settings& s) : settings(s), content(s), degrees(s.Degrees()) {}
   const Settings settings;
-  bool index_after = false;  // links are loaded without their index
+  bool index_after = false;  // links are loaded without their index entries
   const Content content;
   const LinkDegrees degrees;
   Tables tables{};
@@ -34,19 +34,19 @@ struct LoadState {
 
   struct Sums {
     uint64_t nodes = 0, links = 0, counts = 0;
-    uint64_t most_links = 0;               // of one node and type
+    uint64_t most_links = 0;               // greatest number of links of a node and type
     uint64_t begin = UINT64_MAX, end = 0;  // ticks
   };
   std::mutex mutex;
   Sums sums;
 };
 
-// Loads batches of nodes and chunks of links, whichever is next.
+// Loads batches of nodes and chunks of links, in the order of the shared tasks.
 class LoadClient : public Client {
  public:
   LoadClient(LoadState* state, Session& session) : state_(*state), session_(session) {}
   ~LoadClient() override {
-    if (sums_.end == 0) sums_.end = Clock::Get().Now();  // stopped before its end
+    if (sums_.end == 0) sums_.end = Clock::Get().Now();  // the phase was stopped before its end
     std::lock_guard lock(state_.mutex);
     LoadState::Sums& all = state_.sums;
     all.nodes += sums_.nodes;
@@ -57,7 +57,7 @@ class LoadClient : public Client {
     all.end = std::max(all.end, sums_.end);
   }
 
-  // One transaction.
+  // Prepares a single transaction.
   size_t Generate(size_t) override {
     if (sums_.begin == UINT64_MAX) sums_.begin = Clock::Get().Now();
     puts_.clear();
@@ -126,7 +126,7 @@ class LoadClient : public Client {
     return true;
   }
 
-  // Prepares the task's next transaction; false when it has none left.
+  // Prepares the task's next transaction. Returns false when the task has none left.
   bool Fill() {
     if (node_ < node_end_) {
       op_ = kLoadNodes;
@@ -166,7 +166,7 @@ class LoadClient : public Client {
     links_ = id_ < id_end_ ? state_.degrees.Links(id_, type_) : 0;
   }
 
-  // Room for a row; its key comes first.
+  // Returns room for a row, of which the key comes first. The next call invalidates the pointer.
   char* Room(TableId table, size_t key_size, size_t value_size) {
     puts_.push_back({table, buffer_.size(), key_size, value_size, {}, {}});
     buffer_.resize(buffer_.size() + key_size + value_size);
@@ -207,8 +207,8 @@ class LoadClient : public Client {
   LoadState& state_;
   Session& session_;
   LoadState::Sums sums_;
-  uint64_t node_ = 0, node_end_ = 0;                     // of a batch of nodes
-  uint64_t id_ = 0, id_end_ = 0, link_ = 0, links_ = 0;  // of a chunk
+  uint64_t node_ = 0, node_end_ = 0;                     // position in a batch of nodes
+  uint64_t id_ = 0, id_end_ = 0, link_ = 0, links_ = 0;  // position in a chunk of links
   uint32_t type_ = 0;
   uint64_t max_time_ = 0;
   std::vector<Pending> counts_;
@@ -226,7 +226,7 @@ class Load : public Workload {
     state_.index_after =
         ExtraOptions("linkbench", options.extra, "--workload-option")
             .Choice("covering_index", "with-links", {"with-links", "after"}) == "after";
-    // Transactions, as the clients will make them.
+    // The number of operations is that of the transactions that the clients will make.
     const LoadVolume volume = VolumeOf(state_.degrees.options());
     operations_ = state_.node_batches() + volume.link_transactions + volume.count_transactions;
     const auto mean = [](uint64_t median) {
@@ -253,7 +253,7 @@ class Load : public Workload {
     return std::make_unique<LoadClient>(&state_, session);
   }
   std::string CheckDatabase(Engine& engine) override {
-    if (!checks_ || state_.index_after) return {};  // linkbench-index will
+    if (!checks_ || state_.index_after) return {};  // linkbench-index will check
     return linkbench::CheckDatabase(engine, state_.tables, state_.settings, state_.content,
                                     &found_);
   }

@@ -1,14 +1,14 @@
-// The random draws of LinkBench, as its sources make them, so that the same ids are hot here as
-// there (facebookarchive/linkbench, package com.facebook.LinkBench; the paper is Armstrong,
-// Ponnekanti, Borthakur, Callaghan, "LinkBench: a database benchmark based on the Facebook social
-// graph", SIGMOD 2013).
+// The random draws of LinkBench, made as its sources make them, so that the ids that are hot in
+// LinkBench are hot here (facebookarchive/linkbench, package com.facebook.LinkBench; the paper is
+// Armstrong, Ponnekanti, Borthakur, Callaghan, "LinkBench: a database benchmark based on the
+// Facebook social graph", SIGMOD 2013).
 //
 //   GrayZipf zipf(n, 0.8);                          // ranks, 0 is the hottest
 //   InvertibleShuffler shuffler(kDegreeSeed, n);    // ranks <-> ids
 //   uint64_t id = shuffler.Permute(zipf(random.Unit()));
 //   uint64_t rank = shuffler.Invert(id);
 //
-// All of them are immutable after construction and may be shared by threads.
+// All classes but JavaRandom are immutable after construction, and so thread-safe.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_RANDOM_H_
 #define TESTBED_WORKLOADS_LINKBENCH_RANDOM_H_
 
@@ -19,12 +19,13 @@
 
 namespace testbed::linkbench {
 
-// java.util.Random: a linear congruential generator of 48 bits, as its documentation specifies it.
+// java.util.Random, a linear congruential generator of 48 bits, as its documentation specifies it.
+// Not thread-safe.
 class JavaRandom {
  public:
   explicit JavaRandom(uint64_t seed) : state_((seed ^ kMultiplier) & kMask) {}
   int32_t NextInt() { return Bits(32); }
-  // Uniform in [0, bound), bound > 0.
+  // Returns a uniform number in [0, bound), bound > 0.
   int32_t NextInt(int32_t bound);
 
  private:
@@ -36,13 +37,14 @@ class JavaRandom {
   uint64_t state_;
 };
 
-// Seeds of the shufflers. Constants of LinkBench: a database and its runs must agree on them.
-inline constexpr uint64_t kDegreeSeed = 20343988438726021;        // and link access that follows it
-inline constexpr uint64_t kUncorrelatedSeed = 53238253823453;     // link access that does not
+// Seeds of the shufflers, which are constants of LinkBench: a database and its runs must agree on
+// them.
+inline constexpr uint64_t kDegreeSeed = 20343988438726021;        // degrees, correlated link access
+inline constexpr uint64_t kUncorrelatedSeed = 53238253823453;     // uncorrelated link access
 inline constexpr uint64_t kNodeAccessSeed = 4766565305853767165;  // node reads and updates
 
-// A bijection of [0, n) with a cheap inverse: numbers that are equal modulo the number of groups
-// form a ring, and each ring is turned by a distance of its own.
+// A bijection of [0, n) with a cheap inverse. Numbers that are equal modulo the number of groups
+// form a ring, and each ring is rotated by a distance of its own.
 class InvertibleShuffler {
  public:
   static constexpr uint64_t kGroups = 1024;
@@ -53,26 +55,28 @@ class InvertibleShuffler {
  private:
   uint64_t Turn(uint64_t i, bool back) const;
   uint64_t n_, groups_;
-  std::vector<uint64_t> distance_;  // of each ring
+  std::vector<uint64_t> distance_;  // by ring
 };
 
-// The sum of i^-shape for i = 1 .. n: term by term at first, then by the Euler-Maclaurin formula.
+// Returns the sum of i^-shape for i = 1 .. n: the first terms one by one, the rest by the
+// Euler-Maclaurin formula.
 double GeneralisedHarmonic(uint64_t n, double shape);
 
-// Ranks 0 .. n-1 with probability about proportional to 1 / (rank + 1)^shape, 0 < shape < 1: the
-// approximation of Gray et al., "Quickly generating billion-record synthetic databases", SIGMOD
-// 1994, which LinkBench uses. (random.h has an exact sampler; this one has LinkBench's errors.)
+// Draws ranks 0 .. n-1 with a probability about proportional to 1 / (rank + 1)^shape, 0 < shape <
+// 1. It is the approximation of Gray et al., "Quickly generating billion-record synthetic
+// databases", SIGMOD 1994, which LinkBench uses. (The sampler Zipfian of workloads/random.h is
+// exact; this has LinkBench's errors.)
 class GrayZipf {
  public:
   GrayZipf(uint64_t n, double shape);
-  // `p` uniform in [0, 1).
+  // Returns the rank for a `p` that the caller draws uniformly from [0, 1).
   uint64_t operator()(double p) const;
 
  private:
   double n_, zeta_n_, second_, alpha_, eta_;
 };
 
-// Sizes of rows: a log-normal distribution with sigma 1 around this median, at most `max`.
+// Draws sizes of rows: a log-normal distribution with sigma 1 around this median, at most `max`.
 class LogNormalSize {
  public:
   LogNormalSize(uint64_t median, uint64_t max);

@@ -30,7 +30,7 @@ class Run : public Workload {
   bool writes() const override { return true; }
   bool settles() const override { return settles_; }
 
-  // Also numbers the phase and finds where new nodes begin.
+  // Also gives the phase its number, and finds the first id of new nodes.
   void OpenTables(Engine& engine) override {
     const IoScope scope(kOpen);
     state_.tables = linkbench::OpenTables(engine);
@@ -76,7 +76,7 @@ class Run : public Workload {
   bool checks_ = true, settles_ = true;
 };
 
-// The check as a phase of its own: one operation, of the first thread.
+// The check as a phase of its own, with a single operation, by the first thread.
 class Check : public Workload {
  public:
   Check(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
@@ -111,7 +111,7 @@ class Check : public Workload {
       const CheckCounts& found = check_->found_;
       totals_.rows_read = found.nodes + found.links + found.index_entries + found.counts;
     }
-    bool Verify(size_t) override { return true; }  // what is wrong was thrown
+    bool Verify(size_t) override { return true; }  // Execute throws if the database is wrong
 
    private:
     Check* const check_;

@@ -1,5 +1,5 @@
-// Workload linkbench: LinkBench's ten operations on the database that linkbench-load made.
-// docs/workloads.md tells what each does to the tables.
+// Workload linkbench does LinkBench's ten operations on the database that linkbench-load made.
+// docs/workloads.md tells what each operation does to the tables.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_RUN_H_
 #define TESTBED_WORKLOADS_LINKBENCH_RUN_H_
 
@@ -14,11 +14,12 @@ namespace testbed {
 
 std::unique_ptr<Workload> MakeLinkbench(std::shared_ptr<const Dataset> dataset,
                                         const WorkloadOptions& options);
-// Workload linkbench-check: looks at the whole database, once (linkbench_check.h).
+// Workload linkbench-check checks the whole database once (check.h).
 std::unique_ptr<Workload> MakeLinkbenchCheck(std::shared_ptr<const Dataset> dataset,
                                              const WorkloadOptions& options);
+// Returns the names and meanings of the extra options of linkbench, for WorkloadInfo.
 std::vector<std::pair<std::string, std::string>> LinkbenchOptions();
-// Those that say nothing about the database, also of linkbench-load.
+// Returns those of the options of all linkbench workloads that say nothing about the database.
 std::vector<std::pair<std::string, std::string>> LinkbenchRunOptions();
 
 }  // namespace testbed

@@ -8,12 +8,12 @@
 //   count        id, link type                              count, time, version
 //   linkbench    a name                                     a number (phases run so far)
 //
-// The index covers: a list of links is read from it alone, newest first. All numbers are
-// big-endian, as wide as the SQL types of the original, so keys sort by number.
+// The index is covering: a list of links is read from the index alone, newest first. All numbers
+// are big-endian, as wide as the SQL types of the original, so keys sort by number.
 //
-// Data is LinkBench's: a log-normal size, and chunks of up to 128 bytes that are copied from a
-// motif or, by the share `uniqueness`, fresh. It is derived from the row's key and time, so that
-// every row that is read can be checked.
+// A row's data is made as LinkBench makes it: it has a log-normal size, and chunks of up to 128
+// bytes that are copied from a motif or, for a share `uniqueness` of them, random. It is derived
+// from the row's key and time, so that every row that is read can be checked.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_SCHEMA_H_
 #define TESTBED_WORKLOADS_LINKBENCH_SCHEMA_H_
 
@@ -37,10 +37,10 @@ inline constexpr uint64_t kFirstLinkType = 123456789;
 inline constexpr uint32_t kNodeType = 2048;
 inline constexpr uint8_t kHidden = 0, kVisible = 1;  // visibility
 inline constexpr size_t kMaxLinkData = 254, kMaxNodeData = (1u << 20) - 1;
-inline constexpr uint64_t kRangeLimit = 10000;  // links of one list
-// Times are milliseconds. Loaded links are from the 2^32 ms (50 days) before this moment; each
-// phase of a run has 2^32 of its own after it, one for each operation. So the same operations write
-// the same rows, whenever they run.
+inline constexpr uint64_t kRangeLimit = 10000;  // most links that a list query returns
+// Times are in milliseconds. Loaded links are from the 2^32 ms (50 days) before this moment. After
+// it each phase of a run has 2^32 ms of its own, of which each operation takes one. So equal
+// operations write equal rows, whenever they run.
 inline constexpr uint64_t kLoadTime = 1436227200000;
 
 struct Tables {
@@ -48,32 +48,35 @@ struct Tables {
 };
 Tables OpenTables(Engine& engine);
 
-// Whether the covering index has still to be built; linkbench-load may leave it out.
+// Returns whether the covering index has still to be built, as linkbench-load may leave it out.
 bool IndexIsMissing(Session& session, const Tables& tables);
+// Records in the database whether the index is missing.
 void SetIndexMissing(Session& session, const Tables& tables, bool missing);
-// Throws Error (kUsage) when it has.
+// Throws Error (kUsage), which names `workload`, when the index is missing.
 void NeedIndex(Session& session, const Tables& tables, const std::string& workload);
 
-// What the loader and the workload must agree on.
+// The settings that the loader and the other workloads must have in common.
 struct Settings {
   Settings(const Dataset& dataset, const WorkloadOptions& options);
 
-  uint64_t nodes;                                       // ids kFirstId .. nodes
-  uint64_t max_id() const { return kFirstId + nodes; }  // maxid1, exclusive
+  uint64_t nodes;                                       // number of loaded nodes
+  uint64_t max_id() const { return kFirstId + nodes; }  // the loaded ids end before it: maxid1
   bool is_2017, capped, bugs_kept, id1_first;
   uint32_t link_types;
-  uint64_t link_data_size, node_data_size;  // medians
+  uint64_t link_data_size, node_data_size;  // medians in bytes
   uint64_t seed;
   DegreeOptions Degrees() const { return {nodes, link_types, is_2017, capped, bugs_kept}; }
 };
-// Their --workload-option names, for WorkloadInfo.
+// Returns the settings' --workload-option names and their meanings, for WorkloadInfo.
 std::vector<std::pair<std::string, std::string>> SettingsOptions();
 
+// Writes n as `bytes` big-endian bytes, and returns the address after them.
 inline char* PutNumber(char* to, uint64_t n, int bytes) {
   n = std::endian::native == std::endian::little ? __builtin_bswap64(n) : n;
   std::memcpy(to, reinterpret_cast<const char*>(&n) + (8 - bytes), static_cast<size_t>(bytes));
   return to + bytes;
 }
+// Returns the number in `bytes` big-endian bytes at offset `at`.
 inline uint64_t GetNumber(std::string_view from, size_t at, int bytes) {
   uint64_t n = 0;
   std::memcpy(reinterpret_cast<char*>(&n) + (8 - bytes), from.data() + at,
@@ -91,7 +94,7 @@ inline constexpr size_t kLinkKeySize = 24, kLinkHead = 13;
 inline constexpr size_t kIndexKeySize = 33, kIndexPrefixSize = 17, kIndexHead = 4;
 inline constexpr size_t kCountKeySize = 16, kCountSize = 20;
 
-// Values as they lie in the tables; `data` points into what was decoded.
+// Decoded values of the tables. `data` points into the bytes that were decoded.
 struct NodeRow {
   uint64_t version;
   uint32_t type, time;
@@ -108,43 +111,46 @@ struct CountRow {
   uint64_t time, version;
 };
 
-// Each writes to `to`, which has room, and returns what it wrote.
+// Each of these writes to `to`, which has enough room, and returns the bytes that it wrote.
 std::string_view NodeKey(uint64_t id, char* to);
 std::string_view CountKey(uint64_t id, uint64_t type, char* to);
 std::string_view LinkKey(const LinkId& id, bool id1_first, char* to);
 std::string_view IndexKey(const LinkId& id, uint8_t visibility, uint64_t time, char* to);
 std::string_view CountValue(const CountRow& row, char* to);
 std::string_view IndexValue(uint32_t version, std::string_view data, char* to);
-// Heads of values whose data is already behind them (kNodeHead and kLinkHead bytes on).
+// These write the head of a value whose data is already in place, kNodeHead or kLinkHead bytes
+// after `to`, and return the whole value.
 std::string_view NodeValue(uint32_t type, uint64_t version, uint32_t time, size_t data, char* to);
 std::string_view LinkValue(uint8_t visibility, uint64_t time, uint32_t version, size_t data,
                            char* to);
 
-// Each returns false when the bytes are no such row.
+// Each of these decodes a value, and returns false when the bytes are not a value of that table.
 bool ReadNode(std::string_view value, NodeRow* row);
 bool ReadLink(std::string_view value, LinkRow* row);
 bool ReadCount(std::string_view value, CountRow* row);
+// Returns the link of a key of table link.
 LinkId ReadLinkKey(std::string_view key, bool id1_first);
-// The link, visibility and time of an index entry's key.
+// Returns the link of an index entry's key, and sets *visibility and *time.
 LinkId ReadIndexKey(std::string_view key, uint8_t* visibility, uint64_t* time);
 
 // Makes and checks the data of rows. Immutable; thread-safe.
 class Content {
  public:
   explicit Content(const Settings& settings);
-  // Write at most kMaxLinkData (kMaxNodeData) bytes and return how many.
+  // These write a row's data, at most kMaxLinkData or kMaxNodeData bytes, and return its size.
   size_t LinkData(const LinkId& id, uint64_t time, char* to) const;
   size_t NodeData(uint64_t id, uint64_t version, uint32_t time, char* to) const;
   size_t NodeDataSize(uint64_t id, uint64_t version, uint32_t time) const;
+  // These return whether the data is that of the row.
   bool CheckLink(const LinkId& id, uint64_t time, std::string_view data) const;
   bool CheckNode(uint64_t id, const NodeRow& row) const;
-  // The time of a link that is loaded.
+  // Returns the time of a loaded link.
   uint64_t LoadTime(const LinkId& id) const;
 
  private:
   struct Kind {
-    double uniqueness;
-    uint8_t first, last;  // range of its bytes
+    double uniqueness;    // share of chunks that are random, 0 to 1
+    uint8_t first, last;  // range of the data's bytes, both included
     LogNormalSize size;
     std::string motif;
   };

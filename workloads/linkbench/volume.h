@@ -1,4 +1,4 @@
-// How much LinkBench's loaders write, which the distribution of degrees decides.
+// Computes how much LinkBench's loaders write, which depends on the distribution of degrees.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_VOLUME_H_
 #define TESTBED_WORKLOADS_LINKBENCH_VOLUME_H_
 
@@ -9,17 +9,17 @@
 namespace testbed::linkbench {
 
 inline constexpr uint64_t kBulk = 1024;   // rows of a transaction
-inline constexpr uint64_t kChunk = 2048;  // nodes whose links one loader writes together
+inline constexpr uint64_t kChunk = 2048;  // nodes whose links a loader writes as one task
 
 struct LoadVolume {
   uint64_t chunks = 0;
   uint64_t links = 0, counts = 0;  // rows
-  // Transactions; none has rows of two chunks.
+  // Numbers of transactions. No transaction has rows of two chunks.
   uint64_t link_transactions = 0, count_transactions = 0;
 };
 
-// Goes over all nodes at the first call, and remembers: a plan asks for each of its cells. Any
-// thread may call it.
+// Returns the volume of a load. The first call for some options goes over all nodes. The result is
+// remembered, as a plan asks for each of its cells. Thread-safe.
 LoadVolume VolumeOf(const DegreeOptions& options);
 
 }  // namespace testbed::linkbench

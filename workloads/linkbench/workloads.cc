@@ -1,4 +1,4 @@
-// The workloads on LinkBench's social graph.
+// The registration of the workloads on LinkBench's social graph.
 #include "workloads/linkbench/index.h"
 #include "workloads/linkbench/load.h"
 #include "workloads/linkbench/run.h"
