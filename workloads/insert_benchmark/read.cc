@@ -14,7 +14,8 @@
 namespace testbed {
 namespace {
 
-// What both kinds of query have in common: batches, the end, and a copy of what was found.
+// The base of both kinds of queriers: it makes batches of queries until the inserter is done, and
+// counts what the queries find.
 class IbQuerier : public Client {
  public:
   IbQuerier(IbTables& tables, uint32_t client, Session& session, uint32_t rows, uint32_t query_op,
@@ -33,7 +34,7 @@ class IbQuerier : public Client {
   size_t OpOf(size_t) const override { return query_op_; }
   size_t Generate(size_t max) override {
     if (state_.inserter.done.load(std::memory_order_acquire)) return 0;
-    // So many between two looks at the inserter, as in the original.
+    // As in the original, a batch of queries runs between two looks at the inserter.
     max = std::min(max, kBatch);
     Prepare(max);
     return max;
@@ -54,16 +55,16 @@ class IbQuerier : public Client {
   const uint32_t client_;
   Session& session_;
   IbClientState& state_;
-  const uint32_t rows_;  // a query
+  const uint32_t rows_;  // rows per query
   Random random_;
-  std::vector<char> room_;  // for a value that is made to compare with
+  std::vector<char> room_;  // for an expected value
 
  private:
   const uint32_t query_op_;
 };
 
-// Reads the first entries of an index from a random place on; the index holds all that is asked
-// for.
+// Reads entries of an index from a random place on. The index covers the query, so no rows are
+// read.
 class IbRangeQuerier : public IbQuerier {
  public:
   IbRangeQuerier(IbTables& tables, uint32_t client, Session& session, uint32_t rows,
@@ -88,7 +89,8 @@ class IbRangeQuerier : public IbQuerier {
     Count(count_);
   }
 
-  // Entries in order, from the place asked for on, each the entry of a row of that id.
+  // Checks that the entries are in order, from the query's place on, and that each entry is that of
+  // its row.
   bool Verify(size_t i) override {
     const Query& query = queries_[i];
     std::string_view last(query.from, sizeof query.from);
@@ -130,7 +132,7 @@ class IbRangeQuerier : public IbQuerier {
           from = random_.Below(IbSchema::kProducts);
           break;
         case 1:
-          from = random_.Below(IbSchema::kCashRegisters) + 1;  // greater than
+          from = random_.Below(IbSchema::kCashRegisters) + 1;  // the query is "greater than"
           break;
         default:
           from = random_.Below(IbSchema::kPrices);
@@ -145,7 +147,7 @@ class IbRangeQuerier : public IbQuerier {
   size_t count_ = 0;
 };
 
-// Gets rows by ids drawn from those that are there.
+// Gets rows by ids that are drawn from the present rows.
 class IbPointQuerier : public IbQuerier {
  public:
   IbPointQuerier(IbTables& tables, uint32_t client, Session& session, uint32_t rows,
@@ -172,7 +174,8 @@ class IbPointQuerier : public IbQuerier {
     Count(found);
   }
 
-  // Each row is what was inserted; those that are not there were deleted meanwhile.
+  // Checks that each row that was found is the row that was inserted, and that each row that was
+  // not found has been deleted meanwhile.
   bool Verify(size_t i) override {
     for (size_t r = 0; r < rows_; ++r) {
       const uint64_t n = numbers_[i * rows_ + r];
@@ -221,13 +224,13 @@ class IbRead : public Workload {
   }
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
-  // A lower bound: how many queries there will be nobody knows.
+  // This is a lower bound: the number of queries is not known in advance.
   uint64_t operations() const override {
     return Work().rows / Work().rows_per_commit * tables_.clients() * (ops_.size() - 1);
   }
   bool writes() const override { return true; }
   bool settles() const override { return options_.settle; }
-  uint64_t AddedBytes() const override {  // by each client, of whom there may be some ten
+  uint64_t AddedBytes() const override {  // for ten clients, as their number is not known yet
     return static_cast<uint64_t>(options_.BytesOfRow() * static_cast<double>(10 * Work().rows));
   }
   int threads_per_client() const override { return 2; }
@@ -269,7 +272,7 @@ class IbRead : public Workload {
  private:
   static bool Inserts(int thread) { return thread % 2 == 0; }
   IbInserter::Work Work() const {
-    // No transaction holds more than a second's rows.
+    // A transaction holds at most the rows of a second.
     const auto each = static_cast<uint32_t>(
         std::min<double>(options_.rows_per_commit_read, std::max(1.0, std::floor(rate_))));
     const auto rows = static_cast<uint64_t>(std::ceil(options_.query_seconds * rate_));
@@ -279,7 +282,7 @@ class IbRead : public Workload {
 
   const std::string name_;
   const IbQuery query_;
-  const double rate_;  // rows a second, of a client
+  const double rate_;  // rows per second and client
   const IbOptions options_;
   const uint64_t seed_;
   std::vector<OpKind> ops_ = {DefineOp("insert", Ground::kForeground)};

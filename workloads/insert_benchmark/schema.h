@@ -1,7 +1,8 @@
-// The rows of the insert benchmark, each made from its number alone, and how they are stored.
+// An IbSchema makes the rows of the insert benchmark, each from its client and number alone, and
+// says how they are stored.
 //
-// The schema is that of the public insert benchmark (github.com/mdcallag/mytools, bench/ibench): a
-// table a client, or one for all, with rows
+// The schema is that of the public insert benchmark (github.com/mdcallag/mytools, bench/ibench). It
+// has a table for each client, or one for all clients, with rows
 //
 //   transactionid, dateandtime, cashregisterid, customerid, productid, price, data
 //
@@ -11,10 +12,10 @@
 //   1 register  cashregisterid, customerid, price     random over the whole index
 //   2 pdc       price, dateandtime, customerid        one place of growth for each price
 //
-// Numbers are big-endian, so that keys sort as their columns do; an index key ends with the
-// transactionid and has no value. Unlike the original's, row n of a client is the same in every run
-// with the same seed: dateandtime is a clock that ticks every kRowsPerTick rows of a client, not
-// the machine's. So each row and each index entry can be checked.
+// Numbers are big-endian, so that keys sort as their columns do. An index key ends with the
+// transactionid and has no value. Unlike in the original, row n of a client is equal in all runs
+// with equal seeds: dateandtime is not the machine's time but a clock that ticks every kRowsPerTick
+// rows of a client. So each row and each index entry can be checked.
 //
 //   IbSchema schema({.seed = 42, .clients = 4});
 //   schema.PrepareData();
@@ -35,7 +36,7 @@
 
 namespace testbed {
 
-// Fixed-size big-endian numbers.
+// These write and read a big-endian number of `bytes` bytes.
 void IbPut(uint64_t number, size_t bytes, char* to);
 uint64_t IbGet(const char* from, size_t bytes);
 
@@ -43,7 +44,7 @@ class IbSchema {
  public:
   static constexpr uint32_t kMaxIndexes = 3;
   static constexpr size_t kKeySize = 8;            // transactionid
-  static constexpr size_t kFixedSize = 5 + 4 * 4;  // of a value: all columns but data
+  static constexpr size_t kFixedSize = 5 + 4 * 4;  // bytes of a value's columns without data
   static constexpr size_t kIndexKeySizes[kMaxIndexes] = {20, 20, 21}, kMaxIndexKeySize = 21;
   static constexpr uint32_t kRowsPerTick = 1000;
   static constexpr uint32_t kCashRegisters = 1000, kCustomers = 100000, kProducts = 10000,
@@ -52,27 +53,28 @@ class IbSchema {
   struct Options {
     uint64_t seed = 42;
     uint32_t clients = 1;
-    bool shared = false;  // all clients in one table
+    bool shared = false;  // all clients use one table
     uint32_t indexes = 3;
-    uint32_t data_min = 10, data_max = 20;  // length of column data
-    uint32_t random_pct = 50;               // about so much of data does not compress
+    uint32_t data_min = 10, data_max = 20;  // length of column data, in bytes
+    uint32_t random_pct = 50;               // per cent of data that does not compress, times 4/3
     friend bool operator==(const Options&, const Options&) = default;
   };
   explicit IbSchema(const Options& options) : options_(options) {}
   const Options& options() const { return options_; }
   size_t max_value_size() const { return kFixedSize + options_.data_max; }
 
-  // Makes the text that column data is cut from; before any Value.
+  // Makes the text that column data is cut from. It must be called before Value and Check.
   void PrepareData();
 
-  // Row n (from 0) of a client has this transactionid; in a shared table clients take turns.
+  // Returns the transactionid of row n, from 0, of a client. In a shared table clients take turns.
   uint64_t IdOf(uint32_t client, uint64_t n) const {
     return options_.shared ? n * options_.clients + client + 1 : n + 1;
   }
+  // Returns the number of the row with this transactionid among its client's rows.
   uint64_t NumberOf(uint64_t id) const {
     return options_.shared ? (id - 1) / options_.clients : id - 1;
   }
-  // Whose row it is, in a table that `owner` uses.
+  // Returns the client whose row this is. `owner` is a client that uses the row's table.
   uint32_t ClientOf(uint64_t id, uint32_t owner) const {
     return options_.shared ? static_cast<uint32_t>((id - 1) % options_.clients) : owner;
   }
@@ -80,10 +82,10 @@ class IbSchema {
   static void Key(uint64_t id, char* to) { IbPut(id, kKeySize, to); }
   // Writes the value of a row, at most max_value_size() bytes, and returns its size.
   size_t Value(uint32_t client, uint64_t n, char* to) const;
-  // Whether this is the value of that row. `room` holds max_value_size() bytes.
+  // Returns whether `value` is the row's value. `room` holds max_value_size() bytes.
   bool Check(uint32_t client, uint64_t n, std::string_view value, char* room) const;
 
-  // What of a row's value an index is ordered by, before the transactionid.
+  // Returns the parts of a row's value that an index is ordered by, before the transactionid.
   static const std::vector<IndexPart>& IndexParts(uint32_t index);
   // Writes the key of a row's entry in an index, made from its value, and returns the key's size.
   static size_t IndexKey(uint32_t index, uint64_t id, std::string_view value, char* to);

@@ -1,11 +1,11 @@
-// The database of the insert benchmark: its tables, which rows they hold, and whether they are
-// right.
+// IbTables is the database of the insert benchmark: it opens the tables, knows which rows they hold
+// and checks them.
 //
-// A client's rows are those with numbers [first, next) (ib_schema.h): inserts append, deletes take
-// the oldest. Both bounds are found in the tables themselves when they are opened, so a step can go
-// on in a later process where another ended. The table "ib" records what the rows were made from,
-// which clients' indexes are built, and where the numbers go on of a client whose rows were all
-// deleted; who opens the tables with other settings is refused.
+// A client's rows have the numbers [first, next) (schema.h): inserts append rows, and deletes
+// remove the oldest. Open finds both bounds in the tables themselves, so a step can go on in a
+// later process where an earlier step ended. The table "ib" records the settings that the rows were
+// made from, the clients whose indexes are built, and the next number of a client whose rows were
+// all deleted. Open refuses other settings than the recorded ones.
 //
 //   IbTables tables(schema_options);
 //   tables.Open(engine, clients, IbTables::kIndexed);
@@ -25,11 +25,11 @@
 
 namespace testbed {
 
-// What a client's threads share and leave behind. Each part has one writer.
+// The state that a client's threads share, and that stays after them. Each part has one writer.
 struct IbClientState {
   struct alignas(128) Inserter {
-    std::atomic<uint64_t> first{0}, next{0};  // rows [first, next) are there
-    std::atomic<bool> done{false};            // all that it was to write is written
+    std::atomic<uint64_t> first{0}, next{0};  // the tables hold rows [first, next)
+    std::atomic<bool> done{false};            // the inserter has ended
     uint64_t inserted = 0, deleted = 0;
   } inserter;
   struct alignas(128) Querier {
@@ -39,47 +39,53 @@ struct IbClientState {
 
 class IbTables {
  public:
-  // What a step needs to find.
+  // The state of the database that a step needs.
   enum Need {
-    kNew,         // nothing; the indexes are built later
-    kNewIndexed,  // nothing or rows with indexes; inserts maintain the indexes from the first row
-    kRows,        // rows, with indexes or not
-    kUnindexed,   // rows, of which one client's at least have no indexes yet
-    kIndexed,     // rows whose indexes are built
+    kNew,         // the database is empty, and the indexes are built later
+    kNewIndexed,  // it is empty or has rows with indexes; inserts maintain the indexes
+    kRows,        // it has rows, with indexes or not
+    kUnindexed,   // it has rows, and at least one client has no indexes yet
+    kIndexed,     // it has rows, and their indexes are built
   };
   struct Set {
     TableId rows = 0;
     std::array<TableId, IbSchema::kMaxIndexes> indexes{};
   };
 
-  // `options.clients` is chosen by Open.
+  // Open sets `options.clients`.
   explicit IbTables(const IbSchema::Options& options) : options_(options) {}
 
-  // Throws Error (kUsage) when the database is not what the step needs; `step` is named in it.
+  // Opens the tables. Throws Error (kUsage), which names `step`, when the database is not in the
+  // state that the step needs. `engine` must outlive this object's use. The methods below need open
+  // tables.
   void Open(Engine& engine, int clients, Need need, const std::string& step);
 
   const IbSchema& schema() const { return *schema_; }
   uint32_t clients() const { return options_.clients; }
   const Set& set(uint32_t client) const { return sets_[options_.shared ? 0 : client]; }
-  // Whether the engine keeps the indexes: nobody writes their entries (engines/engine.h).
+  // Returns whether the engine keeps the indexes, so that clients write no entries
+  // (engines/engine.h).
   bool engine_keeps_indexes() const { return engine_->KeepsIndexes(); }
-  // Has the engine build the indexes of a client's table; of a shared one, for all of them.
+  // Lets the engine build the indexes of a client's table. In a shared table, client 0 builds the
+  // indexes of all clients, and the call does nothing for the others.
   void BuildIndexes(uint32_t client);
   IbClientState& client(uint32_t c) { return *states_[c]; }
   const IbClientState& client(uint32_t c) const { return *states_[c]; }
-  uint64_t rows() const;  // of all clients
+  uint64_t rows() const;  // number of rows of all clients
 
-  // Records that a client's indexes are built. The table "ib" may stand in another database than
-  // the client's: not within a transaction.
+  // Records that a client's indexes are built. The table "ib" may be in another database than the
+  // client's tables, so this is not called within a transaction.
   void RecordIndexed(Session& session, uint32_t client) const;
+  // Returns whether a client's indexes are recorded as built.
   bool Indexed(Session& session, uint32_t client) const;
-  // Records which number a client's next row has; before its last rows are deleted. Like the above.
+  // Records the number of a client's next row, before the client's last rows are deleted. Not
+  // called within a transaction.
   void RecordNext(Session& session, uint32_t client, uint64_t next) const;
 
-  // Walks all tables: every row between a client's bounds must be there, and no other, and each
-  // index must hold one entry for each row. So the counts are exact. Contents of rows and entries
-  // are checked for all of `contents` rows and fewer, and for every k-th row of more so that it is
-  // about so many. Returns a sentence about the first thing that is wrong, or nothing.
+  // Walks all tables. They must hold every row between a client's bounds and no other row, and each
+  // index must hold one entry for each row. The counts are always exact. The contents of rows and
+  // entries are checked for every k-th row, so that about `contents` rows are checked; 0 checks
+  // nothing at all. Returns a sentence about the first error, or an empty string.
   std::string Check(Engine& engine, uint64_t contents) const;
 
  private:
@@ -89,11 +95,12 @@ class IbTables {
   void Recognise(Session& session, Need need, const std::string& step);
   bool HoldsRows(Session& session, uint32_t client) const;
   void FindBounds(Session& session, uint32_t client);
-  // Whether the indexes of the tables of `owner` are built, for all clients that use them.
+  // An `owner` stands for a set of tables: it is the client that uses them, or 0 if they are
+  // shared. Returns whether the indexes are built for all clients that use the tables.
   bool AllIndexed(Session& session, uint32_t owner) const;
   std::string CheckRows(Session& session, uint32_t owner, uint64_t every) const;
   std::string CheckIndex(Session& session, uint32_t owner, uint32_t index, uint64_t every) const;
-  // Whether a row with this id belongs into the tables of `owner`.
+  // Returns whether a row with this id belongs into the tables.
   bool Belongs(uint64_t id, uint32_t owner) const;
   uint64_t RowsOf(uint32_t owner) const;
   std::string TableName(uint32_t owner) const;

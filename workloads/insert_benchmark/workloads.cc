@@ -1,4 +1,5 @@
-// The steps of the insert benchmark, and the form of 2014, concurrent-inserts.
+// The registration of the steps of the insert benchmark and of its form of 2014,
+// concurrent-inserts.
 #include <fmt/format.h>
 
 #include "workloads/insert_benchmark/build.h"
