@@ -1,8 +1,7 @@
-// A small assembler for BPF programs: instructions by name, jumps to labels.
+// A small assembler for BPF programs, with instructions by name and jumps to labels.
 //
 // The programs of the kernel account are some hundred instructions that depend on the running
-// kernel's structure layouts, so they are put together at run time; no compiler is needed where
-// testbed runs.
+// kernel's structure layouts. They are assembled at run time, so the machine needs no compiler.
 //
 //   BpfAssembler code;
 //   auto out = code.NewLabel();

@@ -1,4 +1,4 @@
-// The workloads on plain rows.
+// The registration of the workloads on plain rows.
 #include "workloads/registry.h"
 #include "workloads/rows/insert.h"
 #include "workloads/rows/mixed.h"
