@@ -14,13 +14,16 @@
 namespace testbed {
 namespace {
 
+// Where a table of DatabasesEngine is.
 struct Place {
-  uint32_t database;
-  TableId table;  // as that database has it
+  uint32_t database;  // index in databases()
+  TableId table;      // the table's id within that database
 };
 
 class DatabasesEngine;
 
+// A DatabasesSession has one session per database. Begin opens no transaction yet: the first write
+// begins it, in the database of its table.
 class DatabasesSession : public Session {
  public:
   explicit DatabasesSession(const DatabasesEngine& engine);
@@ -63,21 +66,25 @@ class DatabasesSession : public Session {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
-  // Ends the transaction here; returns where it has begun.
+  // Marks the transaction as ended. Returns the database in which it had begun; kNone when the
+  // transaction has written nothing.
   uint32_t End() {
     open_ = false;
     return std::exchange(writes_to_, kNone);
   }
   Place PlaceOf(TableId table);
+  // Returns the table's place and begins the open transaction in its database. Throws Error
+  // (kUsage) when the transaction has begun in another database.
   Place PlaceToWrite(TableId table);
 
   const DatabasesEngine& engine_;
   std::vector<std::unique_ptr<Session>> sessions_;
-  std::vector<Place> places_;   // by TableId: the engine's as they were when one was missing
-  bool open_ = false;           // a transaction is
-  uint32_t writes_to_ = kNone;  // the database in which it has begun
+  std::vector<Place> places_;   // by TableId; copied from the engine when an id is not in it
+  bool open_ = false;           // between Begin and Commit or Rollback
+  uint32_t writes_to_ = kNone;  // the database in which the transaction has begun
 };
 
+// A DatabasesEngine gives its tables ids of its own, which its sessions map to places.
 class DatabasesEngine : public Engine {
  public:
   DatabasesEngine(const std::string& name, const std::string& dir, EngineOptions options,
@@ -104,6 +111,7 @@ class DatabasesEngine : public Engine {
     const Place place = Places()[table];
     return IdOf({place.database, databases_[place.database]->OpenIndex(index, place.table, parts)});
   }
+  // Returns the id of the table at `place`, a new id for a new place.
   TableId IdOf(Place place) {
     std::lock_guard lock(mutex_);
     for (size_t i = 0; i < places_.size(); ++i) {
@@ -152,7 +160,7 @@ class DatabasesEngine : public Engine {
 
  private:
   std::vector<std::unique_ptr<Engine>> databases_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;   // protects places_
   std::vector<Place> places_;  // by TableId
 };
 

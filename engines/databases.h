@@ -1,15 +1,16 @@
-// Several databases of one engine that look like one: each has its own files, log and share of the
-// cache, and tables are spread over them. Where an engine has a lock, a log or a checkpoint for a
-// database, this shows what it costs that all clients share it.
+// OpenDatabases opens several databases of one engine as a single Engine. Each database has its own
+// files, log and share of the cache, and the tables are spread over the databases. A comparison
+// with a single database shows what clients pay for sharing the lock, the log or the checkpoint
+// that an engine has per database.
 //
 //   std::unique_ptr<Engine> engine = OpenDatabases("btree", dir, options, 10);   // DIR/0 ... DIR/9
 //   engine->OpenTable("pi3");          // in DIR/2
-//   engine->OpenTable("pi3_market");   // there too
+//   engine->OpenTable("pi3_market");   // in DIR/2 too
 //
-// A table stands in the database of the first number in its name, counted from 1 and beginning anew
-// after the last database; a table without one stands in the first. So a client's tables are
-// together when its number is in their names. A transaction stays within one database: a write to
-// another throws Error (kUsage).
+// The first number N in a table's name selects database (N - 1) modulo `count`; a table without a
+// number, or with number 0, is in the first database. So all tables of a client are in one database
+// when their names contain the client's number. A transaction writes to one database only: a write
+// to a second one throws Error (kUsage).
 #ifndef TESTBED_ENGINES_DATABASES_H_
 #define TESTBED_ENGINES_DATABASES_H_
 
@@ -20,12 +21,14 @@
 
 namespace testbed {
 
-// With `count` 1 it is OpenEngine (registry.h), whose errors these are. `cache_bytes` and
-// `ram_bytes` of the options are those of all together.
+// Opens `count` databases in DIR/0, DIR/1, ... and returns an engine over all of them. With `count`
+// 1 it opens a single database in `dir` itself. Each database is opened with OpenEngine
+// (registry.h) and throws what OpenEngine throws. The databases share `cache_bytes`,
+// `most_cache_bytes` and `ram_bytes` of the options in equal parts.
 std::unique_ptr<Engine> OpenDatabases(const std::string& name, const std::string& dir,
                                       const EngineOptions& options, uint32_t count);
 
-// Which of `count` databases a table stands in.
+// Returns which of `count` databases, counted from 0, holds a table of that name.
 uint32_t DatabaseOfTable(const std::string& table, uint32_t count);
 
 }  // namespace testbed

@@ -8,10 +8,11 @@
 namespace testbed {
 namespace {
 
-// Without holes, such as those behind pages that are compressed in their places; and without what
-// is reserved behind the end. None when it has gone.
+// Returns the bytes that a file takes on disk, without holes (btree punches one behind each page
+// that is compressed in its place) and without space that is allocated behind the end of the file.
+// Returns 0 when the file does not exist.
 uint64_t BytesOnDisk(const std::string& path) {
-  constexpr uint64_t kUnit = 512;  // of st_blocks, whatever the file system's
+  constexpr uint64_t kUnit = 512;  // unit of st_blocks on every file system
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
   return std::min(static_cast<uint64_t>(status.st_size),

@@ -1,4 +1,4 @@
-// What an engine's files take on disk.
+// DiskSize is the space that an engine's files take on disk.
 #ifndef TESTBED_ENGINES_DISK_SIZE_H_
 #define TESTBED_ENGINES_DISK_SIZE_H_
 
@@ -8,11 +8,11 @@
 
 namespace testbed {
 
-struct DiskSize {  // bytes, of files without their holes
+struct DiskSize {  // in bytes; holes of sparse files are not counted
   uint64_t data_bytes = 0;
-  uint64_t log_bytes = 0;  // of the write-ahead log, spare files included
-  // Space of data files that the engine made ahead of its use; not part of the total, since it holds
-  // nothing.
+  uint64_t log_bytes = 0;  // write-ahead log, spare segments included
+  // Space of data files that the engine allocated before it needs the space. It is not part of
+  // total(), since it holds no data.
   uint64_t preallocated_bytes = 0;
   uint64_t total() const { return data_bytes + log_bytes; }
   DiskSize& operator+=(const DiskSize& o) {
@@ -23,7 +23,9 @@ struct DiskSize {  // bytes, of files without their holes
   }
 };
 
-// Of all files in a directory and below it, which may come and go meanwhile.
+// Returns the size of all files in `dir` and its subdirectories. A file for whose path `is_log`
+// returns true counts as log. Other threads may create and remove files meanwhile: a file that has
+// gone counts 0 bytes.
 DiskSize DiskSizeOf(const std::string& dir, const std::function<bool(const std::string&)>& is_log);
 
 }  // namespace testbed

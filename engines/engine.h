@@ -1,19 +1,20 @@
-// What a storage engine is to testbed: tables of ordered keys, sessions, transactions.
+// The interface that each storage engine implements: ordered tables, sessions and transactions.
 //
 // The harness opens one Engine per run. Each thread works through a Session of its own; tables are
 // named ordered key spaces (keys compare as unsigned bytes); a transaction may span tables.
 //
-//   std::unique_ptr<Engine> engine = OpenEngine("btree", dir, options);
-//   TableId table = engine->OpenTable("default");
+//   std::unique_ptr<Engine> engine = OpenEngine("btree", dir, options);   // engines/registry.h
+//   const TableId table = engine->OpenTable("default");
 //   std::unique_ptr<Session> session = engine->NewSession();
 //   session->Begin();
-//   session->Put(table, key, value);
+//   session->Put(table, "a key", "its value");
 //   session->Commit();
 //   std::string_view value;
-//   if (session->Get(table, key, &value)) ...
+//   if (session->Get(table, "a key", &value)) Use(value);
 //
-// Errors throw Error. Absence is a return value. What an engine cannot do it says in Capabilities;
-// an option it cannot honour is an error at open, never silence.
+// Every method reports a failure by throwing Error (device/error.h); that a key is absent is a
+// return value. An engine states in Capabilities what it cannot do. An engine that cannot honour an
+// option throws Error (kUsage) when it is opened; it never ignores the option.
 #ifndef TESTBED_ENGINES_ENGINE_H_
 #define TESTBED_ENGINES_ENGINE_H_
 
@@ -32,52 +33,55 @@
 
 namespace testbed {
 
-// Named by guarantee. Lazy: a commit is durable after at most EngineOptions::lazy_interval_ms.
+// When a commit survives a crash of the machine. kSync: from the return of Commit. kLazy: at most
+// EngineOptions::lazy_interval_ms later. kNone: the engine promises nothing.
 enum class Durability : uint8_t { kSync, kLazy, kNone };
 const char* DurabilityName(Durability durability);  // "sync", "lazy", "none"
 
 struct EngineOptions {
   bool create = true;  // create the database when the directory holds none
   IoMode io = IoMode::kBuffered;
-  Advice file_advice = Advice::kNormal;  // buffered data files
-  Advice mmap_advice = Advice::kNormal;  // mapped data files
+  Advice file_advice = Advice::kNormal;  // what the kernel is told about buffered data files
+  Advice mmap_advice = Advice::kNormal;  // what the kernel is told about mapped data files
   uint32_t page_size = 8192;             // page of a b-tree, block of a sorted run; bytes
-  uint64_t cache_bytes = 64ull << 20;    // the engine's own cache, all of it
-  uint64_t most_cache_bytes = 0;         // to which ResizeCache may bring it; 0 = it is not called
-  uint64_t ram_bytes = 0;  // the run's whole budget, for buffers sized by share; 0 = not bounded
+  uint64_t cache_bytes = 64ull << 20;    // size of the engine's own cache
+  uint64_t most_cache_bytes = 0;  // largest size for ResizeCache; 0 = ResizeCache is not called
+  // Memory budget of the whole run in bytes, from which engines derive the sizes of their other
+  // buffers and the distance between checkpoints; 0 = not bounded.
+  uint64_t ram_bytes = 0;
   Durability durability = Durability::kLazy;
   uint32_t lazy_interval_ms = 100;
-  std::string compression = "none";  // none, snappy, lz4, zstd, ... as Capabilities says
-  // Settings that only this engine knows, by its own names: --engine-option name=value.
+  std::string compression = "none";  // a name from Capabilities::compressions
+  // Settings that only this engine has, under its own names: --engine-option name=value.
   std::map<std::string, std::string> extra;
 };
 
-// What an engine supports; `testbed list` prints it and the harness checks options against it.
+// Capabilities is what an engine supports. `testbed list` prints it, and the harness checks the
+// options of a run against it.
 struct Capabilities {
   std::vector<IoMode> io_modes;
   std::vector<Durability> durabilities;
   std::vector<std::string> compressions;
   uint32_t min_page_size = 0, max_page_size = 0;  // powers of two between; 0 = has no page size
-  size_t max_key_size = 0;                        // at the smallest page size
-  size_t max_value_size = 0;
-  bool persistent = true;    // keeps what it is given
-  bool reads = true;         // finds it again; without, only workloads that load can run
-  bool transactions = true;  // over tables, with rollback
-  bool scans = true;
-  bool cache = true;             // has one of its own, whose size EngineOptions::cache_bytes is
-  bool resizable_cache = false;  // while it runs
-  uint64_t min_cache_bytes = 0;  // the smallest that it works with, at 8k pages
-  // The most of a memory budget that the cache may be given: what its allocator takes beside it
-  // must fit in too.
+  size_t max_key_size = 0;                        // bytes, at the smallest page size
+  size_t max_value_size = 0;                      // bytes
+  bool persistent = true;                         // keeps rows after it is closed
+  bool reads = true;             // can read rows back; if false, only workloads that load can run
+  bool transactions = true;      // transactions span tables and can be rolled back
+  bool scans = true;             // Session::NewCursor works
+  bool cache = true;             // has a cache of its own, of EngineOptions::cache_bytes
+  bool resizable_cache = false;  // Engine::ResizeCache works while sessions are in use
+  uint64_t min_cache_bytes = 0;  // smallest cache that the engine works with, at 8k pages
+  // Largest share of the memory budget that the cache may be given, in percent. The rest is for the
+  // memory that the engine's allocator takes in addition to the cache.
   double most_cache_pct = 90;
 
   std::vector<Advice> mmap_advices = {Advice::kNormal, Advice::kRandom, Advice::kSequential,
                                       Advice::kWillNeed};
-  bool indexes = false;          // Engine::OpenIndex: it keeps secondary indexes itself
-  bool reads_in_flight = false;  // Session::NewReadQueue, when it reads direct or buffered
-  bool file_layer =
-      true;  // does its IO through device/file/file.h, so that the file level is counted
-  bool checksums = true;  // a changed byte in its files is an error, never a wrong answer
+  bool indexes = false;          // Engine::OpenIndex works: the engine maintains secondary indexes
+  bool reads_in_flight = false;  // Session::NewReadQueue works with direct and buffered IO
+  bool file_layer = true;        // does its IO through device/file/file.h, which counts it
+  bool checksums = true;  // reports a changed byte in its files instead of returning a wrong row
 
   // Names and one-line meanings of the extra options.
   std::vector<std::pair<std::string, std::string>> extra_options;
@@ -85,77 +89,88 @@ struct Capabilities {
 
 using TableId = uint32_t;
 
-// Bytes of a row's value that a secondary index is ordered by.
+// IndexPart selects the bytes of a row's value by which a secondary index is ordered.
 struct IndexPart {
   uint32_t offset = 0, length = 0;
 };
 
-// Counters an engine keeps of itself, since open, all threads together. A block is the engine's
-// unit of caching: a page, a data block. What an engine cannot know stays empty.
+// EngineCounters holds what an engine counts about itself: totals of all threads since the engine
+// was opened. A block is the engine's unit of caching: a page, a data block. A field that the
+// engine cannot count stays empty.
 struct EngineCounters {
   std::optional<uint64_t> block_requests;  // blocks asked of the cache
-  std::optional<uint64_t> block_hits;      // found there
-  std::optional<uint64_t> block_reads;     // read through the file layer
+  std::optional<uint64_t> block_hits;      // blocks found in the cache
+  std::optional<uint64_t> block_reads;     // blocks read through the file layer
   std::optional<uint64_t> block_read_bytes;
   std::optional<uint64_t> blocks_written;
   std::optional<uint64_t> block_write_bytes;
   std::optional<uint64_t> log_payload_bytes;  // log bytes that carry records
   std::optional<uint64_t> log_written_bytes;  // log bytes written, padding and rewrites included
-  std::optional<uint64_t> cache_bytes;        // held by the cache now
-  std::vector<std::pair<std::string, uint64_t>> more;  // by the engine's own names
-  // No counters but values that rise and fall, as they are now; by the engine's own names.
+  std::optional<uint64_t> cache_bytes;        // bytes held by the cache now
+  std::vector<std::pair<std::string, uint64_t>> more;  // counters under the engine's own names
+  // Values that rise and fall, such as dirty pages, as they are now; under the engine's own names.
   std::vector<std::pair<std::string, uint64_t>> now;
 };
 
-// An ordered walk over one table. Key and value stay valid until the next call on the cursor or a
-// write on its session. A cursor sees its session's own uncommitted writes, or the engine says
-// otherwise in its documentation. Not for several threads.
+// A Cursor walks the rows of one table in key order. It sees its session's own uncommitted writes,
+// unless the engine's documentation says otherwise. Not thread-safe: only the thread of its session
+// may use it.
 class Cursor {
  public:
   virtual ~Cursor() = default;
-  // Each positions the cursor and returns whether it stands on a row.
+  // Each of these six positions the cursor and returns whether it stands on a row.
   virtual bool Seek(std::string_view key) = 0;         // first row with key >= `key`
   virtual bool SeekForPrev(std::string_view key) = 0;  // last row with key <= `key`
   virtual bool First() = 0;
   virtual bool Last() = 0;
   virtual bool Next() = 0;
   virtual bool Prev() = 0;
+  // The row that the cursor stands on. The bytes stay valid until the next call on the cursor or
+  // the next write on its session.
   virtual std::string_view key() const = 0;
   virtual std::string_view value() const = 0;
 };
 
-// Point reads of which one thread keeps many in flight, by slots: a slot is started, ends some time
-// later, and can be started again. Used by the thread that made it; its session can do nothing else
-// while reads are in flight. Whoever starts reads must finish them soon: other threads may wait.
+// A ReadQueue lets one thread keep many point reads in flight. Each read occupies a slot, a number
+// below the queue's depth: Start begins a read in a slot, Finish returns a slot whose read has
+// ended, and then the slot can be started again.
+//
+// Not thread-safe: only the thread that made the queue may use it. Its session must not be used
+// while reads are in flight. The caller must finish soon the reads that it has started, because
+// other threads may wait for pages that a read in flight has latched.
 class ReadQueue {
  public:
   virtual ~ReadQueue() = default;
-  // Looks the key up. It must stay until the slot has ended. What that costs is charged to the
-  // task, unless it is null.
+  // Starts looking `key` up in `table`. The bytes of `key` must stay valid until Finish has
+  // returned `slot`. The read's IO is charged to `task`, unless `task` is null.
   virtual void Start(uint32_t slot, TableId table, std::string_view key, IoTask* task) = 0;
-  // Waits until a slot has ended and returns it; something must have been started. *value stays
-  // valid until the slot is started again.
+  // Waits until a read has ended and returns its slot. At least one read must have been started.
+  // *value stays valid until the slot is started again.
   virtual uint32_t Finish(bool* found, std::string_view* value) = 0;
 };
 
-// A row of a MultiGet.
+// The result of MultiGet for one key.
 struct FoundRow {
   bool found = false;
   std::string_view value;
 };
 
-// One thread's connection. Not for several threads. Outside Begin..Commit each write is a
-// transaction of its own. Commit returns when the open durability is met.
+// A Session is one thread's connection to the engine. Not thread-safe: only one thread may use it.
+// A write outside Begin and Commit is a transaction of its own.
 class Session {
  public:
   virtual ~Session() = default;
+  // Begin throws Error inside a transaction; Commit and Rollback throw Error outside a transaction.
+  // Commit returns when the transaction is as durable as EngineOptions::durability demands.
   virtual void Begin() = 0;
   virtual void Commit() = 0;
   virtual void Rollback() = 0;
-  // *value stays valid until the next call on the session.
+  // Returns whether `table` has the key. If so, *value is the row's value, which stays valid until
+  // the next call on the session.
   virtual bool Get(TableId table, std::string_view key, std::string_view* value) = 0;
-  // Looks several keys up, (*rows)[i] for keys[i]; the values stay valid until the next call on the
-  // session. An engine that can has all its reads in flight at once.
+  // Looks several keys up: (*rows)[i] is the result for keys[i]. The values stay valid until the
+  // next call on the session. This default calls Get for each key in turn; an engine that can keep
+  // reads in flight starts all of them at once.
   virtual void MultiGet(TableId table, std::span<const std::string_view> keys,
                         std::vector<FoundRow>* rows) {
     rows->resize(keys.size());
@@ -167,56 +182,65 @@ class Session {
       (*rows)[i] = {found, copies_[i]};
     }
   }
+  // Inserts the row, or replaces its value.
   virtual void Put(TableId table, std::string_view key, std::string_view value) = 0;
-  virtual void Erase(TableId table, std::string_view key) = 0;  // absent is no error
+  // Erases the row. Erasing an absent row is not an error.
+  virtual void Erase(TableId table, std::string_view key) = 0;
+  // Returns a cursor over `table`. Destroy it before the session.
   virtual std::unique_ptr<Cursor> NewCursor(TableId table) = 0;
-  // A queue of `depth` slots; null where the engine, or its way of reading, cannot have reads in
-  // flight. Destroy it before the session.
+  // Returns a queue of `depth` slots; null when the engine cannot have reads in flight, or cannot
+  // with the IO mode it was opened with. Destroy the queue before the session.
   virtual std::unique_ptr<ReadQueue> NewReadQueue(uint32_t depth) { return nullptr; }
-  // The engine's own count of blocks that this session's thread asked for and did not find in the
-  // cache, where it keeps one per thread; both only grow. *requests stays 0 where the engine counts
-  // its misses only. Returns false where it keeps none.
+  // Sets *requests to the number of blocks that this session's thread has asked the engine's cache
+  // for, and *misses to the number of those that the cache did not hold. Both only grow. An engine
+  // that counts only misses sets *requests to 0. Returns false, and sets nothing, when the engine
+  // does not count per thread.
   virtual bool BlockCounts(uint64_t* requests, uint64_t* misses) { return false; }
 
  private:
-  std::vector<std::string> copies_;  // of a MultiGet that is one Get after the other
+  std::vector<std::string> copies_;  // the values that the default MultiGet returns
 };
 
-// A database. Thread-safe. Destroy sessions and cursors first; the destructor closes cleanly (what
-// was committed is durable after it, unless durability is none and the engine has no checkpoint).
+// An Engine is an open database. Thread-safe. Destroy its sessions and cursors first. The
+// destructor closes the database cleanly: every committed transaction is durable after it, unless
+// durability is kNone and the engine has no checkpoint.
 class Engine {
  public:
   virtual ~Engine() = default;
   virtual std::string name() const = 0;
-  // Opens the table, creating it when it is new. Call before sessions use it.
+  // Opens the table, creating it when it does not exist. Call it before a session uses the table.
   virtual TableId OpenTable(const std::string& table) = 0;
   virtual std::unique_ptr<Session> NewSession() = 0;
 
-  // Capabilities::indexes. For an engine that keeps none, an index is a table whose entries its
-  // user writes.
+  // Returns whether the engine maintains secondary indexes itself (Capabilities::indexes). Without
+  // them, a workload keeps an index as a table whose entries it writes itself.
   virtual bool KeepsIndexes() const { return false; }
-  // Opens a secondary index of a table, building it when it is new. Each row has an entry, whose
-  // key is the parts of its value one after the other and then the row's key, and which has no
-  // value. The index is read like a table, and changes with its own; writing to it throws. Every
-  // row must be long enough for all parts. No transaction may have written to the table on this
-  // thread. Throws Error (kUsage) where the engine keeps none.
+  // Opens a secondary index of `table`, building it when it does not exist. For each row of `table`
+  // the index has an entry with an empty value, whose key is the parts of the row's value, one
+  // after the other, followed by the row's key. The index is read like a table. The engine changes
+  // it in the transaction that changes `table`; a write to the index itself throws. Every value
+  // must be long enough for all parts. The calling thread must have no open transaction that has
+  // written to `table`. Throws Error (kUsage) when the engine does not maintain indexes.
   virtual TableId OpenIndex(const std::string& index, TableId table,
                             const std::vector<IndexPart>& parts);
 
-  // Writes out what is in memory only (memtables, dirty pages), without waiting for more.
+  // Writes out the data that is only in memory (memtables, dirty pages); does not wait for the
+  // compactions that this causes.
   virtual void Flush() = 0;
-  // Makes everything committed so far durable and bounds recovery.
+  // Makes every committed transaction durable and bounds the log that a recovery replays.
   virtual void Checkpoint() = 0;
-  // Brings the database to rest after writes: flushed, compactions done, checkpoint taken. Charged
-  // by the caller; what the engine's threads do meanwhile is charged to their own kinds.
+  // Brings the database to rest after writes: returns when dirty data is flushed, compactions are
+  // done and a checkpoint is taken. The caller opens the IoScope for it; the IO of the engine's
+  // background threads is charged to their own kinds of operation.
   virtual void Settle() = 0;
 
-  // Changes the size of the cache while sessions work. False when the engine cannot. A smaller
-  // cache begins almost empty: the blocks that would stay lie scattered over the pages of the
-  // allocator, which keep all of their memory (30 MB of 256 seen). Only where Capabilities say so.
+  // Changes the size of the cache while sessions are in use. Returns false when the engine cannot
+  // (Capabilities::resizable_cache). A cache made smaller starts almost empty: the blocks that it
+  // could keep lie scattered over the pages of the allocator, and each such page keeps all of its
+  // memory (30 MB of 256 were seen to stay).
   virtual bool ResizeCache(uint64_t bytes) { return false; }
 
-  // Settings as they are in force, by the engine's own names: what it was told and what it chose.
+  // Returns the settings in force, given and chosen, under the engine's own names.
   virtual std::vector<std::pair<std::string, std::string>> EffectiveSettings() const = 0;
   virtual EngineCounters Counters() const = 0;
   virtual DiskSize SizeOnDisk() const = 0;

@@ -18,7 +18,7 @@ bool Leading(std::string_view text, T* value, std::string_view* rest) {
   return true;
 }
 
-// The factor of a unit: "", "k", "KiB", "M", ...; 0 when it is none.
+// Returns the factor of a unit ("", "k", "KiB", "M", ...); 0 when `unit` is not a unit.
 uint64_t Unit(std::string_view unit) {
   if (unit.empty() || unit == "B") return 1;
   const size_t power = std::string_view("kmgt").find(static_cast<char>(unit[0] | 0x20));

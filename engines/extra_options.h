@@ -1,6 +1,6 @@
-// Typed reading of EngineOptions::extra (--engine-option name=value) and of a workload's
-// (--workload-option). Names were checked against the engine's list before (registry.h); a value of
-// the wrong form throws Error (kUsage) that names the option, the value and what is accepted.
+// ExtraOptions reads typed values from EngineOptions::extra (--engine-option name=value) and from
+// the extra options of a workload (--workload-option). It does not look for unknown names:
+// CheckEngineOptions (registry.h) has refused those before.
 //
 //   ExtraOptions extra("rocksdb", options.extra);
 //   double bits = extra.Number("bloom_bits", 10, 0, 100);
@@ -16,24 +16,30 @@
 
 namespace testbed {
 
+// Each method returns the option's value, or `otherwise` when the option is not given. Each throws
+// Error (kUsage), which names the option, its value and the accepted values, when the value is
+// malformed, below `min`, above `max` or not among `accepted`. Thread-safe while nothing changes
+// the map.
 class ExtraOptions {
  public:
+  // `owner` is the engine or workload that an error names; `option` is the command-line option that
+  // it names. `values` stays owned by the caller and must outlive this object.
   ExtraOptions(std::string owner, const std::map<std::string, std::string>& values,
                std::string option = "--engine-option")
       : owner_(std::move(owner)), values_(values), option_(std::move(option)) {}
 
   bool Has(const std::string& name) const { return values_.contains(name); }
-  // "1", "true", "on" or "0", "false", "off".
+  // Accepts "1", "true", "on" and "0", "false", "off".
   bool Flag(const std::string& name, bool otherwise) const;
   uint64_t Integer(const std::string& name, uint64_t otherwise, uint64_t min, uint64_t max) const;
   double Number(const std::string& name, double otherwise, double min, double max) const;
-  // A size: 4096, 4k, 4KiB, 1M, 2GiB; units are powers of 1024.
+  // Accepts sizes such as 4096, 4k, 4KiB, 1M and 2GiB; units are powers of 1024. Returns bytes.
   uint64_t Bytes(const std::string& name, uint64_t otherwise, uint64_t min, uint64_t max) const;
   std::string Choice(const std::string& name, const std::string& otherwise,
                      const std::vector<std::string>& accepted) const;
 
  private:
-  // `kind`: what it takes, for the sentence.
+  // `kind` names in an error what is accepted: "numbers", "whole numbers".
   template <typename T>
   T Ranged(const std::string& name, T otherwise, T min, T max, const char* kind) const;
   [[noreturn]] void Refuse(const std::string& name, const std::string& accepted) const;

@@ -11,7 +11,7 @@ std::string Fault::Text() const {
   text += ": " + what;
   if (!expected.empty()) text += ": expected " + expected;
   if (!found.empty()) text += (expected.empty() ? ": found " : ", found ") + found;
-  return Printable(std::move(text));  // names of tables may hold anything; a fault is one line
+  return Printable(std::move(text));  // a table's name may contain line breaks
 }
 
 std::string Printable(std::string text) {

@@ -1,5 +1,5 @@
-// Makes each commit durable within an interval (device/log/lazy_pace.h), on a thread of its own: lazy
-// durability for engines whose library has none, or one by another rule.
+// LazySync gives lazy durability to an engine whose library has none or has one by another rule.
+// Its thread makes each commit durable within an interval (device/log/lazy_pace.h).
 //
 //   LazySync lazy(std::chrono::milliseconds(100), [&] { return env.LastCommit(); },
 //                 [&] { env.Sync(); });
@@ -20,14 +20,17 @@ namespace testbed {
 
 class LazySync {
  public:
-  // `newest` tells how many commits there were; `sync` makes them durable and must not throw. Both
-  // are called on the thread.
+  // Starts the thread. `newest` returns a number that grows with each commit; `sync` makes all
+  // commits so far durable and must not throw. Both run on the thread, so that they must be safe
+  // beside the threads that commit. `sync` is not called when `newest` has not changed since the
+  // last one.
   LazySync(std::chrono::milliseconds interval, std::function<uint64_t()> newest,
            std::function<void()> sync)
       : interval_(interval),
         newest_(std::move(newest)),
         sync_(std::move(sync)),
         thread_([this] { Run(); }) {}
+  // Stops the thread, without a last sync.
   ~LazySync() {
     {
       std::lock_guard lock(mutex_);
@@ -59,10 +62,10 @@ class LazySync {
   const std::chrono::milliseconds interval_;
   const std::function<uint64_t()> newest_;
   const std::function<void()> sync_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // protects stop_
   std::condition_variable wake_;
   bool stop_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // declared last: it starts when the members that it uses exist
 };
 
 }  // namespace testbed

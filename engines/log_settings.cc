@@ -43,10 +43,11 @@ LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra)
   }
   log.prewrite = extra.Flag("log_prewrite", options.durability == Durability::kSync);
   log.uncached = extra.Flag("log_uncached", false);
-  // What a client can append while a sync takes the device.
+  // The buffer holds what clients append while a sync keeps the device busy.
   log.buffer_bytes = std::clamp<uint64_t>(options.cache_bytes / 64, 1ull << 20, 4ull << 20);
   log.segment_bytes = extra.Bytes("log_segment", 16ull << 20, 1ull << 20, 1ull << 30);
-  // With no durability the log's thread only writes, so that no client has to.
+  // With durability none the log's thread writes the log without syncing it, which saves clients
+  // the write.
   if (options.durability != Durability::kSync) log.flush_interval_ms = options.lazy_interval_ms;
   return log;
 }

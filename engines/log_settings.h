@@ -1,10 +1,10 @@
-// The engine options of the log layer (device/log/log.h), for the engines that keep their log in it, so
-// that they name and judge them alike.
+// Functions for the engines whose write-ahead log is that of device/log/log.h, so that all of them
+// have the same log options, with the same names, defaults and limits.
 //
-//   info.capabilities.extra_options = {...};
+//   info.capabilities.extra_options = {{"lookups", "..."}};
 //   AddLogOptions(&info.capabilities);
-//   ...
-//   LogOptions log = LogOptionsOf(options, ExtraOptions("btree", options.extra));
+//
+//   LogOptions log = LogOptionsOf(options, ExtraOptions("btree", options.extra));   // at open
 #ifndef TESTBED_ENGINES_LOG_SETTINGS_H_
 #define TESTBED_ENGINES_LOG_SETTINGS_H_
 
@@ -14,19 +14,21 @@
 
 namespace testbed {
 
-// Appends the names and meanings: log_io, log_write_size, log_pad, log_sync, log_space,
-// log_uncached, log_segment.
+// Appends the names and meanings of the log options: log_io, log_write_size, log_pad, log_sync,
+// log_space, log_prewrite, log_uncached and log_segment.
 void AddLogOptions(Capabilities* capabilities);
 
-// Lazy durability gives the log a thread that flushes it. Throws Error (kUsage) for values that
-// cannot be.
+// Returns the log's options, from the durability, the IO mode and the log options that were given.
+// With lazy durability or none the log has a thread that flushes it. Throws Error (kUsage) for a
+// value that an option does not accept.
 LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra);
 
-// The one rule of all engines for how much log lies between checkpoints, and so for what a recovery
-// replays: as much as --ram, from 64 MiB to 2 GiB; 1 GiB when the memory is not bounded.
+// Returns how many bytes of log all engines let lie between two checkpoints, and so how much a
+// recovery replays at most: as much as --ram, from 64 MiB to 2 GiB; 1 GiB when memory is not
+// bounded.
 uint64_t CheckpointLogBytes(const EngineOptions& options);
 
-// What EngineCounters has no field for, by the names that all these engines give it.
+// Returns those counters of the log that EngineCounters has no field for, for EngineCounters::more.
 std::vector<std::pair<std::string, uint64_t>> LogCounterPairs(const LogCounters& log);
 
 }  // namespace testbed

@@ -7,7 +7,7 @@
 
 namespace testbed {
 
-// CMake writes it: the engines of the folders that it found.
+// CMake generates this function from the folders that it has found (engines_of_the_build.cc.in).
 std::vector<EngineInfo> EnginesOfTheBuild();
 
 namespace {

@@ -1,10 +1,9 @@
-// The engines that this build has. An engine joins by a folder under engines/ whose CMakeLists.txt
-// calls testbed_engine(NAME), and which defines
+// The registry lists the engines of this build. An engine joins it by a folder under engines/,
+// which CMake finds. The folder's CMakeLists.txt calls testbed_engine(NAME), and its code defines
 //
-//   EngineInfo NameEngineInfo();
+//   EngineInfo BtreeEngineInfo();
 //
-// with the name in CamelCase: what testbed_engine(btree) promises is BtreeEngineInfo. CMake finds the
-// folders.
+// with NAME in CamelCase instead of Btree: testbed_engine(btree) declares BtreeEngineInfo.
 #ifndef TESTBED_ENGINES_REGISTRY_H_
 #define TESTBED_ENGINES_REGISTRY_H_
 
@@ -21,36 +20,43 @@ namespace testbed {
 struct EngineInfo {
   std::string name;
   std::string summary;  // one line
-  std::string version;  // of the library linked in
-  // Why the engine cannot be opened here and how to change that; nothing when it can. Null: always.
+  std::string version;  // version of the library that is linked in
+  // Returns why the engine cannot be opened on this machine and how to change that; an empty string
+  // when it can be opened. Null for an engine that can always be opened.
   std::function<std::string()> missing;
   // The extra option whose value may follow the name, as in --engine innodb:sql; empty: none.
   std::string variants;
   Capabilities capabilities;
-  // True when `dir` holds a database of this engine.
+  // Returns whether `dir` holds a database of this engine.
   std::function<bool(const std::string& dir)> recognises;
+  // Opens the database in `dir`. Call OpenEngine instead, which checks the options first.
   std::function<std::unique_ptr<Engine>(const std::string& dir, const EngineOptions&)> open;
-  // Look into a database that is not open, changing nothing (engines/inspect.h): whether every byte
-  // of it is right, and what its trees look like. Null where the engine has none.
+  // Both inspect a database that is not open and change nothing (engines/inspect.h): `check`
+  // reports whether every byte of it is right, `tree` what its trees look like. Null when the
+  // engine cannot.
   using Inspect = std::function<Inspection(const std::string& dir, const InspectOptions&)>;
   Inspect check, tree;
 };
 
+// Returns all engines of this build. Thread-safe.
 const std::vector<EngineInfo>& Engines();
 
-// Throws Error (kUsage) that lists the known names.
+// Returns the engine of that name. Throws Error (kUsage), which lists the known names, when there
+// is none.
 const EngineInfo& FindEngine(const std::string& name);
 
-// The options of somebody who asks for nothing: EngineOptions' own defaults or, where the engine
-// cannot honour one, what comes nearest to it.
+// Returns the options for a user who gives none: the defaults of EngineOptions. A default that the
+// engine cannot honour is replaced: the page size by the nearest that it supports, another by the
+// first value of the engine's list.
 EngineOptions DefaultEngineOptions(const EngineInfo& info);
 
-// Throws Error (kUsage), naming the option and the accepted values, when the engine cannot honour
-// an option. Touches nothing.
+// Throws Error (kUsage), which names the option and the accepted values, when the engine cannot
+// honour an option. Opens and creates nothing.
 void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options);
 
-// Checks options against the engine's capabilities and the directory against other engines'
-// databases (Error, kUsage, naming the option and the accepted values), then opens.
+// Opens the database of engine `name` in `dir`. Throws Error (kUsage) when the name is not known,
+// when CheckEngineOptions refuses the options, when `dir` holds a database of another engine, and
+// when it holds none although options.create is false.
 std::unique_ptr<Engine> OpenEngine(const std::string& name, const std::string& dir,
                                    const EngineOptions& options);
 

@@ -15,7 +15,6 @@ bool Precedes(const RowWrite& row, TableId table, std::string_view key) {
 
 WriteSet::WriteSet() : slots_(64) {}
 
-// Where the row is, or would go.
 size_t WriteSet::SlotOf(uint64_t hash, TableId table, std::string_view key) const {
   const size_t mask = slots_.size() - 1;
   for (size_t at = hash & mask;; at = (at + 1) & mask) {
@@ -56,7 +55,8 @@ void WriteSet::Set(TableId table, std::string_view key, bool erase, std::string_
     RowWrite& row = rows_[slots_[slot] - 1];
     row.erase = erase;
     if (value.size() <= row.value.size()) {
-      // In place, so that a row may be written any number of times. It may be its own old value.
+      // The old value is overwritten, so that writing a row over and over takes no more memory. The
+      // new value may overlap the old one: a caller may pass what Find returned.
       char* to = const_cast<char*>(row.value.data());
       if (!value.empty()) std::memmove(to, value.data(), value.size());
       row.value = {to, value.size()};
@@ -84,14 +84,15 @@ void WriteSet::Clear() {
   } else if (rows_.size() * 8 > slots_.size()) {
     std::fill(slots_.begin(), slots_.end(), 0);
   } else {
-    // Last first: a row's slot is found past the rows that were there before it.
+    // Slots are emptied from the last row to the first: the search for a row's slot passes the
+    // slots of rows that were inserted before it, and would end at an emptied one.
     for (size_t i = rows_.size(); i-- > 0;) {
       slots_[SlotOf(rows_[i].hash, rows_[i].table, rows_[i].key)] = 0;
     }
   }
   rows_.clear();
   sorted_.clear();
-  // A block for one long value is not kept.
+  // Blocks that were made for a single long value are freed.
   if (blocks_.size() > kKeptBlocks) blocks_.resize(kKeptBlocks);
   std::erase_if(blocks_, [](const Block& block) { return block.size > kBlock; });
   block_ = used_ = 0;
@@ -129,7 +130,8 @@ const RowWrite* WriteSet::After(TableId table, std::string_view key, bool beyond
   return At(Position(table, key, beyond), table);
 }
 
-// Position 0 wraps to one that no row has.
+// At position 0 there is no row before: 0 - 1 wraps to a position beyond the last, where At returns
+// null.
 const RowWrite* WriteSet::Before(TableId table, std::string_view key, bool beyond) const {
   return At(Position(table, key, !beyond) - 1, table);
 }

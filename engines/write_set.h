@@ -1,8 +1,14 @@
-// What a transaction has written and not committed: the last write of each row.
+// A WriteSet holds the uncommitted writes of a transaction: the last write of each row.
 //
-// Rows are kept in the order of their first writes, with a hash table over them; their order by key
-// is made when a cursor asks for it. Memory is kept for the next transaction, so that in the steady
-// state nothing is allocated.
+//   WriteSet writes;
+//   writes.Set(table, key, false, value);
+//   if (const RowWrite* write = writes.Find(table, key)) Use(write->value);
+//   for (const RowWrite& write : writes.rows()) Apply(write);
+//   writes.Clear();
+//
+// The rows are kept in the order of their first writes, with a hash table over them. They are
+// sorted by key only when a cursor asks for the order. Clear keeps the memory for the next
+// transaction, so that the steady state allocates nothing. Not thread-safe.
 #ifndef TESTBED_ENGINES_WRITE_SET_H_
 #define TESTBED_ENGINES_WRITE_SET_H_
 
@@ -19,17 +25,17 @@
 
 namespace testbed {
 
-// 64 bits for a row; never 0.
+// Returns a 64-bit hash of the row, never 0.
 inline uint64_t RowHash(TableId table, std::string_view key) {
   return std::max<uint64_t>(1, XXH3_64bits_withSeed(key.data(), key.size(), table));
 }
 
-// One write of a row: its new value, or that it is erased.
+// RowWrite is one write of a row: an erasure, or a new value.
 struct RowWrite {
   bool erase = false;
   TableId table = 0;
   std::string_view key, value;
-  uint64_t hash = 0;  // of the row; 0 = not known
+  uint64_t hash = 0;  // RowHash of the row; 0 = not computed
 };
 
 class WriteSet {
@@ -37,43 +43,51 @@ class WriteSet {
   WriteSet();
   bool empty() const { return rows_.empty(); }
 
-  // Copies key and value, which may be those of a row of the set.
+  // Records a write of the row, in place of an earlier write of it. Copies key and value, which may
+  // point to bytes of this set.
   void Set(TableId table, std::string_view key, bool erase, std::string_view value);
-  // The row's last write; null when it has none. Valid until the next Set or Clear, the bytes that
-  // it refers to until the row is written again.
+  // Returns the row's last write; null when the row was not written. The pointer stays valid until
+  // the next Set or Clear; the bytes of its key and value stay valid until the row is written again
+  // or Clear is called.
   const RowWrite* Find(TableId table, std::string_view key) const;
   void Clear();
-  // In the order of first writes, with their hashes. Valid until the next Set or Clear.
+  // Returns the writes in the order in which their rows were first written, each with its hash.
+  // Valid until the next Set or Clear.
   const std::vector<RowWrite>& rows() const { return rows_; }
 
-  // By table and key; valid until the next Set or Clear.
+  // Returns the indexes of rows() in the order of table and key. Valid until the next Set or Clear.
   const std::vector<uint32_t>& Sorted() const;
-  // The position in Sorted of the first row at or after (`beyond`: after) the key.
+  // Returns the position in Sorted() of the first row at or after the key; with `beyond`, of the
+  // first row after it.
   size_t Position(TableId table, std::string_view key, bool beyond) const;
 
-  // The table's first write at or after (`beyond`: after) the key, its last one at or before
-  // (`beyond`: before) it, and its last one; null when there is none. Valid as those of Find.
+  // After returns the table's first write at or after the key, Before the last one at or before the
+  // key, Last the last one of all. With `beyond`, the row of the key itself is left out. Each
+  // returns null when there is no such write. The pointers stay valid as that of Find.
   const RowWrite* After(TableId table, std::string_view key, bool beyond) const;
   const RowWrite* Before(TableId table, std::string_view key, bool beyond) const;
   const RowWrite* Last(TableId table) const;
 
  private:
-  static constexpr size_t kBlock = 64 << 10;
+  static constexpr size_t kBlock = 64 << 10;  // bytes
+  // Returns the row's slot or, when the row is not in the set, the empty slot for it.
   size_t SlotOf(uint64_t hash, TableId table, std::string_view key) const;
   void Rehash(size_t slots);
   std::string_view Copy(std::string_view bytes);
   const RowWrite* At(size_t position, TableId table) const;
 
   std::vector<RowWrite> rows_;
-  std::vector<uint32_t> slots_;           // row + 1; 0 = empty. A power of two, at most half full.
-  mutable std::vector<uint32_t> sorted_;  // the first so many rows are in it
-  // Blocks of bytes; the ones after `block_` are unused.
+  // Hash table with open addressing. A slot is an index of rows_ plus 1; 0 = empty. The number of
+  // slots is a power of two, and at most half of them are used.
+  std::vector<uint32_t> slots_;
+  mutable std::vector<uint32_t> sorted_;  // indexes 0 to sorted_.size() - 1 of rows_, by key
+  // Memory for keys and values. Copy takes bytes from blocks_[block_]; later blocks are unused.
   struct Block {
     std::unique_ptr<char[]> bytes;
     size_t size;
   };
   std::vector<Block> blocks_;
-  size_t block_ = 0, used_ = 0;
+  size_t block_ = 0, used_ = 0;  // used_: bytes taken from blocks_[block_]
 };
 
 }  // namespace testbed

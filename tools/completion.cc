@@ -25,7 +25,7 @@ std::string SubcommandWords(const CLI::App& app) {
   return words;
 }
 
-// Text in roff: a leading dot or quote would be a request, a dash a hyphen.
+// Escapes text for roff, where a leading dot or quote would start a request and "-" is a hyphen.
 std::string Roff(const std::string& text) {
   std::string out;
   bool line_start = true;

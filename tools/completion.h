@@ -1,5 +1,5 @@
-// Shell completion and the manual page, both made from the options as they are defined, so that
-// they cannot go stale.
+// Makes the shell completion and the manual page from the options as the program defines them, so
+// that they cannot go stale.
 #ifndef TESTBED_TOOLS_COMPLETION_H_
 #define TESTBED_TOOLS_COMPLETION_H_
 
@@ -11,8 +11,10 @@ class App;
 
 namespace testbed {
 
+// Returns a completion script for bash.
 std::string BashCompletion(const CLI::App& app);
-std::string ManPage(const CLI::App& app);  // roff, section 1
+// Returns the manual page in roff, section 1.
+std::string ManPage(const CLI::App& app);
 
 }  // namespace testbed
 

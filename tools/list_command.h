@@ -1,4 +1,5 @@
-// `testbed list`: engines, workloads, IO modes and what each supports, from the registries.
+// `testbed list`: prints the engines, workloads and I/O modes, and what each supports, from the
+// registries.
 #ifndef TESTBED_TOOLS_LIST_COMMAND_H_
 #define TESTBED_TOOLS_LIST_COMMAND_H_
 
@@ -10,7 +11,8 @@ class App;
 
 namespace testbed {
 
-// Adds the subcommand to `app`; when it is chosen, *command becomes what runs it.
+// Adds the subcommand to `app`. When the command line names it, its parsing sets *command to the
+// function that runs it and returns the exit code.
 void AddListCommand(CLI::App& app, std::function<int()>* command);
 
 }  // namespace testbed

@@ -1,4 +1,4 @@
-// The testbed command: parses the command line and calls the command. Errors become one line and an
+// The testbed command: parses the command line and runs the command. Errors become one line and an
 // exit code here, and nowhere else.
 #include <fmt/format.h>
 
@@ -78,7 +78,7 @@ void AddScratchCommand(CLI::App& app, std::function<int()>* command) {
       [directory, command] { *command = [directory] { return ScratchClean(*directory); }; });
 }
 
-// What the program says of itself for shells and for man: made from the options in `app`.
+// Adds the commands that print texts about the program, made from the options in `app`.
 void AddTextCommands(CLI::App& app, std::function<int()>* command) {
   auto shell = std::make_shared<std::string>("bash");
   CLI::App* completion = app.add_subcommand("completion", "Print a shell completion script");

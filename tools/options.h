@@ -1,8 +1,8 @@
-// The command line of a run: every setting, its name, its accepted values, its default.
+// The command line of a run: every setting with its name, its accepted values and its default.
 //
-// Options have one name everywhere (command line, JSON, documentation). A value that is not
-// accepted throws Error (kUsage) with one sentence that names the option and what it accepts;
-// nothing was created by then.
+// An option has the same name everywhere: on the command line, in JSON and in the documentation.
+// For a value that is not accepted, the parser throws Error (kUsage) with one sentence that names
+// the option and what it accepts; nothing has been created by then.
 #ifndef TESTBED_TOOLS_OPTIONS_H_
 #define TESTBED_TOOLS_OPTIONS_H_
 
@@ -27,26 +27,28 @@ namespace testbed {
 struct RunOptions {
   std::string engine_name;
   EngineOptions engine;
-  std::optional<IoMode> io;           // without, what the engine does by default
-  std::optional<uint32_t> page_size;  // the same
-  std::string dir;  // empty: a temporary directory below the current one, removed at the end
+  std::optional<IoMode> io;           // empty: the engine's default mode
+  std::optional<uint32_t> page_size;  // empty: the engine's default size
+  std::string dir;  // empty: a temporary directory below the current one, removed afterwards
   bool fresh = false, reuse = false;
   std::optional<uint64_t> readahead_bytes;
-  uint64_t ram_bytes = 256ull << 20;  // 0 = not bounded
+  uint64_t ram_bytes = 256ull << 20;  // 0 = unlimited
   double cache_pct = 50;
-  bool cache_auto = false;              // cache_pct is where the search for the best share starts
-  bool cache_most = false;              // the most that fits; cache_pct is where rehearsals start
-  std::optional<uint64_t> cache_bytes;  // instead of cache_pct
+  bool cache_auto = false;              // search for the fastest share, starting at cache_pct
+  bool cache_most = false;              // rehearse for the largest share that fits, starting at
+                                        // cache_pct
+  std::optional<uint64_t> cache_bytes;  // overrides cache_pct
   bool strict = false;
   uint64_t scratch_bytes = 0;  // 0 = no scratch device
-  bool scratch_auto = false;   // scratch_bytes follows from the data
+  bool scratch_auto = false;   // derive scratch_bytes from the data
   std::string scratch_fs = "ext4";
-  uint64_t read_iops = 0;  // the device answers at most so many reads a second; 0 = what it can
+  uint64_t read_iops = 0;  // limit of the device's reads per second; 0 = none
 
   DatasetOptions data;
-  std::optional<uint64_t> rows;  // instead of db_ratio
-  double db_ratio = 4;           // database size : ram
-  uint32_t databases = 1;        // that tables are spread over (engines/databases.h)
+  std::optional<uint64_t> rows;  // overrides db_ratio
+  double db_ratio = 4;           // database size / ram_bytes
+  uint32_t databases = 1;        // databases among which the tables are distributed
+                                 // (engines/databases.h)
 
   std::vector<std::string> workloads = {"insert", "point-read"};
   std::vector<int> threads = {8};
@@ -62,17 +64,19 @@ struct RunOptions {
   int repeat = 1;
   bool drop_caches = false;
   bool readahead_model = false;
-  bool exclusive_device = false;  // dir is on a device that nobody else writes to
+  bool exclusive_device = false;  // no other process writes to the device of `dir`
 
   AccountDepth account = AccountDepth::kDevice;
-  // Where --cache-pct most keeps what it rehearsed, for runs alike; empty: nowhere.
+  // Directory where --cache-pct most stores the results of rehearsals for later runs with the same
+  // settings; empty: they are not stored.
   std::string rehearsals_dir;
   std::string json_file, csv_file;
   bool quiet = false;
 
-  // Settles what depends on several options (cache size, rows, defaults of the engine), and throws
-  // for combinations that cannot be.
+  // Determines the settings that depend on several options (cache size, rows, the engine's
+  // defaults). Throws Error (kUsage) for combinations that are impossible.
   void Resolve();
+  // Returns the settings as the results state them. Call after Resolve.
   nlohmann::json ToJson() const;
 
  private:
@@ -82,18 +86,19 @@ struct RunOptions {
   void CheckQueueDepth(const Capabilities& can) const;
 };
 
-// Adds the options that choose and tune an engine; those of data and workload; those of output.
+// Add the options of the engine and the device, of the data, of the workload, and of the output.
+// Parsing `app` stores the values in `options`, which must outlive it.
 void AddEngineOptions(CLI::App& app, RunOptions& options);
 void AddDataOptions(CLI::App& app, RunOptions& options);
 void AddWorkloadOptions(CLI::App& app, RunOptions& options);
 void AddOutputOptions(CLI::App& app, RunOptions& options);
 
-// The options of these words of a command line. Throws Error (kUsage).
+// Returns the options that these words of a command line give. Throws Error (kUsage).
 RunOptions ParseRunOptions(const std::vector<std::string>& words);
 
-// What --scratch auto makes for so many bytes of keys and values: room for the database, for an
-// engine that writes all of it anew beside it, for the logs of each database, and for what an
-// engine allocates before it writes.
+// Returns the size that --scratch auto gives the device for `data_bytes` bytes of keys and values:
+// room for the database, for an engine that writes a second copy of it, for the logs of each
+// database, and for space that an engine allocates in advance.
 uint64_t ScratchBytesFor(uint64_t data_bytes, uint32_t databases);
 
 }  // namespace testbed

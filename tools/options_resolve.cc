@@ -1,4 +1,5 @@
-// What options mean together: what one leaves open others settle, and what cannot be is refused.
+// Resolves options together: fills in what one option leaves to others, and rejects combinations
+// that are impossible.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +12,8 @@
 
 namespace testbed {
 
-// --engine innodb:sql is innodb with its --engine-option access=sql.
+// Splits a variant off the engine's name: --engine innodb:sql means innodb with --engine-option
+// access=sql.
 void RunOptions::ResolveVariant() {
   const size_t colon = engine_name.find(':');
   if (colon == std::string::npos) return;
@@ -133,7 +135,7 @@ void RunOptions::ResolveCache(const Capabilities& can) {
   CheckSearchedCache(can);
 }
 
-// Of --cache-pct auto and most.
+// Checks --cache-pct auto and most.
 void RunOptions::CheckSearchedCache(const Capabilities& can) const {
   if (!cache_auto && !cache_most) return;
   const std::string option = cache_auto ? "--cache-pct auto" : "--cache-pct most";

@@ -12,16 +12,15 @@ namespace {
 using Asm = BpfAssembler;
 using Member = KernelTypes::Member;
 
-// R8 holds a class while a program runs: a FileKind, or one of these two codes.
+// Class codes while a program runs: a FileKind, or one of these two.
 constexpr int32_t kFlush = kUnclassedFlush;
 constexpr int32_t kKindOfCall = kUnclassedIo;
 
 constexpr int32_t kOperationMask = 0xff;  // REQ_OP_MASK
-constexpr int32_t kWriteBit = 1;          // bit of the operation that op_is_write() tests
-// Low bits of page->mapping. When one of them is set, the mapping is not an address_space
-// (FOLIO_MAPPING_FLAGS).
+constexpr int32_t kWriteBit = 1;          // of the operation, as op_is_write() tests it
+// Low bits of page->mapping that say that it is no address_space (FOLIO_MAPPING_FLAGS).
 constexpr int32_t kMappingFlags = 3;
-constexpr int32_t kTailBit = 1;  // set in page->compound_head of a tail page
+constexpr int32_t kTailBit = 1;  // of page->compound_head
 
 constexpr int32_t Code(FileKind kind) { return static_cast<int32_t>(kind); }
 
@@ -38,14 +37,11 @@ Asm::Size LoadSize(uint32_t bytes) {
   }
 }
 
-// Returns the stack offset of a member whose structure starts at stack offset `base`.
+// Where a member of a structure lies that itself lies at `base` of the stack.
 constexpr int At(int base, size_t member) { return base + static_cast<int>(member); }
 
-// Writes one program. Its registers hold:
-//   R6  a kernel pointer; from FindSlot on, the bio's size in bytes
-//   R7  the bio's flags
-//   R8  the class
-//   R9  a second pointer; from FindSlot on, the slot; at count_, the counts to add to
+// One program in the making. Registers: R6 a kernel pointer, then the bytes; R7 the bio's flags;
+// R8 the class; R9 a second pointer, then the counts.
 class Writer {
  public:
   Writer(const AccountLayout& layout, const AccountTarget& target, const AccountEvent& event)
@@ -53,7 +49,7 @@ class Writer {
   std::vector<bpf_insn> Write();
 
  private:
-  // Areas of the stack, by offset from its end; each is aligned to 8 bytes.
+  // Parts of the stack, by offset from its end; each is aligned to 8.
   static constexpr int kKey = -32, kKeySize = 32;  // keys of maps, results of helpers
   static constexpr int kZeros = -80;               // a BlockCounts
   static constexpr int kBio = -240, kBioSize = 160;
@@ -65,13 +61,11 @@ class Writer {
     int offset;
     Asm::Size size;
   };
-  // Emits code that copies members of the structure at `base` (R6 to R9) to `area` of the stack and
-  // jumps to `failed` when the kernel refuses the read. Returns where each member then lies. The
-  // code reads once if the members lie within `area_size` bytes, and else once per member.
+  // Copies members of the structure at `base` (R6 to R9) to the stack, in one read if they lie
+  // close together.
   std::vector<OnStack> Read(BpfRegister base, const std::vector<Member>& members, int area,
                             int area_size, Asm::Label failed);
   void ReadBytes(BpfRegister base, uint32_t offset, uint32_t size, int to, Asm::Label failed);
-  // Emits the load of a value on the stack into a register.
   void Get(BpfRegister to, OnStack from) { code_.Load(from.size, to, R10, from.offset); }
   void PointTo(BpfRegister to, int stack) {
     code_.Move(to, R10);
@@ -132,14 +126,14 @@ std::vector<Writer::OnStack> Writer::Read(BpfRegister base, const std::vector<Me
   return places;
 }
 
-// Emits code that sets R0 to the address of the value whose key lies at kKey, or to null.
+// R0 = value of the key at kKey, or null.
 void Writer::Lookup(int map) {
   code_.LoadMap(R1, map);
   PointTo(R2, kKey);
   code_.Call(BPF_FUNC_map_lookup_elem);
 }
 
-// Emits code that leaves the program unless the event reads, writes or flushes the target device.
+// Leaves unless the event is about data of our device.
 void Writer::Filter() {
   code_.Load(Asm::k64, R6, R1, static_cast<int>(8 * event_.argument));
   if (event_.is_request) {
@@ -167,10 +161,9 @@ void Writer::Filter() {
   Get(R7, bio[1]);
   code_.Move(R1, R7);
   code_.Compute(Asm::kAnd, R1, kOperationMask);
-  // The device counts discards apart from reads and writes, and passthrough commands not at all.
-  code_.JumpIf(Asm::kEq, R1, layout_.op_discard, out_);
+  code_.JumpIf(Asm::kEq, R1, layout_.op_discard, out_);  // has statistics of its own
   code_.JumpIf(Asm::kEq, R1, layout_.op_secure_erase, out_);
-  code_.JumpIf(Asm::kGreaterEq, R1, layout_.op_passthrough, out_);
+  code_.JumpIf(Asm::kGreaterEq, R1, layout_.op_passthrough, out_);  // has none
 }
 
 void Writer::ClassifyByJournal(Asm::Label not_journal) {
@@ -225,8 +218,8 @@ void Writer::ClassifyByPage(Asm::Label by_flag) {
   const auto inode =
       Read(R9, {layout_.inode_sb, layout_.inode_mapping, layout_.inode_number, layout_.inode_rdev},
            kWork, kWorkSize, by_flag);
-  // A page that no file owns may hold any value where a file's page has its mapping (slab memory
-  // does), so the program believes the pointer only if the inode points back.
+  // A page that is no file's may hold anything where a file's has its mapping (slab memory does):
+  // believe the pointer only if the inode points back.
   Get(R1, inode[1]);
   code_.JumpIf(Asm::kNe, R1, R6, by_flag);
   const Asm::Label metadata = code_.NewLabel();
@@ -238,8 +231,7 @@ void Writer::ClassifyByPage(Asm::Label by_flag) {
   code_.Store(Asm::k64, R10, At(kKey, offsetof(FileKey, inode)), R1);
   Get(R9, inode[0]);
   const auto sb = Read(R9, {layout_.sb_dev}, kWork, kWorkSize, by_flag);
-  // The buffer of direct IO may be memory that maps a file of another file system. The request is
-  // not IO of that file.
+  // Direct IO from memory that maps a file of another file system is not IO of that file.
   Get(R1, sb[0]);
   Get(R2, bdev_dev_);
   code_.JumpIf(Asm::kNe, R1, R2, by_flag);
@@ -256,7 +248,7 @@ void Writer::ClassifyByPage(Asm::Label by_flag) {
   code_.Jump(classed_);
 }
 
-// Emits code that sets R8 to the request's class.
+// R8 = class.
 void Writer::Classify() {
   const Asm::Label not_empty = code_.NewLabel();
   const Asm::Label not_journal = code_.NewLabel();
@@ -270,7 +262,7 @@ void Writer::Classify() {
   code_.Bind(not_journal);
   code_.Move(R1, R7);
   code_.Compute(Asm::kAnd, R1, kOperationMask);
-  code_.JumpIf(Asm::kGreater, R1, kWriteBit, by_flag);  // neither a read nor a write has pages
+  code_.JumpIf(Asm::kGreater, R1, kWriteBit, by_flag);  // neither read nor write: has no pages
   ClassifyByPage(by_flag);
   code_.Bind(by_flag);
   code_.Move(R8, Code(FileKind::kFsMetadata));
@@ -280,7 +272,7 @@ void Writer::Classify() {
   code_.Bind(classed_);
 }
 
-// Emits code that sets R9 to the slot of the current thread, or jumps to foreign_ when it has none.
+// R9 = slot of the current thread, or goes to foreign_.
 void Writer::FindSlot() {
   Get(R6, size_);
   if (target_.pid_namespace_inode == 0) {
@@ -304,8 +296,7 @@ void Writer::FindSlot() {
   code_.Move(R9, R0);
 }
 
-// Emits code that adds to the slot's own totals, gives an unclassed request the kind of the call
-// under way, and moves R9 from the slot to its counts of the running operation and the class.
+// Turns R9 from the slot into the counts of its operation and the class.
 void Writer::CountInSlot() {
   const Asm::Label classed = code_.NewLabel();
   const Asm::Label no_call = code_.NewLabel();
@@ -323,8 +314,8 @@ void Writer::CountInSlot() {
   }
   constexpr int32_t kKinds = static_cast<int32_t>(kFileKinds);
   code_.JumpIf(Asm::kLess, R8, kKinds, classed);
-  // The lowest byte of KernelSlot::kind is the kind of the call's reads. The next byte is the kind
-  // of its writes, or 0 when that is the kind of its reads too (CallMark).
+  // The kind of the call's reads is in the lowest byte, that of its writes in the next, where it is
+  // another (MixedCallMark).
   const Asm::Label writes = code_.NewLabel();
   const Asm::Label loaded = code_.NewLabel();
   code_.JumpIf(Asm::kAnyBit, R7, kWriteBit, writes);
@@ -359,15 +350,14 @@ uint64_t Word(const char* bytes) {
   return word;
 }
 
-// Emits code that sets R9 to the counts of the current thread's name and the class. It creates them
-// if need be, and takes those of kForeignOverflow when the hash is full.
+// R9 = counts of the current thread's name and the class.
 void Writer::FindForeign() {
   const Asm::Label named = code_.NewLabel();
   const Asm::Label found = code_.NewLabel();
   PointTo(R1, kKey);
   code_.Move(R2, sizeof(ForeignKey::thread));
   code_.Call(BPF_FUNC_get_current_comm);
-  // Kernel workers come and go under numbered names; under one name they cannot fill the hash.
+  // Kernel workers come and go by number; as one name they cannot fill the hash.
   code_.Load(Asm::k64, R1, R10, kKey);
   code_.Move64(R2, Word("kworker/"));
   code_.JumpIf(Asm::kNe, R1, R2, named);
@@ -386,7 +376,7 @@ void Writer::FindForeign() {
   code_.LoadMap(R1, target_.maps.foreign);
   PointTo(R2, kKey);
   PointTo(R3, kZeros);
-  code_.Move(R4, BPF_NOEXIST);  // another processor may just have created the entry
+  code_.Move(R4, BPF_NOEXIST);  // another processor may just have made it
   code_.Call(BPF_FUNC_map_update_elem);
   Lookup(target_.maps.foreign);
   code_.JumpIf(Asm::kNe, R0, 0, found);
@@ -400,7 +390,7 @@ void Writer::FindForeign() {
   code_.Move(R9, R0);
 }
 
-// Emits code that adds the event to the BlockCounts at R9.
+// Adds to the BlockCounts at R9.
 void Writer::Count() {
   const Asm::Label write = code_.NewLabel();
   code_.Move(R1, event_.requests);
@@ -465,7 +455,7 @@ std::optional<AccountLayout> AccountLayout::Resolve(const KernelTypes& types, st
   member(&layout.bio_vecs, "bio", "bi_io_vec");
   member(&layout.vec_page, "bio_vec", "bv_page");
   layout.page_head = types.Find("page", "compound_head");
-  // A folio overlays its first page; newer kernels keep `mapping` in struct folio alone.
+  // A folio is its first page; kernels move the member from the one to the other.
   member(&layout.page_mapping, types.Find("page", "mapping") ? "page" : "folio", "mapping");
   member(&layout.mapping_host, "address_space", "host");
   member(&layout.inode_sb, "inode", "i_sb");

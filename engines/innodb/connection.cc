@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kFirstBuffer = 1024;
 
-// Messages end with the storage engine's code in words, such as: Got error 28 "No space left on
-// device" from storage engine InnoDB.
+// Returns whether a message contains `words`. A message contains the text of the storage engine's
+// error: Got error 28 "No space left on device" from storage engine InnoDB.
 bool Says(const std::string& message, const char* words) {
   return message.find(words) != std::string::npos;
 }
@@ -161,12 +161,12 @@ void Statement::Execute() {
   }
   if (library_->mysql_stmt_execute(handle_) != 0) Fail("executing");
   has_result_ = !results_.empty();
-  // HANDLER tells what its result looks like only now.
+  // The columns of a HANDLER's result are known only after it was executed.
   if (has_result_ && results_moved_) BindResults();
 }
 
 void Statement::BindResults() {
-  // HANDLER shows invisible columns too, behind the others.
+  // A HANDLER also returns the table's invisible columns, after the others.
   const size_t columns = library_->mysql_stmt_field_count(handle_);
   if (columns < results_.size()) throw Error(Error::kRun, "innodb: too few columns: " + sql_);
   while (results_.size() < columns) {
@@ -193,7 +193,7 @@ bool Statement::Fetch() {
   for (size_t i = 0; i < results_.size(); ++i) {
     Buffer& buffer = results_[i];
     if (buffer.length <= buffer.bytes.size()) continue;
-    // Longer than the buffer: fetched again into one that it fits in.
+    // The value is longer than the buffer: fetch it again into a larger one.
     buffer.bytes.resize(buffer.length + buffer.length / 4);
     results_moved_ = true;
     MYSQL_BIND bind;

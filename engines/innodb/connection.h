@@ -1,14 +1,14 @@
-// A connection to the embedded server, and prepared statements on it.
+// A Connection is a connection to the embedded server; a Statement is a prepared statement on it.
 //
-//   Connection connection(&library);
+//   Connection connection(library.get());
 //   connection.Run("CREATE DATABASE IF NOT EXISTS testbed");
 //   Statement get(&connection, "SELECT v FROM t WHERE k = ?", 1, 1);
 //   get.Bind(0, key);
 //   get.Execute();
-//   while (get.Fetch()) use(get.column(0));
+//   while (get.Fetch()) Use(get.column(0));
 //
-// The server's codes become Error here. Not for several threads at once; each thread that calls
-// must have been made known to the library (server.h).
+// Each function throws Error when the server returns an error (FailWith). Not thread-safe. The
+// calling thread must be known to the library: call through Server::Call (server.h).
 #ifndef TESTBED_ENGINES_INNODB_CONNECTION_H_
 #define TESTBED_ENGINES_INNODB_CONNECTION_H_
 
@@ -24,7 +24,8 @@
 
 namespace testbed::innodb {
 
-// The transaction met another's locks, was rolled back as a whole, and can be tried again.
+// A Deadlock says that the server rolled back the whole transaction because of other transactions'
+// locks. The caller can try the transaction again.
 class Deadlock : public Error {
  public:
   explicit Deadlock(const std::string& sentence) : Error(kRun, sentence) {}
@@ -41,7 +42,7 @@ class Connection {
   MYSQL* handle() const { return handle_; }
 
   using Row = std::vector<std::string>;
-  // Runs a statement and returns its rows.
+  // Runs a statement and returns its rows, of which null fields are empty strings.
   std::vector<Row> Run(const std::string& sql);
   void Commit();
   void Rollback();
@@ -53,20 +54,23 @@ class Connection {
 
 class Statement {
  public:
-  // `parameters` question marks; results of `columns` columns.
+  // Prepares `sql`, which has `parameters` question marks and returns rows of `columns` columns, 0
+  // when it returns no rows. `connection` must outlive the statement.
   Statement(Connection* connection, std::string sql, size_t parameters, size_t columns);
   ~Statement();
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // The bytes are copied.
+  // Set the value of a parameter, counted from 0. The bytes are copied.
   void Bind(size_t parameter, std::string_view bytes);
   void Bind(size_t parameter, uint64_t number);
   void Execute();
-  // The next row; at the end the result is let go. Columns stay valid until the next call.
+  // Moves to the next row of the result. Returns false, and frees the result, when there is no
+  // further row.
   bool Fetch();
+  // Returns a column of the row. Valid until the next Fetch or Execute.
   std::string_view column(size_t i) const { return {results_[i].bytes.data(), results_[i].length}; }
-  // Lets go of a result that was not fetched to its end.
+  // Frees a result that was not fetched to its end.
   void EndResult();
 
  private:
@@ -84,10 +88,12 @@ class Statement {
   MYSQL_STMT* handle_;
   std::vector<Buffer> parameters_, results_;
   std::vector<MYSQL_BIND> parameter_binds_, result_binds_;
+  // *_moved_: the buffers have moved since the library was last given their addresses.
   bool parameters_moved_ = true, results_moved_ = true, has_result_ = false;
 };
 
-// Throws the Error that a code of the server means; `doing` is a phrase, as in "reading a row".
+// Throws the Error for a code of the server. `doing` names in the sentence what failed: "reading a
+// row".
 [[noreturn]] void FailWith(unsigned code, const std::string& message, const std::string& doing);
 
 }  // namespace testbed::innodb

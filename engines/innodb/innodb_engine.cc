@@ -99,14 +99,14 @@ EngineCounters InnodbEngine::Counters() const {
   c.block_requests = status["buffer_pool_read_requests"];
   c.block_reads = status["pages_read"];
   c.block_hits = *c.block_requests - std::min(*c.block_requests, status["buffer_pool_reads"]);
-  // Innodb_data_read is added to by several threads without synchronization and loses reads (one in
-  // 10,000 with two threads); the count of pages does not.
+  // Several threads add to Innodb_data_read without synchronization, so that it loses reads (one in
+  // 10,000 with two threads). The count of pages is exact.
   const Settings& settings = server_.settings();
   c.block_read_bytes = settings.key_block_size == 0 ? status["pages_read"] * settings.page_size
                                                     : status["data_read"];
   c.blocks_written = status["pages_written"];
-  // Innodb_data_written has the doublewrite buffer's pages in it, which are whole ones, however
-  // short the page is in its place.
+  // Innodb_data_written includes the doublewrite buffer's pages. These are written in full size,
+  // even if the page is compressed in its place.
   const uint64_t doublewrite_bytes = status["dblwr_pages_written"] * settings.page_size;
   c.block_write_bytes =
       settings.key_block_size == 0

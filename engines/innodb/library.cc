@@ -19,7 +19,8 @@ namespace {
 
 constexpr char kFile[] = "libmariadbd.so.19";
 
-// The library brings names like crc32 of its own: it must find its own, and nobody else them.
+// The library defines symbols such as crc32, which other libraries define too. RTLD_DEEPBIND makes
+// the library use its own, and RTLD_LOCAL hides them from the program.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kHow = RTLD_NOW | RTLD_LOCAL;  // sanitizers refuse RTLD_DEEPBIND
 #else
@@ -31,8 +32,9 @@ std::string HowToGetIt() {
          ": apt-get install libmariadbd19 (Debian 12) or libmariadbd19t64 (Debian 13)";
 }
 
-// A path to a copy of the file that the loader takes for another library. It stays open: the loader
-// knows libraries by their paths, and a number that is used again would be the old one.
+// Copies the file into memory and returns a path to the copy, which the loader takes for another
+// library. The descriptor stays open: the loader identifies libraries by path, and the path of a
+// reused descriptor would name the library that was loaded before.
 std::string CopyInMemory(const std::string& path) {
   const int from = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat st {};
@@ -56,10 +58,10 @@ void* OpenLibrary(const std::string& path) {
   return handle;
 }
 
-// A handle that no server was started in, yet.
+// Returns a handle of a copy of the library in which no server was started yet.
 void* NewHandle() {
   static std::mutex mutex;
-  static std::string first;  // where the first one lies
+  static std::string first;  // path of the library's file, once it was loaded
   std::lock_guard lock(mutex);
   if (!first.empty()) return OpenLibrary(CopyInMemory(first));
   void* const handle = OpenLibrary(kFile);
@@ -84,7 +86,7 @@ std::unique_ptr<Library> Library::Load() {
 }
 
 std::string Library::Missing() {
-  // Where the loader looks, without loading: what it has in its cache is in these directories.
+  // These are the directories in which the loader finds the library on supported systems.
   for (const char* dir : {"/usr/lib/x86_64-linux-gnu/", "/usr/lib/aarch64-linux-gnu/",
                           "/usr/lib64/", "/usr/lib/", "/usr/local/lib/"}) {
     std::error_code error;
@@ -96,7 +98,7 @@ std::string Library::Missing() {
 }  // namespace testbed::innodb
 
 #ifdef __SANITIZE_ADDRESS__
-// The library does not give back what a session's last HANDLER read put aside.
+// The library does not free memory that it allocates for a session's last HANDLER read.
 extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions() {
   return "leak:mysql_ha_read\n";
 }

@@ -1,12 +1,13 @@
-// MariaDB's embedded server library, loaded when it is first needed.
+// A Library is MariaDB's embedded server library, loaded at run time.
 //
-// testbed does not link it: it is GPL, and a build without it works. The program's own process
-// never loads it either; a run does, in its child process (tools/run/run_child.h). The declarations are
-// those of Connector/C's mysql.h (LGPL, Debian: libmariadb-dev), whose structures are the same.
+// testbed does not link the library, because it is GPL; a machine without it can build and run
+// testbed. The main process never loads it: a run loads it in its child process
+// (tools/run/run_child.h). The declarations come from mysql.h of Connector/C (LGPL, Debian:
+// libmariadb-dev), which has the same structures.
 //
-// The library can start one server in the life of a process, and cannot be unloaded. So each
-// Library of a process is a copy of its own: the first the file itself, each further one a copy of
-// the file in memory, whose 24 MB stay until the process ends.
+// The library can start only one server in the life of a process, and it cannot be unloaded. So
+// each Library object loads a copy of its own: the first object loads the file, and each further
+// object loads a copy of the file in memory, whose 24 MB stay until the process ends.
 //
 //   std::unique_ptr<Library> library = Library::Load();
 //   (*library)->mysql_server_init(...);
@@ -33,6 +34,7 @@ namespace testbed::innodb {
                                       call(mysql_stmt_close) call(mysql_stmt_errno)             \
                                           call(mysql_stmt_error) call(mysql_stmt_field_count)
 
+// Calls has a pointer to each function of the library that testbed calls.
 struct Calls {
 #define TESTBED_DECLARE(name) decltype(&::name) name = nullptr;
   TESTBED_MARIADB_CALLS(TESTBED_DECLARE)
@@ -41,9 +43,11 @@ struct Calls {
 
 class Library {
  public:
-  // Throws Error (kUsage) that says how to get the library where there is none.
+  // Loads a copy of the library. Throws Error (kUsage), which says how to install the library, when
+  // it is not installed. Thread-safe.
   static std::unique_ptr<Library> Load();
-  // Whether there is one; a sentence that says how to get it where not. Loads nothing.
+  // Returns an empty string when the library is installed, else a sentence that says how to install
+  // it. Loads nothing.
   static std::string Missing();
 
   const Calls* operator->() const { return &calls_; }

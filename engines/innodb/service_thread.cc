@@ -11,7 +11,8 @@
 namespace testbed::innodb {
 
 bool OnMainThread() {
-  // A fork may make another thread the main one; nobody forks while an engine is open.
+  // A fork makes the forking thread the main thread of the child, but testbed does not fork while
+  // an engine is open.
   static thread_local const bool main = ::gettid() == ::getpid();
   return main;
 }
@@ -41,14 +42,16 @@ void ServiceThread::Run(const std::function<void()>& work) {
 }
 
 void ServiceThread::Serve() {
-  // The server's own threads begin here, and inherit the name by which the account tells them.
+  // The server starts its threads from this thread, and they inherit its name, by which the account
+  // recognises them.
   ::pthread_setname_np(::pthread_self(), "innodb");
-  // They write pages; the log is written by those who commit, and by the thread of lazy syncs.
+  // The server's threads write pages. The log is written by threads that commit and by the thread
+  // of LazySync.
   RegisterThreads("innodb", FileKind::kData);
-  // MariaDB names them itself from 11.7 on.
+  // From 11.7 on MariaDB names its threads itself.
   RegisterThreads("page_cleaner", FileKind::kData);
   RegisterThreads("ib_tpool_worker", FileKind::kData);
-  RegisterThreads("iou-wrk", FileKind::kData);  // the kernel's threads for their io_uring
+  RegisterThreads("iou-wrk", FileKind::kData);  // the kernel's threads for the server's io_uring
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stop_ || work_ != nullptr; });

@@ -1,11 +1,11 @@
-// A thread that runs what others hand it, one piece after the other.
+// A ServiceThread runs functions that other threads give it, one after the other.
 //
-// The embedded server asks pthread_getattr_np for the stack of the thread at each statement; for
-// the main thread of a process that reads /proc/self/maps, which makes a statement 20 times slower.
-// So what the main thread wants is done here.
+// At each statement the embedded server calls pthread_getattr_np to learn the thread's stack. On
+// the main thread of a process that function reads /proc/self/maps, which makes a statement 20
+// times slower. So the main thread runs its statements on a ServiceThread.
 //
 //   ServiceThread service;
-//   service.Run([&] { ... });      // waits for its end; what it throws is thrown here
+//   service.Run([&] { connection.Run("SELECT 1"); });   // returns when the statement has ended
 #ifndef TESTBED_ENGINES_INNODB_SERVICE_THREAD_H_
 #define TESTBED_ENGINES_INNODB_SERVICE_THREAD_H_
 
@@ -17,7 +17,7 @@
 
 namespace testbed::innodb {
 
-// Whether the calling thread is the one that the process began with.
+// Returns whether the calling thread is the main thread of the process.
 bool OnMainThread();
 
 // Thread-safe.
@@ -28,20 +28,22 @@ class ServiceThread {
   ServiceThread(const ServiceThread&) = delete;
   ServiceThread& operator=(const ServiceThread&) = delete;
 
-  // Runs `work` on the thread, charged to what the caller is charged to (device/account/ledger.h).
+  // Runs `work` on the thread, returns when it has ended, and throws what it threw. Its IO is
+  // charged to the caller's operation (device/account/ledger.h). On the service thread itself, it
+  // calls `work` directly.
   void Run(const std::function<void()>& work);
 
  private:
   void Serve();
 
-  std::mutex callers_;  // one at a time
-  std::mutex mutex_;    // guards what follows
+  std::mutex callers_;  // held by the caller whose work is run
+  std::mutex mutex_;    // protects the members below
   std::condition_variable changed_;
   const std::function<void()>* work_ = nullptr;
   std::exception_ptr thrown_;
   bool done_ = false, stop_ = false;
   uint8_t op_ = 0;      // OpKind of the caller
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // declared last: it uses the other members
 };
 
 }  // namespace testbed::innodb

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Rows of a cursor's first batch, how it grows, and what a batch has at most.
+// Rows of a cursor's first batch, the factor by which batches grow, and the limits of a batch.
 constexpr uint64_t kFirstBatch = 4, kBatchGrowth = 4, kMostRows = 256, kMostBytes = 1 << 20;
 
 bool Forward(Walk walk) { return walk <= Walk::kAfter; }
@@ -94,7 +94,8 @@ Statement& InnodbSession::GetStatement(Table& table) {
   return *table.get;
 }
 
-// A walk over an index begins at a place between two of its bytes: `column` before it, k after.
+// Returns the SQL of a walk over an index. The walk's key consists of the index's column and the
+// row's key k, so the condition compares both, in this order.
 std::string IndexWalkSql(const TableInfo& info, Walk walk) {
   const char* const order = Forward(walk) ? "" : "DESC";
   std::string where;
@@ -179,11 +180,10 @@ void InnodbSession::Apply(TableId table, bool erase, std::string_view key, std::
 void InnodbSession::Change(TableId table, bool erase, std::string_view key,
                            std::string_view value) {
   CheckRow(key, value);
-  // The key may be a cursor's own, which the next batch moves.
   if (in_transaction_) writes_.push_back({table, erase, std::string(key), std::string(value)});
   ++changes_;
   Call([&] {
-    // A write that is a transaction by itself reads pages and writes the log in one call.
+    // Outside a transaction a write also commits, so that this call reads pages and writes the log.
     const MixedCallMark mark(FileKind::kData, in_transaction_ ? FileKind::kData : FileKind::kLog);
     const Clock::time_point end =
         Clock::now() + std::chrono::milliseconds(server_->settings().conflict_wait_ms);
@@ -204,7 +204,7 @@ void InnodbSession::Change(TableId table, bool erase, std::string_view key,
   });
 }
 
-// The transaction was rolled back as a whole: all of it once more.
+// Repeats all writes of the transaction, which the server has rolled back.
 void InnodbSession::WriteAgain() {
   const Clock::time_point end =
       Clock::now() + std::chrono::milliseconds(server_->settings().conflict_wait_ms);
@@ -225,8 +225,8 @@ void InnodbSession::Put(TableId table, std::string_view key, std::string_view va
 
 void InnodbSession::Erase(TableId table, std::string_view key) { Change(table, true, key, {}); }
 
-// The embedded library returns from a commit before its log is written when another thread writes
-// the log already. What asks for the whole log returns when it is there.
+// Ends a commit. The embedded library returns from a commit before its log is written when another
+// thread is writing the log. FLUSH ENGINE LOGS returns only after the log is written and synced.
 void InnodbSession::Acknowledge() {
   if (server_->settings().durability == Durability::kSync) {
     CallMark mark(FileKind::kLog);
@@ -279,7 +279,7 @@ bool InnodbCursor::Step(bool forward) {
     ++at_;
     return true;
   }
-  // Whoever turns round, or writes while it walks, goes a few steps at a time.
+  // A cursor that changes its direction, or whose session writes, starts over with a small batch.
   batch_ = fresh && forward == forward_ ? std::min(batch_ * kBatchGrowth, kMostRows) : kFirstBatch;
   const uint64_t wide = rows_.empty() ? 1 : std::max<uint64_t>(1, arena_.size() / rows_.size());
   batch_ = std::clamp<uint64_t>(kMostBytes / wide, 1, batch_);

@@ -1,12 +1,14 @@
-// Sessions and cursors of the innodb engine: each session a connection with prepared statements.
+// Sessions and cursors of the innodb engine. A session has a connection to the server and prepared
+// statements for each table.
 //
-// Isolation is READ COMMITTED: each Get and each batch of a cursor sees the newest commits and the
-// session's own writes. A transaction locks the rows that it writes until it ends. Where InnoDB
-// finds a deadlock it rolls one transaction back; the session then writes all of it again, for up
-// to conflict_wait_ms.
+// Isolation is READ COMMITTED: each Get, and each batch of a cursor, sees the newest commits and
+// the session's own writes. A transaction locks the rows that it writes until it ends. When InnoDB
+// finds a deadlock, it rolls one transaction back; that transaction's session repeats all of its
+// writes, for up to conflict_wait_ms, and then throws Error (kRun).
 //
-// A cursor fetches rows in batches that grow, so a row that another session writes behind its
-// position may be missed until it is positioned anew; its own session's writes it sees at once.
+// A cursor fetches rows in batches of growing size. A row that another session writes into the
+// range of the batch stays hidden from Next and Prev; the writes of the cursor's own session do
+// not, since they make the cursor fetch a new batch.
 #ifndef TESTBED_ENGINES_INNODB_SESSION_H_
 #define TESTBED_ENGINES_INNODB_SESSION_H_
 
@@ -24,7 +26,9 @@
 
 namespace testbed::innodb {
 
-// How a walk goes on: rows from a key on, in order or backwards.
+// A Walk says where a batch of a cursor begins and its direction: forward from the first row, or
+// from the first row at or after a key, or after it; backward from the last row, or from the last
+// row at or before a key, or before it.
 enum class Walk : uint8_t { kFirst, kFrom, kAfter, kLast, kUpTo, kBefore };
 inline constexpr size_t kWalks = 6;
 
@@ -54,7 +58,7 @@ class InnodbSession : public Session, private HandlerOwner {
     bool erase;
     std::string key, value;
   };
-  // Runs `work`, which sends statements, where it may run.
+  // Runs `work`, which uses the connection, on a thread that may send statements (Server::Call).
   template <typename Work>
   void Call(Work&& work) {
     std::lock_guard lock(busy_);
@@ -67,21 +71,23 @@ class InnodbSession : public Session, private HandlerOwner {
   Table& LearnTable(TableId table);
   Statement& GetStatement(Table& table);
   Statement& WalkStatement(Table& table, Walk walk);
-  // The name of the table's HANDLER, which is open from then on.
+  // Opens the table's HANDLER if it is not open, and returns its name.
   std::string OpenHandler(Table& table);
   void CloseHandler(TableId table) override;
+  // Sends one write to the server. Throws Deadlock when the server rolled the transaction back.
   void Apply(TableId table, bool erase, std::string_view key, std::string_view value);
+  // Performs a Put or Erase, with repetitions after deadlocks.
   void Change(TableId table, bool erase, std::string_view key, std::string_view value);
   void WriteAgain();
   void Acknowledge();
 
   Server* const server_;
-  std::mutex busy_;  // while the connection is used, by the session or by CloseHandler
+  std::mutex busy_;  // held while the connection is used, by the session or by CloseHandler
   std::unique_ptr<Connection> connection_;
-  std::vector<Table> tables_;
-  bool in_transaction_ = false, begun_ = false;  // begun: at the server too
-  std::vector<Write> writes_;                    // of the transaction
-  uint64_t changes_ = 0;                         // what cursors fetched before is old
+  std::vector<Table> tables_;                    // by TableId
+  bool in_transaction_ = false, begun_ = false;  // begun_: the server has begun it, too
+  std::vector<Write> writes_;                    // writes of the transaction, for WriteAgain
+  uint64_t changes_ = 0;                         // grows with each write and rollback
 };
 
 class InnodbCursor : public Cursor {
@@ -107,14 +113,16 @@ class InnodbCursor : public Cursor {
   std::string_view View(Bytes b) const { return {arena_.data() + b.offset, b.size}; }
   bool Position(Walk walk, std::string_view key);
   bool Step(bool forward);
+  // Fetches a batch of at most `count` rows. Returns whether it has a row.
   bool Fetch(Walk walk, std::string_view key, uint64_t count);
 
   InnodbSession* const session_;
   const TableId table_;
-  std::string arena_;
-  std::vector<Row> rows_;
-  size_t at_ = 0;
+  std::string arena_;      // keys and values of the batch
+  std::vector<Row> rows_;  // the batch, in the direction of the walk
+  size_t at_ = 0;          // index in rows_ of the cursor's row
   bool on_row_ = false, forward_ = true;
+  // batch_: most rows of the batch. changes_: the session's changes_ when the batch was fetched.
   uint64_t batch_ = 0, changes_ = 0;
 };
 

@@ -19,13 +19,14 @@ namespace fs = std::filesystem;
 
 constexpr mdb_mode_t kMode = 0644;
 
-// Names the calling thread as long as it lives.
+// Returns a number that identifies the calling thread while it exists.
 uintptr_t ThisThread() {
   static thread_local char here;
   return reinterpret_cast<uintptr_t>(&here);
 }
 
-// LMDB reports a write that found no room for all its bytes as an IO error.
+// Returns whether the file system has no space. LMDB reports a write that found too little space as
+// an IO error, not as ENOSPC.
 bool DeviceIsFull(const std::string& dir) {
   struct statvfs room {};
   return ::statvfs(dir.c_str(), &room) == 0 && uint64_t{room.f_bavail} * room.f_frsize < (1 << 20);
@@ -48,7 +49,7 @@ Environment::Environment(const std::string& dir, const Settings& settings)
     Open();
     RegisterFiles();
     if (is_new) {
-      // The file itself must survive a power cut, too.
+      // The new file's directory entry must survive a power cut.
       Sync();
       SyncDirectory(dir_);
     }
@@ -90,7 +91,8 @@ void Environment::Open() {
   longest_key_ = static_cast<size_t>(::mdb_env_get_maxkeysize(env_));
 }
 
-// So that the kernel's account knows their blocks: they do not pass device/file/file.h.
+// Registers the files, which LMDB opens itself, so that the block IO that the kernel reports can be
+// counted by kind of file.
 void Environment::RegisterFiles() const {
   struct stat st {};
   if (::stat(DataFile(dir_).c_str(), &st) == 0) {
@@ -101,7 +103,7 @@ void Environment::RegisterFiles() const {
   }
 }
 
-// Opens the tables that are there, so that their sizes can be asked.
+// Opens all tables of the file, so that Counters can add up their sizes.
 void Environment::OpenFound() {
   MDB_txn* txn = BeginWrite();
   try {
@@ -120,7 +122,7 @@ void Environment::OpenFound() {
     for (const std::string& table : names) {
       MDB_dbi dbi = 0;
       code = ::mdb_dbi_open(txn, table.c_str(), 0, &dbi);
-      if (code == MDB_INCOMPATIBLE) continue;  // a row of another program
+      if (code == MDB_INCOMPATIBLE) continue;  // a plain row, which another program has written
       if (code != 0) Fail(code, "opening table " + table);
       all_.push_back({table, dbi});
     }
@@ -275,7 +277,7 @@ void Environment::Fail(int code, const std::string& doing) const {
 bool Snapshot::Refresh() {
   if (showing_ && commit_ == env_->LastCommit() && tables_ == env_->table_count()) return false;
   Release();
-  tables_ = env_->table_count();  // before, so that it knows these at least
+  tables_ = env_->table_count();  // read before the transaction begins, so that it shows them all
   if (txn_ == nullptr) {
     env_->Check(::mdb_txn_begin(env_->env_, nullptr, MDB_RDONLY, &txn_), "beginning to read");
   } else {

@@ -1,16 +1,17 @@
-// An open LMDB environment (one data file, all tables in it), and the transactions on it.
+// An Environment is an open LMDB database, one data file with all tables in it. A Snapshot is a
+// read transaction on it.
 //
 //   Environment env(dir, settings);
 //   Snapshot snapshot(&env);
 //   snapshot.Refresh();                       // shows the newest commit
-//   mdb_get(snapshot.txn(), ...);
-//   MDB_txn* write = env.BeginWrite();        // waits for the writer before
-//   mdb_put(write, ...);
+//   env.Check(mdb_get(snapshot.txn(), table, &key, &value), "reading a row");
+//   MDB_txn* write = env.BeginWrite();        // waits until no other thread writes
+//   env.Check(mdb_put(write, table, &key, &value, 0), "writing a row");
 //   env.CommitWrite(write);
 //
-// LMDB's codes become Error here: Check and Fail know the sentence that each means. Environment is
-// thread-safe; a Snapshot belongs to one thread at a time; a write transaction ends on the thread
-// on which it began, because LMDB holds a lock of that thread meanwhile.
+// Check and Fail turn LMDB's codes into Error. An Environment is thread-safe. A Snapshot may be
+// used by one thread at a time. A write transaction must end on the thread on which it began,
+// because that thread holds LMDB's write lock.
 #ifndef TESTBED_ENGINES_LMDB_ENVIRONMENT_H_
 #define TESTBED_ENGINES_LMDB_ENVIRONMENT_H_
 
@@ -33,7 +34,9 @@ namespace testbed::lmdb {
 
 class Environment {
  public:
-  // Opens the database in `dir`, or makes one. Nothing is left when it cannot be made.
+  // Opens the database in `dir`, creating it when `dir` holds none. Throws Error when it cannot;
+  // then no file of a new database is left. kUsage: another process has it open, it has another
+  // page size, or there is no address space for map_size.
   Environment(const std::string& dir, const Settings& settings);
   ~Environment();
   Environment(const Environment&) = delete;
@@ -42,37 +45,40 @@ class Environment {
   const std::string& dir() const { return dir_; }
   const Settings& settings() const { return settings_; }
   MDB_envinfo Info() const;
-  size_t longest_key() const { return longest_key_; }
-  // The number of the newest commit; they count up by one.
+  size_t longest_key() const { return longest_key_; }  // bytes
+  // Returns the number of the newest commit. Commits are numbered consecutively.
   uint64_t LastCommit() const { return Info().me_last_txnid; }
 
-  // Throws when this thread has a write transaction open.
+  // Returns the table's id, and creates the table when it does not exist. Throws Error (kUsage) for
+  // a name that LMDB cannot have, and Error (kRun) when a new table is opened while this thread has
+  // a write transaction open.
   TableId OpenTable(const std::string& table);
-  // LMDB's handles by TableId, and how many there are.
+  // Returns LMDB's handles of the tables that were opened, by TableId.
   std::vector<MDB_dbi> Tables() const;
   uint32_t table_count() const { return table_count_.load(std::memory_order_acquire); }
-  // Of all tables in the file, opened or not.
+  // Returns LMDB's handles of all tables in the file, opened or not.
   std::vector<MDB_dbi> AllTables() const;
 
-  // Begins the write transaction, waiting for that of another thread. Throws when this thread has
-  // one already, and after the lazy sync has failed.
+  // Begins the write transaction, and waits for that of another thread to end. Throws Error (kRun)
+  // when this thread has a write transaction already, and the sync's Error after a lazy sync has
+  // failed.
   MDB_txn* BeginWrite();
-  // Both end it, whatever happens.
+  // Both end the transaction, even when CommitWrite throws.
   void CommitWrite(MDB_txn* txn);
   void AbortWrite(MDB_txn* txn);
-  // Throws when the write transaction under way is not of this thread.
+  // Throws Error (kRun) when the open write transaction is not that of the calling thread.
   void CheckWriter() const;
 
-  // Makes durable what was committed.
+  // Makes all commits durable.
   void Sync();
-  // The first failure of a sync that no commit waits for; thrown to whoever writes next.
+  // Keeps the first error of a lazy sync. Each BeginWrite from then on throws that error.
   void NoteSyncFailure(const Error& error);
 
   void Check(int code, const char* doing) const {
     if (code != 0) [[unlikely]]
       Fail(code, doing);
   }
-  // Throws the Error that `code` means; `doing` is a phrase, as in "reading a row".
+  // Throws the Error for LMDB's `code`. `doing` names in the sentence what failed: "reading a row".
   [[noreturn]] void Fail(int code, const std::string& doing) const;
 
  private:
@@ -87,19 +93,20 @@ class Environment {
   DirLock lock_;
   MDB_env* env_ = nullptr;
   size_t longest_key_ = 0;
-  std::atomic<uintptr_t> writer_{0};  // the thread that writes
+  std::atomic<uintptr_t> writer_{0};  // ThisThread() of the thread that writes; 0: none
 
-  // One table is opened at a time. Taken before LMDB's write lock; mutex_ never is, because a
-  // writer may ask for the tables.
+  // Lets one thread at a time open a table. Lock order: opening_, then LMDB's write lock, then
+  // mutex_. No thread may wait for the write lock while it holds mutex_, because a thread that
+  // writes locks mutex_ to get the tables.
   std::mutex opening_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // protects all_, names_, tables_ and sync_failure_
   struct Table {
     std::string name;
     MDB_dbi dbi;
   };
-  std::vector<Table> all_;          // that the file has
-  std::vector<std::string> names_;  // of those opened, by TableId
-  std::vector<MDB_dbi> tables_;     // the same
+  std::vector<Table> all_;          // all tables of the file
+  std::vector<std::string> names_;  // names of the opened tables, by TableId
+  std::vector<MDB_dbi> tables_;     // LMDB's handles of the opened tables, by TableId
   std::optional<Error> sync_failure_;
   std::atomic<uint32_t> table_count_{0};
   std::atomic<bool> sync_failed_{false};
@@ -107,9 +114,9 @@ class Environment {
   friend class Snapshot;
 };
 
-// A read transaction that is made once and shows a new commit when asked to. It takes a place among
-// LMDB's readers as long as it lives. While it shows a commit, pages that later commits free are
-// not used again.
+// A Snapshot is a read transaction that is used again and again: Refresh makes it show the newest
+// commit. From its first Refresh until its end it takes a slot of LMDB's reader table. While it
+// shows a commit, LMDB does not reuse the pages that later commits free. Not thread-safe.
 class Snapshot {
  public:
   explicit Snapshot(Environment* env) : env_(env) {}
@@ -119,10 +126,11 @@ class Snapshot {
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
 
-  // Shows the newest commit, with all tables. Returns false when it did so before: cursors on it
-  // stand where they stood; otherwise they must be renewed.
+  // Shows the newest commit, with all tables. Returns false when the snapshot showed that commit
+  // already; then its cursors keep their positions. When it returns true, the caller must renew the
+  // cursors on this snapshot.
   bool Refresh();
-  // Shows nothing. What was read is no longer valid.
+  // Stops showing a commit. Bytes that were read from the snapshot are no longer valid.
   void Release() {
     if (!showing_) return;
     ::mdb_txn_reset(txn_);
@@ -134,11 +142,11 @@ class Snapshot {
   Environment* const env_;
   MDB_txn* txn_ = nullptr;
   bool showing_ = false;
-  uint64_t commit_ = 0;
-  uint32_t tables_ = 0;  // that it knows
+  uint64_t commit_ = 0;  // number of the commit that it shows
+  uint32_t tables_ = 0;  // table_count() when it was refreshed
 };
 
-// The file that holds a database, and the one with LMDB's locks.
+// Return the paths of the database file and of LMDB's lock file.
 std::string DataFile(const std::string& dir);
 std::string LockFile(const std::string& dir);
 

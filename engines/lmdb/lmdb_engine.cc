@@ -47,8 +47,8 @@ class LmdbEngine : public Engine {
   void SyncLazily();
 
   mutable Environment env_;
-  mutable std::mutex mutex_;   // of snapshot_
-  mutable Snapshot snapshot_;  // of Counters
+  mutable std::mutex mutex_;   // protects snapshot_
+  mutable Snapshot snapshot_;  // used by Counters
   std::unique_ptr<LazySync> lazy_;
 };
 
@@ -59,7 +59,7 @@ LmdbEngine::~LmdbEngine() {
   try {
     env_.Sync();
   } catch (const Error&) {
-    // A destructor cannot tell; what a commit promised was kept when it returned.
+    // A destructor cannot report an error.
   }
 }
 
@@ -98,7 +98,7 @@ EngineCounters LmdbEngine::Counters() const {
   std::vector<MDB_dbi> tables = env_.AllTables();
   tables.insert(tables.end(), {kFree, kMain});
   snapshot_.Refresh();
-  uint64_t used = 2;  // the root pages
+  uint64_t used = 2;  // the two meta pages
   uint64_t depth = 0, rows = 0;
   for (MDB_dbi table : tables) {
     MDB_stat stat;
@@ -118,7 +118,8 @@ EngineCounters LmdbEngine::Counters() const {
   return counters;
 }
 
-// With writemap the file is as long as the mapping, and mostly hole.
+// Computed from the last page that is used, because with writemap the file is as long as the
+// mapping and mostly a hole.
 DiskSize LmdbEngine::SizeOnDisk() const {
   std::error_code gone;
   const uintmax_t locks = fs::file_size(LockFile(env_.dir()), gone);

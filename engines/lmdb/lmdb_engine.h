@@ -1,18 +1,19 @@
-// LMDB as an engine of testbed: all tables in one b-tree file that is read through a mapping; pages
-// are copied when they change, and there is no log. docs/lmdb.md is its page for users.
+// The lmdb engine implements Engine with LMDB: all tables are in one b-tree file that is read
+// through a mapping. A page that changes is copied (copy on write), and there is no log.
+// docs/lmdb.md describes the engine for users.
 //
-// Durability. sync: a commit writes its pages and syncs, then writes one of two root pages and
-// syncs. lazy (MDB_NOMETASYNC): the second sync is left to the next commit or to a thread of ours,
-// within lazy_interval_ms. none (MDB_NOSYNC): no sync, and a power cut can destroy the database.
-// Flush, Checkpoint, Settle and the end sync what was committed; there is no other work to wait
-// for.
+// Durability: with sync, a commit writes its pages and syncs, then writes one of the two meta pages
+// and syncs. With lazy (MDB_NOMETASYNC), a commit leaves the second sync to the next commit or to
+// the engine's thread, within lazy_interval_ms. With none (MDB_NOSYNC) nothing is synced, and a
+// power cut can destroy the database. Flush, Checkpoint, Settle and the destructor sync all
+// commits; LMDB has no other work to wait for.
 //
-// LMDB calls the operating system itself, so nothing of it is counted at the file level. Its files
-// are made known to the ledger, so that the kernel level knows whose blocks they are.
+// Counting: LMDB calls the operating system itself, so its IO is not counted at the file level. Its
+// files are registered in the ledger, so that the kernel level can count their block IO.
 //
-// It has no cache: its pages are in the page cache, which has all of the memory budget. Beside it
-// LMDB holds the changed pages of the transaction that writes, 3 MB of lists, and 25 KB for each
-// transaction that reads.
+// Memory: LMDB has no cache of its own; the page cache holds its pages and gets the whole memory
+// budget. In addition LMDB has the changed pages of the write transaction, 3 MB of lists, and 25 KB
+// for each read transaction.
 #ifndef TESTBED_ENGINES_LMDB_LMDB_ENGINE_H_
 #define TESTBED_ENGINES_LMDB_LMDB_ENGINE_H_
 

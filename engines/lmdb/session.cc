@@ -10,7 +10,7 @@
 namespace testbed::lmdb {
 namespace {
 
-// LMDB takes pointers that it does not write through.
+// MDB_val has a pointer to non-const bytes, but LMDB does not write to keys and values it is given.
 MDB_val ToVal(std::string_view bytes) {
   return {bytes.size(), const_cast<char*>(bytes.data() != nullptr ? bytes.data() : "")};
 }
@@ -60,7 +60,8 @@ void LmdbSession::ReleaseAll() {
 }
 
 std::string_view LmdbSession::Steady(std::string_view bytes, std::string* copy) const {
-  // What was read outside the write transaction lies in pages that it does not change.
+  // Without a write transaction, read bytes lie in pages of a commit, which the write does not
+  // change.
   if (write_ == nullptr) return bytes;
   bool lent = Overlap(bytes, lent_);
   for (const LmdbCursor* walk : walks_) {
@@ -107,7 +108,7 @@ bool LmdbSession::Get(TableId table, std::string_view key, std::string_view* val
     return true;
   }
   ReleaseGet();
-  // A key that cannot be there.
+  // MDB_BAD_VALSIZE: no row can have a key of this size.
   if (code != MDB_NOTFOUND && code != MDB_BAD_VALSIZE) env_->Fail(code, "reading a row");
   return false;
 }
@@ -116,7 +117,8 @@ template <typename Change>
 void LmdbSession::Write(Change&& change) {
   if (write_ != nullptr) env_->CheckWriter();
   for (LmdbCursor* walk : walks_) walk->Park();
-  // What is written may have been read just now, so it stays until it is written.
+  // The key and value may be bytes that this session has read, so their pages are released only
+  // after the write.
   struct Release {
     LmdbSession* session;
     ~Release() { session->ReleaseAll(); }
@@ -258,7 +260,7 @@ bool LmdbCursor::SeekForPrev(std::string_view key) {
 bool LmdbCursor::Next() {
   if (state_ == State::kNowhere) return false;
   if (state_ == State::kOnRow) return Arrive(at_, MDB_NEXT);
-  // The row may be gone; then the first one after its key is its neighbour.
+  // If the row of the parked key was erased, MDB_SET_RANGE already finds the next row.
   MDB_cursor* const cursor = Ready();
   if (!Move(cursor, MDB_SET_RANGE, parked_key_)) return Nowhere();
   return key_ != parked_key_ || Arrive(cursor, MDB_NEXT);

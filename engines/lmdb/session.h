@@ -1,19 +1,20 @@
 // Sessions and cursors of the lmdb engine.
 //
-// Reading. A session has a Snapshot for Get, each Cursor one of its own. Each Get, and each
-// positioning of a cursor (Seek, First, ...), sees the newest commit; Next and Prev walk the commit
-// that the cursor was positioned in. What they return are bytes of LMDB's pages in the mapping, not
-// copies. Those pages stay as they are while they may be looked at: until the session's next call
-// for Get; for a cursor, until it is moved off its row, ends, or its session writes. Otherwise a
-// session holds nothing back, so one that idles does not keep the file from using its pages again.
+// Reads: a session has a Snapshot for Get, and each Cursor has one of its own. A Get, and a call
+// that positions a cursor (Seek, First, ...), sees the newest commit. Next and Prev walk the commit
+// in which the cursor was positioned. The keys and values that they return are bytes of LMDB's
+// pages in the mapping, not copies. A Snapshot keeps these pages from being reused: that of Get
+// until the session's next write, failed Get, Begin, end of a transaction or NewCursor; that of a
+// cursor until the cursor leaves its row, is destroyed, or its session writes.
 //
-// Writing. LMDB has one write transaction at a time. A transaction takes it at its first write and
-// holds it to its end; a write outside Begin..Commit is one by itself. From its first write on a
-// transaction reads its own state: what it wrote, over the newest commit, which nobody can change
-// meanwhile. What it read before may have been changed by others until then.
+// Writes: LMDB has one write transaction at a time. A transaction of a session begins it at its
+// first write and holds it to its end; a write outside Begin and Commit is a transaction of its
+// own. From its first write on, a transaction reads the newest commit plus its own writes, and no
+// other thread can commit meanwhile. Other threads may have changed the rows that it read before
+// its first write.
 //
-// A write makes LMDB's own cursors unsafe to look at, so the session's Cursors park before each:
-// they keep their key and find their place again.
+// LMDB's cursors must not be read after a write. So before each write the session parks its
+// Cursors: a parked Cursor keeps its key and finds its row again at its next move.
 #ifndef TESTBED_ENGINES_LMDB_SESSION_H_
 #define TESTBED_ENGINES_LMDB_SESSION_H_
 
@@ -52,29 +53,30 @@ class LmdbSession : public Session {
   }
   MDB_dbi LearnTable(TableId table);
   void CheckRow(std::string_view key, std::string_view value) const;
-  // Runs `change` in the transaction, or in one of its own. `change` gets LMDB's transaction and
-  // returns LMDB's code.
+  // Calls change(txn), which returns LMDB's code, with the transaction's write transaction; outside
+  // Begin and Commit with a new one, which it commits. Throws Error when `change` fails.
   template <typename Change>
   void Write(Change&& change);
   void EndTransaction(bool commit);
-  // Let go of the pages that were read by Get; and by cursors, too.
+  // ReleaseGet releases the pages that Get has read. ReleaseAll also releases those of the cursors.
   void ReleaseGet() {
     snapshot_.Release();
     lent_ = {};
   }
   void ReleaseAll();
-  // `bytes`, or a copy of them in *copy where a write could move them while it uses them.
+  // Returns `bytes`, the key or value of a write. Bytes that were read in the same write
+  // transaction are copied to *copy first, because the write may move them.
   std::string_view Steady(std::string_view bytes, std::string* copy) const;
 
   Environment* const env_;
-  std::vector<MDB_dbi> tables_;  // LMDB's handles by TableId, as far as they are known here
-  Snapshot snapshot_;            // of Get
+  std::vector<MDB_dbi> tables_;  // LMDB's handles by TableId; LearnTable adds new tables
+  Snapshot snapshot_;            // used by Get
   std::string_view lent_;        // the value that Get returned last
   bool in_transaction_ = false;
-  MDB_txn* write_ = nullptr;  // from the transaction's first write on
+  MDB_txn* write_ = nullptr;  // set from the transaction's first write to its end
   std::string key_copy_, value_copy_;
-  std::vector<LmdbCursor*> walks_;                // the Cursors that live
-  std::vector<std::unique_ptr<Snapshot>> spare_;  // of Cursors that lived
+  std::vector<LmdbCursor*> walks_;                // all open Cursors of the session
+  std::vector<std::unique_ptr<Snapshot>> spare_;  // Snapshots of destroyed Cursors, for new ones
 };
 
 class LmdbCursor : public Cursor {
@@ -98,30 +100,30 @@ class LmdbCursor : public Cursor {
     kOnRow,
     kParked,  // the row's key is in parked_key_
   };
-  // LMDB's cursor on what the session sees now; it stands nowhere.
+  // Returns LMDB's cursor on the state that the session sees now: the open write transaction, else
+  // the newest commit. The cursor has no position.
   MDB_cursor* Ready();
-  // Moves LMDB's cursor; returns whether there was a row to stand on. Where there was none, Arrive
-  // lets go of what it walked in, and Move does not.
+  // Both move LMDB's cursor and return whether it found a row. When it found none, Arrive releases
+  // the snapshot, and Move keeps it for another try.
   bool Move(MDB_cursor* cursor, MDB_cursor_op move, std::string_view key = {});
   bool Arrive(MDB_cursor* cursor, MDB_cursor_op move, std::string_view key = {}) {
     return Move(cursor, move, key) || Nowhere();
   }
-  bool Nowhere();
-  // A key to look for that may be this cursor's own.
+  bool Nowhere();  // leaves the row; returns false
+  // Returns `key`, or a copy of it when it is this cursor's own key, which the search would lose.
   std::string_view Wanted(std::string_view key);
-  // Called by the session: before it writes, after it wrote, when its transaction ends, when it
-  // ends itself.
-  void Park();
-  void Release();
-  void LeaveTransaction();
-  void Detach();
+  // Called by the session.
+  void Park();              // before a write: remembers the row's key
+  void Release();           // after a write: releases the pages that were read
+  void LeaveTransaction();  // before the transaction ends
+  void Detach();            // before the session is destroyed
 
-  LmdbSession* session_;  // null when it ended first
+  LmdbSession* session_;  // null after the session was destroyed
   const MDB_dbi table_;
   std::unique_ptr<Snapshot> snapshot_;
-  MDB_cursor* on_snapshot_ = nullptr;
-  MDB_cursor* on_write_ = nullptr;  // on the session's write transaction
-  MDB_cursor* at_ = nullptr;        // the one of both that stands on the row
+  MDB_cursor* on_snapshot_ = nullptr;  // cursor on snapshot_
+  MDB_cursor* on_write_ = nullptr;     // cursor on the session's write transaction
+  MDB_cursor* at_ = nullptr;           // on_snapshot_ or on_write_, which stands on the row
   State state_ = State::kNowhere;
   std::string parked_key_;
   std::string_view key_, value_;

@@ -1,4 +1,4 @@
-// EngineOptions as LMDB's flags and sizes. docs/lmdb.md says what each means for a user.
+// MakeSettings turns EngineOptions into LMDB's flags and sizes. docs/lmdb.md explains the options.
 #ifndef TESTBED_ENGINES_LMDB_SETTINGS_H_
 #define TESTBED_ENGINES_LMDB_SETTINGS_H_
 
@@ -10,8 +10,8 @@
 namespace testbed::lmdb {
 
 struct Settings {
-  unsigned flags = 0;     // of mdb_env_open
-  uint64_t map_size = 0;  // bytes of address space; 0 = as the file system has room
+  unsigned flags = 0;     // for mdb_env_open
+  uint64_t map_size = 0;  // bytes of address space; 0 = DefaultMapSize
   uint32_t max_tables = 0;
   uint32_t max_readers = 0;
   uint32_t page_size = 0;
@@ -20,16 +20,16 @@ struct Settings {
   Advice advice = Advice::kNormal;
 };
 
-// Throws Error (kUsage) for an extra option with a value that is not its kind. Touches nothing.
+// Throws Error (kUsage) for a value that an extra option does not accept. Opens nothing.
 Settings MakeSettings(const EngineOptions& options);
 
 Capabilities LmdbCapabilities();
 
-// The names of LMDB's flags that are set, as in "MDB_NOTLS|MDB_NORDAHEAD".
+// Returns the names of the flags that are set: "MDB_NOTLS|MDB_NORDAHEAD".
 std::string FlagNames(unsigned flags);
 
-// What the mapping takes by default: as much as the file system of `dir` has in all, within bounds
-// that let a process open some databases at once.
+// Returns the default size of the mapping in bytes: the size of the file system of `dir`, but from
+// 1 GiB to 4 TiB, so that a process has address space for several databases.
 uint64_t DefaultMapSize(const std::string& dir);
 
 }  // namespace testbed::lmdb

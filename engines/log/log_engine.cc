@@ -35,8 +35,8 @@ RowHeader EncodeRowHeader(const Row& row) {
               "or another --engine");
 }
 
-// Names of tables by id. "default" is always there, so that a run on it alone writes log bytes
-// only.
+// Tables holds the names of the tables by id, and keeps them in a file. Table 0 is "default", which
+// is not in the file, so that a run on that table writes only log bytes. Thread-safe.
 class Tables {
  public:
   explicit Tables(const std::string& directory) : path_(directory + "/tables") {
@@ -48,7 +48,7 @@ class Tables {
     file_->Read(0, text.data(), text.size());
     for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
       names_.push_back(text.substr(at, end - at));
-      end_ = end + 1;  // a line that a crash cut off is written over
+      end_ = end + 1;  // the next name overwrites a line that a crash cut off
     }
   }
 
@@ -75,12 +75,13 @@ class Tables {
   uint64_t end_ = 0;
 };
 
-// The log, and how much of it is kept.
+// AppendLog is a log of which at least the newest `keep` bytes are kept. Thread-safe.
 class AppendLog {
  public:
   AppendLog(std::unique_ptr<Log> log, Durability durability, uint64_t keep)
       : log_(std::move(log)), durability_(durability), keep_(keep), begin_(log_->BeginLsn()) {}
 
+  // Appends a record; waits until it is durable with Durability::kSync.
   void Append(std::span<const std::string_view> parts) {
     const LogRange range = log_->Append(parts);
     if (durability_ == Durability::kSync) log_->WaitDurable(range.end);
@@ -94,7 +95,7 @@ class AppendLog {
  private:
   uint64_t segment_bytes() const { return log_->options().segment_bytes; }
 
-  // One thread does it, the others go on.
+  // Returns at once when another thread is truncating.
   void Truncate(Lsn lsn) {
     const std::unique_lock lock(truncation_, std::try_to_lock);
     if (!lock) return;
@@ -106,8 +107,8 @@ class AppendLog {
   const std::unique_ptr<Log> log_;
   const Durability durability_;
   const uint64_t keep_;
-  std::mutex truncation_;
-  std::atomic<Lsn> begin_;  // as of the last truncation
+  std::mutex truncation_;   // held by the thread that truncates
+  std::atomic<Lsn> begin_;  // begin of the log after the last truncation
 };
 
 class LogSession : public Session {
@@ -148,7 +149,7 @@ class LogSession : public Session {
 
   AppendLog* const log_;
   bool in_transaction_ = false;
-  std::string rows_;  // of the transaction; keeps its memory
+  std::string rows_;  // encoded rows of the open transaction
 };
 
 class LogEngine : public Engine {
@@ -195,7 +196,7 @@ std::unique_ptr<Engine> OpenLogEngine(const std::string& dir, const EngineOption
   LogOptions log = LogOptionsOf(options, extra);
   if (options.durability == Durability::kNone) log.sync = LogSync::kNone;
   const uint64_t keep = extra.Bytes("log_keep", 32ull << 20, 0, 1ull << 40);
-  // So many that in recycled space none is made while the log is in use.
+  // With log_space=recycled these segments suffice, so that none is created while the log is used.
   log.min_segments = static_cast<uint32_t>((keep + log.segment_bytes - 1) / log.segment_bytes + 4);
   const std::string directory = LogDirectory(dir);
   const bool is_new = std::filesystem::create_directory(directory);

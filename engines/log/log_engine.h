@@ -1,16 +1,17 @@
-// Engine "log": the write-ahead log layer (device/log/log.h) by itself, as an engine that only appends.
-// A run on it shows what making records durable costs the device, and nothing else: how the write
-// size, padding, the kind of sync and where the space comes from decide how many bytes reach the
-// device for each byte of a record.
+// The engine "log" is the write-ahead log layer (device/log/log.h) by itself: it only appends. A
+// run on it measures what durable log records cost the device and nothing else: how many bytes
+// reach the device for each byte of a record, depending on the write size, the padding, the kind of
+// sync and the way in which log space is provided.
 //
-// A transaction is one log record, which holds its rows one after the other; Commit makes the group
-// it is in durable as --durability says. Nothing can be read: Get and cursors are errors
-// (Capabilities::reads). Of the log the newest `log_keep` bytes are kept, as if a checkpoint had
-// made the older ones unnecessary; their segments are recycled or removed.
+// A transaction is one log record, which holds the transaction's rows one after the other. With
+// sync durability Commit waits until the record's group is durable. Nothing can be read: Get and
+// NewCursor throw Error (kUsage), and Capabilities::reads is false. The newest `log_keep` bytes of
+// the log are kept; segments before them are recycled or removed, as after a checkpoint.
 //
-//   row = u32 table, highest bit set when it is erased; u32 key length; u32 value length; key;
-//         value (kRowHeaderBytes)
-//   directory/append-log/  segments, and `tables`: names of tables after "default", a line each
+//   row = u32 table, highest bit set when it is erased; u32 key length; u32 value length;
+//         key; value. The three numbers take kRowHeaderBytes, in native byte order.
+//   DIR/append-log/        the log's segments
+//   DIR/append-log/tables  names of the tables after "default", one per line
 #ifndef TESTBED_ENGINES_LOG_LOG_ENGINE_H_
 #define TESTBED_ENGINES_LOG_LOG_ENGINE_H_
 
@@ -34,10 +35,11 @@ struct Row {
   bool erase = false;
   std::string_view key, value;
 };
-// Takes the first row off a transaction's record. Returns false when none is left; throws
-// kCorruption for what is none.
+// Takes the first row off a transaction's record: *row points into the record's bytes, and *record
+// becomes the rest. Returns false when *record is empty. Throws Error (kCorruption) when *record
+// does not begin with a whole row.
 bool NextRow(std::string_view* record, Row* row);
-// Where the log of a database of this engine is.
+// Returns the directory of the log, given the directory of the database.
 std::string LogDirectory(const std::string& dir);
 
 }  // namespace append_log

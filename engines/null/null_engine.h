@@ -1,5 +1,5 @@
-// An engine that does nothing: it forgets what it is given and finds every key with a fixed value.
-// A run on it measures the harness alone.
+// The engine "null" does nothing: writes are forgotten, and Get finds every key with a fixed value.
+// Its cursors find no rows. A run on it measures the harness alone.
 #ifndef TESTBED_ENGINES_NULL_NULL_ENGINE_H_
 #define TESTBED_ENGINES_NULL_NULL_ENGINE_H_
 

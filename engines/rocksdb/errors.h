@@ -1,5 +1,5 @@
-// Between RocksDB's Status and testbed's Error: device/ throws, RocksDB must never see an
-// exception, and the engine's callers must never see a Status.
+// Conversions between RocksDB's Status and testbed's Error. The file layer (device/) throws, but no
+// exception may pass through RocksDB, and the engine's callers never see a Status.
 #ifndef TESTBED_ENGINES_ROCKSDB_ERRORS_H_
 #define TESTBED_ENGINES_ROCKSDB_ERRORS_H_
 
@@ -14,11 +14,12 @@
 
 namespace testbed {
 
-// What RocksDB is told of an exception of the file layer: "no space" and "not found" stay what they
-// are, because RocksDB acts on them.
+// Returns the status that tells RocksDB of an exception of the file layer. "No space", "not found"
+// and corruption have statuses of their own, because RocksDB acts on them.
 rocksdb::IOStatus ToIoStatus(const std::exception& exception);
 
-// Runs `body`, which may throw, for a function that RocksDB calls.
+// Runs `body` in a function that RocksDB calls. Returns OK, or the status of the exception that
+// `body` threw.
 template <typename Body>
 rocksdb::IOStatus Guarded(Body&& body) {
   try {
@@ -29,11 +30,11 @@ rocksdb::IOStatus Guarded(Body&& body) {
   }
 }
 
-// A sentence that begins with `what` failed ("rocksdb could not commit") and carries RocksDB's own
-// words; corruption is kCorruption, all else kIo.
+// Returns the error of a bad status: its sentence is `what` ("rocksdb could not commit") followed
+// by RocksDB's own message. Its kind is kCorruption for corruption, else kIo.
 Error ToError(const rocksdb::Status& status, const std::string& what);
 
-// Throws ToError when the status is bad. The text is built only then: cheap on the hot path.
+// Throws ToError(status, what) when the status is bad. Allocates nothing when it is good.
 inline void Check(const rocksdb::Status& status, const char* what) {
   if (!status.ok()) [[unlikely]]
     throw ToError(status, what);

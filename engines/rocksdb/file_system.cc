@@ -24,7 +24,8 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 using rocksdb::Slice;
 
-// Tables are written once and then only read, so the size at open is the size for good.
+// A RandomAccessFile reads a table. Tables do not change after they are written, so that the size
+// at open stays valid.
 class RandomAccessFile : public rocksdb::FSRandomAccessFile {
  public:
   explicit RandomAccessFile(std::unique_ptr<File> file)
@@ -46,8 +47,8 @@ class RandomAccessFile : public rocksdb::FSRandomAccessFile {
   }
 
   IOStatus Prefetch(uint64_t offset, size_t n, const IOOptions&, IODebugContext*) override {
-    // NotSupported makes RocksDB read ahead into a buffer of its own, the only way without a page
-    // cache.
+    // Direct IO has no page cache to read ahead into. NotSupported makes RocksDB read ahead into a
+    // buffer of its own.
     if (use_direct_io()) return IOStatus::NotSupported("Prefetch");
     return Guarded([&] { file_->Prefetch(offset, n); });
   }
@@ -94,9 +95,9 @@ class SequentialFile : public rocksdb::FSSequentialFile {
   uint64_t offset_ = 0;
 };
 
-// RocksDB's WritableFileWriter above this class gathers small appends, so each call here is one
-// write. In direct mode it calls PositionedAppend with whole blocks, rewriting the last partial
-// one, and Truncate before Close.
+// A WritableFile does one write per append: RocksDB's WritableFileWriter, which calls it, gathers
+// small appends. In direct mode the writer calls PositionedAppend with whole blocks, so that it
+// writes the last partial block again, and calls Truncate before Close.
 class WritableFile : public rocksdb::FSWritableFile {
  public:
   WritableFile(std::unique_ptr<File> file, const rocksdb::FileOptions& options, uint64_t size,
@@ -140,8 +141,9 @@ class WritableFile : public rocksdb::FSWritableFile {
       GetPreallocationStatus(&block, &preallocated);
       std::unique_ptr<File> file = std::move(file_);
       if (file != nullptr && preallocated > 0) {
-        // Blocks reserved past the end must not count as the database's space. ext4 gives them
-        // back at a truncation to the same size, other file systems only when a hole is punched.
+        // Blocks that are allocated behind the end of the file must not count as the database's
+        // space. ext4 frees them when the file is truncated to its own size; other file systems
+        // free them only when a hole is punched.
         file->Truncate(size_);
         const uint64_t end = static_cast<uint64_t>(block) * preallocated;
         if (end > size_) {
@@ -159,12 +161,12 @@ class WritableFile : public rocksdb::FSWritableFile {
   IOStatus Fsync(const IOOptions&, IODebugContext*) override {
     return Guarded([&] { file_->Sync(true); });
   }
-  // fdatasync beside pwrite is safe; lets the lazy sync run while sessions commit.
+  // fdatasync may run at the same time as pwrite. The lazy sync can so run while sessions commit.
   bool IsSyncThreadSafe() const override { return true; }
   IOStatus RangeSync(uint64_t offset, uint64_t n, const IOOptions& options,
                      IODebugContext* debug) override {
-    // To initiate writeback is no durability: the call is not counted as a sync. The strict form
-    // waits for the range before it.
+    // The call only starts write-back, so it is not counted as a sync. With strict_bytes_per_sync
+    // it also waits for the write-back that earlier calls have started.
     const unsigned flags =
         SYNC_FILE_RANGE_WRITE | (strict_bytes_per_sync_ ? SYNC_FILE_RANGE_WAIT_BEFORE : 0u);
     if (strict_bytes_per_sync_) n += offset, offset = 0;
@@ -221,8 +223,8 @@ class Directory : public rocksdb::FSDirectory {
   const std::string path_;
 };
 
-// RocksDB's information log. Lines are gathered to a block: it is not data, and a write a line
-// would show in the account as if it were.
+// InfoLog is RocksDB's information log, a text file. It gathers lines into blocks, because one
+// write per line would distort the IO counts of the run.
 class InfoLog : public rocksdb::Logger {
  public:
   explicit InfoLog(std::unique_ptr<File> file) : file_(std::move(file)), size_(file_->Size()) {}
@@ -249,6 +251,7 @@ class InfoLog : public rocksdb::Logger {
     std::lock_guard lock(mutex_);
     WritePending();
   }
+  // Includes the lines that are not written yet.
   size_t GetLogFileSize() const override {
     std::lock_guard lock(mutex_);
     return size_ + pending_.size();
@@ -266,7 +269,7 @@ class InfoLog : public rocksdb::Logger {
 
   void WritePending() {
     if (pending_.empty()) return;
-    // A full device must stop the run where data is lost, not where a message is.
+    // An error is ignored: on a full device a write of data, not of a message, must end the run.
     Guarded([&] {
       file_->Write(size_, pending_.data(), pending_.size());
       size_ += pending_.size();
@@ -315,7 +318,7 @@ IOStatus RocksdbFileSystem::NewSequentialFile(const std::string& path,
                                               std::unique_ptr<rocksdb::FSSequentialFile>* result,
                                               IODebugContext*) {
   return Guarded([&] {
-    // A mapping has nothing to give to a single pass.
+    // A file that is read once front to back gains nothing from a mapping.
     const IoMode mode = options.use_direct_reads ? IoMode::kDirect : IoMode::kBuffered;
     testbed::FileOptions device = DeviceOptions(path, mode);
     device.read_only = true;
@@ -343,7 +346,7 @@ IOStatus RocksdbFileSystem::OpenWritable(const std::string& path,
     const IoMode mode = options.use_direct_writes ? IoMode::kDirect : IoMode::kBuffered;
     testbed::FileOptions device = DeviceOptions(path, mode);
     device.create = create;
-    device.advice = Advice::kNormal;  // it is written once, front to back
+    device.advice = Advice::kNormal;  // the run's advice is for reads
     result->reset();
     std::unique_ptr<File> file = File::Open(path, device);
     const uint64_t size = append ? file->Size() : 0;
@@ -371,14 +374,15 @@ IOStatus RocksdbFileSystem::ReuseWritableFile(const std::string& path, const std
                                               IODebugContext* debug) {
   IOStatus status = RenameFile(old_path, path, IOOptions(), debug);
   if (!status.ok()) return status;
-  // Written over from the front: that its blocks exist already is the point of reuse.
+  // The file is overwritten from its start and not truncated: reuse saves allocating its blocks.
   return OpenWritable(path, options, testbed::FileOptions::kMustExist, false, result);
 }
 
 IOStatus RocksdbFileSystem::NewDirectory(const std::string& path, const IOOptions& options,
                                          std::unique_ptr<rocksdb::FSDirectory>* result,
                                          IODebugContext* debug) {
-  std::unique_ptr<rocksdb::FSDirectory> posix;  // tells whether the directory is there
+  // RocksDB's own directory object is made only to learn whether the directory exists.
+  std::unique_ptr<rocksdb::FSDirectory> posix;
   IOStatus status = target()->NewDirectory(path, options, &posix, debug);
   if (status.ok()) *result = std::make_unique<Directory>(path);
   return status;
@@ -395,7 +399,8 @@ IOStatus RocksdbFileSystem::NewLogger(const std::string& path, const IOOptions&,
 
 #if ROCKSDB_MAJOR >= 9
 void RocksdbFileSystem::SupportedOps(int64_t& supported) {
-  // No asynchronous reads: an operation's blocks are charged while it runs on its thread.
+  // Asynchronous reads are declined: a block read is charged to the operation that runs on the
+  // reading thread, and an asynchronous read has no such thread.
   supported = 0;
 }
 #endif

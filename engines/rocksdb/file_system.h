@@ -1,14 +1,18 @@
-// A RocksDB FileSystem whose files do their IO through device/File, so that the IO mode is enforced
-// and each call is counted where every other engine's is. Directory operations (listing, renaming,
-// locking, deleting) go to RocksDB's own POSIX file system.
+// RocksdbFileSystem is a RocksDB FileSystem whose files do their IO through testbed::File
+// (device/file/file.h), which enforces the IO mode and counts each call as it does for every
+// engine. Directory operations (listing, renaming, locking, deleting) go to RocksDB's own POSIX
+// file system.
 //
-// Kinds: *.sst and *.blob are data, *.log is the log, everything else (MANIFEST, CURRENT, OPTIONS,
-// IDENTITY, their *.dbtmp forerunners and RocksDB's information log LOG*) is meta.
+// Kinds of file: *.sst and *.blob are data, *.log is the log, everything else is meta (MANIFEST,
+// CURRENT, OPTIONS, IDENTITY, the *.dbtmp files that are renamed to these, and RocksDB's
+// information log LOG*).
 //
-// Modes: RocksDB says per file whether it wants direct IO or a mapping (use_direct_reads,
-// use_direct_io_for_flush_and_compaction, allow_mmap_reads), and that is what it gets. It never
-// writes its log with direct IO. Hints that RocksDB gives on access patterns are not followed: data
-// files keep the advice that the run asked for, whoever reads them.
+// IO modes: RocksDB requests direct IO or a mapping for each file that it opens (use_direct_reads,
+// use_direct_io_for_flush_and_compaction, allow_mmap_reads) and gets it, except that a file read
+// front to back is never mapped. RocksDB never writes its log with direct IO. The hints that
+// RocksDB gives on access patterns are ignored: data files keep the advice of the run.
+//
+// Thread-safe. Its functions return a bad IOStatus when the file layer throws.
 #ifndef TESTBED_ENGINES_ROCKSDB_FILE_SYSTEM_H_
 #define TESTBED_ENGINES_ROCKSDB_FILE_SYSTEM_H_
 
@@ -23,11 +27,12 @@
 
 namespace testbed {
 
+// Returns the kind of a file of RocksDB, by its name.
 FileKind RocksdbFileKind(const std::string& path);
 
 class RocksdbFileSystem : public rocksdb::FileSystemWrapper {
  public:
-  // `buffered` and `mmap` are the advice for data files in those modes.
+  // `buffered` and `mmap` are the advice for data files that are opened in those modes.
   RocksdbFileSystem(Advice buffered, Advice mmap);
 
   static const char* kClassName() { return "TestbedFileSystem"; }

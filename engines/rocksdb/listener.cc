@@ -11,9 +11,9 @@ void Add(std::atomic<uint64_t>* counter, uint64_t n) {
 
 }  // namespace
 
-// RocksDB calls Begin on the thread that does the work. The kind stays set after the end: what such
-// a thread does between two jobs, deleting the files that the last one made obsolete, belongs to it
-// too, and these threads do nothing else.
+// RocksDB calls the Begin functions on the thread that does the job. The kind of operation stays
+// set after the job, because the thread then deletes the files that the job made obsolete, and it
+// does nothing but such jobs.
 void BackgroundListener::OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) {
   Ledger::ThisThread().set_op(kFlush);
 }

@@ -1,5 +1,6 @@
-// Watches RocksDB's background work: charges what a background thread does to flush or compaction,
-// and keeps totals of what they read and wrote.
+// BackgroundListener watches RocksDB's background work. It charges the IO of RocksDB's background
+// threads to flush or compaction and counts the work that they do. Thread-safe: RocksDB calls the
+// functions on its own threads.
 #ifndef TESTBED_ENGINES_ROCKSDB_LISTENER_H_
 #define TESTBED_ENGINES_ROCKSDB_LISTENER_H_
 
@@ -16,12 +17,13 @@ class BackgroundListener : public rocksdb::EventListener {
   struct Totals {
     std::atomic<uint64_t> flushes{0}, flush_bytes{0};
     std::atomic<uint64_t> compactions{0}, compaction_read_bytes{0}, compaction_write_bytes{0};
-    std::atomic<uint64_t> data_blocks{0}, table_bytes{0};  // of tables written, whoever wrote them
-    std::atomic<uint64_t> write_stalls{0};                 // times that writers were slowed or held
+    // Tables written by flushes, by compactions and by the recovery at open.
+    std::atomic<uint64_t> data_blocks{0}, table_bytes{0};
+    std::atomic<uint64_t> write_stalls{0};  // times that writers were slowed down or stopped
   };
   const Totals& totals() const { return totals_; }
 
-  // The first error that stopped background work; OK while there was none.
+  // Returns the first error of background work; OK when there was none.
   rocksdb::Status background_error() const;
 
   const char* Name() const override { return "testbed"; }
@@ -36,7 +38,7 @@ class BackgroundListener : public rocksdb::EventListener {
 
  private:
   Totals totals_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // protects background_error_
   rocksdb::Status background_error_;
 };
 

@@ -1,10 +1,12 @@
-// From EngineOptions to RocksDB's options and back to what is in force.
+// MakeRocksdbOptions turns EngineOptions into RocksDB's options; DescribeRocksdb lists the options
+// in force.
 //
-// Who wins, the later over the earlier: testbed's defaults (what RocksDB's developers recommend, or
-// RocksDB's own where they recommend nothing), `options_file`, which begins anew from RocksDB's
-// defaults, `options`, the options that have names here. What the run's own options decide (--io,
-// --page-size, --compression, the cache, where files are) stays theirs: a file cannot change it, and
-// `options` that would are refused.
+// The options come from these sources, each of which overrides those before it:
+// - testbed's defaults: what RocksDB's developers recommend, else RocksDB's own defaults;
+// - the extra option `options_file`, which replaces all of testbed's defaults;
+// - the run's own options (--io, --page-size, --compression, the cache, the place of files);
+// - the extra option `options`, which is refused when it would change one of the run's own options;
+// - the extra options that have names of their own, such as `bloom_bits`.
 #ifndef TESTBED_ENGINES_ROCKSDB_OPTIONS_H_
 #define TESTBED_ENGINES_ROCKSDB_OPTIONS_H_
 
@@ -28,26 +30,29 @@
 namespace testbed {
 
 struct RocksdbOptions {
-  rocksdb::DBOptions db;  // without env and listeners
+  rocksdb::DBOptions db;  // without env, statistics and listeners, which RocksdbEngine sets
   rocksdb::ColumnFamilyOptions table;
   rocksdb::BlockBasedTableOptions blocks;
   std::shared_ptr<rocksdb::Cache> cache;
   rocksdb::WriteOptions write;
   rocksdb::ReadOptions read;
   bool compact_range_on_settle = false;
-  bool index_filter_charged = true;     // to the cache, when they stand outside of it
-  std::optional<RocksdbLayout> layout;  // when one was asked for
+  // Index and filter blocks that are not in the cache reserve their memory in it.
+  bool index_filter_charged = true;
+  std::optional<RocksdbLayout> layout;  // the layout of the extra option `tables`, if given
 };
 
-// Throws Error (kUsage) for an extra option that cannot be honoured.
+// Returns the options of a run. Throws Error (kUsage) for an extra option that cannot be honoured.
 RocksdbOptions MakeRocksdbOptions(const EngineOptions& options);
 
 Capabilities RocksdbCapabilities();
 
-// The block size that the database in `dir` was last opened with; 0 when it does not say.
+// Returns the block size with which the database in `dir` was last opened, in bytes; 0 when its
+// OPTIONS file cannot be read.
 uint64_t RecordedBlockSize(const std::string& dir);
 
-// The options that the open database runs with: all of its OPTIONS file, and what that leaves out.
+// Returns the options that the open database runs with: those of its OPTIONS file, and settings
+// that the file does not have.
 std::vector<std::pair<std::string, std::string>> DescribeRocksdb(rocksdb::DB* db,
                                                                  const RocksdbOptions& options);
 

@@ -29,7 +29,8 @@ bool HoldsDatabase(const std::string& dir) {
   return false;
 }
 
-// RocksDB reports these too, but in the words of whichever file it happened to open first.
+// Checks that the directory exists and can be used. RocksDB would report the same errors, but with
+// the name of the first file that it could not open.
 void CheckDirectory(const std::string& dir, bool create) {
   std::error_code code;
   if (create) fs::create_directories(dir, code);
@@ -99,10 +100,11 @@ void RocksdbEngine::Open() {
 
 RocksdbEngine::~RocksdbEngine() {
   lazy_.reset();
-  // A destructor cannot tell of an error; what a commit promised was checked when it returned.
+  // A destructor cannot report an error. The durability that a commit promised was checked when the
+  // commit returned.
   if (requested_.durability == Durability::kLazy) db_->SyncWAL().PermitUncheckedError();
   tables_.reset();
-  // Without a log, Close writes the memtables out.
+  // Without a log, Close flushes the memtables.
   db_->Close().PermitUncheckedError();
 }
 
@@ -122,10 +124,11 @@ void RocksdbEngine::ThrowLazyFailure() const {
 
 TableId RocksdbEngine::OpenTable(const std::string& table) { return tables_->Open(table); }
 
+// A cache made smaller is emptied first: see Engine::ResizeCache.
 bool RocksdbEngine::ResizeCache(uint64_t bytes) {
   if (bytes < options_.cache->GetCapacity()) {
     options_.cache->SetCapacity(0);
-    options_.cache->EraseUnRefEntries();  // a HyperClockCache evicts only when it inserts
+    options_.cache->EraseUnRefEntries();  // HyperClockCache itself evicts only at an insertion
   }
   options_.cache->SetCapacity(bytes);
   return true;
@@ -147,14 +150,14 @@ void RocksdbEngine::Retire(SessionCounts* counts) {
 
 void RocksdbEngine::FlushMemtables() {
   rocksdb::FlushOptions flush;
-  flush.allow_write_stall = true;  // now, whatever it costs the writers
+  flush.allow_write_stall = true;  // start at once, even if the flush stalls writers
   Check(db_->Flush(flush, tables_->families()), "rocksdb could not flush its write buffers");
 }
 
 void RocksdbEngine::Flush() { FlushMemtables(); }
 
-// Tables are synced before the flush ends and recovery starts from them; the log's rest is what was
-// committed meanwhile.
+// The flush returns when its tables are synced, and a recovery replays only the log after them. The
+// log holds the transactions that were committed during the flush, so it is synced too.
 void RocksdbEngine::Checkpoint() {
   FlushMemtables();
   if (!options_.write.disableWAL) Check(db_->SyncWAL(), "rocksdb could not make its log durable");
@@ -171,7 +174,8 @@ void RocksdbEngine::Settle() {
   WaitForCompactions();
 }
 
-// By properties, which every version has: at rest when no level wants a compaction and none runs.
+// Polls properties, which every version of RocksDB has, until no flush or compaction runs or is
+// pending. Throws Error when background work has failed.
 void RocksdbEngine::WaitForCompactions() {
   auto pause = std::chrono::microseconds(200);
   for (;;) {

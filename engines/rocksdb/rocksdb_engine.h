@@ -1,19 +1,20 @@
-// RocksDB under testbed: tables share a column family or have one each (tables.h), files go through
-// device/ (file_system.h), sessions are write batches (session.h).
+// RocksdbEngine implements Engine with RocksDB. Tables share a column family or have one each
+// (tables.h), files go through the file layer of device/ (file_system.h), and sessions are write
+// batches (session.h).
 //
-// Memory: cache_bytes is the block cache, and index and filter blocks are within it: as blocks of
-// the cache, or as memory of table readers that RocksDB reserves in the cache, so that rows' blocks
-// get what is left. Write buffers (memtables) are beside it, sized as a share of ram_bytes;
+// Memory: cache_bytes is the size of the block cache. Index and filter blocks are included in it,
+// either as blocks of the cache or as memory of table readers that RocksDB reserves in the cache;
+// data blocks get the rest. Memtables are in addition to the cache, sized as a share of ram_bytes.
 // EffectiveSettings and Counters state all three. In mmap mode RocksDB reads uncompressed blocks in
 // place and keeps none of them in its cache.
 //
-// Durability: sync writes the log and waits for it (WriteOptions::sync); lazy writes the log at
-// each commit and a thread makes it durable within the interval; none keeps no log: what is not in
-// a table yet is lost in a crash, and a clean close writes it out.
+// Durability: with sync, a commit writes the log and syncs it (WriteOptions::sync). With lazy, a
+// commit writes the log and a thread syncs it within the interval. With none, RocksDB keeps no log:
+// a crash loses the rows that are still in memtables, a clean close writes these out.
 //
-// Counters of blocks hold what sessions asked for, by RocksDB's tickers on their threads
-// (block_tickers.h); what flush and compaction read and wrote is listed by name. RocksDB tells
-// blocks read, not their bytes: those are at the file level.
+// The block counters are those of the sessions' threads, from RocksDB's tickers (block_tickers.h).
+// The work of flush and compaction is listed under names of its own (EngineCounters::more). RocksDB
+// counts the blocks that it reads, not their bytes; the file layer counts the bytes.
 #ifndef TESTBED_ENGINES_ROCKSDB_ROCKSDB_ENGINE_H_
 #define TESTBED_ENGINES_ROCKSDB_ROCKSDB_ENGINE_H_
 
@@ -59,9 +60,10 @@ class RocksdbEngine : public Engine {
   rocksdb::DB* db() const { return db_.get(); }
   const RocksdbOptions& options() const { return options_; }
   std::vector<RocksdbTable> tables() const { return tables_->opened(); }  // by TableId
-  // Takes back what NewSession gave to a session.
+  // Called by a session's destructor: adds `counts` to the total of the closed sessions and frees
+  // them.
   void Retire(SessionCounts* counts);
-  // Throws when the lazy sync failed: commits after it would promise what does not hold.
+  // Throws Error (kIo) when a lazy sync has failed, since no later commit could become durable.
   void CheckLazySync() const {
     if (lazy_failed_.load(std::memory_order_relaxed)) [[unlikely]]
       ThrowLazyFailure();
@@ -83,14 +85,14 @@ class RocksdbEngine : public Engine {
   std::unique_ptr<rocksdb::DB> db_;
   std::unique_ptr<RocksdbTables> tables_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // protects sessions_ and retired_
   std::vector<std::unique_ptr<SessionCounts>> sessions_;
-  SessionCounts retired_;
+  SessionCounts retired_;  // totals of the sessions that were closed
 
-  mutable std::mutex lazy_mutex_;  // of lazy_error_
+  mutable std::mutex lazy_mutex_;  // protects lazy_error_
   std::string lazy_error_;
   std::atomic<bool> lazy_failed_{false};
-  std::unique_ptr<LazySync> lazy_;  // last: it uses the others
+  std::unique_ptr<LazySync> lazy_;  // declared last: its thread uses the other members
 };
 
 }  // namespace testbed

@@ -13,7 +13,7 @@ namespace {
 rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 std::string_view ToView(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
 
-// Adds the blocks asked for in its lifetime to a session's counts.
+// A BlockMeter adds the blocks that the thread asks for during its lifetime to a session's counts.
 class BlockMeter {
  public:
   explicit BlockMeter(SessionCounts* counts)
@@ -34,7 +34,7 @@ class BlockMeter {
   const uint64_t hits_, misses_;
 };
 
-// Copies a batch into an index.
+// A Copier copies the writes of a WriteBatch into a WriteBatchWithIndex.
 class Copier : public rocksdb::WriteBatch::Handler {
  public:
   Copier(const std::vector<RocksdbTable>& tables, rocksdb::WriteBatchWithIndex* to)
@@ -153,7 +153,7 @@ void RocksdbSession::Begin() {
 
 void RocksdbSession::Commit() {
   if (!in_transaction_) throw Error(Error::kUsage, "rocksdb: Commit without Begin");
-  // Ends the transaction even when the write fails: it did not happen then.
+  // The transaction ends even when the write fails, and then nothing of it is committed.
   struct End {
     RocksdbSession* session;
     ~End() { session->EndTransaction(); }
@@ -256,8 +256,8 @@ void RocksdbCursor::Park() {
   parked_ = true;
 }
 
-// The bounds hold for rows of the database; those of the transaction are of all tables of the
-// column family.
+// The iterator's bounds apply only to committed rows. The transaction's writes include those of the
+// other tables of the column family, so the prefix of the key is checked here.
 bool RocksdbCursor::OnRow() {
   on_row_ = iterator_->Valid();
   if (!on_row_) Check(iterator_->status(), "rocksdb could not read a row");
@@ -297,7 +297,7 @@ bool RocksdbCursor::Last() {
     iterator_->SeekToLast();
   } else {
     iterator_->SeekForPrev(table_.end);
-    // The row whose key is empty, of the table behind.
+    // table_.end is a key of the next table: that of its row with an empty key.
     if (iterator_->Valid() && iterator_->key() == rocksdb::Slice(table_.end)) iterator_->Prev();
   }
   return OnRow();
@@ -309,7 +309,7 @@ bool RocksdbCursor::Next() {
   if (parked_) {
     Renew();
     iterator_->Seek(parked_key_);
-    // The row may have gone: then the cursor stands on the next one already.
+    // If the row was erased meanwhile, Seek has already moved to the next row.
     if (!OnRow() || iterator_->key() != rocksdb::Slice(parked_key_)) return on_row_;
   }
   iterator_->Next();

@@ -1,9 +1,10 @@
 // Sessions and cursors of the rocksdb engine.
 //
-// Isolation: a transaction is a WriteBatch, so it commits as a whole or not at all; reads see what
-// is committed when they run, and within a transaction its own writes on top. There are no locks
-// and no conflict checks: of two transactions that write one key the later commit stands. A cursor
-// walks the state of its last Seek, SeekForPrev, First or Last, and its transaction's writes.
+// A transaction is a WriteBatch, so that it commits as a whole or not at all. A read sees the rows
+// that are committed when it runs and the writes of its own transaction. Transactions take no locks
+// and detect no conflicts: when two of them write a key, the later commit wins. A cursor walks the
+// rows that were committed at its last Seek, SeekForPrev, First or Last, and its transaction's
+// writes.
 #ifndef TESTBED_ENGINES_ROCKSDB_SESSION_H_
 #define TESTBED_ENGINES_ROCKSDB_SESSION_H_
 
@@ -24,7 +25,8 @@ namespace testbed {
 class RocksdbEngine;
 class RocksdbCursor;
 
-// What one session counted, written by its thread alone. The engine owns it and adds all up.
+// SessionCounts holds the counts of one session. Only the session's thread writes them; the engine
+// owns them and adds up those of all sessions.
 struct SessionCounts {
   Counter block_hits, block_reads;
   Counter log_payload_bytes;
@@ -55,15 +57,19 @@ class RocksdbSession : public Session {
       LearnTables(table);
     return tables_[table];
   }
-  // The key as the table's column family has it; valid until the next call.
+  // Returns the key with the table's prefix, as the column family holds it. Valid until the next
+  // call.
   rocksdb::Slice KeyIn(const RocksdbTable& table, std::string_view key);
+  // Copies the list of tables from the engine. Throws Error (kUsage) when `wanted` is not in it.
   void LearnTables(TableId wanted);
+  // Commits the batch. Throws Error when RocksDB fails or an earlier lazy sync has failed.
   void Write(rocksdb::WriteBatch* batch);
-  // The open transaction has writes that reads must see.
+  // Returns whether the open transaction has writes, which reads must see.
   bool HasOwnWrites() const;
-  // From here on the transaction's writes go to the index, where reads find them. Until a
-  // transaction reads, its writes need no index and cost no more than a batch.
+  // Moves the transaction's writes from batch_ to index_, where reads find them and where later
+  // writes go. A transaction that does not read after its writes never pays for an index.
   void IndexOwnWrites();
+  // Returns the batch to which the transaction's next write goes.
   rocksdb::WriteBatchBase* Pending();
   void EndTransaction();
 
@@ -73,17 +79,18 @@ class RocksdbSession : public Session {
   const rocksdb::ReadOptions read_options_;
   SessionCounts* const counts_;
   std::vector<RocksdbTable> tables_;  // by TableId
-  std::string key_;                   // of the last KeyIn
-  rocksdb::PinnableSlice value_;
-  std::string multi_bytes_;  // of the last MultiGet, as the three below
+  std::string key_;                   // result of the last KeyIn
+  rocksdb::PinnableSlice value_;      // result of the last Get
+  // Keys, results and statuses of the last MultiGet; multi_keys_ point into multi_bytes_.
+  std::string multi_bytes_;
   std::vector<rocksdb::Slice> multi_keys_;
   std::vector<rocksdb::PinnableSlice> multi_values_;
   std::vector<rocksdb::Status> multi_statuses_;
   bool in_transaction_ = false;
-  bool indexed_ = false;
+  bool indexed_ = false;  // the transaction's writes are in index_, not in batch_
   rocksdb::WriteBatch batch_;
   rocksdb::WriteBatchWithIndex index_;
-  std::vector<RocksdbCursor*> cursors_;  // alive
+  std::vector<RocksdbCursor*> cursors_;  // all open cursors of the session
 };
 
 class RocksdbCursor : public Cursor {
@@ -100,27 +107,30 @@ class RocksdbCursor : public Cursor {
   std::string_view key() const override;
   std::string_view value() const override;
 
-  // Called before the transaction's writes change: remembers the position and lets the iterator go,
-  // which must not outlive what it walks. ParkOwn does so only where it walks uncommitted writes.
+  // Remembers the cursor's position and destroys its iterator. The session calls Park before it
+  // changes the transaction's writes, and ParkOwn before it clears them, because an iterator must
+  // not outlive the batch that it walks. ParkOwn does nothing for a cursor whose iterator does not
+  // include the transaction's writes.
   void Park();
   void ParkOwn() {
     if (over_own_writes_) Park();
   }
 
  private:
-  void Renew();  // makes the iterator show the present state
-  // Whether it stands on a row of the table; throws when it stopped for an error.
+  void Renew();  // makes the iterator show all rows that are committed now
+  // Updates on_row_ and returns it. Throws Error when the iterator stopped because of an error.
   bool OnRow();
 
   RocksdbSession* const session_;
   const RocksdbTable table_;
-  const rocksdb::Slice begin_, end_;  // the bounds of the table, where its keys have a prefix
+  const rocksdb::Slice begin_, end_;  // bounds of the table's keys, when they have a prefix
   rocksdb::ReadOptions read_options_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
-  rocksdb::SequenceNumber sequence_ = 0;  // the state that iterator_ shows
+  rocksdb::SequenceNumber sequence_ = 0;  // RocksDB's last commit when iterator_ was renewed
   bool over_own_writes_ = false;          // iterator_ includes the transaction's writes
-  bool parked_ = false;
-  bool on_row_ = false;  // stands on a row or, when parked, stood on the one with parked_key_
+  bool parked_ = false;                   // Park has destroyed iterator_
+  // The cursor stands on a row; when it is parked, its row is that of parked_key_.
+  bool on_row_ = false;
   std::string parked_key_;
 };
 

@@ -54,8 +54,9 @@ RocksdbTables::RocksdbTables(rocksdb::DB* db, const rocksdb::ColumnFamilyOptions
                                  ": leave --engine-option tables out, or load it anew");
 }
 
-// In the log and synced, whatever durability the run has: rows without their table's name would be
-// those of whichever table got its number next.
+// Writes a row of the directory through the log and syncs it, with every durability: if a crash
+// lost the row but kept rows of the table, the next new table would get the same number and these
+// rows.
 void RocksdbTables::WriteDirectory(std::string_view name, std::string_view value) {
   IoScope scope(kOpen);
   rocksdb::WriteOptions durable;
@@ -86,7 +87,7 @@ RocksdbTable RocksdbTables::FindOrMakeNumber(const std::string& name) {
   for (row->Seek(PrefixOf(0)); row->Valid(); row->Next()) {
     rocksdb::Slice of = row->key();
     of.remove_prefix(kPrefix);
-    if (of.empty()) continue;  // the mark
+    if (of.empty()) continue;  // the row that marks the layout
     if (row->value().size() != kPrefix) {
       throw Error(Error::kCorruption, "rocksdb: the directory of tables has a row of wrong size");
     }

@@ -1,15 +1,13 @@
-// Where the tables of a RocksDB database are.
+// RocksdbTables maps the tables of a database to RocksDB's column families, by one of two layouts.
+// A database keeps the layout that it was created with.
 //
-// key-prefix, the default: all tables stand in the default column family. A key begins with the
-// number of its table, four bytes with the most significant first, as MyRocks and MongoRocks have
-// it; so all tables share one tree of sorted runs and one pair of write buffers. Table 0 is the
-// directory: its row without a name says that this is the layout, each other one gives a table's
-// number by its name.
+// key-prefix, the default: all tables are in the default column family. A key begins with the
+// number of its table in four bytes, big-endian, as in MyRocks and MongoRocks. So all tables share
+// one LSM tree and one set of memtables. Table 0 is the directory of tables: its row with an empty
+// name marks this layout, and each other row maps a table's name to its number.
 //
-// column-families: each table is a column family, "default" the default one; the keys are the
-// user's own, so that RocksDB's tools read them.
-//
-// A database keeps the layout that it was made with.
+// column-families: each table is a column family of the same name. RocksDB's tools can read the
+// keys, which are those of the user.
 #ifndef TESTBED_ENGINES_ROCKSDB_TABLES_H_
 #define TESTBED_ENGINES_ROCKSDB_TABLES_H_
 
@@ -32,39 +30,42 @@ const char* RocksdbLayoutName(RocksdbLayout layout);  // "key-prefix", "column-f
 
 struct RocksdbTable {
   rocksdb::ColumnFamilyHandle* family = nullptr;
-  std::string prefix;  // of each key; empty where the family is the table's own
-  std::string end;     // the first key behind those of the prefix
+  std::string prefix;  // first bytes of each key; empty when the table has a family of its own
+  std::string end;     // smallest key above all keys with the prefix
 };
 
-// Thread-safe. Does not own the database, but its column family handles.
+// Thread-safe. The caller owns the database, which must outlive this object; this object owns the
+// column family handles.
 class RocksdbTables {
  public:
-  // `families`: all that the database has, the default one first. A database that has no row yet
-  // gets the layout asked for. Throws Error (kUsage) when it has another one.
+  // Takes ownership of `families`, which are all families of the database, the default family
+  // first. A database without rows gets the layout `wanted`, by default key-prefix. Throws Error
+  // (kUsage) when the database has a layout other than `wanted`.
   RocksdbTables(rocksdb::DB* db, const rocksdb::ColumnFamilyOptions& options,
                 const std::vector<rocksdb::ColumnFamilyHandle*>& families,
                 std::optional<RocksdbLayout> wanted, const std::string& dir);
 
-  // Makes the table when it is new; that it exists is durable when this returns.
+  // Returns the table's id, and creates the table durably when it does not exist. Throws Error when
+  // RocksDB fails.
   TableId Open(const std::string& name);
   std::vector<RocksdbTable> opened() const;  // by TableId
   std::vector<rocksdb::ColumnFamilyHandle*> families() const;
   RocksdbLayout layout() const { return layout_; }
 
  private:
-  RocksdbTable FindOrMakeFamily(const std::string& name);
-  RocksdbTable FindOrMakeNumber(const std::string& name);
+  RocksdbTable FindOrMakeFamily(const std::string& name);  // for column-families
+  RocksdbTable FindOrMakeNumber(const std::string& name);  // for key-prefix
   void WriteDirectory(std::string_view name, std::string_view value);
 
   rocksdb::DB* const db_;
   const rocksdb::ColumnFamilyOptions options_;
   RocksdbLayout layout_ = RocksdbLayout::kKeyPrefix;
 
-  mutable std::mutex mutex_;  // guards what follows
-  // To delete a handle lets go of it; the database must still be open.
+  mutable std::mutex mutex_;  // protects the members below
+  // The handles must be deleted before the database is closed.
   std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families_;
-  std::vector<std::string> names_;  // of those opened, by TableId
-  std::vector<RocksdbTable> opened_;
+  std::vector<std::string> names_;    // names of the tables in opened_
+  std::vector<RocksdbTable> opened_;  // by TableId
 };
 
 }  // namespace testbed

@@ -15,21 +15,23 @@
 namespace testbed::wiredtiger {
 namespace {
 
-// WiredTiger does not free its memory when it closes after a panic.
+// True after a panic: WiredTiger then does not free its memory when it closes.
 std::atomic<bool> leaks_memory{false};
 
-// The last thing that went wrong on this thread. It may be something that WiredTiger handled (a
-// file that need not exist), so it is used only when its code is the one that a call failed with.
+// The last error that was reported on this thread. WiredTiger may have handled it (a file that need
+// not exist), so Throw uses it only when the failed call returned the same code.
 struct ThreadError {
   int code = 0;
-  bool exact = false;  // from the file layer or of a damaged page: later messages say less
+  // The sentence is from the file layer or about a damaged page. WiredTiger's later messages about
+  // the same failure say less and do not replace it.
+  bool exact = false;
   Error::Kind kind = Error::kRun;
   std::string sentence;
 };
 thread_local ThreadError last_error;
 
-// WiredTiger's messages begin with a time, a process, the file and the call, a severity in brackets
-// and, some of them, a C function and line; the sentence comes after them.
+// Returns the sentence of a message of WiredTiger. A message begins with time, process, file, call
+// and a severity in brackets; some then have a C function and line; the sentence follows.
 std::string_view WithoutPrefix(std::string_view message) {
   for (std::string_view mark : {"[ERROR]: ", "[WARNING]: ", "[NOTICE]: "}) {
     const size_t at = message.find(mark);
@@ -50,7 +52,8 @@ bool SpeaksOfDamage(std::string_view message) {
          message.find("unable to read root page") != std::string_view::npos;
 }
 
-// When a page fails its checksum WiredTiger dumps it, line by line.
+// Returns whether the message is a line of the dump that WiredTiger prints of a page with a wrong
+// checksum.
 bool IsPageDump(std::string_view message) {
   return message.find("(chunk ") != std::string_view::npos;
 }
@@ -88,14 +91,14 @@ int Errors::HandleError(WT_EVENT_HANDLER* handler, WT_SESSION*, int code, const 
     }
     return 0;
   }
-  // A refused configuration is quoted whole, and "corruption_abort" stands in it.
+  // The message of EINVAL quotes the refused configuration, which contains "corruption_abort".
   const bool damage = code != EINVAL && SpeaksOfDamage(text);
   if (damage) {
-    // Recovery answers damage with a panic whose own message does not say why.
+    // Damage that recovery finds leads to a panic, whose message does not name the cause.
     std::lock_guard lock(errors->mutex_);
     if (!errors->panic_cause_) errors->panic_cause_.emplace(Error::kCorruption, std::string(text));
   }
-  // A failed checksum is told with code 0 first and by "fatal read error" after.
+  // WiredTiger reports a wrong checksum with code 0 and then, as WT_ERROR, "fatal read error".
   if (damage && code == 0) code = WT_ERROR;
   if (last_error.exact && last_error.code == code) return 0;
   last_error.code = code;
@@ -139,7 +142,7 @@ int FileError(const Error& error) {
 }  // namespace testbed::wiredtiger
 
 #ifdef TESTBED_LEAK_CHECK
-// Asked at the end of the process, so that the check stays strict where there was no panic.
+// LeakSanitizer calls this at the end of the process. It skips the leak check only after a panic.
 extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off() {
   return testbed::wiredtiger::leaks_memory ? 1 : 0;
 }

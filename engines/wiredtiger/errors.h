@@ -1,9 +1,10 @@
-// From WiredTiger's return codes and messages to Error sentences, and back at the file layer.
+// Errors turns WiredTiger's return codes and messages into Error; FileError turns an Error of the
+// file layer into a return code for WiredTiger.
 //
-// WiredTiger tells what went wrong in two ways: an int from the call, and messages to an event
-// handler on the thread that failed. The file layer below it (file_system.h) knows a third thing,
-// the path and errno. Errors keeps the best sentence of them per thread, and the cause of a panic
-// for all threads, because after a panic every call on the connection fails with WT_PANIC.
+// WiredTiger reports a failure in two ways: the call returns an int, and an event handler receives
+// messages on the thread that failed. The file layer (file_system.h) knows more, the path and
+// errno. Errors keeps the most exact sentence of these for each thread. For all threads it keeps
+// the cause of a panic, because after a panic every call on the connection fails with WT_PANIC.
 //
 //   Errors errors;                                    // outlives the connection
 //   errors.Check(wiredtiger_open(dir, errors.handler(), config, &conn), "opening " + dir);
@@ -30,8 +31,10 @@ class Errors {
 
   WT_EVENT_HANDLER* handler() { return &handler_; }
 
-  // Throws the Error that `code` means; `doing` is a phrase, as in "reading table t".
+  // Throws the Error for the return code of a call that failed. `doing` names in the sentence what
+  // failed: "reading table t". A message that the thread received with the same code is used once.
   [[noreturn]] void Throw(int code, const std::string& doing);
+  // Throws unless `code` is 0.
   void Check(int code, const std::string& doing) {
     if (code != 0) Throw(code, doing);
   }
@@ -46,12 +49,12 @@ class Errors {
   static int HandleMessage(WT_EVENT_HANDLER* handler, WT_SESSION* session, const char* message);
 
   Handler handler_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // protects panic_cause_
   std::optional<Error> panic_cause_;
 };
 
-// Called in a file-layer callback that caught `error`: remembers its sentence for the thread and
-// returns the code that WiredTiger is to be told.
+// Remembers the error's sentence for the calling thread, and returns the code that a callback of
+// the file layer must return to WiredTiger after it caught `error`.
 int FileError(const Error& error);
 
 }  // namespace testbed::wiredtiger

@@ -20,7 +20,7 @@
 namespace testbed::wiredtiger {
 namespace {
 
-thread_local FileSystem* installing = nullptr;
+thread_local FileSystem* installing = nullptr;  // the file system of this thread's Install
 
 std::string_view BaseName(std::string_view path) {
   const size_t slash = path.rfind('/');
@@ -32,7 +32,8 @@ std::string Directory(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-// Runs a callback's body; nothing may be thrown through WiredTiger's C frames.
+// Runs a callback's body and returns its result code. An exception must not pass through
+// WiredTiger's C frames.
 template <typename Body>
 int Guarded(Body body) noexcept {
   try {
@@ -47,7 +48,7 @@ int Guarded(Body body) noexcept {
   }
 }
 
-// Charges what WiredTiger's own threads do.
+// A Charge sets the kind of operation for IO on WiredTiger's own threads, for its lifetime.
 class Charge {
  public:
   explicit Charge(FileKind kind) : thread_(Ledger::ThisThread()), previous_(thread_.op()) {
@@ -64,7 +65,7 @@ class Charge {
 
 struct Handle : WT_FILE_HANDLE {
   Handle() : WT_FILE_HANDLE{} {}
-  std::string path;  // what the C struct's name points to
+  std::string path;  // WT_FILE_HANDLE::name points to it
   std::unique_ptr<File> file;
   FileSystem* owner = nullptr;
   FileKind kind = FileKind::kMeta;
@@ -95,7 +96,7 @@ int ExtendFile(WT_FILE_HANDLE* handle, WT_SESSION*, wt_off_t size) {
     Charge charge(h->kind);
     const uint64_t want = static_cast<uint64_t>(size);
     if (want != 0) h->file->Allocate(0, want);
-    // A file system without fallocate leaves the size as it was.
+    // Without fallocate in the file system, Allocate does not change the file's size.
     if (h->file->Size() < want) h->file->Truncate(want);
   });
 }
@@ -207,7 +208,8 @@ int ListOne(WT_FILE_SYSTEM*, WT_SESSION*, const char* directory, const char* pre
   return Guarded([&] { ListNames(directory, prefix, true, names, count); });
 }
 
-int Terminate(WT_FILE_SYSTEM*, WT_SESSION*) { return 0; }  // the engine owns the file system
+// Frees nothing: the engine owns the file system.
+int Terminate(WT_FILE_SYSTEM*, WT_SESSION*) { return 0; }
 
 FileOptions::Create CreateOf(uint32_t flags) {
   if (!(flags & WT_FS_OPEN_CREATE)) return FileOptions::kMustExist;
@@ -216,7 +218,7 @@ FileOptions::Create CreateOf(uint32_t flags) {
 
 }  // namespace
 
-// The callbacks that need FileSystem's members.
+// The callbacks that use private members of FileSystem.
 struct FileSystemCalls {
   static FileSystem* Of(WT_FILE_SYSTEM* c) { return static_cast<FileSystem::C*>(c)->owner; }
 
@@ -300,7 +302,8 @@ struct FileSystemCalls {
     handle->file_system = handle->owner->interface();
     handle->name = handle->path.data();
     handle->close = &CloseFile;
-    // Direct files have no pages in the cache to advise on, mapped ones have their own advice.
+    // Advice on ranges is useful for buffered files only: direct files have no pages in the page
+    // cache, and mapped files got their advice when they were mapped.
     if (mode == IoMode::kBuffered) handle->fh_advise = &AdviseFile;
     handle->fh_extend = &ExtendFile;
     handle->fh_lock = &LockFile;
@@ -341,8 +344,8 @@ FileKind FileSystem::KindOf(std::string_view path) {
 
 }  // namespace testbed::wiredtiger
 
-// WiredTiger finds a statically linked extension by name in the program's dynamic symbols; the
-// link option that puts it there comes with the engines' library (engines/CMakeLists.txt).
+// WiredTiger looks this function up by name among the program's dynamic symbols. A link option in
+// engines/CMakeLists.txt exports it.
 extern "C" __attribute__((visibility("default"))) int testbed_wiredtiger_file_system(
     WT_CONNECTION* connection, WT_CONFIG_ARG*) {
   using testbed::wiredtiger::installing;

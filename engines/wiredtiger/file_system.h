@@ -1,25 +1,27 @@
-// WiredTiger's file-system extension point (WT_FILE_SYSTEM, WT_FILE_HANDLE) on device/file/file.h, so
-// that WiredTiger's IO has the mode that was asked for and each call is counted and charged.
+// FileSystem implements WiredTiger's file-system extension (WT_FILE_SYSTEM, WT_FILE_HANDLE) with
+// File (device/file/file.h), so that WiredTiger's IO uses the IO mode of the run and each call is
+// counted.
 //
 //   FileSystem files({.io = IoMode::kDirect, .alignment = 4096});
 //   FileSystem::Install install(&files);        // for wiredtiger_open on this thread
 //   wiredtiger_open(dir, handler, (config + FileSystem::kExtension).c_str(), &conn);
 //
-// The files of a database by kind: *.wt (tables, and WiredTigerHS.wt, which holds old versions of
-// rows) are data; WiredTigerLog.* and WiredTigerPreplog.* are log; WiredTiger.wt (the catalogue, a
-// b-tree too), WiredTiger.turtle, WiredTiger, WiredTiger.lock and what else there may be are meta.
-// B-tree files, the catalogue included, are opened in the IO mode; log and the other files are
-// buffered, the log direct if the connection says direct_io=(log).
+// Kinds of file: *.wt are data (the tables, and WiredTigerHS.wt, which holds old versions of rows).
+// WiredTigerLog.*, WiredTigerPreplog.* and WiredTigerTmplog.* are log. All other files are meta:
+// WiredTiger.wt (the catalogue, also a b-tree), WiredTiger.turtle, WiredTiger, WiredTiger.lock.
 //
-// WiredTiger has threads of its own (eviction, log, sweep). What such a thread does is charged to
-// eviction, or to log-write on log files; application threads that must help evicting stay charged
-// to their own operation, because it is what the operation cost.
+// B-tree files, including the catalogue, are opened in the IO mode of the run. The log is buffered,
+// or direct with direct_io=(log) in the connection's configuration. Other files are buffered.
 //
-// Mapped files: WiredTiger has no use for a mapping of a live table, it reads pages into memory of
-// its own. A read in mmap mode is therefore a copy out of the mapping.
+// The IO of WiredTiger's own threads (eviction, log, sweep) is charged to eviction, or to log-write
+// when it is on a log file. When WiredTiger makes an application thread evict pages, the IO stays
+// charged to the operation of that thread.
 //
-// No exception leaves a callback: it becomes an errno and a sentence (errors.h). Thread-safe. The
-// FileSystem must outlive the connection.
+// In mmap mode a read copies the bytes out of the mapping, because WiredTiger reads pages of a
+// table into memory of its own.
+//
+// A callback never throws: it turns an exception into a return code (FileError in errors.h).
+// Thread-safe. The FileSystem must outlive the connection.
 #ifndef TESTBED_ENGINES_WIREDTIGER_FILE_SYSTEM_H_
 #define TESTBED_ENGINES_WIREDTIGER_FILE_SYSTEM_H_
 
@@ -33,11 +35,12 @@
 
 namespace testbed::wiredtiger {
 
-// What the file layer knows of the calling thread.
+// ThreadState is what the file layer knows about the calling thread.
 struct ThreadState {
-  // Set on threads that came through a Session or Engine; WiredTiger's own have it false.
+  // The thread is one of testbed's: it has called a Session or the Engine. False on WiredTiger's
+  // own threads.
   bool application = false;
-  uint64_t data_reads = 0;  // blocks read from data files on this thread
+  uint64_t data_reads = 0;  // number of reads from data files by this thread
 };
 inline constinit thread_local ThreadState thread_state;
 
@@ -45,18 +48,18 @@ class FileSystem {
  public:
   struct Options {
     IoMode io = IoMode::kBuffered;
-    Advice advice = Advice::kNormal;  // for data files in that mode
-    // What WiredTiger aligns its direct requests to (its buffer_alignment); a device that needs
-    // more is an error. 0 = no direct IO.
+    Advice advice = Advice::kNormal;  // for b-tree files in that mode
+    // Alignment in bytes of WiredTiger's direct requests (its buffer_alignment); 0 = no direct IO.
+    // Opening a file on a device that needs a larger alignment fails.
     size_t alignment = 0;
     bool log_dsync = false;  // O_DSYNC log files: transaction_sync=(method=dsync)
   };
 
-  // The part of wiredtiger_open's configuration that loads the extension.
+  // Loads the extension when it is part of wiredtiger_open's configuration.
   static constexpr std::string_view kExtension =
       ",extensions=[local={entry=testbed_wiredtiger_file_system,early_load=true}]";
 
-  // While it lives, a connection opened by this thread uses the file system.
+  // While an Install exists, connections that its thread opens use the file system.
   class Install {
    public:
     explicit Install(FileSystem* files);
@@ -73,7 +76,8 @@ class FileSystem {
   WT_FILE_SYSTEM* interface() { return &c_; }
   const Options& options() const { return options_; }
   uint64_t log_bytes_written() const { return log_bytes_.load(std::memory_order_relaxed); }
-  // Direct requests that File had to copy, because WiredTiger's buffer was not aligned.
+  // Returns the number of direct requests that File had to copy, because their offset, length or
+  // memory was not aligned.
   uint64_t copied_requests() const { return copied_.load(std::memory_order_relaxed); }
 
  private:

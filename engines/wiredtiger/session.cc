@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 
 WT_ITEM Item(std::string_view bytes) {
   WT_ITEM item{};
-  // WiredTiger tells an item that is not set from an empty one by its pointer.
+  // WiredTiger takes an item with a null pointer for one that is not set, not for an empty one.
   item.data = bytes.data() != nullptr ? bytes.data() : "";
   item.size = bytes.size();
   return item;
@@ -80,7 +80,7 @@ WiredtigerSession::~WiredtigerSession() {
   thread_state.application = true;
   for (WiredtigerCursor* walk : walks_) walk->session_ = nullptr;
   if (in_transaction_) EndTransaction();
-  // Closes its cursors; fails only after a panic.
+  // This closes the session's WT_CURSORs. It fails only after a panic.
   session_->close(session_, nullptr);
 }
 
@@ -127,7 +127,7 @@ void WiredtigerSession::Commit() {
   Enter();
   database_->ThrowIfFailed();
   int code;
-  // A commit that is rolled back has ended the transaction: begin again and replay.
+  // A commit that returns WT_ROLLBACK has ended the transaction; Replay begins a new one.
   while ((code = session_->commit_transaction(session_, nullptr)) == WT_ROLLBACK) {
     Replay("committing a transaction");
   }
@@ -135,8 +135,9 @@ void WiredtigerSession::Commit() {
   if (code != 0) Fail(code, "committing a transaction");
 }
 
-// After a panic WiredTiger refuses to roll back, and its close would wait for ever for the end of
-// the transaction (__wt_txn_activity_drain in 11.3). It refuses to commit too, but then rolls back.
+// After a panic WiredTiger refuses to roll back, and closing the connection would wait for ever for
+// the transaction's end (__wt_txn_activity_drain in 11.3). A commit is refused too, but it ends the
+// transaction by a rollback.
 int WiredtigerSession::EndTransaction() {
   const int code = session_->rollback_transaction(session_, nullptr);
   if (code == WT_PANIC) session_->commit_transaction(session_, nullptr);
@@ -204,7 +205,7 @@ void WiredtigerSession::Erase(TableId table, std::string_view key) { Do({table, 
 
 void WiredtigerSession::RollbackKeepingPositions() {
   for (WiredtigerCursor* walk : walks_) walk->Park();
-  // Fails when a commit has already ended the transaction, which is as good.
+  // The result is ignored: this fails when a commit has already ended the transaction.
   EndTransaction();
 }
 
@@ -213,7 +214,7 @@ void WiredtigerSession::Replay(const char* doing) {
       Clock::now() + std::chrono::milliseconds(database_->settings.conflict_wait_ms);
   for (int attempt = 1;; ++attempt) {
     RollbackKeepingPositions();
-    // Longer from try to try, so that the other transaction gets the processor.
+    // The pause grows with each attempt, so that the other transaction gets the processor.
     std::this_thread::sleep_for(std::chrono::microseconds(std::min(50 * attempt, 5000)));
     int code = session_->begin_transaction(session_, nullptr);
     for (size_t i = 0; code == 0 && i < writes_.size(); ++i) code = Apply(writes_.at(i));
@@ -251,7 +252,6 @@ WiredtigerCursor::~WiredtigerCursor() {
   cursor_->close(cursor_);
 }
 
-// Called before WiredTiger resets its cursor.
 void WiredtigerCursor::Park() {
   if (state_ != State::kOnRow) return;
   parked_key_ = key();
@@ -299,7 +299,7 @@ bool WiredtigerCursor::Step(Move move, bool forward) {
   if (state_ == State::kParked) {
     const std::string from = parked_key_;
     if (!Near(from, forward)) return false;
-    // The row may be gone, undone with its transaction: then this is its neighbour already.
+    // If the rollback undid the row, Near has already moved to its neighbour.
     if (key() != from) return true;
   }
   return Arrive(move(cursor_));

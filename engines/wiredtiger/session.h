@@ -1,22 +1,23 @@
-// Sessions and cursors of the wiredtiger engine: one WT_SESSION a Session, one WT_CURSOR kept open
-// per table for gets and writes, one more per Cursor.
+// Sessions and cursors of the wiredtiger engine. A Session has one WT_SESSION and, for each table
+// that it has used, an open WT_CURSOR for gets and writes. Each Cursor has one more WT_CURSOR.
 //
-// A value that Get returns lies in the page it was found on. The page, and outside a transaction
-// the snapshot that was read, stay pinned until the session's next call or its end: an idle session
-// that has just read holds back one page, not a growing history, as long as nobody writes much.
+// Pinning: a value that Get returns lies in WiredTiger's page. Until the session's next call that
+// page stays pinned and, outside a transaction, so does the snapshot of the read. An idle session
+// after a Get thus holds back the eviction of one page, and of those old row versions that later
+// writes leave and that its snapshot can see.
 //
-// Isolation is snapshot. Outside Begin..Commit each read sees what was committed when it began,
-// except while a Cursor of the session stands on a row: then the session reads the snapshot the
-// cursor began with. Cursors see their session's own uncommitted writes.
+// Isolation: snapshot. Outside Begin and Commit a read sees the rows that were committed when it
+// began. While a Cursor of the session stands on a row, however, all reads of the session use the
+// snapshot that the cursor began with. A Cursor sees its session's own uncommitted writes.
 //
-// Conflicts. WiredTiger does not wait for another transaction's write to the same key, it fails
-// with WT_ROLLBACK; so it does when a transaction pins too much of a small cache. A write outside
-// a transaction is tried again by WiredTiger itself. For a transaction the session keeps a copy of
-// its writes, rolls back and replays them, pausing, until they go through or conflict_wait_ms have
-// passed (then Error, kRun, and the transaction must be rolled back). A replayed transaction reads
-// a newer snapshot from there on, so what it read before may have changed: enough for testbed's
-// workloads, which do not write what depends on what they read of rows that others write. A
-// cursor's step that is rolled back is not replayed but an Error.
+// Conflicts: a write to a key that another open transaction has written does not wait, it fails
+// with WT_ROLLBACK. So does an operation of a transaction that pins too much of a small cache.
+// WiredTiger itself repeats a write outside a transaction. In a transaction the session keeps a
+// copy of the writes; after a conflict it rolls back, pauses and replays them, until they succeed
+// or conflict_wait_ms have passed. It then throws Error (kRun), and the caller must roll back.
+// After a replay the transaction reads a newer snapshot, so rows that it read before may have
+// changed. testbed's workloads allow that: their writes do not depend on reads of rows that other
+// clients write. A conflict in a step of a Cursor is not replayed: it throws Error (kRun).
 #ifndef TESTBED_ENGINES_WIREDTIGER_SESSION_H_
 #define TESTBED_ENGINES_WIREDTIGER_SESSION_H_
 
@@ -39,14 +40,17 @@
 
 namespace testbed::wiredtiger {
 
-// What an open database's engine, sessions and threads share.
+// Database is the part of an open database that the engine, its sessions and its threads share.
+// Thread-safe.
 struct Database {
   explicit Database(const Settings& s) : settings(s), files(s.files) {}
 
   WT_SESSION* OpenSession();
+  // Returns WiredTiger's name of the table. Throws Error (kUsage) when it was not opened.
   std::string TableUri(TableId table);
-  // The first failure of a thread of ours (checkpoint, log flush); thrown to whoever writes next,
-  // as the durability that was asked for is no longer kept.
+  // Keeps the first error of the engine's own threads (checkpoint, log flush). From then on
+  // ThrowIfFailed, which each write and commit calls, throws that error, since the engine can no
+  // longer keep the durability of the run.
   void NoteBackgroundFailure(const Error& error);
   void ThrowIfFailed() {
     if (failed.load(std::memory_order_acquire)) ThrowFailure();
@@ -57,8 +61,8 @@ struct Database {
   FileSystem files;
   WT_CONNECTION* connection = nullptr;
 
-  std::mutex mutex;  // guards what follows
-  std::deque<std::string> tables;
+  std::mutex mutex;                // protects tables and failure
+  std::deque<std::string> tables;  // names, by TableId
   std::optional<Error> failure;
   std::atomic<bool> failed{false};
 
@@ -66,7 +70,7 @@ struct Database {
   [[noreturn]] void ThrowFailure();
 };
 
-// The writes of a transaction under way, to be replayed.
+// A WriteBuffer holds copies of the writes of an open transaction, in order, for a replay.
 class WriteBuffer {
  public:
   struct Write {
@@ -113,6 +117,7 @@ class WiredtigerSession : public Session {
                                                                  : OpenTableCursor(table);
   }
   WT_CURSOR* OpenTableCursor(TableId table);
+  // Called first by each public method: releases the page of the last Get.
   void Enter() {
     thread_state.application = true;
     if (pinned_ != nullptr) Unpin();
@@ -120,20 +125,22 @@ class WiredtigerSession : public Session {
   void Unpin();
   void Do(const WriteBuffer::Write& write);
   int Apply(const WriteBuffer::Write& write);
-  // Rolls the transaction back and replays its writes until none meets a conflict.
+  // Rolls the transaction back and replays its writes in a new one, until none meets a conflict.
+  // Throws Error (kRun) after conflict_wait_ms.
   void Replay(const char* doing);
-  void RollbackKeepingPositions();
-  int EndTransaction();
+  void RollbackKeepingPositions();  // cursors find their rows again
+  int EndTransaction();             // rolls back
+  // Throws the Error for a code of WiredTiger, and marks all Cursors as standing on no row.
   [[noreturn]] void Fail(int code, const std::string& doing);
-  std::string DoingAt(const char* verb, TableId table);
+  std::string DoingAt(const char* verb, TableId table);  // "reading table:t"
 
   Database* const database_;
   WT_SESSION* session_;
   std::vector<WT_CURSOR*> cursors_;  // by TableId
-  WT_CURSOR* pinned_ = nullptr;      // stands on the value that Get returned last
+  WT_CURSOR* pinned_ = nullptr;      // pins the value that Get returned last; null: none
   bool in_transaction_ = false;
   WriteBuffer writes_;
-  std::vector<WiredtigerCursor*> walks_;  // the Cursors that live
+  std::vector<WiredtigerCursor*> walks_;  // all open Cursors of the session
 };
 
 class WiredtigerCursor : public Cursor {
@@ -160,12 +167,16 @@ class WiredtigerCursor : public Cursor {
     kParked,  // the row's key is in parked_key_; WiredTiger's cursor has lost its position
   };
   using Move = int (*)(WT_CURSOR*);
+  // Remembers the row's key. Called before WiredTiger resets its cursor.
   void Park();
+  // Moves to the row of `key`, or else to the next row (`forward`) or the previous row.
   bool Near(std::string_view key, bool forward);
   bool Step(Move move, bool forward);
+  // Takes the row after a move that returned `code`. Returns whether the cursor is on a row; throws
+  // Error for a code other than WT_NOTFOUND.
   bool Arrive(int code);
 
-  WiredtigerSession* session_;  // null when it ended first
+  WiredtigerSession* session_;  // null after the session was destroyed
   const TableId table_;
   WT_CURSOR* cursor_ = nullptr;
   State state_ = State::kNowhere;

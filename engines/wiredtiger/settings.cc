@@ -8,8 +8,8 @@
 #include "engines/extra_options.h"
 #include "engines/log_settings.h"
 
-// Where a compressor is built in, WiredTiger's library defines the function that registers it; the
-// reference is weak, so that a build without one still links.
+// WiredTiger's library defines a registration function for each compressor that is built in. The
+// references are weak: for a compressor that is not built in, the function's address is null.
 extern "C" {
 #define TESTBED_WIREDTIGER_COMPRESSOR(name) \
   __attribute__((weak)) int name##_extension_init(WT_CONNECTION*, WT_CONFIG_ARG*)
@@ -25,7 +25,7 @@ namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
 
-// More of WiredTiger's own configuration, handed on as it stands.
+// Returns the value of an extra option that holds WiredTiger configuration, to be appended.
 std::string Verbatim(const EngineOptions& options, const std::string& name) {
   const auto it = options.extra.find(name);
   return it == options.extra.end() || it->second.empty() ? "" : "," + it->second;
@@ -75,7 +75,8 @@ std::string Table(const EngineOptions& options, const ExtraOptions& extra, const
   return config + Verbatim(options, "table_config");
 }
 
-// Walks a configuration string with WiredTiger's own parser.
+// A Parser reads a configuration string with WiredTiger's own parser. A string that WiredTiger
+// cannot parse has no keys.
 class Parser {
  public:
   explicit Parser(const std::string& config) {

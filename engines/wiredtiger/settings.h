@@ -1,15 +1,17 @@
-// EngineOptions in WiredTiger's configuration language.
+// MakeSettings turns EngineOptions into strings of WiredTiger's configuration language.
 //
-// Everything is said explicitly that decides about IO or memory; for the rest WiredTiger's own
-// defaults are in force, with these exceptions, each of which --engine-option can change:
+// The strings state every setting that affects IO or memory. For other settings WiredTiger's own
+// defaults hold, with these exceptions, which --engine-option can change:
 //
 //   log_file_max       a tenth of the cache, from 4 MB to WiredTiger's 100 MB, so that a small run
 //                      is not dominated by two preallocated log files
-//   checkpoint_*       a checkpoint every 60 s or 2 GB of log (WiredTiger alone takes none)
-//   internal_page_max  the page size; allocation_size 4096, which direct IO needs
+//   checkpoint_*       a checkpoint every 60 s or CheckpointLogBytes of log (log_settings.h);
+//                      WiredTiger itself takes none
+//   internal_page_max  the page size
+//   allocation_size    4096, which direct IO needs
 //
-// The database's own WiredTiger.basecfg and the environment are not read: a run's settings are
-// what the run says.
+// WiredTiger does not read the database's WiredTiger.basecfg and the environment, so that all
+// settings of a run come from its own options.
 #ifndef TESTBED_ENGINES_WIREDTIGER_SETTINGS_H_
 #define TESTBED_ENGINES_WIREDTIGER_SETTINGS_H_
 
@@ -24,33 +26,35 @@
 namespace testbed::wiredtiger {
 
 struct Settings {
-  std::string connection;  // for wiredtiger_open
-  std::string table;       // for WT_SESSION::create
+  std::string connection;  // configuration for wiredtiger_open
+  std::string table;       // configuration for WT_SESSION::create
   FileSystem::Options files;
-  uint32_t page_size = 0;
-  std::string compressor;  // "none", or as WiredTiger names it
+  uint32_t page_size = 0;  // bytes
+  std::string compressor;  // WiredTiger's name of it, or "none"
   bool log = true;
   bool log_direct = false;
-  uint32_t flush_interval_ms = 0;  // of lazy durability; 0 = no flush thread
+  uint32_t flush_interval_ms = 0;  // interval of lazy durability; 0 = no flush thread
   uint64_t checkpoint_interval_s = 0;
   uint64_t checkpoint_log_bytes = 0;
   uint64_t conflict_wait_ms = 0;
 };
 
-// Throws Error (kUsage) for an extra option with a value that is not its kind.
+// Throws Error (kUsage) for a cache below 1 MiB, and for a value that an extra option does not
+// accept.
 Settings MakeSettings(const EngineOptions& options);
 
-// The extra options and what they mean.
+// Returns the names and meanings of the extra options.
 std::vector<std::pair<std::string, std::string>> KnownExtraOptions();
 
-// Compressors in the WiredTiger that is linked in, "none" first.
+// Returns the compressors of the WiredTiger that is linked in, "none" first.
 std::vector<std::string> Compressors();
 
-// The value of `key` in a configuration string; empty when it has none. Nested keys by dots.
+// Returns the value of `key` in a configuration string, empty when it has none. A nested key is
+// written with dots: "log.enabled".
 std::string ConfigValue(const std::string& config, const std::string& key);
-// The same as a number, sizes in bytes.
+// Returns the value of `key` as a number, sizes in bytes; 0 when the string does not have the key.
 int64_t ConfigNumber(const std::string& config, const std::string& key);
-// All top-level keys with their values, in order.
+// Returns all top-level keys of a configuration string with their values, in order.
 std::vector<std::pair<std::string, std::string>> ConfigItems(const std::string& config);
 
 }  // namespace testbed::wiredtiger

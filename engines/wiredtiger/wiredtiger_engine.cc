@@ -25,7 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-// Calls `body` every `interval` on a thread of its own until it is destroyed.
+// A Periodic calls `body` every `interval` on a thread of its own until the Periodic is destroyed.
+// `body` must not throw.
 class Periodic {
  public:
   Periodic(milliseconds interval, std::function<void()> body)
@@ -58,10 +59,10 @@ class Periodic {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // declared last: it uses the other members
 };
 
-// WiredTiger's counters, read through a statistics cursor. Thread-safe.
+// Statistics reads WiredTiger's counters through a statistics cursor. Thread-safe.
 class Statistics {
  public:
   explicit Statistics(Database* database) : database_(database) {
@@ -71,13 +72,13 @@ class Statistics {
         session_->open_cursor(session_, "statistics:", nullptr, "statistics=(fast)", &cursor_),
         "opening its statistics");
   }
-  bool on() const { return cursor_ != nullptr; }
+  bool on() const { return cursor_ != nullptr; }  // false with --engine-option statistics=none
 
-  // Reads the values of `keys`; all of one moment.
+  // Returns the values of `keys` (WT_STAT_CONN_*), all taken at the same moment.
   std::vector<uint64_t> Read(const std::vector<int>& keys) {
     std::lock_guard lock(mutex_);
     std::vector<uint64_t> values;
-    int code = cursor_->reset(cursor_);  // takes a new moment's values
+    int code = cursor_->reset(cursor_);  // makes WiredTiger take the values anew
     for (int key : keys) {
       const char* description;
       const char* text;
@@ -98,8 +99,9 @@ class Statistics {
   WT_CURSOR* cursor_ = nullptr;
 };
 
-// The configuration that the catalogue has of `uri`, empty when it has none. `view` is "metadata:",
-// or "metadata:create" for what the table was created with, defaults included.
+// Returns the catalogue's configuration of `uri`, empty when the catalogue does not have `uri`.
+// `view` is "metadata:" or, for the configuration of its creation with all defaults,
+// "metadata:create".
 std::string CatalogueEntry(Database* database, WT_SESSION* session, const char* view,
                            const std::string& uri) {
   WT_CURSOR* cursor = nullptr;
@@ -115,7 +117,7 @@ std::string CatalogueEntry(Database* database, WT_SESSION* session, const char* 
   return result;
 }
 
-// The entries of the catalogue that begin with `type`, as in "table:".
+// Returns the names in the catalogue that begin with `type`, such as "table:".
 std::vector<std::string> Catalogue(Database* database, WT_SESSION* session, const char* type) {
   WT_CURSOR* cursor = nullptr;
   database->errors.Check(session->open_cursor(session, "metadata:", nullptr, nullptr, &cursor),
@@ -133,6 +135,7 @@ std::vector<std::string> Catalogue(Database* database, WT_SESSION* session, cons
   return uris;
 }
 
+// Appends the settings of `config` to *out, nested ones with dots in their names.
 void Flatten(const std::string& prefix, const std::string& config,
              std::vector<std::pair<std::string, std::string>>* out) {
   for (auto& [key, value] : ConfigItems(config)) {
@@ -173,7 +176,7 @@ class WiredtigerEngine : public Engine {
   const std::string dir_;
   mutable Database database_;
   std::mutex admin_mutex_;
-  WT_SESSION* admin_ = nullptr;  // for tables and checkpoints asked for by the caller
+  WT_SESSION* admin_ = nullptr;  // for OpenTable and Checkpoint; protected by admin_mutex_
   WT_SESSION* checkpoint_session_ = nullptr;
   WT_SESSION* flush_session_ = nullptr;
   std::unique_ptr<Statistics> statistics_;
@@ -209,8 +212,8 @@ WiredtigerEngine::~WiredtigerEngine() {
   thread_state.application = true;
   checkpointer_.reset();
   flusher_.reset();
-  // Closes the sessions that are left and takes a checkpoint. After a failure it cannot, and says
-  // so a last time: what was committed durably is in the log.
+  // The close takes a checkpoint and closes the sessions that are left. Its result is ignored:
+  // if a checkpoint is impossible after a failure, the log still has the durable transactions.
   database_.connection->close(database_.connection, nullptr);
 }
 
@@ -219,7 +222,8 @@ bool WiredtigerEngine::ResizeCache(uint64_t bytes) {
     const std::string config = "cache_size=" + std::to_string(to);
     return database_.connection->reconfigure(database_.connection, config.c_str()) == 0;
   };
-  // Eviction works in the background, and faster while nothing else does.
+  // A smaller cache is emptied first (Engine::ResizeCache), by the eviction threads: wait for them
+  // up to a second.
   constexpr uint64_t kLeast = 1 << 20;
   if (statistics_->on() && bytes < statistics_->Read({WT_STAT_CONN_CACHE_BYTES_MAX})[0]) {
     if (!set(kLeast)) return false;
@@ -241,8 +245,8 @@ void WiredtigerEngine::Open(const std::string& config) {
   database_.errors.Check(code, "opening the database in " + dir_);
 }
 
-// Without a log of its own a connection does not look at the one that an earlier run left, which
-// may hold commits that no checkpoint has: open with the log first.
+// A connection without a log ignores the log of an earlier run, which may hold transactions that no
+// checkpoint has. So the database is opened with a log first, which recovers them, and closed.
 void WiredtigerEngine::RecoverFromLog(const EngineOptions& options) {
   if (database_.settings.log) return;
   bool has_log = false;
@@ -258,10 +262,11 @@ void WiredtigerEngine::RecoverFromLog(const EngineOptions& options) {
                          "recovering the database in " + dir_);
 }
 
-// A checkpoint without a log marks its tables so that recovery applies no log to them, whatever is
-// logged later: without this, commits between such a run and the next checkpoint of their table
-// would not survive a crash (seen with WiredTiger 11.3.1). Only tables that are open take part in a
-// checkpoint, and clean ones only when it is forced.
+// Takes a checkpoint with the log when the last one was taken without. A checkpoint without a log
+// marks its tables so that recovery applies no log records to them, not even later ones. Without
+// this function a crash would lose the commits from the open to the next checkpoint of their table
+// (seen with WiredTiger 11.3.1). A checkpoint includes only tables that are open, and clean tables
+// only when it is forced.
 void WiredtigerEngine::LogFromHere() {
   if (!database_.settings.log) return;
   bool marked = false;
@@ -290,7 +295,8 @@ void WiredtigerEngine::StartThreads() {
   }
   if (settings.flush_interval_ms == 0) return;
   flush_session_ = database_.OpenSession();
-  // WiredTiger's log_flush itself tells whether there is something to sync.
+  // The number changes at each call, so that LazySync always syncs: log_flush itself does nothing
+  // when the log is synced already.
   const auto always = [turns = uint64_t{0}]() mutable { return ++turns; };
   flusher_ = std::make_unique<LazySync>(milliseconds(settings.flush_interval_ms), always, [this] {
     thread_state.application = true;
@@ -325,6 +331,7 @@ void WiredtigerEngine::CheckpointWhenDue() {
   }
 }
 
+// Throws Error (kUsage) when the table's page size or compression is not that of the run.
 void WiredtigerEngine::CheckTable(WT_SESSION* session, const std::string& uri) {
   const std::string config = CatalogueEntry(&database_, session, "metadata:create", uri);
   const Settings& settings = database_.settings;
@@ -366,8 +373,8 @@ TableId WiredtigerEngine::OpenTable(const std::string& table) {
     database_.errors.Check(admin_->create(admin_, uri.c_str(), database_.settings.table.c_str()),
                            "creating " + uri);
   }
-  // A cursor that stays opens the file and its root here, not in the first operation, and keeps
-  // WiredTiger from closing a file that nobody has used for a while.
+  // The cursor stays open. It makes WiredTiger open the file and read the root page here instead of
+  // in the first operation, and keeps the sweep thread from closing the file when it is idle.
   IoScope scope(kOpen);
   WT_CURSOR* keep_open = nullptr;
   database_.errors.Check(admin_->open_cursor(admin_, uri.c_str(), nullptr, nullptr, &keep_open),
@@ -404,7 +411,7 @@ std::vector<std::pair<std::string, std::string>> WiredtigerEngine::EffectiveSett
   all.emplace_back("conflict_wait_ms", std::to_string(settings.conflict_wait_ms));
   Flatten("", settings.connection, &all);
   std::string table = settings.table;
-  // A table knows what it was created with, defaults included.
+  // The catalogue has the configuration that a table was created with, including all defaults.
   WT_SESSION* session = database_.OpenSession();
   for (const std::string& uri : Catalogue(&database_, session, "table:")) {
     table = CatalogueEntry(&database_, session, "metadata:create", uri);

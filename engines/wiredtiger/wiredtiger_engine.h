@@ -1,21 +1,22 @@
-// WiredTiger as an engine of testbed: one b-tree file per table, all IO through device/file/file.h.
+// The wiredtiger engine implements Engine with WiredTiger: one b-tree file per table, all IO
+// through device/file/file.h.
 //
-// Page size is leaf_page_max, and internal_page_max unless the extra option says otherwise. A
-// WiredTiger page is written in one block as long as its content needs, a multiple of
-// allocation_size up to the page size (after compression), at whatever offset is free: so a read is
-// one request of at most the page size, mostly of all of it, and in direct mode aligned to 4 KiB.
+// Page size: --page-size sets leaf_page_max and, without the extra option, internal_page_max.
+// WiredTiger writes a page as one block at any free offset. The block is as long as the compressed
+// content, rounded up to allocation_size, and at most the page size. So a page read is one request
+// of at most, and mostly exactly, the page size; in direct mode it is aligned to 4 KiB.
 //
-// Durability. sync: the log is synced at each commit (WiredTiger lets commits share one sync).
-// lazy: commits write the log, a thread of ours syncs it every lazy_interval_ms. none: no log, what
-// was committed is durable after a checkpoint. Checkpoints are taken by a thread of ours
-// (checkpoint_interval_s, checkpoint_log_bytes) and at close.
+// Durability: with sync, a commit syncs the log (group commit: commits share a sync). With lazy, a
+// commit writes the log, and a thread of the engine syncs it within lazy_interval_ms. With none
+// there is no log: a committed transaction is durable after the next checkpoint. A thread of the
+// engine takes checkpoints (checkpoint_interval_s, checkpoint_log_bytes), and so does the close.
 //
-// Settle takes checkpoints until no page is dirty (three at most: the first one's own bookkeeping
-// may dirty the catalogue or the history store again). WiredTiger has no other pending work then;
-// file space that it freed is reused, not given back.
+// Settle takes checkpoints until no page is dirty, three at most, since a checkpoint may itself
+// dirty the catalogue or the history store. WiredTiger has no other pending work then. It keeps the
+// file space that it freed for later pages.
 //
-// The cache (cache_size) holds pages; beside it WiredTiger has log buffers of up to 32 MB and a
-// few KB per session.
+// Memory: the cache (cache_size) holds pages. In addition WiredTiger has log buffers of up to 32 MB
+// and a few KB per session.
 #ifndef TESTBED_ENGINES_WIREDTIGER_WIREDTIGER_ENGINE_H_
 #define TESTBED_ENGINES_WIREDTIGER_WIREDTIGER_ENGINE_H_
 

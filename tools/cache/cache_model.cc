@@ -11,7 +11,7 @@
 namespace testbed {
 namespace {
 
-// Che's characteristic time of a cache of so many pages.
+// Returns Che's characteristic time of a cache of `capacity` pages.
 double CharacteristicTime(const std::vector<PagePopularity::Class>& classes, double capacity) {
   const auto held = [&](double t) {
     double pages = 0;
@@ -40,7 +40,8 @@ double Total(const std::vector<PagePopularity::Class>& classes) {
   return share;
 }
 
-// Solves the normal equations of the columns in use; false when they cannot be.
+// Solves the normal equations of the columns in use. Returns false when they have no unique
+// solution.
 bool Solve(std::array<std::array<double, 4>, 3> m, const std::array<bool, 3>& used,
            std::array<double, 3>* x) {
   for (size_t i = 0; i < 3; ++i) {
@@ -71,11 +72,12 @@ struct Sample {
   double seconds, misses, reads;  // per operation
 };
 
-// seconds = base + miss x misses + device x reads, for all samples as nearly as can be.
+// Fits seconds = base + miss x misses + device x reads to the samples, with no coefficient below 0.
 ReadCosts FitSamples(const std::vector<Sample>& samples) {
   std::array<std::array<double, 4>, 3> normal{};
   for (const Sample& s : samples) {
-    // Divided by what was measured, so that each trial's relative error counts alike.
+    // Each row is divided by the measured time, so that the trials' relative errors have equal
+    // weight.
     const std::array<double, 4> row = {1 / s.seconds, s.misses / s.seconds, s.reads / s.seconds, 1};
     for (size_t i = 0; i < 3; ++i) {
       for (size_t j = 0; j < 4; ++j) normal[i][j] += row[i] * row[j];
@@ -104,11 +106,11 @@ ReadCosts FitSamples(const std::vector<Sample>& samples) {
 
 struct Times {
   double device_read;   // seconds of one read, over all trials
-  double wall_per_cpu;  // a client's seconds outside the device for each of the processor's: it may
-                        // have to wait for one
+  double wall_per_cpu;  // a client's time outside the device, per second of processor time: above 1
+                        // when clients wait for processors
 };
 
-// Nothing where a trial does not know its times.
+// Returns nothing when any trial does not know its times.
 std::optional<Times> TimesOf(const std::vector<ReadTrial>& trials) {
   double device = 0, reads = 0, cpu = 0, wall = 0;
   for (const ReadTrial& t : trials) {
@@ -135,7 +137,7 @@ PagePopularity::PagePopularity(const std::function<uint64_t()>& draw, uint64_t r
   const double pages = std::max(1.0, static_cast<double>(rows) / rows_per_page);
   const double unseen_pages = std::max(0.0, pages - static_cast<double>(drawn.size()));
   const auto once = pages_by_count.find(1);
-  // Good and Turing: what was never drawn has about the share of what was drawn once.
+  // Good-Turing: the pages never drawn have about the share of the pages drawn once.
   const double unseen =
       unseen_pages == 0 || once == pages_by_count.end() ? 0 : static_cast<double>(once->second) / n;
   for (const auto& [count, these] : pages_by_count) {
@@ -156,7 +158,7 @@ PagePopularity PagePopularity::Even(double pages, double hot_pages, double hot_s
 CacheModel::Hits CacheModel::At(double cache_bytes) const {
   std::vector<PagePopularity::Class> classes = popularity_.classes();
   Hits hits;
-  double kept = 0;  // how long the engine's cache keeps a page, in operations
+  double kept = 0;  // time that the engine's cache keeps a page, in operations
   const double frames = cache_bytes / sizes_.page_bytes;
   if (frames >= Pages(classes)) return hits;
   if (frames > 0) kept = CharacteristicTime(classes, frames);
@@ -165,8 +167,9 @@ CacheModel::Hits CacheModel::At(double cache_bytes) const {
   const double left = sizes_.ram_bytes - sizes_.other_bytes - cache_bytes * (1 + sizes_.overhead);
   const double second = sizes_.page_cache ? left / sizes_.stored_bytes : 0;
   if (second <= 0) return hits;
-  // A page that the engine has just read is in both caches, and is not asked of the second again
-  // before the first has lost it: only what the second keeps it longer is worth something.
+  // A page that the engine has just read is in both caches, and the engine reads it again only
+  // after its own cache has evicted it. So the page cache helps only in the time that it keeps the
+  // page longer.
   const double longer =
       second >= Pages(classes) ? INFINITY : CharacteristicTime(classes, second) - kept;
   hits.device_reads = 0;

@@ -18,7 +18,7 @@ std::vector<ReadTrial> Measured(const std::vector<CacheTrial>& trials) {
 
 namespace {
 
-// Puts what was measured again to what was measured before.
+// Adds a repeated measurement to the trial's means.
 void Merge(CacheTrial* trial, const CacheTrial& again) {
   const double old = trial->times, all = old + 1;
   const auto mean = [&](double a, double b) { return (a * old + b) / all; };
@@ -34,11 +34,12 @@ void Merge(CacheTrial* trial, const CacheTrial& again) {
   ++trial->times;
 }
 
-// Whether the prediction has the shape of the rates that it was made from. Where the model misses
-// something it can be wrong tenfold, and trials that it explains badly must not be outvoted by it.
+// Returns whether the prediction has the shape of the rates that it was made from. Where the model
+// misses an effect it can be wrong tenfold, and must not outvote the trials that it explains badly.
 bool Explains(const SharePrediction& prediction, const std::vector<CacheTrial>& trials,
               const std::vector<double>& rates) {
-  constexpr double kMostError = 0.25;  // of the logarithm: by a quarter, a common factor apart
+  constexpr double kMostError = 0.25;  // standard deviation of the log ratio: a quarter, apart from
+                                       // a common factor
   double n = 0, sum = 0, squares = 0;
   for (size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].cache_pct <= prediction.starved()) continue;
@@ -48,8 +49,8 @@ bool Explains(const SharePrediction& prediction, const std::vector<CacheTrial>& 
   return n == 0 || std::sqrt(std::max(0.0, squares / n - sum / n * sum / n)) <= kMostError;
 }
 
-// How good the shares of the trials are: their rates, and what the prediction from all of them
-// says.
+// Returns the scores of the trials' shares: their rates, combined with the prediction from all
+// trials.
 std::vector<double> Scores(const ShareSearch& search, const std::vector<CacheTrial>& trials) {
   std::vector<double> scores = SteadyRates(Measured(trials));
   if (!search.predict) return scores;
@@ -62,7 +63,8 @@ std::vector<double> Scores(const ShareSearch& search, const std::vector<CacheTri
   return scores;
 }
 
-// The trial at a share, which is measured unless it was.
+// Returns the index of the trial at `share`, which is measured unless a trial within half a percent
+// exists.
 size_t TryAt(const ShareSearch& search, double share, std::vector<CacheTrial>* trials) {
   const double fits = std::min(search.most, LargestShare(*trials, search.ram_bytes));
   const double pct = std::clamp(share, kLeastShare, fits);
@@ -73,10 +75,10 @@ size_t TryAt(const ShareSearch& search, double share, std::vector<CacheTrial>* t
   return trials->size() - 1;
 }
 
-// Measures the best few again, in turn, so that it is not the machine's better moment that decides.
+// Measures the best few trials again in turn, so that a good moment of the machine does not decide.
 size_t RunOff(const ShareSearch& search, std::vector<CacheTrial>* trials) {
   constexpr size_t kFew = 3;
-  constexpr double kNear = 0.85;  // of the best score
+  constexpr double kNear = 0.85;  // share of the best score
   if (search.predict) TryAt(search, search.predict(*trials).best(), trials);
   std::vector<double> scores = Scores(search, *trials);
   std::vector<size_t> order(trials->size());
@@ -97,10 +99,10 @@ size_t RunOff(const ShareSearch& search, std::vector<CacheTrial>* trials) {
 }  // namespace
 
 std::vector<CacheTrial> ClimbShare(const ShareSearch& search, double* best) {
-  constexpr double kNoise = 1.01;  // a better rate is better by this factor
+  constexpr double kNoise = 1.01;  // a rate counts as better when it exceeds another by this factor
   std::vector<CacheTrial> trials;
-  // The best of these, `here` unless another is better. With each trial the device's speed is known
-  // better, so all are compared anew.
+  // Returns the best of the trials at these shares, or `here` unless another is better. All are
+  // compared anew each time, since each trial improves the estimate of the device's speed.
   const auto best_of = [&](size_t here, std::initializer_list<double> shares) {
     std::vector<size_t> others;
     for (const double pct : shares) others.push_back(TryAt(search, pct, &trials));
@@ -111,8 +113,8 @@ std::vector<CacheTrial> ClimbShare(const ShareSearch& search, double* best) {
     }
     return next;
   };
-  // The curve often has a top at each end, where one cache or the other holds what is hot; and at
-  // the low end a cliff, where the engine's cache is too small to work in.
+  // The curve often has a peak at each end, where one of the caches holds the hot pages. At the low
+  // end it can also fall steeply, where the engine's cache is too small to work in.
   trials.push_back(search.measure(std::clamp(search.start, kLeastShare, search.most)));
   size_t here = best_of(0, {kLeastShare, 20, search.most});
   for (double step = 20; step > 4;) {
@@ -135,7 +137,7 @@ double StoredBytes(const std::vector<CacheTrial>& trials, double otherwise) {
   return said > 0 ? sum / said : otherwise;
 }
 
-// A straight line by least squares, with neither part below 0.
+// Fits a straight line by least squares, with neither part below 0.
 OtherMemory FitOtherMemory(const std::vector<CacheTrial>& trials, double ram_bytes) {
   if (trials.empty()) return {};
   double x = 0, y = 0, xx = 0, xy = 0;
@@ -157,9 +159,9 @@ double LargestShare(const std::vector<CacheTrial>& trials, double ram_bytes) {
   return std::max(kLeastShare, 100 * cache / ram_bytes);
 }
 
-// Takes trials away in which the engine's cache was too small to work in, so that an operation cost
-// more than its misses and reads explain (upper levels missing, eviction without end): the model
-// knows nothing of that. Returns the largest such share; below every share when there is none.
+// Removes the trials in which the engine's cache was too small to work in, so that an operation
+// cost more than its misses and reads explain (upper levels missing, endless eviction): the model
+// does not describe that. Returns the largest such share, or 0 when there is none.
 double TakeStarved(std::vector<CacheTrial>* trials) {
   constexpr double kUnexplained = 1.15;
   std::sort(trials->begin(), trials->end(),

@@ -1,14 +1,16 @@
-// Finds the engine's share of the memory by trying: --cache-pct auto.
+// Finds the engine's best share of the memory by trials: --cache-pct auto.
 //
-// A trial resizes the engine's cache while it runs, lets both caches settle, and measures what an
-// operation costs. The search tries where it starts and both ends, and climbs from the best of them
-// with halving steps, and measures the best few again: about twelve trials. Trials are compared by
-// the rates they would have had on a device of one speed (SteadyRates in tools/cache/cache_model.h),
-// since a device that others use too changes more from one trial to the next than neighbouring
-// shares differ; rates within the noise count as alike. From the same trials the costs of a miss
-// and of a device read are fitted, and the whole curve is predicted and printed beside the trials.
-// The prediction has a part in the choice: what all trials say together of a share is surer than
-// the one that measured it. At the end the engine is opened anew with the share that was chosen.
+// A trial resizes the engine's cache while the engine runs, lets both caches settle, and measures
+// the cost of an operation. The search tries its starting point and both ends, climbs from the best
+// of them with halving steps, and measures the best few again: about twelve trials. Trials are
+// compared by the rates that they would have had on a device of constant speed (SteadyRates in
+// tools/cache/cache_model.h), since a shared device varies more between trials than neighbouring
+// shares differ. Rates that differ by less than the noise count as equal.
+//
+// The same trials yield the costs of a miss and of a device read, from which the whole curve is
+// predicted and printed next to the trials. The prediction takes part in the choice: all trials
+// together say more about a share than the one trial that measured it. In the end the engine is
+// opened again with the chosen share.
 #ifndef TESTBED_TOOLS_CACHE_CACHE_TUNING_H_
 #define TESTBED_TOOLS_CACHE_CACHE_TUNING_H_
 
@@ -23,45 +25,47 @@ namespace testbed {
 struct CacheTrial {
   double cache_pct = 0;
   ReadTrial measured{};
-  double other_bytes = 0;  // of the memory, neither cache
-  double block_bytes = 0;  // of a block as the engine read it; 0: it does not say
-  int times = 1;           // that it was measured; the figures are means
+  double other_bytes = 0;  // memory that belongs to neither cache
+  double block_bytes = 0;  // bytes of a block as the engine read it; 0: unknown
+  int times = 1;           // measurements; the figures are their means
 };
 using TryShare = std::function<CacheTrial(double cache_pct)>;
 
 constexpr double kLeastShare = 5, kMostShare = 90;
 
-// What is neither cache: a part that is always there, and one that grows with the engine's cache.
+// The memory that belongs to neither cache: a constant part, and a part that grows with the
+// engine's cache. FitOtherMemory fits both to the trials.
 struct OtherMemory {
   double bytes = 0, per_cache_byte = 0;
 };
 OtherMemory FitOtherMemory(const std::vector<CacheTrial>& trials, double ram_bytes);
 
-// What a block takes on the device and in the page cache, as the trials' reads show it; what the
-// files would give to each block, `otherwise`, where the engine does not count its bytes. Files
-// have more than blocks: a log, space that is free (half of WiredTiger's after a load with
-// checkpoints).
+// Returns the bytes of a block on the device and in the page cache, as the trials' reads show them.
+// Returns `otherwise`, the files' size divided by the number of blocks, when the engine does not
+// count the bytes of its reads. That is less exact, since files also contain a log and free space
+// (half of WiredTiger's after a load with checkpoints).
 double StoredBytes(const std::vector<CacheTrial>& trials, double otherwise);
 
-// The largest share that leaves room for what the process has beside its cache, as the trials show
-// it, and for a sixth of the memory; at least kLeastShare. Beyond it the kernel ends the run: a
-// cache that works at its limit leaves gaps that the allocator cannot use (33 MB of 256 seen beside
-// RocksDB's, and 6 beside a small one).
+// Returns the largest share that leaves room for the process's other memory, as the trials show it,
+// and for a sixth of the memory; at least kLeastShare. With a larger share the kernel could end the
+// run: a cache at its limit leaves gaps that the allocator cannot use (33 MB of 256 seen beside
+// RocksDB's cache, and 6 beside a small cache).
 double LargestShare(const std::vector<CacheTrial>& trials, double ram_bytes);
 
-// The model with what a block takes of the engine's cache as the trials' misses show it: its own
-// overhead, and what the engine keeps free (WiredTiger evicts from 80 % on).
+// Returns the model with the size of a block in the engine's cache that fits the trials' misses
+// best. It includes the cache's own overhead and the part that the engine keeps free (WiredTiger
+// evicts from 80 % on).
 CacheModel FitPageBytes(const CacheModel& model, double ram_bytes,
                         const std::vector<CacheTrial>& trials);
 
-// The curve as the model gives it with what was fitted to trials.
+// The curve of rates by share that the model predicts, with parameters fitted to trials.
 class SharePrediction {
  public:
   SharePrediction(const CacheModel& unfitted, double ram_bytes, std::vector<CacheTrial> trials);
   double Rate(double cache_pct) const;
-  double best() const;  // of kLeastShare, 5 more, ... kMostShare
-  // Up to this share the engine's cache was too small to work in, which the model knows nothing of;
-  // 0 when no trial was.
+  double best() const;  // share with the best rate, in steps of 5 %
+  // The largest share at which the engine's cache was too small to work in, which the model does
+  // not describe; 0 when no trial showed that.
   double starved() const { return starved_; }
   nlohmann::json ToJson() const;
 
@@ -74,14 +78,14 @@ class SharePrediction {
 };
 
 struct ShareSearch {
-  double start = 50;         // the share that is there
-  double most = kMostShare;  // that the engine may have; more than fits (LargestShare) is not tried
+  double start = 50;         // the engine's current share
+  double most = kMostShare;  // upper limit; shares above LargestShare are not tried either
   double ram_bytes = 0;
   TryShare measure;
-  std::function<SharePrediction(const std::vector<CacheTrial>&)> predict =
-      {};  // where there is one
+  // Optional; predicts from the trials so far.
+  std::function<SharePrediction(const std::vector<CacheTrial>&)> predict = {};
 };
-// Tries shares until the steps are small; *best is the one to use.
+// Tries shares until the steps are small. Returns the trials and sets *best to the share to use.
 std::vector<CacheTrial> ClimbShare(const ShareSearch& search, double* best);
 
 }  // namespace testbed

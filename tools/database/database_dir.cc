@@ -41,7 +41,7 @@ void CheckWritable(const fs::path& path) {
   }
 }
 
-// Size and hash of a file's contents; null without one.
+// Returns the size and the hash of a file's contents, or null for an empty path.
 nlohmann::json IdentityOfFile(const std::string& path) {
   if (path.empty()) return nullptr;
   std::ifstream in(path, std::ios::binary);
@@ -81,7 +81,7 @@ DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(o
   CheckWritable(path_);
 }
 
-// Whether a database may be made there.
+// Throws Error (kUsage) unless a new database may be made in the directory.
 void DatabaseDir::CheckNew() const {
   if (!fs::exists(path_) || IsEmpty(path_)) return;
   if (!ReadRecord(path_)) {
@@ -153,7 +153,7 @@ void DatabaseDir::CheckReuse() {
                             path_));
   }
   const nlohmann::json expected = Record();
-  // Before the order and the number of keys, which follow from the file.
+  // Keys are checked before key order and rows, which follow from the keys file.
   const nlohmann::json keys = found.value("keys", nlohmann::json());
   if (!SameKeys(keys, expected["keys"])) {
     throw Error(Error::kUsage,
@@ -175,7 +175,7 @@ void DatabaseDir::CheckReuse() {
   record_ = found;
 }
 
-// Makes the directory if it is not there, and has it for this process alone.
+// Creates the directory if it is missing, and locks it for this process.
 void DatabaseDir::Take() {
   if (lock_.Leads(path_)) return;
   MakeDirectories(path_);
@@ -188,7 +188,7 @@ void DatabaseDir::Remove() {
     RemoveDatabase(temporary_->held_path(), temporary_->path());
     return;
   }
-  if (!ReadRecord(path_)) return;  // it is new
+  if (!ReadRecord(path_)) return;  // the directory is new
   const std::vector<std::string> left = RemoveDatabase(lock_.held_path(), path_);
   if (!left.empty() && !told_what_stays_) {
     fmt::print(stderr, "testbed: {} in --dir {} is not testbed's and stays\n", SomeNames(left),

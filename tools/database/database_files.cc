@@ -21,12 +21,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// A record that a killed process was writing.
+// The name of a record that a killed process was writing.
 const std::string kUnfinishedRecord = std::string(kRecordFile) + ".new";
 constexpr char kKept[] = "kept";
 
-// The text of a regular file of at most a megabyte; empty without one. A link is not followed, and
-// a pipe of that name does not hold the reader up.
+// Returns the text of a regular file of at most a megabyte, or "" for anything else. It follows no
+// symbolic link and does not block on a pipe.
 std::string SmallText(const std::string& path) {
   constexpr off_t kMost = 1 << 20;
   const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -77,7 +77,7 @@ std::vector<std::string> RemoveDatabase(const std::string& dir, const std::strin
                             shown, kEngineFiles));
   }
   fs::remove_all(files, error);
-  // The record goes last: without it the rest would be nobody's.
+  // The record is removed last: without it the rest would no longer count as testbed's.
   for (const std::string& name : {kUnfinishedRecord, std::string(kRecordFile)}) {
     if (!error) fs::remove(fs::path(dir) / name, error);
   }
@@ -103,7 +103,7 @@ std::string SomeNames(const std::vector<std::string>& names) {
 
 TemporaryDatabase::TemporaryDatabase(const std::string& parent) : dir_(parent) {
   try {
-    // The record first: by it what a killed run leaves is known as testbed's.
+    // The record is written first: it identifies what a killed run leaves as testbed's.
     WriteRecord(path(), {{"schema", kDatabaseSchema}, {"loaded", false}});
     MakeDirectories(engine_path());
   } catch (...) {
@@ -135,7 +135,7 @@ std::vector<std::string> TemporaryDatabase::CleanLeftovers(const std::string& pa
     const std::optional<json> record = ReadRecord(held);
     if (record && record->contains(kKept)) continue;
     if (!record) {
-      // Its run was killed before it had a record, or it is no run's.
+      // Its run was killed before it wrote a record, or the directory is not testbed's.
       const std::vector<std::string> names = Names(held);
       if (names.size() > 1 || (names.size() == 1 && names[0] != kUnfinishedRecord)) continue;
       ::unlink((held + "/" + kUnfinishedRecord).c_str());

@@ -18,8 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kShown = 20;          // lines of faults; of notes a quarter
-constexpr uint64_t kDescribed = 1000;  // faults in the document
+constexpr size_t kShown = 20;          // lines of faults; notes get a quarter
+constexpr uint64_t kDescribed = 1000;  // faults listed in the JSON document
 
 constexpr char kExamples[] =
     "\nDIR is the directory that a run had as --dir, or the engine's own one inside it. Nothing in "
@@ -152,7 +152,7 @@ int Check(const Arguments& a) {
     options.progress = InspectProgress("check " + database.path, a.quiet);
     const auto begin = std::chrono::steady_clock::now();
     Checked checked = {&database, database.engine->check(database.path, options), 0};
-    options.progress = nullptr;  // the line goes
+    options.progress = nullptr;  // removes the progress line
     checked.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (&database != &dir.databases().front()) fmt::print("\n");

@@ -26,7 +26,7 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// The engine that a run wrote down in `dir`; empty without a record.
+// Returns the engine that the record in `dir` names, or "" without a record.
 std::string RecordedEngine(const fs::path& dir) {
   const std::optional<nlohmann::json> record = ReadRecord(dir);
   return record ? record->value("engine", std::string("a database")) : "";
@@ -49,7 +49,8 @@ std::string RecordedEngine(const fs::path& dir) {
                           dir, Joined(names)));
 }
 
-// The directory that a run was given: `dir`, or one above it up to that of "DIR/db/0".
+// Returns the directory that a run was given: `dir` itself or one of its two parents, as DIR is for
+// "DIR/db/0". Returns "" when none has a record.
 std::string RunDirectory(const std::string& dir) {
   fs::path path = fs::absolute(dir).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
@@ -100,7 +101,8 @@ bool InspectedDir::Find(const std::string& dir) {
   return false;
 }
 
-// DIR/0, DIR/1, ... (engines/databases.h); each must be one.
+// Finds the databases DIR/0, DIR/1, ... (engines/databases.h). Throws when DIR/0 is a database and
+// one of the others is not.
 bool InspectedDir::FindNumbered(const std::string& dir) {
   std::error_code none;
   if (!fs::is_directory(dir + "/0", none)) return false;

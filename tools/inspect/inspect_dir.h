@@ -1,11 +1,11 @@
-// The databases in a directory that a user names to look into them: the one given to a run as
+// The databases in a directory that the user names for inspection: the directory that a run had as
 // --dir, the engine's own directory inside it, or any directory that an engine recognises. With
-// --databases there are several.
+// --databases the directory holds several.
 //
 //   InspectedDir dir("d", "check", [](const EngineInfo& e) -> auto& { return e.check; });
 //   for (const InspectedDir::Database& database : dir.databases()) ...
 //
-// Nothing is made or changed. While it lives no run can use the directory.
+// Nothing is created or changed. While an InspectedDir lives, no run can use the directory.
 #ifndef TESTBED_TOOLS_INSPECT_INSPECT_DIR_H_
 #define TESTBED_TOOLS_INSPECT_INSPECT_DIR_H_
 
@@ -25,10 +25,12 @@ class InspectedDir {
     std::string path;
     const EngineInfo* engine;
   };
+  // Returns the engine's function for a command; the function is empty when the engine has none.
   using Door = std::function<const EngineInfo::Inspect&(const EngineInfo&)>;
 
-  // Throws Error (kUsage), one sentence, when there is no such directory, no database in it, one of
-  // an engine without this door (`command` is its name), or when a run uses it.
+  // Finds the databases and locks the directory. Throws Error (kUsage) when `dir` does not exist,
+  // holds no database, holds a database whose engine does not support `command`, or is in use by a
+  // run.
   InspectedDir(const std::string& dir, const std::string& command, const Door& door);
 
   const std::vector<Database>& databases() const { return databases_; }
@@ -40,12 +42,12 @@ class InspectedDir {
   DirLock lock_;
 };
 
-// Shows on a terminal how far a look into a database has come, from two seconds on.
+// Returns a callback that shows the progress of an inspection on a terminal, from two seconds on.
 std::function<void(uint64_t done, uint64_t total)> InspectProgress(const std::string& what,
                                                                    bool quiet);
 
 nlohmann::json FaultJson(const Fault& fault);
-// Of a document; bytes that are no UTF-8 are replaced.
+// Returns the document as indented text; bytes that are not UTF-8 are escaped (output/json_text.h).
 std::string DumpJson(const nlohmann::json& document);
 
 }  // namespace testbed

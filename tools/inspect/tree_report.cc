@@ -49,7 +49,7 @@ std::string LevelsText(const Inspection& inspection) {
   return levels.Text();
 }
 
-// One bar for each tenth; the longest is as wide as kWidth.
+// Returns one bar for each tenth of fill; the longest has kWidth characters.
 std::string FillText(const TreeStats& tree) {
   constexpr uint64_t kWidth = 50;
   if (tree.levels.empty()) return "";
@@ -68,7 +68,7 @@ std::string FillText(const TreeStats& tree) {
   return text + "\n";
 }
 
-// Every byte of a table's pages, divided by its rows.
+// Returns every byte of a table's pages, divided by the table's rows.
 std::string PartsText(const Inspection& inspection) {
   std::vector<std::string> columns = {"table"};
   for (const auto& [name, bytes] : inspection.trees[0].parts) columns.push_back(name);

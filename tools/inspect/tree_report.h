@@ -1,4 +1,4 @@
-// What `testbed tree` shows of a database: tables for a terminal, or a document.
+// The output of `testbed tree`: tables for a terminal, or a JSON document.
 #ifndef TESTBED_TOOLS_INSPECT_TREE_REPORT_H_
 #define TESTBED_TOOLS_INSPECT_TREE_REPORT_H_
 
@@ -9,7 +9,7 @@
 
 namespace testbed {
 
-// `name`: what stands in the first line.
+// Returns the tables; `name` is in the first line.
 std::string TreeText(const std::string& name, const Inspection& inspection);
 nlohmann::json TreeJson(const Inspection& inspection);
 

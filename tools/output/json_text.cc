@@ -12,13 +12,14 @@ using nlohmann::json;
 
 bool IsHexDigit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
-// Whether the text begins with what stands for a byte.
+// Returns whether the text begins with an escaped byte.
 bool BeginsWithEscape(std::string_view text) {
   return text.size() >= 4 && text[0] == '\\' && text[1] == 'x' && IsHexDigit(text[2]) &&
          IsHexDigit(text[3]);
 }
 
-// Bytes of the character that the text begins with; 0 when it is no UTF-8 (RFC 3629).
+// Returns the bytes of the character at the start of the text, or 0 when it is not UTF-8 (RFC
+// 3629).
 size_t CharacterBytes(std::string_view text) {
   const auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
   if (byte(0) < 0x80) return 1;
@@ -62,7 +63,7 @@ std::string Unescaped(std::string_view text) {
   return bytes;
 }
 
-// The document with `change` done to each string and each name in it.
+// Returns the document with `change` applied to each string and each name in it.
 template <typename Function>
 json Changed(const json& document, const Function& change) {
   if (document.is_string()) return change(document.get_ref<const std::string&>());

@@ -1,10 +1,10 @@
-// JSON of strings of any bytes.
+// Converts JSON documents to and from text when their strings may contain any bytes.
 //
-// What users name (directories, files, values of options) may be any bytes, and JSON is UTF-8. In
-// documents in memory such names are as they are; in texts each byte that is no UTF-8 is \xHH, a
-// backslash, an x and two hexadecimal digits in lower case, and so is the backslash of a name that
-// has such four characters itself. So every name comes back as it was. All JSON that testbed writes
-// or reads goes through these two.
+// Names that users choose (directories, files, values of options) may contain any bytes, but JSON
+// is UTF-8. In a document in memory such names are unchanged. In text, each byte that is not part
+// of valid UTF-8 is written as \xHH: a backslash, an x and two lower-case hexadecimal digits. A
+// backslash that begins such a sequence in the name itself is escaped the same way. So every name
+// is read back unchanged. All JSON that testbed writes or reads goes through these functions.
 #ifndef TESTBED_TOOLS_OUTPUT_JSON_TEXT_H_
 #define TESTBED_TOOLS_OUTPUT_JSON_TEXT_H_
 
@@ -15,9 +15,9 @@
 
 namespace testbed {
 
-// `indent` below 0 gives one line.
+// Returns the document as text, on one line when `indent` is below 0.
 std::string JsonText(const nlohmann::json& document, int indent = -1);
-// A document for which is_discarded() holds when the text is no JSON.
+// Return the document, or a discarded one (is_discarded()) when the text is not JSON.
 nlohmann::json ParseJson(std::string_view text);
 nlohmann::json ParseJson(std::istream& in);
 

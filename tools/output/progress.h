@@ -1,5 +1,5 @@
-// The line that shows how a phase goes: on a terminal, rewritten in place once a second; silent in
-// pipes and with --quiet.
+// The line that shows the progress of a phase. On a terminal it is rewritten in place once a
+// second; in pipes and with --quiet it is silent.
 #ifndef TESTBED_TOOLS_OUTPUT_PROGRESS_H_
 #define TESTBED_TOOLS_OUTPUT_PROGRESS_H_
 
@@ -9,12 +9,16 @@
 
 namespace testbed {
 
+// Not thread-safe.
 class ProgressLine {
  public:
   ProgressLine(std::string what, bool quiet);
   ~ProgressLine() { Clear(); }
+  // Shows the rate and, where it is known, the time left.
   void Show(const PhaseOptions::Progress& progress);
+  // Shows `text` after the name of the phase.
   void Say(const std::string& text);
+  // Removes the line from the terminal.
   void Clear();
 
  private:

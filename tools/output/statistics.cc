@@ -8,14 +8,14 @@
 namespace testbed {
 namespace {
 
-// Two-sided 95 % quantiles of Student's t by degrees of freedom (any statistics table).
+// Returns the two-sided 95 % quantile of Student's t by degrees of freedom (any statistics table).
 double StudentT95(size_t degrees) {
   static constexpr double kTable[] = {0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
                                       2.306, 2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
                                       2.120, 2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069,
                                       2.064, 2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
   if (degrees < std::size(kTable)) return kTable[degrees];
-  return 1.96 + 2.4 / static_cast<double>(degrees);  // within 0.1 % from here on
+  return 1.96 + 2.4 / static_cast<double>(degrees);  // within 0.1 % for these degrees
 }
 
 }  // namespace

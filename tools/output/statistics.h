@@ -8,14 +8,14 @@
 
 namespace testbed {
 
-// Mean of n values and half the width of its 95 % confidence interval (Student's t).
+// The mean of n values and half the width of its 95 % confidence interval (Student's t).
 struct Estimate {
   size_t n = 0;
   double mean = 0, half_width = 0;
 };
 Estimate EstimateMean(const std::vector<double>& values);
 
-// One phase and operation of a results document, over its repeats.
+// The figures of one phase and operation of a results document, over its repeated runs.
 struct Repeated {
   std::string name;
   Estimate rate, p99_us;

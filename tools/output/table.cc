@@ -47,7 +47,7 @@ std::string Short(double x) {
   if (!std::isfinite(x)) return "-";
   if (x == 0) return "0";
   const double size = std::abs(x);
-  if (size >= 1e18) return fmt::format("{:.2e}", x);  // more than a counter holds
+  if (size >= 1e18) return fmt::format("{:.2e}", x);  // larger than any counter
   if (size >= 100000) {
     return (x < 0 ? "-" : "") + Count(static_cast<uint64_t>(std::llround(size)));
   }

@@ -1,4 +1,4 @@
-// Tables of a report: aligned for a terminal, or as comma-separated values.
+// Tables of a report, as aligned text for a terminal or as comma-separated values.
 #ifndef TESTBED_TOOLS_OUTPUT_TABLE_H_
 #define TESTBED_TOOLS_OUTPUT_TABLE_H_
 
@@ -11,8 +11,8 @@ namespace testbed {
 
 class Table {
  public:
-  // Of numbers: the first column is aligned to the left, the others to the right. Of words: all to
-  // the left.
+  // kNumbers aligns the first column to the left and the others to the right; kWords aligns all
+  // columns to the left.
   enum Cells { kNumbers, kWords };
   Table(std::string title, std::vector<std::string> columns, Cells cells = kNumbers)
       : title_(std::move(title)), columns_(std::move(columns)), cells_(cells) {}
@@ -28,7 +28,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Numbers as a reader wants them: three significant digits or so, "-" for what is not known.
+// Formats a number for a reader, with about three significant digits, or "-" when it is not finite.
 std::string Short(double x);
 std::string Count(uint64_t n);      // 1234567 -> "1,234,567"
 std::string Percent(double share);  // 0.1234 -> "12.3 %"

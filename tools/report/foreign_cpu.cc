@@ -11,7 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-// Nothing of a phase whose rate nobody reads, of one too short to say, and of older documents.
+// Returns nothing for a phase that neither loads nor measures, for a phase too short to tell, and
+// for older documents.
 std::optional<double> Share(const json& phase) {
   const std::string kind = phase.value("kind", "");
   const auto share = phase.find("foreign_cpu_share");
@@ -33,7 +34,7 @@ std::optional<double> MostForeignCpu(const json& run) {
 
 std::string ForeignCpuLine(const json& document) {
   double most = 0;
-  std::vector<std::string> names;  // each once, in the order of the phases
+  std::vector<std::string> names;  // each name once, in the order of the phases
   for (const json& run : document.value("runs", json::array())) {
     for (const json& phase : run.value("phases", json::array())) {
       const double share = Share(phase).value_or(0);

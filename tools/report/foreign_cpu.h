@@ -1,5 +1,6 @@
-// What other programs took of the processors while the phases of a document were measured
-// (docs/results.md, "foreign_cpu_share"): rates and times of such phases are not the engine's alone.
+// The share of the processors that other programs used while a document's phases were measured
+// (docs/results.md, "foreign_cpu_share"). The rates and times of such phases are not the engine's
+// alone.
 #ifndef TESTBED_TOOLS_REPORT_FOREIGN_CPU_H_
 #define TESTBED_TOOLS_REPORT_FOREIGN_CPU_H_
 
@@ -9,14 +10,14 @@
 
 namespace testbed {
 
-// From this share of the processors on it is said.
+// The smallest share of the processors that is reported.
 inline constexpr double kNotableForeignCpu = 0.05;
 
-// The largest share in a phase that loads or measures; nothing when it is known of none.
+// Returns the largest share in any phase that loads or measures; nothing when no share is known.
 std::optional<double> MostForeignCpu(const nlohmann::json& run);
 
-// "! other programs used up to 43 % of the processors during insert: ...", a line; empty when they
-// used less than is notable in every phase.
+// Returns a line such as "! other programs used up to 43 % of the processors during insert: ...",
+// or "" when no phase reached the notable share.
 std::string ForeignCpuLine(const nlohmann::json& document);
 
 }  // namespace testbed

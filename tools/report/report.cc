@@ -64,7 +64,7 @@ const json* Cause(const json& phase, const std::string& name) {
   return nullptr;
 }
 
-// Not of an engine that calls the operating system itself.
+// Returns false for an engine that calls the operating system itself.
 bool CountsFiles(const json& phase) {
   const json& causes = phase["account"]["causes"];
   return std::any_of(causes.begin(), causes.end(),
@@ -75,7 +75,7 @@ std::string Steadiness(const json& flag) {
   return flag.is_boolean() ? (flag.get<bool>() ? "yes" : "no") : "-";
 }
 
-// The rows of a phase in every table begin alike.
+// Returns the name that begins the phase's rows in every table.
 std::string RowName(const json& run, const json& phase, const std::string& operation) {
   std::string name = phase["name"].get<std::string>();
   if (operation != name && !operation.empty()) name += " " + operation;
@@ -84,7 +84,7 @@ std::string RowName(const json& run, const json& phase, const std::string& opera
   return name;
 }
 
-// Of those that the run was made for: what only made it ready is in the document.
+// Visits the phases that the run was made for, without those that only prepared it.
 template <typename Function>
 void ForEachPhase(const json& document, Function function) {
   for (const json& run : document["runs"]) {
@@ -149,8 +149,9 @@ Table IntendedTable(const json& document) {
   return table;
 }
 
-// Reads of each foreground operation at each level. Neither engine nor device can tell operations
-// apart: their columns divide the phase's total by all its operations, on a line of the phase.
+// Reads of each foreground operation at each level. Neither engine nor device distinguishes
+// operations: their columns divide the phase's total by all its operations, on a separate line of
+// the phase.
 Table ReadTable(const json& document) {
   Table table("Reads per operation, level by level (B = bytes)",
               {"phase", "engine asks", "engine misses", "file reads", "file B/read", "kernel reads",
@@ -193,7 +194,7 @@ Table ReadTable(const json& document) {
   return table;
 }
 
-// One line of the split of written bytes.
+// One line of the table of written bytes.
 struct WriteClass {
   std::string name;
   double bytes;
@@ -213,7 +214,7 @@ double KindBytes(const json& phase, const std::string& kind, const json** cause_
   return sum;
 }
 
-// Splits what the device wrote in a phase into classes that add up to it exactly.
+// Divides what the device wrote in a phase into classes that add up to it exactly.
 std::vector<WriteClass> WriteClasses(const json& phase) {
   std::vector<WriteClass> classes;
   auto add = [&classes](const std::string& name, double bytes) {
@@ -242,7 +243,7 @@ std::vector<WriteClass> WriteClasses(const json& phase) {
 
 Table WriteTable(const json& document) {
   Table table("Bytes written, by cause", {"phase", "bytes", "share", "per user byte"});
-  double user = 0;  // of the load, which a settle belongs to
+  double user = 0;  // of the last phase with operations, which a settle follows
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (phase.contains("operations")) user = Number(phase, "/user_bytes_written", 0);
     const double device = Number(phase, "/account/device/write_bytes", 0);
@@ -273,8 +274,8 @@ Table WriteTable(const json& document) {
   return table;
 }
 
-// What a commit's log writes cost, from the record to the device. A commit is an operation of the
-// phase.
+// The cost of a commit's log writes, from the record to the device. A commit is one operation of
+// the phase.
 Table LogTable(const json& document) {
   Table table("Log writes, bytes per commit",
               {"phase", "commits", "payload", "framing", "padding", "rewritten", "engine says",
@@ -329,7 +330,7 @@ Table DatabaseTable(const json& document) {
   return table;
 }
 
-// What --cache-pct auto tried, in the order of the shares, and what it took.
+// The shares that --cache-pct auto tried, in ascending order, and the chosen one.
 Table TuningTable(const json& document) {
   Table table("Shares of the memory that --cache-pct auto tried",
               {"cache", "times", "ops/s", "predicted", "engine misses/op", "device reads/op",
@@ -360,7 +361,7 @@ Table TuningTable(const json& document) {
   return table;
 }
 
-// What --cache-pct most rehearsed, in its order.
+// The shares that --cache-pct most rehearsed, in the order of the rehearsals.
 Table RehearsalTable(const json& document) {
   Table table("Shares of the memory that --cache-pct most rehearsed",
               {"cache", "cache held", "held without page cache, mean", "most", "memory needed"});
@@ -420,7 +421,7 @@ std::string Header(const json& document) {
   return text + "\n";
 }
 
-// The grade of the worst run, why it is not better, and what cannot be known here.
+// Returns the grade of the worst run, the reasons for it, and what cannot be known here.
 std::string GradeLine(const json& document) {
   Grade worst{'A', {}};
   json missing = json::array();
@@ -441,8 +442,8 @@ std::string GradeLine(const json& document) {
   return text + "\n";
 }
 
-// Phases that ended by themselves before they were told to, a warm-up included: it may have left
-// nothing for what follows.
+// Lists the phases that ended early by themselves. A warm-up is included, since it may have left
+// nothing for the phases that follow.
 std::string EndedLines(const json& document) {
   std::string text;
   for (const json& run : document["runs"]) {
@@ -458,7 +459,7 @@ std::string EndedLines(const json& document) {
   return text;
 }
 
-// The closure line: how far the kernel's account of all threads is from the device's own.
+// Returns the difference between the kernel's account of all threads and the device's own counts.
 std::string ClosureLines(const json& document) {
   std::string text;
   ForEachPhase(document, [&](const json& run, const json& phase) {

@@ -1,4 +1,4 @@
-// `testbed report` and `testbed compare`: results documents as text.
+// `testbed report` and `testbed compare`: print results documents as text.
 #ifndef TESTBED_TOOLS_REPORT_REPORT_COMMAND_H_
 #define TESTBED_TOOLS_REPORT_REPORT_COMMAND_H_
 
@@ -10,7 +10,8 @@ class App;
 
 namespace testbed {
 
-// Adds the subcommands to `app`; when one is chosen, *command becomes what runs it.
+// Adds the subcommands to `app`. When the command line names one, its parsing sets *command to the
+// function that runs it and returns the exit code.
 void AddReportCommands(CLI::App& app, std::function<int()>* command);
 
 }  // namespace testbed

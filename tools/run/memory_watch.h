@@ -1,6 +1,6 @@
-// What a run holds of its budget while a phase lasts: the budget's charge and what of it is page
-// cache, read four times a second. The figure at a phase's end alone would miss what was freed, or
-// not yet filled, a moment before.
+// Watches what a run holds of its memory budget during a phase: the budget's charge, and the page
+// cache's part of it, read four times a second. A reading at the end of the phase alone would miss
+// memory that was freed, or not yet filled, a moment earlier.
 //
 //   MemoryWatch watch(budget);      // null: watches nothing
 //   ... the phase ...
@@ -23,8 +23,8 @@ namespace testbed {
 class MemoryWatch {
  public:
   struct Sample {
-    uint64_t charged = 0;     // to the budget, page cache included
-    uint64_t page_cache = 0;  // of it: what the kernel takes back when memory is asked for
+    uint64_t charged = 0;     // bytes charged to the budget, page cache included
+    uint64_t page_cache = 0;  // part of `charged`; the kernel reclaims it on demand
     uint64_t limit = 0;       // of the budget
     uint64_t own() const { return charged - (page_cache < charged ? page_cache : charged); }
   };
@@ -35,18 +35,20 @@ class MemoryWatch {
     uint64_t samples = 0;
     uint64_t shortages = 0;  // samples at which memory was short
   };
-  // Of a budget, whose process returns what its allocator keeps for itself (malloc_trim) when memory
-  // is short: an engine near its limit would be ended for gaps that nobody uses.
+  // Watches a budget, which must outlive the watch; null watches nothing. When memory is short, the
+  // watch makes the allocator return free memory to the system (malloc_trim): otherwise the kernel
+  // could end an engine near its limit because of unused gaps.
   explicit MemoryWatch(const MemoryBudget* budget);
-  // `sample` tells what is charged now; empty: watches nothing. `relieve` is called at samples of
-  // which all but kShort of the limit is not page cache.
+  // Calls `sample` from its own thread at each interval; an empty `sample` watches nothing. Calls
+  // `relieve` when the memory without page cache exceeds a share of 1 - kShort of the limit.
   MemoryWatch(std::function<Sample()> sample, std::chrono::milliseconds interval,
               std::function<void()> relieve = {});
   ~MemoryWatch() { Stop(); }
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
 
-  // Takes a last sample and returns what was held; no samples when nothing was watched.
+  // Takes a last sample, ends the thread and returns what was held, with samples == 0 when nothing
+  // was watched.
   Held Stop();
 
   static constexpr double kShort = 0.03;
@@ -64,9 +66,9 @@ class MemoryWatch {
   std::thread thread_;
 };
 
-// As docs/results.md has it. What the run holds is the whole charge when its engine reads through
-// the page cache; with direct IO it is the charge without the page cache, in which files that are
-// not read directly (logs) leave pages that no read is answered from.
+// Returns the figures as in docs/results.md. An engine that reads through the page cache holds the
+// whole charge. With direct I/O it holds the charge without the page cache, which then contains
+// only pages of files that are not read directly (logs) and that answer no reads.
 nlohmann::json HeldJson(const MemoryWatch::Held& held, bool reads_page_cache);
 
 }  // namespace testbed

@@ -6,7 +6,7 @@
 namespace testbed {
 namespace {
 
-// First window for a request of so many pages.
+// Returns the first window, in pages, for a request of `wanted` pages.
 int64_t FirstWindow(int64_t wanted, int64_t most) {
   const auto size = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(wanted)));
   if (size <= most / 32) return size * 4;
@@ -18,7 +18,8 @@ int64_t NextWindow(int64_t size, int64_t most) {
   return size < most / 16 ? 4 * size : std::min(2 * size, most);
 }
 
-constexpr int kLotsOfMisses = 100;  // MMAP_LOTSAMISS: from here on a mapping is not read around
+constexpr int kLotsOfMisses = 100;  // MMAP_LOTSAMISS; a mapping with more misses gets no
+                                    // read-around
 
 }  // namespace
 
@@ -29,7 +30,7 @@ ReadaheadModel::Page* ReadaheadModel::Find(uint32_t file, int64_t page) {
   return &found->second;
 }
 
-// Reads the pages of a range that are not cached, a request for each run of them.
+// Reads the pages of a range that are not cached, with one request for each run of adjacent pages.
 void ReadaheadModel::Fetch(uint32_t file, int64_t page, int64_t pages) {
   const auto longest = static_cast<int64_t>(options_.max_request_bytes / kPage);
   int64_t run = 0;
@@ -54,7 +55,7 @@ void ReadaheadModel::Fetch(uint32_t file, int64_t page, int64_t pages) {
   }
 }
 
-// Reads the window that ra describes and marks the page at which the next one starts.
+// Reads the window that `ra` describes and marks the page whose access starts the next window.
 void ReadaheadModel::Window(uint32_t file, FileState* ra, int64_t page) {
   if (page == ra->start && ra->size == ra->async_size) {
     ra->async_size = NextWindow(ra->size, window_);
@@ -79,7 +80,7 @@ void ReadaheadModel::OnDemand(uint32_t file, FileState* ra, int64_t page, int64_
     ra->async_size = ra->size > wanted ? ra->size - wanted : ra->size;
     Window(file, ra, page);
   } else {
-    Fetch(file, page, wanted);  // a small random read: just what was asked for
+    Fetch(file, page, wanted);  // a small random read: no readahead
   }
 }
 
@@ -106,7 +107,7 @@ void ReadaheadModel::Read(uint32_t file, uint64_t offset, uint64_t bytes) {
   totals_.missing += missing;
 }
 
-// A page that is not in the page table.
+// Handles an access to a page that is not in the page table.
 void ReadaheadModel::Fault(uint32_t file, FileState* ra, int64_t p) {
   Page* page = Find(file, p);
   if (page != nullptr) {

@@ -1,5 +1,4 @@
-// How deep a run's IO is counted, and how exact its account is: the kernel account of the run, and
-// the grade of each of its phases.
+// Sets up the kernel-level account of a run, and grades how exact the account of each phase is.
 #ifndef TESTBED_TOOLS_RUN_RUN_ACCOUNT_H_
 #define TESTBED_TOOLS_RUN_RUN_ACCOUNT_H_
 
@@ -16,20 +15,21 @@
 
 namespace testbed {
 
-// Not thread-safe. Refers to the options and the plan, which outlive it.
+// Not thread-safe. The options and the plan must outlive it.
 class RunAccount {
  public:
-  // Starts the account of --account on the device of the plan's directory, and makes it the
-  // ledger's.
+  // Starts the account that --account asks for, on the device of the plan's directory, and
+  // configures the ledger with it.
   RunAccount(const RunOptions& options, const RunPlan& plan);
 
-  // The device that the database is on; null when it is on none of its own.
+  // Returns the database's device; null when the directory is on no block device.
   const BlockDevice* device() const { return device_ ? &*device_ : nullptr; }
+  // Returns whether requests are counted in the kernel.
   bool in_kernel() const { return kernel_ != nullptr; }
-  // "accounting" of the results document.
+  // Returns "accounting" for the results document.
   nlohmann::json Describe() const;
-  // Gives the phase the grade that its closure allows. The run, in `accounting`, has the worst grade of its
-  // phases, warm-up and tuning apart.
+  // Gives the phase the grade that its closure allows. The run's grade, in *accounting, becomes the
+  // worst of its phases' grades, without those of warm-up and tuning phases.
   void GradePhase(nlohmann::json* phase, nlohmann::json* accounting) const;
 
  private:

@@ -65,8 +65,8 @@ class Run {
   PhaseOptions MeasuredPhase(bool loads) const;
 
   const RunOptions& options_;
-  bool opened_ = false;                                 // the engine was, at least once
-  uint64_t cache_bytes_ = options_.engine.cache_bytes;  // of the engine's own
+  bool opened_ = false;                                 // the engine was opened at least once
+  uint64_t cache_bytes_ = options_.engine.cache_bytes;  // size of the engine's own cache
   const RunPlan& plan_;
   bool (*const stop_)();
   json& document_;
@@ -76,15 +76,15 @@ class Run {
   std::unique_ptr<Meter> meter_;
   std::shared_ptr<const Dataset> dataset_;
   WorkloadOptions workload_ = options_.workload;  // with the population
-  bool loaded_ = false;                           // it was reported
+  bool loaded_ = false;                           // the end of the load was reported
 };
 
 void Run::OpenEngine() {
   EngineOptions engine_options = options_.engine;
   engine_options.cache_bytes = cache_bytes_;
-  // Only a load makes a database, and only when it opens it for the first time: what is missing
-  // later is an error, never a reason to begin with an empty one. A run without phases tries
-  // options in an empty directory.
+  // Only a load creates a database, and only when it opens the database for the first time: a
+  // database that is missing later is an error, never a reason to start with an empty one. A run
+  // without phases tries the engine's options in an empty directory.
   const bool first = !std::exchange(opened_, true);
   engine_options.create = first && (plan_.phases.empty() ||
                                     (!options_.reuse && FindWorkload(plan_.phases.front()).loads));
@@ -133,11 +133,11 @@ void Run::Measure(const std::string& name, const std::string& kind, Workload& wo
   ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.quiet);
   PhaseOptions with_progress = phase;
   with_progress.progress = [&progress](const PhaseOptions::Progress& p) { progress.Show(p); };
-  // Reads that do not pass the file layer cannot be recorded.
+  // Only reads through the file layer can be recorded.
   const bool model = options_.readahead_model && kind == "measure" &&
                      FindEngine(options_.engine_name).capabilities.file_layer;
   const Reading before = meter_->Read();
-  // What is recorded takes memory of the run's budget: a part that does not matter.
+  // The recording takes memory from the run's budget; a sixteenth of it does not matter.
   if (model) {
     const uint64_t room = options_.ram_bytes == 0 ? 256 << 20 : options_.ram_bytes / 16;
     ReadTrace::Start(room / sizeof(ReadTrace::Read));
@@ -184,7 +184,7 @@ void Run::Finish(json phase, const Reading& before, const Reading& after) {
   if (json metrics = InsertBenchmarkMetrics(phase); !metrics.is_null()) {
     phase["details"]["metrics"] = std::move(metrics);
   }
-  // Trials leave their figures only: what the document holds in memory is not the page cache's.
+  // Trials keep only their summary figures: the document's memory is missing from the page cache.
   if (phase["kind"] == "tune") {
     for (const char* part : {"operations", "series"}) phase[part] = json::array();
   }
@@ -192,16 +192,16 @@ void Run::Finish(json phase, const Reading& before, const Reading& after) {
   document_["phases"].push_back(std::move(phase));
 }
 
-// What is known of the run before its first phase ends, and which phase is under way.
+// Reports what is known of the run so far, and which phase begins.
 void Run::ReportBeginning(const std::string& phase) {
   json known = json::object();
   for (const auto& [name, value] : document_.items()) {
-    if (name != "phases") known[name] = value;  // the parent has them, and they take memory
+    if (name != "phases") known[name] = value;  // the parent has them, and they are large
   }
   report_({{"run", std::move(known)}, {"begins", phase}});
 }
 
-// A step between phases, charged to `op`. `does` returns what its result says besides.
+// Runs a step between phases, charged to `op`. `does` returns further members of the step's result.
 void Run::Step(const std::string& name, const std::string& kind, OpKind op, const std::string& what,
                const std::function<json()>& does) {
   const Clock& clock = Clock::Get();
@@ -230,8 +230,9 @@ void Run::Settle() {
   });
 }
 
-// A run that was killed, or failed, leaves rows that nobody counted. What is read here must not be
-// cached for what is measured after it.
+// Counts the rows after a run that was killed or failed and so left no record of them. The engine
+// is opened again, since the pages that the count cached must not help the phases that are
+// measured.
 void Run::CountRows() {
   static const OpKind op = DefineOp("count-rows", Ground::kBackground);
   Step("count-rows", "count", op, "an earlier run did not end, so the rows are counted", [this] {
@@ -244,7 +245,8 @@ void Run::CountRows() {
   OpenEngine();
 }
 
-// What a load committed last, and nobody brought to rest, a kill of the next phase could take back.
+// Reports that the database is loaded, once its last commits are durable: a kill of the next phase
+// could otherwise undo them.
 void Run::ReportLoaded(bool at_end) {
   if (loaded_ || !FindWorkload(plan_.phases.front()).loads) return;
   const json& phases = document_["phases"];
@@ -263,9 +265,9 @@ uint64_t Run::ShareBytes(double cache_pct) const {
   return static_cast<uint64_t>(static_cast<double>(options_.ram_bytes) * cache_pct / 100);
 }
 
-// As somebody has it who starts with this share: after many sizes what the engine keeps lies
-// scattered over the allocator's pages, which the page cache cannot have (18 MB of 256 seen). So
-// does the document, as it grew between the engine's blocks: it is made anew.
+// Opens the engine again with this share, as a user would start it. After many resizes the engine's
+// memory is scattered over the allocator's pages, which the page cache cannot use (18 MB of 256
+// seen). The document, which grew between the engine's blocks, is copied for the same reason.
 void Run::ReopenWithShare(double cache_pct) {
   engine_.reset();
   const std::vector<uint8_t> document = json::to_cbor(document_);
@@ -288,7 +290,7 @@ double CachedBytes(const json& phase) {
   return memory.value("engine_cache", 0.0) + memory.value("page_cache", 0.0);
 }
 
-// The cost of an operation with the share that is set, once both caches are at rest.
+// Measures the cost of an operation with the current share, after both caches have settled.
 CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
   PhaseOptions phase = MeasuredPhase(false);
   phase.operations = 0;
@@ -299,8 +301,8 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
     Measure(fmt::format("{} {}", name, part), "tune", *FindWorkload(name).make(dataset_, drawn),
             phase);
   };
-  // Both caches must fill again, which takes a slow device longer than a phase; and while they do,
-  // the reads hardly become fewer at first.
+  // Both caches must fill again, which can take longer than one phase on a slow device. While they
+  // fill, the number of reads hardly falls at first, so the fill level is checked too.
   constexpr int kMostSettling = 8;
   constexpr double kSettled = 0.97, kFull = 0.02;
   double reads = -1, held = 0;
@@ -323,8 +325,8 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
       account.value("cpu_user_seconds", 0.0) + account.value("cpu_system_seconds", 0.0);
   const json memory = trial.value("memory", json::object());
   const double clients = static_cast<double>(plan_.threads) * options_.queue_depth;
-  // A volume with so many reads a second lets each client wait for its turn, which the device's own
-  // statistics know nothing of.
+  // With --read-iops each client waits for its turn at the limit, and the device's own statistics
+  // do not contain this wait.
   const double device_seconds =
       options_.read_iops > 0
           ? DeviceReadsPerOperation(trial) * clients / static_cast<double>(options_.read_iops)
@@ -341,7 +343,8 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
               std::max(1.0, account["engine"].value("block_reads", 0.0))};
 }
 
-// How the rate of point reads depends on the share, as trials tell it; nothing for other workloads.
+// Returns a function that predicts the rate of point reads by share from trials; an empty function
+// for other workloads.
 std::function<SharePrediction(const std::vector<CacheTrial>&)> Run::SharePredictor(
     const std::string& name) {
   if (name != "point-read") return {};
@@ -381,7 +384,7 @@ void Run::TuneCache(const std::string& name) {
   search.measure = [&](double pct) {
     if (stop_()) return CacheTrial{pct, {1, 0, 0}};
     engine_->ResizeCache(ShareBytes(pct));
-    // What a smaller cache frees stays with the allocator, where the page cache cannot have it.
+    // The allocator keeps what a smaller cache frees, and the page cache cannot use it.
     ::malloc_trim(0);
     return TryShare(name, pct);
   };
@@ -403,8 +406,8 @@ void Run::TuneCache(const std::string& name) {
   }
   if (search.predict) tuning["prediction"] = search.predict(trials).ToJson();
   document_["cache_tuning"] = std::move(tuning);
-  // Both caches must come to rest at what was chosen before it is measured, without what the
-  // prediction knows of each page, which is memory that the page cache cannot have.
+  // Both caches must settle at the chosen share before the measurement. The prediction's data about
+  // each page is freed first, since the page cache cannot use its memory.
   search = {};
   ReopenWithShare(best);
   TryShare(name, best);
@@ -422,7 +425,7 @@ void Run::RunWorkload(const std::string& name) {
     warmup.operations = 0;
     warmup.seconds = *options_.warmup;
     Measure(name + " warm-up", "warm-up", *workload, warmup);
-    workload_options.seed = Mix64(workload_options.seed);  // not the same rows again
+    workload_options.seed = Mix64(workload_options.seed);  // different rows than in the warm-up
     workload = info.make(dataset_, workload_options);
   }
   if (options_.cache_auto && !info.loads && !stop_()) TuneCache(name);
@@ -456,7 +459,7 @@ void Run::Execute() {
     RunWorkload(phase);
   }
   if (!stop_() && !plan_.phases.empty()) ReportLoaded(true);
-  // Settings that the engine chose while it ran are in force now.
+  // Adds settings that the engine chose while it ran.
   for (const auto& [name, value] : engine_->EffectiveSettings()) {
     document_["engine"]["effective"][name] = value;
   }

@@ -1,5 +1,5 @@
-// One run, as the process that was made for it (run_process.h) does it: opens the engine, runs its
-// phases, and returns what was measured as a JSON document (docs/results.md, "run").
+// Executes one run in the process that was created for it (run_process.h): opens the engine, runs
+// the phases, and returns the measurements as a JSON document (docs/results.md, "run").
 #ifndef TESTBED_TOOLS_RUN_RUN_CHILD_H_
 #define TESTBED_TOOLS_RUN_RUN_CHILD_H_
 
@@ -17,25 +17,26 @@ namespace testbed {
 struct RunPlan {
   std::vector<std::string> phases;  // workloads, in order
   int threads = 1;
-  int repeat = 0;     // which repetition of the same setting
+  int repeat = 0;     // number of the repetition, from 0
   std::string label;  // for progress lines
   std::string engine_dir;
-  bool exclusive_device = false;          // a scratch device: all IO on it is the run's
-  const MemoryBudget* budget = nullptr;   // null: not bounded
-  const ReadLimit* read_limit = nullptr;  // null: none
-  // Which rows a database that is loaded already holds (workloads/population.h, ToJson); null when
-  // nobody knows, then they are counted first.
+  bool exclusive_device = false;          // only this run does I/O on the device
+  const MemoryBudget* budget = nullptr;   // null: unlimited
+  const ReadLimit* read_limit = nullptr;  // null: unlimited
+  // The rows that a loaded database holds already (Population::ToJson in workloads/population.h);
+  // null when they are not known and must be counted first.
   nlohmann::json population;
 };
 
-// Whether the database of these workloads holds rows of a data set, which a population tells.
+// Returns whether a Population describes the rows of these workloads' database.
 bool HasPopulation(const std::vector<std::string>& workloads);
 
-// Runs the plan in this process. Errors are in the document ("error"), with what was measured up to
-// then; `stop` set from outside ends it early and marks it partial. `report` is told of each phase
-// that begins and of each that is finished, at once: {"run": ..., "begins": NAME}, {"phase": ...},
-// and when the database is loaded and at rest: {"loaded": true}. The document of a run that came to
-// its end, or was stopped, says which rows the database holds then ("population").
+// Runs the plan in this process and returns its document. An error does not leave the function: it
+// is in the document ("error"), next to the phases measured before it. When `stop` returns true the
+// run ends early and the document is marked partial. `report` is called as each phase begins,
+// {"run": ..., "begins": NAME}, as it ends, {"phase": ...}, and when the database is loaded and at
+// rest, {"loaded": true}. A run that ended without an error states which rows the database holds
+// ("population").
 nlohmann::json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
                           const std::function<void(const nlohmann::json&)>& report);
 

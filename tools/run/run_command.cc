@@ -36,29 +36,31 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// What a sanitizer needs for itself (shadow memory, red zones, freed memory that it keeps) is no
-// part of --ram.
+// A sanitizer's own memory (shadow memory, red zones, quarantined blocks) does not count towards
+// --ram.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSanitizerBytes = 1ull << 30;
 #else
 constexpr uint64_t kSanitizerBytes = 0;
 #endif
 
-// The directory that will hold the database, or its nearest existing parent.
+// Returns the directory that will hold the database, or its nearest existing parent.
 std::string ExistingDirectory(const std::string& path) {
   fs::path at = fs::absolute(path.empty() ? "." : path);
   while (!fs::exists(at)) at = at.parent_path();
   return at.string();
 }
 
-// A setting that was asked for and refused: for a reader a note, for programs by its option.
+// Records a setting that was requested and cannot be enforced: as a note for readers, and by its
+// option for programs.
 void NotInForce(const std::string& option, const std::string& how, const std::string& why,
                 json* document) {
   (*document)["notes"].push_back(fmt::format("--{} {}: {}", option, how, why));
   (*document)["not_in_force"].push_back({{"option", option}, {"why", why}});
 }
 
-// What must be undone when the runs are over; destroyed in reverse order, on every path.
+// Holds the changes to the machine that must be undone after the runs. Members are destroyed in
+// reverse order, on every path.
 class Surroundings {
  public:
   Surroundings(const RunOptions& options, json* document) : options_(options) {
@@ -73,13 +75,14 @@ class Surroundings {
     CheckReadLimit(document);
   }
 
-  // A budget of its own for each run, `spare` larger than asked; null when it is not bounded.
+  // Returns a new budget for one run, `spare` bytes larger than --ram; null when memory is not
+  // limited.
   std::unique_ptr<MemoryBudget> NewBudget(uint64_t spare = 0) const {
     if (options_.ram_bytes == 0) return nullptr;
     std::string why;
     return MemoryBudget::Create(options_.ram_bytes + kSanitizerBytes + spare, &why);
   }
-  // The same of reads a second.
+  // Returns a new limit of reads per second for one run; null when reads are not limited.
   std::unique_ptr<ReadLimit> NewReadLimit(const MemoryBudget* budget) const {
     std::string why;
     return LimitReads(budget, &why);
@@ -171,7 +174,7 @@ void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>&
 
 bool Loads(const std::string& workload) { return FindWorkload(workload).loads; }
 
-// A run that only reads leaves the database as it was, so the next can use it too.
+// A run that only reads leaves the database unchanged, so the next run can use it.
 bool ReadsOnly(const std::string& workload) { return FindWorkload(workload).reads_only; }
 
 void CheckReads(const RunOptions& options) {
@@ -185,8 +188,8 @@ void CheckReads(const RunOptions& options) {
   }
 }
 
-// Values of --engine-option are the engine's to judge, which it does when it is opened: lets it do
-// so in an empty directory, so that what it refuses is refused before anything is made or removed.
+// Only the engine can judge the values of --engine-option, when it is opened. So this opens it in
+// an empty directory first: a bad value is refused before any database is created or removed.
 void TryEngineOptions(const RunOptions& options, const std::string& where) {
   if (options.engine.extra.empty()) return;
   const TemporaryDatabase directory(where);
@@ -198,10 +201,10 @@ void TryEngineOptions(const RunOptions& options, const std::string& where) {
   }
 }
 
-// All runs that the options ask for, one after the other, until one fails or the user stops them.
+// Executes all runs that the options ask for, in order, until one fails or the user stops them.
 class Runs {
  public:
-  // `writers`: the workloads that write.
+  // `writers` are the workloads that write.
   Runs(const RunOptions& options, const Surroundings& surroundings, DatabaseDir* dir,
        const std::set<std::string>& writers, json* document)
       : options_(options),
@@ -215,7 +218,7 @@ class Runs {
     const auto first_other = std::find_if_not(all.begin(), all.end(), Loads);
     const bool shared = std::all_of(first_other, all.end(), ReadsOnly);
     if (shared && first_other != all.begin() && first_other != all.end()) {
-      // One load serves every setting that follows.
+      // All settings use the same loaded database.
       if (!Fresh({all.begin(), first_other}, options_.threads[0], 0)) return;
       ForEach(
           [&](int threads, int repeat) { return One({first_other, all.end()}, threads, repeat); });
@@ -246,8 +249,8 @@ class Runs {
                        [this](const std::string& name) { return writers_.contains(name); });
   }
 
-  // What was measured must not be lost to a record that cannot be written, as on a full disk. The
-  // record is then the one before, by which a later run refuses the database, or counts its rows.
+  // The measurements must not be lost because the record cannot be written, as on a full disk. The
+  // old record then stays, and with it a later run refuses the database or counts its rows.
   template <typename Function>
   void KeepRecord(Function write) {
     try {
@@ -260,7 +263,7 @@ class Runs {
     }
   }
 
-  // Returns whether to go on.
+  // Executes one run. Returns whether to continue with the next.
   bool One(std::vector<std::string> phases, int threads, int repeat) {
     RunPlan plan;
     plan.phases = std::move(phases);
@@ -270,14 +273,14 @@ class Runs {
         fmt::format("{}, {} thread{}", options_.engine_name, threads, threads == 1 ? "" : "s");
     plan.engine_dir = dir_.engine_path();
     plan.exclusive_device = surroundings_.exclusive_device();
-    // Pages cached before belong to no budget and would be memory for nothing.
+    // Pages cached earlier belong to no budget and would give the run extra memory.
     if (fs::exists(plan.engine_dir)) DropPages(plan.engine_dir);
     std::unique_ptr<MemoryBudget> budget = surroundings_.NewBudget();
     plan.budget = budget.get();
     const std::unique_ptr<ReadLimit> read_limit = surroundings_.NewReadLimit(budget.get());
     plan.read_limit = read_limit.get();
     plan.population = dir_.population();
-    // Until the run has ended nobody knows which rows it leaves.
+    // The rows are unknown until the run has ended.
     if (Writes(plan.phases)) dir_.RecordPopulation(nullptr);
     const auto loaded = [this] { KeepRecord([this] { dir_.RecordLoaded(); }); };
     json run = ExecuteRunInChild(options_, plan, {.enough = {}, .loaded = loaded});
@@ -300,9 +303,9 @@ class Runs {
   json& document_;
 };
 
-// One rehearsal of --cache-pct most, where the database will lie; one that is there already serves
-// for it, as then all phases only read. A quarter more memory than the run has: a share that is too
-// large is to be measured, not to be ended by the kernel.
+// Runs one rehearsal of --cache-pct most, in the directory that the database will have, or on the
+// database of --reuse, whose phases then only read. Its budget is a quarter larger than the run's,
+// so that a share that is too large is measured, not ended by the kernel.
 Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, DatabaseDir* dir,
                    double cache_pct) {
   options.engine.cache_bytes =
@@ -341,7 +344,7 @@ void UseRehearsed(const json& rehearsals, RunOptions* options, json* document) {
   (*document)["options"] = options->ToJson();
 }
 
-// Sets the cache that --cache-pct most stands for, from rehearsals or from those that were kept.
+// Sets the cache size for --cache-pct most, from new or stored rehearsals.
 void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, RunOptions* options,
                   json* document) {
   if (!options->cache_most || !FindEngine(options->engine_name).capabilities.cache) return;
@@ -360,8 +363,9 @@ void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, RunOptions
   UseRehearsed(rehearsals, options, document);
 }
 
-// An allocator's gaps differ from run to run, so that a run may need more than its rehearsal did.
-// When it was ended for that, it is to be done again with less; returns whether it is.
+// Prepares a repetition of the runs with a smaller cache when the last run was ended for lack of
+// memory, and returns whether it did. A run may need more than its rehearsal because an allocator's
+// gaps differ from run to run.
 bool LowerMostCache(RunOptions* options, json* document) {
   constexpr size_t kMostTimes = 3;
   const json& runs = (*document)["runs"];
@@ -394,7 +398,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
       {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
       {"options", options.ToJson()},
       {"runs", json::array()}};
-  // Everything that can be refused is refused before anything is made.
+  // Everything that can be refused is refused before any file is created.
   CheckEngineOptions(FindEngine(options.engine_name), options.engine);
   CheckReads(options);
   const auto dataset = std::make_shared<const Dataset>(options.data);
@@ -452,7 +456,7 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
   CheckOutputFile("--json", options.json_file);
   CheckOutputFile("--csv", options.csv_file);
   const json document = ExecuteRuns(options, command_line);
-  // The report first: it must not be lost to a file that cannot be written.
+  // The report comes first, so that it is not lost when a file cannot be written.
   const auto measured = [](const json& run) { return !run["phases"].empty(); };
   if (std::any_of(document["runs"].begin(), document["runs"].end(), measured)) {
     fmt::print("{}", ReportText(document));

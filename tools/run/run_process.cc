@@ -36,15 +36,15 @@ void WriteAll(int fd, const std::string& text) {
   }
 }
 
-// What a child said of its run, one JSON object a line: {"run": ..., "begins": NAME} before each
-// phase, {"phase": ...} after it, and at the end {"run": ..., "ended": true}.
+// The child's reports about its run, one JSON object a line: {"run": ..., "begins": NAME} before
+// each phase, {"phase": ...} after it, and at the end {"run": ..., "ended": true}.
 class RunOfChild {
  public:
   RunOfChild(const RunPlan& plan, std::function<void()> loaded)
       : document_({{"threads", plan.threads}, {"repeat", plan.repeat}}),
         loaded_(std::move(loaded)) {}
 
-  // Takes what came; a line that is not whole yet waits for its rest.
+  // Takes bytes from the pipe; an incomplete line waits for its rest.
   void Take(const char* bytes, size_t n) {
     text_.append(bytes, n);
     size_t begin = 0;
@@ -82,8 +82,8 @@ class RunOfChild {
   bool ended_ = false;
 };
 
-// Reads what the child writes until it ends. A request to stop reaches this process alone when it
-// was sent to its id; the child has to be told.
+// Reads what the child writes until the pipe ends. A stop signal that was sent to the parent's
+// process id does not reach the child, so the parent forwards it.
 void ReadAll(int fd, pid_t child, const std::function<bool(const json&)>& enough, RunOfChild* run) {
   std::vector<char> buffer(65536);
   bool told = false;
@@ -106,17 +106,17 @@ void ReadAll(int fd, pid_t child, const std::function<bool(const json&)>& enough
   }
 }
 
-// What an engine frees goes back to the system: memory that the allocator keeps is neither cache's,
-// and a run with a budget could end of it. An arena for each CPU, not glibc's eight, since what a
-// thread frees stays with its arena. Large blocks are mapped one by one, always: glibc would raise
-// the size from which they are to up to 32 MB with each one that is freed, and keep the next ones.
+// Makes the allocator return freed memory to the system: memory that it keeps belongs to neither
+// cache and could exhaust the budget. There is one arena per CPU instead of glibc's eight, since a
+// thread's freed memory stays in its arena. Large blocks are always mapped: by default, each freed
+// block would raise glibc's threshold for mapping, up to 32 MB, and later blocks would be kept.
 void SettleAllocator() {
   constexpr int kLargeBlock = 256 << 10;
   ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))));
   ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
 }
 
-// What ended a child that did not end by itself, in one sentence.
+// Returns a sentence that says what ended a child that did not end by itself.
 std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status,
                       const RunOfChild& run) {
   std::string where, kept;
@@ -141,7 +141,7 @@ std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status
 }  // namespace
 
 json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan, const RunWatch& watch) {
-  int pipe_fds[2], noted_fds[2];  // what the child says; that it was noted that it is loaded
+  int pipe_fds[2], noted_fds[2];  // the child's reports; the parent's acknowledgement of "loaded"
   if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);
   if (::pipe(noted_fds) != 0) throw Error::Io("pipe", "", errno);
   const pid_t child = ForkChild();
@@ -151,7 +151,7 @@ json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan, const Run
     SettleAllocator();
     const auto report = [&](const json& line) {
       WriteAll(pipe_fds[1], JsonText(line) + "\n");
-      // Nothing is done to the database, or measured, while its record is written.
+      // The child waits here, so that nothing happens to the database while its record is written.
       char noted;
       while (line.contains("loaded") && ::read(noted_fds[0], &noted, 1) < 0 && errno == EINTR) {
       }
@@ -160,7 +160,7 @@ json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan, const Run
     document.erase("phases");  // the parent has them
     report({{"run", std::move(document)}, {"ended", true}});
     ::close(pipe_fds[1]);
-    // No destructors: what they would undo belongs to the parent.
+    // No destructors run: what they would undo belongs to the parent.
     std::fflush(nullptr);
     ::_exit(0);
   }

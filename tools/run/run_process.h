@@ -1,5 +1,5 @@
-// The process that one run has of its own: starts it, hears what it says of its phases, and knows
-// what ended it.
+// The process of one run: starts it, receives its reports about its phases, and finds out what
+// ended it.
 #ifndef TESTBED_TOOLS_RUN_RUN_PROCESS_H_
 #define TESTBED_TOOLS_RUN_RUN_PROCESS_H_
 
@@ -10,17 +10,17 @@
 
 namespace testbed {
 
-// What the parent wants to be told while the child runs.
+// The callbacks of the parent while the child runs.
 struct RunWatch {
-  // Asked after each phase about those that are finished: true ends the run early.
+  // Called with all finished phases after each phase; returning true ends the run early.
   std::function<bool(const nlohmann::json& phases)> enough;
-  // Called once, when the database is loaded and at rest, before anything else is done to it.
+  // Called once, when the database is loaded and at rest. The child waits until it returns.
   std::function<void()> loaded;
 };
 
-// Forks, calls ExecuteRun in the child and returns its document, whose phases the child sends as
-// they finish. A child that died leaves those, as partial, and an "error" that says of what it
-// died.
+// Forks, calls ExecuteRun in the child and returns its document. The child sends each phase as it
+// finishes, so a child that dies leaves a partial document with its finished phases and an "error"
+// that says what ended it. Throws Error when no child can be started, and what a callback throws.
 nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
                                  const RunWatch& watch = {});
 

@@ -59,8 +59,8 @@ struct RunState {
   const Access access;
   const Content content;
   Tables tables{};
-  uint64_t phase = 0;      // number of phases that the database had before this phase
-  uint64_t first_new = 0;  // id of the first node that this phase adds
+  uint64_t phase = 0;            // number of phases that the database had before this phase
+  uint64_t first_new = 0;        // id of the first node that this phase adds
   double history_share = 0.003;  // share of the lists that continue an earlier list, 0 to 1
   uint64_t seed = 0;
   RowLocks locks;
