@@ -82,6 +82,7 @@ class CacheModel {
 // reads.
 struct ReadCosts {
   double base = 0, miss = 0, device = 0;
+  // Returns operations per second for these misses per operation.
   double Rate(double engine_misses, double device_reads) const {
     return 1 / (base + miss * engine_misses + device * device_reads);
   }

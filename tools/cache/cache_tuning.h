@@ -61,7 +61,9 @@ CacheModel FitPageBytes(const CacheModel& model, double ram_bytes,
 // The curve of rates by share that the model predicts, with parameters fitted to trials.
 class SharePrediction {
  public:
+  // Fits the model to the trials, of which there must be at least one.
   SharePrediction(const CacheModel& unfitted, double ram_bytes, std::vector<CacheTrial> trials);
+  // Returns the predicted operations per second.
   double Rate(double cache_pct) const;
   double best() const;  // share with the best rate, in steps of 5 %
   // The largest share at which the engine's cache was too small to work in, which the model does

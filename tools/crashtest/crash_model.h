@@ -1,16 +1,16 @@
-// What the clients of a crash test write, and what a database must hold after it.
+// Models what the clients of a crash test write, and what a database must hold afterwards.
 //
-// Client w's transaction n follows from (w, n) alone, so a process that knows only how many
-// transactions were acknowledged knows every row of every table and index. A transaction overwrites
-// and erases rows of two tables with an index each, now and then hundreds of them, appends a row to
-// a queue and takes the oldest one away, and notes its own number in the table `last`, which tells
-// after a crash how far the client came. Values have 16 bytes to 100 KB. No two clients write the
-// same row, but their rows lie side by side.
+// Transaction n of client w follows from (w, n) alone. So a process that knows only the numbers of
+// the acknowledged transactions knows every row of every table and index. A transaction overwrites
+// and erases rows of two tables with an index each, occasionally hundreds of rows. It appends a row
+// to a queue and erases the queue's oldest row. It also stores its own number in the table `last`,
+// which tells after a crash how far the client came. Values have 16 bytes to 100 KB. No two clients
+// write the same row, but their rows are neighbours.
 //
 //   ClientModel model(w, rows_per_transaction);
 //   for (const CrashWrite& write : model.Next()) ...      // transaction 1, 2, ...
 //   std::map<std::string, RowVersion> rows;
-//   model.AddRows(CrashTable::kLeft, &rows);              // what is there after them
+//   model.AddRows(CrashTable::kLeft, &rows);              // the rows that must then exist
 #ifndef TESTBED_TOOLS_CRASHTEST_CRASH_MODEL_H_
 #define TESTBED_TOOLS_CRASHTEST_CRASH_MODEL_H_
 
@@ -28,7 +28,7 @@ enum class CrashTable : uint8_t { kLeft, kRight, kQueue, kLast, kLeftIndex, kRig
 inline constexpr size_t kCrashTables = 6;
 const char* CrashTableName(CrashTable table);
 inline bool IsCrashIndex(CrashTable table) { return table >= CrashTable::kLeftIndex; }
-// Of the table that the index belongs to.
+// Returns the parts of the value by which the index is ordered.
 const std::vector<IndexPart>& CrashIndexParts(CrashTable index);
 
 struct CrashWrite {
@@ -37,38 +37,41 @@ struct CrashWrite {
   std::string key, value;
 };
 
-// Who wrote a row, and with which write: its value follows from that.
+// The client that wrote a row, and the number of the write: the row's value follows from both.
 struct RowVersion {
   int client = 0;
   uint64_t write = 0;
-  bool index = false;  // the entry of an index has no value
-  bool last = false;   // `write` is the value
+  bool index = false;  // an index entry; its value is empty
+  bool last = false;   // a row of `last`; its value is `write`
 };
-// Into *value, whose memory is used again.
+// Sets *value to the value of the version, reusing its memory.
 void CrashValue(const RowVersion& version, std::string* value);
 
+// The transactions of one client and the rows that exist after them. Not thread-safe.
 class ClientModel {
  public:
-  static constexpr uint32_t kMostRows = 512;  // of a transaction
+  static constexpr uint32_t kMostRows = 512;  // maximum number of rows in a transaction
 
+  // Starts before the client's first transaction.
   ClientModel(int client, uint32_t rows_per_transaction);
 
+  // Returns the number of the last transaction applied.
   uint64_t transactions() const { return transactions_; }
-  // Makes and applies the next transaction. Valid until the next call.
+  // Generates and applies the next transaction. The result is valid until the next call.
   const std::vector<CrashWrite>& Next();
-  // Applies the next ones up to transaction n without making their values.
+  // Applies the transactions up to number n, without generating their values.
   void SkipTo(uint64_t n);
-  // Writes for a transaction that is rolled back: of rows that exist and of others.
+  // Returns writes for a transaction that is rolled back, to existing rows and to others.
   std::vector<CrashWrite> Junk() const;
 
-  // The rows that are there after transaction transactions().
+  // Adds the rows that exist after transaction transactions().
   void AddRows(CrashTable table, std::map<std::string, RowVersion>* rows) const;
-  // Keys of the table that have been there, or could be, and are not.
+  // Adds keys of the table that existed or could exist, but do not exist now.
   void AddAbsent(CrashTable table, std::vector<std::string>* keys) const;
 
  private:
-  static constexpr uint32_t kSlots = 700;   // rows of each table, at most
-  static constexpr uint64_t kQueued = 150;  // rows of the queue
+  static constexpr uint32_t kSlots = 700;   // maximum number of rows in each table
+  static constexpr uint64_t kQueued = 150;  // number of rows in the queue
 
   void Step(bool make);
   void WriteSlot(size_t table, uint32_t slot, uint64_t write, bool erase, bool make);
@@ -80,7 +83,7 @@ class ClientModel {
   const int client_;
   const uint32_t rows_;
   uint64_t transactions_ = 0;
-  std::array<std::vector<uint64_t>, 2> written_;  // by slot: the write that it has, 0 = none
+  std::array<std::vector<uint64_t>, 2> written_;  // by slot: the last write, 0 = no row
   std::vector<CrashWrite> writes_;
 };
 

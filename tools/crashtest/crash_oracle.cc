@@ -57,7 +57,7 @@ uint64_t CompareByPointReads(Session* session, TableId id, CrashTable table, con
   return rows.size();
 }
 
-// From one end of the table, whose iterator is `at`, to the other.
+// Scans from one end of the table, where the iterator `at` stands in the model, to the other.
 template <bool forward, typename Iterator>
 uint64_t CompareByScan(Cursor* cursor, CrashTable table, Iterator at, Iterator end) {
   constexpr const char* how = forward ? "a scan forward" : "a scan backward";
@@ -126,7 +126,7 @@ uint64_t CompareWithModels(Session* session, const CrashTables& tables,
       client.AddRows(table, &rows);
       client.AddAbsent(table, &absent);
     }
-    // An engine's own index is read by cursors alone.
+    // An index that the engine maintains can be read by cursors only.
     if (!IsCrashIndex(table) || !tables.keeps_indexes()) {
       read += CompareByPointReads(session, tables[table], table, rows, absent);
     }

@@ -1,5 +1,5 @@
-// The processes of `testbed crashtest` that are killed, or that look at what a crash left: one
-// writes until its crash comes, another verifies. Both talk to the parent by shared memory.
+// The processes of `testbed crashtest` that are killed or that examine the result of a crash: one
+// writes until its crash, another verifies. Both communicate with the parent through shared memory.
 #ifndef TESTBED_TOOLS_CRASHTEST_CRASH_PROCESS_H_
 #define TESTBED_TOOLS_CRASHTEST_CRASH_PROCESS_H_
 
@@ -17,40 +17,46 @@
 
 namespace testbed {
 
-// Where a crash comes.
+// The moment of a crash.
 enum class CrashPlace : uint8_t { kWriting, kCheckpoint, kClose, kCreation };
 
-// The memory that the parent and the processes it kills share; it outlives them. New() maps it, and
-// Delete() takes it away, once no process of the test is left.
+// Memory shared by the parent and the processes that it kills; it survives the processes. New()
+// maps it, and Delete() unmaps it once no process of the test is left.
 struct CrashShared {
   static constexpr int kMaxWriters = 64;
   static constexpr size_t kMessage = 600;
 
+  // Throws Error (kIo) when no memory can be mapped.
   static CrashShared* New();
   void Delete();
 
-  // Transactions of each client: numbered from 1; `begun` is the one that may be in flight.
+  // The transactions of each client, numbered from 1. `begun` may be in flight.
   std::atomic<uint64_t> begun[kMaxWriters], acknowledged[kMaxWriters];
   std::atomic<bool> ready, stop, closing, closed, opened;
-  std::atomic<bool> power_is_cut;     // errors from now on are the test's own
-  std::atomic<bool> writer_failed;    // `failure` says how
-  std::atomic<bool> refused;          // `failure` names an option that the engine cannot honour
-  std::atomic<uint64_t> checkpoints;  // begun
-  // How long these took the last time, so that crashes fall into them.
+  std::atomic<bool> power_is_cut;     // errors are now caused by the test
+  std::atomic<bool> writer_failed;    // `failure` says why
+  std::atomic<bool> refused;          // `failure` names an unsupported option
+  std::atomic<uint64_t> checkpoints;  // checkpoints begun
+  // Durations of the last opening, closing and checkpoint, so that crashes can be timed to hit
+  // them.
   std::atomic<uint64_t> open_us, close_us, checkpoint_us;
-  // The verdict of the process that verifies.
+  // The verdict of the verifying process.
   uint64_t rows, unacknowledged;
   char failure[kMessage];
 };
 
+// Sleeps for `ms` milliseconds.
 void CrashSleep(double ms);
 
-// What one such process does; made in the parent, used in the child. Errors are thrown.
+// The work of one such process. The object is made in the parent and used in the child. Its methods
+// throw Error.
 class CrashProcess {
  public:
-  // Exit code of a verifier that found a creation which had not ended, and was refused.
+  // Exit code of a verifier that found an unfinished creation, which the engine refused to open.
   static constexpr int kNotCreated = 3;
 
+  // `options` and `shared` must outlive the object. `exists` says whether the database was created
+  // before.
   CrashProcess(const CrashtestOptions& options, CrashShared* shared, std::string dir, bool exists)
       : options_(options),
         info_(FindEngine(options.run.engine_name)),
@@ -60,11 +66,12 @@ class CrashProcess {
 
   // Opens the database, or creates it where none exists yet.
   std::unique_ptr<Engine> Open();
-  // Commits on all clients until it is killed; closes the database when the parent asks for it, and
-  // then waits to be killed.
+  // Commits on all clients until the process is killed. When the parent asks for it, closes the
+  // database and then waits to be killed.
   void Write(CrashPlace place);
-  // Recovers and compares every row with the acknowledged transactions. Throws Error (kCorruption)
-  // for the first difference. With `close`, the engine's check of the closed files follows.
+  // Recovers the database and compares every row with the acknowledged transactions. Throws Error
+  // (kCorruption) for the first difference. With `close`, closes the database and runs the engine's
+  // check on its files; without it the process exits with the database open.
   void Verify(bool close);
 
  private:
@@ -79,7 +86,7 @@ class CrashProcess {
   const EngineInfo& info_;
   CrashShared* const shared_;
   const std::string dir_;
-  const bool exists_;  // the database was created before: it is never made anew
+  const bool exists_;  // the database exists and must not be created anew
 };
 
 }  // namespace testbed

@@ -10,7 +10,8 @@ class App;
 
 namespace testbed {
 
-// Adds the subcommand to `app`; when it is chosen, *command becomes what runs it.
+// Adds the subcommand to `app`. When the command line names it, its parsing sets *command to the
+// function that runs it and returns the exit code.
 void AddCrashtestCommand(CLI::App& app, std::function<int()>* command);
 
 }  // namespace testbed

@@ -22,7 +22,7 @@ tree=$work/tree
 copy_tree() {
   mkdir -p -- "$tree"
   find "$tree" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf -- {} +
-XX
+  tar -C "$source_dir" --exclude=./build --exclude=./.git -cf - . | tar -C "$tree" -xf -
   # A tree of its own, so that git looks at nothing above it.
   git -C "$tree" init --quiet
 }

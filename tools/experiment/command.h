@@ -1,4 +1,4 @@
-// testbed experiment, testbed findings and testbed advise: the command line of experiments.
+// The command line of `testbed experiment`, `testbed findings` and `testbed advise`.
 #ifndef TESTBED_TOOLS_EXPERIMENT_COMMAND_H_
 #define TESTBED_TOOLS_EXPERIMENT_COMMAND_H_
 
@@ -11,7 +11,8 @@ class App;
 
 namespace testbed {
 
-// Adds the commands; *command is set to what the user chose, when it was one of them.
+// Adds the subcommands to `app`. When the command line names one, its parsing sets *command to the
+// function that runs it and returns the exit code.
 void AddExperimentCommands(CLI::App& app, std::function<int()>* command);
 
 }  // namespace testbed

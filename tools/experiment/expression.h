@@ -1,13 +1,13 @@
-// Expressions of experiment files, evaluated by muParser (its manual has the operators and
-// functions: + - * / ^, comparisons, && ||, ?:, min, max, sum, avg, abs, ...).
+// The expressions of experiment files. muParser evaluates them; its manual lists the operators and
+// functions: + - * / ^, comparisons, && ||, ?:, min, max, sum, avg, abs, ...
 //
-// A metric is an expression over the figures of one run: the numbers of its results document
-// (docs/results.md), named by their path with _ for -, the phase first:
+// A metric is an expression over the figures of one run. A figure is a number of the run's results
+// document (docs/results.md), named by its path, phase first, with _ in place of other characters:
 //
 //   point_read.account.device.reads / point_read.count
 //
 // A finding is an expression over metrics of cells. metric[axis=label, axis=label|label] stands for
-// the metric's values in all cells that match, as a list of arguments:
+// the list of the metric's values in all cells that match, as arguments of a function:
 //
 //   max(bytes_per_read[io=direct, page-size=4k]) == 4096
 #ifndef TESTBED_TOOLS_EXPERIMENT_EXPRESSION_H_
@@ -26,44 +26,46 @@ namespace testbed {
 
 using Figures = std::map<std::string, double>;
 
-// A figure that is not there counts as not known (NaN), and so does what is made of it. Throws
-// Error (kUsage) for what cannot be parsed.
+// Returns the value of the expression. A missing figure is unknown (NaN), and so is every value
+// computed from it. Throws Error (kUsage) when the expression cannot be parsed.
 double EvaluateFigures(const std::string& expression, const Figures& figures);
-// The figures that the expression names.
+// Returns the names of the figures in the expression.
 std::vector<std::string> FiguresNamed(const std::string& expression);
 
-// metric[axis=label|label, axis=label], as an expression has it.
+// A selection of cells in an expression: metric[axis=label|label, axis=label].
 struct Selection {
   std::string metric;
   Where where;
   std::string text;
 };
 
-// An expression over metrics of cells, made ready to be evaluated many times with other values.
+// An expression over metrics of cells, prepared for repeated evaluation with different values. Not
+// thread-safe.
 class Statement {
  public:
-  // The cells that one argument stands for: one cell, or several of which the mean is taken.
+  // For each argument, its cells: one cell, or several whose mean is used.
   using Groups = std::vector<std::vector<size_t>>;
-  // One figure that the expression needs: a metric of a cell.
+  // A value that the expression needs: a metric of a cell.
   struct Figure {
     std::string metric;
     size_t cell;
     bool operator==(const Figure&) const = default;
   };
 
-  // `is_metric` tells the metrics from functions; `cells_of` says which cells a selection names,
-  // one group an argument. Throws Error (kUsage) for what cannot be parsed.
+  // `is_metric` returns whether a name is a metric; other names are functions. `cells_of` returns
+  // the cells of a selection, one group per argument. Throws Error (kUsage) when the expression
+  // cannot be parsed.
   Statement(const std::string& expression, const std::function<bool(const std::string&)>& is_metric,
             const std::function<Groups(const Selection&)>& cells_of);
   ~Statement();
 
   const std::vector<Selection>& selections() const { return selections_; }
   const std::vector<Figure>& figures() const { return figures_; }
-  // `values`: one for each of figures(), in their order. Throws as the constructor does.
+  // `values` has a value for each of figures(), in that order. Throws like the constructor.
   double Evaluate(const std::vector<double>& values) const;
 
-  // What the statement is made of (terms.h). EvaluateTerms gives the values of its terms of the kind
-  // kOne, in their order; there are `term_count` of them.
+  // Returns the terms that the statement consists of (verdict/terms.h). EvaluateTerms returns the
+  // values of its terms of kind kOne, in their order; term_count() is their number.
   const Term& terms() const { return terms_; }
   size_t term_count() const;
   std::vector<double> EvaluateTerms(const std::vector<double>& values) const;
@@ -79,8 +81,8 @@ class Statement {
   std::unique_ptr<Machine> machine_;
 };
 
-// The expressions that stand in braces in a text, and the text with each replaced by what
-// `value_of` says.
+// Return the expressions in braces in a text, and the text with each of them replaced by the result
+// of `value_of`.
 std::vector<std::string> ExpressionsIn(const std::string& text);
 std::string FillExpressions(const std::string& text,
                             const std::function<std::string(const std::string&)>& value_of);

@@ -1,4 +1,4 @@
-// The findings of an experiment as a section of a Markdown document.
+// Formats the findings of an experiment as a section of a Markdown document.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +9,7 @@
 namespace testbed {
 namespace {
 
-// In a cell of a table a | would end it, and a line ends the row.
+// Escapes text for a cell of a table, in which a | would end the cell and a line break the row.
 std::string Escaped(const std::string& text) {
   std::string escaped;
   for (char c : text) {

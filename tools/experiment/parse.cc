@@ -1,5 +1,5 @@
-// Reads an experiment from TOML. Every name that is not known is an error, so that a typing mistake
-// is not an experiment that quietly does something else.
+// Reads an experiment from TOML. Every unknown name is an error, so that a typing mistake does not
+// silently produce a different experiment.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
@@ -258,7 +258,7 @@ void Parser::ParseFinding(const toml::table& table) {
   e_.findings.push_back(std::move(finding));
 }
 
-// Names that one part uses of another.
+// Checks the names of axes, labels, metrics and scales that one part uses of another.
 void Parser::CheckReferences() const {
   const auto check_axis = [&](const std::string& axis, const std::string& in) {
     if (e_.FindAxis(axis) != nullptr) return;
@@ -318,7 +318,8 @@ void Parser::CheckReferences() const {
   });
 }
 
-// The expressions of each finding can be evaluated, and name axes and labels that are there.
+// Checks that the expressions of each finding can be evaluated, and that their axes and labels
+// exist.
 void Parser::CheckExpressions(
     const std::function<void(const Where&, const std::string&)>& check) const {
   const auto is_metric = [&](const std::string& name) { return e_.FindMetric(name) != nullptr; };

@@ -23,7 +23,7 @@ void Overlay(const OptionMap& over, OptionMap* options) {
   for (const auto& [name, value] : over) (*options)[name] = value;
 }
 
-// "auto": half of the machine's memory, so that the operating system keeps the other.
+// "auto" means half of the machine's memory; the other half is for the operating system.
 uint64_t RamOf(const std::string& text) {
   if (text != "auto") return ParseSize("--ram", text, 0, UINT64_MAX);
   struct sysinfo info {};
@@ -31,7 +31,7 @@ uint64_t RamOf(const std::string& text) {
   return static_cast<uint64_t>(info.totalram) * info.mem_unit / 2;
 }
 
-// The options and labels of a scale by name or, for a number, of "full" with its ram times that.
+// Returns the scale of that name or, for a number, the scale "full" with its ram multiplied by it.
 Scale FindScale(const Experiment& e, const std::string& name) {
   const auto known = e.scales.find(name);
   if (known != e.scales.end()) {
@@ -60,7 +60,7 @@ Scale FindScale(const Experiment& e, const std::string& name) {
   return scale;
 }
 
-// Every combination, the last axis varying fastest.
+// Appends every combination of the axes' values; the last axis varies fastest.
 void Combine(const Experiment& e, size_t depth, Cell* cell, std::vector<Cell>* cells) {
   if (depth == e.axes.size()) {
     cells->push_back(*cell);
@@ -76,7 +76,7 @@ void Combine(const Experiment& e, size_t depth, Cell* cell, std::vector<Cell>* c
   }
 }
 
-// What the database of a run depends on.
+// Returns a hash of everything that the database of a run depends on.
 std::string LoadKey(const RunOptions& run, const std::string& scratch,
                     const std::vector<std::string>& load) {
   std::string all = JsonText(DatabaseIdentity(run, load));
@@ -88,8 +88,8 @@ std::string LoadKey(const RunOptions& run, const std::string& scratch,
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
 }
 
-// How a shared database is loaded: with the cell's options but for what the experiment says of
-// loads. The rows are the cell's, whatever memory the load is given.
+// Returns the options with which a shared database is loaded: the cell's, overridden by what the
+// experiment says about loads. The number of rows stays the cell's, whatever memory the load gets.
 OptionMap LoadOptions(const Experiment& e, const std::string& engine, const OptionMap& cell,
                       uint64_t rows) {
   OptionMap options = cell;
@@ -103,7 +103,7 @@ OptionMap LoadOptions(const Experiment& e, const std::string& engine, const Opti
   return options;
 }
 
-// Why the engine cannot load with these options; empty when it can.
+// Returns why the engine cannot load with these options, or "" when it can.
 std::string WhyNotLoaded(const EngineInfo& engine, OptionMap options) {
   options.erase("scratch");
   try {
@@ -114,7 +114,7 @@ std::string WhyNotLoaded(const EngineInfo& engine, OptionMap options) {
   }
 }
 
-// A label stands for its options: with others it would be a lie in every table.
+// Refuses options that an axis sets: with other options, the axis's labels would be wrong.
 void CheckSet(const Experiment& e, const OptionMap& set) {
   for (const Axis& axis : e.axes) {
     for (const AxisValue& value : axis.values) {
@@ -139,7 +139,7 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
     }
     return "";
   };
-  const std::string engine = engine_of().substr(0, engine_of().find(':'));  // not its variant
+  const std::string engine = engine_of().substr(0, engine_of().find(':'));  // without its variant
   cell->options = e.options;
   Overlay(scale.options, &cell->options);
   const auto own = e.engine_options.find(engine);
@@ -185,8 +185,9 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
   }
 }
 
-// The same cells in another round. A seed of its own for data and operations makes a round a draw
-// from all that the experiment could have met, as fresh loads do for the shape of the databases.
+// Returns the cells for another round. Its own seed for data and operations makes each round a
+// sample of all that the experiment could have met, as fresh loads do for the shape of the
+// databases.
 std::vector<Cell> InRound(std::vector<Cell> cells, int round) {
   for (Cell& cell : cells) {
     cell.round = round;
@@ -200,10 +201,10 @@ std::vector<Cell> InRound(std::vector<Cell> cells, int round) {
   return cells;
 }
 
-// Cells with one database stand together, where the first of them stood, and so do cells with one
-// scratch device. What comes later in a round meets another machine than what came first, and in
-// the same order in each round that would look like a difference of the cells: later rounds have an
-// order of their own.
+// Orders the cells of a round. Cells that share a database stay together, at the place of the first
+// of them, and so do cells that share a scratch device. The machine changes during a round, and
+// with the same order in every round that would look like a difference between cells: so later
+// rounds are shuffled.
 void Order(const Experiment& e, const PlanOptions& options, int round, std::vector<Cell>* cells) {
   std::vector<std::vector<Cell>> groups;
   std::map<std::string, size_t> group_of;
@@ -308,7 +309,7 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
                   fmt::format("--only {}: experiment {} has no such axis", axis, e.name));
     }
   }
-  Where keep = scale.labels;  // the user's choice goes before the scale's
+  Where keep = scale.labels;  // the user's choice overrides the scale's
   for (const auto& [axis, labels] : options.only) keep[axis] = labels;
   std::vector<Cell> all, cells;
   Cell first;

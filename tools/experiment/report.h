@@ -1,5 +1,5 @@
-// An experiment's results as text: its tables with the published figures below them, and the
-// verdict for each finding.
+// Formats an experiment's results: its tables with the published figures below them, and the
+// verdict on each finding.
 #ifndef TESTBED_TOOLS_EXPERIMENT_REPORT_H_
 #define TESTBED_TOOLS_EXPERIMENT_REPORT_H_
 
@@ -13,10 +13,10 @@ namespace testbed {
 
 std::string FindingsText(const ResultSet& results);
 nlohmann::json FindingsJson(const ResultSet& results);
-// A section with a table for each finding, as docs/findings.md has them: published beside ours, how
-// often each part was true in resampled rounds, on which machine.
+// Returns a section with a table for each finding, as in docs/findings.md: published figures next
+// to measured ones, how often each part was true in resampled rounds, and the machine.
 std::string FindingsMarkdown(const ResultSet& results);
-// Both, with the cells that did not run and why.
+// Returns the tables, the findings, and the cells that did not run with the reasons.
 std::string ExperimentText(const ResultSet& results);
 
 }  // namespace testbed

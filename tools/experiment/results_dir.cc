@@ -29,18 +29,18 @@ json ReadJson(const std::string& path) {
   return document.is_discarded() ? json() : document;
 }
 
-// There as a whole or not at all.
+// Writes the file atomically: it exists as a whole or not at all.
 void WriteJson(const std::string& path, const json& document) {
   ReplaceFile(path, JsonText(document, 1) + "\n");
 }
 
-// Empty when the document has none.
+// Returns the document's schema, or "" when it has none.
 std::string SchemaOf(const json& document) {
   const bool has = document.is_object() && document.contains("schema");
   return has && document["schema"].is_string() ? document["schema"].get<std::string>() : "";
 }
 
-// Of a directory that is no symbolic link, in the order of their names.
+// Returns the entries of a directory in the order of their names; none for a symbolic link.
 std::vector<fs::path> EntriesOf(const fs::path& dir) {
   std::vector<fs::path> entries;
   std::error_code error;
@@ -52,7 +52,8 @@ std::vector<fs::path> EntriesOf(const fs::path& dir) {
   return entries;
 }
 
-// Removes the results of runs and rehearsals in a folder, and the folder if nothing else is in it.
+// Removes the results of runs and rehearsals from a folder, and the folder if nothing else is in
+// it.
 void RemoveDocuments(const fs::path& dir, const std::string& folder) {
   for (const fs::path& file : EntriesOf(dir / folder)) {
     std::error_code error;
@@ -94,7 +95,7 @@ void ResultsDir::Create(const Experiment& e, const PlanOptions& options, bool be
   }
   const json wanted = Settings(e, options);
   fs::create_directories(path_);
-  lock_ = DirLock();  // of an earlier call
+  lock_ = DirLock();  // releases the lock of an earlier call
   lock_ = DirLock(path_, "--out");
   if (Exists()) {
     json found = ReadHeader();
@@ -136,7 +137,7 @@ void ResultsDir::Remove() const {
   const fs::path databases = fs::path(path_) / "databases";
   for (const fs::path& entry : EntriesOf(databases)) RemoveDatabaseDirectory(entry);
   ::rmdir(databases.c_str());
-  // The header goes last: without it the rest would be nobody's.
+  // The header is removed last: without it the rest would no longer count as an experiment's.
   for (const char* name : {"/experiment.json.new", "/experiment.json"}) {
     ::unlink((path_ + name).c_str());
   }

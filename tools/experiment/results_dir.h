@@ -1,14 +1,14 @@
-// The directory that keeps what an experiment has measured:
+// The directory that holds the results of an experiment:
 //
-//   experiment.json          the experiment's text, its scale, settings and rounds, and which of
-//                            its cells were asked for (--only)
+//   experiment.json          the experiment's text, scale, settings and rounds, and the
+//                            choices of cells (--only)
 //   cells/NAME.round-N.json  the results document of each finished cell (docs/results.md), with
 //                            "cell" added
 //   loads/KEY.json           the results document of each load that cells share
-//   rehearsals/KEY.json      what --cache-pct most found, for cells whose memory is alike
-//                            (tools/cache/cache_rehearsal.h)
+//   rehearsals/KEY.json      the results of --cache-pct most, shared by cells with the same
+//                            memory needs (tools/cache/cache_rehearsal.h)
 //
-// A file is there when its cell is finished, and whole: that is what resuming goes by.
+// A cell's file exists exactly when the cell is finished, and is complete: resuming relies on this.
 #ifndef TESTBED_TOOLS_EXPERIMENT_RESULTS_DIR_H_
 #define TESTBED_TOOLS_EXPERIMENT_RESULTS_DIR_H_
 
@@ -21,26 +21,33 @@
 
 namespace testbed {
 
+// Not thread-safe.
 class ResultsDir {
  public:
   explicit ResultsDir(std::string path) : path_(std::move(path)) {}
   const std::string& path() const { return path_; }
+  // Returns whether the directory holds an experiment.json.
   bool Exists() const;
-  // Makes the directory and its experiment.json, and keeps other processes from running it; throws
-  // Error (kUsage) when it holds another experiment, other settings, or something that is none.
-  // More rounds than it has are added to it.
-  // `beside_others`: beside files that Remove left.
+  // Creates the directory and its experiment.json, or checks those that exist, and locks the
+  // directory. Adds rounds to an existing experiment that has fewer. `beside_others` permits files
+  // that Remove left. Throws Error (kUsage) when the directory holds another experiment, other
+  // settings or other files, or another process uses it.
   void Create(const Experiment& experiment, const PlanOptions& options, bool beside_others = false);
+  // Returns experiment.json. Throws Error (kUsage) when the directory holds no experiment of this
+  // version.
   nlohmann::json ReadHeader() const;
-  // Removes all that an experiment wrote, and says on standard error what else is there; throws Error (kUsage) when it is not an experiment's, of this version or an
-  // earlier one, or another process runs it.
+  // Removes all files that an experiment wrote, and names the remaining files on standard error.
+  // Throws Error (kUsage) when the directory holds no experiment, of this version or an earlier
+  // one, or another process uses it.
   void Remove() const;
 
+  // Return whether the cell, or the load of this key, is finished.
   bool HasCell(const Cell& cell) const;
   bool HasLoad(const std::string& key) const;
+  // Write a document, atomically and durably. Throw Error (kIo).
   void WriteCell(const Cell& cell, nlohmann::json document) const;
   void WriteLoad(const std::string& key, const nlohmann::json& document) const;
-  // Null when it is not there.
+  // Return the document, or null when it does not exist.
   nlohmann::json ReadCell(const Cell& cell) const;
   nlohmann::json ReadLoad(const std::string& key) const;
 
@@ -48,7 +55,7 @@ class ResultsDir {
   std::string CellFile(const Cell& cell) const;
   std::string LoadFile(const std::string& key) const;
   const std::string path_;
-  DirLock lock_;  // since Create
+  DirLock lock_;  // held since Create
 };
 
 }  // namespace testbed

@@ -36,7 +36,7 @@ class ExperimentRun {
   bool One(const Cell& cell, const std::string& dir);
   bool Run(RunOptions run, const std::string& what, json* document) const;
   bool LastOfLoad(size_t i) const;
-  // Failures are told even to those who want no progress.
+  // Failures are printed even with --quiet.
   static void Complain(const std::string& text) { fmt::print(stderr, "testbed: {}\n", text); }
   void Say(const std::string& text) const {
     if (!options_.quiet && ::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "{}\n", text);
@@ -47,19 +47,19 @@ class ExperimentRun {
   const ResultsDir& results_;
   const ExperimentRunOptions& options_;
   std::unique_ptr<ScratchDevice> scratch_;
-  std::string scratch_asked_;  // what the cells asked for that it was made for; empty: none
-  std::string base_;           // where databases go
+  std::string scratch_asked_;  // the --scratch value for which it was made; empty: no device
+  std::string base_;           // directory for databases
   size_t left_ = 0, wanted_ = 0;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// The scratch device that a cell asks for; empty: none.
+// Returns the --scratch value of a cell; "" when it asks for none.
 std::string AskedScratch(const Cell& cell) {
   const auto found = cell.options.find("scratch");
   return found == cell.options.end() || found->second == "none" ? "" : found->second;
 }
 
-// The one that this user may make for it.
+// Returns the --scratch value that is in force for this user: only root can make a device.
 std::string ScratchOf(const Cell& cell) { return ::geteuid() == 0 ? AskedScratch(cell) : ""; }
 
 void NoteScratch(const Cell& cell, json* document) {
@@ -68,7 +68,7 @@ void NoteScratch(const Cell& cell, json* document) {
       {{"option", "scratch"}, {"why", "only root may make a device of its own"}});
 }
 
-// A scratch device for all cells that ask for the same one, where this user may make it.
+// Makes a scratch device, if this user may, for all cells with the same --scratch value.
 void ExperimentRun::UseScratch(const Cell& cell) {
   const std::string asked = ScratchOf(cell);
   if (asked == scratch_asked_) return;
@@ -181,7 +181,7 @@ bool ExperimentRun::Execute() {
       dir = base_ + "/" + (cell.load_key.empty() ? std::string("cell") : cell.load_key);
       done = (cell.load_key.empty() || Load(cell, dir)) && One(cell, dir);
     } catch (const Error& error) {
-      // One cell that cannot be does not take the others with it.
+      // A cell that fails does not stop the others.
       Complain(fmt::format("{}: {}", cell.name, error.what()));
     }
     all = all && done;

@@ -19,10 +19,10 @@ std::string MetricTitle(const Experiment& e, const std::string& name) {
   return metric->unit.empty() ? name : fmt::format("{} ({})", name, metric->unit);
 }
 
-// A table before it becomes text: each figure with the cells of the experiment that it is made of.
+// A table before it becomes text: each figure with the cells that it is computed from.
 struct Grid {
   struct Figure {
-    std::vector<size_t> cells;  // none: the combination was not measured
+    std::vector<size_t> cells;  // empty: the combination was not measured
     Estimate estimate;
   };
   struct Row {
@@ -30,13 +30,14 @@ struct Grid {
     std::vector<Figure> figures;
   };
   std::string title;
-  std::vector<std::string> columns;  // the first is of the rows' names
+  std::vector<std::string> columns;  // the first column holds the rows' names
   std::vector<Row> rows;
-  std::vector<size_t> cells;  // all that the table shows
+  std::vector<size_t> cells;  // all cells that the table shows
 };
 
-// Cells that fall together, as the table does not name an axis by which they differ, count by their
-// mean in each round: what differs between them is no spread of a figure.
+// Estimates a figure of cells that the table does not distinguish, because it does not name the
+// axes in which they differ. Their mean in each round counts: their difference is not a spread of
+// the figure.
 Estimate EstimateOf(const ResultSet& results, const std::vector<size_t>& cells,
                     const std::string& metric) {
   std::vector<double> values;
@@ -61,7 +62,7 @@ bool Shows(const ResultSet& results, size_t cell, const TableSpec& spec) {
   return results.measured(cell) && Matches(results.cells()[cell].labels, spec.where);
 }
 
-// The labels of the column axis that have a cell; one empty label when there is no such axis.
+// Returns the labels of the column axis that have a cell, or one empty label without a column axis.
 std::vector<std::string> ColumnLabels(const ResultSet& results, const TableSpec& spec) {
   if (spec.columns.empty()) return {""};
   std::vector<std::string> labels;
@@ -95,7 +96,8 @@ void NameColumns(const ResultSet& results, const TableSpec& spec,
   }
 }
 
-// Rows in the order of the axes, columns for each value of the column axis and each metric.
+// Makes rows in the order of the axes, and a column for each value of the column axis and each
+// metric.
 Grid MakeGrid(const ResultSet& results, const TableSpec& spec) {
   const std::vector<std::string> labels = ColumnLabels(results, spec);
   Grid grid;
@@ -139,8 +141,8 @@ std::string FigureText(const ResultSet& results, const Grid::Figure& figure) {
   return AnyNotInForce(results, figure.cells) ? text + "*" : text;
 }
 
-// Lines under a table that say what its figures are not: one place for all that concerns the cells
-// that it shows.
+// Returns the lines under a table that restrict its figures; every restriction of the cells shown
+// appears here.
 std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cells) {
   std::vector<std::string> refused;
   for (size_t cell : cells) {
@@ -173,7 +175,7 @@ std::string NumberText(double value) {
   return std::isfinite(value) ? fmt::format("{:.9g}", value) : "";
 }
 
-// Each figure and, where there are several values of it, half the width of its 95 % interval.
+// Returns each figure and, where it has several values, half the width of its 95 % interval.
 Table CsvTable(const ResultSet& results, const Grid& grid) {
   bool spread = false;
   for (const Grid::Row& row : grid.rows) {

@@ -1,5 +1,5 @@
-// The tables of an experiment: a row for each combination of the axes that it names, the mean over
-// the rounds with its spread, the published figures below.
+// The tables of an experiment: a row for each combination of the axes that a table names, the mean
+// over the rounds with its spread, and the published figures below.
 #ifndef TESTBED_TOOLS_EXPERIMENT_TABLES_H_
 #define TESTBED_TOOLS_EXPERIMENT_TABLES_H_
 
@@ -10,7 +10,7 @@
 namespace testbed {
 
 std::string TablesText(const ResultSet& results);
-// Numbers as a program reads them; their spread in columns of their own.
+// Returns the tables with numbers for programs; the spreads are in separate columns.
 std::string TablesCsv(const ResultSet& results);
 
 }  // namespace testbed

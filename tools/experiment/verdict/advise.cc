@@ -18,13 +18,13 @@ struct Way {
   const Cell* cell;
   Estimate rate;
   double device_reads, bytes, cpu_us;
-  std::vector<double> chosen_pct;  // by the rounds of a search, in their order by size
+  std::vector<double> chosen_pct;  // of each round of a search, in ascending order
 };
 
-// What one of the rounds ran with, and no mean that none did.
+// Returns the upper median: a value that a round ran with, unlike the mean.
 double Middle(const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; }
 
-// The options of a way, as they would be given.
+// Returns the options of a way as on a command line.
 std::string OptionsText(const Way& way) {
   const auto option = [&](const char* name) {
     const auto found = way.cell->options.find(name);
@@ -50,7 +50,7 @@ std::string EvidenceText(const Way& way) {
   return text;
 }
 
-// What is missing from the comparison, a line each.
+// Returns a line for everything that is missing from the comparison.
 std::string MissingText(const ResultSet& results) {
   std::string text;
   for (size_t i = 0; i < results.cells().size(); ++i) {
@@ -64,8 +64,8 @@ std::string MissingText(const ResultSet& results) {
   return text.empty() ? text : "This advice is from an incomplete comparison:\n" + text;
 }
 
-// Least distance of two mean logarithms of rates at which the ways differ for sure. Infinite when it
-// cannot be told.
+// Returns the least difference of two mean logarithms of rates at which two ways surely differ;
+// infinite when that cannot be determined.
 double SureDistance(const ResultSet& results, const std::vector<Way>& ways) {
   std::vector<std::vector<double>> rates;
   for (const Way& way : ways) {

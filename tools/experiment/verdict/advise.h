@@ -1,5 +1,5 @@
-// testbed advise: the page size, IO mode and cache share that serve a described workload best on
-// this machine, measured and not guessed, with the evidence.
+// `testbed advise`: the page size, I/O mode and cache share that measurements on this machine show
+// to serve a described workload best, with the evidence.
 #ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_H_
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_H_
 
@@ -9,8 +9,9 @@
 
 namespace testbed {
 
-// The advice from the results of the experiment "advise": the options of the fastest cell, how far
-// the next ways are behind, and what the difference comes from. Empty when no cell is finished.
+// Returns the advice from the results of the experiment "advise": the options of the fastest cell,
+// the distance of the next best, and the figures behind the difference. Without a finished cell,
+// returns only what is missing from the comparison.
 std::string AdviceText(const ResultSet& results);
 
 }  // namespace testbed

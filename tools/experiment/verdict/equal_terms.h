@@ -1,5 +1,5 @@
-// Whether the engines of a table met on equal terms: held the same memory, and had rounds of the
-// same length.
+// Checks whether the engines in a table were compared on equal terms: with the same memory, and
+// with rounds of the same length.
 #ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_EQUAL_TERMS_H_
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_EQUAL_TERMS_H_
 
@@ -10,10 +10,10 @@
 
 namespace testbed {
 
-// Lines for under a table that shows these cells; empty when all is equal. Cells are compared that
-// differ in the engine alone: where one held more than 10 % less memory than another, or where the
-// rows, operations or seconds that were planned differ, a line names each with its figure. An engine
-// that left memory unused throughout, though it could have had it, is marked.
+// Returns lines to print under a table that shows these cells, or "" when the terms are equal.
+// Compares cells that differ only in the engine. A line names each engine with its figure where one
+// held more than 10 % less memory than another, or where the planned rows, operations or seconds
+// differ. It marks an engine that never filled memory that it could have used.
 std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& cells);
 
 }  // namespace testbed

@@ -113,7 +113,8 @@ std::vector<Certainty> CertaintiesOf(
 
 namespace {
 
-// What the studentized range of so many equal means exceeds in 5 % of experiments, by simulation.
+// Returns, by simulation, the value that the studentized range of `ways` equal means exceeds in 5 %
+// of experiments.
 double StudentizedRange(size_t ways, size_t freedom) {
   thread_local std::map<std::pair<size_t, size_t>, double> known;
   const auto found = known.find({ways, freedom});

@@ -1,26 +1,28 @@
-// How sure is a statement about figures that were measured in a few rounds?
+// Computes how sure a statement is about figures that were measured in a few rounds.
 //
-// A round is the unit of repetition: each figure (a metric of a cell) has one value x_1 .. x_n for
-// each. What its mean over all rounds that could have been is follows, with the usual reference
-// prior for mean and variance of normal values, a t distribution with n - 1 degrees of freedom
-// around their mean (Box, Tiao, "Bayesian inference in statistical analysis", 1973, sec. 2.4). A
-// draw of it is
+// A round is the unit of repetition: each figure (a metric of a cell) has one value x_1 .. x_n per
+// round. With the usual reference prior for the mean and variance of normal values, the mean over
+// all possible rounds has a t distribution with n - 1 degrees of freedom around the mean of the
+// values (Box, Tiao, "Bayesian inference in statistical analysis", 1973, sec. 2.4). A draw from it
+// is
 //
 //   x* = mean + sqrt((n - 1) / chi2) * sum_i z_i (x_i - mean) / sqrt(n (n - 1))
 //
-// with z_i standard normal and chi2 of n - 1 degrees. A figure whose values are all positive is
-// drawn by its logarithm, so that it stays positive and ratios are as natural as differences. The
-// statement is evaluated on many sets of drawn figures; the share in which it is true says how sure
-// it is. What the cells of a round have to do with each other is not known, so it is done in two
-// ways, and the less certain of them counts:
+// with z_i standard normal and chi2 of n - 1 degrees of freedom. A figure whose values are all
+// positive is drawn on a logarithmic scale, so that it stays positive and ratios are as natural as
+// differences. The statement is evaluated on many sets of drawn figures; the share of sets in which
+// it is true says how sure it is. How the cells of a round depend on each other is unknown, so the
+// figures are drawn in two ways, and the less certain result counts:
 //
 //   common    z and chi2 are the same for all cells: exact for comparisons of cells that share a
-//             load, a seed or the machine's weather, as a paired t test is
-//   by cell   z and chi2 are drawn for each cell, the same for its metrics: the cells of a round
-//             have nothing in common
+//             load, a seed or the machine's weather, like a paired t test
+//   by cell   z and chi2 are drawn for each cell and shared by its metrics: the cells of a round
+//             are independent
 //
-// Sure is what is true in at least 95 %, or at most 5 %, of both. That bounds false alarms: "A > B"
-// of equal cells is called true in at most 5 of 100 experiments, as the common way alone is a
+// A statement is sure when it is true in at least 95 %, or at most 5 %, of the draws in both ways.
+// That bounds false alarms: for equal cells, "A > B" is called true in at most 5 of 100
+// experiments. The common way alone is a one-sided paired t test at that level, and requiring both
+// ways can only make a false alarm rarer.
 // one-sided paired t test at that level, and asking for both can only make it rarer.
 #ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_RESAMPLE_H_
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_RESAMPLE_H_
@@ -34,8 +36,8 @@
 
 namespace testbed {
 
-// Standard normal numbers (Box, Muller, "A note on the generation of random normal deviates",
-// Annals of Mathematical Statistics, 1958).
+// Generates standard normal numbers (Box, Muller, "A note on the generation of random normal
+// deviates", Annals of Mathematical Statistics, 1958). Not thread-safe.
 class Normal {
  public:
   explicit Normal(uint64_t seed) : random_(seed) {}
@@ -47,17 +49,20 @@ class Normal {
   bool has_spare_ = false;
 };
 
-// A figure over the rounds; all figures of a statement have the same number of them.
+// The values of a figure in each round. All figures of a statement have the same number of rounds.
 struct Measured {
   size_t cell;
   std::vector<double> rounds;
 };
 
+// Draws sets of figures. Not thread-safe.
 class Resampler {
  public:
   enum Way { kCommon, kByCell };
+  // Two cells are the same when Measured::cell is equal.
   Resampler(const std::vector<Measured>& figures, uint64_t seed);
-  // One drawn value for each figure. Figures that never vary keep their value.
+  // Returns one drawn value for each figure; valid until the next call. A figure that never varies
+  // keeps its value.
   const std::vector<double>& Draw(Way way);
 
  private:
@@ -89,26 +94,28 @@ struct Certainty {
   bool FalseAt(double level) const { return common <= 1 - level && by_cell <= 1 - level; }
   bool holds() const { return TrueAt(kSure); }
   bool fails() const { return FalseAt(kSure); }
-  // The less certain of the two.
+  // Returns the less certain of the two shares.
   double share() const;
 };
 
-// `statement` tells, of one value for each figure, whether it is true (not 0); a value that is not
-// finite is neither true nor false and counts half. At least two rounds.
+// Returns how sure a statement is. `statement` returns, for one value of each figure, whether it is
+// true (not 0); a result that is not finite counts as half true. Requires at least two rounds.
 Certainty CertaintyOf(const std::vector<Measured>& figures,
                       const std::function<double(const std::vector<double>&)>& statement,
                       uint64_t seed = 1, int draws = kResamples);
-// The same of several statements about the same drawn figures, of which `statements` gives the values.
+// Returns how sure each of several statements about the same drawn figures is; `statements` returns
+// their values.
 std::vector<Certainty> CertaintiesOf(
     const std::vector<Measured>& figures,
     const std::function<std::vector<double>(const std::vector<double>&)>& statements,
     uint64_t seed = 1, int draws = kResamples);
 
-// Of several ways that were measured in the same rounds, values[way][round]: by how much the means of
-// two must differ at least to be different for sure, when any two of them may be compared after
-// looking (Tukey, "Comparing individual means in the analysis of variance", Biometrics 5, 1949; rounds
-// are blocks, with one variance for all ways). Of equal ways at most 5 in 100 experiments have two
-// that differ by more. Infinite for one way, one round, or values that are not finite.
+// Returns the least difference at which the means of two ways surely differ, when any two of
+// several ways may be compared after looking at the results (Tukey, "Comparing individual means in
+// the analysis of variance", Biometrics 5, 1949). values[way][round] are the measurements; rounds
+// are blocks, and all ways have the same variance. For equal ways, at most 5 of 100 experiments
+// have two ways that differ by more. Returns infinity for one way, one round, or values that are
+// not finite.
 double HonestlySignificantDifference(const std::vector<std::vector<double>>& values);
 
 }  // namespace testbed

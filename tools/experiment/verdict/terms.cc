@@ -17,7 +17,7 @@ std::string Trim(std::string_view text) {
   return first == text.npos ? "" : std::string(text.substr(first, last - first + 1));
 }
 
-// Where `word` stands outside of all parentheses; npos when nowhere.
+// Returns the position of `word` outside all parentheses, or npos.
 size_t FindOutside(const std::string& text, std::string_view word, size_t from = 0) {
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -39,7 +39,7 @@ std::vector<std::string> SplitOutside(const std::string& text, std::string_view 
   return parts;
 }
 
-// "f(a, b)" of this f: the arguments.
+// Returns the arguments when the text is a call of this function, "f(a, b)".
 std::optional<std::vector<std::string>> ArgumentsOf(const std::string& text,
                                                     const std::string& function) {
   if (!text.starts_with(function + "(") || text.back() != ')') return std::nullopt;
@@ -47,7 +47,7 @@ std::optional<std::vector<std::string>> ArgumentsOf(const std::string& text,
   int depth = 0;
   for (char c : inner) {
     depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (depth < 0) return std::nullopt;  // "f(a) + g(b)"
+    if (depth < 0) return std::nullopt;  // not a call: "f(a) + g(b)"
   }
   return SplitOutside(inner, ",");
 }
@@ -61,7 +61,7 @@ std::string WithoutParentheses(std::string text) {
   return text;
 }
 
-// "max(a, b)" or "0.9 * max(a, b)": each argument, with the number before it.
+// For "max(a, b)" or "0.9 * max(a, b)": returns each argument with the number before it.
 std::optional<std::vector<std::string>> Extremes(const std::string& text,
                                                  const std::string& function) {
   const std::string side = WithoutParentheses(text);
@@ -89,7 +89,7 @@ Term Joined(Term::Kind kind, const std::vector<std::string>& texts) {
   return term;
 }
 
-// `larger` > `smaller`, or >= as `sign` says.
+// Returns the terms of `larger` > `smaller`; `sign` is ">" or ">=".
 std::optional<Term> Compared(const std::string& larger, const std::string& sign,
                              const std::string& smaller) {
   const auto each = [&](Term::Kind kind, const std::vector<std::string>& sides, bool left) {
@@ -106,7 +106,7 @@ std::optional<Term> Compared(const std::string& larger, const std::string& sign,
   return std::nullopt;
 }
 
-// "argmax(a, b, c, 4, 8, 16) == 8": b is no less than a, and no less than c.
+// Splits "argmax(a, b, c, 4, 8, 16) == 8" into b >= a and b >= c.
 std::optional<Term> Largest(const std::vector<std::string>& sides) {
   const auto arguments = sides.size() == 2 ? ArgumentsOf(sides[0], "argmax") : std::nullopt;
   if (!arguments || arguments->size() < 4 || arguments->size() % 2 != 0) return std::nullopt;
@@ -136,13 +136,14 @@ std::optional<Term> Comparison(const std::string& text) {
   return std::nullopt;
 }
 
-// Whether the term is true (or false) for sure at this level; `certainty` goes on to what follows it.
+// Returns whether the term is surely true (or false) at this level. Advances *certainty past the
+// term's entries.
 bool Sure(const Term& term, bool truth, double level, const Certainty** certainty) {
   if (term.kind == Term::kOne) {
     const Certainty& one = *(*certainty)++;
     return truth ? one.TrueAt(level) : one.FalseAt(level);
   }
-  const bool every = (term.kind == Term::kAll) == truth;  // one part is not enough
+  const bool every = (term.kind == Term::kAll) == truth;  // all parts must be sure
   const double part_level =
       every ? level : 1 - (1 - level) / static_cast<double>(term.parts.size());
   size_t sure = 0;
