@@ -29,8 +29,6 @@ void ExpectJudged(const nlohmann::json& verdict) {
                                         "withheld", "waits for an engine", "untestable"))
         << verdict["id"] << ": " << part["says"];
     if (!judged) continue;
-    EXPECT_TRUE(part.contains("true_at_mean")) << verdict["id"] << ": " << part["says"];
-    EXPECT_EQ(part["true_at_mean"], outcome == "holds in one round") << part["says"];
     if (!part["stand_in"].get<std::string>().empty()) continue;
     ++counted;
     holding += outcome == "holds in one round";

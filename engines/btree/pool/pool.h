@@ -135,6 +135,10 @@ class Pool : private VisitCounts {
   // cleaner where it is dirty; throws when that fails, or when too many pages are in use.
   void Resize(uint64_t bytes);
 
+  // After a write of the cleaner failed: lets it try once more, waits for it, and throws its error.
+  // Returns at once when its last write succeeded.
+  void RetryCleaning();
+
   // Recovery changes pages before there is a client that could be told of a full device. Between these
   // calls pages that cannot be written for that reason stay in memory beyond the pool's size; it
   // gives the memory back when they are written.
@@ -199,7 +203,7 @@ class Pool : private VisitCounts {
   bool TryEvict(uint32_t index);
   void WaitForFrame(std::unique_lock<std::mutex>* lock, Clock::time_point give_up);
   void ThrowIfNotCleaned() const;
-  bool GrowForRecovery();
+  bool GrowWhileFull();
   uint32_t HugePageFrames() const { return static_cast<uint32_t>(memory_.kHugePage / page_size_); }
   uint32_t FramesAhead() const;
   uint32_t NextHugePage() const;
@@ -213,6 +217,7 @@ class Pool : private VisitCounts {
 
   // Writing (pool_write.cc).
   void CleanerLoop();
+  bool HasDirtyPage() const;
   void CollectForCleaning(std::vector<uint32_t>* frames);
   void CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch);
   bool BeginWrite(uint32_t frame, WriteBatch* batch, std::vector<Frame*>* writing);
@@ -252,7 +257,7 @@ class Pool : private VisitCounts {
   uint64_t clean_rounds_ = 0;
   std::string clean_error_;
   bool recovers_ = false;
-  uint32_t unwritable_ = 0;  // frames that recovery could not have written
+  uint32_t unwritable_ = 0;  // frames there were when a full disk left none that was clean
   int clean_error_code_ = 0;
   bool stop_ = false;
 

@@ -176,7 +176,7 @@ uint32_t Pool::AcquireFrame(PageId id) {
   for (;;) {
     const uint32_t index = GiveFrame(id);
     if (index != kNone) return index;
-    if (give_up && GrowForRecovery()) continue;
+    if (give_up && GrowWhileFull()) continue;
     if (give_up) {
       ThrowIfNotCleaned();
     } else {
@@ -186,12 +186,27 @@ uint32_t Pool::AcquireFrame(PageId id) {
   }
 }
 
-// Lets the pool have more frames, if that is what recovery needs to go on. Under the mutex.
-bool Pool::GrowForRecovery() {
-  if (!recovers_ || clean_error_.empty() || clean_error_code_ != ENOSPC) return false;
+// Lets the pool have more frames while the disk is full: recovery gets as many as it needs to go on.
+// Otherwise the pool grows once, because commits that were under way when the disk filled may have
+// dirtied every frame, and reads need some that are clean. Under the mutex.
+bool Pool::GrowWhileFull() {
+  if (clean_error_.empty() || clean_error_code_ != ENOSPC) return false;
+  if (!recovers_ && unwritable_ != 0) return false;
   if (ActiveFrames() >= most_frames_) return false;
   unwritable_ = ActiveFrames();
   return true;
+}
+
+void Pool::RetryCleaning() {
+  std::unique_lock lock(mutex_);
+  const uint64_t round = clean_rounds_;
+  ++waiters_;
+  while (!clean_error_.empty() && clean_rounds_ == round && !stop_) {
+    work_for_cleaner_.notify_one();
+    frames_available_.wait_for(lock, std::chrono::milliseconds(20));
+  }
+  --waiters_;
+  ThrowIfNotCleaned();
 }
 
 void Pool::BeginRecovery() {

@@ -142,6 +142,13 @@ void Pool::CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch) {
   cleaned_pages_ += pages;
 }
 
+bool Pool::HasDirtyPage() const {
+  for (uint32_t i = 0; i < made_; ++i) {
+    if (frames_[i].dirty.load(std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
 void Pool::CleanerLoop() {
   WriteBatch batch(page_size_, WriteBatch::PagesFor(page_size_));
   std::vector<uint32_t> frames;
@@ -174,7 +181,8 @@ void Pool::CleanerLoop() {
         cleaned_.push_back(index);
       }
     }
-    if (!frames.empty()) {
+    // A round without a candidate leaves the error of the last write, unless no page is dirty.
+    if (!frames.empty() || (!clean_error_.empty() && !HasDirtyPage())) {
       clean_error_ = error;
       clean_error_code_ = code;
     }

@@ -28,6 +28,7 @@ void Store::ThrowUnlessUsable() {
   if (!failed()) {
     try {
       file_->Retry();
+      pool_->RetryCleaning();
       std::lock_guard lock(failure_mutex_);
       if (!failed()) {
         service_.store(Service::kUsable);
