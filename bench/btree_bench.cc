@@ -1,4 +1,5 @@
-// The b-tree's inner loops: search in a node, fix and unfix of a page, cached get and put.
+// Benchmarks of the b-tree's inner loops: search in a node, fix and unfix of a page in the pool,
+// and gets and puts of cached rows.
 //
 //   btree_bench --benchmark_filter=Get
 #include <benchmark/benchmark.h>
@@ -48,7 +49,7 @@ void NodeSearch(benchmark::State& state) {
 }
 BENCHMARK(NodeSearch)->Arg(4096)->Arg(8192)->Arg(65536);
 
-// A database in the working directory, removed at the end.
+// A Database is a btree database of kRows rows in the working directory. The destructor removes it.
 struct Database {
   Database() {
     std::string pattern = std::filesystem::current_path() / "btree_bench_XXXXXX";
@@ -93,7 +94,8 @@ void PoolFix(benchmark::State& state) {
     store->space()->Reserve(kPages);
     for (PageId i = 0; i < kPages; ++i) store->pool()->WriteNew(&client, 10 + i);
   }
-  // Clients are made inside the loop's barrier, when the store is there.
+  // Each thread makes its client inside the loop: threads enter the loop only after thread 0 has
+  // opened the store.
   std::unique_ptr<PoolClient> client;
   std::mt19937 random(static_cast<uint32_t>(state.thread_index()));
   for (auto _ : state) {

@@ -1,12 +1,12 @@
-// What get and put cost at the Engine interface, for every engine of this build, the null engine
-// included: what is left of a row's time when the runner is taken away.
+// Benchmarks of Get and Put at the Engine interface, for every engine of this build, including the
+// null engine: the time of a row without the harness.
 //
 //   engine_bench --benchmark_filter=Get
 //
-// Gets are of rows that are all in the engine's cache, or in the page cache where it has none
-// (100,000 rows of 16 + 100 bytes). Puts are of random keys, durability lazy, alone and in
-// transactions of 100; an item is a row. Databases live in the working directory while the program
-// runs.
+// Gets read from 100,000 rows of 16 + 100 bytes, all of which are in the engine's cache or, if it
+// has none, in the page cache. Puts write random keys with durability lazy, alone and in
+// transactions of 100. An item is a row. The databases are in the working directory while the
+// program runs.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
@@ -29,7 +29,8 @@ constexpr uint64_t kRows = 100000;
 constexpr size_t kValueSize = 100;
 using Key = std::array<char, 16>;
 
-// Eight big-endian bytes and padding: db_bench's keys.
+// Returns the key of a row as db_bench makes it: the number in eight bytes, big-endian, and
+// padding.
 Key MakeKey(uint64_t row) {
   Key key;
   key.fill('0');
@@ -39,7 +40,7 @@ Key MakeKey(uint64_t row) {
 
 std::string_view View(const Key& key) { return {key.data(), key.size()}; }
 
-// More keys than branch predictors and caches of the processor learn by heart.
+// Returns random keys, more than the processor's branch predictors and caches can learn.
 std::vector<Key> RandomKeys(uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<Key> keys(1 << 17);
@@ -47,7 +48,7 @@ std::vector<Key> RandomKeys(uint64_t seed) {
   return keys;
 }
 
-// A database for one benchmark, removed after it.
+// A Database is made for one benchmark and removed after it.
 class Database {
  public:
   explicit Database(const std::string& engine) {
@@ -136,7 +137,7 @@ void RegisterAll() {
   }
 }
 
-// Before main(), which is the library's.
+// Registers the benchmarks before main(), which is in benchmark's library.
 [[maybe_unused]] const bool registered = (RegisterAll(), true);
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What the harness itself costs an operation: the runner's loop on an engine that does nothing, at
-// each depth of accounting, with and without latency, rows drawn uniformly and by Zipf's law. The
-// argument of the kernel depths needs root; without it they are skipped and say so.
+// Benchmarks of the harness: the time per operation of the runner's loop on the null engine, at
+// each depth of accounting, with and without latency, with rows drawn uniformly and by Zipf's law.
+// The kernel depth needs root; without it, its benchmark is skipped with a message.
 #include <benchmark/benchmark.h>
 
 #include <memory>

@@ -1,8 +1,9 @@
-// What the accounting costs: the scope around an operation, a call through the file layer against
-// the bare system call, a block request with and without the kernel account.
+// Benchmarks of the accounting: the scope around an operation, a call through the file layer
+// compared with the bare system call, and a block request with and without the kernel account.
 //
-// Reads are of a small file in the current directory (TESTBED_BENCH_DIR chooses another), cached
-// except where "direct" is said. What needs root says so and is skipped.
+// The benchmarks read a small file in the current directory, or in TESTBED_BENCH_DIR. The file is
+// in the page cache, except for those with "Direct" in their names. A benchmark that needs root is
+// skipped with a message without it.
 #include <benchmark/benchmark.h>
 #include <bpf/bpf.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@ std::string Directory() {
   return directory != nullptr ? directory : ".";
 }
 
-// A file of written pages, removed at the end.
+// A PageFile is a temporary file of kPages written pages. The destructor removes it.
 class PageFile {
  public:
   PageFile() : path_(Directory() + "/ledger_bench.tmp") {
@@ -56,8 +57,8 @@ class PageFile {
   const std::string path_;
 };
 
-// Sets the ledger's depth for one benchmark. valid() is false, and the benchmark marked as skipped,
-// where the machine has no account.
+// A Depth sets the ledger's depth for one benchmark. If the kernel account cannot be started,
+// valid() is false and the benchmark is marked as skipped.
 class Depth {
  public:
   Depth(benchmark::State& state, AccountDepth depth) {
@@ -131,7 +132,7 @@ void ReadASlot(benchmark::State& state) {
 }
 BENCHMARK(ReadASlot);
 
-// At phase borders and once a second.
+// A run merges the counts at phase borders and once a second.
 void MergeAllCounts(benchmark::State& state) {
   const Depth depth(state, DepthOf(state));
   for (auto _ : state) {
@@ -194,7 +195,8 @@ void MappedFileView(benchmark::State& state) {
 }
 BENCHMARK(MappedFileView)->Apply(Depths);
 
-// A request at the device. "program_ns" is the kernel's own measure of the account's program.
+// Each read is a request at the device. "program_ns" is the time of the account's BPF program per
+// run, as the kernel measures it.
 void DirectFileRead(benchmark::State& state) {
   const PageFile pages;
   const Depth depth(state, DepthOf(state));

@@ -1,11 +1,12 @@
-// What the write-ahead log costs: an append in CPU time, a sync commit in time and bytes.
+// Benchmarks of the write-ahead log: the CPU time of an append, the time and bytes of a sync
+// commit. The log is in the current directory.
 //
-//   log_bench                                    in the current directory
+//   log_bench
 //   log_bench --benchmark_filter=SyncCommit
 //
-// Columns of SyncCommit: bytes/commit are bytes written to the log file per commit of a 300-byte
-// record, records/group how many commits shared a write. What the device saw on top of it (the file
-// system's journal) is not known here.
+// Columns of SyncCommit: bytes/commit is the number of bytes written to the log file per commit of
+// a 300-byte record; records/group is the number of commits that share a write. Further writes to
+// the device, such as the file system's journal, are not counted.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
@@ -21,7 +22,7 @@ namespace {
 
 constexpr size_t kRecordBytes = 300;
 
-// One log for all threads of a benchmark, in a directory that goes away with it.
+// A BenchLog is the log of all threads of a benchmark, in a directory that the destructor removes.
 class BenchLog {
  public:
   explicit BenchLog(const LogOptions& options) {
@@ -47,7 +48,7 @@ class BenchLog {
 
 std::unique_ptr<BenchLog> shared;
 
-// Keeps the log at a few segments, as checkpoints would.
+// Truncates the log at every 4096th call, as checkpoints do, so that it stays at a few segments.
 void TruncateNowAndThen(uint64_t i) {
   if (i % 4096 == 0) (*shared)->TruncateBefore((*shared)->DurableLsn());
 }
@@ -61,7 +62,8 @@ LogOptions OptionsOf(const benchmark::State& state) {
   return options;
 }
 
-// Lazy durability: the log's own thread writes, this is what the committing thread pays.
+// Measures the cost of a commit with lazy durability to the committing thread; the log's own thread
+// writes.
 void Append(benchmark::State& state) {
   const std::string record(static_cast<size_t>(state.range(0)), 'r');
   if (state.thread_index() == 0) {

@@ -10,9 +10,9 @@ namespace testbed {
 
 struct DiskSize {  // in bytes; holes of sparse files are not counted
   uint64_t data_bytes = 0;
-  uint64_t log_bytes = 0;  // write-ahead log, spare segments included
-  // Space of data files that the engine allocated before it needs the space. It is not part of
-  // total(), since it holds no data.
+  uint64_t log_bytes = 0;  // of the write-ahead log, spare files included
+  // Space of data files that the engine made ahead of its use; not part of the total, since it holds
+  // nothing.
   uint64_t preallocated_bytes = 0;
   uint64_t total() const { return data_bytes + log_bytes; }
   DiskSize& operator+=(const DiskSize& o) {

@@ -68,7 +68,7 @@ struct Capabilities {
   bool persistent = true;                         // keeps rows after it is closed
   bool reads = true;             // can read rows back; if false, only workloads that load can run
   bool transactions = true;      // transactions span tables and can be rolled back
-  bool scans = true;             // Session::NewCursor works
+  bool scans = true;             // cursors find the rows
   bool cache = true;             // has a cache of its own, of EngineOptions::cache_bytes
   bool resizable_cache = false;  // Engine::ResizeCache works while sessions are in use
   uint64_t min_cache_bytes = 0;  // smallest cache that the engine works with, at 8k pages

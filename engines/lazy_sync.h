@@ -20,7 +20,7 @@ namespace testbed {
 
 class LazySync {
  public:
-  // Starts the thread. `newest` returns a number that grows with each commit; `sync` makes all
+  // Starts the thread. `newest` returns a number that changes with each commit; `sync` makes all
   // commits so far durable and must not throw. Both run on the thread, so that they must be safe
   // beside the threads that commit. `sync` is not called when `newest` has not changed since the
   // last one.

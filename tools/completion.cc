@@ -25,7 +25,8 @@ std::string SubcommandWords(const CLI::App& app) {
   return words;
 }
 
-// Escapes text for roff, where a leading dot or quote would start a request and "-" is a hyphen.
+// Escapes `text` for roff, which takes a leading dot or quote for a request and a bare dash for a
+// hyphen.
 std::string Roff(const std::string& text) {
   std::string out;
   bool line_start = true;

@@ -1,5 +1,5 @@
-// Makes the shell completion and the manual page from the options as the program defines them, so
-// that they cannot go stale.
+// The shell completion script and the manual page. Both are generated from the options that a
+// CLI::App defines, so that they cannot go stale.
 #ifndef TESTBED_TOOLS_COMPLETION_H_
 #define TESTBED_TOOLS_COMPLETION_H_
 
@@ -11,9 +11,11 @@ class App;
 
 namespace testbed {
 
-// Returns a completion script for bash.
+// Returns a bash script that completes the options and subcommands of `app`, the names of engines
+// and workloads, and file names. `app` is the program's main command, with all subcommands added.
 std::string BashCompletion(const CLI::App& app);
-// Returns the manual page in roff, section 1.
+
+// Returns the manual page of `app` as roff source, section 1.
 std::string ManPage(const CLI::App& app);
 
 }  // namespace testbed

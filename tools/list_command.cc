@@ -27,7 +27,7 @@ std::string PageSizes(const Capabilities& can) {
   return fmt::format("{} to {}", ShortSize(can.min_page_size), ShortSize(can.max_page_size));
 }
 
-// Returns "ib.*" for "ib.qr100".
+// Returns the benchmark that a workload is a step of: "ib.*" for "ib.qr100".
 std::string Family(const std::string& workload) {
   const size_t dot = workload.find('.');
   return dot == std::string::npos ? workload : workload.substr(0, dot) + ".*";
@@ -54,7 +54,7 @@ std::string ListText() {
   std::vector<std::pair<std::string, std::string>> last;
   for (const WorkloadInfo& info : Workloads()) {
     workloads.Row({info.name, info.loads ? "yes" : "no", info.summary});
-    // The steps of one benchmark have the same options, which are printed once.
+    // The steps of one benchmark share their options, which are printed once.
     std::vector<std::pair<std::string, std::string>> all = info.extra_options;
     all.insert(all.end(), info.run_options.begin(), info.run_options.end());
     const bool known = all == last;

@@ -1,5 +1,5 @@
-// `testbed list`: prints the engines, workloads and I/O modes, and what each supports, from the
-// registries.
+// `testbed list` prints the engines, workloads and IO modes that the registries hold, and what each
+// of them supports.
 #ifndef TESTBED_TOOLS_LIST_COMMAND_H_
 #define TESTBED_TOOLS_LIST_COMMAND_H_
 
@@ -11,8 +11,8 @@ class App;
 
 namespace testbed {
 
-// Adds the subcommand to `app`. When the command line names it, its parsing sets *command to the
-// function that runs it and returns the exit code.
+// Adds the subcommand to `app`. When the command line names it, parsing sets *command to a function
+// that executes it and returns the exit code. `command` must outlive `app`.
 void AddListCommand(CLI::App& app, std::function<int()>* command);
 
 }  // namespace testbed

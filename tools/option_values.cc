@@ -21,7 +21,7 @@ uint64_t ParseCount(const std::string& option, const std::string& text, uint64_t
   const char* end = text.data() + text.size();
   auto [at, error] = std::from_chars(text.data(), end, n);
   uint64_t unit = 1;
-  if (error == std::errc() && at + 1 == end) {  // a decimal suffix, as in 10k, 5M or 1G rows
+  if (error == std::errc() && at + 1 == end) {  // one letter follows: a decimal unit
     unit = *at == 'k' || *at == 'K' ? 1000 : *at == 'M' ? 1000000 : *at == 'G' ? 1000000000 : 0;
     at = end;
   }
@@ -102,7 +102,7 @@ void ParseSettings(const std::string& option, const std::vector<std::string>& se
     }
     const std::string name = setting.substr(0, equals);
     std::string& value = (*values)[name];
-    // These two accumulate when they are given again: each holds a list of settings.
+    // Each of these two is itself a list of settings, so a repeated one extends the list.
     const bool collects = name == "server_option" || name == "options";
     value = (collects && !value.empty() ? value + ";" : "") + setting.substr(equals + 1);
   }

@@ -1,5 +1,5 @@
-// Parses the values of options. Each Parse function returns the value, or throws Error (kUsage)
-// with a sentence that names the option, the text given, and what the option accepts.
+// Parsers for the values of options. Each parser returns the value that `text` stands for, or
+// throws Error (kUsage) with a sentence that names the option, the text, and the accepted values.
 #ifndef TESTBED_TOOLS_OPTION_VALUES_H_
 #define TESTBED_TOOLS_OPTION_VALUES_H_
 
@@ -11,28 +11,34 @@
 
 namespace testbed {
 
-// Throws that error; `accepted` is the last part of its sentence.
+// Throws Error (kUsage): `text` is no value of `option`, which takes `accepted`.
 [[noreturn]] void RefuseValue(const std::string& option, const std::string& text,
                               const std::string& accepted);
 
-// Parses a whole number from `least` to `most`. A suffix k, M or G is decimal: 10k is 10,000.
+// Parses a whole number from `least` to `most`. The suffixes k, M and G are decimal: 10k is 10,000.
 uint64_t ParseCount(const std::string& option, const std::string& text, uint64_t least,
                     uint64_t most);
+
+// Parses a number from `least` to `most`.
 double ParseReal(const std::string& option, const std::string& text, double least, double most);
-// Parses a size in bytes. A suffix k, M, G or T is binary: 8k is 8192.
+
+// Parses a size in bytes from `least` to `most`. The suffixes k, M, G and T are binary: 8k is 8192.
 uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t least,
                    uint64_t most);
-// Returns a size as a short text, such as "8k", "256M" or "1.5G".
+
+// Returns `bytes` in the largest binary unit that it fills: "8k", "256M", "1.5G".
 std::string ShortSize(uint64_t bytes);
+
+// Returns the parts of `text` between the separators `at`; a text without one is a single part.
 std::vector<std::string> Split(const std::string& text, char at);
 
-// Adds the NAME=VALUE pairs of a repeatable option to *values. A later value replaces an earlier
-// value of the same name, except that the values of server_option and of options, which are lists
-// themselves, are joined by ";".
+// Adds the NAME=VALUE pairs of a repeatable option to `values`. A later value of a name replaces an
+// earlier one, except for the names server_option and options: their values are lists of settings,
+// so ParseSettings joins them with ";".
 void ParseSettings(const std::string& option, const std::vector<std::string>& settings,
                    std::map<std::string, std::string>* values);
 
-// Returns the value that belongs to the name `text`.
+// Returns the value that `names` pairs with `text`.
 template <typename T>
 T ParseName(const std::string& option, const std::string& text,
             const std::vector<std::pair<std::string, T>>& names) {

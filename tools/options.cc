@@ -59,7 +59,7 @@ const std::vector<std::pair<std::string, Advice>> kMmapAdvice = {
     {"sequential", Advice::kSequential},
     {"willneed", Advice::kWillNeed}};
 
-// Adds the options for the engine and the location of its database.
+// Adds the options that name the engine and the directory of its database.
 void AddDatabaseOptions(CLI::App& app, RunOptions& o) {
   app.add_option("--engine", o.engine_name, "Storage engine; `testbed list` shows them")
       ->type_name("NAME");
@@ -73,7 +73,7 @@ void AddDatabaseOptions(CLI::App& app, RunOptions& o) {
   app.add_flag("--reuse", o.reuse, "Use the loaded database in --dir as it is");
 }
 
-// Adds the options for how files are read.
+// Adds the options that choose how the engine reads its files.
 void AddIoOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--io", "MODE",
       "How data files are read: direct, buffered or mmap [buffered, or what the engine has]",
@@ -107,7 +107,8 @@ void AddIoOptions(CLI::App& app, RunOptions& o) {
       });
 }
 
-// Adds the options that divide the memory.
+// Adds the options that bound the memory and divide it between the engine's cache and the page
+// cache.
 void AddMemoryOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--ram", "SIZE",
       "Memory budget of the run, its page cache included; 0 = not bounded [256M]",
@@ -127,7 +128,7 @@ void AddMemoryOptions(CLI::App& app, RunOptions& o) {
       });
 }
 
-// Adds the options for durability, and the settings that only some engines have.
+// Adds the options of durability and compression, and --engine-option.
 void AddCommitOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--durability", "LEVEL",
       "When a commit is durable: sync (at commit), lazy (within --lazy-interval), none [lazy]",
@@ -155,7 +156,7 @@ void AddCommitOptions(CLI::App& app, RunOptions& o) {
       ->allow_extra_args(false);
 }
 
-// Adds the options for the database's device.
+// Adds the options of the block device that holds the database.
 void AddDeviceOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--scratch", "SIZE[,FS]",
       "Run on a loop device of this size (auto: with room for the data) with its own ext4 or xfs, "
@@ -236,7 +237,7 @@ void AddDataOptions(CLI::App& app, RunOptions& o) {
       });
 }
 
-// Parses the number of NAME:NUMBER.
+// Parses the NUMBER of NAME:NUMBER; `part` is the whole of it, for the message.
 size_t ParseTimes(const std::string& option, const std::string& part, const std::string& number) {
   size_t n = 0;
   const char* end = number.data() + number.size();
@@ -249,7 +250,7 @@ size_t ParseTimes(const std::string& option, const std::string& part, const std:
 
 namespace {
 
-// Adds the options for the phases, their length and their rate.
+// Adds the options that choose the phases, their length and their rate.
 void AddPhaseOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--workload", "LIST",
       "Phases to run, in order; NAME:3 is one three times [insert,point-read]",
@@ -296,7 +297,7 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
       });
 }
 
-// Adds the options for which rows an operation accesses, and how many.
+// Adds the options that choose the rows of an operation and their number.
 void AddRowOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--rows-per-transaction", "N", "Rows of an insert transaction [1]",
       [&o](auto& option, auto& text) {
@@ -340,7 +341,7 @@ void AddRowOptions(CLI::App& app, RunOptions& o) {
       ->allow_extra_args(false);
 }
 
-// Adds the options for the use and verification of values, and for repetition.
+// Adds the options for the use and verification of values, and for repetition and comparison.
 void AddCheckOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--consume", "HOW",
       "What an operation does with the values and scanned keys that it is given, as its last part: "

@@ -1,8 +1,11 @@
-// The command line of a run: every setting with its name, its accepted values and its default.
+// The command line of a run: the name, the accepted values and the default of every setting.
 //
-// An option has the same name everywhere: on the command line, in JSON and in the documentation.
-// For a value that is not accepted, the parser throws Error (kUsage) with one sentence that names
-// the option and what it accepts; nothing has been created by then.
+//   RunOptions options = ParseRunOptions({"--engine", "btree", "--cache-pct", "20"});
+//   options.Resolve();
+//
+// An option has one name everywhere: on the command line, in JSON and in the documentation. A value
+// that is not accepted makes parsing throw Error (kUsage) with one sentence that names the option
+// and the accepted values, before anything is created.
 #ifndef TESTBED_TOOLS_OPTIONS_H_
 #define TESTBED_TOOLS_OPTIONS_H_
 
@@ -27,28 +30,26 @@ namespace testbed {
 struct RunOptions {
   std::string engine_name;
   EngineOptions engine;
-  std::optional<IoMode> io;           // empty: the engine's default mode
-  std::optional<uint32_t> page_size;  // empty: the engine's default size
-  std::string dir;  // empty: a temporary directory below the current one, removed afterwards
+  std::optional<IoMode> io;           // unset: the engine's default
+  std::optional<uint32_t> page_size;  // in bytes; unset: the engine's default
+  std::string dir;  // empty: a temporary directory below the current one, removed at the end
   bool fresh = false, reuse = false;
-  std::optional<uint64_t> readahead_bytes;
-  uint64_t ram_bytes = 256ull << 20;  // 0 = unlimited
+  std::optional<uint64_t> readahead_bytes;  // unset: the device keeps its read_ahead_kb
+  uint64_t ram_bytes = 256ull << 20;        // 0 = not bounded
   double cache_pct = 50;
-  bool cache_auto = false;              // search for the fastest share, starting at cache_pct
-  bool cache_most = false;              // rehearse for the largest share that fits, starting at
-                                        // cache_pct
-  std::optional<uint64_t> cache_bytes;  // overrides cache_pct
+  bool cache_auto = false;  // search for the fastest share; the search starts at cache_pct
+  bool cache_most = false;  // use the largest share that fits; rehearsals start at cache_pct
+  std::optional<uint64_t> cache_bytes;  // replaces cache_pct
   bool strict = false;
   uint64_t scratch_bytes = 0;  // 0 = no scratch device
-  bool scratch_auto = false;   // derive scratch_bytes from the data
+  bool scratch_auto = false;   // Resolve computes scratch_bytes from the size of the data
   std::string scratch_fs = "ext4";
-  uint64_t read_iops = 0;  // limit of the device's reads per second; 0 = none
+  uint64_t read_iops = 0;  // most reads per second that the device answers; 0 = no limit
 
   DatasetOptions data;
-  std::optional<uint64_t> rows;  // overrides db_ratio
-  double db_ratio = 4;           // database size / ram_bytes
-  uint32_t databases = 1;        // databases among which the tables are distributed
-                                 // (engines/databases.h)
+  std::optional<uint64_t> rows;  // replaces db_ratio
+  double db_ratio = 4;           // bytes of keys and values per byte of ram_bytes
+  uint32_t databases = 1;        // databases that tables are spread over (engines/databases.h)
 
   std::vector<std::string> workloads = {"insert", "point-read"};
   std::vector<int> threads = {8};
@@ -64,19 +65,21 @@ struct RunOptions {
   int repeat = 1;
   bool drop_caches = false;
   bool readahead_model = false;
-  bool exclusive_device = false;  // no other process writes to the device of `dir`
+  bool exclusive_device = false;  // no other program does IO on the device that dir is on
 
   AccountDepth account = AccountDepth::kDevice;
-  // Directory where --cache-pct most stores the results of rehearsals for later runs with the same
-  // settings; empty: they are not stored.
+  // Directory in which --cache-pct most keeps its rehearsals for later runs with equal settings;
+  // empty: rehearsals are not kept.
   std::string rehearsals_dir;
   std::string json_file, csv_file;
   bool quiet = false;
 
-  // Determines the settings that depend on several options (cache size, rows, the engine's
-  // defaults). Throws Error (kUsage) for combinations that are impossible.
+  // Computes the settings that depend on several options or on the engine: the engine's defaults,
+  // the cache size, the number of rows, the size of the scratch device. Throws Error (kUsage) for
+  // options that exclude each other or that the engine does not support.
   void Resolve();
-  // Returns the settings as the results state them. Call after Resolve.
+
+  // Returns "options" of a results document (docs/results.md). Resolve has been called.
   nlohmann::json ToJson() const;
 
  private:
@@ -86,19 +89,21 @@ struct RunOptions {
   void CheckQueueDepth(const Capabilities& can) const;
 };
 
-// Add the options of the engine and the device, of the data, of the workload, and of the output.
-// Parsing `app` stores the values in `options`, which must outlive it.
+// These four add options to `app`, in groups of their own: those that choose and tune the engine,
+// the device and the memory; those of the data; those of the workloads; those of the output.
+// Parsing stores the values in `options`, which must outlive `app`.
 void AddEngineOptions(CLI::App& app, RunOptions& options);
 void AddDataOptions(CLI::App& app, RunOptions& options);
 void AddWorkloadOptions(CLI::App& app, RunOptions& options);
 void AddOutputOptions(CLI::App& app, RunOptions& options);
 
-// Returns the options that these words of a command line give. Throws Error (kUsage).
+// Parses the words of a command line, without the program's name. Returns options that are not yet
+// resolved. Throws Error (kUsage) for an unknown option or a refused value.
 RunOptions ParseRunOptions(const std::vector<std::string>& words);
 
-// Returns the size that --scratch auto gives the device for `data_bytes` bytes of keys and values:
-// room for the database, for an engine that writes a second copy of it, for the logs of each
-// database, and for space that an engine allocates in advance.
+// Returns the size of the device that --scratch auto makes for `data_bytes` of keys and values, in
+// bytes. The device has room for the database, for a second copy that an engine may write beside
+// it, for the log of each database, and for space that an engine allocates ahead of its writes.
 uint64_t ScratchBytesFor(uint64_t data_bytes, uint32_t databases);
 
 }  // namespace testbed

@@ -1,5 +1,5 @@
-// Resolves options together: fills in what one option leaves to others, and rejects combinations
-// that are impossible.
+// RunOptions::Resolve: options that are left open get values from the others, and combinations that
+// contradict each other are refused.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,8 +12,8 @@
 
 namespace testbed {
 
-// Splits a variant off the engine's name: --engine innodb:sql means innodb with --engine-option
-// access=sql.
+// Splits a variant from the engine's name: --engine innodb:sql means --engine innodb with
+// --engine-option access=sql.
 void RunOptions::ResolveVariant() {
   const size_t colon = engine_name.find(':');
   if (colon == std::string::npos) return;
@@ -135,7 +135,7 @@ void RunOptions::ResolveCache(const Capabilities& can) {
   CheckSearchedCache(can);
 }
 
-// Checks --cache-pct auto and most.
+// Throws Error (kUsage) when --cache-pct auto or most cannot work with the other options.
 void RunOptions::CheckSearchedCache(const Capabilities& can) const {
   if (!cache_auto && !cache_most) return;
   const std::string option = cache_auto ? "--cache-pct auto" : "--cache-pct most";

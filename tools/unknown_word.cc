@@ -46,7 +46,7 @@ std::string Guess(const std::string& name) {
 
 std::string NearestName(const std::string& word, const std::vector<std::string>& names) {
   std::string nearest;
-  size_t least = 1 + word.size() / 4;  // a greater distance means another word
+  size_t least = 1 + word.size() / 4;  // a name that is further away is a different word
   for (const std::string& name : names) {
     const size_t distance = Distance(word, name);
     if (distance > least || (distance == least && !nearest.empty())) continue;
@@ -62,7 +62,7 @@ std::string NearestName(const std::string& word, const std::vector<std::string>&
 std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* command = &app;
   std::string path = "testbed";
-  while (!command->get_subcommands().empty()) {  // the subcommands that the line named
+  while (!command->get_subcommands().empty()) {  // subcommands that the line named
     command = command->get_subcommands().front();
     path += " " + command->get_name();
   }

@@ -1,5 +1,5 @@
-// The message for a word of the command line that names no command and no option: it quotes the
-// word and suggests the name that was probably meant.
+// The message for a word of the command line that is no command or option: it names the word and
+// the command or option that the user probably meant.
 #ifndef TESTBED_TOOLS_UNKNOWN_WORD_H_
 #define TESTBED_TOOLS_UNKNOWN_WORD_H_
 
@@ -13,11 +13,12 @@ class App;
 namespace testbed {
 
 // Returns one sentence about the first of `words` that `app` did not understand. `words` are the
-// command line without the program's name. Call after `app` failed to parse them.
+// command line without the program's name; `app` has tried to parse them and thrown ExtrasError.
 std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>& words);
 
-// Returns the name nearest to `word`: the one with the fewest letters changed, added or left out
-// (Levenshtein, 1966), or else a name that begins with `word`. Returns "" when none is near.
+// Returns the name with the smallest edit distance to `word` (Levenshtein, 1966). When all names
+// are further than 1 + a quarter of the word's length away, returns the first name that begins with
+// `word`, or an empty string when no name does.
 std::string NearestName(const std::string& word, const std::vector<std::string>& names);
 
 }  // namespace testbed

@@ -9,7 +9,7 @@ const char* ConsumeName(Consume consume) {
 
 void Consumer::Copy(std::string_view bytes) {
   buffer_.assign(bytes);
-  // Lets the compiler believe that the copy is read.
+  // An opaque use of the buffer; without it the compiler could drop the copy.
   asm volatile("" : : "r"(buffer_.data()) : "memory");
 }
 

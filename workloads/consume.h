@@ -1,8 +1,6 @@
-// A Consumer does, as part of an operation, what a client does with the keys and values that the
-// operation gave it.
-//
-// An engine may answer with a pointer into a mapping, and then it has read nothing from the device
-// yet. So an operation ends when its answer was used.
+// How a client uses the keys and values that an operation returned. Using them is part of the
+// operation: an engine may return a pointer into a memory mapping, and then nothing has been read
+// from the device yet. So an operation's time ends after its result was used.
 #ifndef TESTBED_WORKLOADS_CONSUME_H_
 #define TESTBED_WORKLOADS_CONSUME_H_
 
@@ -14,17 +12,19 @@
 namespace testbed {
 
 enum class Consume : uint8_t {
-  kTouch,  // reads one byte in each 64, and the last byte
+  kTouch,  // reads one byte in every 64, and the last byte
   kCopy,   // copies all bytes into the client's own buffer
-  kNone,   // does not look at the answer
+  kNone,   // does not look at the result
 };
 const char* ConsumeName(Consume consume);  // "touch", "copy", "none"
 
-// Uses answers. Not thread-safe: each client has one.
+// Applies a Consume mode to results. Not thread-safe: each client has its own Consumer, whose
+// buffer keeps its capacity between copies.
 class Consumer {
  public:
   explicit Consumer(Consume how = Consume::kNone) : how_(how) {}
 
+  // Uses the bytes as the mode says.
   void operator()(std::string_view bytes) {
     if (how_ == Consume::kTouch) {
       Touch(bytes);
@@ -41,7 +41,7 @@ class Consumer {
     for (size_t i = 0; i < bytes.size(); i += kStride) {
       seen ^= static_cast<unsigned char>(bytes[i]);
     }
-    // Lets the compiler believe that `seen` is used.
+    // An opaque use of `seen`; without it the compiler would drop the loop.
     asm volatile("" : : "r"(seen));
   }
   void Copy(std::string_view bytes);

@@ -16,13 +16,13 @@
 namespace testbed {
 namespace {
 
-// Size in bytes of the pool that values are cut from, at a place that depends on the row. It is a
-// prime, so that cuts fall at every alignment.
+// A value is copied from a pool of this size, at an offset that the row's tag determines. The size
+// is prime, so that offsets fall at every alignment.
 constexpr size_t kPoolSize = 1048573;
-// Size in bytes of the cells of the pool. Each cell has random and then constant bytes, so that
-// every cut has its share of both.
+// Within each cell of this size random bytes come first and constant bytes follow, so that every
+// value has its share of both.
 constexpr size_t kCell = 64;
-constexpr size_t kHeader = 16;  // bytes of tag and version at the head of a value
+constexpr size_t kHeader = 16;  // a value begins with its tag and its version
 
 void PutBigEndian(uint64_t n, char* to) {
   n = std::endian::native == std::endian::little ? __builtin_bswap64(n) : n;
@@ -35,7 +35,7 @@ uint64_t GetBigEndian(const char* from) {
   return std::endian::native == std::endian::little ? __builtin_bswap64(n) : n;
 }
 
-// All rows are smaller numbers, so a key of 8 bytes that is made of a greater number belongs to no
+// Every row is below this number, so an 8-byte key made of a number at or above it belongs to no
 // row.
 constexpr uint64_t kNoRow = 1ull << 63;
 
@@ -52,7 +52,8 @@ Pool MakePool(size_t size, double compressibility, uint64_t seed) {
   return pool;
 }
 
-// Returns a pool, and keeps the last: the cells of a plan mostly have one pool in common.
+// Keeps the last pool that was made: the cells of an experiment plan mostly differ in other
+// options.
 Pool PoolOf(size_t size, double compressibility, uint64_t seed) {
   static std::mutex mutex;
   static std::tuple<size_t, double, uint64_t> last;
@@ -89,7 +90,7 @@ Dataset::Dataset(const DatasetOptions& options)
 }
 
 void Dataset::LoadKeys() {
-  // Only regular files are read, as a device or a pipe may have no end, or may block.
+  // A device or a pipe is refused: reading it might never end, or might block.
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(options_.keys_file, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
@@ -139,7 +140,7 @@ std::string_view Dataset::Key(uint64_t row, char* buffer) const {
 
 std::string_view Dataset::AbsentKey(uint64_t row, char* buffer) const {
   if (options_.order == KeyOrder::kFile) {
-    // Lines hold no newline, so no key ends with one.
+    // A line contains no newline, so no row's key ends with one.
     const std::string_view key = keys_[row];
     std::memcpy(buffer, key.data(), key.size());
     buffer[key.size()] = '\n';

@@ -1,12 +1,12 @@
-// A Dataset is the rows of a database: their keys, the order in which they are inserted, and the
-// value that belongs to each key. So any value that is read can be checked from its key.
+// A Dataset describes the rows of a database: which keys it has, in which order they are inserted,
+// and which value belongs to each key. Every value read can therefore be checked from its key
+// alone.
 //
-// A row is a number in [0, rows). Its key is derived from the row, and its value from the row and a
-// version (0 when inserted, more when updated). A key is the row as 8 big-endian bytes, padded with
-// '0' to key_size (the form of db_bench, so that either program can read the other's database), or
-// in the same form a hash of the row, or a line of a file.
-//
-// Immutable after construction, and so thread-safe.
+// A row is a number in [0, rows). Its key is derived from the row; its value is derived from the
+// row and a version, which is 0 at the insert and grows with updates. A key is the row as 8
+// big-endian bytes, padded with '0' to key_size (the form that db_bench uses, so either program can
+// read the other's database); with random order the 8 bytes are a hash of the row; with a keys file
+// the key is a line of that file. A Dataset is immutable after construction and thread-safe.
 #ifndef TESTBED_WORKLOADS_DATASET_H_
 #define TESTBED_WORKLOADS_DATASET_H_
 
@@ -23,9 +23,9 @@ namespace testbed {
 
 enum class KeyOrder : uint8_t {
   kSequential,  // rows are inserted in key order
-  kRandom,      // keys are hashes of the rows, random over the whole key space
+  kRandom,      // keys are hashes of the rows, scattered over the whole key space
   kPermuted,    // the keys of kSequential, inserted in random order
-  kFile,        // keys are the lines of a file, inserted in its order
+  kFile,        // keys are the lines of a file, inserted in file order
 };
 const char* KeyOrderName(KeyOrder order);
 
@@ -35,41 +35,44 @@ struct DatasetOptions {
   size_t key_size = 16;
   size_t value_size = 400;
   double compressibility = 0.5;  // share of a value's bytes that a compressor can remove
-  uint32_t indexes = 0;          // secondary indexes, 0 to 3
+  uint32_t indexes = 0;          // number of secondary indexes, 0 to 3
   uint64_t seed = 42;
   std::string keys_file;
 };
 
 class Dataset {
  public:
-  // Throws Error (kUsage) for options that cannot be, and for a keys file that cannot be used.
+  // Reads keys_file when the order is kFile. Throws Error (kUsage) when key_size is below 8, rows
+  // is 0, or the keys file cannot be read, is empty or repeats a key.
   explicit Dataset(const DatasetOptions& options);
 
   const DatasetOptions& options() const { return options_; }
   uint64_t rows() const { return options_.rows; }
   size_t max_key_size() const { return max_key_size_; }
-  // Bytes of all keys together, and of all values.
+  // Bytes of all keys, and of all values, of the data set as it is loaded; index entries not
+  // included.
   uint64_t key_bytes() const { return key_bytes_; }
   uint64_t value_bytes() const { return options_.rows * options_.value_size; }
 
-  // Returns the i-th row in the order of insertion, from 0.
+  // Returns the row that a load inserts at position `i`.
   uint64_t RowAt(uint64_t i) const { return permutation_ ? (*permutation_)(i) : i; }
 
-  // Returns the row's key. It lies in `buffer`, of max_key_size() bytes, or in the data set itself.
+  // Returns the row's key. The bytes lie in `buffer`, which has room for max_key_size() bytes, or,
+  // for keys from a file, in the Dataset.
   std::string_view Key(uint64_t row, char* buffer) const;
-  // Returns a key that no row has, near the row's own key where key_size allows. It lies in
-  // `buffer`.
+  // Writes to `buffer` and returns a key that belongs to no row. It sorts next to the row's own key
+  // where key_size is above 8 or the keys come from a file.
   std::string_view AbsentKey(uint64_t row, char* buffer) const;
-  // Returns the row of a key; nothing when no row has the key. Except with kFile, the row may be
-  // rows() or greater: clients insert such rows after the load.
+  // Returns the row that has this key. The row may lie beyond rows(), for a row that was inserted
+  // after the load. Returns nothing when no row can have the key.
   std::optional<uint64_t> RowOf(std::string_view key) const;
-  // Returns the key of the row's entry in secondary index 0 .. indexes-1: an attribute of 8 bytes
-  // and the primary key. It lies in `buffer`, of max_key_size() + 8 bytes.
+  // Returns the key of the row's entry in secondary index 0 .. indexes-1: an attribute of 8 bytes,
+  // then the primary key. `buffer` has room for max_key_size() + 8 bytes.
   std::string_view IndexKey(uint32_t index, uint64_t row, char* buffer) const;
 
-  // Writes the row's value, of value_size bytes, to `buffer`.
+  // Writes the row's value of that version, value_size bytes, to `buffer`.
   void Value(uint64_t row, uint64_t version, char* buffer) const;
-  // Returns whether these bytes are a value of this row, in any version.
+  // Returns whether `value` is this row's value in any version.
   bool Check(uint64_t row, std::string_view value) const;
 
  private:
@@ -83,13 +86,14 @@ class Dataset {
   uint64_t key_bytes_ = 0;
   std::optional<Permutation> permutation_;
   std::string keys_text_;
-  std::vector<std::string_view> keys_;  // lines of the file
-  std::vector<uint64_t> sorted_;        // the rows of the file in the order of their keys
-  std::shared_ptr<const char[]> pool_;  // bytes that values are cut from
+  std::vector<std::string_view> keys_;  // the lines of the file
+  std::vector<uint64_t> sorted_;        // the rows of a keys file, sorted by key
+  std::shared_ptr<const char[]> pool_;  // bytes that values are copied from
 };
 
 inline constexpr char kMainTable[] = "default";
-std::string IndexTable(uint32_t index);  // "index1", ...
+// Returns "index1" for index 0, "index2" for index 1, and so on.
+std::string IndexTable(uint32_t index);
 
 }  // namespace testbed
 

@@ -189,7 +189,8 @@ void Population::FromJson(const nlohmann::json& json) {
 
 void Population::Count(Engine& engine, bool (*stop)()) {
   known_ = false;
-  // A bit for each place. The scan meets rows in the order of their keys, which scatters places.
+  // Rows arrive in key order, so each one sets the bit of its place. The limit keeps a foreign key
+  // from asking for an unbounded bitmap.
   constexpr uint64_t kMostInserted = 1ull << 36;
   std::vector<bool> found(dataset_->rows());
   const std::unique_ptr<Session> session = engine.NewSession();

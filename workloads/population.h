@@ -1,31 +1,29 @@
-// A Population says which rows of a data set its database holds, while clients insert and erase
-// rows, and from one phase or run to the next.
+// A Population records which rows of a data set the database holds while clients insert and erase
+// rows. The record carries over from one phase to the next, and from one run to the next.
 //
-// Rows stand in a queue. The loaded rows have its first places, scattered by a fixed permutation.
-// Behind them each inserted row has the place of its own number. An insert takes the place behind
-// the last; an erase takes the first row, which is the oldest and, while loaded rows are left, may
-// be anywhere in the key space. So the places of the present rows are one range, or a few ranges.
-// Popularity belongs to a loaded row and its successors: the rows whose places differ from the
-// loaded row's by a multiple of the number of loaded rows.
+// Every row has a place in a queue. The first places belong to the loaded rows, scattered by a
+// fixed permutation; behind them each inserted row has the place of its own number. An insert takes
+// the next free place at the end. An erase takes the row at the front, which is the oldest; while
+// loaded rows are left, that row may lie anywhere in the key space. So the places of the rows that
+// exist form one range, or a few. Popularity belongs to a loaded row together with its successors:
+// the rows whose places differ from its own by a multiple of the number of loaded rows.
 //
-// A client prepares its operations in batches. A batch holds its rows until the client's next
-// batch: rows to insert, rows to erase, and kept rows, which no client erases meanwhile. So every
-// operation finds its row as it was when the operation was prepared, without a lock in its timed
-// part.
+// A client prepares its operations in batches. A batch holds rows to insert, rows to erase, and
+// rows that are kept, which means that no client erases them meanwhile; the client holds them until
+// its next batch begins. So every operation finds its row as it was when the operation was
+// prepared, without a lock in the timed part.
 //
-//   Population::Client client(population);          // one per thread
-//   Population::Batch::Taken taken;
+//   Population::Client client(population);           // one per thread
+//   size_t held;
 //   {
-//     Population::Batch batch(client);              // exclusive; releases the last batch's rows
-//     taken = batch.TakeInsert();
+//     Population::Batch batch(client);               // exclusive; gives back the last batch
+//     held = batch.TakeInsert().held;
 //   }
-//   client.Begin(taken.held);
-//   session.Put(...);                               // the row population.RowOf(taken.place)
-//   client.Done(taken.held);
+//   client.Begin(held); ... session.Put(...) ...; client.Done(held);
 //
-// Making and destroying a Client or a Batch is thread-safe. The const methods of a Population may
-// be called by the thread that has the Batch, or by any thread while there is no Batch. All other
-// methods need that no client exists.
+// Creating and ending a Client or a Batch is thread-safe. Everything else is not: a Client belongs
+// to one thread, and the const methods of a Population may be called only inside a Batch or while
+// no Batch exists.
 #ifndef TESTBED_WORKLOADS_POPULATION_H_
 #define TESTBED_WORKLOADS_POPULATION_H_
 
@@ -42,7 +40,7 @@ namespace testbed {
 
 class Engine;
 
-// A set of numbers, kept as ranges. Not thread-safe.
+// A set of numbers, stored as sorted ranges. Not thread-safe.
 class RangeSet {
  public:
   struct Range {
@@ -51,29 +49,30 @@ class RangeSet {
   };
   void Add(uint64_t begin, uint64_t end);
   void Add(uint64_t n) { Add(n, n + 1); }
+  // Removes n, if it is in the set.
   void Remove(uint64_t n);
   bool Contains(uint64_t n) const;
   bool empty() const { return ranges_.empty(); }
   uint64_t count() const { return count_; }
-  // Returns how many of the numbers are `n` or greater.
+  // Returns how many numbers of the set are `n` or greater.
   uint64_t CountFrom(uint64_t n) const;
-  // Returns the k-th number, from 0; k < count().
+  // Returns the k-th number of the set in ascending order, counted from 0. Requires k < count().
   uint64_t At(uint64_t k) const;
   const std::vector<Range>& ranges() const { return ranges_; }
 
  private:
-  std::vector<Range> ranges_;  // in ascending order, with a gap between neighbours
+  std::vector<Range> ranges_;  // in ascending order; adjacent ranges are merged
   uint64_t count_ = 0;
 };
 
 class Population {
  public:
-  // Makes the population of a database that was just loaded: exactly the rows of the data set.
+  // Starts with the rows of the data set as they are loaded: all of them, and no others.
   explicit Population(std::shared_ptr<const Dataset> dataset);
 
   class Batch;
-  // Holds the rows of a client's last batch, and releases them when it is destroyed. The population
-  // must outlive it. Begin and Done may be called without a Batch, by the client's thread.
+  // Holds the rows of one client's last batch and gives them back when it is destroyed. The
+  // population must outlive it.
   class Client {
    public:
     explicit Client(Population& population);
@@ -81,9 +80,9 @@ class Population {
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    // The client calls these before and after the write of a row that TakeInsert or TakeErase gave;
-    // `held` is Taken::held. Between the two it is unknown whether the row is present: a client
-    // that is destroyed then, because of an error, leaves the population unknown.
+    // The caller brackets the write of a place that TakeInsert or TakeErase returned with Begin and
+    // Done. Between the two calls it is not known whether the row exists; a client that ends then,
+    // because of an error, makes the population unknown.
     void Begin(size_t held) { held_[held].state = kBegun; }
     void Done(size_t held) { held_[held].state = kDone; }
 
@@ -96,7 +95,9 @@ class Population {
       bool insert;
       State state;
     };
-    void GiveBack();  // releases the rows; the caller holds the population's mutex
+    // Returns held rows to the population according to their state. The caller holds
+    // population_.mutex_.
+    void GiveBack();
 
     Population& population_;
     std::vector<Held> held_;
@@ -104,23 +105,25 @@ class Population {
     uint64_t least_kept_ = UINT64_MAX;
   };
 
-  // Prepares a batch of operations. It holds the population's mutex while it lives.
+  // Holds the population's mutex while it lives, and first gives back what the client's last batch
+  // held.
   class Batch {
    public:
     // Waits for other batches, and releases the rows of the client's last batch.
     explicit Batch(Client& client);
+    // A place, and the index to pass to Begin and Done.
     struct Taken {
       uint64_t place;
       size_t held;  // argument of Client::Begin and Client::Done
     };
-    // Takes a row to insert, which was never present.
+    // Takes the place of a row that the database has never held.
     Taken TakeInsert();
-    // Takes the oldest row that no client keeps, to erase it. Returns nothing when there is none.
+    // Takes the oldest row that no client keeps. Returns nothing when no such row exists.
     std::optional<Taken> TakeErase();
-    // Keeps a row from being erased until the client's next batch.
+    // Protects the row from being erased until the client's next batch.
     void Keep(uint64_t place);
-    // Returns whether rows are present, or may be present after the next batches of clients that
-    // hold rows now.
+    // Returns whether rows exist, or clients still hold rows whose fate is open until their next
+    // batches.
     bool Hopeful() const;
 
    private:
@@ -129,29 +132,30 @@ class Population {
     std::lock_guard<std::mutex> lock_;
   };
 
-  // Converts between a row and its place, whether or not the row is present. Thread-safe.
+  // Returns the row that has this place.
   uint64_t RowOf(uint64_t place) const;
+  // Returns the place that a row has, or would have if it existed.
   uint64_t PlaceOf(uint64_t row) const;
   const Dataset& dataset() const { return *dataset_; }
 
-  // Returns the places of the present rows, without those that a client holds to erase them.
+  // Returns the places of the rows that exist and that no client is about to erase.
   const RangeSet& there() const { return there_; }
   // Returns the place behind the last row that was ever inserted.
   uint64_t next() const { return next_; }
-  // Returns whether the present rows are exactly those of the data set.
+  // Returns whether the database holds exactly the rows of the data set.
   bool as_loaded() const { return next_ == dataset_->rows() && there_.count() == dataset_->rows(); }
 
-  // Returns whether it is known which rows are present.
+  // Returns whether it is known which rows exist.
   bool known() const { return known_; }
   void Forget() { known_ = false; }
-  // Returns {"rows": number of rows, "places": [[begin, end], ...], "next": place}; null when the
-  // population is unknown.
+  // Returns {"rows": count, "places": [[begin, end], ...], "next": place}, or null when the rows
+  // are not known.
   nlohmann::json ToJson() const;
-  // Takes over what ToJson returned. Null makes the population unknown. Throws Error (kRun) for any
-  // other value.
+  // Restores the state that ToJson wrote; null makes the rows unknown. Throws Error (kRun) when the
+  // record is damaged.
   void FromJson(const nlohmann::json& json);
-  // Finds out which rows the database holds by a scan of its main table. The population stays
-  // unknown when `stop` returns true before the end. Throws Error (kRun) when a key belongs to no
+  // Finds out which rows the database holds by a scan of its main table. When `stop` ends the scan
+  // early the rows stay unknown. Throws Error (kRun) when the table holds a key that belongs to no
   // row.
   void Count(Engine& engine, bool (*stop)() = nullptr);
 
@@ -163,7 +167,7 @@ class Population {
   std::mutex mutex_;           // held by a Batch
   bool known_ = true;
   RangeSet there_;
-  RangeSet unused_;  // places that inserts took and gave back unwritten
+  RangeSet unused_;  // places that inserts took but never wrote
   uint64_t next_;
   std::vector<Client*> clients_;
 };

@@ -6,7 +6,8 @@
 namespace testbed {
 namespace {
 
-// These return expm1(x) / x and log1p(x) / x, and stay exact as x goes to 0 (theta near 1).
+// expm1(x) / x and log1p(x) / x. The first terms of their series replace the quotients near x = 0,
+// where those would be 0 / 0 (theta near 1).
 double Expm1OverX(double x) { return std::abs(x) > 1e-8 ? std::expm1(x) / x : 1 + x / 2; }
 double Log1pOverX(double x) { return std::abs(x) > 1e-8 ? std::log1p(x) / x : 1 - x / 2; }
 
@@ -18,7 +19,7 @@ Zipfian::Zipfian(uint64_t n, double theta) : n_(std::max<uint64_t>(n, 1)), theta
   s_ = 2 - HInverse(H(2.5) - std::pow(2.0, -theta_));
 }
 
-// An integral of x^-theta, and its inverse.
+// Returns the integral of t^-theta from 1 to x.
 double Zipfian::H(double x) const {
   const double log_x = std::log(x);
   return Expm1OverX((1 - theta_) * log_x) * log_x;

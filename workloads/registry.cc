@@ -9,7 +9,7 @@
 
 namespace testbed {
 
-// Returns the workloads of each folder that CMake found. CMake writes this function.
+// Defined in a file that CMake generates. Returns the workloads of each folder, folder by folder.
 std::vector<WorkloadInfo> WorkloadsOfTheBuild();
 
 const std::vector<WorkloadInfo>& Workloads() {

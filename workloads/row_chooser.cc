@@ -23,7 +23,7 @@ void RowChooser::DrawPopular() {
   used_ = 0;
 }
 
-// Draws a row of the data set, whether or not the database still holds it.
+// Draws a row of the data set, whether or not the row still exists.
 uint64_t RowChooser::Draw() {
   switch (distribution_) {
     case Distribution::kUniform:
@@ -49,7 +49,8 @@ uint64_t RowChooser::Next() {
 
 uint64_t RowChooser::NextPlace() {
   if (population_->as_loaded()) return population_->PlaceOf(Draw());
-  // Popular rows may have been erased. Then others are drawn, and after several tries any row.
+  // Some popular rows may be erased, so a draw may fail and is repeated. After kTries failures a
+  // row is drawn uniformly.
   constexpr int kTries = 32;
   for (int i = 0; i < kTries; ++i) {
     if (const std::optional<uint64_t> place = DrawPlace()) return *place;
@@ -58,7 +59,7 @@ uint64_t RowChooser::NextPlace() {
   return there.At(random_.Below(there.count()));
 }
 
-// Draws a place. Returns nothing when the database does not hold the row that it drew.
+// Returns nothing when the row drawn no longer exists.
 std::optional<uint64_t> RowChooser::DrawPlace() {
   const RangeSet& there = population_->there();
   const uint64_t rows = dataset_.rows();
@@ -66,13 +67,13 @@ std::optional<uint64_t> RowChooser::DrawPlace() {
   if (distribution_ == Distribution::kUniform) {
     return there.At(random_.Below(there.count()));
   } else if (distribution_ == Distribution::kLatest) {
-    // Rows that clients inserted are the latest; the loaded rows come after them.
+    // Inserted rows are the latest; loaded rows follow them in age.
     const uint64_t age = zipfian_(random_), inserted = there.CountFrom(rows);
     if (age < inserted) return there.At(there.count() - 1 - age);
     if (age - inserted >= rows) return std::nullopt;
     place = population_->PlaceOf(dataset_.RowAt(rows - 1 - (age - inserted)));
   } else {
-    // The draw is a loaded row; the place is that row's or one of its successors'.
+    // Draws a loaded row or one of its successors.
     const uint64_t first = there.ranges().front().begin / rows;
     const uint64_t last = (there.ranges().back().end - 1) / rows;
     place = population_->PlaceOf(Draw()) + (first + random_.Below(last - first + 1)) * rows;

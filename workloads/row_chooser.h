@@ -1,4 +1,4 @@
-// A RowChooser draws the rows that operations access, by --distribution.
+// Chooses the rows that operations access, by --distribution.
 #ifndef TESTBED_WORKLOADS_ROW_CHOOSER_H_
 #define TESTBED_WORKLOADS_ROW_CHOOSER_H_
 
@@ -11,16 +11,17 @@
 
 namespace testbed {
 
-// Draws rows that the database holds. Not thread-safe: each thread has one. Where clients insert or
-// erase rows, its methods are called within a Population::Batch.
+// Draws rows of a data set that exist in the database. Not thread-safe: each thread has its own.
+// Where clients insert or erase rows, Next and NextPlace must be called while the caller holds a
+// Population::Batch. Requires !empty() for Next and NextPlace.
 class RowChooser {
  public:
   RowChooser(const Dataset& dataset, const WorkloadOptions& options, uint64_t seed);
-  // Returns whether the database holds no row.
+  // Returns whether the database holds no row to draw.
   bool empty() const;
-  // Draws a row; empty() must be false.
+  // Returns a row.
   uint64_t Next();
-  // Draws a row as Next does and returns its place; WorkloadOptions::population must not be null.
+  // Returns a row's place in the population. Requires WorkloadOptions::population.
   uint64_t NextPlace();
   Random& random() { return random_; }
 
@@ -37,14 +38,14 @@ class RowChooser {
   Random random_;
   Zipfian zipfian_;
   Permutation scatter_;  // spreads popular ranks over the key space
-  // Popular rows are drawn several at a time, so that the processor works on all of them at once. A
-  // single draw would keep the operation waiting for its logarithm, its power and its scattering.
+  // Popular rows are drawn 16 at a time: the processor then overlaps their logarithms, powers and
+  // permutations, where a single draw would make its operation wait for each of them in turn.
   std::array<uint64_t, 16> popular_{};
   size_t used_ = popular_.size();
 };
 
-// Implements Workload::EndedBecause for workloads that read rows: it is empty while the database
-// holds a row.
+// The Workload::EndedBecause of workloads that read rows: returns an empty string while the
+// database holds any row, else a sentence.
 std::string WhyNothingToRead(const WorkloadOptions& options);
 
 }  // namespace testbed

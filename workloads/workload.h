@@ -1,15 +1,15 @@
-// A workload is a set of operations that threads perform on an engine. A client prepares operations
-// outside the timed part and executes them inside it.
+// A workload is a set of operations that threads perform on an engine. Each thread prepares its
+// operations outside the timed part and executes them inside it.
 //
 //   auto workload = FindWorkload("point-read").make(dataset, options);
 //   workload->OpenTables(engine);
 //   auto client = workload->NewClient(session, thread, threads);   // one per thread
 //   while (size_t n = client->Generate(64)) {                      // untimed: keys and values
-//     for (size_t i = 0; i < n; ++i) client->Execute(i);           // timed, each one operation
+//     for (size_t i = 0; i < n; ++i) client->Execute(i);           // timed: one operation per call
 //   }
 //
-// A workload knows Engine and Session, never a concrete engine. workloads/registry.h tells how a
-// workload joins the build, row_chooser.h how a workload draws rows.
+// A workload uses Engine and Session, never a concrete engine. workloads/registry.h says how a
+// workload joins the build; row_chooser.h says how it chooses rows.
 #ifndef TESTBED_WORKLOADS_WORKLOAD_H_
 #define TESTBED_WORKLOADS_WORKLOAD_H_
 
@@ -36,17 +36,17 @@ struct WorkloadOptions {
   uint32_t rows_per_transaction = 1;
   Distribution distribution = Distribution::kUniform;
   double zipf_theta = 0.99;
-  double hot_fraction = 0.5;     // the first half of the keys ...
-  double hot_probability = 1.0;  // ... takes this share of the accesses
+  double hot_fraction = 0.5;     // the hot rows are this first part of the keys ...
+  double hot_probability = 1.0;  // ... and receive this share of the accesses
   double hit_ratio = 1.0;        // share of point reads whose key exists
   uint32_t scan_rows = 100;
-  std::map<std::string, double> mix;  // for workload mixed: operation -> share
-  // Settings that only this workload knows: --workload-option name=value.
+  std::map<std::string, double> mix;  // operation -> share; for workload mixed
+  // The values of --workload-option name=value, which only the named workload understands.
   std::map<std::string, std::string> extra;
   uint64_t seed = 42;
-  // Directory for temporary files, on the database's device. Empty stands for the system's.
+  // Where temporary files go: a directory on the database's device, or empty for the system's.
   std::string directory;
-  // Says which rows the database holds. Null stands for exactly the rows of the data set.
+  // Which rows of the data set the database holds; null means all of them, and no others.
   std::shared_ptr<Population> population;
 };
 
@@ -54,32 +54,32 @@ struct WorkloadOptions {
 class Client {
  public:
   virtual ~Client() = default;
-  // Prepares up to `max` operations and returns their number; 0 when this thread's work is done.
+  // Prepares up to `max` operations and returns how many it prepared; 0 means that this thread's
+  // work is done.
   virtual size_t Generate(size_t max) = 0;
-  // Performs the i-th prepared operation, commit included.
+  // Performs the i-th prepared operation, including its commit.
   virtual void Execute(size_t i) = 0;
-  // In a workload whose operations are single point reads (WorkloadInfo::point_reads), the runner
-  // may call these two in place of Execute. RequestOf returns what the i-th prepared operation
-  // looks up, and TakeAnswer takes the answer.
+  // For workloads whose operations are single point reads (WorkloadInfo::point_reads). The runner
+  // may call these two in place of Execute: RequestOf returns the key that the i-th prepared
+  // operation looks up, and TakeAnswer receives the result. `value` stays valid until Verify(i).
   struct Request {
     TableId table = 0;
     std::string_view key;
   };
   virtual Request RequestOf(size_t i) const { return {}; }
   virtual void TakeAnswer(size_t i, bool found, std::string_view value) {}
-  // Returns the index into Workload::ops() of the i-th prepared operation.
+  // Returns the index into Workload::ops() of the i-th prepared operation's kind.
   virtual size_t OpOf(size_t i) const { return 0; }
-  // Returns whether the last call of Execute(i) or TakeAnswer(i) found the right answer. The runner
-  // calls it for a sample of the operations, directly after the operation, before any other call of
-  // the session.
+  // Returns whether the last call of Execute(i) or TakeAnswer(i) found the right result. The runner
+  // calls it for a sample of the operations, before it asks anything else of the session.
   virtual bool Verify(size_t i) = 0;
 
-  // What the client has done so far. Other threads read it only after the client's thread has
+  // Counts since the client was created. Another thread may read them after the client's thread
   // ended.
   struct Totals {
     uint64_t rows_read = 0, rows_written = 0, not_found = 0;
-    // Rows, without index entries, that committed operations added to or removed from the database.
-    // A scan of the tables finds this number of rows more or fewer.
+    // Rows that committed operations added to or removed from the database, without index entries:
+    // a scan of the tables finds the difference.
     uint64_t rows_inserted = 0, rows_erased = 0;
     uint64_t user_bytes_written = 0;  // keys and values, indexes included
     Totals& operator+=(const Totals& o) {
@@ -94,53 +94,55 @@ class Client {
   };
   const Totals& totals() const { return totals_; }
 
-  // Sets what operations do with the answers that the engine gives them. Without a call they do
-  // nothing with them.
+  // Sets what operations do with the keys and values that they receive; the default is kNone.
   void set_consume(Consume how) { consume_ = Consumer(how); }
 
  protected:
   Totals totals_;
-  // Execute and TakeAnswer call it for every value, and every key of a scan, that the engine gives
-  // them.
+  // Execute and TakeAnswer pass every value, and every key of a scan, that the engine returns to
+  // it.
   Consumer consume_;
 };
 
 class Workload {
  public:
   virtual ~Workload() = default;
+  // Returns the workload's name in the registry.
   virtual const std::string& name() const = 0;
-  // Returns the kinds of operations that the workload performs, all of them foreground.
+  // Returns the kinds of foreground operations that the workload performs.
   virtual const std::vector<OpKind>& ops() const = 0;
-  // Returns the number of operations, of all threads together, after which the workload ends by
-  // itself; 0 when only time ends it. A workload that ends by itself is not ended by --seconds.
+  // Returns how many operations all threads perform together until the workload ends by itself, or
+  // 0 when only time ends it. --seconds does not end a workload that ends by itself.
   virtual uint64_t operations() const { return 0; }
   // Returns whether the workload writes to the database.
   virtual bool writes() const = 0;
   // Returns about how many bytes of keys and values the workload adds to the database, so that the
-  // harness can provide room for them. 0 stands for what --rows, --key-size and --value-size give.
+  // caller can size the device; 0 means the bytes that --rows, --key-size and --value-size give.
   virtual uint64_t AddedBytes() const { return 0; }
-  // Returns whether the runner brings the database to rest after the workload.
+  // Returns whether the runner lets the database settle after the workload.
   virtual bool settles() const { return writes(); }
-  // Returns the threads of a client, each with a role of its own (one inserts, one queries).
-  // --threads counts clients, so a phase has clients x threads_per_client() threads.
+  // Returns the number of threads that make up one client, where they have different roles (one
+  // inserts, another queries). --threads counts clients; the `thread` of NewClient counts their
+  // threads.
   virtual int threads_per_client() const { return 1; }
-  // Returns the operations per second of a thread, if the workload has a rate of its own. 0 stands
-  // for the thread's share of --rate, or for as fast as it goes.
+  // Returns the operations per second of one thread, for a workload that sets its own rate; 0 means
+  // the thread's share of --rate, or no limit.
   virtual double ThreadRate(int thread, int threads) const { return 0; }
   virtual void OpenTables(Engine& engine) = 0;
-  // The runner calls this and not OpenTables. A workload with tables of each client overrides it.
+  // The runner calls this instead of OpenTables; workloads that have tables for each client
+  // override it.
   virtual void OpenClientTables(Engine& engine, int clients) { OpenTables(engine); }
-  // Returns the client of thread `thread` out of `threads`. Equal numbers and an equal seed give
-  // equal operations. `session` must outlive the client.
+  // `session` must outlive the client. `thread` of `threads` distinguishes the clients; the same
+  // numbers and the same seed give the same operations.
   virtual std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) = 0;
-  // Checks the database as a whole, outside the measured time, when all clients have ended. Returns
-  // a sentence about the first error that it finds, or an empty string.
+  // Called after all clients have ended, outside the measured time. Checks the database as a whole
+  // and returns a sentence about the first error, or an empty string.
   virtual std::string CheckDatabase(Engine& engine) { return {}; }
-  // Returns a sentence that says why clients ended before they were told to: the database has no
-  // more rows of the kind that the workload needs. Empty when they did not. Thread-safe.
+  // Returns a sentence that says why clients ended early, because nothing is left that the workload
+  // needs, or an empty string. Called by any thread at any time.
   virtual std::string EndedBecause() const { return {}; }
-  // Returns what only this workload knows of its phase; it becomes "details" in the results. Called
-  // after CheckDatabase.
+  // Returns facts that only this workload knows about its phase; they become "details" in the
+  // results. Called last.
   virtual nlohmann::json Details() const { return {}; }
 };
 

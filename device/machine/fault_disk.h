@@ -9,7 +9,7 @@
 //
 //   auto disk = FaultDisk::Start(image, bytes, mount_point);
 //   ... a loop device over disk->file() ...
-//   disk->Cut(seed, 50);     // keeps half of the unflushed sectors; requests fail from now on
+//   disk->Cut(seed, 50);     // half of what was not flushed is there; every request fails from now on
 //   disk->Revive();          // power again
 //   disk->FailWrites({{begin, end}}, 3, 1);   // the fourth write to these bytes fails with EIO
 //
@@ -32,7 +32,7 @@ class FaultDisk {
  public:
   struct Counts {
     uint64_t reads = 0, writes = 0, flushes = 0;
-    uint64_t kept = 0, lost = 0;  // unflushed sectors, over all cuts
+    uint64_t kept = 0, lost = 0;  // sectors that were not flushed, at all cuts
     uint64_t failed = 0;          // writes that FailWrites made fail
   };
 
@@ -54,21 +54,19 @@ class FaultDisk {
   // from `seed`. Every request then fails with EIO until Revive().
   void Cut(uint64_t seed, int keep_pct);
   void Revive();
-  // The bytes [begin, end) of the disk.
+  // Bytes of the disk, without `end`.
   struct Range {
     uint64_t begin, end;
   };
   static constexpr size_t kMostRanges = 1000;
-  // Lets writes fail. Of the writes from now on that touch one of the ranges, the first `skip` pass
-  // and the next `count` fail with EIO; the disk keeps nothing of a failed write. A later call
-  // replaces this one; a count of 0 ends it. Ranges beyond the first kMostRanges are ignored.
+  // Of the writes that touch one of the ranges from now on, `skip` pass and the next `count` fail with
+  // EIO; the disk keeps nothing of those. A later call replaces this one; a count of 0 ends it. Takes
+  // the first kMostRanges ranges.
   void FailWrites(const std::vector<Range>& ranges, uint64_t skip, uint64_t count);
-  // Returns the counts since Start.
   Counts Count();
 
  private:
   FaultDisk() = default;
-  // Sends a message to the serving process and returns its answer.
   Counts Tell(const std::string& message);
 
   std::string mount_point_, file_;

@@ -88,14 +88,12 @@ class ScratchDevice {
   // Cuts the power of the disk below; only with fault_disk. Each unflushed sector is kept with a
   // probability of keep_pct percent, and every request fails until Remount.
   void CutPower(uint64_t seed, int keep_pct);
-  // Lets writes of the disk below fail; only with fault_disk. Of the writes that touch the bytes
-  // that the file has now, the first `skip` pass and the next `count` fail with EIO. A later call
-  // replaces this one; a count of 0 ends it.
+  // Writes of the disk below, with fault_disk, that touch the file as it lies now: `skip` of them pass,
+  // the next `count` fail with EIO. A later call replaces this one; a count of 0 ends it.
   void FailWrites(const std::string& file, uint64_t skip, uint64_t count);
-  // Returns the number of writes that FailWrites made fail, over all calls.
+  // Of those, how many have failed in all.
   uint64_t FailedWrites();
-  // Unmounts and mounts again, and the file system recovers. Throws Error (kRun) when a file on it
-  // stays open.
+  // Unmounts and mounts again; the file system recovers. No file on it may be open.
   void Remount();
   // Does Shutdown and then Remount.
   void PowerCut();

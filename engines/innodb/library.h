@@ -10,7 +10,7 @@
 // object loads a copy of the file in memory, whose 24 MB stay until the process ends.
 //
 //   std::unique_ptr<Library> library = Library::Load();
-//   (*library)->mysql_server_init(...);
+//   (*library)->mysql_server_init(argc, argv, groups);
 #ifndef TESTBED_ENGINES_INNODB_LIBRARY_H_
 #define TESTBED_ENGINES_INNODB_LIBRARY_H_
 

@@ -3,9 +3,10 @@
 // Reads: a session has a Snapshot for Get, and each Cursor has one of its own. A Get, and a call
 // that positions a cursor (Seek, First, ...), sees the newest commit. Next and Prev walk the commit
 // in which the cursor was positioned. The keys and values that they return are bytes of LMDB's
-// pages in the mapping, not copies. A Snapshot keeps these pages from being reused: that of Get
-// until the session's next write, failed Get, Begin, end of a transaction or NewCursor; that of a
-// cursor until the cursor leaves its row, is destroyed, or its session writes.
+// pages in the mapping, not copies. A Snapshot keeps these pages from being reused: that of Get at
+// least until the session's next call; that of a cursor until the cursor leaves its row, is
+// destroyed, or its session writes. A session that keeps no value or row holds back no pages, so
+// that LMDB can reuse them.
 //
 // Writes: LMDB has one write transaction at a time. A transaction of a session begins it at its
 // first write and holds it to its end; a write outside Begin and Commit is a transaction of its

@@ -161,7 +161,8 @@ class WritableFile : public rocksdb::FSWritableFile {
   IOStatus Fsync(const IOOptions&, IODebugContext*) override {
     return Guarded([&] { file_->Sync(true); });
   }
-  // fdatasync may run at the same time as pwrite. The lazy sync can so run while sessions commit.
+  // fdatasync is safe while another thread calls pwrite, so the lazy sync can run while sessions
+  // commit.
   bool IsSyncThreadSafe() const override { return true; }
   IOStatus RangeSync(uint64_t offset, uint64_t n, const IOOptions& options,
                      IODebugContext* debug) override {

@@ -65,7 +65,7 @@ class RocksdbFileSystem : public rocksdb::FileSystemWrapper {
   void SupportedOps(int64_t& supported) override;
 #endif
 
-  // Bytes written to log files since the file system was made.
+  // Returns the number of bytes written to log files since this object was made.
   uint64_t log_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
 
  private:

@@ -7,7 +7,8 @@
 // the cause of a panic, because after a panic every call on the connection fails with WT_PANIC.
 //
 //   Errors errors;                                    // outlives the connection
-//   errors.Check(wiredtiger_open(dir, errors.handler(), config, &conn), "opening " + dir);
+//   errors.Check(wiredtiger_open(dir.c_str(), errors.handler(), config.c_str(), &connection),
+//                "opening the database in " + dir);
 //
 // Thread-safe.
 #ifndef TESTBED_ENGINES_WIREDTIGER_ERRORS_H_

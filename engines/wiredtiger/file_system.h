@@ -4,7 +4,8 @@
 //
 //   FileSystem files({.io = IoMode::kDirect, .alignment = 4096});
 //   FileSystem::Install install(&files);        // for wiredtiger_open on this thread
-//   wiredtiger_open(dir, handler, (config + FileSystem::kExtension).c_str(), &conn);
+//   config += FileSystem::kExtension;
+//   wiredtiger_open(dir.c_str(), errors.handler(), config.c_str(), &connection);
 //
 // Kinds of file: *.wt are data (the tables, and WiredTigerHS.wt, which holds old versions of rows).
 // WiredTigerLog.*, WiredTigerPreplog.* and WiredTigerTmplog.* are log. All other files are meta:

@@ -105,7 +105,7 @@ std::string WiredtigerSession::DoingAt(const char* verb, TableId table) {
 }
 
 void WiredtigerSession::Fail(int code, const std::string& doing) {
-  // An error outside a transaction makes WiredTiger reset every cursor of the session.
+  // WiredTiger resets every cursor of the session after an error outside a transaction.
   for (WiredtigerCursor* walk : walks_) walk->state_ = WiredtigerCursor::State::kNowhere;
   if (code == WT_ROLLBACK) {
     const char* reason = session_->get_rollback_reason(session_);

@@ -2,9 +2,9 @@
 // that it has used, an open WT_CURSOR for gets and writes. Each Cursor has one more WT_CURSOR.
 //
 // Pinning: a value that Get returns lies in WiredTiger's page. Until the session's next call that
-// page stays pinned and, outside a transaction, so does the snapshot of the read. An idle session
-// after a Get thus holds back the eviction of one page, and of those old row versions that later
-// writes leave and that its snapshot can see.
+// page stays pinned and, outside a transaction, so does the snapshot of the read. So a session that
+// is idle after a Get keeps one page in the cache, and keeps WiredTiger from dropping the row
+// versions that its snapshot can see.
 //
 // Isolation: snapshot. Outside Begin and Commit a read sees the rows that were committed when it
 // began. While a Cursor of the session stands on a row, however, all reads of the session use the
@@ -117,7 +117,7 @@ class WiredtigerSession : public Session {
                                                                  : OpenTableCursor(table);
   }
   WT_CURSOR* OpenTableCursor(TableId table);
-  // Called first by each public method: releases the page of the last Get.
+  // Called first by each operation of the session: releases the page of the last Get.
   void Enter() {
     thread_state.application = true;
     if (pinned_ != nullptr) Unpin();

@@ -10,7 +10,7 @@ namespace {
 struct BadValue {
   const char* option;
   const char* value;
-  const char* others = "";  // what else the command line needs to get that far
+  const char* others = "";  // further options without which another error would come first
 };
 
 const BadValue kBadValues[] = {
@@ -95,7 +95,7 @@ TEST_F(BadInputTest, EachBadValueGetsOneSentenceThatNamesTheOption) {
 TEST_F(BadInputTest, EveryOptionThatTakesAValueIsTriedAbove) {
   std::set<std::string> tried;
   for (const BadValue& bad : kBadValues) tried.insert(bad.option);
-  // Lines of --help such as "  --io MODE   ...".
+  // An option that takes a value has a line in --help such as "  --io MODE   ...".
   std::istringstream help(Run("--help").out);
   int options = 0;
   for (std::string line; std::getline(help, line);) {
@@ -250,7 +250,7 @@ TEST_F(DatabaseTest, AFullDiskIsOneSentence) {
   if (geteuid() != 0) GTEST_SKIP() << "mounting a small file system needs root";
   std::filesystem::create_directory(directory_ / "small");
   const std::string mount = "mount -t tmpfs -o size=24M none small";
-  // In a mount namespace of its own, so that nothing stays mounted.
+  // The command runs in a mount namespace of its own, so that nothing stays mounted.
   const std::string command =
       "unshare --mount --propagation private sh -c 'cd " + directory_.string() + " && " + mount +
       " && exec " TESTBED_BINARY

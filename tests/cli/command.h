@@ -1,4 +1,4 @@
-// Runs the real binary as a user would, in an empty directory of its own.
+// A fixture that runs the real program as a user would, in an empty directory of its own.
 #ifndef TESTBED_TESTS_CLI_COMMAND_H_
 #define TESTBED_TESTS_CLI_COMMAND_H_
 
@@ -58,7 +58,8 @@ class CommandTest : public testing::Test {
     return nlohmann::json::parse(Read(directory_ / name));
   }
 
-  // As a testbed that uses the directory, until it is closed; -1 when it cannot be had.
+  // Locks a directory as a testbed that uses it would. Returns a descriptor, whose close releases
+  // the lock; -1 when another process holds it.
   int Hold(const std::string& name) const {
     const int fd = open((directory_ / name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 ? fd : -1;
@@ -69,14 +70,14 @@ class CommandTest : public testing::Test {
   std::filesystem::path directory_;
 };
 
-// One sentence on one line that has `text` in it, and the exit code of a refusal.
+// Expects the exit code of a refusal, and one line on standard error that contains `text`.
 inline void ExpectRefused(const CommandResult& result, const std::string& text) {
   EXPECT_EQ(result.code, 2) << result.err;
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
 }
 
-// Whether this build has the engine, and this machine what it needs.
+// Returns whether this build has the engine, and the machine has everything that it needs.
 inline bool HasEngine(const std::string& name) {
   for (const EngineInfo& info : Engines()) {
     if (info.name == name) return info.missing == nullptr || info.missing().empty();

@@ -1,5 +1,5 @@
-// An operation includes using what it found: what it did not read before it answered, it reads when
-// its answer is used, and that is its own IO, whatever is checked afterwards.
+// Tests that an operation includes the use of its answer. An engine may read the value only when
+// the client uses it; that IO must be charged to the operation, and not to a later verification.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ using nlohmann::json;
 
 class ConsumeTest : public CommandTest {
  protected:
-  // The last phase of a run; nothing when the kernel's account cannot be had.
+  // Returns the last phase of a run; null when the machine has no kernel account.
   json LastPhase(const std::string& options) {
     const CommandResult result = Run(options + " --quiet --json run.json");
     EXPECT_EQ(result.code, 0) << result.err;
@@ -37,8 +37,8 @@ class ConsumeTest : public CommandTest {
   }
 };
 
-// lmdb answers with a pointer into its mapping: the reads must be the operation's, and as many
-// whether none of its answers, some or all are checked.
+// lmdb answers with a pointer into its mapping. The reads must be charged to the operation, and
+// their number must not depend on how many answers are verified.
 TEST_F(ConsumeTest, ChecksDoNotReadForTheOperation) {
   if (!HasEngine("lmdb")) GTEST_SKIP() << "no lmdb here";
   if (geteuid() != 0) GTEST_SKIP() << "who read is known to root only";
@@ -93,7 +93,7 @@ TEST_F(ConsumeTest, WhatIsDoneWithAnAnswerIsRecordedAndCosts) {
     return document["runs"][0]["accounting"]["harness_ns_per_operation"].get<double>();
   };
   const double none = harness_ns("none");
-  EXPECT_GT(harness_ns("touch"), none + 100);  // 1000 bytes looked at
+  EXPECT_GT(harness_ns("touch"), none + 100);  // touching the values takes time
   EXPECT_GT(harness_ns("copy"), none + 300);
   ExpectRefused(Run("--engine null --consume all"), "touch, copy, none");
 }

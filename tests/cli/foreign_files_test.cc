@@ -1,5 +1,5 @@
-// Nothing that testbed did not make is removed or overwritten, whatever its name; what testbed makes
-// belongs to the process that holds its lock, in whatever process namespace that is.
+// Tests that testbed removes or overwrites no file that it did not make, whatever its name. Files
+// that testbed made belong to the process that holds their lock, in any process namespace.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -44,7 +44,7 @@ class ForeignFilesTest : public StartedCommandTest {
     return names;
   }
 
-  // A directory as a killed run leaves it: a loaded database under that name.
+  // Makes a directory as a killed run leaves it, with a loaded database.
   void MakeLeftover(const std::string& name) {
     ASSERT_EQ(Run(kLoad + ("--dir " + name)).code, 0);
     ASSERT_EQ(::chmod((directory_ / name).c_str(), 0700), 0);
@@ -119,7 +119,7 @@ TEST_F(ForeignFilesTest, LinksAreNotFollowed) {
 }
 
 TEST_F(ForeignFilesTest, CleaningLeavesWhatOnlyHasTheNameOfALeftover) {
-  // As older versions named theirs, by the number of a process that is gone.
+  // Older versions named their directories by process number; no such process exists.
   MakeLeftover("testbed-999999.tmp");
   Write("testbed-999998.tmp/customers.sql", "theirs");
   Write("testbed-00000000000000a1.tmp/customers.sql", "theirs");
@@ -127,7 +127,7 @@ TEST_F(ForeignFilesTest, CleaningLeavesWhatOnlyHasTheNameOfALeftover) {
   Write("testbed-00000000000000a2.tmp/db/customers.sql", "theirs");
   MakeLeftover("mine");
   fs::create_directory_symlink(directory_ / "mine", directory_ / "testbed-00000000000000a3.tmp");
-  // Others may write there, so what is in it need not be what a run made.
+  // Other users may write to this directory, so its files need not be a run's.
   MakeLeftover("testbed-00000000000000a4.tmp");
   ASSERT_EQ(::chmod((directory_ / "testbed-00000000000000a4.tmp").c_str(), 0777), 0);
   Write("testbed-00000000000000a5.tmp", "a file");
@@ -158,7 +158,7 @@ TEST_F(ForeignFilesTest, CleaningRemovesALeftoverButNotWhatOthersPutThere) {
   EXPECT_FALSE(Exists("testbed-00000000000000b3.tmp"));
 }
 
-// What showed a lost commit must not be swept away with the leftovers of killed runs.
+// Cleaning must not remove a database that crashtest kept because it shows a lost commit.
 TEST_F(ForeignFilesTest, CleaningLeavesWhatARunKept) {
   MakeLeftover("testbed-00000000000000c1.tmp");
   nlohmann::json record = Json("testbed-00000000000000c1.tmp/testbed.json");
@@ -197,7 +197,7 @@ TEST_F(ForeignFilesTest, AUserWithoutRightsTouchesNothingOfRoot) {
   EXPECT_EQ(Names().size(), 2u) << "nothing of the user's is left";
 }
 
-// In two containers both runs have the same process numbers: the locks tell them apart.
+// Runs in two containers may have equal process numbers. Their locks must tell them apart.
 TEST_F(ForeignFilesTest, RunsOfTwoProcessNamespacesShareADirectory) {
   if (::geteuid() != 0) GTEST_SKIP() << "a process namespace needs root";
   if (::system("unshare --pid --fork --mount-proc true >/dev/null 2>&1") != 0) {
@@ -207,7 +207,7 @@ TEST_F(ForeignFilesTest, RunsOfTwoProcessNamespacesShareADirectory) {
   Write("testbed-2.tmp/customers.sql", "theirs");
   fs::create_directory_symlink(directory_ / "theirs", directory_ / "testbed-1.tmp");
   const pid_t one = Start(kRun, kOwnProcesses), two = Start(kRun, kOwnProcesses);
-  // Both have loaded and read.
+  // Counts the runs whose database is loaded.
   const auto loaded = [&] {
     size_t n = 0;
     for (const std::string& name : Names()) {
@@ -222,7 +222,7 @@ TEST_F(ForeignFilesTest, RunsOfTwoProcessNamespacesShareADirectory) {
                             " " TESTBED_BINARY " scratch clean >/dev/null";
   EXPECT_EQ(::system(clean.c_str()), 0);
   EXPECT_EQ(loaded(), 2u) << "a namespace in which their numbers are nobody's cleaned";
-  // The end of one takes nothing of the other with it.
+  // After the kill of one run, cleaning must remove only that run's directory.
   ::kill(one, SIGKILL);
   ::waitpid(one, nullptr, 0);
   EXPECT_TRUE(Becomes([&] {

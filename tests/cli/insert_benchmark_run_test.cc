@@ -1,4 +1,4 @@
-// The insert benchmark as a user runs it, and that its figures add up.
+// Tests the insert benchmark as a user runs it, and that its figures add up.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -18,8 +18,8 @@ class InsertBenchmarkRunTest : public CommandTest {
       " --workload-option nr2=5000 --workload-option query_seconds=1.2 --workload-option deletes=1";
 };
 
-// Totals of each step are the sums over its seconds, whatever is asked: all operations, each kind,
-// rows.
+// Expects that the totals of a step, of all operations and of each kind, and its rows are the sums
+// over its seconds.
 void ExpectTotalsAreSums(const json& phase) {
   std::map<std::string, uint64_t> sums;
   uint64_t all = 0;
@@ -60,7 +60,7 @@ TEST_F(InsertBenchmarkRunTest, EveryStepRunsAndItsTotalsAreTheSumsOverItsSeconds
   const json document = Json("run.json");
   ASSERT_EQ(document["runs"].size(), 1u);
   const json& phases = document["runs"][0]["phases"];
-  ASSERT_EQ(phases.size(), 11u);  // no settle between: ib.vac is that
+  ASSERT_EQ(phases.size(), 11u);  // there are no settle phases: ib.vac takes their place
   for (const json& phase : phases) {
     if (phase["name"] == "ib.vac") continue;
     ExpectTotalsAreSums(phase);
@@ -75,7 +75,7 @@ TEST_F(InsertBenchmarkRunTest, EveryStepRunsAndItsTotalsAreTheSumsOverItsSeconds
   EXPECT_NE(result.out.find("Insert benchmark"), std::string::npos);
   EXPECT_NE(result.out.find("ib.qp1000: delete, per operation"), std::string::npos) << result.out;
 
-  // Later, on the same database.
+  // A later run goes on with the same database.
   const CommandResult later = Run(
       "--engine btree --dir d --reuse --json later.json --workload ib.i2,ib.qp1000" + kSettings);
   ASSERT_EQ(later.code, 0) << later.err;
@@ -84,9 +84,9 @@ TEST_F(InsertBenchmarkRunTest, EveryStepRunsAndItsTotalsAreTheSumsOverItsSeconds
                 "seed");
 }
 
-// --verify all and the check after each step compare what is there, row by row, entry by entry.
+// --verify all and the check after each step compare every row and every index entry.
 TEST_F(InsertBenchmarkRunTest, EveryEngineKeepsEveryRowOfEveryStep) {
-  // innodb keeps the indexes itself, from ib.x on.
+  // innodb maintains the indexes itself, from ib.x on.
   for (const char* engine : {"rocksdb", "wiredtiger", "lmdb", "innodb", "mmapv1", "fractal"}) {
     if (!HasEngine(engine)) continue;
     const CommandResult result = Run(
@@ -99,7 +99,8 @@ TEST_F(InsertBenchmarkRunTest, EveryEngineKeepsEveryRowOfEveryStep) {
       if (phase["name"] == "ib.vac") continue;
       ExpectTotalsAreSums(phase);
       EXPECT_EQ(phase["wrong"], 0) << engine;
-      // ib.x inserts 100 rows a client, as the original does; later steps delete what they insert.
+      // ib.x inserts 100 rows per client, as the original does. Later steps delete as many rows as
+      // they insert.
       EXPECT_EQ(phase["details"]["table_rows"], phase["name"] == "ib.i0" ? 20000 : 20200)
           << engine << " " << phase["name"];
     }
@@ -127,7 +128,7 @@ TEST_F(InsertBenchmarkRunTest, TwoRunsWithOneSeedHaveTheSameCounts) {
       json counts = phase["details"];
       counts.erase("metrics");
       counts["user_bytes_written"] = phase["user_bytes_written"];
-      // One client: the engine's blocks are the same too.
+      // With one client the engine's block requests are equal, too.
       counts["block_requests"] = phase["account"]["engine"]["block_requests"];
       const auto [at, is_new] = first.try_emplace(phase["name"], counts);
       EXPECT_EQ(at->second, counts) << phase["name"];

@@ -1,5 +1,5 @@
-// What kill -9 of testbed leaves behind, at every stage of what it does: no process, and nothing on
-// disk that `testbed scratch clean` does not find.
+// Tests kill -9 of testbed at every stage: no process may be left, and no file that `testbed
+// scratch clean` does not remove.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ using testing::IsEmpty;
 
 class KilledParentTest : public StartedCommandTest {
  protected:
-  // Kills the process, and expects that no other is left in the directory.
+  // Kills the process, and expects that no other process is left in the directory.
   void KillAndExpectNoneLeft(pid_t process) {
     ::kill(process, SIGKILL);
     EXPECT_TRUE(Becomes([&] { return Processes().empty(); }, 10))
@@ -31,8 +31,8 @@ class KilledParentTest : public StartedCommandTest {
     for (const pid_t left : Processes()) ::kill(left, SIGKILL);
   }
 
-  // The locks of a killed process go with the last of its threads, which may end a moment after the
-  // one that the process is seen by.
+  // Cleans until the directory is empty. One attempt may not be enough: the locks of a killed
+  // process are released with its last thread, which may end a moment after the main thread.
   void CleanAndExpectEmpty() {
     std::vector<std::string> left;
     Becomes(
@@ -54,7 +54,7 @@ class KilledParentTest : public StartedCommandTest {
     return false;
   }
 
-  // As the record of the database in the temporary directory says.
+  // Returns whether a database in a temporary directory is recorded as loaded.
   bool Loaded() const {
     for (const auto& entry : fs::directory_iterator(directory_)) {
       const std::string record = Read(entry.path() / "testbed.json");
@@ -92,7 +92,7 @@ TEST_F(KilledParentTest, UnderNohup) {
 }
 
 TEST_F(KilledParentTest, KilledByTimeout) {
-  // In the foreground it kills its child alone; otherwise all of the process group.
+  // With --foreground, timeout kills only its child, and not the whole process group.
   const pid_t process = Start(kRun, "timeout --foreground -s KILL 2");
   ASSERT_TRUE(Becomes([&] { return Processes().size() >= 3; }));
   EXPECT_TRUE(Becomes([&] { return Processes().empty(); }, 20));
@@ -110,7 +110,7 @@ TEST_F(KilledParentTest, ACrashtestThatWrites) {
 TEST_F(KilledParentTest, AnExperiment) {
   const pid_t process =
       Start("experiment read-size --scale tiny --set seconds=60 --out results --quiet");
-  // The first load is done, and a cell reads.
+  // The test waits until the first load is finished and a cell is running.
   ASSERT_TRUE(Becomes([&] {
     std::error_code none;
     const fs::directory_iterator loads(directory_ / "results/loads", none);
@@ -120,8 +120,8 @@ TEST_F(KilledParentTest, AnExperiment) {
   KillAndExpectNoneLeft(process);
 }
 
-// The image is written, a file system made, and a database loaded within this time, so that kills
-// come at all of these stages.
+// Within these times the image is written, a file system is made and a database is loaded, so that
+// the kills come at all of these stages.
 TEST_F(KilledParentTest, SettingUpAScratchDevice) {
   if (::geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
   for (int ms = 10; ms <= 3000; ms = ms * 2) {

@@ -1,5 +1,6 @@
-// A phase goes on where the database is: what the runs reported is what a scan finds, after a
-// warm-up, --reuse, another number of clients, a request to stop and kill -9.
+// Tests that each phase goes on with the rows that the database holds. A scan must find the rows
+// that the runs reported, after a warm-up, --reuse, a change of the number of clients, a request to
+// stop and kill -9.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -28,8 +29,8 @@ class PopulationRunTest : public CommandTest, public testing::WithParamInterface
     return Run(Arguments(arguments));
   }
 
-  // Sends a signal to the run and its child in the middle of the phase that writes: when the record
-  // knows a whole load and no longer which rows there are.
+  // Sends a signal to the run and its child in the middle of the writing phase. That phase has
+  // begun when the record says that the load is complete, but does not tell the rows.
   int Interrupt(const std::string& arguments, int signal) {
     std::filesystem::remove(directory_ / "run.json");
     const pid_t run = fork();
@@ -53,14 +54,14 @@ class PopulationRunTest : public CommandTest, public testing::WithParamInterface
     kill(-run, signal);
     int status = 0;
     waitpid(run, &status, 0);
-    // Its child ends a moment later.
+    // The run's child may end a moment later, and holds the directory's lock until then.
     int lock = -1;
     for (int i = 0; i < 600 && (lock = Hold("d")) < 0; ++i) usleep(100000);
     close(lock);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
 
-  // How many rows more there are by what a run's phases reported.
+  // Returns the number of rows by which the database has grown, as the run's phases reported it.
   int64_t Grown() {
     int64_t rows = 0;
     const json document = Json("run.json");
@@ -72,7 +73,7 @@ class PopulationRunTest : public CommandTest, public testing::WithParamInterface
   }
   int64_t RowsSaid() { return Json("run.json")["runs"].back()["database"]["rows"]; }
 
-  // A scan of the database, by whom nothing is told.
+  // Returns the number of rows that testbed counts by a scan, after the record of them was removed.
   int64_t RowsCounted() {
     json record = json::parse(Read(directory_ / "d/testbed.json"));
     record.erase("population");
@@ -103,7 +104,7 @@ TEST_P(PopulationRunTest, GoesOnWhereTheDatabaseIs) {
   EXPECT_EQ(RowsSaid(), rows);
   EXPECT_EQ(RowsCounted(), rows);
 
-  // On a slow machine a second may end before the first operation.
+  // On a slow machine the signal may come before the first operation.
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(Interrupt("--reuse --workload mixed --seconds 600 --threads 4 " + mix, SIGINT), 130);
     if (Grown() != 0) break;
@@ -113,7 +114,7 @@ TEST_P(PopulationRunTest, GoesOnWhereTheDatabaseIs) {
   EXPECT_EQ(RowsSaid(), rows);
   EXPECT_EQ(RowsCounted(), rows);
 
-  // Nobody knows what a killed run did; the next one finds out and says so.
+  // A killed run does not report its rows. The next run must count them, and report that.
   Interrupt("--reuse --workload mixed --seconds 600 --threads 2 " + mix, SIGKILL);
   result = Mixed("--reuse --workload mixed --operations 500 --threads 1 " + mix);
   ASSERT_EQ(result.code, 0) << result.err;
@@ -131,7 +132,7 @@ TEST_P(PopulationRunTest, GoesOnWhereTheDatabaseIs) {
   EXPECT_EQ(RowsCounted(), 0);
 }
 
-// A load that is whole stays so, whatever ends what comes after it.
+// A complete load must stay usable, whatever ends the phase after it.
 using KeptLoadTest = PopulationRunTest;
 TEST_P(KeptLoadTest, ALoadIsKeptWhenThePhaseAfterItIsStopped) {
   for (int signal : {SIGINT, SIGKILL}) {
@@ -149,7 +150,8 @@ INSTANTIATE_TEST_SUITE_P(Engines, PopulationRunTest,
 INSTANTIATE_TEST_SUITE_P(Engines, KeptLoadTest, testing::Values("btree", "rocksdb"),
                          [](const auto& engine) { return engine.param; });
 
-// What was measured outlives a record that cannot be written, and the record stays the careful one.
+// When the record cannot be written after a run, the run's results must be kept, and the old
+// record, which makes the next run count the rows, must stay.
 TEST_F(CommandTest, ARecordThatCannotBeWrittenCostsNoResult) {
   const std::string common =
       "--engine btree --dir d --rows 1000 --ram 64M --quiet --json run.json --operations 100 ";
@@ -161,9 +163,9 @@ TEST_F(CommandTest, ARecordThatCannotBeWrittenCostsNoResult) {
   CommandResult result = Run(common + "--reuse --workload point-read");
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.out.find("the record of the database could not be written"), std::string::npos);
-  EXPECT_EQ(Json("run.json")["runs"][0]["phases"].size(), 2u);  // counted and measured
+  EXPECT_EQ(Json("run.json")["runs"][0]["phases"].size(), 2u);  // the count and the measurement
   EXPECT_EQ(json::parse(Read(directory_ / "d/testbed.json")), record);
-  // What writes is not begun when the record cannot say so.
+  // A writing run must not begin when the record cannot be changed before it.
   std::filesystem::remove(directory_ / "d/testbed.json.new");
   ASSERT_EQ(Run(common + "--reuse --workload point-read").code, 0);
   std::filesystem::create_directory(directory_ / "d/testbed.json.new");
@@ -177,7 +179,7 @@ TEST_F(CommandTest, ARecordThatCannotBeWrittenCostsNoResult) {
   EXPECT_EQ(Json("run.json")["runs"][0]["database"]["rows"], 1100);
 }
 
-// The rows of a file of keys come to an end, and what is left is known by its keys.
+// A file of keys has a fixed number of rows. The test erases them until none is left.
 TEST_F(CommandTest, KeysOfAFileAreErasedUntilNoneIsLeft) {
   {
     std::ofstream keys(directory_ / "keys");

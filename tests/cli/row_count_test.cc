@@ -1,6 +1,6 @@
-// What a database holds is what the results say of it: after each run, whatever ended it, a scan of
-// all tables finds the rows that were there, more those inserted, less those erased. Every engine
-// that keeps data, by the real program.
+// Tests that the results tell the rows of a database. After each run, whatever ended it, a scan of
+// all tables must find the rows from before, plus those inserted, minus those erased. The tests run
+// the real program with every engine that keeps data.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -36,7 +36,7 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
     StartedCommandTest::TearDown();
   }
 
-  // Loads a database and counts its rows; ExpectRows holds from then on.
+  // Loads a database and checks its rows. Later calls of ExpectRows start from their number.
   void Load(const std::string& arguments) {
     arguments_ = "--engine " + GetParam() + kCommon + settings_;
     const CommandResult result = Run(arguments_ + " " + arguments);
@@ -45,8 +45,9 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
     EXPECT_GT(ExpectRows("the load"), 0);
   }
 
-  // Goes on with the database, until it ends as said: by itself, or in the middle of a phase. On a
-  // busy machine the phase may not have begun by then: again, with more time.
+  // Runs testbed on the database until it ends in the given way: by itself, or in the middle of a
+  // phase. On a busy machine the phase may not have begun by then; the run is then repeated with
+  // more time.
   void GoOn(const std::string& arguments, End end = End::kItself) {
     SCOPED_TRACE(arguments);
     if (end == End::kItself) {
@@ -62,7 +63,8 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
     EXPECT_NE(inserted, 0) << "it never wrote";
   }
 
-  // Returns how many rows were inserted, as the results or, after a kill, the tables say.
+  // Runs testbed and ends it after `ms` milliseconds. Returns the number of rows that were
+  // inserted, according to the results or, after a kill, to the tables.
   int64_t EndAfter(int ms, const std::string& arguments, End end) {
     std::filesystem::remove(directory_ / "run.json");
     const pid_t process = Start(arguments_ + " --reuse " + arguments);
@@ -84,12 +86,14 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
     }
     EXPECT_TRUE(end == End::kKillOfChild ? WIFEXITED(status) && WEXITSTATUS(status) == 1
                                          : WIFSIGNALED(status));
-    // The phase that was killed has no figures: what is there is what counts from now on.
+    // A killed phase has no figures, so the rows in the tables are taken as the new expected
+    // number.
     const int64_t before = std::exchange(rows_, Scan());
     return rows_ - before;
   }
 
-  // A killed process has no name any more while its threads still end and hold its files.
+  // Waits until a killed process releases its files. Its threads may hold them for a moment after
+  // the process has disappeared from /proc.
   void AwaitEnd() {
     ASSERT_TRUE(Becomes([&] {
       if (!Processes().empty()) return false;
@@ -120,7 +124,7 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
     return inserted;
   }
 
-  // Rows of all tables, as the engine finds them.
+  // Returns the number of rows that the engine finds in all tables.
   int64_t Scan() const {
     EngineOptions options = DefaultEngineOptions(FindEngine(GetParam()));
     options.create = false;
@@ -137,7 +141,7 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
   std::string settings_, arguments_;
   std::vector<std::string> tables_;
   int64_t rows_ = 0;
-  json last_;  // the last phase of the last run that told of one
+  json last_;  // the last phase of the last run that reported one
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, RowCountTest,
@@ -152,13 +156,14 @@ TEST_P(RowCountTest, InsertBenchmarkWithDeletes) {
   Load("--workload ib.i0,ib.x,ib.i1 --threads 3");
   const std::string deletes = " --workload-option deletes=1";
   GoOn("--workload ib.i1,ib.i2 --threads 3" + deletes);
-  GoOn("--workload ib.i2 --threads 2");  // fewer clients than have rows
+  GoOn("--workload ib.i2 --threads 2");  // fewer clients than there are tables
   GoOn("--workload ib.qr100 --threads 3", End::kInterrupt);
   GoOn("--workload ib.qp100 --threads 3", End::kKillOfChild);
   GoOn("--workload ib.i1 --threads 3" + deletes);
   GoOn("--workload ib.qr500 --threads 3", End::kKillOfAll);
   GoOn("--workload ib.qp500 --threads 3" + deletes, End::kInterrupt);
-  // The bounds that the steps find are those of the rows: table_rows follows from them.
+  // table_rows follows from the bounds that the steps find in the tables, so the bounds must be
+  // right.
   GoOn("--workload ib.i1,ib.i2 --threads 3" + deletes);
   EXPECT_EQ(last_["details"]["table_rows"], rows_);
 }
@@ -167,7 +172,7 @@ TEST_P(RowCountTest, ConcurrentInserts) {
   tables_ = {"pi1", "pi2", "pi3"};
   settings_ = "--rows 6000 --workload-option rows_per_commit=100";
   Load("--workload concurrent-inserts:2 --threads 2");
-  GoOn("--workload concurrent-inserts:2 --threads 3");  // one client is new
+  GoOn("--workload concurrent-inserts:2 --threads 3");  // one more client than before
   const std::string endless =
       "--workload concurrent-inserts --threads 3 --workload-option "
       "rows_per_round=1000000000";
@@ -194,7 +199,7 @@ TEST_P(RowCountTest, LinkBench) {
             rows_);
 }
 
-// The load has ended when the phase that follows is killed: what it loaded can be used.
+// The phase after a load is killed. The load had ended before, so its database must be usable.
 TEST_P(RowCountTest, ALoadedDatabaseOutlivesTheKillOfThePhaseAfterTheLoad) {
   struct Case {
     std::string load, then, check;
@@ -227,7 +232,7 @@ TEST_P(RowCountTest, ALoadedDatabaseOutlivesTheKillOfThePhaseAfterTheLoad) {
   }
 }
 
-// An insert that meets its own rows again would be an update under another name.
+// A load into a loaded database must be refused, because its inserts would update existing rows.
 TEST_P(RowCountTest, ALoadIntoALoadedDatabaseIsRefused) {
   for (const auto& [load, table] :
        std::vector<std::pair<std::string, std::string>>{{"insert", "default"},

@@ -1,4 +1,4 @@
-// Whole runs of the real binary on small databases: what a user gets.
+// Tests whole runs of the real program on small databases, with the output that a user gets.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -32,7 +32,7 @@ TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
   }
   const nlohmann::json document = Json("run.json");
   EXPECT_EQ(document["schema"], "testbed-results/1");
-  ASSERT_EQ(document["runs"].size(), 2u);  // the load and the reads, a process each
+  ASSERT_EQ(document["runs"].size(), 2u);  // the load and the reads, each in a process of its own
   const nlohmann::json& read = document["runs"][1]["phases"].back();
   EXPECT_EQ(read["name"], "point-read");
   EXPECT_GT(read["count"], 0);
@@ -57,12 +57,13 @@ TEST_P(EngineRunTest, MixedInAnOpenLoopOnAReusedDatabase) {
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.out.find("intended start"), std::string::npos);
   const nlohmann::json phase = Json("run.json")["runs"][0]["phases"][0];
-  // How near it comes is the machine's affair; above it never.
+  // A slow machine may not reach the target rate, but no machine may exceed it.
   EXPECT_LT(phase["rate"].get<double>(), 2200);
   EXPECT_EQ(phase["wrong"], 0);
 }
 
-// As where the mount of the database is missing.
+// The engine's files are missing, as when a file system is not mounted. --reuse must not create a
+// new database then.
 TEST_P(EngineRunTest, ReuseOfADatabaseThatIsGoneMakesNone) {
   const std::string common = "--engine " + GetParam() + " --dir d " + kSmall;
   ASSERT_EQ(Run(common + "--workload insert").code, 0);
@@ -89,7 +90,8 @@ INSTANTIATE_TEST_SUITE_P(Engines, EngineRunTest, testing::ValuesIn(PersistentEng
 
 using RunTest = CommandTest;
 
-// Names of all fields of a document, but for maps whose keys are names of something else.
+// Collects the names of all fields of a document. It does not descend into maps, whose keys are no
+// names of fields.
 void CollectFields(const nlohmann::json& j, std::set<std::string>* fields) {
   static const std::set<std::string> kMaps = {"effective",      "queue", "machine", "mix",
                                               "engine_options", "more",  "now"};
@@ -119,12 +121,12 @@ TEST_F(RunTest, EveryFieldOfAResultsDocumentIsDocumented) {
   }
 }
 
-// A program that computes beside the run takes its processors, and its results say so.
+// Another program uses a processor during the run. The results must report that.
 TEST_F(RunTest, WhatOtherProgramsTakeOfTheProcessorsIsSaid) {
   const pid_t busy = fork();
   if (busy == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    alarm(60);  // it ends with a test that is stuck
+    alarm(60);  // the process ends even when the test hangs
     volatile uint64_t n = 0;
     for (;;) n = n + 1;
   }
@@ -194,8 +196,8 @@ TEST_F(RunTest, AnEngineThatCannotBeReadLoadsAndSaysWhatItsLogCost) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
-// InnoDB runs once in each copy of its library, so that opening it anew is not what it is for
-// others.
+// The test prefers InnoDB, which can be opened only once for each copy of its library, so that
+// opening it again needs another copy.
 TEST_F(RunTest, AutoOpensTheEngineAnewWithTheShareThatItChose) {
   const std::string engine = HasEngine("innodb") ? "innodb" : "btree";
   const CommandResult result = Run("--engine " + engine +
@@ -220,7 +222,7 @@ TEST_F(RunTest, AutoOpensTheEngineAnewWithTheShareThatItChose) {
   EXPECT_NEAR(std::stod(set), pct / 100 * (256 << 20), 0.1 * (256 << 20));
 }
 
-// On the loads that fill its cache the engine then holds nearly all of its memory and no more.
+// When the workload fills the cache, the engine must hold nearly all of its memory and no more.
 TEST_F(RunTest, MostIsTheLargestCacheThatFits) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory is not the engine's";
@@ -249,7 +251,7 @@ TEST_F(RunTest, MostIsTheLargestCacheThatFits) {
     EXPECT_LT(read["memory"]["held_most"], ram) << engine;
     EXPECT_EQ(read["memory"]["held_mean"], read["memory"]["own_mean"]) << "direct IO";
 
-    // A database that is there is rehearsed on, and stays.
+    // With --reuse the rehearsals use the existing database, which must stay.
     const CommandResult again =
         Run("--engine " + engine +
             " --ram 64M --cache-pct most --db-ratio 1.3 --io direct --threads 2 --workload "
@@ -274,7 +276,7 @@ TEST_F(RunTest, RepeatsAndSweepsAreRunsOfTheirOwn) {
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.out.find("confidence"), std::string::npos);
   const nlohmann::json document = Json("run.json");
-  ASSERT_EQ(document["runs"].size(), 5u);  // one load, then 2 x 2
+  ASSERT_EQ(document["runs"].size(), 5u);  // one load, then 2 numbers of threads x 2 repeats
   for (size_t i = 1; i < 5; ++i) {
     EXPECT_EQ(document["runs"][i]["threads"], i < 3 ? 1 : 2);
     EXPECT_EQ(document["runs"][i]["phases"][0]["count"], 3000);
@@ -297,8 +299,8 @@ TEST_F(RunTest, InterruptedRunsReportWhatTheyHaveAndSaySo) {
   EXPECT_GT(document["runs"].back()["phases"].back()["count"], 0);
 }
 
-// The child is killed in its second phase. How long the first takes is the machine's affair, so the
-// kill waits longer when it met the first.
+// The child is killed in its second phase. The length of the first phase depends on the machine, so
+// the test is repeated with a later kill when the kill came in the first phase.
 TEST_F(RunTest, AKilledRunKeepsThePhasesThatItFinished) {
   const std::string script =
       "cd " + directory_.string() +
@@ -327,7 +329,7 @@ TEST_F(RunTest, AKilledRunKeepsThePhasesThatItFinished) {
   EXPECT_NE(Read(directory_ / "out").find("PARTIAL"), std::string::npos);
 }
 
-// What the report's table "Database" says of a phase, without its name.
+// Returns the cells of a phase's row in the report's table "Database", without the phase's name.
 std::vector<std::string> DatabaseLine(const std::string& report, const std::string& phase) {
   const size_t table = report.find("\nDatabase\n"), at = report.find("\n  " + phase, table);
   if (table == std::string::npos || at == std::string::npos) return {};
@@ -336,7 +338,7 @@ std::vector<std::string> DatabaseLine(const std::string& report, const std::stri
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-// Sizes are of the keys that are there, and bytes per row of the rows that are.
+// The reported sizes must be those of the keys in the file, and not of --key-size.
 TEST_F(RunTest, SizesOfAFileOfKeysAreItsOwn) {
   {
     std::ofstream out(directory_ / "keys");
@@ -358,7 +360,7 @@ TEST_F(RunTest, SizesOfAFileOfKeysAreItsOwn) {
   EXPECT_EQ(line[2], "3,000");
   EXPECT_NEAR(std::stod(line[3]), bytes / 3000, bytes / 3000 / 100);
   EXPECT_NEAR(std::stod(line[4]), bytes / 900000, bytes / 900000 / 100);
-  // As many rows as keys, whatever --ram is.
+  // The number of rows follows from the keys, and not from --ram.
   const CommandResult again =
       Run(common + "--ram 128M --reuse --workload point-read --operations 100");
   EXPECT_EQ(again.code, 0) << again.err;
@@ -380,7 +382,7 @@ TEST_F(RunTest, BytesPerRowAreOfTheRowsThatAreThere) {
     EXPECT_EQ(line[2], rows[i]);
     const double a_row = phases[i]["database_bytes"].get<double>() / there;
     EXPECT_NEAR(std::stod(line[3]), a_row, a_row / 100);
-    EXPECT_EQ(line[4], "-");  // rows of its own
+    EXPECT_EQ(line[4], "-");  // the user bytes of the benchmark's own rows are not known
   }
 }
 
@@ -390,7 +392,7 @@ TEST_F(RunTest, ReuseKnowsTheFileOfKeysByItsContents) {
     for (int i = first; i < first + 500; ++i) out << fmt::format("path/{:06}\n", i);
   };
   write("a", 0);
-  write("b", 1);  // as many keys of the same lengths
+  write("b", 1);  // a file with as many keys of the same lengths
   const std::string engine = "--engine btree --dir d --ram 64M --quiet --operations 500 ";
   const CommandResult loaded = Run(engine + "--workload insert --keys a");
   ASSERT_EQ(loaded.code, 0) << loaded.err;
@@ -454,7 +456,7 @@ TEST_F(RunTest, CrashtestCutsThePower) {
   }
 }
 
-// What is younger than the lazy interval may be lost, and nothing else.
+// Only commits that are younger than the lazy interval may be lost.
 TEST_F(RunTest, CrashtestOfLazyCommits) {
   for (const char* engine : {"btree", "fractal", "mmapv1", "lmdb", "innodb"}) {
     if (!HasEngine(engine)) continue;
@@ -469,7 +471,7 @@ TEST_F(RunTest, CrashtestOfLazyCommits) {
   ExpectRefused(Run("crashtest --engine btree --kills 0"), "--kills");
 }
 
-// It wipes the database that it is given.
+// crashtest removes the databases that it uses, so it must refuse one that was loaded before.
 TEST_F(RunTest, ACrashtestTakesNoLoadedDatabase) {
   ASSERT_EQ(Run("--engine btree --dir d --rows 1000 --workload insert --quiet").code, 0);
   ExpectRefused(Run("crashtest --engine btree --dir d --reuse --kills 1"), "--reuse");
@@ -513,7 +515,8 @@ TEST_F(RunTest, ReadIopsAreWhatTheDeviceGives) {
   EXPECT_LT(rate, 3600);
   EXPECT_GT(rate, 100);
   EXPECT_EQ(document["options"]["read_iops"], 3000);
-  // What the kernel's throttle delays closes, but is nobody's: grade A does not promise that.
+  // Reads that the kernel's throttle delays are counted, so that the account closes, but are
+  // charged to no operation. So the grade must not be A.
   if (document["runs"].back()["accounting"]["kernel_account"] == true) {
     EXPECT_EQ(phase["account"]["closure"]["reads"], 0);
     EXPECT_EQ(phase["grade"], "B");

@@ -1,4 +1,4 @@
-// The same seed gives the same operations; with one client on btree also the same blocks.
+// Tests that equal seeds give equal operations, and with one client on btree also equal blocks.
 #include <map>
 #include <string>
 
@@ -23,7 +23,7 @@ class SameSeedTest : public CommandTest {
     return phases;
   }
 
-  // What the clients did, whatever it cost.
+  // Returns the counts of the clients' operations, without their costs.
   json LogicalCounts(const json& phase) const {
     json counts = {{"name", phase["name"]}};
     for (const char* figure : {"count", "rows_written", "user_bytes_written", "wrong"}) {
@@ -50,7 +50,7 @@ class SameSeedTest : public CommandTest {
     EXPECT_GT(operations, 1000u) << arguments;
   }
 
-  bool found_ = true;  // what reads found is compared too
+  bool found_ = true;  // whether the results of reads are compared, too
 };
 
 TEST_F(SameSeedTest, GivesTheSameOperations) {
@@ -65,7 +65,7 @@ TEST_F(SameSeedTest, GivesTheSameOperations) {
                               "--rows 5000 --operations 4000 --workload insert,mixed "
                               "--mix point-read=60,update=20,insert=10,erase=5,scan=5 --threads ";
     ExpectTheSameTwice(mixed + "1");
-    found_ = false;  // whether a client finds a row depends on when another erases it
+    found_ = false;  // a client may or may not find a row that another client erases
     ExpectTheSameTwice(mixed + "3");
     found_ = true;
     ExpectTheSameTwice(base +
@@ -74,7 +74,8 @@ TEST_F(SameSeedTest, GivesTheSameOperations) {
   }
 }
 
-// Loaded in random order, so that pages split anywhere; read with a quarter of it in the pool.
+// The database is loaded in random order, so that pages split anywhere. It is read with about a
+// quarter of it in the pool.
 TEST_F(SameSeedTest, GivesOneClientOfBtreeTheSameBlocks) {
   for (const char* io : {"direct", "buffered"}) {
     const std::string arguments =

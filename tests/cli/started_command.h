@@ -1,4 +1,4 @@
-// testbed as a process that a test starts, watches, interrupts and kills.
+// A fixture that runs testbed as a process, which the test watches, interrupts and kills.
 #ifndef TESTBED_TESTS_CLI_STARTED_COMMAND_H_
 #define TESTBED_TESTS_CLI_STARTED_COMMAND_H_
 
@@ -20,13 +20,13 @@ namespace testbed {
 
 class StartedCommandTest : public CommandTest {
  protected:
-  // Starts testbed, behind `prefix` words, in the test's directory; returns the id of the process
-  // that was started.
+  // Starts testbed in the test's directory. `prefix` is a command that runs it, such as timeout.
+  // Returns the id of the started process.
   pid_t Start(const std::string& arguments, const std::string& prefix = "") {
     const std::string command = "exec " + prefix + " " TESTBED_BINARY " " + arguments;
     const pid_t child = ::fork();
     if (child == 0) {
-      // A terminal's signals must not be what ends it.
+      // In a session of its own, the process gets no signals of the terminal.
       ::setsid();
       const int nothing = ::open("/dev/null", O_RDWR);
       for (int fd = 0; fd <= 2; ++fd) ::dup2(nothing, fd);
@@ -38,7 +38,7 @@ class StartedCommandTest : public CommandTest {
     return child;
   }
 
-  // The processes that work in the test's directory.
+  // Returns the processes whose working directory is the test's.
   std::vector<pid_t> Processes() const {
     std::vector<pid_t> found;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -68,8 +68,8 @@ class StartedCommandTest : public CommandTest {
     return false;
   }
 
-  // Long enough for the child to be in the middle of a phase, when it writes nothing to its parent
-  // that would tell it.
+  // Waits until the child is in the middle of a phase. The child then writes nothing to its parent,
+  // so that a write cannot tell it that the parent is dead.
   static void LetItWork() { std::this_thread::sleep_for(std::chrono::seconds(1)); }
 };
 

@@ -11,7 +11,7 @@
 namespace testbed {
 namespace {
 
-// Returns Che's characteristic time of a cache of `capacity` pages.
+// Returns Che's characteristic time of a cache of `capacity` pages, in accesses.
 double CharacteristicTime(const std::vector<PagePopularity::Class>& classes, double capacity) {
   const auto held = [&](double t) {
     double pages = 0;
@@ -40,8 +40,8 @@ double Total(const std::vector<PagePopularity::Class>& classes) {
   return share;
 }
 
-// Solves the normal equations of the columns in use. Returns false when they have no unique
-// solution.
+// Solves the normal equations for the columns in use; the other unknowns are 0. Returns false when
+// the equations are singular.
 bool Solve(std::array<std::array<double, 4>, 3> m, const std::array<bool, 3>& used,
            std::array<double, 3>* x) {
   for (size_t i = 0; i < 3; ++i) {
@@ -72,12 +72,12 @@ struct Sample {
   double seconds, misses, reads;  // per operation
 };
 
-// Fits seconds = base + miss x misses + device x reads to the samples, with no coefficient below 0.
+// Fits seconds = base + miss x misses + device x reads to the samples by least squares. It tries
+// each subset of the three costs and keeps the best fit without a negative cost.
 ReadCosts FitSamples(const std::vector<Sample>& samples) {
   std::array<std::array<double, 4>, 3> normal{};
   for (const Sample& s : samples) {
-    // Each row is divided by the measured time, so that the trials' relative errors have equal
-    // weight.
+    // Each equation is divided by the measured time, so that relative errors count equally.
     const std::array<double, 4> row = {1 / s.seconds, s.misses / s.seconds, s.reads / s.seconds, 1};
     for (size_t i = 0; i < 3; ++i) {
       for (size_t j = 0; j < 4; ++j) normal[i][j] += row[i] * row[j];
@@ -105,12 +105,12 @@ ReadCosts FitSamples(const std::vector<Sample>& samples) {
 }
 
 struct Times {
-  double device_read;   // seconds of one read, over all trials
-  double wall_per_cpu;  // a client's time outside the device, per second of processor time: above 1
-                        // when clients wait for processors
+  double device_read;   // seconds of one device read, the mean over all trials
+  double wall_per_cpu;  // seconds that a client spends outside the device per second of processor
+                        // time: above 1 when clients wait for a processor
 };
 
-// Returns nothing when any trial does not know its times.
+// Returns the times over all trials; nothing when a trial does not know its processor time.
 std::optional<Times> TimesOf(const std::vector<ReadTrial>& trials) {
   double device = 0, reads = 0, cpu = 0, wall = 0;
   for (const ReadTrial& t : trials) {
@@ -137,7 +137,8 @@ PagePopularity::PagePopularity(const std::function<uint64_t()>& draw, uint64_t r
   const double pages = std::max(1.0, static_cast<double>(rows) / rows_per_page);
   const double unseen_pages = std::max(0.0, pages - static_cast<double>(drawn.size()));
   const auto once = pages_by_count.find(1);
-  // Good-Turing: the pages never drawn have about the share of the pages drawn once.
+  // Good-Turing: the pages that were never drawn together have about the probability of the pages
+  // that were drawn once.
   const double unseen =
       unseen_pages == 0 || once == pages_by_count.end() ? 0 : static_cast<double>(once->second) / n;
   for (const auto& [count, these] : pages_by_count) {
@@ -158,7 +159,7 @@ PagePopularity PagePopularity::Even(double pages, double hot_pages, double hot_s
 CacheModel::Hits CacheModel::At(double cache_bytes) const {
   std::vector<PagePopularity::Class> classes = popularity_.classes();
   Hits hits;
-  double kept = 0;  // time that the engine's cache keeps a page, in operations
+  double kept = 0;  // operations for which the engine's cache keeps a page
   const double frames = cache_bytes / sizes_.page_bytes;
   if (frames >= Pages(classes)) return hits;
   if (frames > 0) kept = CharacteristicTime(classes, frames);
@@ -167,9 +168,9 @@ CacheModel::Hits CacheModel::At(double cache_bytes) const {
   const double left = sizes_.ram_bytes - sizes_.other_bytes - cache_bytes * (1 + sizes_.overhead);
   const double second = sizes_.page_cache ? left / sizes_.stored_bytes : 0;
   if (second <= 0) return hits;
-  // A page that the engine has just read is in both caches, and the engine reads it again only
-  // after its own cache has evicted it. So the page cache helps only in the time that it keeps the
-  // page longer.
+  // A page that the engine has just read is in both caches. The engine asks the page cache for it
+  // only after its own cache has evicted it, so only the time that the page cache keeps it longer
+  // can give a hit.
   const double longer =
       second >= Pages(classes) ? INFINITY : CharacteristicTime(classes, second) - kept;
   hits.device_reads = 0;

@@ -21,7 +21,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kLeastPct = 1, kMostPct = 95;
-constexpr double kUsualSlope = 1.1;  // bytes needed for a byte of the cache, until it is measured
+constexpr double kUsualSlope = 1.1;  // bytes needed per byte of cache, until it is measured
 
 double Shorter(double seconds) { return std::clamp(seconds / 5, std::min(seconds, 1.0), 60.0); }
 
@@ -39,7 +39,7 @@ double NeededBytes(const Rehearsal& rehearsal) {
 }
 
 double NextShare(const std::vector<Rehearsal>& rehearsals, double ram_bytes, double goal_bytes) {
-  // The last two that differ: what grows faster than a line is a line near the end.
+  // Only the last two shares that differ count: a curve is nearly a line close to its end.
   const Rehearsal& last = rehearsals.back();
   const double cache = ram_bytes * last.cache_pct / 100;
   double slope = kUsualSlope;
@@ -57,11 +57,11 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
                                      const std::function<Rehearsal(double cache_pct)>& rehearse,
                                      double* chosen) {
   constexpr size_t kMostRehearsals = 4;
-  constexpr double kNearPct = 4;     // so near that chance may have changed places
-  constexpr double kEnough = 0.965;  // of the memory needed: the share is as good as found
+  constexpr double kNearPct = 4;     // at this distance chance may decide which share stays within
+  constexpr double kEnough = 0.965;  // share of the memory that is enough to end the search
   std::vector<Rehearsal> rehearsals;
   *chosen = 0;
-  double share = start_pct, too_small = 0;  // a share with which the work could not be done
+  double share = start_pct, too_small = 0;  // too_small: a share with which the run failed
   for (size_t n = 0; n < kMostRehearsals; ++n) {
     try {
       rehearsals.push_back(rehearse(share));
@@ -76,9 +76,10 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
     const bool within = needed <= ram_bytes;
     if (within) *chosen = std::max(*chosen, share);
     if (within && needed >= kEnough * ram_bytes) break;
-    // The middle of what is enough, so that the next is not too much by a hair.
+    // The goal lies between kEnough and all of the memory, so that the next share is unlikely to
+    // exceed the memory by little.
     const double next = NextShare(rehearsals, ram_bytes, (1 + kEnough) / 2 * ram_bytes);
-    // What is needed above the memory calls for a smaller share, by a step that can be seen.
+    // A share that needed more than the memory is lowered by at least one percent.
     share = within ? next : std::min(next, share - 1);
     if (share <= too_small) share = (too_small + rehearsals.back().cache_pct) / 2;
     if (share < kLeastPct || (within && share < *chosen + 1)) break;
@@ -106,7 +107,7 @@ RunOptions RehearsalOptions(const RunOptions& options) {
   rehearsal.repeat = 1;
   rehearsal.readahead_model = false;
   if (rehearsal.seconds) rehearsal.seconds = Shorter(*rehearsal.seconds);
-  // The length of the insert benchmark's read steps.
+  // The length of the insert benchmark's read steps, which are phases limited by time.
   const auto steps = rehearsal.workload.extra.find("query_seconds");
   if (steps != rehearsal.workload.extra.end()) {
     steps->second = fmt::format("{}", Shorter(std::strtod(steps->second.c_str(), nullptr)));
@@ -135,7 +136,7 @@ bool ShowedEnough(const json& phases, const std::vector<std::string>& planned, d
   constexpr double kLongSeconds = 40;
   constexpr double kStandsStill = 0.01, kFull = 0.7;
   double seconds = 0;
-  std::vector<const json*> watched;  // but for settle steps and warm-ups
+  std::vector<const json*> watched;  // phases that load or measure
   for (const json& phase : phases) {
     seconds += phase.value("seconds", 0.0);
     const std::string kind = phase.value("kind", "");
@@ -157,7 +158,7 @@ bool ShowedEnough(const json& phases, const std::vector<std::string>& planned, d
 Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const json& run) {
   constexpr double kStandsStill = 1.03;
   Rehearsal rehearsal{cache_pct};
-  double now = 0, before = 0;  // what the cache held at the end of the last two phases
+  double now = 0, before = 0;  // bytes in the cache at the end of the last two phases
   for (const json& phase : run.value("phases", json::array())) {
     const json memory = phase.value("memory", json::object());
     rehearsal.filled_bytes = std::max(rehearsal.filled_bytes, memory.value("engine_cache", 0.0));

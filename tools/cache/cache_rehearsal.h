@@ -1,10 +1,11 @@
-// Finds the largest cache with which an engine stays within the memory: --cache-pct most.
+// Finds the largest cache with which a run stays within its memory: --cache-pct most.
 //
-// The memory that an engine takes beside its cache (gaps of its allocator, threads, a server,
-// changes in progress) differs between engines and workloads, so it is measured. The run is
-// rehearsed on a database that is thrown away, in a child whose budget is a quarter larger than the
-// run's. What each rehearsal held, without the page cache, determines the share of the next. The
-// chosen share has itself been rehearsed and stayed within the memory.
+// The memory that an engine takes beside its cache (the allocator's gaps, threads, a server
+// process, changes under way) differs between engines and workloads, so it is measured. The run is
+// rehearsed on a database that is removed afterwards, in a child process whose budget is a quarter
+// larger than the run's. The memory that a rehearsal held, without page cache, gives the share of
+// the next rehearsal. The chosen share is at most one that was rehearsed and stayed within the
+// memory.
 #ifndef TESTBED_TOOLS_CACHE_CACHE_REHEARSAL_H_
 #define TESTBED_TOOLS_CACHE_CACHE_REHEARSAL_H_
 
@@ -19,61 +20,66 @@ namespace testbed {
 
 struct Rehearsal {
   double cache_pct = 0;
-  double filled_bytes = 0;  // largest size of the engine's cache at the end of a phase
-  double own_mean = 0;      // largest mean of any phase, without page cache
-  double own_most = 0;      // largest size at any moment, without page cache
-  double to_come = 0;       // bytes that a cache still filling at the end would have added
+  double filled_bytes = 0;  // most bytes that the engine's cache held at the end of a phase
+  double own_mean = 0;      // largest mean of a phase of the memory held, without page cache
+  double own_most = 0;      // most memory held at any moment, without page cache
+  double to_come = 0;       // bytes by which the cache, still filling at the end, would have grown
 };
 
-// A run should hold at most kMeanShare of the memory on average and at most kMostShareEver at any
-// moment. The rest is for pages that each CPU reserves in advance, and for the page cache of files
-// that are not read directly. NeededBytes returns the smallest memory that satisfies both for a
-// rehearsal.
+// The shares of its memory that a run may hold, on the mean of a phase and at any moment. The rest
+// is for pages that each CPU takes in advance, and for the page cache of files that are not read
+// directly.
 constexpr double kMeanShare = 0.95, kMostShareEver = 0.985;
+
+// Returns the memory, in bytes, of which the rehearsal would have held just these shares.
 double NeededBytes(const Rehearsal& rehearsal);
 
-// Returns the share of ram_bytes, from 1 to 95 %, at which the next rehearsal should need
-// goal_bytes: by a straight line through the last two rehearsals whose shares differ.
+// Returns the share of ram_bytes, in percent, at which the next rehearsal would need goal_bytes. It
+// follows a straight line through the last two rehearsals whose shares differ, and is between 1 and
+// 95 %.
 double NextShare(const std::vector<Rehearsal>& rehearsals, double ram_bytes, double goal_bytes);
 
-// Rehearses, at most four times, until a share needs all but a few percent of the memory. Returns
-// the rehearsals in order. *chosen is the largest share that stayed within the memory, reduced
-// where another rehearsal suggests that the share would not always fit: an allocator's gaps differ
-// from run to run (fractal: by 30 of 256 MB). Throws Error (kUsage) when no share stayed within the
-// memory, and what `rehearse` throws when no other share can be tried.
+// Rehearses at most four times, until a share needs all but a few percent of ram_bytes. Returns the
+// rehearsals in order. *chosen becomes the largest share that stayed within the memory, in percent.
+// It is lowered when a rehearsal with a share of about that size exceeded the memory, since an
+// allocator's gaps differ from run to run (fractal: by 30 of 256 MB). Throws Error (kUsage) when no
+// share stayed within the memory, and rethrows the Error of a rehearsal when no other succeeded.
 std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
                                      const std::function<Rehearsal(double cache_pct)>& rehearse,
                                      double* chosen);
 
-// Returns the options of a rehearsal. They differ from the run's in having only the largest number
-// of threads, phases limited by time that are a fifth as long (a second to a minute), and each such
-// phase at most twice.
+// Returns the options of a rehearsal of a run with `options`: the largest number of threads only,
+// one repetition, timed phases shortened to a fifth (but to between a second and a minute), and
+// each timed workload at most twice.
 RunOptions RehearsalOptions(const RunOptions& options);
 
-// Returns everything that a run's memory depends on: runs with equal identities can share
-// rehearsals.
+// Returns the settings that the memory of a run depends on. Runs with equal identities may share
+// their rehearsals.
 nlohmann::json RehearsalIdentity(const RunOptions& options);
 
-// Returns whether a rehearsal has run long enough: it took some time, its last two phases have the
-// workload of all remaining phases and held the same memory within a percent, and the engine's
-// cache of `cache_bytes` bytes was full. `planned` are the workloads of all its phases.
+// Returns whether a rehearsal may end early because further phases would show nothing new. That is
+// so when it has taken 40 seconds, the last two phases ran the workload that all further phases
+// run, they held the same memory within a percent, and the engine's cache of `cache_bytes` was
+// full. `phases` are the finished phases, `planned` the workloads of all phases.
 bool ShowedEnough(const nlohmann::json& phases, const std::vector<std::string>& planned,
                   double cache_bytes);
 
-// Returns what the phases of a rehearsal held. Throws Error when the run failed, and Error (kUsage)
-// when no memory was measured.
+// Returns the memory that the phases of a rehearsal held; `run` is its document. Throws Error when
+// the run failed, or when its memory was not watched.
 Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const nlohmann::json& run);
 
-// Lowers the chosen share by 7 %, after a run with it was ended for lack of memory, and records the
-// old share in "ended_pct".
+// Lowers the chosen share by 7 %, after the kernel killed a run with it for want of memory, and
+// records the old share in "ended_pct".
 void LowerShare(nlohmann::json* rehearsals);
 
-// Returns "cache_rehearsal" as in docs/results.md.
+// Returns "cache_rehearsal" of a results document (docs/results.md).
 nlohmann::json RehearsalsJson(const std::vector<Rehearsal>& rehearsals, double chosen_pct);
 
-// Load and store rehearsals, by identity, in options.rehearsals_dir. KeptRehearsals returns null
-// when none are stored; both do nothing when rehearsals_dir is empty.
+// Returns the rehearsals that a run with the same identity kept below options.rehearsals_dir; null
+// when there are none, or rehearsals are not kept.
 nlohmann::json KeptRehearsals(const RunOptions& options);
+
+// Keeps the rehearsals for later runs; does nothing when options.rehearsals_dir is empty.
 void KeepRehearsals(const RunOptions& options, const nlohmann::json& rehearsals);
 
 }  // namespace testbed

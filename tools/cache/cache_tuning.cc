@@ -18,7 +18,7 @@ std::vector<ReadTrial> Measured(const std::vector<CacheTrial>& trials) {
 
 namespace {
 
-// Adds a repeated measurement to the trial's means.
+// Adds another measurement of the same share to the means of *trial.
 void Merge(CacheTrial* trial, const CacheTrial& again) {
   const double old = trial->times, all = old + 1;
   const auto mean = [&](double a, double b) { return (a * old + b) / all; };
@@ -34,12 +34,11 @@ void Merge(CacheTrial* trial, const CacheTrial& again) {
   ++trial->times;
 }
 
-// Returns whether the prediction has the shape of the rates that it was made from. Where the model
-// misses an effect it can be wrong tenfold, and must not outvote the trials that it explains badly.
+// Returns whether the predicted curve has the shape of the rates that it was fitted to. Where the
+// model misses an effect it can be wrong tenfold, and then it must not overrule the trials.
 bool Explains(const SharePrediction& prediction, const std::vector<CacheTrial>& trials,
               const std::vector<double>& rates) {
-  constexpr double kMostError = 0.25;  // standard deviation of the log ratio: a quarter, apart from
-                                       // a common factor
+  constexpr double kMostError = 0.25;  // standard deviation of the logarithm, about a quarter
   double n = 0, sum = 0, squares = 0;
   for (size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].cache_pct <= prediction.starved()) continue;
@@ -49,8 +48,8 @@ bool Explains(const SharePrediction& prediction, const std::vector<CacheTrial>& 
   return n == 0 || std::sqrt(std::max(0.0, squares / n - sum / n * sum / n)) <= kMostError;
 }
 
-// Returns the scores of the trials' shares: their rates, combined with the prediction from all
-// trials.
+// Returns a score for the share of each trial: its rate or, when the prediction explains the
+// trials, the geometric mean of its rate and the predicted rate.
 std::vector<double> Scores(const ShareSearch& search, const std::vector<CacheTrial>& trials) {
   std::vector<double> scores = SteadyRates(Measured(trials));
   if (!search.predict) return scores;
@@ -63,8 +62,7 @@ std::vector<double> Scores(const ShareSearch& search, const std::vector<CacheTri
   return scores;
 }
 
-// Returns the index of the trial at `share`, which is measured unless a trial within half a percent
-// exists.
+// Returns the index of the trial at a share, after measuring the share unless it was tried before.
 size_t TryAt(const ShareSearch& search, double share, std::vector<CacheTrial>* trials) {
   const double fits = std::min(search.most, LargestShare(*trials, search.ram_bytes));
   const double pct = std::clamp(share, kLeastShare, fits);
@@ -75,10 +73,11 @@ size_t TryAt(const ShareSearch& search, double share, std::vector<CacheTrial>* t
   return trials->size() - 1;
 }
 
-// Measures the best few trials again in turn, so that a good moment of the machine does not decide.
+// Measures the best few shares twice more, in turn, so that a good moment of the machine does not
+// decide between them. Returns the index of the best.
 size_t RunOff(const ShareSearch& search, std::vector<CacheTrial>* trials) {
   constexpr size_t kFew = 3;
-  constexpr double kNear = 0.85;  // share of the best score
+  constexpr double kNear = 0.85;  // share of the best score that makes a trial one of the few
   if (search.predict) TryAt(search, search.predict(*trials).best(), trials);
   std::vector<double> scores = Scores(search, *trials);
   std::vector<size_t> order(trials->size());
@@ -99,10 +98,10 @@ size_t RunOff(const ShareSearch& search, std::vector<CacheTrial>* trials) {
 }  // namespace
 
 std::vector<CacheTrial> ClimbShare(const ShareSearch& search, double* best) {
-  constexpr double kNoise = 1.01;  // a rate counts as better when it exceeds another by this factor
+  constexpr double kNoise = 1.01;  // a rate counts as better when it is larger by this factor
   std::vector<CacheTrial> trials;
-  // Returns the best of the trials at these shares, or `here` unless another is better. All are
-  // compared anew each time, since each trial improves the estimate of the device's speed.
+  // Returns the best trial among `here` and the given shares. Each new trial improves the estimate
+  // of the device's speed, so the rates of all trials are computed again.
   const auto best_of = [&](size_t here, std::initializer_list<double> shares) {
     std::vector<size_t> others;
     for (const double pct : shares) others.push_back(TryAt(search, pct, &trials));
@@ -113,8 +112,9 @@ std::vector<CacheTrial> ClimbShare(const ShareSearch& search, double* best) {
     }
     return next;
   };
-  // The curve often has a peak at each end, where one of the caches holds the hot pages. At the low
-  // end it can also fall steeply, where the engine's cache is too small to work in.
+  // The curve often has a maximum near each end, where one of the two caches holds the hot pages.
+  // At the low end it may have a cliff, where the engine's cache is too small to work in. So the
+  // search begins with shares near both ends, one of them above the cliff.
   trials.push_back(search.measure(std::clamp(search.start, kLeastShare, search.most)));
   size_t here = best_of(0, {kLeastShare, 20, search.most});
   for (double step = 20; step > 4;) {
@@ -137,7 +137,7 @@ double StoredBytes(const std::vector<CacheTrial>& trials, double otherwise) {
   return said > 0 ? sum / said : otherwise;
 }
 
-// Fits a straight line by least squares, with neither part below 0.
+// The fit is a straight line by least squares, with neither part below 0.
 OtherMemory FitOtherMemory(const std::vector<CacheTrial>& trials, double ram_bytes) {
   if (trials.empty()) return {};
   double x = 0, y = 0, xx = 0, xy = 0;
@@ -159,9 +159,9 @@ double LargestShare(const std::vector<CacheTrial>& trials, double ram_bytes) {
   return std::max(kLeastShare, 100 * cache / ram_bytes);
 }
 
-// Removes the trials in which the engine's cache was too small to work in, so that an operation
-// cost more than its misses and reads explain (upper levels missing, endless eviction): the model
-// does not describe that. Returns the largest such share, or 0 when there is none.
+// Removes the trials whose engine's cache was too small to work in. In such a trial an operation
+// cost more than its misses and reads explain (upper levels were missing, eviction never stopped),
+// which the model does not describe. Returns the largest such share; 0 when there is none.
 double TakeStarved(std::vector<CacheTrial>* trials) {
   constexpr double kUnexplained = 1.15;
   std::sort(trials->begin(), trials->end(),

@@ -41,8 +41,8 @@ void CrashValue(const RowVersion& version, std::string* value) {
                               : kind < 16 ? length % 5000
                                           : length % 300);
   value->resize(size);
-  // There are few different beginnings, so that an index has many rows with equal values. Every
-  // other value is compressible.
+  // Values have few different beginnings, so that an index has many entries with equal keys. Half
+  // of the values can be compressed.
   for (uint64_t i = 0; i < size; i += 8) {
     const uint64_t word = i == 0 ? Mix64(hash % 1000) : Mix64(hash + (kind % 2 == 0 ? i : i % 64));
     std::memcpy(value->data() + i, &word, std::min<uint64_t>(8, size - i));
@@ -60,7 +60,8 @@ std::string ClientModel::SlotKey(uint32_t slot) const {
   return key;
 }
 
-// Keys are in transaction order, so that the tree grows on one side and shrinks on the other.
+// Keys of the queue are in the order of the transactions, so that one side of the tree grows and
+// the other shrinks.
 std::string ClientModel::QueueKey(uint64_t n) const {
   return fmt::format("{:02d}-{:012d}", client_, n);
 }
@@ -95,8 +96,8 @@ void ClientModel::Step(bool make) {
   const uint64_t n = ++transactions_;
   Random random(Hash(client_, n));
   const uint32_t rows = n % 101 == 0 ? 300 : rows_;
-  // In every other block of 200 transactions most writes erase, so that pages empty, merge and are
-  // freed.
+  // In every other 200 transactions most writes erase, so that pages become empty, are merged and
+  // are freed.
   const uint64_t erased_pct = n / 200 % 2 == 0 ? 20 : 60;
   for (uint32_t r = 0; r < rows; ++r) {
     const auto slot = static_cast<uint32_t>(random.Below(kSlots));

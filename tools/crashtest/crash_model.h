@@ -1,16 +1,17 @@
-// Models what the clients of a crash test write, and what a database must hold afterwards.
+// A model of the clients of a crash test: the writes of each transaction, and the rows that a
+// database must hold after them.
 //
-// Transaction n of client w follows from (w, n) alone. So a process that knows only the numbers of
-// the acknowledged transactions knows every row of every table and index. A transaction overwrites
-// and erases rows of two tables with an index each, occasionally hundreds of rows. It appends a row
-// to a queue and erases the queue's oldest row. It also stores its own number in the table `last`,
-// which tells after a crash how far the client came. Values have 16 bytes to 100 KB. No two clients
-// write the same row, but their rows are neighbours.
+// Transaction n of client w follows from (w, n) alone. So a process that knows only the number of
+// acknowledged transactions knows every row of every table and index. A transaction overwrites and
+// erases rows of two tables with an index each (now and then hundreds of rows), appends a row to a
+// queue, erases the oldest row of the queue, and writes its own number to the table `last`, which
+// tells after a crash how far the client came. Values have 16 bytes to 100 KB. No two clients write
+// the same row, but their rows lie side by side.
 //
 //   ClientModel model(w, rows_per_transaction);
 //   for (const CrashWrite& write : model.Next()) ...      // transaction 1, 2, ...
 //   std::map<std::string, RowVersion> rows;
-//   model.AddRows(CrashTable::kLeft, &rows);              // the rows that must then exist
+//   model.AddRows(CrashTable::kLeft, &rows);              // the rows after these transactions
 #ifndef TESTBED_TOOLS_CRASHTEST_CRASH_MODEL_H_
 #define TESTBED_TOOLS_CRASHTEST_CRASH_MODEL_H_
 
@@ -28,7 +29,7 @@ enum class CrashTable : uint8_t { kLeft, kRight, kQueue, kLast, kLeftIndex, kRig
 inline constexpr size_t kCrashTables = 6;
 const char* CrashTableName(CrashTable table);
 inline bool IsCrashIndex(CrashTable table) { return table >= CrashTable::kLeftIndex; }
-// Returns the parts of the value by which the index is ordered.
+// Returns the parts of the value that make up an index's key.
 const std::vector<IndexPart>& CrashIndexParts(CrashTable index);
 
 struct CrashWrite {
@@ -37,36 +38,36 @@ struct CrashWrite {
   std::string key, value;
 };
 
-// The client that wrote a row, and the number of the write: the row's value follows from both.
+// The client that wrote a row, and the number of its write. The row's value follows from them.
 struct RowVersion {
   int client = 0;
   uint64_t write = 0;
-  bool index = false;  // an index entry; its value is empty
-  bool last = false;   // a row of `last`; its value is `write`
+  bool index = false;  // the row is an entry of an index, which has no value
+  bool last = false;   // the row is of the table `last`, and `write` is its value
 };
-// Sets *value to the value of the version, reusing its memory.
+// Sets *value to the value of a row. The memory of *value is reused.
 void CrashValue(const RowVersion& version, std::string* value);
 
-// The transactions of one client and the rows that exist after them. Not thread-safe.
+// The rows of one client after some number of its transactions. Not thread-safe.
 class ClientModel {
  public:
-  static constexpr uint32_t kMostRows = 512;  // maximum number of rows in a transaction
+  static constexpr uint32_t kMostRows = 512;  // bound on the rows of a transaction
 
   // Starts before the client's first transaction.
   ClientModel(int client, uint32_t rows_per_transaction);
 
   // Returns the number of the last transaction applied.
   uint64_t transactions() const { return transactions_; }
-  // Generates and applies the next transaction. The result is valid until the next call.
+  // Applies the next transaction and returns its writes, which are valid until the next call.
   const std::vector<CrashWrite>& Next();
-  // Applies the transactions up to number n, without generating their values.
+  // Applies the transactions up to number n, without making their values.
   void SkipTo(uint64_t n);
-  // Returns writes for a transaction that is rolled back, to existing rows and to others.
+  // Returns writes for a transaction that is to be rolled back. Some of their rows exist.
   std::vector<CrashWrite> Junk() const;
 
-  // Adds the rows that exist after transaction transactions().
+  // Adds the rows that the table holds after transaction transactions().
   void AddRows(CrashTable table, std::map<std::string, RowVersion>* rows) const;
-  // Adds keys of the table that existed or could exist, but do not exist now.
+  // Adds keys that the table does not hold, but has held or could hold.
   void AddAbsent(CrashTable table, std::vector<std::string>* keys) const;
 
  private:
@@ -83,7 +84,7 @@ class ClientModel {
   const int client_;
   const uint32_t rows_;
   uint64_t transactions_ = 0;
-  std::array<std::vector<uint64_t>, 2> written_;  // by slot: the last write, 0 = no row
+  std::array<std::vector<uint64_t>, 2> written_;  // last write by slot; 0: the row does not exist
   std::vector<CrashWrite> writes_;
 };
 

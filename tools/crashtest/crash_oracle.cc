@@ -57,7 +57,8 @@ uint64_t CompareByPointReads(Session* session, TableId id, CrashTable table, con
   return rows.size();
 }
 
-// Scans from one end of the table, where the iterator `at` stands in the model, to the other.
+// Compares a scan of the whole table with the expected rows, from `at` to `end`. Returns the number
+// of rows read.
 template <bool forward, typename Iterator>
 uint64_t CompareByScan(Cursor* cursor, CrashTable table, Iterator at, Iterator end) {
   constexpr const char* how = forward ? "a scan forward" : "a scan backward";
@@ -126,7 +127,7 @@ uint64_t CompareWithModels(Session* session, const CrashTables& tables,
       client.AddRows(table, &rows);
       client.AddAbsent(table, &absent);
     }
-    // An index that the engine maintains can be read by cursors only.
+    // An index that the engine keeps itself can be read only by cursors.
     if (!IsCrashIndex(table) || !tables.keeps_indexes()) {
       read += CompareByPointReads(session, tables[table], table, rows, absent);
     }

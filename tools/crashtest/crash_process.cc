@@ -19,7 +19,7 @@
 namespace testbed {
 namespace {
 
-// Stores how long its scope took, in microseconds.
+// Stores the duration of its scope, in microseconds.
 class Timed {
  public:
   explicit Timed(std::atomic<uint64_t>* us) : us_(us) {}
@@ -60,7 +60,7 @@ std::unique_ptr<Engine> CrashProcess::Open() {
   return OpenEngine(info_.name, dir_, options);
 }
 
-// The first sentence counts.
+// Only the first failure is kept.
 void CrashProcess::WriterFailed(const char* what) {
   if (shared_->power_is_cut.load() || shared_->writer_failed.exchange(true)) return;
   std::snprintf(shared_->failure, CrashShared::kMessage, "%s", what);
@@ -117,10 +117,11 @@ void CrashProcess::Write(CrashPlace place) {
     engine.reset();
   }
   shared_->closed.store(!shared_->writer_failed.load() && !shared_->power_is_cut.load());
-  while (true) CrashSleep(1000);  // to be killed
+  while (true) CrashSleep(1000);  // until the parent kills this process
 }
 
-// The engine's own check of the files as they are, with nobody having them open.
+// Runs the engine's own check on the files, which no process has open. Throws Error (kCorruption)
+// when it finds a fault.
 void CrashProcess::CheckFiles(const char* when) {
   if (!info_.check) return;
   const Inspection found = info_.check(dir_, InspectOptions());
@@ -149,7 +150,7 @@ void CrashProcess::VerifyOpen(Engine* engine) {
     clients.emplace_back(w, options_.rows_per_transaction);
     clients.back().SkipTo(last);
     shared_->unacknowledged += last - acknowledged;
-    shared_->acknowledged[w].store(last);  // what was seen counts from now on
+    shared_->acknowledged[w].store(last);  // a commit that was seen must not be lost later
     shared_->begun[w].store(last);
   }
   shared_->rows = CompareWithModels(session.get(), tables, clients);
@@ -162,7 +163,7 @@ void CrashProcess::Verify(bool close) {
   try {
     engine = Open();
   } catch (const Error&) {
-    // A creation that did not end promised nothing but that it says so.
+    // A creation that was interrupted may be refused, as long as the engine says so.
     if (!exists_) ::_exit(kNotCreated);
     throw;
   }

@@ -1,5 +1,6 @@
-// The processes of `testbed crashtest` that are killed or that examine the result of a crash: one
-// writes until its crash, another verifies. Both communicate with the parent through shared memory.
+// The child processes of `testbed crashtest`. A writer commits transactions until the parent kills
+// it; a verifier checks the database that the crash left. Both report to the parent through shared
+// memory.
 #ifndef TESTBED_TOOLS_CRASHTEST_CRASH_PROCESS_H_
 #define TESTBED_TOOLS_CRASHTEST_CRASH_PROCESS_H_
 
@@ -17,11 +18,11 @@
 
 namespace testbed {
 
-// The moment of a crash.
+// The activity that a crash interrupts.
 enum class CrashPlace : uint8_t { kWriting, kCheckpoint, kClose, kCreation };
 
-// Memory shared by the parent and the processes that it kills; it survives the processes. New()
-// maps it, and Delete() unmaps it once no process of the test is left.
+// The memory that the parent shares with its child processes, which it outlives. New() maps it, and
+// throws Error (kIo) when that fails. Delete() unmaps it, when no process of the test is left.
 struct CrashShared {
   static constexpr int kMaxWriters = 64;
   static constexpr size_t kMessage = 600;
@@ -30,17 +31,17 @@ struct CrashShared {
   static CrashShared* New();
   void Delete();
 
-  // The transactions of each client, numbered from 1. `begun` may be in flight.
+  // The last transaction of each client that was begun and that was acknowledged. Transactions are
+  // numbered from 1. Only one transaction of a client can be in flight.
   std::atomic<uint64_t> begun[kMaxWriters], acknowledged[kMaxWriters];
   std::atomic<bool> ready, stop, closing, closed, opened;
-  std::atomic<bool> power_is_cut;     // errors are now caused by the test
-  std::atomic<bool> writer_failed;    // `failure` says why
-  std::atomic<bool> refused;          // `failure` names an unsupported option
-  std::atomic<uint64_t> checkpoints;  // checkpoints begun
-  // Durations of the last opening, closing and checkpoint, so that crashes can be timed to hit
-  // them.
+  std::atomic<bool> power_is_cut;     // the test itself causes the errors from now on
+  std::atomic<bool> writer_failed;    // a client failed; `failure` tells the error
+  std::atomic<bool> refused;          // `failure` names an option that the engine cannot honour
+  std::atomic<uint64_t> checkpoints;  // number of checkpoints begun
+  // The last durations, in microseconds. They let the parent aim its crashes.
   std::atomic<uint64_t> open_us, close_us, checkpoint_us;
-  // The verdict of the verifying process.
+  // The results of the verifier.
   uint64_t rows, unacknowledged;
   char failure[kMessage];
 };
@@ -48,11 +49,12 @@ struct CrashShared {
 // Sleeps for `ms` milliseconds.
 void CrashSleep(double ms);
 
-// The work of one such process. The object is made in the parent and used in the child. Its methods
-// throw Error.
+// The work of a child process. The parent constructs the object before it forks, and the child
+// calls one of the methods. They throw Error when the engine does.
 class CrashProcess {
  public:
-  // Exit code of a verifier that found an unfinished creation, which the engine refused to open.
+  // Exit code of a verifier when the creation was interrupted, and the engine refuses to open what
+  // it left.
   static constexpr int kNotCreated = 3;
 
   // `options` and `shared` must outlive the object. `exists` says whether the database was created
@@ -64,14 +66,14 @@ class CrashProcess {
         dir_(std::move(dir)),
         exists_(exists) {}
 
-  // Opens the database, or creates it where none exists yet.
+  // Opens the database, or creates it when it does not exist yet.
   std::unique_ptr<Engine> Open();
-  // Commits on all clients until the process is killed. When the parent asks for it, closes the
-  // database and then waits to be killed.
+  // Commits transactions on all clients until the process is killed. When the parent sets `stop`,
+  // closes the database and waits to be killed.
   void Write(CrashPlace place);
-  // Recovers the database and compares every row with the acknowledged transactions. Throws Error
-  // (kCorruption) for the first difference. With `close`, closes the database and runs the engine's
-  // check on its files; without it the process exits with the database open.
+  // Opens the database, which recovers it, and compares every row with the acknowledged
+  // transactions. With `close`, then closes the database and runs the engine's check on its files;
+  // otherwise ends the process without closing. Throws Error (kCorruption) at the first difference.
   void Verify(bool close);
 
  private:
@@ -86,7 +88,7 @@ class CrashProcess {
   const EngineInfo& info_;
   CrashShared* const shared_;
   const std::string dir_;
-  const bool exists_;  // the database exists and must not be created anew
+  const bool exists_;  // the database has been created, so it must not be created again
 };
 
 }  // namespace testbed

@@ -10,8 +10,9 @@ class App;
 
 namespace testbed {
 
-// Adds the subcommand to `app`. When the command line names it, its parsing sets *command to the
-// function that runs it and returns the exit code.
+// Adds the subcommand to `app`. When the command line names it, parsing sets *command to a function
+// that executes it and returns the exit code: 0; 1 when a failure was found; 130 when a signal
+// ended the test. `command` must outlive `app`.
 void AddCrashtestCommand(CLI::App& app, std::function<int()>* command);
 
 }  // namespace testbed

@@ -41,7 +41,8 @@ void CheckWritable(const fs::path& path) {
   }
 }
 
-// Returns the size and the hash of a file's contents, or null for an empty path.
+// Returns the size and hash of a file's contents; null when `path` is empty. Throws Error (kUsage)
+// when the file cannot be read.
 nlohmann::json IdentityOfFile(const std::string& path) {
   if (path.empty()) return nullptr;
   std::ifstream in(path, std::ios::binary);
@@ -81,7 +82,7 @@ DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(o
   CheckWritable(path_);
 }
 
-// Throws Error (kUsage) unless a new database may be made in the directory.
+// Throws Error (kUsage) unless a database may be made in path_.
 void DatabaseDir::CheckNew() const {
   if (!fs::exists(path_) || IsEmpty(path_)) return;
   if (!ReadRecord(path_)) {
@@ -153,7 +154,7 @@ void DatabaseDir::CheckReuse() {
                             path_));
   }
   const nlohmann::json expected = Record();
-  // Keys are checked before key order and rows, which follow from the keys file.
+  // The keys are compared before their order and number, which follow from the file of keys.
   const nlohmann::json keys = found.value("keys", nlohmann::json());
   if (!SameKeys(keys, expected["keys"])) {
     throw Error(Error::kUsage,
@@ -175,12 +176,12 @@ void DatabaseDir::CheckReuse() {
   record_ = found;
 }
 
-// Creates the directory if it is missing, and locks it for this process.
+// Makes the directory unless it exists, and locks it for this process.
 void DatabaseDir::Take() {
   if (lock_.Leads(path_)) return;
   MakeDirectories(path_);
   lock_ = DirLock(path_, "--dir");
-  CheckNew();  // another run may have been faster
+  CheckNew();  // another run may have made a database before the lock was taken
 }
 
 void DatabaseDir::Remove() {
@@ -188,7 +189,7 @@ void DatabaseDir::Remove() {
     RemoveDatabase(temporary_->held_path(), temporary_->path());
     return;
   }
-  if (!ReadRecord(path_)) return;  // the directory is new
+  if (!ReadRecord(path_)) return;  // there is no database to remove
   const std::vector<std::string> left = RemoveDatabase(lock_.held_path(), path_);
   if (!left.empty() && !told_what_stays_) {
     fmt::print(stderr, "testbed: {} in --dir {} is not testbed's and stays\n", SomeNames(left),

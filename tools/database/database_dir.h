@@ -1,10 +1,16 @@
-// The directory of a database that testbed made: its contents, and the rules for removing it.
+// The directory of a run's database (--dir): checks that the run may use it, records what it holds,
+// and removes only what testbed made.
 //
-// DIR/testbed.json records how the database was loaded (engine, page size, rows, seed, ...), so
-// that a run that reuses the database can check it. DIR/db holds the engine's own files
-// (database_files.h). testbed never writes into or removes a directory without that record, and in
-// a directory with a record it leaves all other files alone. Without --dir the directory is
-// temporary (temporary_dir.h).
+// DIR/testbed.json records the engine and the settings that loaded the database (page size, rows,
+// seed, ...), so that a run with --reuse can check that the database is the one it expects. DIR/db
+// holds the engine's own files (database_files.h). A non-empty directory without a record is never
+// written into or removed, and other files in a directory with a record stay. Without --dir the
+// directory is a temporary one (temporary_dir.h).
+//
+//   DatabaseDir dir(options);          // throws when --dir, --fresh and --reuse do not fit
+//   dir.Prepare();                     // an empty database directory, recorded as not loaded
+//   ... the engine loads rows into dir.engine_path() ...
+//   dir.RecordLoaded();
 #ifndef TESTBED_TOOLS_DATABASE_DATABASE_DIR_H_
 #define TESTBED_TOOLS_DATABASE_DATABASE_DIR_H_
 
@@ -18,10 +24,11 @@
 
 namespace testbed {
 
-// Returns what identifies a database: the engine and the settings that its files depend on, the
-// rows, and the workloads `loads` that load it. Two databases are the same when their identities
-// are equal; the record of a directory, and the loads that an experiment shares, are compared by
-// it. A file of keys is identified by its contents ("size", "hash"), not by its name.
+// Returns the identity of a database: the engine and the settings that its files depend on, the
+// rows, and the workloads `loads` that load it. Two databases with equal identities are
+// interchangeable; the record of a directory and the loads that an experiment shares rely on that.
+// A file of keys is identified by its contents ("size", "hash"), not by its name. Throws Error
+// (kUsage) when that file cannot be read.
 nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std::string>& loads);
 
 // One database directory. Not thread-safe.
@@ -34,25 +41,26 @@ class DatabaseDir {
   DatabaseDir(const DatabaseDir&) = delete;
   DatabaseDir& operator=(const DatabaseDir&) = delete;
 
-  // Makes an empty database directory, with a record that says that it is not loaded. Removes an
-  // existing database where --fresh allows it. Throws Error.
+  // Makes an empty database directory and records that it is not loaded. Removes the database that
+  // is in it, which --fresh or an earlier run of this process allows. Throws Error.
   void Prepare();
   // Records durably that the database is loaded. Throws Error (kIo).
   void RecordLoaded();
-  // Returns which rows the database holds according to the record (Population::ToJson in
-  // workloads/population.h); null when they are not known.
+  // Returns the rows that the database holds according to its record (workloads/population.h,
+  // ToJson); null when they are not known.
   nlohmann::json population() const { return record_.value("population", nlohmann::json()); }
-  // Records which rows the database holds, durably. Throws Error (kIo).
+  // Writes `population` to the record, durably.
   void RecordPopulation(const nlohmann::json& population);
-  // Releases the lock that keeps other runs out, since an open lock prevents unmounting. Only for a
-  // directory on a scratch device, which no other run can reach.
+  // Releases the lock that keeps other runs out of the directory, because it would keep the file
+  // system from being unmounted. Only for a directory on a scratch device, which no other run can
+  // reach.
   void Unlock() { lock_ = DirLock(); }
-  // Keeps the directory after the run, even a temporary one.
+  // Makes the destructor keep the directory even when it is a temporary one.
   void Keep() {
     if (temporary_) temporary_->Keep();
   }
 
-  // Returns the directory; for a temporary one, its future parent until Prepare.
+  // Returns the directory. Before Prepare makes a temporary directory, that is its parent.
   std::string path() const { return temporary_ ? temporary_->path() : path_; }
   std::string engine_path() const { return path() + "/" + kEngineFiles; }
 
@@ -63,9 +71,9 @@ class DatabaseDir {
   void Take();
   void Remove();
   const RunOptions& options_;
-  std::string path_;                            // as given by the user
-  std::optional<TemporaryDatabase> temporary_;  // without --dir; created by Prepare
-  DirLock lock_;                                // keeps other runs out
+  std::string path_;                            // --dir without trailing slashes; "." without --dir
+  std::optional<TemporaryDatabase> temporary_;  // without --dir, set by Prepare
+  DirLock lock_;                                // keeps other runs out of path_
   bool told_what_stays_ = false;
   nlohmann::json record_ = nlohmann::json::object();  // contents of the directory's record
 };

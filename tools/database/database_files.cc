@@ -21,12 +21,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// The name of a record that a killed process was writing.
+// The name under which a new record is written; a killed process may leave it behind.
 const std::string kUnfinishedRecord = std::string(kRecordFile) + ".new";
 constexpr char kKept[] = "kept";
 
-// Returns the text of a regular file of at most a megabyte, or "" for anything else. It follows no
-// symbolic link and does not block on a pipe.
+// Returns the text of a regular file of at most 1 MiB; empty when `path` is no such file. It does
+// not follow a symbolic link, and does not block on a pipe.
 std::string SmallText(const std::string& path) {
   constexpr off_t kMost = 1 << 20;
   const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -77,7 +77,7 @@ std::vector<std::string> RemoveDatabase(const std::string& dir, const std::strin
                             shown, kEngineFiles));
   }
   fs::remove_all(files, error);
-  // The record is removed last: without it the rest would no longer count as testbed's.
+  // The record is removed last: without it, the files that are left would not count as testbed's.
   for (const std::string& name : {kUnfinishedRecord, std::string(kRecordFile)}) {
     if (!error) fs::remove(fs::path(dir) / name, error);
   }
@@ -103,7 +103,7 @@ std::string SomeNames(const std::vector<std::string>& names) {
 
 TemporaryDatabase::TemporaryDatabase(const std::string& parent) : dir_(parent) {
   try {
-    // The record is written first: it identifies what a killed run leaves as testbed's.
+    // The record is written first: it marks the files that a killed run leaves as testbed's.
     WriteRecord(path(), {{"schema", kDatabaseSchema}, {"loaded", false}});
     MakeDirectories(engine_path());
   } catch (...) {
@@ -135,7 +135,7 @@ std::vector<std::string> TemporaryDatabase::CleanLeftovers(const std::string& pa
     const std::optional<json> record = ReadRecord(held);
     if (record && record->contains(kKept)) continue;
     if (!record) {
-      // Its run was killed before it wrote a record, or the directory is not testbed's.
+      // Either the run was killed before it wrote the record, or no run made this directory.
       const std::vector<std::string> names = Names(held);
       if (names.size() > 1 || (names.size() == 1 && names[0] != kUnfinishedRecord)) continue;
       ::unlink((held + "/" + kUnfinishedRecord).c_str());

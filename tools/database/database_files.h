@@ -1,10 +1,10 @@
-// The files that testbed puts into the directory of a database; it removes no others.
+// The files that testbed puts into the directory of a database. It never removes any others.
 //
-//   testbed.json   the record of what was loaded; its "schema" identifies it as testbed's
+//   testbed.json   the record of what was loaded; "schema" tells it from other files of that name
 //   db/            the engine's files
 //
-// A directory without a record does not belong to testbed. In a directory with a record, only these
-// two belong to testbed; all other files stay.
+// A directory without a record is not testbed's. In a directory with a record only these two are
+// testbed's, and other files stay.
 #ifndef TESTBED_TOOLS_DATABASE_DATABASE_FILES_H_
 #define TESTBED_TOOLS_DATABASE_DATABASE_FILES_H_
 
@@ -20,38 +20,42 @@ namespace testbed {
 inline constexpr char kRecordFile[] = "testbed.json", kEngineFiles[] = "db";
 inline constexpr char kDatabaseSchema[] = "testbed-database/1";
 
-// Returns the record of the directory. Returns nothing when testbed.json is missing, is another
-// program's file, or is a symbolic link.
+// Returns the record of `dir`; nothing when there is no such file, or it is a symbolic link or not
+// a record.
 std::optional<nlohmann::json> ReadRecord(const std::string& dir);
-// Replaces the record atomically: after a power cut it is the old or the new one. Follows no
-// symbolic link. Throws Error (kIo).
+
+// Replaces the record of `dir` durably: after a power cut it is the old record or the new one. Does
+// not follow a symbolic link. Throws Error (kIo).
 void WriteRecord(const std::string& dir, const nlohmann::json& record);
-// Removes the database from a directory that has a record, and nothing from another directory.
-// Returns the names of the files that stay. Throws Error (kUsage) when db/ is a symbolic link, and
-// Error (kIo) when a file cannot be removed. Messages call the directory `shown`.
+// Removes the database in `dir`: db/ and the record. Does nothing when `dir` has no record. Returns
+// the names of the files that stay. Throws Error (kUsage) when db/ is a symbolic link, and Error
+// (kIo) when the database cannot be removed. Messages call the directory `shown`.
 std::vector<std::string> RemoveDatabase(const std::string& dir, const std::string& shown);
-// Removes the database in `dir`, and `dir` itself if nothing else lies in it. Does nothing when
-// another process holds the directory's lock. Never throws: what cannot be removed stays.
+// Removes the database in `dir`, and `dir` itself when it is empty then. Does nothing when another
+// process holds the lock of `dir`. Never throws: files that cannot be removed stay.
 void RemoveDatabaseDirectory(const std::string& dir);
-// Returns at most five names, as in "a, b, c, d, e and 3 more".
+// Returns the names as text, such as "a, b and 3 more"; at most five are listed.
 std::string SomeNames(const std::vector<std::string>& names);
 
-// A temporary directory with an empty database. The destructor removes both.
+// A temporary directory with an empty database. The destructor removes it. Not thread-safe.
 class TemporaryDatabase {
  public:
+  // Makes the directory below `parent`. Throws Error (kIo).
   explicit TemporaryDatabase(const std::string& parent);
   ~TemporaryDatabase();
   TemporaryDatabase(const TemporaryDatabase&) = delete;
   TemporaryDatabase& operator=(const TemporaryDatabase&) = delete;
 
   const std::string& path() const { return dir_.path(); }
+  // Returns a path to the directory that stays valid when the directory is renamed.
   std::string held_path() const { return dir_.held_path(); }
   std::string engine_path() const { return path() + "/" + kEngineFiles; }
-  // Leaves the directory to the user, who removes it.
+  // Makes the destructor keep the directory, and marks its record so that CleanLeftovers keeps it,
+  // too. The user removes it.
   void Keep();
 
-  // Removes the temporary databases that killed runs left in `parent`; returns a sentence for each.
-  // A directory with such a name but without a record stays, unless it is empty.
+  // Removes the temporary directories of killed runs below `parent`; returns a sentence for each. A
+  // directory of such a name that has files but no record stays.
   static std::vector<std::string> CleanLeftovers(const std::string& parent);
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// Returns the workload that loaded the database, or "" for a document that does not say.
+// Returns the workload that loaded the database; an empty string when the document does not tell.
 std::string LoaderOf(const json& document) {
   const json workloads = document.value("/options/workload"_json_pointer, json::array());
   return workloads.empty() ? "" : FindWorkload(workloads[0].get<std::string>()).loader;
@@ -24,7 +24,7 @@ std::optional<double> RowsBefore(const json& document, const json& run) {
   const json& phases = run["phases"];
   const json& first = phases[0];
   if (first["kind"] == "load" && first.contains("rows_inserted")) {
-    // A loader that adds to existing rows also counts the rows of its tables.
+    // A load that adds to existing rows reports the number of all rows.
     return first.value("/details/table_rows"_json_pointer, Added(first)) - Added(first);
   }
   const std::string loader = LoaderOf(document);

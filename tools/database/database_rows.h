@@ -1,5 +1,5 @@
-// The number of rows that a database held after each phase of a run, and their size, as far as the
-// results (docs/results.md) tell.
+// The number of rows that a database held after each phase of a run, and their size, derived from a
+// results document (docs/results.md).
 #ifndef TESTBED_TOOLS_DATABASE_DATABASE_ROWS_H_
 #define TESTBED_TOOLS_DATABASE_DATABASE_ROWS_H_
 
@@ -9,14 +9,14 @@
 
 namespace testbed {
 
-// Returns the rows after each phase of the run, or nothing where they are not known. They are known
-// for a run that loads, from what its phases inserted and erased, and for a run that counted its
-// rows (`database`, or `table_rows` of a phase).
+// Returns the number of rows after each phase of the run; nothing where it is not known. For a run
+// that loads, it follows from the rows that its phases inserted and erased. For another run it is
+// known when the run counted its rows ("database", or "table_rows" of a phase).
 std::vector<std::optional<double>> RowsAfterPhases(const nlohmann::json& document,
                                                    const nlohmann::json& run);
 
-// Returns the mean bytes of a row's key and value. Known only for the rows of --rows and --keys:
-// other workloads make their own rows.
+// Returns the mean size of a row's key and value in bytes; nothing unless --rows or --keys made the
+// rows, since other workloads make rows of their own.
 std::optional<double> MeanRowBytes(const nlohmann::json& document);
 
 }  // namespace testbed

@@ -59,7 +59,7 @@ std::pair<std::string, std::string> NameAndValue(const std::string& option,
 void Settle(Arguments* a) {
   for (const std::string& text : a->set) {
     auto [name, value] = NameAndValue("--set", text);
-    // --set engine-option.NAME=VALUE or --set engine-option=NAME=VALUE
+    // Accepts --set engine-option.NAME=VALUE and --set engine-option=NAME=VALUE.
     const bool inner = name == "engine-option" || name == "workload-option";
     const size_t equals = value.find('=');
     if (inner && equals != std::string::npos) {
@@ -114,7 +114,7 @@ int Show(const Experiment& e) {
   return 0;
 }
 
-// What all cells that run have alike.
+// Returns the options that all running cells have in common.
 OptionMap CommonOptions(const std::vector<Cell>& cells) {
   std::optional<OptionMap> common;
   for (const Cell& cell : cells) {
@@ -171,7 +171,8 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   if (fresh) dir.Remove();
   dir.Create(e, a->plan, fresh);
   const bool complete = RunExperiment(e, cells, dir, a->run);
-  // Of all cells, whichever were chosen now: a claim is judged on those that it names.
+  // All cells are read, not only those that --only chose now: a claim is judged by the cells that
+  // it names.
   const ResultSet results = ResultSet::Read(a->out);
   fmt::print("{}", ResultsText(results));
   WriteOutputFile("--json", a->json_file, JsonText(FindingsJson(results), 1) + "\n");

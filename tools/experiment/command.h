@@ -1,4 +1,4 @@
-// The command line of `testbed experiment`, `testbed findings` and `testbed advise`.
+// The command lines of `testbed experiment`, `testbed findings` and `testbed advise`.
 #ifndef TESTBED_TOOLS_EXPERIMENT_COMMAND_H_
 #define TESTBED_TOOLS_EXPERIMENT_COMMAND_H_
 
@@ -11,8 +11,8 @@ class App;
 
 namespace testbed {
 
-// Adds the subcommands to `app`. When the command line names one, its parsing sets *command to the
-// function that runs it and returns the exit code.
+// Adds the three subcommands to `app`. When the command line names one of them, parsing sets
+// *command to a function that executes it and returns the exit code. `command` must outlive `app`.
 void AddExperimentCommands(CLI::App& app, std::function<int()>* command);
 
 }  // namespace testbed

@@ -1,11 +1,15 @@
-// An experiment: settings to try, metrics to take from each, tables to print, and findings to
-// check. A TOML file defines it (docs/experiments.md); the same code runs every experiment.
+// An experiment: the settings to try, the metrics to compute from each run, the tables to print and
+// the findings to check. A TOML file describes it (docs/experiments.md), and the same code runs all
+// of them.
 //
-//   Experiment e = LoadExperiment("read-size");          // a shipped one, or a path to a file
-//   std::vector<Cell> cells = PlanCells(e, {"tiny"});    // plan.h
-//   RunExperiment(e, cells, results_dir, {});            // run.h, results_dir.h
-//   ResultSet results = ResultSet::Read(path);           // results.h
-//   fmt::print("{}", ExperimentText(results));           // report.h
+//   Experiment e = LoadExperiment("read-size");      // a shipped experiment, or a .toml file
+//   PlanOptions options{.scale = "tiny"};            // plan.h
+//   std::vector<Cell> cells = PlanCells(e, options);
+//   ResultsDir dir("results");                       // results_dir.h
+//   dir.Create(e, options);
+//   RunExperiment(e, cells, dir, {});                // run.h
+//   ResultSet results = ResultSet::Read("results");  // results.h
+//   fmt::print("{}", ExperimentText(results));       // report.h
 #ifndef TESTBED_TOOLS_EXPERIMENT_EXPERIMENT_H_
 #define TESTBED_TOOLS_EXPERIMENT_EXPERIMENT_H_
 
@@ -17,12 +21,11 @@
 
 namespace testbed {
 
-// Options of `testbed` by name, without the dashes: {"io", "direct"}. A name with a dot is an
-// option of the engine or the workload: {"engine-option.bloom_bits", "10"}.
+// Options of `testbed` by name, without the dashes: {"io", "direct"}. A name with a dot is a
+// setting of the engine or the workload: {"engine-option.bloom_bits", "10"}.
 using OptionMap = std::map<std::string, std::string>;
 
-// One value of an axis: the options that it sets, and the label that tables and findings use for
-// it.
+// A value of an axis: the options that it sets, and the label that tables and findings call it by.
 struct AxisValue {
   std::string label;
   OptionMap options;
@@ -33,16 +36,16 @@ struct Axis {
   std::vector<AxisValue> values;
 };
 
-// Labels by axis. A cell matches when, for each of these axes, its label is one of those listed.
+// Labels by axis. A cell matches when, for each of these axes, its label is among those listed.
 using Where = std::map<std::string, std::vector<std::string>>;
 
 constexpr int kMaxRounds = 1000;
 
 struct Scale {
-  OptionMap options;                                       // override the experiment's options
-  std::map<std::string, OptionMap> engine_options;         // by engine; override the experiment's
-  std::map<std::string, std::vector<std::string>> labels;  // by axis; only these values are kept
-  std::optional<int> rounds;                               // how often all cells are run
+  OptionMap options;                                       // override the experiment's
+  std::map<std::string, OptionMap> engine_options;         // by engine; override the engine's
+  std::map<std::string, std::vector<std::string>> labels;  // by axis; other values are left out
+  std::optional<int> rounds;                               // number of times that all cells run
 };
 
 struct Metric {
@@ -51,9 +54,9 @@ struct Metric {
 
 struct TableSpec {
   std::string title, note;
-  std::vector<std::string> rows;     // axes whose labels name the rows
-  std::string columns;               // axis whose values become columns, or empty
-  std::vector<std::string> metrics;  // metrics shown for each value of that axis, or for each row
+  std::vector<std::string> rows;     // axes that label the rows
+  std::string columns;               // axis whose values are spread over columns; may be empty
+  std::vector<std::string> metrics;  // columns of the table, or of each value of that axis
   Where where;
   std::vector<std::string> published_columns;
   std::vector<std::vector<std::string>> published;
@@ -63,39 +66,39 @@ struct Mechanism {
   std::string when, says;
 };
 
-// One statement of a claim, with the published numbers next to the measured ones.
+// A part of a claim that can be checked by itself, with the published figures.
 struct FindingPart {
   std::string says;                    // the statement, one sentence
-  std::string published;               // the published numbers
-  std::string ours;                    // text with {expression} in it
-  std::string holds;                   // expression (expression.h)
-  std::string false_if;                // what would refute it, where that is not obvious
-  std::string stand_in;                // the system that stands in; such a part does not count
-  std::string untestable;              // why it cannot be checked at all
-  std::vector<std::string> waits_for;  // engines needed to check it
-  std::vector<std::string> scales;     // checked only at these scales; empty: at all
+  std::string published;               // the published figures
+  std::string ours;                    // text with {expression} in place of the measured figures
+  std::string holds;                   // expression that is true when the part holds (expression.h)
+  std::string false_if;                // condition that would make it false, if that is not obvious
+  std::string stand_in;                // system measured in its place; set: part is not counted
+  std::string untestable;              // reason why it cannot be checked here at all
+  std::vector<std::string> waits_for;  // engines without which it cannot be checked
+  std::vector<std::string> scales;     // only scales at which it is checked; empty: all scales
 };
 
 struct Finding {
   std::string id, claim;
-  std::string systems;  // the published systems, and the one judged here
+  std::string systems;  // systems of the publication, and the engine that it is checked on
   std::vector<FindingPart> parts;
-  std::vector<std::string> waits_for;  // engines needed to check any part
-  std::string untestable;              // why no part can be checked
-  std::vector<Mechanism> mechanisms;   // facts shown when the claim is not reproduced
+  std::vector<std::string> waits_for;  // engines without which no part can be checked
+  std::string untestable;              // reason why no part can be checked here
+  std::vector<Mechanism> mechanisms;   // explanations, shown when it is not reproduced
 };
 
 // Cells that do not run, and why.
 struct Skip {
   Where where;
-  std::vector<std::string> scales;  // only at these scales; empty: at all
+  std::vector<std::string> scales;  // only scales at which cells are skipped; empty: all scales
   std::string why;
 };
 
 struct Experiment {
   std::string name, title, about, source;
-  std::string text;       // the file's text, unchanged
-  bool in_order = false;  // each round runs the cells in the order of the plan
+  std::string text;       // contents of the file
+  bool in_order = false;  // every round runs the cells in the order of the axes
   OptionMap options, load_options;
   std::map<std::string, OptionMap> engine_options;       // by engine
   std::map<std::string, OptionMap> engine_load_options;  // by engine; override load_options
@@ -106,19 +109,21 @@ struct Experiment {
   std::vector<TableSpec> tables;
   std::vector<Finding> findings;
 
-  // Return the axis or metric of that name, or null.
+  // These return null when there is no such axis or metric.
   const Axis* FindAxis(const std::string& axis) const;
   const Metric* FindMetric(const std::string& metric) const;
 };
 
-// Returns the names and texts of the shipped experiments (tools/experiments/*.toml, built into the
+// Returns the texts of the shipped experiments by name (tools/experiments/*.toml, built into the
 // program).
 const std::map<std::string, std::string>& ShippedExperiments();
 
-// Loads a shipped experiment by name, or the file when the name ends in .toml. Throws Error
-// (kUsage), with file and line where possible, when the name is unknown or the text cannot be
-// understood.
+// Loads a shipped experiment by its name, or an experiment from a file whose name ends in .toml.
+// Throws Error (kUsage) when it does not exist, or with file and line when its text has an error.
 Experiment LoadExperiment(const std::string& name_or_path);
+
+// Parses the text of an experiment. `origin` is the file's name, for messages. Throws Error
+// (kUsage).
 Experiment ParseExperiment(const std::string& text, const std::string& origin);
 
 }  // namespace testbed

@@ -21,10 +21,10 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 bool IsNameChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 double Count(const double*, int n) { return n; }
-// Returns whether a differs from b by at most a share of b: within(a, b, 0.05).
+// The function within(a, b, share): a differs from b by at most this share of b.
 double Within(double a, double b, double share) { return std::abs(a - b) <= share * std::abs(b); }
 
-// Takes n figures followed by n labels; returns the label of the largest figure.
+// The function argmax(x_1, ..., x_n, label_1, ..., label_n): the label of the largest x.
 double ArgMax(const double* values, int n) {
   const int half = n / 2;
   return half == 0 ? kNaN : values[half + (std::max_element(values, values + half) - values)];
@@ -41,7 +41,7 @@ void Prepare(mu::Parser* parser) {
   throw Error(Error::kUsage, fmt::format("the expression {}: {}", expression, e.GetMsg()));
 }
 
-// Provides the variables that muParser asks for by name; a missing figure is NaN.
+// The values that muParser asks for by name. A figure that does not exist is NaN.
 struct Values {
   const Figures* figures;
   std::deque<double> given;
@@ -112,7 +112,7 @@ std::vector<std::string> FiguresNamed(const std::string& expression) {
 
 struct Statement::Machine {
   mu::Parser parser;
-  std::deque<mu::Parser> terms;  // the terms of kind kOne, in their order
+  std::deque<mu::Parser> terms;  // the terms of the kind kOne, in their order
   std::vector<double> values;
 
   void SetUp(mu::Parser* one, const std::string& text) {
@@ -131,7 +131,7 @@ struct Statement::Machine {
 
 namespace {
 
-// Consumes a number with its exponent, or one character that belongs to no name.
+// Returns the number at *at, or the single character when there is none, and advances *at past it.
 std::string NumberOrSign(const std::string& expression, size_t* at) {
   const size_t begin = *at;
   const bool number = std::isdigit(static_cast<unsigned char>(expression[begin]));
@@ -142,7 +142,8 @@ std::string NumberOrSign(const std::string& expression, size_t* at) {
   return expression.substr(begin, *at - begin);
 }
 
-// Consumes a name and, for a metric, the selection in brackets after it.
+// Returns the name at *at with the selection in brackets that may follow it, and advances *at past
+// both. Throws Error (kUsage) when brackets follow a name that is not a metric's.
 Selection SelectionAt(const std::string& expression,
                       const std::function<bool(const std::string&)>& is_metric, size_t* at) {
   size_t end = *at;
@@ -190,7 +191,7 @@ Statement::Statement(const std::string& expression,
   machine_->values.resize(figures_.size());
   try {
     machine_->SetUp(&machine_->parser, plain);
-    machine_->parser.Eval();  // reports errors in the whole before its terms
+    machine_->parser.Eval();  // an error must name the whole expression, not one of its terms
     terms_ = TermsOf(plain);
     machine_->SetUp(terms_);
   } catch (const mu::Parser::exception_type& e) {
@@ -198,7 +199,7 @@ Statement::Statement(const std::string& expression,
   }
 }
 
-// Returns the variable that replaces the metric of a cell in the plain expression.
+// Returns the variable that stands for the metric of a cell in the plain expression.
 std::string Statement::VariableOf(const std::string& metric, size_t cell) {
   const Figure wanted{metric, cell};
   const auto found = std::find(figures_.begin(), figures_.end(), wanted);
@@ -207,8 +208,8 @@ std::string Statement::VariableOf(const std::string& metric, size_t cell) {
   return fmt::format("figure_{}", index);
 }
 
-// Returns the arguments that replace a selection in the plain expression; a group of several cells
-// becomes its mean.
+// Returns the arguments that a selection stands for in the plain expression. A group of several
+// cells becomes one argument, its mean.
 std::string Statement::Arguments(const std::string& metric, const Groups& groups) {
   std::vector<std::string> all;
   for (const std::vector<size_t>& group : groups) {

@@ -26,46 +26,50 @@ namespace testbed {
 
 using Figures = std::map<std::string, double>;
 
-// Returns the value of the expression. A missing figure is unknown (NaN), and so is every value
-// computed from it. Throws Error (kUsage) when the expression cannot be parsed.
+// Returns the value of an expression over the figures of a run. A figure that `figures` does not
+// contain is NaN, and so is an expression that computes with it. Throws Error (kUsage) when the
+// expression cannot be parsed.
 double EvaluateFigures(const std::string& expression, const Figures& figures);
-// Returns the names of the figures in the expression.
+
+// Returns the names of the figures in an expression. Throws Error (kUsage) when it cannot be
+// parsed.
 std::vector<std::string> FiguresNamed(const std::string& expression);
 
-// A selection of cells in an expression: metric[axis=label|label, axis=label].
+// A selection in an expression: metric[axis=label|label, axis=label].
 struct Selection {
   std::string metric;
   Where where;
   std::string text;
 };
 
-// An expression over metrics of cells, prepared for repeated evaluation with different values. Not
-// thread-safe.
+// An expression over metrics of cells, parsed once and evaluated many times with different values.
+// Not thread-safe.
 class Statement {
  public:
-  // For each argument, its cells: one cell, or several whose mean is used.
+  // The cells of each argument that a selection stands for; the mean over a group is taken.
   using Groups = std::vector<std::vector<size_t>>;
-  // A value that the expression needs: a metric of a cell.
+  // A figure that the expression needs: a metric of a cell.
   struct Figure {
     std::string metric;
     size_t cell;
     bool operator==(const Figure&) const = default;
   };
 
-  // `is_metric` returns whether a name is a metric; other names are functions. `cells_of` returns
-  // the cells of a selection, one group per argument. Throws Error (kUsage) when the expression
-  // cannot be parsed.
+  // `is_metric` returns whether a name is a metric, and not a function. `cells_of` returns the
+  // cells that a selection names, a group for each argument. Throws Error (kUsage) when the
+  // expression cannot be parsed.
   Statement(const std::string& expression, const std::function<bool(const std::string&)>& is_metric,
             const std::function<Groups(const Selection&)>& cells_of);
   ~Statement();
 
   const std::vector<Selection>& selections() const { return selections_; }
   const std::vector<Figure>& figures() const { return figures_; }
-  // `values` has a value for each of figures(), in that order. Throws like the constructor.
+  // Returns the value of the expression. `values` has a value for each of figures(), in their
+  // order. Throws Error (kUsage) when the expression cannot be evaluated.
   double Evaluate(const std::vector<double>& values) const;
 
-  // Returns the terms that the statement consists of (verdict/terms.h). EvaluateTerms returns the
-  // values of its terms of kind kOne, in their order; term_count() is their number.
+  // Returns the terms of the statement (terms.h). EvaluateTerms returns the values of the terms of
+  // the kind kOne, in their order; their number is term_count().
   const Term& terms() const { return terms_; }
   size_t term_count() const;
   std::vector<double> EvaluateTerms(const std::vector<double>& values) const;
@@ -81,9 +85,10 @@ class Statement {
   std::unique_ptr<Machine> machine_;
 };
 
-// Return the expressions in braces in a text, and the text with each of them replaced by the result
-// of `value_of`.
+// Returns the expressions that stand in braces in a text.
 std::vector<std::string> ExpressionsIn(const std::string& text);
+
+// Returns the text with each expression in braces replaced by what `value_of` returns for it.
 std::string FillExpressions(const std::string& text,
                             const std::function<std::string(const std::string&)>& value_of);
 

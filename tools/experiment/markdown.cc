@@ -9,7 +9,7 @@
 namespace testbed {
 namespace {
 
-// Escapes text for a cell of a table, in which a | would end the cell and a line break the row.
+// Escapes text for a cell of a table, which a | would end; a line break would end the row.
 std::string Escaped(const std::string& text) {
   std::string escaped;
   for (char c : text) {

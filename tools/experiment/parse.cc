@@ -1,5 +1,5 @@
-// Reads an experiment from TOML. Every unknown name is an error, so that a typing mistake does not
-// silently produce a different experiment.
+// Reads an experiment from TOML. An unknown name is an error, so that a typing mistake does not
+// make the experiment silently do something else.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
@@ -258,7 +258,8 @@ void Parser::ParseFinding(const toml::table& table) {
   e_.findings.push_back(std::move(finding));
 }
 
-// Checks the names of axes, labels, metrics and scales that one part uses of another.
+// Throws Error (kUsage) when a part of the experiment names an axis, label, metric or scale that
+// does not exist.
 void Parser::CheckReferences() const {
   const auto check_axis = [&](const std::string& axis, const std::string& in) {
     if (e_.FindAxis(axis) != nullptr) return;
@@ -318,8 +319,8 @@ void Parser::CheckReferences() const {
   });
 }
 
-// Checks that the expressions of each finding can be evaluated, and that their axes and labels
-// exist.
+// Throws Error (kUsage) when an expression of a finding cannot be evaluated. Calls `check` with
+// each selection in these expressions.
 void Parser::CheckExpressions(
     const std::function<void(const Where&, const std::string&)>& check) const {
   const auto is_metric = [&](const std::string& name) { return e_.FindMetric(name) != nullptr; };

@@ -23,7 +23,8 @@ void Overlay(const OptionMap& over, OptionMap* options) {
   for (const auto& [name, value] : over) (*options)[name] = value;
 }
 
-// "auto" means half of the machine's memory; the other half is for the operating system.
+// Returns the memory that an option "ram" stands for, in bytes. "auto" is half of the machine's
+// memory; the other half is left to the operating system.
 uint64_t RamOf(const std::string& text) {
   if (text != "auto") return ParseSize("--ram", text, 0, UINT64_MAX);
   struct sysinfo info {};
@@ -31,7 +32,8 @@ uint64_t RamOf(const std::string& text) {
   return static_cast<uint64_t>(info.totalram) * info.mem_unit / 2;
 }
 
-// Returns the scale of that name or, for a number, the scale "full" with its ram multiplied by it.
+// Returns the scale of that name. For a number, returns the scale "full" with its memory multiplied
+// by the number. Throws Error (kUsage) for any other name.
 Scale FindScale(const Experiment& e, const std::string& name) {
   const auto known = e.scales.find(name);
   if (known != e.scales.end()) {
@@ -60,7 +62,8 @@ Scale FindScale(const Experiment& e, const std::string& name) {
   return scale;
 }
 
-// Appends every combination of the axes' values; the last axis varies fastest.
+// Adds a cell for every combination of the axes' values from axis `depth` on; the last axis varies
+// fastest.
 void Combine(const Experiment& e, size_t depth, Cell* cell, std::vector<Cell>* cells) {
   if (depth == e.axes.size()) {
     cells->push_back(*cell);
@@ -88,8 +91,8 @@ std::string LoadKey(const RunOptions& run, const std::string& scratch,
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
 }
 
-// Returns the options with which a shared database is loaded: the cell's, overridden by what the
-// experiment says about loads. The number of rows stays the cell's, whatever memory the load gets.
+// Returns the options that load a shared database: the cell's, overridden by the experiment's load
+// options. The number of rows is the cell's, whatever memory the load gets.
 OptionMap LoadOptions(const Experiment& e, const std::string& engine, const OptionMap& cell,
                       uint64_t rows) {
   OptionMap options = cell;
@@ -103,7 +106,7 @@ OptionMap LoadOptions(const Experiment& e, const std::string& engine, const Opti
   return options;
 }
 
-// Returns why the engine cannot load with these options, or "" when it can.
+// Returns the reason why the engine cannot load with these options; an empty string when it can.
 std::string WhyNotLoaded(const EngineInfo& engine, OptionMap options) {
   options.erase("scratch");
   try {
@@ -114,7 +117,8 @@ std::string WhyNotLoaded(const EngineInfo& engine, OptionMap options) {
   }
 }
 
-// Refuses options that an axis sets: with other options, the axis's labels would be wrong.
+// Throws Error (kUsage) when --set changes an option that an axis sets: the label of a cell would
+// then be wrong in every table.
 void CheckSet(const Experiment& e, const OptionMap& set) {
   for (const Axis& axis : e.axes) {
     for (const AxisValue& value : axis.values) {
@@ -139,7 +143,7 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
     }
     return "";
   };
-  const std::string engine = engine_of().substr(0, engine_of().find(':'));  // without its variant
+  const std::string engine = engine_of().substr(0, engine_of().find(':'));  // without the variant
   cell->options = e.options;
   Overlay(scale.options, &cell->options);
   const auto own = e.engine_options.find(engine);
@@ -185,9 +189,9 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
   }
 }
 
-// Returns the cells for another round. Its own seed for data and operations makes each round a
-// sample of all that the experiment could have met, as fresh loads do for the shape of the
-// databases.
+// Returns the cells for a round, with a seed of data and operations and databases of its own. So a
+// round is a random draw of the data, the operations and the shapes of the databases that the
+// experiment could have met.
 std::vector<Cell> InRound(std::vector<Cell> cells, int round) {
   for (Cell& cell : cells) {
     cell.round = round;
@@ -201,10 +205,10 @@ std::vector<Cell> InRound(std::vector<Cell> cells, int round) {
   return cells;
 }
 
-// Orders the cells of a round. Cells that share a database stay together, at the place of the first
-// of them, and so do cells that share a scratch device. The machine changes during a round, and
-// with the same order in every round that would look like a difference between cells: so later
-// rounds are shuffled.
+// Puts the cells of a round into the order in which they run. Cells that share a database stay
+// together, at the place of the first of them, and so do cells that share a scratch device in a
+// shuffled round. Later rounds are shuffled, because the machine changes during a round, and an
+// equal order in all rounds would make that look like a difference between the cells.
 void Order(const Experiment& e, const PlanOptions& options, int round, std::vector<Cell>* cells) {
   std::vector<std::vector<Cell>> groups;
   std::map<std::string, size_t> group_of;
@@ -309,7 +313,7 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
                   fmt::format("--only {}: experiment {} has no such axis", axis, e.name));
     }
   }
-  Where keep = scale.labels;  // the user's choice overrides the scale's
+  Where keep = scale.labels;  // the user's choice of an axis replaces the scale's
   for (const auto& [axis, labels] : options.only) keep[axis] = labels;
   std::vector<Cell> all, cells;
   Cell first;

@@ -1,5 +1,5 @@
-// Plans the cells of an experiment: every combination of the axes' values, each with its options
-// resolved, in the order in which they run.
+// Plans an experiment: makes a cell of every combination of the axes' values, settles the options
+// of each cell, and puts the cells into the order in which they run.
 #ifndef TESTBED_TOOLS_EXPERIMENT_PLAN_H_
 #define TESTBED_TOOLS_EXPERIMENT_PLAN_H_
 
@@ -15,59 +15,60 @@
 namespace testbed {
 
 struct PlanOptions {
-  std::string scale = "small";      // a scale's name, or a factor of the scale "full"
-  OptionMap set;                    // the user's options; override all others
-  Where only;                       // keeps only these values of these axes
-  std::optional<uint64_t> shuffle;  // seed of a random order, also for the first round
-  std::optional<int> rounds;        // overrides the scale's rounds
+  std::string scale = "small";      // a scale of the experiment, or a factor of its scale "full"
+  OptionMap set;                    // the user's options (--set), which override all others
+  Where only;                       // other values of these axes are left out
+  std::optional<uint64_t> shuffle;  // seed of the random order, which the first round then has, too
+  std::optional<int> rounds;        // replaces the scale's rounds
 };
 
 struct Cell {
   std::map<std::string, std::string> labels;  // by axis
-  std::string name;                           // "engine=btree io=direct", in axis order
-  int round = 1;                              // each round has its own databases and seed
+  std::string name;                           // "engine=btree io=direct", in the order of the axes
+  int round = 1;                              // every round has databases and a seed of its own
   OptionMap options;
-  // Cells with the same key run on one database, which is loaded with load_options. Empty: the cell
-  // loads its own database, because its workload changes it.
+  // Cells with equal keys share a database, which is loaded with load_options. The key is empty
+  // when the cell loads a database of its own, because its workload changes the database.
   std::string load_key;
   OptionMap load_options;
-  // Why the cell does not run: the engine cannot do it, or the engine is not in this build.
+  // Either is set when the cell does not run: the reason, or the engine that this build lacks.
   std::string skipped, waits_for;
-  uint64_t data_bytes = 0;  // keys and values
+  uint64_t data_bytes = 0;  // bytes of keys and values
   uint32_t databases = 1;
   uint64_t seed = 0;
   bool runs() const { return skipped.empty() && waits_for.empty(); }
 };
 
-// Returns whether `scale` is one of `scales`, or `scales` is empty. A factor counts as the scale
-// "full", from which it differs in memory only.
+// Returns whether `scale` is one of `scales`; an empty list stands for all scales. A factor of the
+// scale "full" counts as "full".
 bool IsOneOf(const Experiment& experiment, const std::string& scale,
              const std::vector<std::string>& scales);
 
-// Returns how often all cells are run: options.rounds, or the scale's rounds, or once at the scale
-// tiny and three times at other scales, since a single measurement has no spread to judge by.
+// Returns the number of rounds: the user's, else the scale's, else 1 at the scale tiny and 3 at
+// others. A single round has no spread from which a finding could be judged.
 int RoundsOf(const Experiment& experiment, const PlanOptions& options);
 
-// Returns the cells of the first round, then those of the second, and so on: a disturbance of the
-// machine then affects the cells of one round, not one setting in all rounds. Throws Error (kUsage)
-// for an unknown scale, axis or option, and when no cell can run.
+// Returns the cells of the first round, then those of the second, and so on. So a disturbance of
+// the machine slows some cells of one round, and not one setting in all rounds. Throws Error
+// (kUsage) when a scale or an axis does not exist, when --set changes an option that an axis sets,
+// and when no cell is left that can run.
 std::vector<Cell> PlanCells(const Experiment& experiment, const PlanOptions& options);
 
-// Returns the cell's options as a run uses them, resolved. Throws Error (kUsage).
+// Returns the options of a cell as the resolved options of a run. Throws Error (kUsage).
 RunOptions CellRunOptions(const OptionMap& options);
 
-// A cell's workloads: those that load, and the rest.
+// The workloads of a cell: those at the beginning that load, and the rest.
 struct CellPhases {
   std::vector<std::string> load, rest;
 };
 // Returns the leading workloads that load, and the rest.
 CellPhases PhasesOf(const std::vector<std::string>& workloads);
 
-// Returns the --workload-option settings that describe the database of one of these workloads.
+// Returns the settings of --workload-option that one of these workloads knows.
 std::map<std::string, std::string> OptionsOfWorkloads(
     const std::map<std::string, std::string>& options, const std::vector<std::string>& workloads);
 
-// Returns whether, for each axis in `where`, the cell's label is one of those listed.
+// Returns whether, for each axis in `where`, `labels` has one of the labels listed there.
 bool Matches(const std::map<std::string, std::string>& labels, const Where& where);
 
 }  // namespace testbed

@@ -1,4 +1,4 @@
-// Formats an experiment's results: its tables with the published figures below them, and the
+// Prints the results of an experiment: its tables with the published figures below them, and the
 // verdict on each finding.
 #ifndef TESTBED_TOOLS_EXPERIMENT_REPORT_H_
 #define TESTBED_TOOLS_EXPERIMENT_REPORT_H_
@@ -13,10 +13,13 @@ namespace testbed {
 
 std::string FindingsText(const ResultSet& results);
 nlohmann::json FindingsJson(const ResultSet& results);
-// Returns a section with a table for each finding, as in docs/findings.md: published figures next
-// to measured ones, how often each part was true in resampled rounds, and the machine.
+
+// Returns a Markdown section as in docs/findings.md, with a table for each finding: the published
+// figures beside ours, and the share of resampled rounds in which each part was true. The section's
+// heading names the machine.
 std::string FindingsMarkdown(const ResultSet& results);
-// Returns the tables, the findings, and the cells that did not run with the reasons.
+
+// Returns the tables and the findings, with the cells that did not run and the reasons.
 std::string ExperimentText(const ResultSet& results);
 
 }  // namespace testbed

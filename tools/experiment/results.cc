@@ -28,7 +28,7 @@ void Flatten(const json& node, const std::string& path, Figures* figures) {
   } else if (node.is_boolean()) {
     (*figures)[path] = node.get<bool>() ? 1 : 0;
   } else if (node.is_string()) {
-    // Effective settings are texts; many are numbers.
+    // Effective settings are strings, but many of them hold numbers.
     const std::string& text = node.get_ref<const std::string&>();
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);
@@ -55,9 +55,11 @@ void Flatten(const json& node, const std::string& path, Figures* figures) {
   }
 }
 
-constexpr double kFull = 0.97;  // of --ram: held at a moment, the page cache had to give pages back
+// A run that held this share of --ram at some moment filled it: the kernel reclaimed page cache.
+constexpr double kFull = 0.97;
 
-// The last measured phase, whatever its workload, and in it the operation that was done most often.
+// Adds the figures of the last measured phase, whatever its workload, as "measured", and those of
+// its most frequent operation as "measured.operation".
 void FlattenMeasured(const json& run, Figures* figures) {
   const json phases = run.value("phases", json::array());
   const auto last = std::find_if(phases.rbegin(), phases.rend(), [](const json& phase) {
@@ -78,8 +80,8 @@ void FlattenMeasured(const json& run, Figures* figures) {
 
 void FlattenHeld(const json& run, Figures* figures) {
   struct Held {
-    double mean = 0;   // of the phase that held most on the mean
-    double share = 0;  // of --ram, held at a moment
+    double mean = 0;   // largest mean of a phase, in bytes
+    double share = 0;  // largest share of --ram held at any moment
   };
   std::map<std::string, Held> most;  // by kind of phase
   for (const json& phase : run.value("phases", json::array())) {
@@ -177,7 +179,8 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
   }
 }
 
-// A load that others disturbed disturbs each run on its database: so do its figures count.
+// A run counts as disturbed when its load was: the figures of the load are used with each run on
+// its database.
 void ResultSet::NoteForeignCpu(std::optional<double> of_load, std::optional<double> of_run) {
   if (!of_load && !of_run) return;
   const double most = std::max(of_load.value_or(0), of_run.value_or(0));
@@ -224,7 +227,7 @@ ResultSet ResultSet::Read(const std::string& path) {
   options.scale = header["scale"];
   options.set = header["set"].get<OptionMap>();
   options.rounds = header["rounds"].get<int>();
-  // Those of the scale, and those that were asked for beside it.
+  // The set has the cells of the scale, and those that --only asked for in addition.
   std::vector<Cell> cells;
   std::set<std::pair<std::string, int>> known;
   json choices = header["only"];
@@ -236,7 +239,8 @@ ResultSet ResultSet::Read(const std::string& path) {
         if (known.emplace(cell.name, cell.round).second) cells.push_back(std::move(cell));
       }
     } catch (const Error&) {
-      // Of the scale's cells none may be able to run; what was asked for beside them did.
+      // It is no error when none of the scale's own cells can run, as long as cells of a later
+      // --only can.
       if (&only == &choices.back()) throw;
     }
   }
@@ -307,7 +311,7 @@ double ResultSet::Figure(size_t cell, const std::string& name) const {
 Statement::Groups ResultSet::Select(const Where& where) const {
   Where match = where;
   const auto mean = match.extract("mean");
-  std::vector<std::map<std::string, std::string>> common;  // what the cells of a group have alike
+  std::vector<std::map<std::string, std::string>> common;  // labels that a group's cells share
   Statement::Groups groups;
   for (size_t i = 0; i < cells_.size(); ++i) {
     if (!measured(i) || !Matches(cells_[i].labels, match)) continue;

@@ -1,4 +1,4 @@
-// The measurements of an experiment: the metrics of its cells, one value per round.
+// The results of an experiment: the metrics of its cells, with a value for each round.
 #ifndef TESTBED_TOOLS_EXPERIMENT_RESULTS_H_
 #define TESTBED_TOOLS_EXPERIMENT_RESULTS_H_
 
@@ -16,37 +16,39 @@
 
 namespace testbed {
 
-// Returns every number of a run, named by its path (expression.h). Phases with the same name get
-// _2, _3, ...; a list of numbers becomes .count, .min, .max and .sum; an object with a "name"
-// appears under it. The last measured phase also appears as "measured", and its most frequent
-// operation as "measured.operation". "held.bytes" is the memory that the run held of --ram
-// (docs/results.md, "held_mean"): the largest of its measured phases or, when nothing was measured,
-// of its loads. "held.full" is 1 when such a phase held all of --ram at some moment, and 0 when
-// part of --ram stayed unused throughout.
+// Returns every number of a run, named by its path (expression.h):
+//
+// - Later phases of a name get _2, _3, ... after it.
+// - A list of numbers becomes .count, .min, .max and .sum; an object with a "name" is named by it.
+// - The last measured phase is also "measured", and its most frequent operation is also
+//   "measured.operation".
+// - "held.bytes" is the memory that the run held (docs/results.md, "held_mean") in the measured
+//   phase that held most, or in the load that held most when no other phase was measured.
+// - "held.full" is 1 when such a phase held nearly all of --ram at some moment; otherwise 0.
 Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run);
 
-// Where and when the cells ran; differing values are all listed.
+// The place and time of the runs. Where runs differ, all values are listed.
 struct Circumstances {
   std::set<std::string> machines, devices, versions;
-  std::string set;           // "--set seconds=5 --set threads=2"; empty: none
-  size_t foreign_known = 0;  // runs whose foreign_cpu_share is known, loads included
-  size_t foreign_runs = 0;   // runs in which other programs took a notable share
-  double foreign_most = 0;   // the largest share of any run
-  std::string first, last;   // UTC, 2026-11-23T05:01:24Z; start of the first and last cell
+  std::string set;           // "--set seconds=5 --set threads=2"; empty without --set
+  size_t foreign_known = 0;  // runs whose foreign_cpu_share is known, their own or their load's
+  size_t foreign_runs = 0;   // runs of these in which other programs took a notable share
+  double foreign_most = 0;   // the largest share of all
+  std::string first, last;   // start of the first and of the last cell, UTC, 2026-11-23T05:01:24Z
 };
 
-// Returns "other programs used 5 % or more of the processors in 1 of 12 runs, 43 % at most", or ""
-// when no run's share is known.
+// Returns a text such as "other programs used 5 % or more of the processors in 1 of 12 runs, 43 %
+// at most"; an empty string when no run's share is known.
 std::string ForeignCpuText(const Circumstances& circumstances);
 
 // The finished cells of an experiment and their metrics. Not thread-safe.
 class ResultSet {
  public:
-  // `cells` are the cells of all rounds, as PlanCells returns them. In a ResultSet each cell counts
-  // once and has a value for each round.
+  // Reads the results of `cells` from `dir`. `cells` are those of all rounds, as PlanCells returns
+  // them; in the set each cell counts once, with a value for each round.
   ResultSet(Experiment experiment, const std::vector<Cell>& cells, const ResultsDir& dir);
-  // Reads a result set; the experiment and its settings come from the directory too. Throws Error
-  // (kUsage) when the directory holds no experiment.
+  // Reads an experiment, its settings and its results from a directory. Throws Error (kUsage) when
+  // the directory holds no results of this version.
   static ResultSet Read(const std::string& path);
 
   const Experiment& experiment() const { return experiment_; }
@@ -58,25 +60,26 @@ class ResultSet {
   }
   bool finished(size_t cell) const;  // in every round
   bool measured(size_t cell) const;  // in at least one round
-  size_t finished_runs() const;      // number of finished pairs of cell and round
-  // Returns the number of pairs of cell and round that can run.
+  size_t finished_runs() const;      // a run is a cell in a round
   size_t planned_runs() const;
-  // Returns a sentence for each cell that failed.
+  // Returns a sentence for each run that failed.
   const std::vector<std::string>& failures() const { return failures_; }
-  // Returns which settings of the cell were refused, and why; "" when all were in force.
+  // Returns the settings of the cell that were refused, with the reasons; an empty string when all
+  // were in force.
   const std::string& not_in_force(size_t cell) const { return not_in_force_[cell]; }
-  // Returns one value for each finished round, the mean over its repeats. NaN means unknown.
+  // Returns the metric's value in each finished round, the mean over its repeats; NaN where it is
+  // not known.
   const std::vector<double>& Values(size_t cell, const std::string& metric) const;
-  // Returns one value for each repeat of each round.
+  // Returns the metric's value in each repeat of each round.
   std::vector<double> RepeatValues(size_t cell, const std::string& metric) const;
   double Mean(size_t cell, const std::string& metric) const;  // over the rounds
-  // Returns the mean of a figure of FiguresOf over all finished runs of a cell; NaN when it is
-  // unknown.
+  // Returns the mean of a figure (FiguresOf) over all finished runs of a cell; NaN when no run has
+  // it.
   double Figure(size_t cell, const std::string& name) const;
-  // Returns the measured cells that match, each in its own group. The condition "mean" names axes
-  // over which the mean is taken: cells that differ only in these axes form one group.
+  // Returns the measured cells that match, each in a group of its own. The condition "mean" names
+  // axes over whose values the mean is taken; cells that differ only in these axes form a group.
   Statement::Groups Select(const Where& where) const;
-  // Returns the number of finished runs by accuracy grade.
+  // Returns the number of finished runs of each accuracy grade.
   std::map<std::string, int> Grades() const;
   const Circumstances& circumstances() const { return circumstances_; }
 

@@ -29,12 +29,12 @@ json ReadJson(const std::string& path) {
   return document.is_discarded() ? json() : document;
 }
 
-// Writes the file atomically: it exists as a whole or not at all.
+// Writes a file atomically: after a crash it is complete or does not exist.
 void WriteJson(const std::string& path, const json& document) {
   ReplaceFile(path, JsonText(document, 1) + "\n");
 }
 
-// Returns the document's schema, or "" when it has none.
+// Returns the document's "schema"; an empty string when it has none.
 std::string SchemaOf(const json& document) {
   const bool has = document.is_object() && document.contains("schema");
   return has && document["schema"].is_string() ? document["schema"].get<std::string>() : "";
@@ -52,8 +52,7 @@ std::vector<fs::path> EntriesOf(const fs::path& dir) {
   return entries;
 }
 
-// Removes the results of runs and rehearsals from a folder, and the folder if nothing else is in
-// it.
+// Removes the documents of runs and rehearsals in a folder, and the folder when it is empty then.
 void RemoveDocuments(const fs::path& dir, const std::string& folder) {
   for (const fs::path& file : EntriesOf(dir / folder)) {
     std::error_code error;
@@ -137,7 +136,7 @@ void ResultsDir::Remove() const {
   const fs::path databases = fs::path(path_) / "databases";
   for (const fs::path& entry : EntriesOf(databases)) RemoveDatabaseDirectory(entry);
   ::rmdir(databases.c_str());
-  // The header is removed last: without it the rest would no longer count as an experiment's.
+  // The header is removed last: without it, the remaining files would not count as testbed's.
   for (const char* name : {"/experiment.json.new", "/experiment.json"}) {
     ::unlink((path_ + name).c_str());
   }

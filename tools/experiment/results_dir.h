@@ -1,14 +1,15 @@
-// The directory that holds the results of an experiment:
+// The directory that keeps the results of an experiment:
 //
 //   experiment.json          the experiment's text, scale, settings and rounds, and the
 //                            choices of cells (--only)
 //   cells/NAME.round-N.json  the results document of each finished cell (docs/results.md), with
 //                            "cell" added
 //   loads/KEY.json           the results document of each load that cells share
-//   rehearsals/KEY.json      the results of --cache-pct most, shared by cells with the same
-//                            memory needs (tools/cache/cache_rehearsal.h)
+//   rehearsals/KEY.json      the rehearsals of --cache-pct most, for cells with equal needs of
+//                            memory (tools/cache/cache_rehearsal.h)
 //
-// A cell's file exists exactly when the cell is finished, and is complete: resuming relies on this.
+// The file of a cell exists only when the cell is finished, and is complete then. An experiment
+// that is resumed relies on that.
 #ifndef TESTBED_TOOLS_EXPERIMENT_RESULTS_DIR_H_
 #define TESTBED_TOOLS_EXPERIMENT_RESULTS_DIR_H_
 
@@ -28,17 +29,17 @@ class ResultsDir {
   const std::string& path() const { return path_; }
   // Returns whether the directory holds an experiment.json.
   bool Exists() const;
-  // Creates the directory and its experiment.json, or checks those that exist, and locks the
-  // directory. Adds rounds to an existing experiment that has fewer. `beside_others` permits files
-  // that Remove left. Throws Error (kUsage) when the directory holds another experiment, other
-  // settings or other files, or another process uses it.
+  // Makes the directory and its experiment.json, or checks those of an earlier call, and locks the
+  // directory against other processes. Rounds and cells that were not asked for before are added.
+  // Throws Error (kUsage) when the directory holds another experiment, other settings, or files
+  // that are no experiment's; with `beside_others` such files are accepted, since Remove leaves
+  // them.
   void Create(const Experiment& experiment, const PlanOptions& options, bool beside_others = false);
-  // Returns experiment.json. Throws Error (kUsage) when the directory holds no experiment of this
-  // version.
+  // Returns experiment.json. Throws Error (kUsage) when it is missing or of an earlier version.
   nlohmann::json ReadHeader() const;
-  // Removes all files that an experiment wrote, and names the remaining files on standard error.
+  // Removes the files that an experiment wrote, and names the files that stay on standard error.
   // Throws Error (kUsage) when the directory holds no experiment, of this version or an earlier
-  // one, or another process uses it.
+  // one, or when another process runs it.
   void Remove() const;
 
   // Return whether the cell, or the load of this key, is finished.
@@ -47,7 +48,7 @@ class ResultsDir {
   // Write a document, atomically and durably. Throw Error (kIo).
   void WriteCell(const Cell& cell, nlohmann::json document) const;
   void WriteLoad(const std::string& key, const nlohmann::json& document) const;
-  // Return the document, or null when it does not exist.
+  // These return null when there is no such file.
   nlohmann::json ReadCell(const Cell& cell) const;
   nlohmann::json ReadLoad(const std::string& key) const;
 

@@ -47,19 +47,19 @@ class ExperimentRun {
   const ResultsDir& results_;
   const ExperimentRunOptions& options_;
   std::unique_ptr<ScratchDevice> scratch_;
-  std::string scratch_asked_;  // the --scratch value for which it was made; empty: no device
-  std::string base_;           // directory for databases
+  std::string scratch_asked_;  // option "scratch" that scratch_ was made for; empty: no device
+  std::string base_;           // directory that databases are made in
   size_t left_ = 0, wanted_ = 0;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Returns the --scratch value of a cell; "" when it asks for none.
+// Returns the scratch device that a cell asks for; an empty string when it asks for none.
 std::string AskedScratch(const Cell& cell) {
   const auto found = cell.options.find("scratch");
   return found == cell.options.end() || found->second == "none" ? "" : found->second;
 }
 
-// Returns the --scratch value that is in force for this user: only root can make a device.
+// Returns the scratch device that a cell gets: none unless the user is root.
 std::string ScratchOf(const Cell& cell) { return ::geteuid() == 0 ? AskedScratch(cell) : ""; }
 
 void NoteScratch(const Cell& cell, json* document) {
@@ -68,7 +68,8 @@ void NoteScratch(const Cell& cell, json* document) {
       {{"option", "scratch"}, {"why", "only root may make a device of its own"}});
 }
 
-// Makes a scratch device, if this user may, for all cells with the same --scratch value.
+// Makes the scratch device that a cell asks for, if the user may make one. Consecutive cells that
+// ask for the same device share it.
 void ExperimentRun::UseScratch(const Cell& cell) {
   const std::string asked = ScratchOf(cell);
   if (asked == scratch_asked_) return;
@@ -181,7 +182,7 @@ bool ExperimentRun::Execute() {
       dir = base_ + "/" + (cell.load_key.empty() ? std::string("cell") : cell.load_key);
       done = (cell.load_key.empty() || Load(cell, dir)) && One(cell, dir);
     } catch (const Error& error) {
-      // A cell that fails does not stop the others.
+      // The other cells run even when one cell cannot.
       Complain(fmt::format("{}: {}", cell.name, error.what()));
     }
     all = all && done;

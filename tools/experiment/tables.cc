@@ -19,10 +19,10 @@ std::string MetricTitle(const Experiment& e, const std::string& name) {
   return metric->unit.empty() ? name : fmt::format("{} ({})", name, metric->unit);
 }
 
-// A table before it becomes text: each figure with the cells that it is computed from.
+// A table before it becomes text: each figure with the cells of the experiment that it comes from.
 struct Grid {
   struct Figure {
-    std::vector<size_t> cells;  // empty: the combination was not measured
+    std::vector<size_t> cells;  // empty when the combination was not measured
     Estimate estimate;
   };
   struct Row {
@@ -35,9 +35,10 @@ struct Grid {
   std::vector<size_t> cells;  // all cells that the table shows
 };
 
-// Estimates a figure of cells that the table does not distinguish, because it does not name the
-// axes in which they differ. Their mean in each round counts: their difference is not a spread of
-// the figure.
+// Returns the estimate of a metric over the rounds. When the table does not name an axis in which
+// cells differ, several cells fall into one figure. Then their mean in each round counts, because
+// the difference between the cells is no spread of the figure. With a single round the repeats
+// count.
 Estimate EstimateOf(const ResultSet& results, const std::vector<size_t>& cells,
                     const std::string& metric) {
   std::vector<double> values;
@@ -62,7 +63,8 @@ bool Shows(const ResultSet& results, size_t cell, const TableSpec& spec) {
   return results.measured(cell) && Matches(results.cells()[cell].labels, spec.where);
 }
 
-// Returns the labels of the column axis that have a cell, or one empty label without a column axis.
+// Returns the labels of the column axis that have a cell; a single empty label when the table has
+// no column axis.
 std::vector<std::string> ColumnLabels(const ResultSet& results, const TableSpec& spec) {
   if (spec.columns.empty()) return {""};
   std::vector<std::string> labels;
@@ -96,8 +98,8 @@ void NameColumns(const ResultSet& results, const TableSpec& spec,
   }
 }
 
-// Makes rows in the order of the axes, and a column for each value of the column axis and each
-// metric.
+// Makes the grid of a table, with rows in the order of the cells and a column for each value of the
+// column axis and each metric.
 Grid MakeGrid(const ResultSet& results, const TableSpec& spec) {
   const std::vector<std::string> labels = ColumnLabels(results, spec);
   Grid grid;
@@ -141,8 +143,8 @@ std::string FigureText(const ResultSet& results, const Grid::Figure& figure) {
   return AnyNotInForce(results, figure.cells) ? text + "*" : text;
 }
 
-// Returns the lines under a table that restrict its figures; every restriction of the cells shown
-// appears here.
+// Returns the lines under a table that restrict its figures: settings that were not in force, and
+// unequal terms between engines.
 std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cells) {
   std::vector<std::string> refused;
   for (size_t cell : cells) {
@@ -175,7 +177,8 @@ std::string NumberText(double value) {
   return std::isfinite(value) ? fmt::format("{:.9g}", value) : "";
 }
 
-// Returns each figure and, where it has several values, half the width of its 95 % interval.
+// Makes a table with each figure and, when a figure has several values, half the width of its 95 %
+// confidence interval.
 Table CsvTable(const ResultSet& results, const Grid& grid) {
   bool spread = false;
   for (const Grid::Row& row : grid.rows) {

@@ -1,5 +1,5 @@
-// The tables of an experiment: a row for each combination of the axes that a table names, the mean
-// over the rounds with its spread, and the published figures below.
+// Prints the tables of an experiment. A table has a row for each combination of the axes that it
+// names, the means over the rounds with their spread, and the published figures below.
 #ifndef TESTBED_TOOLS_EXPERIMENT_TABLES_H_
 #define TESTBED_TOOLS_EXPERIMENT_TABLES_H_
 
@@ -10,7 +10,9 @@
 namespace testbed {
 
 std::string TablesText(const ResultSet& results);
-// Returns the tables with numbers for programs; the spreads are in separate columns.
+
+// Returns the tables as comma-separated values, with full precision and the spread in columns of
+// its own.
 std::string TablesCsv(const ResultSet& results);
 
 }  // namespace testbed

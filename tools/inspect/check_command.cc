@@ -18,8 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kShown = 20;          // lines of faults; notes get a quarter
-constexpr uint64_t kDescribed = 1000;  // faults listed in the JSON document
+constexpr size_t kShown = 20;          // faults printed without --all; a quarter as many notes
+constexpr uint64_t kDescribed = 1000;  // faults in the document without --all
 
 constexpr char kExamples[] =
     "\nDIR is the directory that a run had as --dir, or the engine's own one inside it. Nothing in "
@@ -152,7 +152,7 @@ int Check(const Arguments& a) {
     options.progress = InspectProgress("check " + database.path, a.quiet);
     const auto begin = std::chrono::steady_clock::now();
     Checked checked = {&database, database.engine->check(database.path, options), 0};
-    options.progress = nullptr;  // removes the progress line
+    options.progress = nullptr;  // destroys the progress line, which clears it
     checked.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (&database != &dir.databases().front()) fmt::print("\n");

@@ -1,4 +1,4 @@
-// `testbed check DIR`: verifies every byte of a database and says what is wrong where.
+// `testbed check DIR` verifies every byte of a database, and reports each fault with its place.
 #ifndef TESTBED_TOOLS_INSPECT_CHECK_COMMAND_H_
 #define TESTBED_TOOLS_INSPECT_CHECK_COMMAND_H_
 
@@ -10,9 +10,9 @@ class App;
 
 namespace testbed {
 
-// Adds the subcommand to `app`. When the command line names it, its parsing sets *command to the
-// function that runs it and returns the exit code: 0 when the databases are sound, 1 when one is
-// damaged, 130 when interrupted.
+// Adds the subcommand to `app`. When the command line names it, parsing sets *command to a function
+// that executes it and returns the exit code: 0 when all databases are sound, 1 when a database is
+// damaged, 130 when the user interrupted the check. `command` must outlive `app`.
 void AddCheckCommand(CLI::App& app, std::function<int()>* command);
 
 }  // namespace testbed

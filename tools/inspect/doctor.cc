@@ -30,8 +30,8 @@ namespace {
 
 using State = Check::State;
 
-// Tries to load the shortest possible kernel program: a user who may load it may load the
-// account's. Returns 0 or errno.
+// Tries to load a kernel program of two instructions. A user who may load it may load the kernel
+// account's program as well. Returns 0 or errno.
 int TryKernelProgram() {
   bpf_insn program[2] = {};
   program[0].code = BPF_ALU64 | BPF_MOV | BPF_K;  // r0 = 0
@@ -184,7 +184,7 @@ Check CheckPageCache(const std::string& path) {
   return check;
 }
 
-// Watches the disk for a moment during which this process does no I/O.
+// Counts the requests on the disk for a moment in which this process sends none.
 Check CheckTraffic(const std::optional<BlockDevice>& device) {
   Check check{"disk traffic"};
   if (!device) {
@@ -351,7 +351,7 @@ Check CheckClock(const HostFacts& host, double ns_per_reading) {
   check.found = fmt::format("{}, {:.0f} ns a reading, TSC {}",
                             host.clock_source.empty() ? "clock source unknown" : host.clock_source,
                             ns_per_reading, host.tsc_invariant ? "invariant" : "not invariant");
-  constexpr double kVdso = 150;  // nanoseconds; a reading without a system call takes 15 to 80
+  constexpr double kVdso = 150;  // in ns; a reading without a system call takes 15 to 80
   if (ns_per_reading > kVdso) {
     check.state = State::kLimited;
     check.means = "each reading is a system call, which is felt in cached operations";
@@ -418,7 +418,7 @@ std::vector<Check> Doctor(const std::string& path) {
   const Check scratch = CheckScratch(host, scratch_why);
   if (scratch.state == State::kMissing) scratch_why = scratch.found;
   std::string kernel_why = WhyNoKernelAccount(host);
-  // The preconditions hold, so the account itself is tried, which also needs its tracepoints.
+  // The preconditions hold. Starting the account itself also shows whether its tracepoints exist.
   if (kernel_why.empty() && device) KernelAccount::Start(*device, &kernel_why);
   return {CheckAccount(kernel_why, scratch_why),
           scratch,

@@ -1,10 +1,10 @@
-// The checks of `testbed doctor`: what this machine can and cannot measure, and how to change that.
+// The checks of `testbed doctor`: which measurements this machine allows, and how to allow more.
 //
 //   for (const Check& check : Doctor(directory)) ...
 //
-// The checks change nothing: what they create for a trial (an unnamed file under the path, a memory
-// cgroup, the kernel account) is gone when Doctor returns. Doctor takes about half a second, since
-// it watches the disk for a while.
+// The checks change nothing: the objects that they create as trials (an unnamed file under the
+// path, a memory cgroup, the kernel account) are gone when they return. They take about half a
+// second, because one of them watches the disk for a while.
 #ifndef TESTBED_TOOLS_INSPECT_DOCTOR_H_
 #define TESTBED_TOOLS_INSPECT_DOCTOR_H_
 
@@ -23,29 +23,30 @@ struct Check {
   };
   std::string name;  // "account", "scratch", "memory budget", ...
   State state = State::kOk;
-  std::string found;   // what the check saw
-  std::string means;   // the consequence for results
-  std::string change;  // how to change it; empty when nothing can be changed
+  std::string found;   // the observation
+  std::string means;   // its consequence for results
+  std::string change;  // advice on changing it; empty when there is nothing to change
 };
 const char* CheckStateName(Check::State state);  // "ok", "limited", "missing"
 
-// Runs all checks for databases below `path`, the directory of --dir. Throws Error when `path`
-// cannot be found.
+// Executes all checks. `path` is the directory that would hold databases (--dir). Throws Error when
+// it does not exist.
 std::vector<Check> Doctor(const std::string& path);
 
-// The checks that judge facts alone. They are declared here so that tests can pass the facts of
+// These checks only judge the facts that they are given, so that tests can pass them the facts of
 // other machines.
 Check CheckReclaim(const HostFacts& host);
 Check CheckClock(const HostFacts& host, double ns_per_reading);
 Check CheckLoad(const HostFacts& host);
 Check CheckMemorySettings(const HostFacts& host);
-// `kernel_why` and `scratch_why` say why a kernel account or a scratch device is not possible;
-// empty means that it is possible.
+
+// `kernel_why` and `scratch_why` are the reasons for which there is no kernel account and no
+// scratch device; an empty string means that there is one.
 Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why);
 
-// Returns why this user cannot count block requests in the kernel
-// (device/account/kernel_account.h), or "" when the preconditions hold: the kernel has type
-// information and lets the user load a program.
+// Returns the reason for which this user cannot count block requests in the kernel
+// (device/account/kernel_account.h). Returns an empty string when the preconditions hold: the
+// kernel has type information, and the user may load a program.
 std::string WhyNoKernelAccount(const HostFacts& host);
 
 }  // namespace testbed

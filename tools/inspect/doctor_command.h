@@ -1,4 +1,4 @@
-// `testbed doctor`: prints what this machine can and cannot measure, and how to change that.
+// `testbed doctor` prints what this machine can and cannot measure, and how to change that.
 #ifndef TESTBED_TOOLS_INSPECT_DOCTOR_COMMAND_H_
 #define TESTBED_TOOLS_INSPECT_DOCTOR_COMMAND_H_
 
@@ -10,8 +10,8 @@ class App;
 
 namespace testbed {
 
-// Adds the subcommand to `app`. When the command line names it, its parsing sets *command to the
-// function that runs it and returns the exit code.
+// Adds the subcommand to `app`. When the command line names it, parsing sets *command to a function
+// that executes it and returns the exit code. `command` must outlive `app`.
 void AddDoctorCommand(CLI::App& app, std::function<int()>* command);
 
 }  // namespace testbed

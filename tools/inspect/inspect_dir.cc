@@ -26,7 +26,7 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// Returns the engine that the record in `dir` names, or "" without a record.
+// Returns the engine that the record in `dir` names; an empty string without a record.
 std::string RecordedEngine(const fs::path& dir) {
   const std::optional<nlohmann::json> record = ReadRecord(dir);
   return record ? record->value("engine", std::string("a database")) : "";
@@ -49,8 +49,8 @@ std::string RecordedEngine(const fs::path& dir) {
                           dir, Joined(names)));
 }
 
-// Returns the directory that a run was given: `dir` itself or one of its two parents, as DIR is for
-// "DIR/db/0". Returns "" when none has a record.
+// Returns the directory that holds the record: `dir`, or one of the two above it, since `dir` may
+// be DIR/db/0. Returns an empty string when none of them has a record.
 std::string RunDirectory(const std::string& dir) {
   fs::path path = fs::absolute(dir).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
@@ -101,8 +101,8 @@ bool InspectedDir::Find(const std::string& dir) {
   return false;
 }
 
-// Finds the databases DIR/0, DIR/1, ... (engines/databases.h). Throws when DIR/0 is a database and
-// one of the others is not.
+// Adds the databases DIR/0, DIR/1, ... (engines/databases.h). Returns false when DIR/0 is not a
+// database; throws when a later directory is not.
 bool InspectedDir::FindNumbered(const std::string& dir) {
   std::error_code none;
   if (!fs::is_directory(dir + "/0", none)) return false;

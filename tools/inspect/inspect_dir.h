@@ -1,11 +1,12 @@
-// The databases in a directory that the user names for inspection: the directory that a run had as
-// --dir, the engine's own directory inside it, or any directory that an engine recognises. With
-// --databases the directory holds several.
+// Finds the databases in a directory that a user names for `testbed check` or `testbed tree`: the
+// --dir of a run, the engine's own directory inside it, or any directory that an engine recognises.
+// A run with --databases has made several.
 //
 //   InspectedDir dir("d", "check", [](const EngineInfo& e) -> auto& { return e.check; });
 //   for (const InspectedDir::Database& database : dir.databases()) ...
 //
-// Nothing is created or changed. While an InspectedDir lives, no run can use the directory.
+// The object creates and changes nothing. While it lives, it holds the directory's lock, so that no
+// run can use the directory.
 #ifndef TESTBED_TOOLS_INSPECT_INSPECT_DIR_H_
 #define TESTBED_TOOLS_INSPECT_INSPECT_DIR_H_
 
@@ -28,9 +29,9 @@ class InspectedDir {
   // Returns the engine's function for a command; the function is empty when the engine has none.
   using Door = std::function<const EngineInfo::Inspect&(const EngineInfo&)>;
 
-  // Finds the databases and locks the directory. Throws Error (kUsage) when `dir` does not exist,
-  // holds no database, holds a database whose engine does not support `command`, or is in use by a
-  // run.
+  // Throws Error (kUsage) when the directory does not exist, holds no database, holds a database of
+  // an engine for which `door` returns an empty function, or is in use by a run. `command` is the
+  // name of the subcommand, for the message.
   InspectedDir(const std::string& dir, const std::string& command, const Door& door);
 
   const std::vector<Database>& databases() const { return databases_; }
@@ -42,12 +43,16 @@ class InspectedDir {
   DirLock lock_;
 };
 
-// Returns a callback that shows the progress of an inspection on a terminal, from two seconds on.
+// Returns a callback for InspectOptions::progress that shows the progress on a terminal, beginning
+// after two seconds. Destroying the callback clears the line.
 std::function<void(uint64_t done, uint64_t total)> InspectProgress(const std::string& what,
                                                                    bool quiet);
 
+// Returns a fault as JSON; fields that are empty are left out.
 nlohmann::json FaultJson(const Fault& fault);
-// Returns the document as indented text; bytes that are not UTF-8 are escaped (output/json_text.h).
+
+// Returns the text of a document for a file. Bytes that are not UTF-8 are escaped
+// (tools/output/json_text.h).
 std::string DumpJson(const nlohmann::json& document);
 
 }  // namespace testbed

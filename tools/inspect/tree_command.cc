@@ -52,7 +52,7 @@ int Tree(const Arguments& a) {
     options.shape_levels = a.pages ? a.levels : 0;
     options.progress = InspectProgress("tree " + database.path, a.quiet);
     const Inspection result = database.engine->tree(database.path, options);
-    options.progress = nullptr;  // removes the progress line
+    options.progress = nullptr;  // destroys the progress line, which clears it
     if (&database != &dir.databases().front()) fmt::print("\n");
     fmt::print("{}", TreeText(database.path + ": " + database.engine->name, result));
     json j = {{"path", database.path}, {"engine", database.engine->name}};

@@ -1,4 +1,4 @@
-// `testbed tree DIR`: prints the shape and fill of a database's trees, and the use of its files'
+// `testbed tree DIR` prints the shape and fill of a database's trees, and the use of its files'
 // space.
 #ifndef TESTBED_TOOLS_INSPECT_TREE_COMMAND_H_
 #define TESTBED_TOOLS_INSPECT_TREE_COMMAND_H_
@@ -11,9 +11,9 @@ class App;
 
 namespace testbed {
 
-// Adds the subcommand to `app`. When the command line names it, its parsing sets *command to the
-// function that runs it and returns the exit code: 0, 1 when damage hid parts of the database, 130
-// when interrupted.
+// Adds the subcommand to `app`. When the command line names it, parsing sets *command to a function
+// that executes it and returns the exit code: 0; 1 when a database is damaged, so that the figures
+// may miss pages; 130 when the user interrupted it. `command` must outlive `app`.
 void AddTreeCommand(CLI::App& app, std::function<int()>* command);
 
 }  // namespace testbed

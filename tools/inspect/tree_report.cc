@@ -49,7 +49,8 @@ std::string LevelsText(const Inspection& inspection) {
   return levels.Text();
 }
 
-// Returns one bar for each tenth of fill; the longest has kWidth characters.
+// Returns a histogram of the leaves by fill, with a bar for each tenth. The longest bar has kWidth
+// columns.
 std::string FillText(const TreeStats& tree) {
   constexpr uint64_t kWidth = 50;
   if (tree.levels.empty()) return "";
@@ -68,7 +69,7 @@ std::string FillText(const TreeStats& tree) {
   return text + "\n";
 }
 
-// Returns every byte of a table's pages, divided by the table's rows.
+// Splits the bytes of each table's pages by their use, and divides them by the number of its rows.
 std::string PartsText(const Inspection& inspection) {
   std::vector<std::string> columns = {"table"};
   for (const auto& [name, bytes] : inspection.trees[0].parts) columns.push_back(name);

@@ -1,4 +1,4 @@
-// The output of `testbed tree`: tables for a terminal, or a JSON document.
+// Formats the results of `testbed tree` for one database, as tables for a terminal or as JSON.
 #ifndef TESTBED_TOOLS_INSPECT_TREE_REPORT_H_
 #define TESTBED_TOOLS_INSPECT_TREE_REPORT_H_
 
@@ -9,8 +9,9 @@
 
 namespace testbed {
 
-// Returns the tables; `name` is in the first line.
+// Returns the tables. The first line begins with `name`.
 std::string TreeText(const std::string& name, const Inspection& inspection);
+// Returns the figures as JSON.
 nlohmann::json TreeJson(const Inspection& inspection);
 
 }  // namespace testbed

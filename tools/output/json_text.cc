@@ -12,14 +12,14 @@ using nlohmann::json;
 
 bool IsHexDigit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
-// Returns whether the text begins with an escaped byte.
+// Returns whether the text begins with \xHH.
 bool BeginsWithEscape(std::string_view text) {
   return text.size() >= 4 && text[0] == '\\' && text[1] == 'x' && IsHexDigit(text[2]) &&
          IsHexDigit(text[3]);
 }
 
-// Returns the bytes of the character at the start of the text, or 0 when it is not UTF-8 (RFC
-// 3629).
+// Returns the length in bytes of the UTF-8 character that the text begins with; 0 when the text
+// does not begin with one (RFC 3629).
 size_t CharacterBytes(std::string_view text) {
   const auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
   if (byte(0) < 0x80) return 1;
@@ -63,7 +63,7 @@ std::string Unescaped(std::string_view text) {
   return bytes;
 }
 
-// Returns the document with `change` applied to each string and each name in it.
+// Returns a copy of the document with `change` applied to each string and each field's name.
 template <typename Function>
 json Changed(const json& document, const Function& change) {
   if (document.is_string()) return change(document.get_ref<const std::string&>());

@@ -1,10 +1,10 @@
-// Converts JSON documents to and from text when their strings may contain any bytes.
+// Writes and parses JSON whose strings may hold any bytes.
 //
-// Names that users choose (directories, files, values of options) may contain any bytes, but JSON
-// is UTF-8. In a document in memory such names are unchanged. In text, each byte that is not part
-// of valid UTF-8 is written as \xHH: a backslash, an x and two lower-case hexadecimal digits. A
-// backslash that begins such a sequence in the name itself is escaped the same way. So every name
-// is read back unchanged. All JSON that testbed writes or reads goes through these functions.
+// Directories, files and values of options that users name may hold any bytes, but JSON is UTF-8. A
+// document in memory holds such names unchanged. In JSON text each byte that is not part of valid
+// UTF-8 is written as \xHH: a backslash, an x and two lower-case hexadecimal digits. The backslash
+// of a name that contains these four characters itself is written that way, too. So every name is
+// read back unchanged. All JSON that testbed writes or reads goes through these functions.
 #ifndef TESTBED_TOOLS_OUTPUT_JSON_TEXT_H_
 #define TESTBED_TOOLS_OUTPUT_JSON_TEXT_H_
 
@@ -15,9 +15,11 @@
 
 namespace testbed {
 
-// Returns the document as text, on one line when `indent` is below 0.
+// Returns the document as text, indented by `indent` columns a level; a negative `indent` gives one
+// line.
 std::string JsonText(const nlohmann::json& document, int indent = -1);
-// Return the document, or a discarded one (is_discarded()) when the text is not JSON.
+// Returns the document that the text holds; when the text is not JSON, a document for which
+// is_discarded() is true.
 nlohmann::json ParseJson(std::string_view text);
 nlohmann::json ParseJson(std::istream& in);
 

@@ -1,4 +1,4 @@
-// Files that the user asked for (--json, --csv). They are checked before a run, which may take
+// The files that the user asks for (--json, --csv). They are checked before a run, which may take
 // long, and written after it.
 #ifndef TESTBED_TOOLS_OUTPUT_OUTPUT_FILE_H_
 #define TESTBED_TOOLS_OUTPUT_OUTPUT_FILE_H_
@@ -7,16 +7,17 @@
 
 namespace testbed {
 
-// Throws Error (kUsage) when `path` cannot be written as a file. An empty path is not checked.
+// Throws Error (kUsage) when `path` is a directory or lies in none. An empty path is no request and
+// is not checked. `option` is named in the message.
 void CheckOutputFile(const std::string& option, const std::string& path);
 
-// Writes the file; does nothing for an empty path. Throws Error (kIo) when the file cannot be
-// written.
+// Writes `text` to the file `path`. Throws Error (kIo) when the file cannot be written. Does
+// nothing when `path` is empty.
 void WriteOutputFile(const std::string& option, const std::string& path, const std::string& text);
 
-// Replaces the file atomically: after a power cut too, the file is the old or the new one. While it
-// is written it lies next to `path` as PATH.new; a PATH.new that exists, even as a symbolic link,
-// is removed, never followed. Throws Error (kIo).
+// Replaces the file `path` atomically and durably: after a power cut it is the old file or the new
+// one. The new file is written as PATH.new and renamed. A file of that name is removed first, and a
+// symbolic link is not followed, so that no other file can be overwritten. Throws Error (kIo).
 void ReplaceFile(const std::string& path, const std::string& text);
 
 }  // namespace testbed

@@ -1,5 +1,5 @@
-// The line that shows the progress of a phase. On a terminal it is rewritten in place once a
-// second; in pipes and with --quiet it is silent.
+// The progress line of a phase on standard error, rewritten in place. It is shown only when
+// standard error is a terminal, and not with --quiet. Not thread-safe.
 #ifndef TESTBED_TOOLS_OUTPUT_PROGRESS_H_
 #define TESTBED_TOOLS_OUTPUT_PROGRESS_H_
 
@@ -12,11 +12,12 @@ namespace testbed {
 // Not thread-safe.
 class ProgressLine {
  public:
+  // The line begins with `what`.
   ProgressLine(std::string what, bool quiet);
   ~ProgressLine() { Clear(); }
-  // Shows the rate and, where it is known, the time left.
+  // Shows the time, the rate and, when it is known, the part that is done.
   void Show(const PhaseOptions::Progress& progress);
-  // Shows `text` after the name of the phase.
+  // Shows `text`.
   void Say(const std::string& text);
   // Removes the line from the terminal.
   void Clear();

@@ -8,7 +8,8 @@
 namespace testbed {
 namespace {
 
-// Returns the two-sided 95 % quantile of Student's t by degrees of freedom (any statistics table).
+// Returns the two-sided 95 % quantile of Student's t for these degrees of freedom (any statistics
+// table).
 double StudentT95(size_t degrees) {
   static constexpr double kTable[] = {0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
                                       2.306, 2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131,

@@ -1,4 +1,4 @@
-// Tables of a report, as aligned text for a terminal or as comma-separated values.
+// A table of a report, printed with aligned columns for a terminal or as comma-separated values.
 #ifndef TESTBED_TOOLS_OUTPUT_TABLE_H_
 #define TESTBED_TOOLS_OUTPUT_TABLE_H_
 
@@ -18,7 +18,9 @@ class Table {
       : title_(std::move(title)), columns_(std::move(columns)), cells_(cells) {}
   void Row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.empty(); }
+  // Returns the title, the names of the columns and the rows as aligned lines.
   std::string Text() const;
+  // Returns comma-separated lines, each with the table's title as its first cell.
   std::string Csv() const;
 
  private:
@@ -28,7 +30,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Formats a number for a reader, with about three significant digits, or "-" when it is not finite.
+// These return numbers as a report shows them: about three significant digits, and "-" for NaN and
+// infinity, which stand for a figure that is not known.
 std::string Short(double x);
 std::string Count(uint64_t n);      // 1234567 -> "1,234,567"
 std::string Percent(double share);  // 0.1234 -> "12.3 %"

@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-// Returns nothing for a phase that neither loads nor measures, for a phase too short to tell, and
-// for older documents.
+// Returns the phase's share; nothing for a phase whose rate is not reported (a warm-up, a settle),
+// for a phase that was too short to tell, and for documents of older versions.
 std::optional<double> Share(const json& phase) {
   const std::string kind = phase.value("kind", "");
   const auto share = phase.find("foreign_cpu_share");
@@ -34,7 +34,7 @@ std::optional<double> MostForeignCpu(const json& run) {
 
 std::string ForeignCpuLine(const json& document) {
   double most = 0;
-  std::vector<std::string> names;  // each name once, in the order of the phases
+  std::vector<std::string> names;  // distinct names, in the order of the phases
   for (const json& run : document.value("runs", json::array())) {
     for (const json& phase : run.value("phases", json::array())) {
       const double share = Share(phase).value_or(0);

@@ -1,6 +1,6 @@
-// The share of the processors that other programs used while a document's phases were measured
-// (docs/results.md, "foreign_cpu_share"). The rates and times of such phases are not the engine's
-// alone.
+// Reports the share of the processors that other programs took while the phases of a document were
+// measured (docs/results.md, "foreign_cpu_share"). The rates and times of such a phase do not
+// depend on the engine alone.
 #ifndef TESTBED_TOOLS_REPORT_FOREIGN_CPU_H_
 #define TESTBED_TOOLS_REPORT_FOREIGN_CPU_H_
 
@@ -10,14 +10,15 @@
 
 namespace testbed {
 
-// The smallest share of the processors that is reported.
+// A report mentions shares of at least this much.
 inline constexpr double kNotableForeignCpu = 0.05;
 
-// Returns the largest share in any phase that loads or measures; nothing when no share is known.
+// Returns the largest share of a phase that loads or measures; nothing when no phase tells its
+// share.
 std::optional<double> MostForeignCpu(const nlohmann::json& run);
 
-// Returns a line such as "! other programs used up to 43 % of the processors during insert: ...",
-// or "" when no phase reached the notable share.
+// Returns a line such as "! other programs used up to 43 % of the processors during insert: ...";
+// an empty string when their share was below kNotableForeignCpu in every phase.
 std::string ForeignCpuLine(const nlohmann::json& document);
 
 }  // namespace testbed

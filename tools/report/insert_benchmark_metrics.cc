@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kSlaShare = 0.95;  // share of its target rate that a read step must reach
+constexpr double kSlaShare = 0.95;  // share of the target rate that a read step must reach
 constexpr double kShortSecond = 0.5;
 
 double Number(const json& j, const std::string& pointer) {
@@ -22,8 +22,8 @@ double Number(const json& j, const std::string& pointer) {
                                              : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Returns the operation whose latency and rate describe the step: the query of a read step, the
-// writes of ib.x, else the insert.
+// Returns the operation whose latency and rate the step is about: the query of a read step, the
+// writing of indexes in ib.x, the insert of any other step.
 std::string MainOperation(const json& phase) {
   for (const char* name : {"range-query", "point-query", "index-write"}) {
     for (const json& op : phase["operations"]) {
@@ -54,8 +54,8 @@ double SeriesSum(const json& phase, const std::string& figure) {
   return sum;
 }
 
-// Returns the operations of a kind in each second, times `weight`. A last interval much shorter
-// than a second is left out, since it says nothing about a rate.
+// Returns the rate of an operation in each second of the phase, times `weight`. Intervals shorter
+// than kShortSecond are left out: the last one is too short for a rate.
 std::vector<double> Rates(const json& phase, const std::string& operation, double weight) {
   std::vector<double> rates;
   double before = 0;
@@ -68,13 +68,14 @@ std::vector<double> Rates(const json& phase, const std::string& operation, doubl
   return rates;
 }
 
-// Leaves out values that are not finite, which JSON cannot represent.
+// Sets a field unless its value is NaN or infinite: JSON has no number for a figure that is not
+// known.
 void Put(json* j, const char* name, double value) {
   if (std::isfinite(value)) (*j)[name] = value;
 }
 
-// Returns the cost of one kind of operation: of a foreground operation per execution, of background
-// work per row inserted (in ib.x: indexed).
+// Returns the blocks of one kind of operation: per operation for a foreground kind, per inserted
+// row (in ib.x: indexed row) for background work.
 json Blocks(const std::string& name, bool foreground, double operations, double rows,
             const json& counts, const char* level) {
   const double per = foreground ? operations : rows;
@@ -114,8 +115,8 @@ json AllBlocks(const json& account, double rows) {
   return all;
 }
 
-// Adds the whole machine's CPU and context switches, as vmstat shows them, and the process's
-// memory.
+// Adds the CPU time and context switches of the whole machine, as vmstat shows them, and the memory
+// of the process.
 void PutHost(const json& phase, double secs, double rate, json* m) {
   if (phase["series"].empty()) return;
   const double switches = SeriesSum(phase, "host_context_switches") / secs;
@@ -192,8 +193,8 @@ json InsertBenchmarkMetrics(const json& phase) {
     Put(&m, "target_share", share);
     m["sla_met"] = share >= kSlaShare;
   }
-  // The device's writes include the pages that the step left dirty, which were written when it
-  // ended.
+  // These two include the dirty pages that the step left in the page cache, which are written back
+  // when it ends.
   Put(&m, "device_write_bytes", Number(phase, "/account/device/write_bytes"));
   Put(&m, "device_write_mbps", Number(phase, "/account/device/write_bytes") / 1e6 / secs);
   if (phase.contains("thread_seconds") && !phase["thread_seconds"].empty()) {

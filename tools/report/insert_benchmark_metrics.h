@@ -1,10 +1,9 @@
 // The metrics of the insert benchmark, computed from a phase of a results document.
 //
-// The classic metrics are defined as in the public scripts (github.com/mdcallag/mytools,
-// bench/ibench: etl.sh, np.sh): the activity of the whole device during the step, divided by the
-// step's rate. Where a metric differs from the scripts, the comment at its computation says so. In
-// addition there are figures that only the ledger knows: the blocks that each kind of operation
-// caused itself.
+// The classic metrics have the definitions of the public scripts (github.com/mdcallag/mytools,
+// bench/ibench: etl.sh, np.sh): the IO of the whole device while the step ran, divided by the
+// step's rate. docs/workloads.md defines each metric. Beside them stand figures that only the
+// ledger can give: the blocks that each kind of operation caused itself.
 //
 //   nlohmann::json m = InsertBenchmarkMetrics(phase);   // null when the phase is no step
 //   m["ips"], m["qps"], m["rpq"], ...                   // docs/workloads.md lists them
@@ -19,15 +18,15 @@
 
 namespace testbed {
 
-// Returns the metrics of a phase in the form of docs/results.md, with its account. Metrics that
-// cannot be known are left out.
+// Returns the metrics of `phase`, a phase of docs/results.md with its account; null when the phase
+// is no step of the insert benchmark. Metrics that cannot be known are left out.
 nlohmann::json InsertBenchmarkMetrics(const nlohmann::json& phase);
 
-// Returns the tables of all steps in a results document; they are empty when it has none.
+// Returns the tables of all steps in a results document; the tables are empty when it has no step.
 std::vector<Table> InsertBenchmarkTables(const nlohmann::json& document);
 
-// Returns the rate that was exceeded in a share of the seconds: the rate at that share of the list
-// of rates in falling order. Returns NaN for fewer than 10 rates.
+// Returns the rate that was exceeded in `share` of the seconds: the rate at that share of the list,
+// sorted in falling order. Returns NaN for fewer than 10 rates.
 double RateExceededIn(std::vector<double> rates, double share);
 
 }  // namespace testbed

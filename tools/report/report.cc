@@ -64,7 +64,8 @@ const json* Cause(const json& phase, const std::string& name) {
   return nullptr;
 }
 
-// Returns false for an engine that calls the operating system itself.
+// Returns whether the phase's files were counted. They are not when the engine calls the operating
+// system without testbed's file layer.
 bool CountsFiles(const json& phase) {
   const json& causes = phase["account"]["causes"];
   return std::any_of(causes.begin(), causes.end(),
@@ -75,7 +76,7 @@ std::string Steadiness(const json& flag) {
   return flag.is_boolean() ? (flag.get<bool>() ? "yes" : "no") : "-";
 }
 
-// Returns the name that begins the phase's rows in every table.
+// Returns the first cell of a phase's rows, which is the same in every table.
 std::string RowName(const json& run, const json& phase, const std::string& operation) {
   std::string name = phase["name"].get<std::string>();
   if (operation != name && !operation.empty()) name += " " + operation;
@@ -84,7 +85,8 @@ std::string RowName(const json& run, const json& phase, const std::string& opera
   return name;
 }
 
-// Visits the phases that the run was made for, without those that only prepared it.
+// Calls `function` for each run and phase of the document, except for warm-up and tuning phases,
+// which no table shows.
 template <typename Function>
 void ForEachPhase(const json& document, Function function) {
   for (const json& run : document["runs"]) {
@@ -149,9 +151,9 @@ Table IntendedTable(const json& document) {
   return table;
 }
 
-// Reads of each foreground operation at each level. Neither engine nor device distinguishes
-// operations: their columns divide the phase's total by all its operations, on a separate line of
-// the phase.
+// Shows the reads of each foreground operation at each level. The engine's and the device's counts
+// do not tell operations apart, so their columns divide the phase's total by all its operations, in
+// a row of the phase.
 Table ReadTable(const json& document) {
   Table table("Reads per operation, level by level (B = bytes)",
               {"phase", "engine asks", "engine misses", "file reads", "file B/read", "kernel reads",
@@ -194,7 +196,7 @@ Table ReadTable(const json& document) {
   return table;
 }
 
-// One line of the table of written bytes.
+// A class of written bytes, which is one row of the table.
 struct WriteClass {
   std::string name;
   double bytes;
@@ -243,7 +245,7 @@ std::vector<WriteClass> WriteClasses(const json& phase) {
 
 Table WriteTable(const json& document) {
   Table table("Bytes written, by cause", {"phase", "bytes", "share", "per user byte"});
-  double user = 0;  // of the last phase with operations, which a settle follows
+  double user = 0;  // bytes that the user wrote; a settle keeps the figure of the phase before it
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (phase.contains("operations")) user = Number(phase, "/user_bytes_written", 0);
     const double device = Number(phase, "/account/device/write_bytes", 0);
@@ -274,8 +276,8 @@ Table WriteTable(const json& document) {
   return table;
 }
 
-// The cost of a commit's log writes, from the record to the device. A commit is one operation of
-// the phase.
+// Shows the log writes of a commit at each level, from the log record to the device. Every
+// operation of the phase counts as one commit.
 Table LogTable(const json& document) {
   Table table("Log writes, bytes per commit",
               {"phase", "commits", "payload", "framing", "padding", "rewritten", "engine says",
@@ -330,7 +332,7 @@ Table DatabaseTable(const json& document) {
   return table;
 }
 
-// The shares that --cache-pct auto tried, in ascending order, and the chosen one.
+// Shows the shares that --cache-pct auto tried, in rising order, and marks the chosen one.
 Table TuningTable(const json& document) {
   Table table("Shares of the memory that --cache-pct auto tried",
               {"cache", "times", "ops/s", "predicted", "engine misses/op", "device reads/op",
@@ -361,7 +363,7 @@ Table TuningTable(const json& document) {
   return table;
 }
 
-// The shares that --cache-pct most rehearsed, in the order of the rehearsals.
+// Shows the rehearsals of --cache-pct most, in the order in which they ran.
 Table RehearsalTable(const json& document) {
   Table table("Shares of the memory that --cache-pct most rehearsed",
               {"cache", "cache held", "held without page cache, mean", "most", "memory needed"});
@@ -421,7 +423,8 @@ std::string Header(const json& document) {
   return text + "\n";
 }
 
-// Returns the grade of the worst run, the reasons for it, and what cannot be known here.
+// Returns a line with the worst grade of the runs, the reasons for it, and the figures that this
+// machine cannot give.
 std::string GradeLine(const json& document) {
   Grade worst{'A', {}};
   json missing = json::array();
@@ -442,8 +445,8 @@ std::string GradeLine(const json& document) {
   return text + "\n";
 }
 
-// Lists the phases that ended early by themselves. A warm-up is included, since it may have left
-// nothing for the phases that follow.
+// Returns a line for each phase that ended early by itself. Warm-ups are included, because a
+// warm-up may have used up the rows that the next phase needs.
 std::string EndedLines(const json& document) {
   std::string text;
   for (const json& run : document["runs"]) {
@@ -459,7 +462,8 @@ std::string EndedLines(const json& document) {
   return text;
 }
 
-// Returns the difference between the kernel's account of all threads and the device's own counts.
+// Returns the closure lines, which tell how far the kernel's account of all threads is from the
+// device's own statistics, and the grade line.
 std::string ClosureLines(const json& document) {
   std::string text;
   ForEachPhase(document, [&](const json& run, const json& phase) {

@@ -1,5 +1,5 @@
-// Makes tables of a results document (docs/results.md). Everything printed comes from the document,
-// so the report of a stored file is the same as that of the run that wrote it.
+// Prints a results document (docs/results.md) as tables. All figures come from the document, so a
+// stored file prints the same report as the run that wrote it.
 #ifndef TESTBED_TOOLS_REPORT_REPORT_H_
 #define TESTBED_TOOLS_REPORT_REPORT_H_
 
@@ -11,11 +11,13 @@ namespace testbed {
 std::string ReportText(const nlohmann::json& document);
 std::string ReportCsv(const nlohmann::json& document);
 
-// Reads a results file. Throws Error (kUsage) when the file is not one or has an unknown schema.
+// Reads a results file. Throws Error (kUsage) when the file cannot be read, is not a results file,
+// or has a schema that this version does not know.
 nlohmann::json ReadResults(const std::string& path);
 
-// Compares two results: every phase and operation that both have, with each figure, the ratio and,
-// where both were repeated, whether the confidence intervals are apart.
+// Returns a table with two documents side by side: the figures of every phase and operation that
+// both have, their ratios, and, where both were repeated, whether the confidence intervals of the
+// rates are apart. Lines above the table name the options that differ.
 std::string CompareText(const nlohmann::json& base, const nlohmann::json& other);
 
 }  // namespace testbed

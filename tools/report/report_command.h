@@ -1,4 +1,5 @@
-// `testbed report` and `testbed compare`: print results documents as text.
+// `testbed report` prints a results file as tables; `testbed compare` sets two of them side by
+// side.
 #ifndef TESTBED_TOOLS_REPORT_REPORT_COMMAND_H_
 #define TESTBED_TOOLS_REPORT_REPORT_COMMAND_H_
 
@@ -10,8 +11,8 @@ class App;
 
 namespace testbed {
 
-// Adds the subcommands to `app`. When the command line names one, its parsing sets *command to the
-// function that runs it and returns the exit code.
+// Adds both subcommands to `app`. When the command line names one of them, parsing sets *command to
+// a function that executes it and returns the exit code. `command` must outlive `app`.
 void AddReportCommands(CLI::App& app, std::function<int()>* command);
 
 }  // namespace testbed

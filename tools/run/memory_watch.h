@@ -1,6 +1,6 @@
-// Watches what a run holds of its memory budget during a phase: the budget's charge, and the page
-// cache's part of it, read four times a second. A reading at the end of the phase alone would miss
-// memory that was freed, or not yet filled, a moment earlier.
+// Samples the memory that a run holds while a phase lasts: the charge of its budget and the part of
+// it that is page cache, four times a second. A single figure at the phase's end would miss memory
+// that was freed, or not yet filled, a moment before.
 //
 //   MemoryWatch watch(budget);      // null: watches nothing
 //   ... the phase ...
@@ -24,8 +24,9 @@ class MemoryWatch {
  public:
   struct Sample {
     uint64_t charged = 0;     // bytes charged to the budget, page cache included
-    uint64_t page_cache = 0;  // part of `charged`; the kernel reclaims it on demand
-    uint64_t limit = 0;       // of the budget
+    uint64_t page_cache = 0;  // bytes of `charged` that the kernel reclaims when memory is short
+    uint64_t limit = 0;       // bytes that the budget allows
+    // Returns the charge without the page cache.
     uint64_t own() const { return charged - (page_cache < charged ? page_cache : charged); }
   };
   struct Held {
@@ -33,22 +34,23 @@ class MemoryWatch {
     uint64_t own_mean = 0, own_most = 0;  // without the page cache
     uint64_t page_cache_mean = 0;
     uint64_t samples = 0;
-    uint64_t shortages = 0;  // samples at which memory was short
+    uint64_t shortages = 0;  // samples at which memory was short, so that `relieve` was called
   };
-  // Watches a budget, which must outlive the watch; null watches nothing. When memory is short, the
-  // watch makes the allocator return free memory to the system (malloc_trim): otherwise the kernel
-  // could end an engine near its limit because of unused gaps.
+  // Watches `budget`, which must outlive the watch; a null budget is not watched. When memory is
+  // short, the watch makes the allocator return its free pages to the system (malloc_trim).
+  // Otherwise the kernel could kill an engine near its limit for gaps that nobody uses.
   explicit MemoryWatch(const MemoryBudget* budget);
-  // Calls `sample` from its own thread at each interval; an empty `sample` watches nothing. Calls
-  // `relieve` when the memory without page cache exceeds a share of 1 - kShort of the limit.
+  // Watches what `sample` returns; an empty `sample` watches nothing. The watch's thread calls
+  // `sample` every `interval`, and `relieve` when memory is short: when less than the share kShort
+  // of the limit is free or page cache.
   MemoryWatch(std::function<Sample()> sample, std::chrono::milliseconds interval,
               std::function<void()> relieve = {});
   ~MemoryWatch() { Stop(); }
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
 
-  // Takes a last sample, ends the thread and returns what was held, with samples == 0 when nothing
-  // was watched.
+  // Ends the watch's thread, takes a last sample and returns the figures of all samples, in bytes.
+  // Without a watched budget they are all 0. Later calls return the same figures.
   Held Stop();
 
   static constexpr double kShort = 0.03;
@@ -66,9 +68,9 @@ class MemoryWatch {
   std::thread thread_;
 };
 
-// Returns the figures as in docs/results.md. An engine that reads through the page cache holds the
-// whole charge. With direct I/O it holds the charge without the page cache, which then contains
-// only pages of files that are not read directly (logs) and that answer no reads.
+// Returns the fields of "memory" that docs/results.md lists for a phase. "held" is the whole charge
+// when the engine reads through the page cache. With direct IO it is the charge without the page
+// cache, since the pages left there (by log files) answer no read of the engine.
 nlohmann::json HeldJson(const MemoryWatch::Held& held, bool reads_page_cache);
 
 }  // namespace testbed

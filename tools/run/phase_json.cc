@@ -53,14 +53,15 @@ json SeriesJson(const std::vector<Interval>& series, const std::vector<OpKind>& 
   return j;
 }
 
-// Returns whether the figures of a series have reached a steady state.
+// Returns, for rate, p99 and device reads, whether the series shows a steady state; null when the
+// series is too short to tell.
 json SteadyJson(const std::vector<Interval>& series) {
   std::vector<double> rate, p99, reads;
   double before = 0;
   for (const Interval& i : series) {
     const double seconds = i.end_seconds - before;
     before = i.end_seconds;
-    if (seconds < 0.5) continue;  // too short for a rate
+    if (seconds < 0.5) continue;  // the last interval of a phase may be too short for a rate
     rate.push_back(static_cast<double>(i.operations) / seconds);
     p99.push_back(static_cast<double>(i.p99_ns));
     reads.push_back(i.operations == 0
@@ -117,7 +118,7 @@ json PhaseJson(const std::string& name, const std::string& kind, const PhaseOpti
             {"operations", OperationsJson(result)}};
   if (!result.ended_because.empty()) j["ended_because"] = result.ended_because;
   if (options.rate > 0) j["target_rate"] = options.rate;
-  // Without --rate, a workload may still set the rates of some of its threads.
+  // A workload may set rates for some of its threads, so --rate alone does not decide this.
   const bool rated = std::any_of(result.ops.begin(), result.ops.end(),
                                  [](const auto& op) { return op.intended.count() != 0; });
   if (rated) j["backlog_seconds"] = result.backlog_seconds;

@@ -1,4 +1,4 @@
-// Converts the measurements of a phase to parts of a results document (docs/results.md, "phase").
+// Turns the measurements of a phase into parts of a results document (docs/results.md, "phase").
 #ifndef TESTBED_TOOLS_RUN_PHASE_JSON_H_
 #define TESTBED_TOOLS_RUN_PHASE_JSON_H_
 
@@ -13,21 +13,23 @@
 
 namespace testbed {
 
-// Returns the rates, latencies and per-second series, that is everything but the account. `ops` are
-// the workload's kinds of operations.
+// Returns the rates, latencies and per-second series of a phase: all fields but the account and the
+// memory. `ops` are the workload's kinds of operations.
 nlohmann::json PhaseJson(const std::string& name, const std::string& kind,
                          const PhaseOptions& options, const std::vector<OpKind>& ops,
                          const PhaseResult& result);
 
-// Returns "foreign_cpu_share" for the time between two readings; null when it is not known.
+// Returns "foreign_cpu_share" for the time between two readings; null when it cannot be told.
 nlohmann::json ForeignCpuJson(const CpuUse& before, const CpuUse& after);
 
-// Returns "memory": what the budget's memory is used for now.
+// Returns the parts of the budget's charge at this moment. `engine_cache` is the size of the
+// engine's cache in bytes, as the engine reports it.
 nlohmann::json MemoryJson(const MemoryBudget& budget, uint64_t engine_cache);
 
-// Returns what a kernel of 2014 would have sent to the device for the recorded reads, for
-// read_ahead_kb from 0 to 128. The first half of the reads warms the model's page cache, the second
-// half is counted.
+// Returns the reads that a kernel of 2014 would have sent to the device for the recorded file
+// reads, for each read_ahead_kb of the published experiment. The first half of the recording only
+// warms the model's page cache of `cache_bytes`; the second half is counted. `operations` is the
+// number of operations during the whole recording; `random` stands for MADV_RANDOM.
 nlohmann::json ReadaheadModelJson(const ReadTrace::Recording& recording, uint64_t operations,
                                   uint64_t cache_bytes, bool random);
 

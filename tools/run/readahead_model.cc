@@ -6,7 +6,8 @@
 namespace testbed {
 namespace {
 
-// Returns the first window, in pages, for a request of `wanted` pages.
+// Returns the first window, in pages, for a request of `wanted` pages: the kernel's
+// get_init_ra_size. `most` is read_ahead_kb in pages.
 int64_t FirstWindow(int64_t wanted, int64_t most) {
   const auto size = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(wanted)));
   if (size <= most / 32) return size * 4;
@@ -14,12 +15,13 @@ int64_t FirstWindow(int64_t wanted, int64_t most) {
   return most;
 }
 
+// Returns the window that follows a window of `size` pages: the kernel's get_next_ra_size.
 int64_t NextWindow(int64_t size, int64_t most) {
   return size < most / 16 ? 4 * size : std::min(2 * size, most);
 }
 
-constexpr int kLotsOfMisses = 100;  // MMAP_LOTSAMISS; a mapping with more misses gets no
-                                    // read-around
+// MMAP_LOTSAMISS: with more misses than this, a fault reads only its own page.
+constexpr int kLotsOfMisses = 100;
 
 }  // namespace
 
@@ -30,7 +32,6 @@ ReadaheadModel::Page* ReadaheadModel::Find(uint32_t file, int64_t page) {
   return &found->second;
 }
 
-// Reads the pages of a range that are not cached, with one request for each run of adjacent pages.
 void ReadaheadModel::Fetch(uint32_t file, int64_t page, int64_t pages) {
   const auto longest = static_cast<int64_t>(options_.max_request_bytes / kPage);
   int64_t run = 0;
@@ -55,7 +56,6 @@ void ReadaheadModel::Fetch(uint32_t file, int64_t page, int64_t pages) {
   }
 }
 
-// Reads the window that `ra` describes and marks the page whose access starts the next window.
 void ReadaheadModel::Window(uint32_t file, FileState* ra, int64_t page) {
   if (page == ra->start && ra->size == ra->async_size) {
     ra->async_size = NextWindow(ra->size, window_);
@@ -80,7 +80,7 @@ void ReadaheadModel::OnDemand(uint32_t file, FileState* ra, int64_t page, int64_
     ra->async_size = ra->size > wanted ? ra->size - wanted : ra->size;
     Window(file, ra, page);
   } else {
-    Fetch(file, page, wanted);  // a small random read: no readahead
+    Fetch(file, page, wanted);  // a small random read gets no readahead
   }
 }
 
@@ -107,7 +107,6 @@ void ReadaheadModel::Read(uint32_t file, uint64_t offset, uint64_t bytes) {
   totals_.missing += missing;
 }
 
-// Handles an access to a page that is not in the page table.
 void ReadaheadModel::Fault(uint32_t file, FileState* ra, int64_t p) {
   Page* page = Find(file, p);
   if (page != nullptr) {

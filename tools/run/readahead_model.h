@@ -1,22 +1,24 @@
-// Models the device reads that a kernel of 2014 (Linux 3.x) would have made for a series of file
-// reads.
+// Models the reads that a kernel of 2014 (Linux 3.x) would have sent to the device for a series of
+// file reads.
 //
 // Since Linux 4.10 a read is sent to the device as a whole, whatever read_ahead_kb says. Before,
-// the on-demand readahead cut it into windows of that size, or into single pages where it was 0,
-// which the experiments of 2014 show. This model replays reads against a page cache of a given size
-// with the algorithm of that time, so that the published curve, today's device and the explanation
-// can be compared.
+// the on-demand readahead cut it into windows of read_ahead_kb, or into single pages when
+// read_ahead_kb was 0. The experiments of 2014 show that. This model replays reads against a page
+// cache of a given size and the readahead algorithm of that time, so that the published curve,
+// today's device and the explanation can stand side by side.
 //
 //   ReadaheadModel model({.read_ahead_bytes = 16384, .cache_bytes = 64 << 20});
 //   model.Read(file, offset, bytes);    // pread
 //   model.Touch(file, offset, bytes);   // access through mmap
 //   model.totals().reads;
 //
-// The model follows Wu Fengguang et al., "On the design of a new Linux readahead framework" (OSR
-// 42(5), 2008) and the kernel's mm/readahead.c (ondemand_readahead) and mm/filemap.c
-// (filemap_fault) of 3.x. It omits the "context" rule for cached neighbours, MADV_SEQUENTIAL, the
-// end of the file, the second list of the page cache (the model has one LRU list), merging of
-// requests by the block layer, and the effect of other threads between two pages of one read.
+// Follows Wu Fengguang et al., "On the design of a new Linux readahead framework" (OSR 42(5), 2008)
+// and the kernel's mm/readahead.c (ondemand_readahead) and mm/filemap.c (filemap_fault) of 3.x.
+// The model leaves out the "context" rule for cached neighbours, MADV_SEQUENTIAL, the end of the
+// file, the two lists of the page cache (here it is one LRU list), the merging of requests by the
+// block layer, and the interference of other threads between two pages of one read.
+//
+// Not thread-safe.
 #ifndef TESTBED_TOOLS_RUN_READAHEAD_MODEL_H_
 #define TESTBED_TOOLS_RUN_READAHEAD_MODEL_H_
 
@@ -33,13 +35,13 @@ class ReadaheadModel {
   struct Options {
     uint64_t read_ahead_bytes = 128 << 10;  // read_ahead_kb of the device
     uint64_t cache_bytes = 0;               // size of the page cache; 0 = unlimited
-    uint64_t max_request_bytes = 0;         // longer requests are split; 0 = no limit
+    uint64_t max_request_bytes = 0;         // a longer request is sent in parts; 0 = no limit
     bool random = false;                    // MADV_RANDOM
   };
   struct Totals {
-    uint64_t reads = 0, read_bytes = 0;  // at the device
-    uint64_t calls = 0;                  // reads and touches that were replayed
-    uint64_t missing = 0;                // calls that found a page missing
+    uint64_t reads = 0, read_bytes = 0;  // requests sent to the device, and their bytes
+    uint64_t calls = 0;                  // calls of Read and Touch
+    uint64_t missing = 0;                // calls that found a page missing in the page cache
   };
 
   explicit ReadaheadModel(const Options& options)
@@ -47,12 +49,12 @@ class ReadaheadModel {
         window_(static_cast<int64_t>(options.read_ahead_bytes / kPage)),
         capacity_(options.cache_bytes / kPage) {}
 
-  // Replays a pread of these bytes of a file.
+  // Replays a pread of `bytes` at `offset`. `file` is any number that identifies the file.
   void Read(uint32_t file, uint64_t offset, uint64_t bytes);
-  // Replays an access to these bytes of a file through a memory mapping.
+  // Replays an access through mmap to the same range of pages.
   void Touch(uint32_t file, uint64_t offset, uint64_t bytes);
   const Totals& totals() const { return totals_; }
-  // Restarts the counts; cached pages stay cached.
+  // Sets the totals to 0; the cached pages stay.
   void ResetTotals() { totals_ = {}; }
 
  private:
@@ -69,15 +71,20 @@ class ReadaheadModel {
   static uint64_t Key(uint32_t file, int64_t page) {
     return static_cast<uint64_t>(file) << 40 | static_cast<uint64_t>(page);
   }
+  // Returns a cached page and makes it the most recently used; null when it is not cached.
   Page* Find(uint32_t file, int64_t page);
+  // Reads the pages of a range that are not cached, with one request for each run of them.
   void Fetch(uint32_t file, int64_t page, int64_t pages);
+  // Chooses the window to read for `page`, of `wanted` pages still to read: ondemand_readahead.
   void OnDemand(uint32_t file, FileState* ra, int64_t page, int64_t wanted);
+  // Reads the window that *ra describes and marks the page at which the next window starts.
   void Window(uint32_t file, FileState* ra, int64_t page);
+  // Replays a page fault: the page is not in the process's page table.
   void Fault(uint32_t file, FileState* ra, int64_t page);
 
   const Options options_;
-  const int64_t window_;
-  const uint64_t capacity_;
+  const int64_t window_;     // read_ahead_bytes in pages
+  const uint64_t capacity_;  // cache_bytes in pages
   std::unordered_map<uint64_t, Page> cache_;
   std::list<uint64_t> ages_;  // least recently used first
   std::unordered_map<uint32_t, FileState> files_;

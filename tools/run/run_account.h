@@ -1,4 +1,5 @@
-// Sets up the kernel-level account of a run, and grades how exact the account of each phase is.
+// The account of a run: starts the kernel account that --account asks for, and grades how exact the
+// account of each phase is.
 #ifndef TESTBED_TOOLS_RUN_RUN_ACCOUNT_H_
 #define TESTBED_TOOLS_RUN_RUN_ACCOUNT_H_
 
@@ -18,18 +19,19 @@ namespace testbed {
 // Not thread-safe. The options and the plan must outlive it.
 class RunAccount {
  public:
-  // Starts the account that --account asks for, on the device of the plan's directory, and
-  // configures the ledger with it.
+  // Finds the device under the plan's directory, starts the kernel account on it when --account
+  // asks for one, and configures the ledger with it. A kernel account that cannot be started is no
+  // error: Describe says what is missing.
   RunAccount(const RunOptions& options, const RunPlan& plan);
 
-  // Returns the database's device; null when the directory is on no block device.
+  // Returns the block device under the database; null when its file system is on none.
   const BlockDevice* device() const { return device_ ? &*device_ : nullptr; }
-  // Returns whether requests are counted in the kernel.
+  // Returns whether the kernel account is running.
   bool in_kernel() const { return kernel_ != nullptr; }
-  // Returns "accounting" for the results document.
+  // Returns "accounting" of the results document.
   nlohmann::json Describe() const;
-  // Gives the phase the grade that its closure allows. The run's grade, in *accounting, becomes the
-  // worst of its phases' grades, without those of warm-up and tuning phases.
+  // Sets the grade of *phase, which follows from its closure, and lowers the run's grade in
+  // *accounting when the phase's is worse. Warm-up and tuning phases do not lower the run's grade.
   void GradePhase(nlohmann::json* phase, nlohmann::json* accounting) const;
 
  private:

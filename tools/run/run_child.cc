@@ -65,8 +65,8 @@ class Run {
   PhaseOptions MeasuredPhase(bool loads) const;
 
   const RunOptions& options_;
-  bool opened_ = false;                                 // the engine was opened at least once
-  uint64_t cache_bytes_ = options_.engine.cache_bytes;  // size of the engine's own cache
+  bool opened_ = false;                                 // OpenEngine has run before
+  uint64_t cache_bytes_ = options_.engine.cache_bytes;  // size of the engine's cache now
   const RunPlan& plan_;
   bool (*const stop_)();
   json& document_;
@@ -75,16 +75,16 @@ class Run {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Meter> meter_;
   std::shared_ptr<const Dataset> dataset_;
-  WorkloadOptions workload_ = options_.workload;  // with the population
-  bool loaded_ = false;                           // the end of the load was reported
+  WorkloadOptions workload_ = options_.workload;  // the user's options plus the population
+  bool loaded_ = false;                           // {"loaded": true} was reported
 };
 
 void Run::OpenEngine() {
   EngineOptions engine_options = options_.engine;
   engine_options.cache_bytes = cache_bytes_;
-  // Only a load creates a database, and only when it opens the database for the first time: a
-  // database that is missing later is an error, never a reason to start with an empty one. A run
-  // without phases tries the engine's options in an empty directory.
+  // Only a load creates a database, and only when the run opens the engine for the first time: a
+  // database that is missing later is an error, never a reason to begin with an empty one. A run
+  // without phases only tries the engine's options, in an empty directory.
   const bool first = !std::exchange(opened_, true);
   engine_options.create = first && (plan_.phases.empty() ||
                                     (!options_.reuse && FindWorkload(plan_.phases.front()).loads));
@@ -133,11 +133,11 @@ void Run::Measure(const std::string& name, const std::string& kind, Workload& wo
   ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.quiet);
   PhaseOptions with_progress = phase;
   with_progress.progress = [&progress](const PhaseOptions::Progress& p) { progress.Show(p); };
-  // Only reads through the file layer can be recorded.
+  // Only reads that pass the file layer can be recorded.
   const bool model = options_.readahead_model && kind == "measure" &&
                      FindEngine(options_.engine_name).capabilities.file_layer;
   const Reading before = meter_->Read();
-  // The recording takes memory from the run's budget; a sixteenth of it does not matter.
+  // The recording takes memory of the run's budget, so it is limited to a sixteenth of it.
   if (model) {
     const uint64_t room = options_.ram_bytes == 0 ? 256 << 20 : options_.ram_bytes / 16;
     ReadTrace::Start(room / sizeof(ReadTrace::Read));
@@ -184,7 +184,8 @@ void Run::Finish(json phase, const Reading& before, const Reading& after) {
   if (json metrics = InsertBenchmarkMetrics(phase); !metrics.is_null()) {
     phase["details"]["metrics"] = std::move(metrics);
   }
-  // Trials keep only their summary figures: the document's memory is missing from the page cache.
+  // A trial's histograms and series are dropped: memory that the document takes is lost to the page
+  // cache, and would change the trials that follow.
   if (phase["kind"] == "tune") {
     for (const char* part : {"operations", "series"}) phase[part] = json::array();
   }
@@ -192,16 +193,18 @@ void Run::Finish(json phase, const Reading& before, const Reading& after) {
   document_["phases"].push_back(std::move(phase));
 }
 
-// Reports what is known of the run so far, and which phase begins.
+// Tells the parent which phase begins, and sends the document as far as it is known, so that the
+// parent can report both if this process dies in the phase.
 void Run::ReportBeginning(const std::string& phase) {
   json known = json::object();
   for (const auto& [name, value] : document_.items()) {
-    if (name != "phases") known[name] = value;  // the parent has them, and they are large
+    if (name != "phases") known[name] = value;  // the parent has the phases already
   }
   report_({{"run", std::move(known)}, {"begins", phase}});
 }
 
-// Runs a step between phases, charged to `op`. `does` returns further members of the step's result.
+// Runs `does` as a step between phases, measures its time and charges its IO to `op`. `does`
+// returns further fields for the step's JSON.
 void Run::Step(const std::string& name, const std::string& kind, OpKind op, const std::string& what,
                const std::function<json()>& does) {
   const Clock& clock = Clock::Get();
@@ -230,9 +233,9 @@ void Run::Settle() {
   });
 }
 
-// Counts the rows after a run that was killed or failed and so left no record of them. The engine
-// is opened again, since the pages that the count cached must not help the phases that are
-// measured.
+// Counts the rows of a database whose last run was killed or failed, and so did not record them.
+// The engine is opened again afterwards, and the pages are dropped, because pages that the count
+// cached would speed up the phases that are measured next.
 void Run::CountRows() {
   static const OpKind op = DefineOp("count-rows", Ground::kBackground);
   Step("count-rows", "count", op, "an earlier run did not end, so the rows are counted", [this] {
@@ -245,8 +248,9 @@ void Run::CountRows() {
   OpenEngine();
 }
 
-// Reports that the database is loaded, once its last commits are durable: a kill of the next phase
-// could otherwise undo them.
+// Reports the database as loaded when a kill of the next phase can no longer take back what the
+// load committed last. After a settle, or `at_end` of the run, that is now. Otherwise commits of
+// lazy durability get their interval first, and a load without durability is not reported yet.
 void Run::ReportLoaded(bool at_end) {
   if (loaded_ || !FindWorkload(plan_.phases.front()).loads) return;
   const json& phases = document_["phases"];
@@ -265,9 +269,10 @@ uint64_t Run::ShareBytes(double cache_pct) const {
   return static_cast<uint64_t>(static_cast<double>(options_.ram_bytes) * cache_pct / 100);
 }
 
-// Opens the engine again with this share, as a user would start it. After many resizes the engine's
-// memory is scattered over the allocator's pages, which the page cache cannot use (18 MB of 256
-// seen). The document, which grew between the engine's blocks, is copied for the same reason.
+// Opens the engine again with a cache of this share, so that it is measured in the state of a run
+// that starts with it. After many cache sizes the blocks that the engine still holds lie scattered
+// over the allocator's pages, which therefore cannot be returned and are lost to the page cache (18
+// MB of 256 MB were seen). The document grew between the engine's blocks, so it is copied, too.
 void Run::ReopenWithShare(double cache_pct) {
   engine_.reset();
   const std::vector<uint8_t> document = json::to_cbor(document_);
@@ -290,7 +295,8 @@ double CachedBytes(const json& phase) {
   return memory.value("engine_cache", 0.0) + memory.value("page_cache", 0.0);
 }
 
-// Measures the cost of an operation with the current share, after both caches have settled.
+// Measures the cost of an operation with the share that is set: runs phases until both caches are
+// at rest, then one phase as the trial.
 CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
   PhaseOptions phase = MeasuredPhase(false);
   phase.operations = 0;
@@ -301,8 +307,8 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
     Measure(fmt::format("{} {}", name, part), "tune", *FindWorkload(name).make(dataset_, drawn),
             phase);
   };
-  // Both caches must fill again, which can take longer than one phase on a slow device. While they
-  // fill, the number of reads hardly falls at first, so the fill level is checked too.
+  // Both caches must fill again, which takes longer than a phase on a slow device. While they fill,
+  // the device reads hardly fall at first, so the bytes cached are watched as well.
   constexpr int kMostSettling = 8;
   constexpr double kSettled = 0.97, kFull = 0.02;
   double reads = -1, held = 0;
@@ -325,8 +331,8 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
       account.value("cpu_user_seconds", 0.0) + account.value("cpu_system_seconds", 0.0);
   const json memory = trial.value("memory", json::object());
   const double clients = static_cast<double>(plan_.threads) * options_.queue_depth;
-  // With --read-iops each client waits for its turn at the limit, and the device's own statistics
-  // do not contain this wait.
+  // Under --read-iops each client waits for its turn, and the device's own statistics do not count
+  // that wait.
   const double device_seconds =
       options_.read_iops > 0
           ? DeviceReadsPerOperation(trial) * clients / static_cast<double>(options_.read_iops)
@@ -343,8 +349,8 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
               std::max(1.0, account["engine"].value("block_reads", 0.0))};
 }
 
-// Returns a function that predicts the rate of point reads by share from trials; an empty function
-// for other workloads.
+// Returns a function that predicts, from trials, how the rate of point reads depends on the share;
+// an empty function for other workloads.
 std::function<SharePrediction(const std::vector<CacheTrial>&)> Run::SharePredictor(
     const std::string& name) {
   if (name != "point-read") return {};
@@ -384,7 +390,7 @@ void Run::TuneCache(const std::string& name) {
   search.measure = [&](double pct) {
     if (stop_()) return CacheTrial{pct, {1, 0, 0}};
     engine_->ResizeCache(ShareBytes(pct));
-    // The allocator keeps what a smaller cache frees, and the page cache cannot use it.
+    // The allocator keeps what a smaller cache frees, and would withhold it from the page cache.
     ::malloc_trim(0);
     return TryShare(name, pct);
   };
@@ -406,8 +412,9 @@ void Run::TuneCache(const std::string& name) {
   }
   if (search.predict) tuning["prediction"] = search.predict(trials).ToJson();
   document_["cache_tuning"] = std::move(tuning);
-  // Both caches must settle at the chosen share before the measurement. The prediction's data about
-  // each page is freed first, since the page cache cannot use its memory.
+  // Both caches must come to rest at the chosen share before the workload is measured. The search
+  // is cleared first, because its prediction holds data on each page, in memory that the page cache
+  // would otherwise use.
   search = {};
   ReopenWithShare(best);
   TryShare(name, best);
@@ -425,7 +432,7 @@ void Run::RunWorkload(const std::string& name) {
     warmup.operations = 0;
     warmup.seconds = *options_.warmup;
     Measure(name + " warm-up", "warm-up", *workload, warmup);
-    workload_options.seed = Mix64(workload_options.seed);  // different rows than in the warm-up
+    workload_options.seed = Mix64(workload_options.seed);  // draws rows other than the warm-up's
     workload = info.make(dataset_, workload_options);
   }
   if (options_.cache_auto && !info.loads && !stop_()) TuneCache(name);
@@ -459,7 +466,7 @@ void Run::Execute() {
     RunWorkload(phase);
   }
   if (!stop_() && !plan_.phases.empty()) ReportLoaded(true);
-  // Adds settings that the engine chose while it ran.
+  // The engine may have chosen settings while it ran, so they are read once more.
   for (const auto& [name, value] : engine_->EffectiveSettings()) {
     document_["engine"]["effective"][name] = value;
   }

@@ -1,4 +1,4 @@
-// Executes one run in the process that was created for it (run_process.h): opens the engine, runs
+// One run, executed in the process that was forked for it (run_process.h): opens the engine, runs
 // the phases, and returns the measurements as a JSON document (docs/results.md, "run").
 #ifndef TESTBED_TOOLS_RUN_RUN_CHILD_H_
 #define TESTBED_TOOLS_RUN_RUN_CHILD_H_
@@ -15,28 +15,32 @@
 namespace testbed {
 
 struct RunPlan {
-  std::vector<std::string> phases;  // workloads, in order
+  std::vector<std::string> phases;  // names of workloads, in order
   int threads = 1;
-  int repeat = 0;     // number of the repetition, from 0
-  std::string label;  // for progress lines
-  std::string engine_dir;
-  bool exclusive_device = false;          // only this run does I/O on the device
-  const MemoryBudget* budget = nullptr;   // null: unlimited
-  const ReadLimit* read_limit = nullptr;  // null: unlimited
-  // The rows that a loaded database holds already (Population::ToJson in workloads/population.h);
-  // null when they are not known and must be counted first.
+  int repeat = 0;                         // number of this repetition of the setting, from 0
+  std::string label;                      // begins the progress lines
+  std::string engine_dir;                 // directory of the engine's files
+  bool exclusive_device = false;          // only this run does IO on the device
+  const MemoryBudget* budget = nullptr;   // owned by the caller; null: no limit
+  const ReadLimit* read_limit = nullptr;  // owned by the caller; null: no limit
+  // The rows that a loaded database holds (workloads/population.h, ToJson). Null when they are not
+  // known; then the run counts them before its first phase.
   nlohmann::json population;
 };
 
-// Returns whether a Population describes the rows of these workloads' database.
+// Returns whether these workloads work on the rows of a Dataset, which a Population tracks.
 bool HasPopulation(const std::vector<std::string>& workloads);
 
-// Runs the plan in this process and returns its document. An error does not leave the function: it
-// is in the document ("error"), next to the phases measured before it. When `stop` returns true the
-// run ends early and the document is marked partial. `report` is called as each phase begins,
-// {"run": ..., "begins": NAME}, as it ends, {"phase": ...}, and when the database is loaded and at
-// rest, {"loaded": true}. A run that ended without an error states which rows the database holds
-// ("population").
+// Runs the plan in this process and returns its document. Never throws: an error becomes "error" of
+// the document, which keeps the phases that were measured before it. The run ends early, and its
+// document is marked partial, once `stop` returns true.
+//
+// `report` is called at once when a phase begins, with {"run": ..., "begins": NAME}; when a phase
+// is finished, with {"phase": ...}; and when the database is loaded and at rest, with {"loaded":
+// true}.
+//
+// The document of a run that came to its end, or was stopped, tells the rows that the database then
+// holds ("population").
 nlohmann::json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
                           const std::function<void(const nlohmann::json&)>& report);
 

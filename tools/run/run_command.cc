@@ -36,8 +36,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// A sanitizer's own memory (shadow memory, red zones, quarantined blocks) does not count towards
-// --ram.
+// Memory that a sanitizer needs for itself (shadow memory, red zones, quarantine) is added to the
+// budget, because --ram does not cover it.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSanitizerBytes = 1ull << 30;
 #else
@@ -51,16 +51,18 @@ std::string ExistingDirectory(const std::string& path) {
   return at.string();
 }
 
-// Records a setting that was requested and cannot be enforced: as a note for readers, and by its
-// option for programs.
+// Records that the machine refused a setting that the user asked for: as a note for readers, and in
+// "not_in_force", by its option, for programs.
 void NotInForce(const std::string& option, const std::string& how, const std::string& why,
                 json* document) {
   (*document)["notes"].push_back(fmt::format("--{} {}: {}", option, how, why));
   (*document)["not_in_force"].push_back({{"option", option}, {"why", why}});
 }
 
-// Holds the changes to the machine that must be undone after the runs. Members are destroyed in
-// reverse order, on every path.
+// The settings of the machine for the runs: the scratch device and the readahead, which the
+// destructor undoes on every path, and whether --ram and --read-iops can be enforced. The
+// constructor also removes what killed runs left behind. It throws Error (kUsage) when a setting
+// cannot be made and --strict is given.
 class Surroundings {
  public:
   Surroundings(const RunOptions& options, json* document) : options_(options) {
@@ -75,14 +77,15 @@ class Surroundings {
     CheckReadLimit(document);
   }
 
-  // Returns a new budget for one run, `spare` bytes larger than --ram; null when memory is not
-  // limited.
+  // Returns a new budget for one run, `spare` bytes larger than --ram; null when --ram is 0 or
+  // cannot be enforced.
   std::unique_ptr<MemoryBudget> NewBudget(uint64_t spare = 0) const {
     if (options_.ram_bytes == 0) return nullptr;
     std::string why;
     return MemoryBudget::Create(options_.ram_bytes + kSanitizerBytes + spare, &why);
   }
-  // Returns a new limit of reads per second for one run; null when reads are not limited.
+  // Returns a new limit of reads per second for one run; null when --read-iops is 0 or cannot be
+  // enforced. The limit refers to `budget`, which may be null.
   std::unique_ptr<ReadLimit> NewReadLimit(const MemoryBudget* budget) const {
     std::string why;
     return LimitReads(budget, &why);
@@ -174,7 +177,8 @@ void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>&
 
 bool Loads(const std::string& workload) { return FindWorkload(workload).loads; }
 
-// A run that only reads leaves the database unchanged, so the next run can use it.
+// Returns whether the workload only reads. Such a workload leaves the database as it was, so that
+// the next run can use it too.
 bool ReadsOnly(const std::string& workload) { return FindWorkload(workload).reads_only; }
 
 void CheckReads(const RunOptions& options) {
@@ -188,8 +192,9 @@ void CheckReads(const RunOptions& options) {
   }
 }
 
-// Only the engine can judge the values of --engine-option, when it is opened. So this opens it in
-// an empty directory first: a bad value is refused before any database is created or removed.
+// Opens the engine in an empty directory, so that a wrong value of --engine-option is refused
+// before anything is created or removed. Only the engine can judge these values, and it does when
+// it opens.
 void TryEngineOptions(const RunOptions& options, const std::string& where) {
   if (options.engine.extra.empty()) return;
   const TemporaryDatabase directory(where);
@@ -201,10 +206,11 @@ void TryEngineOptions(const RunOptions& options, const std::string& where) {
   }
 }
 
-// Executes all runs that the options ask for, in order, until one fails or the user stops them.
+// Executes the runs that the options ask for, one after the other, until a run fails or the user
+// stops them.
 class Runs {
  public:
-  // `writers` are the workloads that write.
+  // `writers` are the names of the workloads that write.
   Runs(const RunOptions& options, const Surroundings& surroundings, DatabaseDir* dir,
        const std::set<std::string>& writers, json* document)
       : options_(options),
@@ -218,7 +224,7 @@ class Runs {
     const auto first_other = std::find_if_not(all.begin(), all.end(), Loads);
     const bool shared = std::all_of(first_other, all.end(), ReadsOnly);
     if (shared && first_other != all.begin() && first_other != all.end()) {
-      // All settings use the same loaded database.
+      // All later workloads only read, so one load serves every number of threads and repetition.
       if (!Fresh({all.begin(), first_other}, options_.threads[0], 0)) return;
       ForEach(
           [&](int threads, int repeat) { return One({first_other, all.end()}, threads, repeat); });
@@ -249,8 +255,9 @@ class Runs {
                        [this](const std::string& name) { return writers_.contains(name); });
   }
 
-  // The measurements must not be lost because the record cannot be written, as on a full disk. The
-  // old record then stays, and with it a later run refuses the database or counts its rows.
+  // Calls `write`, which writes the database's record, and turns its failure into a note: a full
+  // disk must not cost the measurements. The old record then stays, so that a later run refuses the
+  // database or counts its rows.
   template <typename Function>
   void KeepRecord(Function write) {
     try {
@@ -263,7 +270,7 @@ class Runs {
     }
   }
 
-  // Executes one run. Returns whether to continue with the next.
+  // Executes one run and adds its document. Returns whether to go on with the next run.
   bool One(std::vector<std::string> phases, int threads, int repeat) {
     RunPlan plan;
     plan.phases = std::move(phases);
@@ -273,14 +280,14 @@ class Runs {
         fmt::format("{}, {} thread{}", options_.engine_name, threads, threads == 1 ? "" : "s");
     plan.engine_dir = dir_.engine_path();
     plan.exclusive_device = surroundings_.exclusive_device();
-    // Pages cached earlier belong to no budget and would give the run extra memory.
+    // Pages cached before the run are charged to no budget, so the run would get them for free.
     if (fs::exists(plan.engine_dir)) DropPages(plan.engine_dir);
     std::unique_ptr<MemoryBudget> budget = surroundings_.NewBudget();
     plan.budget = budget.get();
     const std::unique_ptr<ReadLimit> read_limit = surroundings_.NewReadLimit(budget.get());
     plan.read_limit = read_limit.get();
     plan.population = dir_.population();
-    // The rows are unknown until the run has ended.
+    // The record must not claim rows while the run changes them: it may be killed.
     if (Writes(plan.phases)) dir_.RecordPopulation(nullptr);
     const auto loaded = [this] { KeepRecord([this] { dir_.RecordLoaded(); }); };
     json run = ExecuteRunInChild(options_, plan, {.enough = {}, .loaded = loaded});
@@ -303,9 +310,10 @@ class Runs {
   json& document_;
 };
 
-// Runs one rehearsal of --cache-pct most, in the directory that the database will have, or on the
-// database of --reuse, whose phases then only read. Its budget is a quarter larger than the run's,
-// so that a share that is too large is measured, not ended by the kernel.
+// Runs one rehearsal of --cache-pct most with the share `cache_pct`, in the run's own directory.
+// With --reuse it uses the database of that directory, since then all phases only read. The
+// rehearsal's budget is a quarter larger than the run's, so that a share that is too large gets
+// measured before the kernel kills it.
 Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, DatabaseDir* dir,
                    double cache_pct) {
   options.engine.cache_bytes =
@@ -344,7 +352,8 @@ void UseRehearsed(const json& rehearsals, RunOptions* options, json* document) {
   (*document)["options"] = options->ToJson();
 }
 
-// Sets the cache size for --cache-pct most, from new or stored rehearsals.
+// Sets the cache size that --cache-pct most stands for, from the rehearsals of an earlier run if
+// they were kept, otherwise from new ones.
 void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, RunOptions* options,
                   json* document) {
   if (!options->cache_most || !FindEngine(options->engine_name).capabilities.cache) return;
@@ -363,9 +372,9 @@ void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, RunOptions
   UseRehearsed(rehearsals, options, document);
 }
 
-// Prepares a repetition of the runs with a smaller cache when the last run was ended for lack of
-// memory, and returns whether it did. A run may need more than its rehearsal because an allocator's
-// gaps differ from run to run.
+// Lowers the share of --cache-pct most when the last run was killed for want of memory. Returns
+// whether the runs are to be done again with it. A run may need more memory than its rehearsal,
+// because an allocator's gaps differ from run to run.
 bool LowerMostCache(RunOptions* options, json* document) {
   constexpr size_t kMostTimes = 3;
   const json& runs = (*document)["runs"];
@@ -398,7 +407,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
       {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
       {"options", options.ToJson()},
       {"runs", json::array()}};
-  // Everything that can be refused is refused before any file is created.
+  // The checks come first, so that nothing has been created when one of them throws.
   CheckEngineOptions(FindEngine(options.engine_name), options.engine);
   CheckReads(options);
   const auto dataset = std::make_shared<const Dataset>(options.data);
@@ -456,7 +465,7 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
   CheckOutputFile("--json", options.json_file);
   CheckOutputFile("--csv", options.csv_file);
   const json document = ExecuteRuns(options, command_line);
-  // The report comes first, so that it is not lost when a file cannot be written.
+  // The report is printed first, so that a file that cannot be written does not cost it.
   const auto measured = [](const json& run) { return !run["phases"].empty(); };
   if (std::any_of(document["runs"].begin(), document["runs"].end(), measured)) {
     fmt::print("{}", ReportText(document));

@@ -9,13 +9,15 @@
 
 namespace testbed {
 
-// Executes the runs and returns the results document (docs/results.md). The options must be
-// resolved. Throws Error (kUsage) for options that are refused, before any file is created.
+// Executes all runs and returns the results document (docs/results.md). The caller has resolved the
+// options. Throws Error (kUsage) before the first run when the options or the machine do not allow
+// the runs; the error of a run is in the document.
 nlohmann::json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& command_line);
 
-// Executes the runs, prints the report on standard output and writes the files that the options
-// name. Returns the exit code: 0, 1 when a run failed, 2 when the options or surroundings of a run
-// were wrong, 130 when it was interrupted.
+// Resolves the options, executes the runs, prints the report on standard output and writes the
+// files of --json and --csv. Returns the exit code: 0; 1 when a run failed; 2 when a run found its
+// options or the machine wrong; 130 when the user interrupted the runs. Throws Error as ExecuteRuns
+// does, and when a file cannot be written.
 int RunCommand(RunOptions options, const std::vector<std::string>& command_line);
 
 }  // namespace testbed

@@ -36,15 +36,16 @@ void WriteAll(int fd, const std::string& text) {
   }
 }
 
-// The child's reports about its run, one JSON object a line: {"run": ..., "begins": NAME} before
-// each phase, {"phase": ...} after it, and at the end {"run": ..., "ended": true}.
+// Collects the lines that a child sends, one JSON object each: {"run": ..., "begins": NAME} before
+// each phase, {"phase": ...} after it, {"loaded": true} when the database is loaded and at rest,
+// and {"run": ..., "ended": true} as the last line.
 class RunOfChild {
  public:
   RunOfChild(const RunPlan& plan, std::function<void()> loaded)
       : document_({{"threads", plan.threads}, {"repeat", plan.repeat}}),
         loaded_(std::move(loaded)) {}
 
-  // Takes bytes from the pipe; an incomplete line waits for its rest.
+  // Takes the next bytes of the child's output; the last, incomplete line waits for its rest.
   void Take(const char* bytes, size_t n) {
     text_.append(bytes, n);
     size_t begin = 0;
@@ -82,8 +83,8 @@ class RunOfChild {
   bool ended_ = false;
 };
 
-// Reads what the child writes until the pipe ends. A stop signal that was sent to the parent's
-// process id does not reach the child, so the parent forwards it.
+// Reads the child's lines until it closes the pipe. A signal sent to this process's id does not
+// reach the child, so a request to stop is forwarded as SIGTERM, and so is the answer of `enough`.
 void ReadAll(int fd, pid_t child, const std::function<bool(const json&)>& enough, RunOfChild* run) {
   std::vector<char> buffer(65536);
   bool told = false;
@@ -106,17 +107,18 @@ void ReadAll(int fd, pid_t child, const std::function<bool(const json&)>& enough
   }
 }
 
-// Makes the allocator return freed memory to the system: memory that it keeps belongs to neither
-// cache and could exhaust the budget. There is one arena per CPU instead of glibc's eight, since a
-// thread's freed memory stays in its arena. Large blocks are always mapped: by default, each freed
-// block would raise glibc's threshold for mapping, up to 32 MB, and later blocks would be kept.
+// Makes malloc return freed memory to the system. Memory that the allocator keeps serves neither
+// the engine's cache nor the page cache, and could make the kernel kill a run with a budget. There
+// is one arena for each CPU, not glibc's eight, since memory that a thread frees stays with its
+// arena. Large blocks are always mapped one by one: by default glibc raises the threshold, to up to
+// 32 MB, when such a block is freed, and keeps later blocks below it.
 void SettleAllocator() {
   constexpr int kLargeBlock = 256 << 10;
   ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))));
   ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
 }
 
-// Returns a sentence that says what ended a child that did not end by itself.
+// Returns one sentence about the death of a child that did not end by itself.
 std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status,
                       const RunOfChild& run) {
   std::string where, kept;
@@ -141,7 +143,9 @@ std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status
 }  // namespace
 
 json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan, const RunWatch& watch) {
-  int pipe_fds[2], noted_fds[2];  // the child's reports; the parent's acknowledgement of "loaded"
+  // The child sends its lines through pipe_fds. The parent answers {"loaded": true} with one byte
+  // through noted_fds, when watch.loaded has returned.
+  int pipe_fds[2], noted_fds[2];
   if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);
   if (::pipe(noted_fds) != 0) throw Error::Io("pipe", "", errno);
   const pid_t child = ForkChild();
@@ -151,7 +155,8 @@ json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan, const Run
     SettleAllocator();
     const auto report = [&](const json& line) {
       WriteAll(pipe_fds[1], JsonText(line) + "\n");
-      // The child waits here, so that nothing happens to the database while its record is written.
+      // The child waits: it must not change the database, or measure, while the parent writes the
+      // database's record.
       char noted;
       while (line.contains("loaded") && ::read(noted_fds[0], &noted, 1) < 0 && errno == EINTR) {
       }
@@ -160,7 +165,7 @@ json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan, const Run
     document.erase("phases");  // the parent has them
     report({{"run", std::move(document)}, {"ended", true}});
     ::close(pipe_fds[1]);
-    // No destructors run: what they would undo belongs to the parent.
+    // The child must not run destructors: they would undo settings that belong to the parent.
     std::fflush(nullptr);
     ::_exit(0);
   }

@@ -5,7 +5,7 @@
 namespace testbed {
 namespace {
 
-// Returns the ticks that an empty call seems to take.
+// Returns the ticks that timing an empty call takes, at best.
 double EmptyCallTicks() {
   const Clock& clock = Clock::Get();
   double best = 1e9;

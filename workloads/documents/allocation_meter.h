@@ -1,13 +1,11 @@
-// An AllocationMeter counts what a thread allocates through allocators that use the meter. On
-// request it also times these calls, which shows the share of malloc and free in an operation.
+// Counts the allocations of one thread that go through metered allocators, and on request measures
+// their time: which share of an operation malloc and free take.
 //
 //   using Json = nlohmann::basic_json<..., MeteredAllocator>;
 //   AllocationMeter& meter = AllocationMeter::ThisThread();
-//   meter.timed = true;          // reads the clock around each call: for a sample of operations
+//   meter.timed = true;          // reads the clock around each call: use on a sample
 //   ...
 //   double ns = meter.NetNs();   // without the cost of reading the clock
-//
-// Each thread has its own meter; a meter is not thread-safe.
 #ifndef TESTBED_WORKLOADS_DOCUMENTS_ALLOCATION_METER_H_
 #define TESTBED_WORKLOADS_DOCUMENTS_ALLOCATION_METER_H_
 
@@ -20,18 +18,22 @@
 
 namespace testbed {
 
+// Not thread-safe: each thread has its own meter. A caller resets timed_calls and ticks as it
+// needs.
 struct AllocationMeter {
   uint64_t allocations = 0;
   uint64_t bytes = 0;
   bool timed = false;
-  uint64_t timed_calls = 0, ticks = 0;  // calls and their time while `timed`; releases included
+  uint64_t timed_calls = 0, ticks = 0;  // allocations and releases while `timed`
 
+  // Returns the calling thread's meter.
   static AllocationMeter& ThisThread() {
     static thread_local AllocationMeter meter;
     return meter;
   }
 
-  // Runs an allocator's `call` under the meter; `size` is 0 for a release.
+  // Runs `call`, which allocates `size` bytes, or releases memory when `size` is 0, and returns its
+  // result.
   template <typename Call>
   auto Metered(size_t size, Call call) {
     allocations += size != 0;
@@ -51,11 +53,11 @@ struct AllocationMeter {
     return call();
   }
 
-  // Returns the nanoseconds of the timed calls, less those of an equal number of empty calls.
+  // Returns the nanoseconds of the timed calls, less the cost of timing as many empty calls.
   double NetNs() const;
 };
 
-// The standard allocator, whose calls go through the calling thread's meter.
+// The standard allocator, metered.
 template <typename T>
 struct MeteredAllocator {
   using value_type = T;

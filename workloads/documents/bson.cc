@@ -1,4 +1,4 @@
-// The BSON codec, by libbson, whose memory functions go through the allocation meter.
+// BSON by libbson. libbson's memory functions are replaced by metered ones.
 #include <bson/bson.h>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// The CBOR codec, by nlohmann/json. With DocumentAccess::kWhole a document becomes a tree, with an
-// allocation per attribute, as in programs that decode into objects. With kNeeded the document is
-// parsed as events, so that parsing can end early.
+// CBOR by nlohmann/json. With DocumentAccess::kWhole a document becomes a tree, with one allocation
+// per attribute, as in programs that decode documents into objects. With kNeeded the document is
+// parsed by events, and parsing stops early.
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -13,8 +13,8 @@ namespace {
 using Json = nlohmann::basic_json<std::map, std::vector, std::string, bool, int64_t, uint64_t,
                                   double, MeteredAllocator>;
 
-// Receives the attributes of a document one after the other and keeps _id and y. With `enough` it
-// ends the parsing when it has both. Unless `all` is null, it appends all attributes to it.
+// Receives the attributes one after the other and keeps _id and y. With `enough` it ends the
+// parsing when it has both; when `all` is not null it appends every attribute to *all.
 struct Events {
   bool enough = false;
   Attributes* all = nullptr;
@@ -34,7 +34,7 @@ struct Events {
     if (all != nullptr) all->emplace_back(name, value);
     return !(enough && has_id && has_y);
   }
-  // nlohmann/json calls these.
+  // The interface that nlohmann's SAX parser calls.
   bool key(std::string& key) {
     now = key == "_id" ? kId : key == "y" ? kY : kOther;
     if (all != nullptr) name = key;
@@ -59,7 +59,7 @@ class CborCodec : public DocumentCodec {
   CborCodec(const DocumentShape& shape, DocumentAccess access)
       : attributes_(ExpectedAttributes(shape, 0)), access_(access) {}
 
-  // Encodes by hand, as the library would sort the attributes by name.
+  // Encodes by hand: the library would sort the attributes by name.
   void Encode(int64_t id, std::string* document) override {
     document->clear();
     PutHead(5, attributes_.size(), document);
@@ -111,7 +111,7 @@ class CborCodec : public DocumentCodec {
   }
 
  private:
-  // Appends the head of a data item (RFC 8949, section 3): a major type and a number, in the fewest
+  // Appends the head of a data item (RFC 8949, section 3), a major type and a number, in the fewest
   // bytes.
   static void PutHead(uint8_t major, uint64_t n, std::string* out) {
     const int bytes = n < 24 ? 0 : n <= 0xff ? 1 : n <= 0xffff ? 2 : n <= 0xffffffff ? 4 : 8;

@@ -18,8 +18,8 @@ extern char** environ;
 namespace testbed {
 namespace {
 
-// Starts a program found in PATH with its streams at /dev/null, but with stdout at `out` unless
-// `out` is negative. Returns -1 if the program cannot be started.
+// Starts a program found in PATH. Its streams are /dev/null, except that its stdout is `out` when
+// `out` is not negative. Returns its process id, or -1 when it cannot be started.
 pid_t Start(std::vector<std::string> words, int out) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -55,7 +55,7 @@ CpuProfile::CpuProfile() {
   }
   close(file);
   file_ = name;
-  // cpu-clock works on every machine; hardware counters do not.
+  // Every machine has the event cpu-clock; virtual machines may lack hardware counters.
   perf_ = Start({"perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-p",
                  std::to_string(getpid()), "-o", file_},
                 -1);
@@ -118,8 +118,8 @@ std::vector<CpuProfile::Function> ParsePerfReport(std::string_view report) {
 }
 
 bool IsAllocation(std::string_view function) {
-  // The names include those of glibc's inner functions, and the mangled names of operator new
-  // (_Znwm) and delete (_ZdlPv).
+  // Also contains glibc's internal names and mangled C++ names: operator new and delete are _Znwm
+  // and _ZdlPv.
   static constexpr std::string_view kNames[] = {
       "malloc",      "free",      "cfree",        "calloc",       "realloc",
       "_int_malloc", "_int_free", "_int_realloc", "_Znwm",        "_Znam",

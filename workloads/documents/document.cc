@@ -27,7 +27,7 @@ struct DocumentSettings {
   }
 };
 
-// The options that describe the database. Both workloads have them, and they must be given equally.
+// Options of both workloads; document-load and document-query must be given the same values.
 const std::vector<std::pair<std::string, std::string>> kDatabaseOptions = {
     {"attributes", "N, of the attributes x1 to xN (10)"},
     {"y", "where y is: first (after _id) or last (default)"},
@@ -61,7 +61,7 @@ class LoadClient : public Client {
   }
 
   size_t Generate(size_t max) override {
-    // A batch has at least one transaction, and no more than fit into the processor's caches.
+    // Limits the batch to the transactions that fit in the processor's caches, at least one.
     max = std::clamp<size_t>((128u << 10) / (document_.size() * block_), 1, max);
     transactions_.clear();
     rows_.clear();
@@ -99,7 +99,8 @@ class LoadClient : public Client {
     size_t first, rows;
   };
   struct Row {
-    size_t at;  // offset of the row's key in bytes_; the document follows the key
+    size_t at;  // offset in bytes_ of the key; the document follows the key
+    // sizes in bytes
     size_t key, document;
   };
 
@@ -159,15 +160,16 @@ class DocumentLoad : public Workload {
   TableId table_ = 0;
 };
 
-// The counts and times of a client, or of all clients. Times are kept as histograms: on a busy
-// machine one query in a thousand is interrupted for as long as all other queries take together,
-// and a mean would show the interruptions.
+// The measurements of one client, or of all clients. Times are kept as histograms because their
+// medians are reported: on a busy machine one query in a thousand is interrupted for as long as all
+// the others take together, which would dominate a mean.
 struct Split {
-  HistogramCounts engine, parse, project;  // nanoseconds of queries timed by part
-  HistogramCounts allocation;              // nanoseconds of queries with timed allocations
+  HistogramCounts engine, parse, project;  // nanoseconds; queries whose time was split by part
+  HistogramCounts allocation;              // nanoseconds; queries whose allocations were timed
   uint64_t queries = 0, allocations = 0, allocated_bytes = 0;  // of all queries
-  uint64_t parse_allocations = 0, project_allocations = 0;     // of all queries, by part
-  uint64_t document_bytes = 0, answer_bytes = 0;               // of queries timed by part
+  uint64_t parse_allocations = 0, project_allocations = 0;     // share of `allocations` in each
+                                                               // part
+  uint64_t document_bytes = 0, answer_bytes = 0;               // of the queries split by part
 
   void Add(const Split& o) {
     engine.Add(o.engine);
@@ -273,7 +275,7 @@ class QueryClient : public Client {
     totals_.not_found += !found_;
   }
 
-  // Checks the answer, and also the whole document.
+  // Checks the result and the whole stored document; the allocations of the check are not counted.
   bool Verify(size_t i) override {
     const AllocationMeter before = meter_;
     const bool right = IsRight(queries_[i]);
@@ -284,7 +286,7 @@ class QueryClient : public Client {
 
  private:
   static constexpr size_t kBatch = 64;
-  // In each run of this many queries, one is timed by part and one has its allocations timed.
+  // Among this many queries, one is split by part and one has its allocations timed.
   static constexpr uint64_t kSampleEvery = 32;
   struct Query {
     int64_t id, y;
@@ -364,9 +366,9 @@ class QueryClient : public Client {
   uint64_t not_of_queries_ = 0, bytes_not_of_queries_ = 0;
 };
 
-// Returns whether a function reads attributes or their names.
+// Returns whether a function parses attributes or compares their names.
 bool ReadsAttributes(const CpuProfile::Function& function) {
-  if (function.program.starts_with("libbson")) return true;  // most of its functions have no names
+  if (function.program.starts_with("libbson")) return true;  // most of its functions have no symbol
   for (const char* part : {"BsonCodec", "CborCodec", "buffersCodec", "nlohmann", "flexbuffers",
                            "flatbuffers", "strlen", "memcmp"}) {
     if (function.name.find(part) != std::string::npos) return true;
@@ -436,9 +438,9 @@ class DocumentQuery : public Workload {
   const WorkloadOptions options_;
   TableId table_ = 0;
   mutable std::mutex mutex_;
-  Split split_;  // sum over the clients that have ended
+  Split split_;  // sums of the clients that have ended
   const bool profiled_;
-  int clients_ = 0;  // number of clients that have not ended, if profiled_
+  int clients_ = 0;  // clients that have not ended
   std::unique_ptr<CpuProfile> profile_;
   json profile_json_;
 };

@@ -1,9 +1,10 @@
-// The codecs of FlexBuffers and FlatBuffers, formats in which an attribute is found without a look
-// at the others. The builders own the codecs' memory and keep it from one document to the next.
+// FlexBuffers and FlatBuffers, whose attributes are found without reading the others. Each codec
+// keeps its builder's memory from one document to the next.
 //
-// A FlatBuffers document has no names: the schema gives each attribute a number, which is its place
-// in the table of offsets. The schema here is the shape: _id, then the other attributes in their
-// order. As N is not known at compile time, this code makes the calls that generated code makes.
+// A FlatBuffers document contains no names: the schema gives each attribute a number, which is its
+// place in the table of offsets. Here DocumentShape is the schema: _id has number 0 and the others
+// follow in their order. The codec makes the calls that generated code makes, since N is not known
+// at compile time.
 #include <flatbuffers/flatbuffers.h>
 #include <flatbuffers/flexbuffers.h>
 
@@ -96,7 +97,7 @@ class FlexbuffersCodec : public DocumentCodec {
   const DocumentAccess access_;
   flexbuffers::Builder builder_;
   int64_t id_ = 0, y_ = 0;
-  volatile int64_t looked_at_ = 0;  // keeps the compiler from leaving reads out
+  volatile int64_t looked_at_ = 0;  // keeps the compiler from dropping the reads
 };
 
 class FlatbuffersCodec : public DocumentCodec {
@@ -177,7 +178,7 @@ class FlatbuffersCodec : public DocumentCodec {
 
   const Attributes attributes_;
   const DocumentAccess access_;
-  const size_t y_;  // number of the attribute y
+  const size_t y_;  // number of attribute y
   flatbuffers::FlatBufferBuilder builder_;
   int64_t found_id_ = 0, found_y_ = 0;
   volatile int64_t looked_at_ = 0;

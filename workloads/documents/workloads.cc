@@ -1,4 +1,3 @@
-// The registration of the workloads on documents of many attributes.
 #include "workloads/documents/document.h"
 #include "workloads/registry.h"
 

@@ -16,9 +16,9 @@ namespace {
 
 enum BuildOp : uint8_t { kInsertRows, kScan, kWrite };
 
-// Inserts 100 rows and then builds the indexes: it reads the client's rows, sorts each index's
-// entries (sort.h) and writes them in order. An engine that keeps indexes builds them itself, in
-// one operation.
+// Inserts 100 rows and then builds the indexes: reads the client's rows, sorts the entries of each
+// index (sort.h) and writes them in order. An engine that keeps indexes itself builds them in one
+// operation.
 class IbBuilder : public Client {
  public:
   IbBuilder(IbTables& tables, uint32_t client, Session& session, const IbInserter::Work& work,
@@ -31,7 +31,7 @@ class IbBuilder : public Client {
         at_end_(options.schema.indexes == 0),
         engine_builds_(options.schema.indexes > 0 && tables.engine_keeps_indexes()),
         batch_(kEntriesPerWrite) {
-    // An earlier build that was interrupted may have done this client's part.
+    // An earlier, interrupted build may have indexed this client's rows.
     if (options.schema.indexes > 0 && tables.Indexed(session, client)) {
       tables.client(client).inserter.done = true;
       at_end_ = true;
@@ -123,8 +123,8 @@ class IbBuilder : public Client {
     if (sorters_.back()->size() == 0) tables_.RecordIndexed(session_, client_);
   }
 
-  // Writes the next entries of the index. With the last entries of the step, it also records that
-  // the client's indexes are built.
+  // Writes the next entries of the current index. `last` marks the step's last write, which also
+  // records that the indexes are built.
   void Write(bool last) {
     size_t n = 0;
     while (n < kEntriesPerWrite && sorters_[index_]->Next(&batch_[n])) ++n;
@@ -141,15 +141,16 @@ class IbBuilder : public Client {
   const IbTables::Set& set_;
   const uint32_t client_;
   Session& session_;
-  std::unique_ptr<IbInserter> inserter_;            // null when the rows are inserted
+  std::unique_ptr<IbInserter> inserter_;            // null once the rows are inserted
   BuildOp kind_ = kInsertRows;                      // kind of the prepared operations
-  uint64_t next_id_;                                // the next scan begins at this id
-  bool at_end_;                                     // no rows are left to read
+  uint64_t next_id_;                                // the scan continues here
+  bool at_end_;                                     // the scan has ended
   const bool engine_builds_;                        // the engine builds the indexes
-  std::vector<std::unique_ptr<IbSorter>> sorters_;  // by index; null when the index is written
+  std::vector<std::unique_ptr<IbSorter>> sorters_;  // one per index; released when its index is
+                                                    // written
   uint32_t index_ = 0;                              // the index that is being written
-  uint64_t written_ = 0;                            // its entries that are written or prepared
-  size_t last_of_all_ = 0;  // number, from 1, of the prepared operation that ends the step; or 0
+  uint64_t written_ = 0;                            // entries of that index, prepared ones included
+  size_t last_of_all_ = 0;  // 1 + position of the step's last operation, or 0
   std::vector<IbSorter::Entry> batch_;
 };
 
@@ -161,7 +162,7 @@ class IbX : public Workload {
         tables_(options.schema) {}
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
-  // This is a lower bound: the number of entries to write is known only when the tables are open.
+  // Returns a lower bound: the number of rows to index is known only when the tables are open.
   uint64_t operations() const override {
     return tables_.clients() + options_.schema.indexes * (tables_.rows() / 1000);
   }
@@ -199,7 +200,7 @@ class IbX : public Workload {
   IbTables tables_;
 };
 
-// Lets the engine come to rest, in a single operation of the first thread.
+// One operation on one thread: Engine::Settle.
 class IbVacClient : public Client {
  public:
   IbVacClient(Engine& engine, bool works) : engine_(engine), left_(works ? 1 : 0) {}
@@ -219,7 +220,7 @@ class IbVac : public Workload {
   const std::vector<OpKind>& ops() const override { return ops_; }
   uint64_t operations() const override { return 1; }
   bool writes() const override { return true; }
-  bool settles() const override { return false; }  // the workload itself settles the engine
+  bool settles() const override { return false; }  // the step itself settles the database
   void OpenTables(Engine& engine) override { OpenClientTables(engine, 1); }
   void OpenClientTables(Engine& engine, int clients) override {
     engine_ = &engine;

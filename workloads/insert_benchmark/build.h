@@ -1,6 +1,5 @@
-// The steps of the insert benchmark that insert no rows to speak of. ib.x builds the secondary
-// indexes of the rows that ib.i0 loaded. ib.vac brings the database to rest before reads are
-// measured.
+// Steps of the insert benchmark that do not measure inserts: ib.x builds the secondary indexes of
+// the rows that ib.i0 loaded; ib.vac lets the database settle before reads are measured.
 #ifndef TESTBED_WORKLOADS_INSERT_BENCHMARK_BUILD_H_
 #define TESTBED_WORKLOADS_INSERT_BENCHMARK_BUILD_H_
 

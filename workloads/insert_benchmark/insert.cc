@@ -29,7 +29,7 @@ void IbInserter::Row::SetKeys(uint64_t id, std::string_view row_value, uint32_t 
 size_t IbInserter::Generate(size_t max) {
   const IbSchema& schema = tables_.schema();
   if (work_.deletes) phase_ = (phase_ + prepared_) % 2;
-  // A batch has at least one insert, and no more than fit into the processor's caches.
+  // Limits the batch to the inserts that fit in the processor's caches, at least one.
   const size_t row_room = schema.max_value_size();
   const size_t fit = (64u << 10) / ((sizeof(Row) + row_room) * work_.rows_per_commit);
   size_t inserts = std::clamp<size_t>(fit, 1, work_.deletes ? (max + 1 - phase_) / 2 : max);
@@ -79,7 +79,7 @@ void IbInserter::Delete() {
   char from[IbSchema::kKeySize];
   IbSchema::Key(first_id_, from);
   deleted_ = 0;
-  // When the client's last rows are deleted, only this record says which numbers it has used.
+  // Once all rows are gone, only this record says which numbers the client has used.
   IbClientState::Inserter& state = state_.inserter;
   if (state.next - state.first <= doomed_.size()) {
     tables_.RecordNext(session_, client_, state.next);
@@ -107,7 +107,7 @@ void IbInserter::Delete() {
       totals_.user_bytes_written += doomed_[r].index_key_sizes[k];
     }
   }
-  // The bound moves before the rows are gone, so that a querier that misses a row can see why.
+  // The bound moves before the rows disappear, so that a reader that misses a row can tell why.
   state.first.store(state.first.load(std::memory_order_relaxed) + deleted_,
                     std::memory_order_release);
   session_.Commit();
@@ -117,8 +117,7 @@ void IbInserter::Delete() {
   totals_.rows_erased += deleted_;
 }
 
-// Checks that the transaction's first row is in the tables after an insert, and gone after a
-// delete.
+// Checks that the first row of the transaction exists after an insert, and not after a delete.
 bool IbInserter::Verify(size_t i) {
   std::string_view value;
   if (OpOf(i) == 1) {

@@ -1,5 +1,5 @@
-// The steps of the insert benchmark that insert, ib.i0, ib.i1 and ib.i2, and its form of 2014,
-// concurrent-inserts. The read steps use the inserting client too (read.h).
+// The steps of the insert benchmark that insert (ib.i0, ib.i1, ib.i2), and the benchmark's form of
+// 2014 (concurrent-inserts). The read steps use the inserting client too (read.h).
 #ifndef TESTBED_WORKLOADS_INSERT_BENCHMARK_INSERT_H_
 #define TESTBED_WORKLOADS_INSERT_BENCHMARK_INSERT_H_
 
@@ -12,10 +12,10 @@
 
 namespace testbed {
 
-// Inserts `rows` rows, `rows_per_commit` per transaction, after the rows that the client has. With
-// `deletes`, a delete (operation 1) of the client's `rows_per_commit` oldest rows follows each
-// insert (operation 0). A delete reads its rows first, as the keys of their index entries are made
-// from the rows.
+// Inserts `rows` rows behind those that the client has, `rows_per_commit` in each transaction. With
+// deletes, each insert (operation 0) is followed by a delete (operation 1) of the client's oldest
+// `rows_per_commit` rows. The delete first reads the rows, since the keys of their index entries
+// are made from the rows' values. Not thread-safe.
 class IbInserter : public Client {
  public:
   struct Work {
@@ -24,8 +24,9 @@ class IbInserter : public Client {
     uint32_t indexes;  // number of indexes that inserts maintain
     bool deletes;
   };
+  // `tables` and `session` must outlive the inserter.
   IbInserter(IbTables& tables, uint32_t client, Session& session, const Work& work);
-  // Tells the client's other thread that this thread inserts no more rows.
+  // Tells the client's query thread that no more rows will come.
   ~IbInserter() override { state_.inserter.done.store(true, std::memory_order_release); }
 
   size_t Generate(size_t max) override;
@@ -51,18 +52,18 @@ class IbInserter : public Client {
   Session& session_;
   IbClientState& state_;
   const Work work_;
-  uint64_t left_;          // number of rows still to prepare
+  uint64_t left_;          // rows still to prepare
   uint64_t next_;          // number of the next row to prepare
-  size_t prepared_ = 0;    // number of prepared operations
-  size_t phase_ = 0;       // 1 if the first prepared operation is a delete, else 0
+  size_t prepared_ = 0;    // operations prepared
+  size_t phase_ = 0;       // 1: the first prepared operation is a delete
   std::vector<Row> rows_;  // rows of the prepared inserts
   std::vector<char> values_;
-  std::vector<Row> doomed_;  // room for the rows of a delete
-  uint64_t first_id_ = 0;    // the client's rows below this id are deleted
-  size_t deleted_ = 0;       // number of rows that the last delete deleted
+  std::vector<Row> doomed_;  // rows of one delete
+  uint64_t first_id_ = 0;    // least id that may still exist
+  size_t deleted_ = 0;       // number of rows that the last delete removed
 };
 
-// Returns the details that every step of the insert benchmark reports (docs/workloads.md).
+// Returns the facts that every step of the insert benchmark reports (docs/workloads.md).
 nlohmann::json IbDetails(const IbTables& tables, const IbInserter::Work& work);
 
 std::unique_ptr<Workload> MakeIbI0(std::shared_ptr<const Dataset> dataset,

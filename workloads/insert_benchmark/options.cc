@@ -95,7 +95,7 @@ IbOptions ConcurrentInsertOptions::Parse(const Dataset& dataset, const WorkloadO
   const ExtraOptions extra("concurrent-inserts", options.extra, "--workload-option");
   IbOptions o;
   o.schema.seed = options.seed;
-  // A row has 100 bytes, with its key and the other columns.
+  // The row has 100 bytes: key, other columns and data.
   o.schema.data_min = o.schema.data_max = 100 - IbSchema::kKeySize - IbSchema::kFixedSize;
   ParseSchema(extra, &o.schema);
   o.nr1 = extra.Integer("rows_per_round", dataset.rows(), 1, kMaxRows);

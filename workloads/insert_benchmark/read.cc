@@ -14,8 +14,7 @@
 namespace testbed {
 namespace {
 
-// The base of both kinds of queriers: it makes batches of queries until the inserter is done, and
-// counts what the queries find.
+// The common part of both kinds of query: batches, and their end when the inserter is done.
 class IbQuerier : public Client {
  public:
   IbQuerier(IbTables& tables, uint32_t client, Session& session, uint32_t rows, uint32_t query_op,
@@ -34,7 +33,7 @@ class IbQuerier : public Client {
   size_t OpOf(size_t) const override { return query_op_; }
   size_t Generate(size_t max) override {
     if (state_.inserter.done.load(std::memory_order_acquire)) return 0;
-    // As in the original, a batch of queries runs between two looks at the inserter.
+    // The inserter is checked once per kBatch queries, as in the original.
     max = std::min(max, kBatch);
     Prepare(max);
     return max;
@@ -55,16 +54,15 @@ class IbQuerier : public Client {
   const uint32_t client_;
   Session& session_;
   IbClientState& state_;
-  const uint32_t rows_;  // rows per query
+  const uint32_t rows_;  // rows or ids per query
   Random random_;
-  std::vector<char> room_;  // for an expected value
+  std::vector<char> room_;  // for expected values
 
  private:
   const uint32_t query_op_;
 };
 
-// Reads entries of an index from a random place on. The index covers the query, so no rows are
-// read.
+// Reads entries of an index from a random position on. The index covers the query: no row is read.
 class IbRangeQuerier : public IbQuerier {
  public:
   IbRangeQuerier(IbTables& tables, uint32_t client, Session& session, uint32_t rows,
@@ -89,8 +87,8 @@ class IbRangeQuerier : public IbQuerier {
     Count(count_);
   }
 
-  // Checks that the entries are in order, from the query's place on, and that each entry is that of
-  // its row.
+  // Checks that the entries are in order, start at the requested position, and belong to their
+  // rows.
   bool Verify(size_t i) override {
     const Query& query = queries_[i];
     std::string_view last(query.from, sizeof query.from);
@@ -147,7 +145,7 @@ class IbRangeQuerier : public IbQuerier {
   size_t count_ = 0;
 };
 
-// Gets rows by ids that are drawn from the present rows.
+// Gets rows by ids drawn from the client's existing rows.
 class IbPointQuerier : public IbQuerier {
  public:
   IbPointQuerier(IbTables& tables, uint32_t client, Session& session, uint32_t rows,
@@ -174,8 +172,7 @@ class IbPointQuerier : public IbQuerier {
     Count(found);
   }
 
-  // Checks that each row that was found is the row that was inserted, and that each row that was
-  // not found has been deleted meanwhile.
+  // Checks that each row is as inserted, and that each missing row was deleted meanwhile.
   bool Verify(size_t i) override {
     for (size_t r = 0; r < rows_; ++r) {
       const uint64_t n = numbers_[i * rows_ + r];
@@ -224,13 +221,13 @@ class IbRead : public Workload {
   }
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
-  // This is a lower bound: the number of queries is not known in advance.
+  // Returns a lower bound: the number of queries is not known in advance.
   uint64_t operations() const override {
     return Work().rows / Work().rows_per_commit * tables_.clients() * (ops_.size() - 1);
   }
   bool writes() const override { return true; }
   bool settles() const override { return options_.settle; }
-  uint64_t AddedBytes() const override {  // for ten clients, as their number is not known yet
+  uint64_t AddedBytes() const override {  // an estimate for ten clients
     return static_cast<uint64_t>(options_.BytesOfRow() * static_cast<double>(10 * Work().rows));
   }
   int threads_per_client() const override { return 2; }
@@ -272,7 +269,7 @@ class IbRead : public Workload {
  private:
   static bool Inserts(int thread) { return thread % 2 == 0; }
   IbInserter::Work Work() const {
-    // A transaction holds at most the rows of a second.
+    // No transaction holds more than one second's rows.
     const auto each = static_cast<uint32_t>(
         std::min<double>(options_.rows_per_commit_read, std::max(1.0, std::floor(rate_))));
     const auto rows = static_cast<uint64_t>(std::ceil(options_.query_seconds * rate_));

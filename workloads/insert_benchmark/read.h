@@ -1,6 +1,5 @@
-// The read steps of the insert benchmark. Each client has a thread that inserts (and deletes) at a
-// fixed rate, and a thread that queries as fast as it can until the inserting thread has written
-// its rows.
+// The read steps of the insert benchmark. Each client has two threads: one inserts (and deletes) at
+// a fixed rate, the other queries as fast as it can until the first has inserted its rows.
 #ifndef TESTBED_WORKLOADS_INSERT_BENCHMARK_READ_H_
 #define TESTBED_WORKLOADS_INSERT_BENCHMARK_READ_H_
 
@@ -12,8 +11,8 @@ namespace testbed {
 
 enum class IbQuery : uint8_t { kRange, kPoint };
 
-// Makes a read step: ib.qr100 is MakeIbRead<IbQuery::kRange, 100>. The rate is in rows per second
-// and client; the steps have rates of 100, 500 and 1000.
+// ib.qr100 is MakeIbRead<IbQuery::kRange, 100>. The rates are 100, 500 and 1000 rows per second and
+// client.
 template <IbQuery kQuery, int kRate>
 std::unique_ptr<Workload> MakeIbRead(std::shared_ptr<const Dataset> dataset,
                                      const WorkloadOptions& options);

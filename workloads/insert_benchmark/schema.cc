@@ -7,7 +7,7 @@
 namespace testbed {
 namespace {
 
-// As in the original, the text is 4 MiB of random bytes in base 64.
+// The text is 4 MiB of entropy in base 64, as in the original.
 constexpr size_t kEntropy = 4 << 20;
 constexpr size_t kTextSize = (kEntropy + 2) / 3 * 4;
 constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -16,7 +16,7 @@ constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 constexpr uint32_t kTime = 0, kRegister = 5, kCustomer = 9, kProduct = 13, kPrice = 17;
 constexpr uint64_t kFirstTick = 1262304000;  // seconds: 2010-01-01
 
-// Returns a number in [0, n) made of the low 32 bits of `bits`.
+// Maps the low 32 random bits to a number in [0, n).
 uint64_t Scale(uint64_t bits, uint64_t n) { return ((bits & 0xffffffff) * n) >> 32; }
 
 char* Append(const char* from, size_t size, char* to) {
@@ -57,7 +57,7 @@ size_t IbSchema::Value(uint32_t client, uint64_t n, char* to) const {
   IbPut(Scale(a >> 32, kCustomers), 4, to + kCustomer);
   IbPut(Scale(b, kProducts), 4, to + kProduct);
   IbPut(Scale(b >> 32, kPrices), 4, to + kPrice);
-  // Column data is a run of one letter, which compresses, and then letters from the text.
+  // Column data is a run of one letter followed by random letters from the text.
   const size_t size = options_.data_min + Scale(c, options_.data_max - options_.data_min + 1);
   const size_t random = size * 3 * options_.random_pct / 400;
   std::memset(to + kFixedSize, 'a', size - random);

@@ -47,7 +47,7 @@ void IbSorter::Spill() {
 void IbSorter::Finish() {
   if (runs_.empty()) return Sort();
   if (!entries_.empty()) Spill();
-  // The buffers of the runs take the memory of the entries.
+  // The buffers of the runs take the place of this memory.
   entries_ = {};
   const auto after = [this](const Run* a, const Run* b) {
     return Less(b->buffer[b->next], a->buffer[a->next]);
@@ -58,9 +58,9 @@ void IbSorter::Finish() {
   std::make_heap(heap_.begin(), heap_.end(), after);
 }
 
-// Reads the next part of a run into its buffer. Returns false at the run's end.
+// Reads the next part of a run. Returns false at the end of the run.
 bool IbSorter::Fill(Run* run) {
-  constexpr size_t kLeast = 200;  // entries: about 4 KiB
+  constexpr size_t kLeast = 200;  // entries; about 4 KiB
   const size_t n = std::min<uint64_t>(std::max(kLeast, memory_ / runs_.size()), run->end - run->at);
   run->buffer.resize(n);
   run->next = 0;

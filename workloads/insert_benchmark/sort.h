@@ -1,14 +1,14 @@
-// An IbSorter sorts more index entries than may be in memory, as an engine does that builds an
-// index: it spills sorted runs to a temporary file and merges them when they are read.
+// Sorts more index entries than fit in the memory given to it, as an engine does that builds an
+// index: sorted runs go to a temporary file and are merged when they are read.
 //
 //   IbSorter sorter(path, entry_size, 100000);
-//   while (...) sorter.Add(entry);      // spills a run when memory is full
+//   while (...) sorter.Add(entry);      // writes a run when the memory is full
 //   sorter.Finish();
 //   while (sorter.Next(&entry)) ...     // in order
 //
-// Entries have one size and compare as bytes. The file is made when the first run is spilled, and
-// its IO is of kind temp in the ledger. Its name is removed once it is open, so no file is left
-// behind. Methods throw Error (kIo) when the file cannot be written or read. Not thread-safe.
+// All entries have the same size and compare as bytes. The temporary file is created with the first
+// run; its I/O has kind temp in the ledger. It is unlinked as soon as it is open, so nothing stays
+// behind. Not thread-safe.
 #ifndef TESTBED_WORKLOADS_INSERT_BENCHMARK_SORT_H_
 #define TESTBED_WORKLOADS_INSERT_BENCHMARK_SORT_H_
 
@@ -26,14 +26,14 @@ class IbSorter {
   struct Entry {
     char bytes[IbSchema::kMaxIndexKeySize];
   };
-  // `path` is where the temporary file is made. An entry has `entry_size` bytes.
+  // `path` names the temporary file. The sorter keeps up to `entries_in_memory` entries in memory.
   IbSorter(std::string path, size_t entry_size, size_t entries_in_memory);
 
-  // Adds an entry; Finish() was not called yet.
+  // Adds an entry. Throws Error (kIo) when a run cannot be written.
   void Add(const Entry& entry);
-  // Ends the adding and begins the reading.
+  // Ends the adding; Add must not be called any more.
   void Finish();
-  // Sets *entry to the next entry in order. Returns false when all entries were read.
+  // Sets *entry to the next entry in order, or returns false after the last one. Call after Finish.
   bool Next(Entry* entry);
   uint64_t size() const { return size_; }  // number of entries that were added
   size_t runs() const { return runs_.size(); }
@@ -42,9 +42,9 @@ class IbSorter {
  private:
   // A sorted run in the file, and the part of it that is in memory.
   struct Run {
-    uint64_t at, end;  // the part that is still to be read, in entries from the file's start
+    uint64_t at, end;  // rest of the run in the file, as entry numbers
     std::vector<Entry> buffer;
-    size_t next = 0;  // index of the next entry in the buffer
+    size_t next = 0;  // position in `buffer`
   };
   bool Less(const Entry& a, const Entry& b) const;
   void Sort();
@@ -54,11 +54,11 @@ class IbSorter {
   const std::string path_;
   const size_t entry_size_, memory_;
   uint64_t size_ = 0, spilled_ = 0;
-  std::vector<Entry> entries_;  // entries that are not spilled
-  size_t next_ = 0;             // index of the next entry to read in entries_, without runs
+  std::vector<Entry> entries_;  // entries not written to a run
+  size_t next_ = 0;             // position in entries_ when there are no runs
   std::unique_ptr<File> file_;
   std::vector<Run> runs_;
-  std::vector<Run*> heap_;  // runs with entries left, as a heap with the least entry first
+  std::vector<Run*> heap_;  // runs with entries left; the run with the least entry first
 };
 
 }  // namespace testbed

@@ -61,8 +61,8 @@ void IbTables::Open(Engine& engine, int clients, Need need, const std::string& s
   for (uint32_t c = 0; c < options_.clients; ++c) FindBounds(*session, c);
 }
 
-// Returns the settings that the rows are made from, as text. The number of clients matters only to
-// a shared table: fewer clients than filled the other tables may use them.
+// Returns the settings from which the rows were made. The number of clients matters only to a
+// shared table; with separate tables, fewer clients may use them than filled them.
 std::string IbTables::Setup() const {
   return fmt::format("rows 1; seed {}; {}; indexes {}; data {} to {}, {} % random", options_.seed,
                      options_.shared ? fmt::format("one table of {} clients", options_.clients)
@@ -99,7 +99,7 @@ bool IbTables::HoldsRows(Session& session, uint32_t client) const {
 void IbTables::Recognise(Session& session, Need need, const std::string& step) {
   std::string_view value;
   const bool known = session.Get(meta_, kSetupKey, &value);
-  // The null engine stores nothing and answers every key with an empty value.
+  // An engine that stores nothing cannot hold rows made with other settings.
   if (known && value.empty()) return;
   if (!known) {
     if (need != kNew && need != kNewIndexed) {
@@ -122,7 +122,7 @@ void IbTables::Recognise(Session& session, Need need, const std::string& step) {
   }
   uint32_t indexed_clients = 0;
   for (uint32_t c = 0; c < options_.clients; ++c) {
-    // A client without rows is new: its inserts maintain its indexes from the first row on.
+    // A client beyond those that inserted before has no rows yet.
     if (need == kNewIndexed && (!known || !HoldsRows(session, c))) RecordIndexed(session, c);
     const bool indexed = options_.indexes == 0 || Indexed(session, c);
     indexed_clients += indexed;
@@ -145,7 +145,7 @@ void IbTables::FindBounds(Session& session, uint32_t client) {
   std::unique_ptr<Cursor> cursor = session.NewCursor(set(client).rows);
   const auto mine = [&](uint64_t id) { return schema_->ClientOf(id, client) == client; };
   const auto id = [&] { return IbGet(cursor->key().data(), IbSchema::kKeySize); };
-  // In a shared table other clients' rows may come first or last. They are few, unless a step was
+  // In a shared table other clients' rows may come first or last. They are few unless a step was
   // interrupted.
   bool on = cursor->First();
   while (on && !mine(id())) on = cursor->Next();
@@ -229,7 +229,7 @@ std::string IbTables::CheckIndex(Session& session, uint32_t owner, uint32_t inde
       return fmt::format("the entry of row {} in index {} is not that row's", id, name);
     }
   }
-  // A build that was interrupted leaves some entries, which the next build writes again.
+  // An interrupted build leaves some entries, which the next build writes again.
   if (entries == RowsOf(owner) || !AllIndexed(session, owner)) return {};
   return fmt::format("index {} holds {} entries, not the {} that it should", name, entries,
                      RowsOf(owner));

@@ -1,11 +1,10 @@
-// IbTables is the database of the insert benchmark: it opens the tables, knows which rows they hold
-// and checks them.
+// The database of the insert benchmark: its tables, the rows that they hold, and their check.
 //
-// A client's rows have the numbers [first, next) (schema.h): inserts append rows, and deletes
-// remove the oldest. Open finds both bounds in the tables themselves, so a step can go on in a
-// later process where an earlier step ended. The table "ib" records the settings that the rows were
-// made from, the clients whose indexes are built, and the next number of a client whose rows were
-// all deleted. Open refuses other settings than the recorded ones.
+// A client's rows have the numbers [first, next) (schema.h): inserts append, deletes take the
+// oldest. Open finds both bounds in the tables themselves, so a step can continue in a later
+// process where another step ended. The table "ib" records from which settings the rows were made,
+// which clients' indexes are built, and with which number a client continues whose rows were all
+// deleted. Open refuses a database that was made with other settings.
 //
 //   IbTables tables(schema_options);
 //   tables.Open(engine, clients, IbTables::kIndexed);
@@ -25,11 +24,11 @@
 
 namespace testbed {
 
-// The state that a client's threads share, and that stays after them. Each part has one writer.
+// The state that a client's threads share and leave for the results. Each part has one writer.
 struct IbClientState {
   struct alignas(128) Inserter {
-    std::atomic<uint64_t> first{0}, next{0};  // the tables hold rows [first, next)
-    std::atomic<bool> done{false};            // the inserter has ended
+    std::atomic<uint64_t> first{0}, next{0};  // rows [first, next) exist
+    std::atomic<bool> done{false};            // the inserter has written all its rows
     uint64_t inserted = 0, deleted = 0;
   } inserter;
   struct alignas(128) Querier {
@@ -37,55 +36,58 @@ struct IbClientState {
   } querier;
 };
 
+// Open and Check must not run while other threads use the tables. BuildIndexes, client and the
+// Record methods may be called by the threads of the client in question.
 class IbTables {
  public:
-  // The state of the database that a step needs.
+  // What a step needs to find in the database.
   enum Need {
-    kNew,         // the database is empty, and the indexes are built later
-    kNewIndexed,  // it is empty or has rows with indexes; inserts maintain the indexes
-    kRows,        // it has rows, with indexes or not
-    kUnindexed,   // it has rows, and at least one client has no indexes yet
-    kIndexed,     // it has rows, and their indexes are built
+    kNew,         // no rows; the step builds no indexes
+    kNewIndexed,  // no rows, or rows with indexes; inserts maintain the indexes
+    kRows,        // rows, with or without indexes
+    kUnindexed,   // rows; at least one client's rows have no indexes yet
+    kIndexed,     // rows with their indexes built
   };
   struct Set {
     TableId rows = 0;
     std::array<TableId, IbSchema::kMaxIndexes> indexes{};
   };
 
-  // Open sets `options.clients`.
+  // Open sets options.clients.
   explicit IbTables(const IbSchema::Options& options) : options_(options) {}
 
-  // Opens the tables. Throws Error (kUsage), which names `step`, when the database is not in the
-  // state that the step needs. `engine` must outlive this object's use. The methods below need open
-  // tables.
+  // Opens the tables, creating missing ones, and finds each client's bounds. Throws Error (kUsage),
+  // which names `step`, when the database is not as the step needs it.
   void Open(Engine& engine, int clients, Need need, const std::string& step);
 
   const IbSchema& schema() const { return *schema_; }
   uint32_t clients() const { return options_.clients; }
+  // Returns the tables that a client uses; all clients of a shared table get the same set.
   const Set& set(uint32_t client) const { return sets_[options_.shared ? 0 : client]; }
-  // Returns whether the engine keeps the indexes, so that clients write no entries
+  // Returns whether the engine maintains the indexes itself, so that no client writes their entries
   // (engines/engine.h).
   bool engine_keeps_indexes() const { return engine_->KeepsIndexes(); }
-  // Lets the engine build the indexes of a client's table. In a shared table, client 0 builds the
-  // indexes of all clients, and the call does nothing for the others.
+  // Lets the engine build the indexes of a client's table. For a shared table, the call for client
+  // 0 builds them and the others do nothing.
   void BuildIndexes(uint32_t client);
   IbClientState& client(uint32_t c) { return *states_[c]; }
   const IbClientState& client(uint32_t c) const { return *states_[c]; }
-  uint64_t rows() const;  // number of rows of all clients
+  // Returns the number of rows of all clients.
+  uint64_t rows() const;
 
-  // Records that a client's indexes are built. The table "ib" may be in another database than the
-  // client's tables, so this is not called within a transaction.
+  // Records that a client's indexes are built. The caller must not be in a transaction, since table
+  // "ib" may lie in another database than the client's tables.
   void RecordIndexed(Session& session, uint32_t client) const;
   // Returns whether a client's indexes are recorded as built.
   bool Indexed(Session& session, uint32_t client) const;
-  // Records the number of a client's next row, before the client's last rows are deleted. Not
-  // called within a transaction.
+  // Records the number of a client's next row, before the client's last rows are deleted. The
+  // caller must not be in a transaction.
   void RecordNext(Session& session, uint32_t client, uint64_t next) const;
 
-  // Walks all tables. They must hold every row between a client's bounds and no other row, and each
-  // index must hold one entry for each row. The counts are always exact. The contents of rows and
-  // entries are checked for every k-th row, so that about `contents` rows are checked; 0 checks
-  // nothing at all. Returns a sentence about the first error, or an empty string.
+  // Reads all tables. Each table must hold exactly the rows between the clients' bounds, and each
+  // index exactly one entry per row. The contents of rows and entries are all checked when there
+  // are at most `contents` rows; otherwise a regular sample of about `contents` rows is checked; 0
+  // checks nothing. Returns a sentence about the first error, or an empty string.
   std::string Check(Engine& engine, uint64_t contents) const;
 
  private:
@@ -95,12 +97,11 @@ class IbTables {
   void Recognise(Session& session, Need need, const std::string& step);
   bool HoldsRows(Session& session, uint32_t client) const;
   void FindBounds(Session& session, uint32_t client);
-  // An `owner` stands for a set of tables: it is the client that uses them, or 0 if they are
-  // shared. Returns whether the indexes are built for all clients that use the tables.
+  // Returns whether the indexes of owner's tables are built for all clients that use these tables.
   bool AllIndexed(Session& session, uint32_t owner) const;
   std::string CheckRows(Session& session, uint32_t owner, uint64_t every) const;
   std::string CheckIndex(Session& session, uint32_t owner, uint32_t index, uint64_t every) const;
-  // Returns whether a row with this id belongs into the tables.
+  // Returns whether a row with this id belongs in owner's tables.
   bool Belongs(uint64_t id, uint32_t owner) const;
   uint64_t RowsOf(uint32_t owner) const;
   std::string TableName(uint32_t owner) const;

@@ -1,5 +1,3 @@
-// The registration of the steps of the insert benchmark and of its form of 2014,
-// concurrent-inserts.
 #include <fmt/format.h>
 
 #include "workloads/insert_benchmark/build.h"

@@ -9,7 +9,8 @@
 namespace testbed::linkbench {
 namespace {
 
-constexpr double kMultigetProbability = 0.382;  // of the geometric distribution of multiget sizes
+constexpr double kMultigetProbability = 0.382;  // parameter of the geometric distribution of
+                                                // multiget sizes
 
 struct NamedMix {
   const char* name;
@@ -48,8 +49,7 @@ Access::Blend ReadBlend(uint64_t nodes, const WorkloadOptions& options,
   return {{zipf, degrees}, {zipf, own}, Share(options, "read_uncorrelated", 99.5)};
 }
 
-// `bug` keeps LinkBench's bug: the uncorrelated stream of the writes takes the settings of the
-// reads' stream.
+// With LinkBench's bug, the uncorrelated stream of writes has the settings of the one of reads.
 Access::Blend WriteBlend(uint64_t nodes, const WorkloadOptions& options, const Access::Blend& reads,
                          bool bug, const InvertibleShuffler* degrees,
                          const InvertibleShuffler* own) {
@@ -114,7 +114,7 @@ uint64_t Chooser::Id2(uint64_t id1, uint64_t type, double loaded) {
 }
 
 int Chooser::MultigetSize() {
-  // LinkBench's bug adds the smallest size, 1, to a geometric value that already begins at 1.
+  // LinkBench adds the smallest size, 1, to a geometric value that itself starts at 1.
   const double geometric =
       std::ceil(std::log1p(-random_.Unit()) / std::log1p(-kMultigetProbability));
   const int size = std::max(1, static_cast<int>(geometric));

@@ -1,13 +1,14 @@
-// Decides which operation LinkBench does next and on which ids: the mixes, the skews of access and
-// the choice of id2.
+// Chooses LinkBench's next operation and the ids that it works on: the mixes of operations, the
+// skews of access, and the choice of id2.
 //
 //   Access access(settings, options);             // shared by the threads
 //   Chooser chooser(access, seed);                // one per thread
 //   switch (chooser.NextOp()) { case kGetLinkList: id1 = chooser.LinkRead(); ...
 //
-// A stream of accesses draws a rank by Gray's Zipf law and turns it into an id by a shuffler. Links
-// are accessed by two streams. The correlated stream uses the shuffler of the degrees, so that hot
-// ids have many links. The uncorrelated stream has a shuffler of its own; most accesses are of it.
+// A stream of accesses draws a rank by Gray's Zipf law and turns the rank into an id with a
+// shuffler. Links are accessed by two streams. The correlated stream uses the shuffler of the
+// degrees, so that hot ids have many links. The uncorrelated stream has its own shuffler and serves
+// most accesses.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_ACCESS_H_
 #define TESTBED_WORKLOADS_LINKBENCH_ACCESS_H_
 
@@ -21,7 +22,7 @@
 
 namespace testbed::linkbench {
 
-// The operations, in the order in which LinkBench adds up their shares.
+// Operations in the order in which LinkBench adds up their shares.
 enum Op : uint8_t {
   kAddLink,
   kDeleteLink,
@@ -39,26 +40,26 @@ inline constexpr const char* kOpNames[kOps] = {
     "addlink",     "deletelink", "updatelink", "countlink",  "getlink",
     "getlinklist", "addnode",    "updatenode", "deletenode", "getnode"};
 
-using Mix = std::array<double, kOps>;  // shares in per cent
-// Returns the mix named "2017", "2011", "read-node" or "read-list". Throws Error (kUsage) for any
-// other name.
+using Mix = std::array<double, kOps>;  // per cent
+// Returns the mix named "2017", "2011", "read-node" or "read-list". Throws Error (kUsage) for
+// another name.
 const Mix& MixOf(const std::string& name);
 
 inline constexpr int kMaxMultiget = 128;
 
-// The mix and the streams of a run. Immutable, and so thread-safe.
+// The choices that all threads share. Immutable after construction and thread-safe.
 class Access {
  public:
-  // Reads the options of AccessOptions() from `options`. Throws Error (kUsage) for wrong values.
+  // Reads the options that AccessOptions() lists. Throws Error (kUsage) for a value out of range.
   Access(const Settings& settings, const WorkloadOptions& options);
-  Access(const Access&) = delete;  // the streams point to shufflers of this object
+  Access(const Access&) = delete;  // streams point to members
   Access& operator=(const Access&) = delete;
 
   struct Stream {
     GrayZipf zipf;
     const InvertibleShuffler* shuffler;
   };
-  // Two streams, of which the uncorrelated stream has this share of the accesses, 0 to 1.
+  // Two streams; an access uses `uncorrelated` with probability uncorrelated_share.
   struct Blend {
     Stream correlated, uncorrelated;
     double uncorrelated_share;
@@ -77,32 +78,32 @@ class Access {
   const Blend link_reads_, link_writes_;
   const Stream node_reads_, node_updates_;
 };
-// Returns the names and meanings of the options, for WorkloadInfo.
+// Returns the names and meanings of the options that Access reads, for WorkloadInfo.
 std::vector<std::pair<std::string, std::string>> AccessOptions();
 
-// Draws the operations of a thread and their ids. Not thread-safe.
+// Draws one thread's operations and ids. Not thread-safe. `access` must outlive it.
 class Chooser {
  public:
-  // `access` must outlive the chooser.
+  // Equal seeds give equal draws.
   Chooser(const Access& access, uint64_t seed);
   Op NextOp();
   uint64_t LinkRead() { return Draw(access_.link_reads()); }
   uint64_t LinkWrite() { return Draw(access_.link_writes()); }
-  // These three draw from the ids that were loaded: a run never reads the nodes that it adds.
+  // Nodes are drawn from the loaded ids: nodes that a run adds are never read.
   uint64_t NodeRead() { return Draw(access_.node_reads()); }
   uint64_t NodeUpdate() { return Draw(access_.node_updates()); }
   uint64_t NodeDelete() { return kFirstId + random_.Below(access_.settings.nodes); }
   uint64_t LinkType() { return kFirstLinkType + random_.Below(access_.settings.link_types); }
-  // Draws an id2. With the probability `loaded` it is the id2 of a loaded link of id1 and this
-  // type, else any id.
+  // Returns an id2 for a link of id1. With probability `loaded` it is one of the ids with which
+  // id1's links of this type were loaded, else any id.
   uint64_t Id2(uint64_t id1, uint64_t type, double loaded);
   // Draws the number of ids of a multiget.
   int MultigetSize();
-  // Replaces *ids by the ids of a multiget. They differ, unless a hundred draws find no other id.
+  // Replaces *ids by MultigetSize() ids. They are distinct, except where 100 draws find no new id.
   void Multiget(uint64_t id1, uint64_t type, std::vector<uint64_t>* ids);
   Random& random() { return random_; }
 
-  // Values of Id2's `loaded` for each operation.
+  // Values for the `loaded` of Id2, by operation.
   static constexpr double kGetLoaded = 0.5, kUpdateLoaded = 0.9, kDeleteLoaded = 0.9,
                           kAddLoaded = 0.05;
 

@@ -70,7 +70,7 @@ class Checker {
     return {};
   }
 
-  // Also sums up the groups of links of an id and type, whose rows lie together.
+  // Also sums up the visible links of each id and type, which are adjacent in the table.
   std::string WalkLinks() {
     auto cursor = session_->NewCursor(tables_.link);
     LinkId group{};
@@ -138,7 +138,7 @@ class Checker {
     return {};
   }
 
-  // Looks up the entry of each link, and then the link of each entry.
+  // Compares each link with its entry, then each entry with its link.
   std::string FindWrongIndexEntry() {
     auto links = session_->NewCursor(tables_.link);
     char key[kIndexKeySize];
@@ -200,8 +200,8 @@ class Checker {
   CheckCounts& found_;
   uint64_t link_sum_ = 0, index_sum_ = 0;
   uint64_t group_sum_ = 0, count_sum_ = 0;
-  // Numbers of ids and types that have visible links, and that have a count above 0.
-  uint64_t groups_ = 0, counted_groups_ = 0;
+  uint64_t groups_ = 0, counted_groups_ = 0;  // ids and types with visible links; with a count
+                                              // above 0
 };
 
 }  // namespace

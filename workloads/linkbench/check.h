@@ -1,10 +1,10 @@
-// Checks a LinkBench database as a whole: the counts must agree with the visible links of each id
-// and type, the covering index must hold exactly the entries of the links, and every row's data
-// must be the data that belongs to its key.
+// Checks a whole LinkBench database: the counts agree with the visible links of each id and type,
+// the covering index holds exactly the entries of the links, and each row's data belongs to the
+// row.
 //
-// The check walks the tables of nodes, links, index entries and counts in key order, in constant
-// memory. The walks sum up hashes of the rows, and the check compares sums that must be equal. Only
-// when they differ does it search for the first wrong row.
+// The check walks each of the four tables once in key order, whatever the size of the database.
+// Each walk sums up hashes of the rows, and sums that should be equal are compared. Only when they
+// differ does the check search for the first wrong row.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_CHECK_H_
 #define TESTBED_WORKLOADS_LINKBENCH_CHECK_H_
 
@@ -16,14 +16,15 @@
 
 namespace testbed::linkbench {
 
-// The numbers of rows that a check found.
+// The rows that a check has seen.
 struct CheckCounts {
   bool done = false;  // whether all walks came to their end
   uint64_t nodes = 0, links = 0, visible_links = 0, index_entries = 0, counts = 0;
   nlohmann::json ToJson() const;
 };
 
-// Returns a sentence about the first error that it finds, or an empty string. Sets *found.
+// Returns a sentence about the first error, or an empty string. Replaces *found. No client may
+// write to the tables meanwhile.
 std::string CheckDatabase(Engine& engine, const Tables& tables, const Settings& settings,
                           const Content& content, CheckCounts* found);
 

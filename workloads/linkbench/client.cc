@@ -5,7 +5,7 @@
 namespace testbed::linkbench {
 namespace {
 
-constexpr uint64_t kAllTypes = 0;  // stands for the link type in a node's lock
+constexpr uint64_t kAllTypes = 0;  // the link type in a node's lock
 
 uint64_t ClientSeed(const RunState& state, int thread) {
   return Mix64(Mix64(state.seed) ^ (state.phase << 32)) + static_cast<uint64_t>(thread);
@@ -74,7 +74,7 @@ size_t RunClient::Generate(size_t max) {
   return prepared_;
 }
 
-// Puts the lists that the last operations read into the history.
+// Adds the lists that the last batch read to the history, or moves on their entries.
 void RunClient::NoteLists() {
   for (size_t i = 0; i < prepared_; ++i) {
     const Step& step = steps_[i];
@@ -113,7 +113,7 @@ void RunClient::Prepare(Step* step) {
   }
 }
 
-// Returns room for `bytes` bytes at the end of the arena. The next call invalidates the pointer.
+// Appends `bytes` bytes to the arena and returns their address, which is valid until the next call.
 char* RunClient::Room(size_t bytes) {
   const size_t at = arena_.size();
   arena_.resize(at + bytes);
@@ -234,8 +234,7 @@ void RunClient::Put(TableId table, std::string_view key, std::string_view value)
   totals_.user_bytes_written += key.size() + value.size();
 }
 
-// Does addlink and updatelink, both of which update a link that exists and insert one that does
-// not.
+// Performs addlink and updatelink: an existing link is updated, a missing one inserted.
 void RunClient::WriteLink(const Step& step) {
   std::lock_guard lock(state_.locks.Of(step.id.id1, step.id.type));
   session_.Begin();
@@ -264,7 +263,7 @@ void RunClient::WriteLink(const Step& step) {
   totals_.rows_inserted += !exists + (appears && !counted);
 }
 
-// Hides the link, as LinkBench does, and does not remove it.
+// Hides the link; its row stays.
 void RunClient::DeleteLink(const Step& step) {
   std::lock_guard lock(state_.locks.Of(step.id.id1, step.id.type));
   session_.Begin();
@@ -337,7 +336,7 @@ void RunClient::GetLinkList(Step* step) {
   const std::string_view prefix = from.substr(0, kIndexPrefixSize);
   cursor_ = session_.NewCursor(tables_.index);
   bool on = cursor_->Seek(from);
-  if (step->history && on) on = cursor_->Next();  // passes the last link that was returned before
+  if (step->history && on) on = cursor_->Next();  // skips the last link of the previous query
   ordered_ = true;
   row_size_ = 0;
   uint64_t rows = 0, last = UINT64_MAX;
@@ -374,8 +373,8 @@ bool RunClient::VerifyList(const Step& step) const {
          state_.content.CheckLink(id, time, {row_value_ + kIndexHead, row_size_ - kIndexHead});
 }
 
-// Another client may write a row between the operation and this check. So of a row that several
-// clients write, this checks only that the row's parts belong together.
+// Another client may write a row between the operation and this check. So for rows that several
+// clients write, only the consistency of the row is checked.
 bool RunClient::Verify(size_t i) {
   const Step& step = steps_[i];
   NodeRow node;
@@ -400,7 +399,7 @@ bool RunClient::Verify(size_t i) {
     }
     case kGetLinkList:
       return VerifyList(step);
-    case kAddNode:  // no other operation accesses an added node
+    case kAddNode:  // no other operation accesses a new node
       return session_.Get(tables_.node, NodeKeyOf(step), &value_) && value_ == NodeValueOf(step);
     case kUpdateNode:
     case kDeleteNode:
@@ -408,7 +407,7 @@ bool RunClient::Verify(size_t i) {
              (step.op == kUpdateNode && ReadNode(value_, &node) &&
               state_.content.CheckNode(step.id.id1, node));
     default:
-      // The draw may give the id of a node that was deleted.
+      // A missing node is right: nodes are deleted, and their ids are still drawn.
       return !hit_ || (ReadNode(value_, &node) && state_.content.CheckNode(step.id.id1, node));
   }
 }

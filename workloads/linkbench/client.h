@@ -1,10 +1,10 @@
 // A RunClient is a requester of LinkBench: it prepares operations and performs them on the tables.
 //
-// Isolation. An operation that writes a row reads it first: a link's visibility decides whether its
-// count changes. Engines do not protect such reads from each other, as the row locks of LinkBench's
-// SQL do. So operations that write links of the same id1 and type, or the same node, take turns by
-// RowLocks, which a client holds around its transaction, the commit included. Waiting for such a
-// lock is part of the operation's latency, as waiting for a row lock is in LinkBench.
+// Isolation. An operation that writes first reads the rows that it writes: a link's visibility
+// decides whether its count changes. The engines do not protect such reads from each other as the
+// row locks of LinkBench's SQL do. So the operations that write links of one id1 and type, and
+// those that write one node, exclude each other by RowLocks, held around the transaction including
+// its commit. As in LinkBench, waiting for a lock is part of the operation's latency.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_CLIENT_H_
 #define TESTBED_WORKLOADS_LINKBENCH_CLIENT_H_
 
@@ -22,9 +22,10 @@
 
 namespace testbed::linkbench {
 
-// Locks of rows, by hash. If two rows share a lock, their writers only wait for each other.
+// Locks striped by hash. Rows that share a stripe merely wait for each other. Thread-safe.
 class RowLocks {
  public:
+  // Returns the lock of the row; `type` is a link type, or 0 for a node.
   std::mutex& Of(uint64_t id, uint64_t type) {
     return stripes_[Mix64(id ^ Mix64(type)) % kStripes].mutex;
   }
@@ -37,37 +38,38 @@ class RowLocks {
   std::array<Stripe, kStripes> stripes_;
 };
 
-// Counts of what operations found.
+// What the operations found, for the results.
 struct Found {
   uint64_t getnode_missing = 0, updatenode_missing = 0, deletenode_missing = 0;
-  uint64_t addlink_existing = 0;    // inserts that became updates
-  uint64_t updatelink_missing = 0;  // updates that became inserts
+  uint64_t addlink_existing = 0;    // addlinks that became updates
+  uint64_t updatelink_missing = 0;  // updatelinks that became inserts
   uint64_t deletelink_missing = 0, deletelink_hidden = 0;
   uint64_t countlink_missing = 0;
   uint64_t getlink_ids = 0, getlink_found = 0;
-  uint64_t getlink_missing_when_none_found = 0;  // LinkBench's own count of misses
+  uint64_t getlink_missing_when_none_found = 0;  // misses as LinkBench counts them
   uint64_t lists_empty = 0, list_links = 0;
   uint64_t history_lists = 0, history_links = 0;
   void Add(const Found& other);
   nlohmann::json ToJson() const;
 };
 
-// The state that the requesters of a phase share.
+// The state that the requesters share.
 struct RunState {
   RunState(const Settings& settings, const WorkloadOptions& options)
       : access(settings, options), content(settings) {}
   const Access access;
   const Content content;
   Tables tables{};
-  uint64_t phase = 0;            // number of phases that the database had before this phase
-  uint64_t first_new = 0;        // id of the first node that this phase adds
-  double history_share = 0.003;  // share of the lists that continue an earlier list, 0 to 1
+  uint64_t phase = 0;      // number of phases that the database had seen before
+  uint64_t first_new = 0;  // id of the first node that this phase adds
+  double history_share = 0.003;
   uint64_t seed = 0;
   RowLocks locks;
-  std::mutex mutex;  // protects found
-  Found found;       // sum over the requesters that have ended
+  std::mutex mutex;
+  Found found;  // sums of the requesters that have ended
 };
 
+// One requester. Not thread-safe.
 class RunClient : public Client {
  public:
   RunClient(RunState* state, Session& session, int thread, int threads);
@@ -83,12 +85,12 @@ class RunClient : public Client {
     Op op;
     bool history = false;
     bool answered = false;
-    LinkId id{};  // for an operation on a node, id1 is the node
+    LinkId id{};  // for operations on a node, id1 is the node
     uint64_t time = 0;
-    size_t at = 0;                     // offset of the step's keys and values in arena_
+    size_t at = 0;                     // offset of its keys and values in arena_
     size_t keys = 0;                   // number of keys of a multiget
-    size_t data = 0;                   // bytes of the row's data
-    uint64_t rows = 0, last_time = 0;  // of a list: number of links, and time of the last link
+    size_t data = 0;                   // bytes of data
+    uint64_t rows = 0, last_time = 0;  // what a list query returned
   };
 
   void Prepare(Step* step);
@@ -96,6 +98,7 @@ class RunClient : public Client {
   void PrepareLinkWrite(Step* step);
   void PrepareMultiget(Step* step);
   void PrepareList(Step* step);
+  // Adds the lists that the last batch read to the history.
   void NoteLists();
   char* Room(size_t bytes);
 
@@ -105,12 +108,12 @@ class RunClient : public Client {
   void DeleteNode(const Step& step);
   void GetLinks(const Step& step);
   void GetLinkList(Step* step);
-  // Gets a row into value_ and uses it as clients do. Returns whether the row exists.
+  // Gets the row into value_ and passes it to consume_.
   bool Get(TableId table, std::string_view key);
   void Put(TableId table, std::string_view key, std::string_view value);
   bool VerifyList(const Step& step) const;
 
-  // These return the parts of a prepared write, which lie one after the other in arena_.
+  // The parts of a prepared write, which lie one behind the other in arena_.
   std::string_view LinkKeyOf(const Step& s) const { return {arena_.data() + s.at, kLinkKeySize}; }
   std::string_view IndexKeyOf(const Step& s) const { return {LinkKeyOf(s).end(), kIndexKeySize}; }
   std::string_view CountKeyOf(const Step& s) const { return {IndexKeyOf(s).end(), kCountKeySize}; }
@@ -139,7 +142,7 @@ class RunClient : public Client {
   std::unique_ptr<Cursor> cursor_;
   Found found_;
 
-  // What the last operation found, for Verify.
+  // Results of the last operation, for Verify.
   bool hit_ = false, ordered_ = true;
   std::string_view value_;
   char row_key_[kIndexKeySize];

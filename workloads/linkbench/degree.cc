@@ -6,10 +6,11 @@
 namespace testbed::linkbench {
 namespace {
 
-// Two knots with one tail make a step. The knots of 2017 below 1e-4 are fitted to the mean and to
-// the links that LinkBench loads at 1 M and 10 M nodes. The knots of 2011 at 0.22 and below 1e-3
-// are fitted to the mean and to the links of two published loads: 16252 s x 5421/s at 20 M nodes
-// and 1629 s x 5886/s at 2 M. All other knots are known quantiles.
+// Two knots with the same tail form a step. Most knots are known quantiles; the others are fitted.
+// For 2017, the knots below 1e-4 are fitted to the mean and to the links that LinkBench loads with
+// 1 M and 10 M nodes. For 2011, the knot at 0.22 and the knots below 1e-3 are fitted to the mean
+// and to the links of two published loads: 16252 s x 5421/s with 20 M nodes and 1629 s x 5886/s
+// with 2 M nodes.
 constexpr DegreeCurve::Knot kKnots2017[] = {
     {1, 1},      {0.203, 1},   {0.203, 2},    {0.1, 2},      {0.05, 4},      {0.01, 22},
     {1e-3, 300}, {1e-4, 2940}, {1e-5, 18500}, {1e-6, 85000}, {1e-7, 350000}, {1e-8, 4181357},
@@ -31,7 +32,7 @@ const DegreeCurve& DegreeCurve::Of2011() {
   return curve;
 }
 
-// Returns the curve's value without rounding. At the tail of a step it is the lower value.
+// Returns the curve without rounding. At a step it returns the lower of the two values.
 double DegreeCurve::Curve(double tail) const {
   const auto below = std::find_if(knots_.begin(), knots_.end(),
                                   [tail](const Knot& knot) { return knot.tail <= tail; });
@@ -48,8 +49,8 @@ uint64_t DegreeCurve::Links(double tail) const {
 }
 
 double DegreeCurve::Mean() const {
-  // The mean is the sum over v of the share of nodes that have more than v links. Below 1000, where
-  // rounding matters, the sum takes each v; beyond it takes stretches of one per cent.
+  // The mean is the sum over v of the share of nodes with more than v links. The sum goes by whole
+  // numbers below 1000, where rounding shapes the curve, and above by strides of one per cent.
   double sum = 0;
   double v = 0;
   while (v < static_cast<double>(Max())) {
@@ -65,7 +66,7 @@ double DegreeCurve::Mean() const {
 
 double DegreeCurve::ShareUpTo(uint64_t links) const {
   if (links >= Max()) return 1;
-  // The loop finds the smallest tail whose quantile is at most `links`.
+  // Bisects for the smallest tail whose quantile is at most `links`.
   double low = knots_.back().tail / 2, high = 1;
   for (int i = 0; i < 200 && high - low > high * 1e-15; ++i) {
     const double middle = std::sqrt(low * high);
@@ -87,8 +88,7 @@ uint64_t LinkDegrees::LinksOfRank(uint64_t rank) const {
 
 uint64_t LinkDegrees::Links(uint64_t id, uint32_t type) const {
   const uint64_t total = LinksOfRank(Rank(id)), types = options_.types;
-  // Each distribution has the rule of its time. By the rule of 2017 every node has a link of each
-  // type.
+  // Each year's distribution has its own rule: in 2017 every node has a link of each type.
   if (options_.is_2017) return std::max<uint64_t>(total, types) / types;
   const uint64_t each = total / types;
   const uint64_t left = options_.leftover_bug ? total - each : total % types;

@@ -1,5 +1,5 @@
-// A ListHistory remembers lists of links that were longer than a query may return, and where the
-// next query of each list goes on. As in LinkBench, each requester has its own. Not thread-safe.
+// The lists of links that are longer than one query returns, with the position where the next query
+// of each list continues. Not thread-safe: each requester has its own, as in LinkBench.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_HISTORY_H_
 #define TESTBED_WORKLOADS_LINKBENCH_HISTORY_H_
 
@@ -16,24 +16,24 @@ class ListHistory {
  public:
   struct Entry {
     uint64_t id1, type;
-    uint64_t time;  // time of the last link that was returned
+    uint64_t time;  // time of the last link returned
   };
   explicit ListHistory(size_t limit = 2048) : limit_(limit) {}
   bool empty() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }
-  // Returns a random list; empty() must be false.
+  // Returns a random entry. Requires !empty().
   const Entry& Any(Random& random) const { return entries_[random.Below(entries_.size())]; }
 
-  // Adds a list after a query from its newest link on returned as many links as it may. A list that
-  // is known stays unchanged. When there are `limit` lists, a random list is dropped.
+  // Records a list whose first query returned the maximum number of links. A list that is already
+  // recorded stays unchanged. At the limit a random entry is dropped.
   void Add(const Entry& entry, Random& random) {
     if (places_.contains({entry.id1, entry.type})) return;
     if (entries_.size() == limit_) Remove(random.Below(limit_));
     places_[{entry.id1, entry.type}] = entries_.size();
     entries_.push_back(entry);
   }
-  // Notes that a query for older links was answered. If it was `full`, the next query goes on after
-  // `last`; else the list has ended and is dropped.
+  // Records the answer of a query for older links: a full answer moves the list's position on, any
+  // other removes the list.
   void Continue(const Entry& last, bool full) {
     const auto at = places_.find({last.id1, last.type});
     if (at == places_.end()) return;

@@ -23,12 +23,12 @@ struct IndexState {
   uint64_t chunks() const { return (settings.nodes + kChunk - 1) / kChunk; }
   std::atomic<uint64_t> next_chunk{0};
   std::atomic<uint64_t> entries{0};
-  uint64_t operations = 0;  // number of operations of all clients
+  uint64_t operations = 0;  // total number of operations
   std::atomic<uint64_t> done{0};
 };
 
-// Builds the index chunk by chunk. An operation reads the chunk's links and sorts their entries,
-// and further operations write the entries.
+// Processes chunks: one operation reads a chunk's links and sorts their entries, further operations
+// write the entries.
 class IndexClient : public Client {
  public:
   IndexClient(IndexState* state, Session& session) : state_(*state), session_(session) {}
@@ -55,7 +55,7 @@ class IndexClient : public Client {
   }
 
   bool Verify(size_t) override {
-    if (op_ == kRead) return true;  // CheckDatabase compares all entries with all links
+    if (op_ == kRead) return true;  // CheckDatabase compares every entry with its link
     std::string_view value;
     return session_.Get(state_.tables.index, entries_[at_].first, &value) &&
            value == entries_[at_].second;
@@ -80,7 +80,7 @@ class IndexClient : public Client {
     const uint64_t first = kFirstId + chunk_ * kChunk;
     const uint64_t last = std::min(first + kChunk, state_.settings.max_id()) - 1;
     std::unique_ptr<Cursor> links = session_.NewCursor(state_.tables.link);
-    // If keys begin with id1, the chunk is one stretch of the table; else it has one for each type.
+    // A chunk's links are one range of the table when keys begin with id1, else one range per type.
     const uint32_t stretches = id1_first ? 1 : state_.settings.link_types;
     for (uint32_t type = 0; type < stretches; ++type) {
       char key[kLinkKeySize];
@@ -108,8 +108,8 @@ class IndexClient : public Client {
   Session& session_;
   IndexOp op_ = kRead;
   uint64_t chunk_ = 0;
-  std::vector<std::pair<std::string, std::string>> entries_;  // of the chunk, sorted
-  size_t at_ = 0, end_ = 0;  // the transaction writes entries [at_, end_)
+  std::vector<std::pair<std::string, std::string>> entries_;  // entries of the chunk, sorted
+  size_t at_ = 0, end_ = 0;                                   // entries of the current transaction
 };
 
 class BuildIndex : public Workload {
@@ -118,8 +118,8 @@ class BuildIndex : public Workload {
       : state_(Settings(*dataset, options)),
         content_(state_.settings),
         checks_(ExtraOptions("linkbench", options.extra, "--workload-option").Flag("check", true)) {
-    // The index's keys begin with id1, so a chunk's entries are one stretch of the index. One
-    // operation reads each chunk, and the others write its entries.
+    // Each chunk takes one operation to read its links, plus the transactions that write its
+    // entries.
     const LoadVolume volume = VolumeOf(state_.settings.Degrees());
     state_.operations = volume.chunks + volume.link_transactions;
     entries_ = volume.links;

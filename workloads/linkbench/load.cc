@@ -19,7 +19,7 @@ enum LoadOp : uint8_t { kLoadNodes, kLoadLinks, kLoadCounts };
 
 uint64_t Batches(uint64_t n, uint64_t of) { return (n + of - 1) / of; }
 
-// The state that the loaders share: the tasks that are left, and sums of the work that was done.
+// The state that the loaders share: the remaining work, and what has been done.
 struct LoadState {
   LoadState(const Settings& s) : settings(s), content(s), degrees(s.Degrees()) {}
   const Settings settings;
@@ -30,23 +30,23 @@ struct LoadState {
   uint64_t node_batches() const { return Batches(settings.nodes, kBulk); }
   uint64_t chunks() const { return Batches(settings.nodes, kChunk); }
   uint64_t puts_a_link() const { return index_after ? 1 : 2; }
-  std::atomic<uint64_t> next_task{0};  // batches of nodes, then chunks from the last to the first
+  std::atomic<uint64_t> next_task{0};  // batches of nodes, then chunks, the last chunk first
 
   struct Sums {
     uint64_t nodes = 0, links = 0, counts = 0;
-    uint64_t most_links = 0;               // greatest number of links of a node and type
+    uint64_t most_links = 0;               // links of one node and type, at most
     uint64_t begin = UINT64_MAX, end = 0;  // ticks
   };
   std::mutex mutex;
   Sums sums;
 };
 
-// Loads batches of nodes and chunks of links, in the order of the shared tasks.
+// Takes tasks in turn: batches of nodes, then chunks of links.
 class LoadClient : public Client {
  public:
   LoadClient(LoadState* state, Session& session) : state_(*state), session_(session) {}
   ~LoadClient() override {
-    if (sums_.end == 0) sums_.end = Clock::Get().Now();  // the phase was stopped before its end
+    if (sums_.end == 0) sums_.end = Clock::Get().Now();  // the phase was stopped early
     std::lock_guard lock(state_.mutex);
     LoadState::Sums& all = state_.sums;
     all.nodes += sums_.nodes;
@@ -57,7 +57,7 @@ class LoadClient : public Client {
     all.end = std::max(all.end, sums_.end);
   }
 
-  // Prepares a single transaction.
+  // Prepares one transaction.
   size_t Generate(size_t) override {
     if (sums_.begin == UINT64_MAX) sums_.begin = Clock::Get().Now();
     puts_.clear();
@@ -151,7 +151,7 @@ class LoadClient : public Client {
     return !puts_.empty();
   }
 
-  // Goes on to the next type or node of the chunk.
+  // Moves on to the chunk's next type, or next node.
   void NextLinks() {
     if (links_ > 0) {
       counts_.push_back(
@@ -166,7 +166,7 @@ class LoadClient : public Client {
     links_ = id_ < id_end_ ? state_.degrees.Links(id_, type_) : 0;
   }
 
-  // Returns room for a row, of which the key comes first. The next call invalidates the pointer.
+  // Appends a row to the transaction and returns the address for its key, which its value follows.
   char* Room(TableId table, size_t key_size, size_t value_size) {
     puts_.push_back({table, buffer_.size(), key_size, value_size, {}, {}});
     buffer_.resize(buffer_.size() + key_size + value_size);
@@ -207,8 +207,8 @@ class LoadClient : public Client {
   LoadState& state_;
   Session& session_;
   LoadState::Sums sums_;
-  uint64_t node_ = 0, node_end_ = 0;                     // position in a batch of nodes
-  uint64_t id_ = 0, id_end_ = 0, link_ = 0, links_ = 0;  // position in a chunk of links
+  uint64_t node_ = 0, node_end_ = 0;                     // the current batch of nodes
+  uint64_t id_ = 0, id_end_ = 0, link_ = 0, links_ = 0;  // the current chunk of links
   uint32_t type_ = 0;
   uint64_t max_time_ = 0;
   std::vector<Pending> counts_;
@@ -226,7 +226,7 @@ class Load : public Workload {
     state_.index_after =
         ExtraOptions("linkbench", options.extra, "--workload-option")
             .Choice("covering_index", "with-links", {"with-links", "after"}) == "after";
-    // The number of operations is that of the transactions that the clients will make.
+    // Counts the transactions as the clients will make them.
     const LoadVolume volume = VolumeOf(state_.degrees.options());
     operations_ = state_.node_batches() + volume.link_transactions + volume.count_transactions;
     const auto mean = [](uint64_t median) {

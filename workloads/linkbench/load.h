@@ -1,5 +1,5 @@
-// Workload linkbench-load fills an empty database with LinkBench's tables. docs/workloads.md tells
-// which rows it loads in which order.
+// Workload linkbench-load: creates LinkBench's database in an empty one. docs/workloads.md
+// describes what it loads in which order.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_LOAD_H_
 #define TESTBED_WORKLOADS_LINKBENCH_LOAD_H_
 

@@ -12,7 +12,7 @@ int32_t JavaRandom::NextInt(int32_t bound) {
   }
   while (true) {
     const int32_t bits = Bits(31), value = bits % bound;
-    // Values of the last, incomplete stretch of the 2^31 are drawn again.
+    // Rejects values from the last, incomplete multiple of `bound` below 2^31.
     if (static_cast<int64_t>(bits) - value + (bound - 1) <= INT32_MAX) return value;
   }
 }
@@ -67,8 +67,7 @@ LogNormalSize::LogNormalSize(uint64_t median, uint64_t max)
     : mu_(std::log(static_cast<double>(median))), max_(static_cast<double>(max)) {}
 
 uint64_t LogNormalSize::operator()(Random& random) const {
-  // Box and Muller make a standard normal value from two uniform values, of which the first is not
-  // 0.
+  // Box-Muller: makes a normal value of two uniform ones, the first of which must not be 0.
   const double radius = std::sqrt(-2 * std::log(1 - random.Unit()));
   const double normal = radius * std::cos(2 * std::numbers::pi * random.Unit());
   return static_cast<uint64_t>(std::lround(std::clamp(std::exp(normal + mu_), 0.0, max_)));

@@ -1,14 +1,15 @@
-// The random draws of LinkBench, made as its sources make them, so that the ids that are hot in
-// LinkBench are hot here (facebookarchive/linkbench, package com.facebook.LinkBench; the paper is
-// Armstrong, Ponnekanti, Borthakur, Callaghan, "LinkBench: a database benchmark based on the
-// Facebook social graph", SIGMOD 2013).
+// LinkBench's random draws, made as its sources make them, so that LinkBench and testbed have the
+// same hot ids (facebookarchive/linkbench, package com.facebook.LinkBench; the paper is Armstrong,
+// Ponnekanti, Borthakur, Callaghan, "LinkBench: a database benchmark based on the Facebook social
+// graph", SIGMOD 2013).
 //
 //   GrayZipf zipf(n, 0.8);                          // ranks, 0 is the hottest
 //   InvertibleShuffler shuffler(kDegreeSeed, n);    // ranks <-> ids
 //   uint64_t id = shuffler.Permute(zipf(random.Unit()));
 //   uint64_t rank = shuffler.Invert(id);
 //
-// All classes but JavaRandom are immutable after construction, and so thread-safe.
+// JavaRandom is not thread-safe; the other classes are immutable after construction and
+// thread-safe.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_RANDOM_H_
 #define TESTBED_WORKLOADS_LINKBENCH_RANDOM_H_
 
@@ -19,13 +20,14 @@
 
 namespace testbed::linkbench {
 
-// java.util.Random, a linear congruential generator of 48 bits, as its documentation specifies it.
-// Not thread-safe.
+// java.util.Random: a linear congruential generator of 48 bits, as specified in Java's
+// documentation.
 class JavaRandom {
  public:
   explicit JavaRandom(uint64_t seed) : state_((seed ^ kMultiplier) & kMask) {}
+  // Returns 32 random bits.
   int32_t NextInt() { return Bits(32); }
-  // Returns a uniform number in [0, bound), bound > 0.
+  // Returns a uniform number in [0, bound); requires bound > 0.
   int32_t NextInt(int32_t bound);
 
  private:
@@ -37,14 +39,15 @@ class JavaRandom {
   uint64_t state_;
 };
 
-// Seeds of the shufflers, which are constants of LinkBench: a database and its runs must agree on
+// Seeds of the shufflers. They are LinkBench's constants: a database and its runs must agree on
 // them.
-inline constexpr uint64_t kDegreeSeed = 20343988438726021;        // degrees, correlated link access
-inline constexpr uint64_t kUncorrelatedSeed = 53238253823453;     // uncorrelated link access
-inline constexpr uint64_t kNodeAccessSeed = 4766565305853767165;  // node reads and updates
+inline constexpr uint64_t kDegreeSeed = 20343988438726021;        // degrees, and correlated access
+                                                                  // to links
+inline constexpr uint64_t kUncorrelatedSeed = 53238253823453;     // uncorrelated access to links
+inline constexpr uint64_t kNodeAccessSeed = 4766565305853767165;  // reads and updates of nodes
 
 // A bijection of [0, n) with a cheap inverse. Numbers that are equal modulo the number of groups
-// form a ring, and each ring is rotated by a distance of its own.
+// form a ring, and each ring is rotated by its own distance.
 class InvertibleShuffler {
  public:
   static constexpr uint64_t kGroups = 1024;
@@ -55,33 +58,34 @@ class InvertibleShuffler {
  private:
   uint64_t Turn(uint64_t i, bool back) const;
   uint64_t n_, groups_;
-  std::vector<uint64_t> distance_;  // by ring
+  std::vector<uint64_t> distance_;  // rotation of each ring
 };
 
-// Returns the sum of i^-shape for i = 1 .. n: the first terms one by one, the rest by the
+// Returns the sum of i^-shape for i = 1 .. n: the first 1000 terms exactly, the rest by the
 // Euler-Maclaurin formula.
 double GeneralisedHarmonic(uint64_t n, double shape);
 
-// Draws ranks 0 .. n-1 with a probability about proportional to 1 / (rank + 1)^shape, 0 < shape <
-// 1. It is the approximation of Gray et al., "Quickly generating billion-record synthetic
-// databases", SIGMOD 1994, which LinkBench uses. (The sampler Zipfian of workloads/random.h is
-// exact; this has LinkBench's errors.)
+// Maps a uniform number to a rank 0 .. n-1 with probability about proportional to 1 / (rank +
+// 1)^shape, 0 < shape < 1, by the approximation of Gray et al., "Quickly generating billion-record
+// synthetic databases", SIGMOD 1994. LinkBench uses it, so its errors are kept here;
+// workloads/random.h has an exact sampler.
 class GrayZipf {
  public:
   GrayZipf(uint64_t n, double shape);
-  // Returns the rank for a `p` that the caller draws uniformly from [0, 1).
+  // Returns the rank for `p`, which is uniform in [0, 1).
   uint64_t operator()(double p) const;
 
  private:
   double n_, zeta_n_, second_, alpha_, eta_;
 };
 
-// Draws sizes of rows: a log-normal distribution with sigma 1 around this median, at most `max`.
+// Draws sizes of rows: log-normal with sigma 1 and this median, at most `max`.
 class LogNormalSize {
  public:
   LogNormalSize(uint64_t median, uint64_t max);
+  // Returns a size in bytes.
   uint64_t operator()(Random& random) const;
-  double Mean() const;  // of the distribution before it is clamped
+  double Mean() const;  // mean of the distribution without the maximum
 
  private:
   double mu_, max_;

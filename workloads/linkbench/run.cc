@@ -30,7 +30,7 @@ class Run : public Workload {
   bool writes() const override { return true; }
   bool settles() const override { return settles_; }
 
-  // Also gives the phase its number, and finds the first id of new nodes.
+  // Also counts the phase in the database and determines the first id for new nodes.
   void OpenTables(Engine& engine) override {
     const IoScope scope(kOpen);
     state_.tables = linkbench::OpenTables(engine);
@@ -76,7 +76,7 @@ class Run : public Workload {
   bool checks_ = true, settles_ = true;
 };
 
-// The check as a phase of its own, with a single operation, by the first thread.
+// Runs the check as its own phase: one operation on the first thread.
 class Check : public Workload {
  public:
   Check(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
@@ -111,7 +111,7 @@ class Check : public Workload {
       const CheckCounts& found = check_->found_;
       totals_.rows_read = found.nodes + found.links + found.index_entries + found.counts;
     }
-    bool Verify(size_t) override { return true; }  // Execute throws if the database is wrong
+    bool Verify(size_t) override { return true; }  // Execute throws for an error
 
    private:
     Check* const check_;

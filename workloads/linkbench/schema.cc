@@ -8,11 +8,11 @@
 namespace testbed::linkbench {
 namespace {
 
-constexpr size_t kMotif = 512;  // bytes; motif_length has no effect in LinkBench
+constexpr size_t kMotif = 512;  // bytes; LinkBench ignores its option motif_length
 constexpr size_t kChunk = 128;
 constexpr size_t kLongNode = 64 << 10;
 
-// Fills `size` bytes with random values from `first` to `last`, both included.
+// Fills `to` with uniform bytes from first to last, both included.
 void FillUniform(Random& random, uint8_t first, uint8_t last, size_t size, char* to) {
   const uint64_t range = static_cast<uint64_t>(last) - first + 1;
   for (size_t i = 0; i < size;) {

@@ -6,14 +6,14 @@
 //   link         link type, id1, id2 (or id1, type, id2)    visibility, time, version, data
 //   link_index   id1, link type, visibility, ~time, id2     version, data
 //   count        id, link type                              count, time, version
-//   linkbench    a name                                     a number (phases run so far)
+//   linkbench    a name                                     a number, or a flag
 //
-// The index is covering: a list of links is read from the index alone, newest first. All numbers
-// are big-endian, as wide as the SQL types of the original, so keys sort by number.
+// The index covers: a list of links is read from the index alone, newest first. All numbers are
+// big-endian and as wide as the SQL types of the original, so keys sort by number.
 //
-// A row's data is made as LinkBench makes it: it has a log-normal size, and chunks of up to 128
-// bytes that are copied from a motif or, for a share `uniqueness` of them, random. It is derived
-// from the row's key and time, so that every row that is read can be checked.
+// Row data is generated as in LinkBench: its size is log-normal, and it consists of chunks of up to
+// 128 bytes, which are copied from a motif or, with probability `uniqueness`, random. The data is
+// derived from the row's key and time, so every row that is read can be checked.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_SCHEMA_H_
 #define TESTBED_WORKLOADS_LINKBENCH_SCHEMA_H_
 
@@ -37,46 +37,48 @@ inline constexpr uint64_t kFirstLinkType = 123456789;
 inline constexpr uint32_t kNodeType = 2048;
 inline constexpr uint8_t kHidden = 0, kVisible = 1;  // visibility
 inline constexpr size_t kMaxLinkData = 254, kMaxNodeData = (1u << 20) - 1;
-inline constexpr uint64_t kRangeLimit = 10000;  // most links that a list query returns
-// Times are in milliseconds. Loaded links are from the 2^32 ms (50 days) before this moment. After
-// it each phase of a run has 2^32 ms of its own, of which each operation takes one. So equal
-// operations write equal rows, whenever they run.
+inline constexpr uint64_t kRangeLimit = 10000;  // maximum number of links in one list
+// Times are in milliseconds. Loaded links have times from the 2^32 ms (50 days) before this moment.
+// Each phase of a run has its own 2^32 ms after it, with a different time for each operation. So
+// the same operations write the same rows, whenever they run.
 inline constexpr uint64_t kLoadTime = 1436227200000;
 
 struct Tables {
   TableId node, link, index, count, state;
 };
+// Opens the tables, creating those that are missing.
 Tables OpenTables(Engine& engine);
 
-// Returns whether the covering index has still to be built, as linkbench-load may leave it out.
+// Returns whether the covering index must still be built; linkbench-load can leave it out.
 bool IndexIsMissing(Session& session, const Tables& tables);
 // Records in the database whether the index is missing.
 void SetIndexMissing(Session& session, const Tables& tables, bool missing);
-// Throws Error (kUsage), which names `workload`, when the index is missing.
+// Throws Error (kUsage), which names `workload`, when the covering index is missing.
 void NeedIndex(Session& session, const Tables& tables, const std::string& workload);
 
-// The settings that the loader and the other workloads must have in common.
+// The settings on which the loader and the workload must agree.
 struct Settings {
+  // Throws Error (kUsage) for an option out of range and for too many nodes.
   Settings(const Dataset& dataset, const WorkloadOptions& options);
 
-  uint64_t nodes;                                       // number of loaded nodes
-  uint64_t max_id() const { return kFirstId + nodes; }  // the loaded ids end before it: maxid1
+  uint64_t nodes;                                       // ids are kFirstId .. nodes
+  uint64_t max_id() const { return kFirstId + nodes; }  // maxid1; exclusive
   bool is_2017, capped, bugs_kept, id1_first;
   uint32_t link_types;
-  uint64_t link_data_size, node_data_size;  // medians in bytes
+  uint64_t link_data_size, node_data_size;  // medians, in bytes
   uint64_t seed;
   DegreeOptions Degrees() const { return {nodes, link_types, is_2017, capped, bugs_kept}; }
 };
-// Returns the settings' --workload-option names and their meanings, for WorkloadInfo.
+// Returns the names and meanings of the options that Settings reads, for WorkloadInfo.
 std::vector<std::pair<std::string, std::string>> SettingsOptions();
 
-// Writes n as `bytes` big-endian bytes, and returns the address after them.
+// Writes the low `bytes` bytes of n to `to`, big-endian, and returns the end.
 inline char* PutNumber(char* to, uint64_t n, int bytes) {
   n = std::endian::native == std::endian::little ? __builtin_bswap64(n) : n;
   std::memcpy(to, reinterpret_cast<const char*>(&n) + (8 - bytes), static_cast<size_t>(bytes));
   return to + bytes;
 }
-// Returns the number in `bytes` big-endian bytes at offset `at`.
+// Reads a big-endian number of `bytes` bytes at offset `at`.
 inline uint64_t GetNumber(std::string_view from, size_t at, int bytes) {
   uint64_t n = 0;
   std::memcpy(reinterpret_cast<char*>(&n) + (8 - bytes), from.data() + at,
@@ -89,12 +91,13 @@ struct LinkId {
   friend bool operator==(const LinkId&, const LinkId&) = default;
 };
 
+// Sizes in bytes. A head is the part of a value that precedes the data.
 inline constexpr size_t kNodeKeySize = 8, kNodeHead = 16;
 inline constexpr size_t kLinkKeySize = 24, kLinkHead = 13;
 inline constexpr size_t kIndexKeySize = 33, kIndexPrefixSize = 17, kIndexHead = 4;
 inline constexpr size_t kCountKeySize = 16, kCountSize = 20;
 
-// Decoded values of the tables. `data` points into the bytes that were decoded.
+// Decoded values; `data` points into the encoded value.
 struct NodeRow {
   uint64_t version;
   uint32_t type, time;
@@ -111,46 +114,48 @@ struct CountRow {
   uint64_t time, version;
 };
 
-// Each of these writes to `to`, which has enough room, and returns the bytes that it wrote.
+// Each function encodes to `to`, which the caller makes large enough, and returns the encoded
+// bytes.
 std::string_view NodeKey(uint64_t id, char* to);
 std::string_view CountKey(uint64_t id, uint64_t type, char* to);
 std::string_view LinkKey(const LinkId& id, bool id1_first, char* to);
 std::string_view IndexKey(const LinkId& id, uint8_t visibility, uint64_t time, char* to);
 std::string_view CountValue(const CountRow& row, char* to);
 std::string_view IndexValue(uint32_t version, std::string_view data, char* to);
-// These write the head of a value whose data is already in place, kNodeHead or kLinkHead bytes
-// after `to`, and return the whole value.
+// These two write only the head of a value whose data already lies behind it (at to + kNodeHead and
+// to + kLinkHead).
 std::string_view NodeValue(uint32_t type, uint64_t version, uint32_t time, size_t data, char* to);
 std::string_view LinkValue(uint8_t visibility, uint64_t time, uint32_t version, size_t data,
                            char* to);
 
-// Each of these decodes a value, and returns false when the bytes are not a value of that table.
+// Each function decodes *row and returns true, or returns false when `value` is too short or
+// malformed.
 bool ReadNode(std::string_view value, NodeRow* row);
 bool ReadLink(std::string_view value, LinkRow* row);
 bool ReadCount(std::string_view value, CountRow* row);
 // Returns the link of a key of table link.
 LinkId ReadLinkKey(std::string_view key, bool id1_first);
-// Returns the link of an index entry's key, and sets *visibility and *time.
+// Returns the link, and sets the visibility and time, of an index entry's key.
 LinkId ReadIndexKey(std::string_view key, uint8_t* visibility, uint64_t* time);
 
-// Makes and checks the data of rows. Immutable; thread-safe.
+// Generates and checks the data of rows. Immutable and thread-safe.
 class Content {
  public:
   explicit Content(const Settings& settings);
-  // These write a row's data, at most kMaxLinkData or kMaxNodeData bytes, and return its size.
+  // Write the row's data to `to`, at most kMaxLinkData or kMaxNodeData bytes, and return its size.
   size_t LinkData(const LinkId& id, uint64_t time, char* to) const;
   size_t NodeData(uint64_t id, uint64_t version, uint32_t time, char* to) const;
   size_t NodeDataSize(uint64_t id, uint64_t version, uint32_t time) const;
   // These return whether the data is that of the row.
   bool CheckLink(const LinkId& id, uint64_t time, std::string_view data) const;
   bool CheckNode(uint64_t id, const NodeRow& row) const;
-  // Returns the time of a loaded link.
+  // Returns the time with which a link is loaded.
   uint64_t LoadTime(const LinkId& id) const;
 
  private:
   struct Kind {
-    double uniqueness;    // share of chunks that are random, 0 to 1
-    uint8_t first, last;  // range of the data's bytes, both included
+    double uniqueness;
+    uint8_t first, last;  // smallest and largest byte
     LogNormalSize size;
     std::string motif;
   };

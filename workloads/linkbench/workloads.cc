@@ -1,4 +1,3 @@
-// The registration of the workloads on LinkBench's social graph.
 #include "workloads/linkbench/index.h"
 #include "workloads/linkbench/load.h"
 #include "workloads/linkbench/run.h"

@@ -1,4 +1,4 @@
-// Computes when the operations of an open loop are meant to start.
+// The intended start times of the operations of an open loop (--rate).
 #ifndef TESTBED_WORKLOADS_MEASURE_ARRIVALS_H_
 #define TESTBED_WORKLOADS_MEASURE_ARRIVALS_H_
 
@@ -11,23 +11,23 @@ namespace testbed {
 
 enum class Arrivals : uint8_t {
   kEven,         // at equal gaps
-  kExponential,  // at independent random gaps with the mean of the rate: a Poisson process
+  kExponential,  // at random, independent gaps with that mean: a Poisson process
 };
 
-// Returns the intended starts of a thread's operations, one after the other. Equal seeds give equal
+// The intended starts of one thread's operations, in order. The same arguments give the same
 // starts. Not thread-safe.
 class ArrivalTimes {
  public:
-  // `rate` is the rate of this thread, in operations per second.
+  // `rate` is this thread's share, in operations per second.
   ArrivalTimes(Arrivals arrivals, double rate, int thread, int threads, uint64_t seed)
       : gap_ns_(1e9 / rate),
         exponential_(arrivals == Arrivals::kExponential),
         random_(Mix64(seed) + static_cast<uint64_t>(thread)),
-        // With even gaps the threads begin one after the other within the first gap.
+        // With even gaps the threads' first starts are spread over the first gap.
         next_ns_(exponential_ ? RandomGap() : gap_ns_ * thread / threads),
         first_ns_(next_ns_) {}
 
-  // Returns the next start, in nanoseconds since the phase's start.
+  // Returns the next intended start, in nanoseconds since the phase began.
   uint64_t Next() {
     const double at = next_ns_;
     ++count_;

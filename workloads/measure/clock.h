@@ -1,14 +1,9 @@
-// The clock of the hot loop counts ticks since an arbitrary start, monotonic across processors.
+// The clock of the hot loop. It counts from an arbitrary start and is monotonic across processors.
 //
-//   const Clock& clock = Clock::Get();
-//   const uint64_t begin = clock.Now();
-//   ...
-//   const uint64_t ns = clock.ToNs(clock.Now() - begin);
-//
-// It reads the processor's time stamp counter (about 10 ns) where the kernel trusts the counter as
-// its own clock source, and else clock_gettime(CLOCK_MONOTONIC) (about 24 ns). The counter's rate
-// is calibrated against CLOCK_MONOTONIC_RAW once per process. Ticks are converted by multiply and
-// shift. Thread-safe.
+// Clock reads the processor's time stamp counter (about 10 ns) where the kernel itself trusts that
+// counter as its clock source, else clock_gettime(CLOCK_MONOTONIC) (about 24 ns). The counter's
+// rate is calibrated against CLOCK_MONOTONIC_RAW once per process; ticks are converted to
+// nanoseconds by a multiplication and a shift. Thread-safe.
 #ifndef TESTBED_WORKLOADS_MEASURE_CLOCK_H_
 #define TESTBED_WORKLOADS_MEASURE_CLOCK_H_
 
@@ -23,18 +18,18 @@ namespace testbed {
 
 class Clock {
  public:
-  // Returns the clock. The first call calibrates it, which takes 20 ms, so it is made before
-  // threads start.
+  // Returns the process's clock. The first call calibrates it, which takes 20 ms, so it belongs
+  // before the threads start.
   static const Clock& Get();
 
-  // Returns the time in ticks. Only differences of times mean something.
+  // Returns the time in ticks; only differences of two readings mean something.
   uint64_t Now() const {
 #if defined(__x86_64__)
     if (use_tsc_) return __rdtsc();
 #endif
     return Monotonic();
   }
-  // These convert a span of time between ticks and nanoseconds.
+  // Converts a span of ticks to nanoseconds, and back.
   uint64_t ToNs(uint64_t ticks) const {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) * multiplier_) >> kShift);
   }

@@ -1,15 +1,8 @@
-// A log-linear histogram of latencies in nanoseconds, HDR style (G. Tene, HdrHistogram). Each power
-// of two is cut into 64 equal buckets, so a recorded value is known within 1/64 (1.6 %) of itself,
-// from 1 ns to 292 years. Recording is a shift, an add and a plain store: about 3 ns.
+// A log-linear histogram of latencies in nanoseconds, in the style of HdrHistogram (G. Tene): each
+// power of two is cut into 64 equal buckets, so a recorded value is known within 1/64 (1.6 %) of
+// itself, from 1 ns to 292 years. Recording costs a shift, an add and a plain store: about 3 ns.
 //
-//   Histogram histogram;             // of one thread
-//   histogram.Record(ns);
-//   HistogramCounts counts;          // of all threads
-//   counts.Add(histogram);
-//   uint64_t p99 = counts.Percentile(0.99);
-//
-// One thread writes a Histogram, and any thread may add it to its HistogramCounts meanwhile.
-// HistogramCounts are not thread-safe.
+// One thread records; any thread may merge the histogram meanwhile.
 #ifndef TESTBED_WORKLOADS_MEASURE_HISTOGRAM_H_
 #define TESTBED_WORKLOADS_MEASURE_HISTOGRAM_H_
 
@@ -28,17 +21,18 @@ class Histogram {
   static constexpr size_t kBuckets = (64 - kSubBits + 1) << kSubBits;
   static constexpr double kRelativeError = 1.0 / (1 << kSubBits);
 
-  // Returns the bucket of a value.
+  // Returns the bucket that contains a value.
   static size_t BucketOf(uint64_t ns) {
     if (ns < (1u << kSubBits)) return ns;
     const int shift = std::bit_width(ns) - 1 - kSubBits;
     return (static_cast<size_t>(shift + 1) << kSubBits) + ((ns >> shift) & ((1u << kSubBits) - 1));
   }
-  // Returns the least value of a bucket.
+  // Return the least value of a bucket, and the value that represents it: its middle.
   static uint64_t LowerBound(size_t bucket);
   // Returns the value in the middle of a bucket, which stands for all its values.
   static uint64_t Middle(size_t bucket);
 
+  // Adds a value. Only one thread may call it.
   void Record(uint64_t ns) {
     counts_[BucketOf(ns)].Add(1);
     sum_.Add(ns);
@@ -51,14 +45,15 @@ class Histogram {
   Counter sum_, max_;
 };
 
-// The merged counts of histograms, as a value.
+// The merged counts of several histograms, which can also be subtracted. Not thread-safe.
 class HistogramCounts {
  public:
   HistogramCounts() : counts_(Histogram::kBuckets) {}
+  // Adds the counts of a histogram, which a thread may be recording to.
   void Add(const Histogram& h);
   void Add(const HistogramCounts& h);
-  // Returns the counts of the values that were recorded since `before`. If no value since then is a
-  // new maximum, the maximum is known within its bucket only.
+  // Returns what was recorded since `before`. The maximum is exact when it rose since then; else it
+  // is the middle of the highest bucket that gained a value.
   HistogramCounts Since(const HistogramCounts& before) const;
 
   uint64_t count() const { return count_; }
@@ -66,10 +61,10 @@ class HistogramCounts {
     return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_);
   }
   uint64_t max_ns() const { return max_; }
-  // Returns the least recorded value that is not below a share p (0 to 1) of all values, within
-  // kRelativeError; 0 when there are no values.
+  // Returns the least recorded value that at least a share p (0 to 1) of all values do not exceed,
+  // within kRelativeError.
   uint64_t Percentile(double p) const;
-  // Returns (lower bound in ns, count) of each bucket that is not empty.
+  // Returns the non-empty buckets as pairs of lower bound in nanoseconds and count.
   std::vector<std::pair<uint64_t, uint64_t>> Buckets() const;
 
  private:

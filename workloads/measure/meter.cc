@@ -82,8 +82,8 @@ json DeviceDelta(const DeviceStats& d) {
       {"write_ms", d.write_ms}, {"discard_bytes", d.discard_bytes}};
 }
 
-// Returns what writing logs cost: as the engine reports it, at the device, and as an estimate from
-// the engine's counters alone. Null when no log was written.
+// Returns what log writes cost: as the engine reports them, at the device, and as estimated from
+// the engine's counters alone. Returns null when no log was written.
 json LogDelta(const LedgerCounts& delta, const json& engine, bool kernel) {
   constexpr auto kLog = static_cast<size_t>(FileKind::kLog);
   constexpr size_t kJournal[] = {static_cast<size_t>(FileKind::kFsJournal),
@@ -102,7 +102,7 @@ json LogDelta(const LedgerCounts& delta, const json& engine, bool kernel) {
     }
   }
   if (file.write_bytes == 0) return {};
-  // Without sync calls, either each write was durable by itself or none was.
+  // Without sync calls every write is counted as one sync, as with O_DSYNC.
   const uint64_t syncs = file.syncs != 0 ? file.syncs : file.writes;
   const uint64_t bytes = engine.value("log_written_bytes", file.write_bytes);
   const LogWriteEstimate estimate = EstimateLogWrites(bytes, syncs);
@@ -186,8 +186,8 @@ json Meter::Account(const Reading& before, const Reading& after) const {
     json cause = {{"name", OpName(op)},
                   {"ground", OpGround(op) == Ground::kForeground ? "foreground" : "background"},
                   {"operations", counts.operations}};
-    // The file level does not see an engine that calls the operating system itself; zeros would be
-    // wrong.
+    // The file level of an engine that calls the operating system itself is unknown, so it is left
+    // out: 0 would be wrong.
     if (file_layer_) {
       cause["file"] = ToJson(file);
       cause["file_by_kind"] = ByKind(counts.file);

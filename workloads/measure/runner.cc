@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kBatch = 64;
 
-// The counters that a thread writes while it runs, on cache lines of their own.
+// The counters that one thread updates while it runs, aligned so that threads share no cache line.
 struct alignas(128) Worker {
   struct Op {
     Histogram latency, intended;
@@ -36,15 +36,15 @@ struct alignas(128) Worker {
   std::string first_wrong;
 };
 
-// A phase that runs, shared by its threads.
+// The state that the threads of a phase share.
 class Phase {
  private:
   // One of the clients whose reads a thread keeps in flight.
   struct Lane {
     std::unique_ptr<Client> client;
-    uint64_t left = 0;            // operations that the client has yet to start
-    size_t prepared = 0, at = 0;  // number of prepared operations, and index of the one in flight
-    uint64_t begin = 0;           // start of the operation in flight, in ticks
+    uint64_t left = 0;  // operations that the client has not started yet
+    size_t prepared = 0, at = 0;
+    uint64_t begin = 0;  // start of the operation in flight, in ticks
     IoTask task;
   };
 
@@ -74,7 +74,7 @@ class Phase {
   void QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker);
   void AwaitStart(int t);
   uint64_t AwaitIntended(uint64_t intended);
-  // Returns the operations per second of a thread; 0 = as fast as it goes.
+  // Returns a thread's operations per second; 0 means no limit.
   double RateOf(int t) const {
     const double own = workload_.ThreadRate(t, threads_);
     return own > 0 ? own : options_.rate / threads_;
@@ -83,8 +83,8 @@ class Phase {
   void Report();
   Interval Sample(double seconds);
   bool Stopping() const { return stop_.load(std::memory_order_relaxed); }
-  // Returns the number of operations of client `t`. A thread with reads in flight has several
-  // clients.
+  // Returns how many operations client `t` performs. With a queue depth above 1 each thread has
+  // several clients.
   uint64_t Quota(int t) const {
     if (options_.operations == 0) return UINT64_MAX;
     const auto n = static_cast<uint64_t>(threads_ * options_.queue_depth);
@@ -113,9 +113,8 @@ class Phase {
   CpuUse cpu_begin_;
 };
 
-// Waits for the intended start, or until the phase stops, and returns the time. It sleeps until
-// shortly before the start and then spins: a sleep ends some microseconds late, and lateness of the
-// harness must not count as latency of the engine.
+// Sleeps until shortly before the intended start, then spins: a sleep overruns by some
+// microseconds, and the harness's lateness must not count as the engine's latency.
 uint64_t Phase::AwaitIntended(uint64_t intended) {
   constexpr uint64_t kSpinNs = 8000;
   while (true) {
@@ -156,7 +155,7 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
   while (done < quota && !Stopping()) {
     const size_t n = client.Generate(std::min<uint64_t>(kBatch, quota - done));
     if (n == 0) {
-      // If one client finds no more rows, the others would soon find none either.
+      // The other clients would soon run out too.
       if (!workload_.EndedBecause().empty()) stop_.store(true, std::memory_order_relaxed);
       break;
     }
@@ -207,9 +206,10 @@ std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
   return lanes;
 }
 
-// Starts the lane's next operation. Returns false when the lane has started all, or the phase ends.
+// Starts the lane's next operation. Returns false when the lane's operations are done or the phase
+// ends.
 bool Phase::StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t number) {
-  constexpr size_t kLaneBatch = 16;  // small, as other lanes' reads wait while a batch is prepared
+  constexpr size_t kLaneBatch = 16;  // small, since the thread's other reads wait during Generate
   Lane& lane = lanes[number];
   if (lane.left == 0 || Stopping()) return false;
   if (++lane.at >= lane.prepared) {
@@ -344,8 +344,8 @@ Interval Phase::Sample(double seconds) {
   return interval;
 }
 
-// Wakes each second for the series and the progress line, and ends the phase in time. Returns when
-// all threads have ended.
+// Runs on the main thread: wakes each second for the series and the progress callback, and ends the
+// phase in time.
 void Phase::Report() {
   uint64_t operations = 0;
   double next = 1, last_seconds = 0;
@@ -379,7 +379,7 @@ void Phase::Report() {
     if (seconds > 0) wait = std::min(wait, std::max(0.0, seconds - now));
     changed_.wait_for(lock, std::chrono::duration<double>(wait));
   }
-  // The rest of the last second is an interval too, so that the series adds up to the phase.
+  // Samples the rest of the last second, so that the series adds up to the phase.
   series_.push_back(Sample(static_cast<double>(clock_.ToNs(clock_.Now() - start_)) / 1e9));
 }
 
@@ -446,7 +446,7 @@ PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& opt
 
 double HarnessCostNs(const PhaseOptions& options, std::shared_ptr<const Dataset> dataset,
                      WorkloadOptions draws) {
-  draws.extra.clear();  // drops the options of other workloads
+  draws.extra.clear();  // options of other workloads
   EngineOptions null_options;
   null_options.extra["value_size"] = std::to_string(dataset->options().value_size);
   std::unique_ptr<Engine> engine = NullEngineInfo().open("", null_options);

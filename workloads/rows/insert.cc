@@ -18,7 +18,7 @@ class InsertClient : public Client {
         key_room_(dataset.max_key_size() + 8) {}
 
   size_t Generate(size_t max) override {
-    // A batch has at least one transaction, and no more than fit into the processor's caches.
+    // Limits the batch to the transactions that fit in the processor's caches, at least one.
     const size_t row_bytes = dataset_.options().value_size + key_room_ * tables_.size();
     max = std::clamp<size_t>((64u << 10) / (row_bytes * block_), 1, max);
     transactions_.clear();
@@ -66,7 +66,7 @@ class InsertClient : public Client {
     size_t bytes = 0;
   };
 
-  // Makes the keys and values of rows_.
+  // Makes the keys and values of the rows in rows_.
   void Fill() {
     const size_t value_size = dataset_.options().value_size;
     const size_t row_room = value_size + key_room_ * tables_.size();

@@ -1,6 +1,6 @@
-// Workload insert inserts every row of the data set once, in the data set's order. An operation is
-// a transaction of rows_per_transaction rows. Threads take blocks of rows in turn, so that a
-// sequential load has one growing edge.
+// Workload insert: inserts every row of the data set once, in the data set's order. One operation
+// is a transaction of rows_per_transaction rows. Threads take blocks of that size in turn, so a
+// sequential load grows at one edge of the key space.
 #ifndef TESTBED_WORKLOADS_ROWS_INSERT_H_
 #define TESTBED_WORKLOADS_ROWS_INSERT_H_
 
@@ -12,7 +12,8 @@ WorkloadInfo InsertInfo();
 std::unique_ptr<Workload> MakeInsert(std::shared_ptr<const Dataset> dataset,
                                      const WorkloadOptions& options);
 
-// Opens the main table and the secondary indexes of a data set, and returns them in that order.
+// Opens, or creates, the main table and the secondary indexes of a data set and returns them in
+// that order.
 std::vector<TableId> OpenDatasetTables(Engine& engine, const Dataset& dataset);
 
 }  // namespace testbed

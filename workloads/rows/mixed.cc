@@ -18,7 +18,7 @@ namespace {
 enum Action : uint8_t { kRead, kUpdate, kInsert, kErase, kScan, kActions };
 constexpr const char* kActionNames[kActions] = {"point-read", "update", "insert", "erase", "scan"};
 
-// Shares of the actions as running sums, the last of which is 1.
+// The actions' shares as running sums that end at 1.
 using Mix = std::array<double, kActions>;
 
 Mix ParseMix(const std::map<std::string, double>& shares) {
@@ -48,10 +48,10 @@ struct MixedPhase {
   const WorkloadOptions& options;
   const Mix mix;
   std::vector<TableId> tables;
-  // The first action that found no row left, which ends the phase. kActions means none.
+  // The action for which no row was left, which ends the phase; kActions while the phase goes on.
   std::atomic<Action> missed{kActions};
 
-  // Returns whether the mix has the action.
+  // Returns whether the action has a share above 0.
   bool May(Action action) const {
     return mix[action] > (action == 0 ? 0 : mix[static_cast<size_t>(action) - 1]);
   }
@@ -110,8 +110,8 @@ class MixedClient : public Client {
     }
   }
 
-  // No other client erases a row of this batch, or inserts a row that this batch erased. But
-  // another client may have written a later version of the row.
+  // No other client erases a row of this batch or inserts again a row that this batch erased.
+  // Another client may have written a later version of a row.
   bool Verify(size_t i) override {
     const Step& step = steps_[i];
     switch (step.action) {
@@ -133,14 +133,13 @@ class MixedClient : public Client {
     Action action;
     bool exists = true;
     uint64_t row;
-    size_t held;  // Population::Batch::Taken::held of an insert or erase
+    size_t held;  // index for Population::Client, for an insert or an erase
     std::string_view keys[4];
     std::string_view value;
   };
 
-  // Decides the actions and rows of the next steps, until a step finds no row. Returns the number
-  // of steps. With 0 steps, either other clients hold rows that this client may get later, or
-  // phase_.missed is set, which ends the phase.
+  // Chooses actions and rows for the next steps, until a step finds no row. Returns how many steps
+  // it planned. 0 means that other clients hold the rows, or that the phase ends.
   size_t Plan(size_t max) {
     if (phase_.missed.load() != kActions) return 0;
     std::optional<Population::Batch> batch;
@@ -187,7 +186,7 @@ class MixedClient : public Client {
     return true;
   }
 
-  // Makes a step's keys and value.
+  // Makes a step's keys and value in the buffer at `at`.
   void Prepare(Step* step, char* at) {
     if (!step->exists) {
       step->keys[0] = dataset_.AbsentKey(step->row, at);
@@ -204,7 +203,7 @@ class MixedClient : public Client {
     }
   }
 
-  // Inserts or erases a row with its index entries.
+  // Inserts or erases a row and its index entries in one transaction.
   void WriteRow(const Step& step) {
     const bool erase = step.action == kErase;
     if (tables_.size() > 1) session_.Begin();
@@ -235,7 +234,7 @@ class MixedClient : public Client {
       ++rows;
     }
     totals_.rows_read += rows;
-    cursor_.reset();  // a cursor may pin pages or a snapshot
+    cursor_.reset();  // an open cursor may pin pages or a snapshot
   }
 
   MixedPhase& phase_;
@@ -245,11 +244,11 @@ class MixedClient : public Client {
   Population& population_;
   Population::Client held_;
   RowChooser chooser_;
-  uint64_t version_;  // version of the last update, from a random start
+  uint64_t version_;  // version of the last update; other phases begin at another number
   const size_t key_room_, room_;
   std::vector<char> buffer_;
   Step steps_[kBatch];
-  std::optional<Action> next_;  // an action that was drawn and has found no row yet
+  std::optional<Action> next_;  // an action that was drawn but has found no row yet
   bool found_ = false, ordered_ = true;
   std::string_view value_;
   std::string last_key_;

@@ -1,5 +1,5 @@
-// Workload multi-get gets several rows by their keys with one call (Session::MultiGet). It draws
-// the rows by --distribution.
+// Workload multi-get: gets several rows by their keys with one call of Session::MultiGet. The rows
+// are drawn by --distribution.
 #ifndef TESTBED_WORKLOADS_ROWS_MULTI_GET_H_
 #define TESTBED_WORKLOADS_ROWS_MULTI_GET_H_
 

@@ -1,4 +1,4 @@
-// Workload point-read gets one row by its key. It draws the row by --distribution.
+// Workload point-read: gets one row by its key. The row is drawn by --distribution.
 #ifndef TESTBED_WORKLOADS_ROWS_POINT_READ_H_
 #define TESTBED_WORKLOADS_ROWS_POINT_READ_H_
 

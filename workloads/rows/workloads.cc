@@ -1,4 +1,3 @@
-// The registration of the workloads on plain rows.
 #include "workloads/registry.h"
 #include "workloads/rows/insert.h"
 #include "workloads/rows/mixed.h"

@@ -16,6 +16,7 @@ namespace {
 
 constexpr char kCatalogueName[] = "(catalogue)";
 
+// StorePages reads the pages of an open store from its data file.
 class StorePages : public PageReader {
  public:
   explicit StorePages(PageFile* file) : file_(file) {}
@@ -32,9 +33,10 @@ class StorePages : public PageReader {
   PageFile* const file_;
 };
 
+// A Checker walks all trees and then looks at the pages that no tree has.
 class Checker {
  public:
-  // `log` is null when there is none to look at.
+  // `log` is null when there is no log to check.
   Checker(const WalkInput& input, const RedoIndex* log, const InspectOptions& options,
           Inspection* inspection)
       : input_(input),
@@ -57,7 +59,7 @@ class Checker {
   }
 
  private:
-  // A used page that no tree has.
+  // A node on a used page that no tree has reached.
   struct Loose {
     uint8_t level;
     PageId page;
@@ -84,7 +86,8 @@ class Checker {
   void CheckLostBroken();
   void NoteExcused();
   void CountPages();
-  // Damage above explains why pages of this table were not reached.
+  // Returns whether damage in the tree of this table, or in the catalogue, explains that pages of
+  // the table were not reached. Such pages are no faults of their own.
   bool Excused(uint32_t table) const { return walk_.cut(table) || walk_.cut(kCatalogueTable); }
   std::string NameOf(uint32_t table) const {
     if (table == kCatalogueTable) return kCatalogueName;
@@ -97,14 +100,16 @@ class Checker {
   const InspectOptions& options_;
   Inspection* const inspection_;
   Walk walk_;
-  std::vector<TableRoot> tables_;          // by name
+  std::vector<TableRoot> tables_;          // sorted by name
   std::map<uint32_t, std::string> names_;  // by number
+  // Used pages that no tree has reached.
   std::vector<Loose> lost_nodes_;
   std::vector<PageId> lost_broken_;
   std::vector<std::pair<PageId, uint32_t>> lost_overflow_;  // page, table
-  uint64_t excused_ = 0;
+  uint64_t excused_ = 0;                                    // number of those with Excused()
 };
 
+// Adds the table of a row of the catalogue, or a fault when the row cannot be right.
 void Checker::AddTable(const std::string& name, std::string_view value, const Pointer& from) {
   TableRoot table;
   table.name = name;
@@ -127,6 +132,7 @@ void Checker::AddTable(const std::string& name, std::string_view value, const Po
   tables_.push_back(std::move(table));
 }
 
+// Walks the catalogue's tree and collects the tables, including those that are only in the log.
 void Checker::WalkCatalogue() {
   TableRoot catalogue;
   catalogue.name = kCatalogueName;
@@ -168,7 +174,7 @@ void Checker::CheckLogTables() {
   }
 }
 
-// Pages that no tree has: free ones, and used ones that should have been reached.
+// Looks at the pages that no tree has: free pages, and used pages that should have been reached.
 void Checker::CheckLoosePages() {
   for (PageId id = 1; id < walk_.pages() && !walk_.stopped(); ++id) {
     if (walk_.seen(id)) continue;
@@ -206,7 +212,8 @@ void Checker::LookAtLost(PageId id) {
   }
 }
 
-// From the top down, so that of a tree that was cut off only the topmost page counts as lost.
+// Walks lost nodes from the highest level down, so that only the topmost page of a tree that was
+// cut off becomes a fault.
 void Checker::CheckLostTrees() {
   std::sort(lost_nodes_.begin(), lost_nodes_.end(), [](const Loose& a, const Loose& b) {
     return std::tuple(-a.level, a.page) < std::tuple(-b.level, b.page);
@@ -227,6 +234,7 @@ void Checker::CheckLostTrees() {
   }
 }
 
+// Reports each run of consecutive lost overflow pages of one table as a single fault.
 void Checker::CheckLostRuns() {
   for (size_t i = 0; i < lost_overflow_.size();) {
     const auto [first, table] = lost_overflow_[i];
@@ -252,7 +260,8 @@ void Checker::CheckLostRuns() {
   }
 }
 
-// Last: trees that were cut off may point to them.
+// Reports broken pages that nothing points to. It comes last, because a tree that was cut off may
+// point to such a page.
 void Checker::CheckLostBroken() {
   for (const PageId id : lost_broken_) {
     if (walk_.seen(id)) continue;
@@ -268,6 +277,7 @@ void Checker::CheckLostBroken() {
   }
 }
 
+// Adds a note on the pages that were not reached because of damage above them.
 void Checker::NoteExcused() {
   if (excused_ == 0) return;
   Fault note;

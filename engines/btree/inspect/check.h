@@ -1,21 +1,25 @@
-// Verifies a database, page by page, and measures its trees on the way.
+// CheckStore and InspectDatabase verify a database page by page and measure its trees. CheckStore
+// is for an open store, InspectDatabase for a database that is not open.
 //
 //   CheckReport report = CheckStore(store.get());
-//   for (const std::string& problem : report.problems) ...   // none: the database is sound
+//   for (const std::string& problem : report.problems) Print(problem);   // none: it is sound
 //
-//   Inspection result = InspectDatabase(dir, options);       // of one that is not open
+//   Inspection result = InspectDatabase(dir, InspectOptions());
 //
-// Every page is read from the file, not from the pool: so both see what a reopened database would
-// see. Checked are each page's checksum, number, owner, LSN, level and inner structure; that each
-// child's fences are what its parent says, which puts all keys in order over the whole tree; that
-// overflow values are whole; that no page belongs to two places; and that the pages reached are
-// exactly those that the space map calls used. Pages that should have been reached and were not are
-// checked as trees of their own. InspectDatabase looks at the superblock, the checkpoint files, the
-// doublewrite file and every record of the log after the checkpoint, too (image.h), and changes
-// nothing.
+// Both read every page from the file, not from the pool, and so check what a reopened database
+// would read. They check
+// - each page's checksum, number, table, LSN, level and inner structure;
+// - that the fences of each child are what its parent says, which puts all keys of a tree in order;
+// - that values in overflow pages are whole;
+// - that no page belongs to two places;
+// - that the pages reached are exactly those that the space map calls used.
 //
-// A fault names page and byte of the file, and where it can, what was expected and what is there.
-// After a fault the check goes on.
+// Used pages that were not reached are checked as trees of their own. InspectDatabase also checks
+// the superblock, the checkpoint files, the doublewrite file and every log record after the
+// checkpoint (image.h). It changes nothing.
+//
+// A fault names page and byte of the file and, if possible, the expected value and the value found.
+// The check goes on after a fault.
 #ifndef TESTBED_ENGINES_BTREE_INSPECT_CHECK_H_
 #define TESTBED_ENGINES_BTREE_INSPECT_CHECK_H_
 
@@ -29,8 +33,8 @@
 namespace testbed::btree {
 
 struct CheckReport {
-  static constexpr size_t kMaxProblems = 100;  // more are counted, not described
-  std::vector<std::string> problems;
+  static constexpr size_t kMaxProblems = 100;  // problems to describe; further ones are counted
+  std::vector<std::string> problems;           // one line each
   uint64_t problem_count = 0;
   std::vector<TreeStats> trees;  // the catalogue first
   uint64_t page_size = 0;
@@ -38,11 +42,13 @@ struct CheckReport {
   bool ok() const { return problem_count == 0; }
 };
 
-// Takes a checkpoint first. No commit may run meanwhile.
+// Checks an open store, after taking a checkpoint. No commit may run meanwhile. Throws what
+// Store::Checkpoint throws.
 CheckReport CheckStore(Store* store);
 
-// Errors: engines/inspect.h. With a table in the options only its pages and the catalogue's are
-// read, and kUsage says that there is no such table.
+// Checks the database in `dir`, which must not be open. Throws the errors that engines/inspect.h
+// lists. If options.table is set, only the pages of that table and of the catalogue are read, and
+// Error (kUsage) is thrown when there is no such table.
 Inspection InspectDatabase(const std::string& dir, const InspectOptions& options);
 
 }  // namespace testbed::btree

@@ -59,8 +59,8 @@ Image::~Image() {
   if (lock_fd_ >= 0) ::close(lock_fd_);
 }
 
-// Shared: several may look at a database, and nobody may open it meanwhile. A database without the
-// file was never open; none is made.
+// Takes a shared lock, so that other processes can inspect the database but none can open it. A
+// database without a lock file was never opened; the file is not created.
 void Image::Lock() {
   const std::string path = LockPath(dir_);
   lock_fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -128,12 +128,14 @@ void Image::ReadMeta() {
   if (page_size_ != 0) inspection_->page_size = page_size_;
 }
 
+// Returns whether a checkpoint file is whole and belongs to this database.
 bool Image::Usable(const CheckpointFile& file) const {
   return file.exists && file.fault.empty() && file.page_size == page_size_ &&
          (!database_ || file.state.database == *database_);
 }
 
-// Without a superblock: the checkpoint files say it, or the one size with which page 1 is whole.
+// Finds the page size without the superblock: from a checkpoint file, else by trying with which
+// size page 1 is valid.
 void Image::FindPageSize() {
   for (const CheckpointFile& file : checkpoints_) {
     if (file.exists && file.fault.empty() && IsPageSize(file.page_size)) {
@@ -148,12 +150,12 @@ void Image::FindPageSize() {
         page_size_ = size;
       }
     } catch (const Error&) {
-      // It may be another size, whose page can be read.
+      // A page of another size may be readable.
     }
   }
 }
 
-// `why`: what to say when there are no fields.
+// Adds a fault when the superblock is damaged. `why` is its text when no fields could be read.
 void Image::CheckSuper(const std::optional<SuperblockFields>& super, const std::string& why) {
   const bool whole = super && super->whole;
   const bool known = super && super->version == kFormatVersion;
@@ -234,7 +236,7 @@ void Image::ReadLog() {
 void Image::CheckCheckpoint(const CheckpointFile& file, const CheckpointFile& other,
                             bool written_after) {
   if (!file.exists) {
-    // A new database has one file, the other comes with the second checkpoint.
+    // A new database has one checkpoint file; its second checkpoint makes the other.
     if (!Usable(other) || other.state.sequence < 2) return;
     Fault fault = InFile(file.path, 0, "the file is missing; the other one counts");
     fault.byte.reset();
@@ -251,7 +253,8 @@ void Image::CheckCheckpoint(const CheckpointFile& file, const CheckpointFile& ot
                      std::to_string(file.state.database)));
     return;
   }
-  // Written when the other one counted: a crash may have come just then, if the database was open.
+  // A checkpoint writes this file while the other one counts. If the log was written after that
+  // other checkpoint, the database was open, and a crash may have torn this file.
   const bool torn = Usable(other) && file.may_be_torn && written_after;
   Fault fault = InFile(file.path, file.fault_at, file.fault, file.expected, file.found);
   if (torn) fault.what += " (as after a crash while it was written; the other one counts)";
@@ -260,7 +263,7 @@ void Image::CheckCheckpoint(const CheckpointFile& file, const CheckpointFile& ot
 
 void Image::CheckMap(const CheckpointFile& file) {
   const SpaceSnapshot& map = file.state.space;
-  constexpr uint64_t kBits = 64;  // of the file, before the map
+  constexpr uint64_t kBits = 64;  // offset of the map in the file
   if (map.pages < 2 || (map.words[0] & 3) != 3) {
     inspection_->faults.Add(InFile(file.path, kBits,
                                    "it does not call the superblock and the catalogue's root "
@@ -308,8 +311,7 @@ PageState Image::Read(PageId id, char* page, std::string* why) {
   return log_ == nullptr ? state : log_->Apply(id, state, page, why);
 }
 
-// Of a file that is allocated as a whole there are none; one with compressed pages may be as long
-// as it likes.
+// Only a database with compressed pages has holes; another data file is allocated as a whole.
 uint64_t Image::holes() const {
   if (!compressed_) return 0;
   return data_bytes_ - std::min(data_bytes_, pages_->data().AllocatedBytes());

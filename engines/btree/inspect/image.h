@@ -1,14 +1,15 @@
-// A database that is not open, read from its files without changing them, as the first pass of
-// recovery would leave it: torn pages taken from the doublewrite file, changes of shape taken from
-// the log. docs/btree.md ("Recovery") says why its trees are whole then. The rows that the second
-// pass would write again are checked as log records and are not in the pages.
+// An Image reads the files of a database that is not open, without changing them. It returns pages
+// as the first pass of recovery would leave them: torn pages are taken from the doublewrite file,
+// and the log's changes of shape are made in memory. docs/btree.md ("Recovery") says why the trees
+// are whole then. The rows that the second pass would replay are checked as log records; the pages
+// do not have them.
 //
-//   Image image(dir, &inspection);         // faults of all files but the trees' go there
-//   if (image.page_size() != 0) ...        // else nothing more can be read
+//   Image image(dir, &inspection);         // adds the faults of all files, except those in trees
+//   if (image.page_size() != 0) state = image.Read(id, page, &why);   // else no page can be read
 //
-// While it lives, other processes can look at the database too, and none can open it. What a crash
-// leaves and opening the database puts right becomes a note, everything else a fault. Errors of
-// the constructor are those of engines/inspect.h. Not for several threads.
+// While an Image exists, other processes can inspect the database too, but none can open it. A
+// defect that a crash leaves and the next open repairs becomes a note, any other a fault. Not
+// thread-safe.
 #ifndef TESTBED_ENGINES_BTREE_INSPECT_IMAGE_H_
 #define TESTBED_ENGINES_BTREE_INSPECT_IMAGE_H_
 
@@ -30,6 +31,7 @@ namespace testbed::btree {
 
 class Image : public PageReader {
  public:
+  // Throws the errors that engines/inspect.h lists. `inspection` must outlive the image.
   Image(const std::string& dir, Inspection* inspection);
   ~Image() override;
   Image(const Image&) = delete;
@@ -39,20 +41,21 @@ class Image : public PageReader {
   void Prefetch(PageId id) override;
   bool Pending(PageId id) const override { return log_ && log_->Pending(id); }
 
-  uint32_t page_size() const { return page_size_; }  // 0: not to be found out
+  uint32_t page_size() const { return page_size_; }  // 0: no file tells
   const std::string& data_path() const { return data_path_; }
   uint64_t data_bytes() const { return data_bytes_; }
   uint64_t holes() const;  // bytes of the data file that take no space on the device
-  // Which pages are in use; nothing when no checkpoint file is whole.
+  // Returns which pages are in use; nullopt when no checkpoint file is whole.
   const std::optional<SpaceSnapshot>& space() const { return space_; }
-  // Nothing when the log cannot be read to its end, or not at all.
+  // Returns the end of the log; nullopt when the log cannot be read to its end.
   std::optional<Lsn> log_end() const { return log_end_; }
-  const RedoIndex* log() const { return log_.get(); }  // may be null
+  const RedoIndex* log() const { return log_.get(); }  // null when no checkpoint file is whole
 
-  // What the files beside the data file take, as Engine::SizeOnDisk counts them.
+  // Returns the bytes of the files other than the data file, as Engine::SizeOnDisk counts them.
   NamedBytes OtherFiles() const;
 
  private:
+  // The steps of the constructor. Each adds the faults and notes of the files that it reads.
   void Lock();
   void ReadMeta();
   void FindPageSize();
@@ -69,16 +72,16 @@ class Image : public PageReader {
   const std::string dir_, data_path_;
   Inspection* const inspection_;
   int lock_fd_ = -1;
-  std::unique_ptr<File> data_;  // until the page size is known
+  std::unique_ptr<File> data_;  // moved to pages_ when the page size is known
   uint64_t data_bytes_ = 0;
   uint32_t page_size_ = 0;
-  std::optional<uint64_t> database_;  // as the superblock says
-  bool compressed_ = false;           // as it says too
+  std::optional<uint64_t> database_;  // database id of the superblock
+  bool compressed_ = false;           // the superblock allows compressed pages
   CheckpointFile checkpoints_[2];
-  const CheckpointFile* checkpoint_ = nullptr;  // the one that counts
+  const CheckpointFile* checkpoint_ = nullptr;  // the newest usable one; null: none
   std::optional<SpaceSnapshot> space_;
   std::unique_ptr<PageFile> pages_;
-  std::map<PageId, AlignedBuffer> torn_;  // whole copies
+  std::map<PageId, AlignedBuffer> torn_;  // whole copies of torn pages
   std::unique_ptr<RedoIndex> log_;
   std::optional<Lsn> log_end_;
 };

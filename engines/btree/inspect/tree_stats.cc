@@ -8,7 +8,7 @@
 namespace testbed::btree {
 namespace {
 
-// Where the bytes of a tree's pages go.
+// Uses of the bytes of a tree's pages: indexes of TreeStats::parts.
 enum Part : size_t { kKeys, kValues, kSlots, kHeaders, kFree, kInner, kLong, kLongRest, kParts };
 
 TreePage ReadPage(PageReader* reader, uint32_t page_size, PageId id, uint32_t levels,
@@ -76,7 +76,7 @@ void CountNode(const Node& node, uint32_t page_size, TreeStats* stats) {
     const LeafValue value = node.Value(i);
     const size_t suffix = node.Suffix(i).size();
     keys += suffix;
-    slots += Node::kSlotSize + sizeof(uint16_t);  // and the value's length
+    slots += Node::kSlotSize + sizeof(uint16_t);  // the slot and the value's length
     (value.overflow ? slots : values) += value.bytes.size();
     stats->key_bytes += node.Prefix().size() + suffix;
     if (!value.overflow) stats->value_bytes += value.bytes.size();

@@ -1,12 +1,13 @@
-// What the pages of a tree are filled with. The walk over the pages is check.h's; this counts what
-// it finds, and reads a tree's upper levels once more for a drawing of its shape.
+// These functions count what the pages of a tree are filled with. Walk (walk.h) calls them for the
+// pages that it visits. ReadShape reads a tree's upper levels once more, for a drawing of its
+// shape.
 //
 //   TreeStats stats = NewTreeStats("default");
-//   CountNode(node, page_size, &stats);             // each node once
-//   CountOverflow(ref, page_size, &stats);          // each long value once
-//   stats.parts                                     // every byte of these pages, by its use
+//   CountNode(node, page_size, &stats);             // once for each node
+//   CountOverflow(ref, page_size, &stats);          // once for each value in overflow pages
+//   Print(stats.parts);                             // every byte of these pages, by its use
 //
-// Nodes must be sound (Node::FindFault).
+// The nodes must be without faults (Node::FindFault).
 #ifndef TESTBED_ENGINES_BTREE_INSPECT_TREE_STATS_H_
 #define TESTBED_ENGINES_BTREE_INSPECT_TREE_STATS_H_
 
@@ -23,7 +24,9 @@ TreeStats NewTreeStats(const std::string& table);
 void CountNode(const Node& node, uint32_t page_size, TreeStats* stats);
 void CountOverflow(const OverflowRef& ref, uint32_t page_size, TreeStats* stats);
 
-// The upper levels of the tree below `root`, of each page the first children and the last one.
+// Returns the upper options.shape_levels levels of the tree of `root`: of each page the first
+// children and the last one, options.shape_children at most. A page that cannot be read has its
+// `fault` set.
 TreePage ReadShape(PageReader* reader, uint32_t page_size, PageId root,
                    const InspectOptions& options);
 

@@ -14,7 +14,7 @@
 namespace testbed::btree {
 namespace {
 
-constexpr uint64_t kProgressStep = 128;  // pages
+constexpr uint64_t kProgressStep = 128;  // pages between calls of WalkInput::progress
 
 std::string Hex(uint64_t value) {
   char text[24];
@@ -86,7 +86,8 @@ void Walk::Take(PageId id, Kind kind) {
   if (id < file_pages_) ++counts_[kind];
 }
 
-// Notes that the page belongs to the tree. False when it must not be looked at.
+// Checks that a page may belong to the tree: it exists, no other place has it, and the space map
+// calls it used. Returns false when the page must not be visited.
 bool Walk::Claim(PageId page, const Pointer& from) {
   const bool told = from.page != kNoPage;
   if (page == kNoPage || page >= seen_.size()) {
@@ -215,7 +216,7 @@ void Walk::VisitNode(const Expected& expected, std::vector<Expected>* todo) {
   if (*rows_) (*rows_)(id, node);
 }
 
-// Whether the page is the one that its parent means.
+// Checks that the node's table, level and fences are what its parent says.
 void Walk::CheckPlace(const Expected& expected, const Node& node) {
   const NodeHeader* h = node.header();
   const PageId id = expected.page;
@@ -293,7 +294,7 @@ void Walk::CheckOverflow(PageId leaf, uint64_t byte, const OverflowRef& ref) {
   }
 }
 
-// `size`: the bytes of the value that the page must have.
+// Checks an overflow page, which must have `size` bytes of the value.
 void Walk::CheckOverflowPage(PageId id, uint64_t size) {
   Progress();
   std::string why, expected, found;

@@ -1,12 +1,13 @@
-// Walks trees page by page, verifies each page and what its parent says of it, and counts what it
-// sees. The checker (check.h) says which trees, and what the pages that no tree has may be.
+// A Walk visits trees page by page. It verifies each page against what its parent says, adds faults
+// to an Inspection, and counts what the pages hold. The checker (check.cc) decides which trees to
+// walk, and judges the pages that no tree has.
 //
 //   Walk walk(input, &inspection);
 //   TreeStats stats = walk.Tree({"default", 3, root}, {});
-//   if (!walk.seen(page)) ...                   // no tree has it
+//   if (!walk.seen(page)) Print(page);          // no tree has this page
 //
-// Goes depth first, left to right, and never looks at a page twice, so it ends whatever the pages
-// hold. After a page that cannot be followed it goes on with the next. Not for several threads.
+// A walk goes depth first, left to right. It never visits a page twice, so that it ends whatever
+// the pages hold. After a page that it cannot follow it goes on with the next. Not thread-safe.
 #ifndef TESTBED_ENGINES_BTREE_INSPECT_WALK_H_
 #define TESTBED_ENGINES_BTREE_INSPECT_WALK_H_
 
@@ -29,55 +30,61 @@ namespace testbed::btree {
 struct WalkInput {
   PageReader* reader = nullptr;
   uint32_t page_size = 0;
-  std::string path;         // of the data file
-  uint64_t data_bytes = 0;  // its length
-  // The pages in use; nothing when that is not known.
-  std::optional<SpaceSnapshot> space;
-  std::optional<Lsn> log_end;  // nothing when that is not known
+  std::string path;                    // path of the data file
+  uint64_t data_bytes = 0;             // length of the data file
+  std::optional<SpaceSnapshot> space;  // the pages in use, if known
+  std::optional<Lsn> log_end;          // end of the log, if known
+  // Called from time to time with the number of pages visited and of all pages; may be empty.
   std::function<void(uint64_t done, uint64_t total)> progress;
 };
 
-// Where it is said that a page belongs to a tree.
+// The place of a page number that links a page to a tree.
 struct Pointer {
-  PageId page = kNoPage;  // that says it; none: the format does
-  uint64_t byte = 0;      // of the page
+  PageId page = kNoPage;  // the page with the number; kNoPage: the format fixes it
+  uint64_t byte = 0;      // offset in that page
 };
 
 struct TableRoot {
   std::string name;
   uint32_t number = 0;
   PageId root = kNoPage;
-  Pointer from;
+  Pointer from;  // where the catalogue has the root's number
 };
 
 class Walk {
  public:
-  // What a page of the data file turned out to be.
+  // What a visited page of the data file is.
   enum Kind : uint8_t { kSuper, kLeaf, kInner, kOverflow, kUnreadable, kKinds };
 
+  // `inspection` must outlive the walk.
   Walk(const WalkInput& input, Inspection* inspection);
 
-  // Walks the tree of a table; `rows` sees each of its sound leaves.
+  // Walks the tree of a table. Calls `rows`, unless it is empty, for each leaf without faults.
   using Rows = std::function<void(PageId page, const Node& leaf)>;
   TreeStats Tree(const TableRoot& table, const Rows& rows);
-  // The same from a node that nothing points to, trusting what it says of itself. A fault only
-  // when `lost`: it should have been reached.
+  // Walks the tree below a node that nothing points to, and takes the node's own fences and level
+  // for right. Adds a fault for the node itself if `lost`.
   void Orphan(PageId id, const std::string& table, bool lost);
 
-  // Reads a page that no tree has; true when it is whole. page() is what was read.
+  // Reads a page and returns its state; page() is what was read. *why is set when the page could
+  // not be read at all.
   PageState ReadLoose(PageId id, std::string* why);
   const char* page() const { return page_.data(); }
 
-  // Takes the page for a tree or another known use, of this kind.
+  // Marks the page as seen and counts it as one of `kind`.
   void Take(PageId id, Kind kind);
   bool seen(PageId id) const { return id < seen_.size() && seen_[id]; }
-  bool used(PageId id) const;
-  uint32_t pages() const { return static_cast<uint32_t>(seen_.size()); }  // that can be named
-  uint64_t file_pages() const { return file_pages_; }                     // whole ones in the file
-  const std::array<uint64_t, kKinds>& counts() const { return counts_; }  // of those in the file
-  // Something in this table's tree could not be followed, so pages of it were not reached.
+  bool used(PageId id) const;  // the space map calls it used
+  // The number of pages of the space map, or of the file when the map is not known.
+  uint32_t pages() const { return static_cast<uint32_t>(seen_.size()); }
+  uint64_t file_pages() const { return file_pages_; }  // number of whole pages in the file
+  // The numbers of pages that Take was called for, by kind; only pages that are in the file.
+  const std::array<uint64_t, kKinds>& counts() const { return counts_; }
+  // Returns whether a page of this table's tree could not be followed, so that pages below it were
+  // not reached.
   bool cut(uint32_t table) const { return cut_.contains(table); }
 
+  // At returns a fault of the data file, at a byte of a page; Damage adds it to the inspection.
   Fault At(PageId page, uint64_t byte, std::string what, std::string expected = {},
            std::string found = {}) const;
   void Damage(PageId page, uint64_t byte, std::string what, std::string expected = {},
@@ -85,19 +92,19 @@ class Walk {
   bool stopped() const { return inspection_->stopped; }
 
  private:
-  // What a parent says of its child.
+  // What a parent says about its child.
   struct Expected {
     PageId page = kNoPage;
-    Pointer from;
-    std::optional<uint8_t> level;  // unknown for a root
+    Pointer from;                  // where the parent says it
+    std::optional<uint8_t> level;  // nullopt for a root, which may have any
     std::string low, high;
     bool unbounded = false;
   };
 
-  void Subtree(Expected top);
+  void Subtree(Expected top);  // visits `top` and all pages below it
   void VisitNode(const Expected& expected, std::vector<Expected>* todo);
   bool Claim(PageId page, const Pointer& from);
-  bool ReadClaimed(PageId id);
+  bool ReadClaimed(PageId id);  // reads the page; adds a fault when it is not valid
   void CheckPlace(const Expected& expected, const Node& node);
   void CheckLsn(PageId id, const char* page);
   void PushChildren(PageId id, const Node& node, std::vector<Expected>* todo);
@@ -114,16 +121,17 @@ class Walk {
   std::array<uint64_t, kKinds> counts_ = {};
   uint64_t done_ = 0;
   AlignedBuffer page_, overflow_;
-  std::set<uint32_t> cut_;
+  std::set<uint32_t> cut_;  // tables with cut()
 
-  // Of the tree under way.
+  // The tree that is being walked.
   std::string table_name_;
   uint32_t table_ = 0;
   TreeStats* stats_ = nullptr;
   const Rows* rows_ = nullptr;
 };
 
-// What is wrong with a page that is not valid, in words.
+// Returns the text of a fault for a page that is not valid, and sets *expected and *found if they
+// are known. `why` is what the reader said about it; may be empty.
 std::string PageFault(PageState state, const char* page, uint32_t page_size, PageId id,
                       const std::string& why, std::string* expected, std::string* found);
 

@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kSuperMagic = 0x7265707573727462;       // "btrsuper"
 constexpr uint64_t kCheckpointMagic = 0x746e706b63727462;  // "btrckpnt"
 
-constexpr uint64_t kSector = 512;  // is written whole or not at all
+constexpr uint64_t kSector = 512;  // bytes that a device writes atomically
 
 struct Superblock {
   uint64_t checksum;
@@ -57,7 +57,7 @@ std::string Hex(uint64_t value) {
   return text;
 }
 
-// Finds out what is wrong with the file's bytes, or fills in the state.
+// Sets the file's state, or its fault when the bytes are not a valid checkpoint.
 void DecodeCheckpoint(const std::string& bytes, CheckpointFile* file) {
   CheckpointHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -70,7 +70,7 @@ void DecodeCheckpoint(const std::string& bytes, CheckpointFile* file) {
     file->found = std::move(found);
   };
   if (header.magic != kCheckpointMagic) {
-    file->may_be_torn = header.magic == 0;  // made, and not written yet
+    file->may_be_torn = header.magic == 0;  // a new file that was not written yet
     return fault("it does not begin as a checkpoint file does", offsetof(CheckpointHeader, magic),
                  Hex(kCheckpointMagic), Hex(header.magic));
   }
@@ -208,7 +208,7 @@ uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const Check
     file->Sync(is_new);
     if (is_new) SyncDirectory(dir);
   } catch (...) {
-    // The next one must know that the name is not durable.
+    // The file is removed, so that the next checkpoint sees that it is new and syncs the directory.
     if (is_new) std::filesystem::remove(path, ignored);
     throw;
   }

@@ -1,5 +1,5 @@
-// What the database knows about itself: the superblock (page 0 of the data file, written once) and
-// the state that each checkpoint leaves, in two small files that are written in turn.
+// The metadata of a database: the superblock (page 0 of the data file, written once) and the state
+// that each checkpoint records, in two small files that are written in turn.
 //
 //   superblock        page header, u64 magic, u32 format version, u32 page size, u64 database id,
 //                     u32 1 when pages may be compressed, else 0
@@ -7,8 +7,9 @@
 //                     u32 page size, u64 database id, u64 sequence, u64 redo LSN, u64 log id,
 //                     u32 pages of the data file, u32 unused, then the used pages' bits, u64 words
 //
-// Of the two checkpoint files the valid one with the higher sequence counts, so a crash while one
-// is written leaves the other. Errors: kUsage for another page size or a newer format, kCorruption.
+// The valid checkpoint file with the higher sequence counts, so that a crash during a write of one
+// file leaves the other. The functions throw Error: kUsage for another page size or a newer format,
+// kCorruption for damage, kIo.
 #ifndef TESTBED_ENGINES_BTREE_PAGE_META_H_
 #define TESTBED_ENGINES_BTREE_PAGE_META_H_
 
@@ -24,56 +25,62 @@ namespace testbed::btree {
 
 inline constexpr uint32_t kFormatVersion = 1;
 
-// Files of the database in `dir`.
+// Return the paths of the files of the database in `dir`.
 std::string DataPath(const std::string& dir);
-std::string UnfinishedDataPath(const std::string& dir);  // until Create is done
+std::string UnfinishedDataPath(const std::string& dir);  // the data file while Create runs
 std::string DoublewritePath(const std::string& dir);
 std::string LogPath(const std::string& dir);  // a directory
 std::string LockPath(const std::string& dir);
 
 struct CheckpointState {
-  uint64_t database = 0;
-  uint64_t sequence = 0;
-  Lsn redo = 0;  // recovery reads the log from here
+  uint64_t database = 0;  // database id
+  uint64_t sequence = 0;  // number of the checkpoint
+  Lsn redo = 0;           // redo point: recovery reads the log from here
   uint64_t log_id = 0;
   SpaceSnapshot space;
 };
 
-// Fills a page with the superblock, stamped.
+// Fills a page with the superblock and its checksum.
 void FormatSuperblock(char* page, uint32_t page_size, uint64_t database, bool compressed);
-// The superblock's fields as they are, whatever they are; absent when the file is too short.
+// The fields of a superblock as they were found, damaged or not.
 struct SuperblockFields {
-  bool magic = false;  // is right
-  bool whole = false;  // its checksum is right, so the other fields are
+  bool magic = false;  // the magic number is right
+  bool whole = false;  // the checksum is right, so the other fields are
   uint32_t version = 0;
   uint32_t page_size = 0;
   uint64_t database = 0;
   bool compressed = false;
 };
+// Returns nullopt when the file is too short for a superblock.
 std::optional<SuperblockFields> ReadSuperblock(File* file);
-// Of the file `path`, which must be whole and of this page size. `dir` is for the messages.
+// Returns the superblock of the file `path`. Throws Error when it is damaged, has a newer format or
+// another page size. `dir` is for the messages.
 SuperblockFields CheckSuperblock(const std::string& path, const std::string& dir,
                                  uint32_t page_size);
+// Throws Error (kUsage): the database has a format version that this program does not know.
 [[noreturn]] void NewerFormat(const std::string& dir, uint32_t version);
 
-std::string CheckpointPath(const std::string& dir, int which);
-// Writes the state to the file whose turn it is, and makes it durable. Returns bytes written.
+std::string CheckpointPath(const std::string& dir, int which);  // `which` is 0 or 1
+// Writes the state to the file that the parity of state.sequence selects, and makes it durable.
+// Returns the number of bytes written.
 uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const CheckpointState& state);
 // A checkpoint file as it was found.
 struct CheckpointFile {
   std::string path;
   bool exists = false;
   uint64_t size = 0;
-  std::string fault;  // why it does not count; empty when it does
-  uint64_t fault_at = 0;
-  std::string expected, found;  // of the fault
-  // A crash while it was written can have left it so. A part that fits one sector cannot be torn.
+  std::string fault;            // why the file is not valid; empty: it is valid
+  uint64_t fault_at = 0;        // offset of the fault in the file
+  std::string expected, found;  // of the fault; may be empty
+  // A crash during the write of the file may have left the fault. False for content of one sector,
+  // which a device writes atomically.
   bool may_be_torn = false;
   uint32_t version = 0, page_size = 0;
-  CheckpointState state;  // when it counts
+  CheckpointState state;  // set when the file is valid
 };
 CheckpointFile InspectCheckpoint(const std::string& dir, int which);
-// The newest whole state; throws when there is none.
+// Returns the state of the newest valid checkpoint file of that database. Throws Error
+// (kCorruption) when there is none.
 CheckpointState ReadCheckpoint(const std::string& dir, uint64_t database);
 
 }  // namespace testbed::btree

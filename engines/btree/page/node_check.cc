@@ -1,4 +1,4 @@
-// Whether a page is a node, whatever bytes it holds.
+// Node::FindFault: checks whether a page with any bytes is a well-formed node.
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -96,10 +96,10 @@ std::optional<NodeFault> Node::FindCellFault() const {
   return std::nullopt;
 }
 
-// What is in two places at once would change with the other.
+// Finds cells and fences that overlap: a change of one would also change the other.
 std::optional<NodeFault> Node::FindOverlapFault() const {
   const NodeHeader* h = header();
-  std::vector<std::pair<size_t, size_t>> taken;  // from, to
+  std::vector<std::pair<size_t, size_t>> taken;  // [from, to) of each cell and fence
   taken.reserve(h->count + 2u);
   if (h->low_size > 0) taken.emplace_back(h->low_at, h->low_at + h->low_size);
   if (h->high_size > 0) taken.emplace_back(h->high_at, h->high_at + h->high_size);

@@ -1,7 +1,7 @@
-// A page without the bytes that mean nothing: those between a node's slots and its cells, a third
-// of a page under random inserts, and those behind a compressed page. Whole pages are kept so where
-// they are kept a second time: in the doublewrite file and in the log. PostgreSQL leaves the "hole"
-// of a page out of its log for the same reason (xloginsert.c).
+// A packed page is a page without its unused bytes: those between the slots and the cells of a node
+// (a third of a page under random inserts), and those behind a compressed page. The doublewrite
+// file and the log hold pages packed. PostgreSQL leaves the "hole" of a page out of its log for the
+// same reason (xloginsert.c).
 #ifndef TESTBED_ENGINES_BTREE_PAGE_PACKED_PAGE_H_
 #define TESTBED_ENGINES_BTREE_PAGE_PACKED_PAGE_H_
 
@@ -9,18 +9,19 @@
 
 namespace testbed::btree {
 
-// What a packed page has: its first `front` bytes and its last `back` ones. Zeros lie in between.
+// A packed page has the first `front` bytes and the last `back` bytes of the page. The bytes
+// between them are zeros.
 struct PackedPage {
   uint32_t front = 0;
   uint32_t back = 0;
   uint32_t bytes() const { return front + back; }
 };
-// Of a valid page, compressed or not: its header alone tells. A page that is neither node nor
-// compressed is packed whole.
+// Returns the packed form of a valid page, from its header. A page that is neither a node nor
+// compressed has no unused bytes.
 PackedPage PackedFormOf(const char* page, uint32_t page_size);
-// Makes zeros of what the packed form lacks.
+// Sets the unused bytes of a page to zero.
 void ClearGap(PackedPage packed, char* page, uint32_t page_size);
-// `page` holds the front and right behind it the back of a page: makes it the page.
+// Makes the whole page of a packed page, whose front and back lie one after the other in `page`.
 void UnpackPage(PackedPage packed, char* page, uint32_t page_size);
 
 }  // namespace testbed::btree

@@ -1,4 +1,4 @@
-// What every page of the data file has in common: its header, its checksum, its limits.
+// What all pages of the data file have in common: header, checksum and limits.
 //
 // Page n lies at byte n * page_size of the data file. Page 0 is the superblock; it is never a child
 // or a root, so 0 also means "no page". All numbers are little-endian. docs/btree.md describes the
@@ -23,15 +23,16 @@ constexpr bool IsPageSize(uint32_t bytes) {
   return bytes >= kMinPageSize && bytes <= kMaxPageSize && (bytes & (bytes - 1)) == 0;
 }
 
-// A page can hold at least four of the longest keys beside its two fences. A row longer than
-// MaxInlineRow has its value in overflow pages; with these limits a split always yields two pages
-// that both have room for a row (proof: docs/btree.md, "Limits").
+// The limits in bytes of a key, and of a row whose value is in the leaf. A page holds at least four
+// of the longest keys in addition to its two fences. A row longer than MaxInlineRow has its value
+// in overflow pages. With these limits both pages after a split have room for any row (proof:
+// docs/btree.md, "Limits").
 constexpr size_t MaxKeySize(uint32_t page_size) { return page_size / 8; }
 constexpr size_t MaxInlineRow(uint32_t page_size) { return page_size / 4 - page_size / 64 - 64; }
-// Bytes that a leaf keeps free for a longer high fence. A split logs of its left page only where it
-// was cut; replay may cut an older state of the page, which has other rows, and this room is then
-// all that is sure to be there for the new fence. Where the fence is longer, the split logs the
-// page.
+// Returns the bytes that a leaf keeps free for a longer high fence. The log record of a split has
+// only the separator of the left page, not the page. Replay may truncate an older state of the
+// page, with other rows, and then only these bytes are sure to be free for the new fence. If the
+// fence is longer, the record has the page's image.
 constexpr size_t FenceSlack(uint32_t page_size) { return page_size / 128; }
 inline constexpr uint64_t kMaxValueSize = 1ull << 30;
 
@@ -42,45 +43,45 @@ enum class PageType : uint8_t {
   kInner = 2,
   kOverflow = 3,
   kSuper = 4,
-  kCompressed = 5,  // in the file only
+  kCompressed = 5,  // only in the file, never in the pool
 };
 
 struct PageHeader {
-  uint64_t checksum;  // of all that follows, seeded with the page's number
+  uint64_t checksum;  // XXH3-64 of the bytes after it, with the page's number as seed
   Lsn lsn;            // end of the newest log record whose change is in the page
   PageId id;
   uint32_t table;
   PageType type;
   uint8_t level;  // 0 = leaf
-  // What follows belongs to the type: node.h, overflow.h.
+  // The bytes after this depend on the type: see NodeHeader and OverflowHeader.
 };
 static_assert(sizeof(PageHeader) == 32);
 inline constexpr size_t kCommonHeader = 26;  // bytes of PageHeader that are in use
 
-// How a compressed page begins (page_codec.h).
+// The header of a compressed page (page_codec.h).
 struct CompressedHeader {
-  uint64_t checksum;  // of what follows, to the end of the payload
+  uint64_t checksum;  // of the bytes after it, up to the end of the payload
   Lsn lsn;
   PageId id;
   uint32_t table;
   PageType type;  // kCompressed
   PageCodec codec;
   uint16_t unused;
-  uint32_t length;  // of the payload
+  uint32_t length;  // bytes of the payload
 };
 static_assert(sizeof(CompressedHeader) == 32);
 
-// How a page of a long value begins; a piece of the value follows (tree/overflow.h).
+// The header of an overflow page; a piece of the value follows (tree/overflow.h).
 struct OverflowHeader {
   uint64_t checksum;
-  Lsn lsn;  // where the log ended when the page was filled
+  Lsn lsn;  // end of the log when the page was filled
   PageId id;
   uint32_t table;
   PageType type;
   uint8_t level;  // 0
   uint16_t unused;
   uint32_t size;  // bytes of the value in this page
-  Lsn begin;      // the log from here on holds the value again
+  Lsn begin;      // a log position at or before the record that has the value
 };
 static_assert(sizeof(OverflowHeader) == 40);
 
@@ -89,15 +90,17 @@ inline const PageHeader* Header(const char* page) {
   return reinterpret_cast<const PageHeader*>(page);
 }
 
+// Returns the checksum that the page must have as page `id`.
 uint64_t PageChecksum(const char* page, uint32_t page_size, PageId id);
-// Puts the checksum in.
+// Sets the checksum in the page's header. The header must have the page's number.
 void StampPage(char* page, uint32_t page_size);
 
 enum class PageState : uint8_t {
   kValid,
   kBlank,   // all zeros: space that was never written
-  kBroken,  // the checksum does not match
+  kBroken,  // the checksum or the number does not match
 };
+// Returns the state of a page that was read as page `id`.
 PageState InspectPage(const char* page, uint32_t page_size, PageId id);
 
 }  // namespace testbed::btree

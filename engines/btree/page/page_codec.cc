@@ -14,21 +14,21 @@
 namespace testbed::btree {
 namespace {
 
-constexpr size_t kBody = offsetof(PageHeader, type);  // what comes before it stays readable
-constexpr int kZstdLevel = 3;                         // its library's default
+constexpr size_t kBody = offsetof(PageHeader, type);  // the bytes before it are not compressed
+constexpr int kZstdLevel = 3;                         // the default of the zstd library
 
 struct FreeZstd {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
 
-// As much as the largest page, one a thread.
+// Returns a buffer of the thread, as large as the largest page.
 char* Scratch() {
   thread_local const std::unique_ptr<char[]> scratch(new char[kMaxPageSize]);
   return scratch.get();
 }
 
-// Returns the bytes written to `to`, 0 when `most` are too few.
+// Returns the number of bytes written to `to`; 0 when the result would be longer than `most`.
 size_t Compress(PageCodec codec, const char* from, size_t n, char* to, size_t most) {
   if (codec == PageCodec::kLz4) {
     const int got = LZ4_compress_default(from, to, static_cast<int>(n), static_cast<int>(most));

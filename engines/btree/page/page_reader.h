@@ -1,5 +1,6 @@
-// Where a checker gets its pages from: the file of an open database, or the files of one that is
-// not open (image.h). Never the pool: what counts is what a reopened database would see.
+// A PageReader gives a checker its pages: from the data file of an open database, or from the files
+// of a database that is not open (inspect/image.h). Pages never come from the pool, since a check
+// is about what a reopened database would read.
 #ifndef TESTBED_ENGINES_BTREE_PAGE_PAGE_READER_H_
 #define TESTBED_ENGINES_BTREE_PAGE_PAGE_READER_H_
 
@@ -12,12 +13,13 @@ namespace testbed::btree {
 class PageReader {
  public:
   virtual ~PageReader() = default;
-  // Reads a page, which may lie behind the end of the file, into `page`. Never throws for what the
-  // page holds, nor when it cannot be read: then it is kBroken and *why says more than that.
+  // Reads a page into `page` and returns its state. The page may lie behind the end of the file.
+  // Never throws Error: when the page cannot be read, returns kBroken and sets *why.
   virtual PageState Read(PageId id, char* page, std::string* why) = 0;
-  // The page will be read soon.
+  // Tells that the page will be read soon.
   virtual void Prefetch(PageId id) {}
-  // Opening the database writes this page of a long value from the log: it may hold anything now.
+  // Returns whether the next open writes this overflow page from the log, so that its present
+  // content does not matter.
   virtual bool Pending(PageId id) const { return false; }
 };
 

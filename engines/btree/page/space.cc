@@ -39,7 +39,8 @@ SpaceSnapshot Space::Snapshot() const {
   return {pages_, used_};
 }
 
-// In steps, so that files grow rarely; larger ones for a larger file.
+// Returns the number of pages by which the file grows at once: an eighth of the file, from 256 KiB
+// to 64 MiB, so that it grows rarely.
 uint64_t Space::Step() const {
   const uint64_t bytes = static_cast<uint64_t>(touched_) * page_size_ / 8;
   return std::clamp<uint64_t>(bytes, 256 << 10, 64 << 20) / page_size_;
@@ -54,7 +55,7 @@ void Space::GrowBy(uint64_t pages) {
   try {
     grow_(static_cast<uint32_t>(target));
   } catch (...) {
-    // A nearly full disk may still have what is needed.
+    // A nearly full disk may still have space for the pages that are needed now.
     target = pages_ + pages;
     grow_(static_cast<uint32_t>(target));
   }
@@ -79,8 +80,8 @@ void Space::GiveBack() {
   GiveBackLocked();
 }
 
-// Only pages behind all that were ever given out go: others may have copies in the pool on their
-// way to the file.
+// Cuts off only pages that were never given out: the pool may still write any other page to the
+// file.
 void Space::GiveBackLocked() {
   if (!shrink_) return;
   const uint64_t needed = used_count_ + reserved_count_ + promised_;
@@ -89,7 +90,7 @@ void Space::GiveBackLocked() {
   try {
     shrink_(static_cast<uint32_t>(keep));
   } catch (const Error&) {
-    return;  // it stays longer
+    return;  // the file keeps its length
   }
   pages_ = static_cast<uint32_t>(keep);
   used_.resize((pages_ + 63) / 64);
@@ -127,7 +128,7 @@ PageId Space::ReserveLocked(uint32_t pages) {
   uint32_t first = FindRun(pages, std::min(hint_, pages_), pages_);
   if (first == kNone) first = FindRun(pages, 1, pages_);
   if (first == kNone) {
-    // The file's last pages may be free and count.
+    // Free pages at the end of the file become part of the run.
     uint32_t tail = pages_;
     while (tail > 1 && !Taken(tail - 1)) --tail;
     GrowBy(pages - (pages_ - tail));

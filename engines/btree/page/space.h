@@ -1,18 +1,20 @@
-// Which pages of the data file are in use.
+// Space is the space map: it knows which pages of the data file are in use, and grows the file.
 //
-// A page is free, reserved (given out, but no log record says so yet: after a crash it is free) or
-// used. The used pages are exactly those that the log says are used: a snapshot taken by a
-// checkpoint plus the log after it gives the same set again. Pages can also be promised: a commit
-// makes sure, before it is logged, that the file has room for every page it could need, so that a
-// full disk fails a transaction before it exists and never in the middle of it.
+// A page is free, reserved or used. A reserved page was given to a caller, but no log record says
+// so yet, so that it is free after a crash. The used pages are exactly those that the log calls
+// used: the snapshot of a checkpoint plus the log after it gives the same set.
 //
-//   space.Promise(10);               // may throw kIo, "no space left on device"
-//   PageId run = space.Reserve(3);   // three consecutive pages
-//   ... append the log record ...
+// A commit promises pages before it is logged: Promise makes sure that the file has enough free
+// pages for all that the commit could need. So a full disk makes a commit fail before it is logged,
+// and never while it is applied.
+//
+//   space.Promise(10);                      // may throw kIo, "no space left on device"
+//   const PageId run = space.Reserve(3);    // three consecutive pages
+//   log.Append(record);                     // says that the pages are used
 //   space.MarkUsed(run, 3);
 //   space.Unpromise(10);
 //
-// Thread-safe. Memory: two bits a page.
+// Thread-safe. It takes two bits of memory per page.
 #ifndef TESTBED_ENGINES_BTREE_PAGE_SPACE_H_
 #define TESTBED_ENGINES_BTREE_PAGE_SPACE_H_
 
@@ -31,29 +33,33 @@ struct PageRun {
 };
 
 struct SpaceSnapshot {
-  uint32_t pages = 0;           // the file's length in pages
+  uint32_t pages = 0;           // length of the file in pages
   std::vector<uint64_t> words;  // bit p % 64 of word p / 64: page p is used
 };
 
 class Space {
  public:
-  // `grow(pages)` makes the file at least that long, or throws.
+  // `grow(pages)` makes the file at least that many pages long, or throws.
   using Grow = std::function<void(uint32_t pages)>;
-  // `shrink(pages)` cuts the file off behind so many pages, of which nobody has used any.
+  // `shrink(pages)` truncates the file to that many pages; the pages behind were never given out.
   using Shrink = std::function<void(uint32_t pages)>;
   Space(uint32_t page_size, Grow grow, Shrink shrink = {});
 
+  // Sets the used pages to those of a snapshot. For recovery.
   void Restore(const SpaceSnapshot& snapshot);
   SpaceSnapshot Snapshot() const;
 
-  // Makes the file long enough for all promises together.
+  // Adds to the promised pages, and grows the file when it has too few free pages for all promises.
+  // Throws what `grow` throws; then nothing is promised.
   void Promise(uint64_t pages);
-  // And gives back what the file has grown by for promises that were not needed, when it is much.
+  // Takes a promise of that many pages back. After a large promise also calls GiveBack.
   void Unpromise(uint64_t pages);
+  // Shrinks the file when it is much longer than needed.
   void GiveBack();
 
-  // Consecutive pages, nobody else's from now on. Grows the file when it must. The first is for
-  // pages that were promised; ReserveBeside leaves all promises whole.
+  // Both reserve consecutive pages and return the first one, and grow the file when there is no
+  // such run. Reserve is for pages that the caller has promised. ReserveBeside is for other pages:
+  // it leaves enough free pages for all promises.
   PageId Reserve(uint32_t pages);
   PageId ReserveBeside(uint32_t pages);
   void Cancel(PageId first, uint32_t pages);    // reserved -> free
@@ -81,13 +87,13 @@ class Space {
   const uint32_t page_size_;
   const Grow grow_;
   const Shrink shrink_;
-  mutable std::mutex mutex_;
-  std::vector<uint64_t> used_, reserved_;
-  uint32_t pages_ = 0;
-  uint32_t touched_ = 0;  // pages from here on were never given out
+  mutable std::mutex mutex_;               // protects the members below
+  std::vector<uint64_t> used_, reserved_;  // one bit per page
+  uint32_t pages_ = 0;                     // length of the file in pages
+  uint32_t touched_ = 0;                   // pages from this number on were never given out
   uint32_t used_count_ = 0, reserved_count_ = 0;
-  uint64_t promised_ = 0;
-  uint32_t hint_ = 1;  // where the search for a single page goes on
+  uint64_t promised_ = 0;  // pages
+  uint32_t hint_ = 1;      // where the next search for free pages begins
 };
 
 }  // namespace testbed::btree

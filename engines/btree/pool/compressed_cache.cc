@@ -36,7 +36,7 @@ bool CompressedCache::Part::Get(PageId id, char* to) {
   const std::string_view stored(At(position) + sizeof(Record), RecordAt(position)->bytes);
   std::memcpy(to, stored.data(), stored.size());
   if (young_ - position > capacity_ / 2) {
-    const size_t bytes = stored.size();  // the record may go to make room for its copy
+    const size_t bytes = stored.size();  // Append may overwrite the record
     Forget(id);
     Append(id, {to, bytes});
   }
@@ -73,11 +73,12 @@ void CompressedCache::Part::DropOldest() {
   old_ += Needed(record.bytes);
 }
 
-// Of a page that is not here. Too long for the ring, it stays out.
+// Adds a page that the cache does not have, unless it is longer than half of the ring.
 void CompressedCache::Part::Append(PageId id, std::string_view stored) {
   const uint64_t needed = Needed(stored.size());
   if (2 * needed > capacity_ || most_records_ == 0) return;
-  // A record lies in one piece: what is left at the ring's end is a record of nobody.
+  // A record must not wrap around: if it does not fit before the end of the ring, an unused record
+  // fills the rest.
   const uint64_t to_end = capacity_ - young_ % capacity_;
   const uint64_t skipped = to_end < needed ? to_end : 0;
   while (Full(skipped + needed)) DropOldest();
@@ -106,7 +107,8 @@ void CompressedCache::Part::Resize(uint64_t bytes) {
   most_records_ = bytes / kIndexShare / kIndexBytes;
   capacity_ = (bytes - bytes / kIndexShare) / 8 * 8;
   ring_.reset(capacity_ > 0 ? new char[capacity_] : nullptr);
-  // Oldest first: what is too much goes from that end.
+  // The records are appended from the oldest on, so that the oldest are dropped if there are too
+  // many.
   for (uint64_t at = old.old_; at < old.young_;) {
     const Record record = *old.RecordAt(at);
     if (record.id != kNoPage) Append(record.id, {old.At(at) + sizeof record, record.bytes});

@@ -1,11 +1,12 @@
-// A second-level cache: pages as they are in the file, compressed, behind those of the pool.
+// The CompressedCache is a second-level cache behind the pool: it holds pages in compressed form,
+// as they are in the file.
 //
-// It has what was read from the file lately, as long as there is room, whether the pool has the
-// page too or not. The bytes lie in a ring; what is asked for goes to its young end again when it
-// has got to the older half (so what stays is about what was used last). What the cache holds of a
-// page is what the file holds; who writes the page replaces or erases it before others can read it.
+// It holds the pages that were last read from the file, whether the pool has them too or not. The
+// bytes lie in a ring. A page that is requested while it is in the older half of the ring is copied
+// to the young end, which approximates LRU. The cache holds the same bytes of a page as the file:
+// the thread that writes a page replaces or erases it here before another thread can read the page.
 //
-// Memory is exact: ring and index together never take more than the bytes given. Thread-safe.
+// Ring and index together never take more memory than the budget. Thread-safe.
 #ifndef TESTBED_ENGINES_BTREE_POOL_COMPRESSED_CACHE_H_
 #define TESTBED_ENGINES_BTREE_POOL_COMPRESSED_CACHE_H_
 
@@ -22,26 +23,29 @@ namespace testbed::btree {
 
 class CompressedCache {
  public:
+  // `bytes` is the memory budget.
   explicit CompressedCache(uint64_t bytes) { Resize(bytes); }
 
-  // Copies the page to `to`, which has room for it; false when it is not here.
+  // Copies the compressed page to `to`, which must have room for a page. Returns false when the
+  // cache does not have the page.
   bool Get(PageId id, char* to);
+  // Adds or replaces a page. A page that is too long for the ring is not added.
   void Put(PageId id, std::string_view stored);
-  // Puts it only where an older one is.
+  // Replaces a page that the cache has; does nothing for another page.
   void Replace(PageId id, std::string_view stored);
   void Erase(PageId id);
-  // Keeps what is youngest.
+  // Changes the memory budget, and keeps the youngest pages.
   void Resize(uint64_t bytes);
 
   struct Counters {
-    uint64_t requests = 0, hits = 0, pages = 0;
-    uint64_t bytes = 0;   // of these
-    uint64_t budget = 0;  // given
+    uint64_t requests = 0, hits = 0, pages = 0;  // pages: pages in the cache
+    uint64_t bytes = 0;                          // bytes of these pages
+    uint64_t budget = 0;                         // bytes
   };
   Counters Count() const;
 
  private:
-  // A part of the pages, with a lock of its own.
+  // A Part caches some of the pages, under a lock of its own.
   class Part {
    public:
     bool Get(PageId id, char* to);
@@ -52,12 +56,13 @@ class CompressedCache {
 
    private:
     struct Record {
-      PageId id;       // kNoPage: nobody's any more
-      uint32_t bytes;  // that follow
+      PageId id;       // kNoPage: the record is unused
+      uint32_t bytes;  // bytes after this header
     };
-    // What std::unordered_map takes for an entry: a node as the allocator rounds it, and a bucket.
+    // Bytes of an entry of std::unordered_map: a node, rounded up by the allocator, and a bucket.
     static constexpr uint64_t kIndexBytes = 48;
-    static constexpr uint64_t kIndexShare = 32;  // of the memory, one part in so many
+    static constexpr uint64_t kIndexShare = 32;  // the index gets 1 / kIndexShare of the budget
+    // Returns the bytes of the ring that a page of `bytes` bytes takes.
     static uint64_t Needed(uint64_t bytes) { return sizeof(Record) + (bytes + 7) / 8 * 8; }
     char* At(uint64_t position) { return ring_.get() + position % capacity_; }
     Record* RecordAt(uint64_t position) { return reinterpret_cast<Record*>(At(position)); }
@@ -68,14 +73,16 @@ class CompressedCache {
       return young_ - old_ + more > capacity_ || index_.size() >= most_records_;
     }
 
-    mutable std::mutex mutex_;
+    mutable std::mutex mutex_;  // protects the members below
     std::unique_ptr<char[]> ring_;
-    uint64_t bytes_ = 0;            // given
-    uint64_t capacity_ = 0;         // of the ring, a multiple of 8
-    uint64_t most_records_ = 0;     // what the index has room for
-    uint64_t old_ = 0, young_ = 0;  // positions, ever growing; records lie from old_ to young_
-    std::unordered_map<PageId, uint64_t> index_;
-    uint64_t held_ = 0;  // bytes of the pages that are here
+    uint64_t bytes_ = 0;         // memory budget
+    uint64_t capacity_ = 0;      // bytes of the ring, a multiple of 8
+    uint64_t most_records_ = 0;  // pages for which the index has room
+    // Records lie from position old_ to young_. Positions only grow; modulo capacity_ they are
+    // offsets in the ring.
+    uint64_t old_ = 0, young_ = 0;
+    std::unordered_map<PageId, uint64_t> index_;  // position of each page's record
+    uint64_t held_ = 0;                           // bytes of the pages in the ring
     uint64_t requests_ = 0, hits_ = 0;
   };
   static constexpr size_t kParts = 8;

@@ -19,7 +19,7 @@ struct DoublewriteHeader {
   uint64_t magic;
   uint32_t page_size;
   uint32_t count;
-  // and `count` copies
+  // `count` DoublewriteCopy follow.
 };
 struct DoublewriteCopy {
   PageId id;
@@ -58,8 +58,8 @@ bool PageFile::DiskIsFull(const Error& error) {
   return error.kind() == Error::kIo && (error.code() == ENOSPC || error.code() == EDQUOT);
 }
 
-// The one home of the rule for errors, see the header. A sync that finds the disk full has dropped
-// what it was to write, like any other.
+// The rule for errors is in the header. A sync that finds the disk full is a lasting error, too,
+// since the kernel has dropped the pages that it could not write.
 template <typename Action>
 void PageFile::OrFail(bool is_sync, const Action& action) {
   if (failed_) throw Error(*failed_);
@@ -95,7 +95,8 @@ void PageFile::Retry() {
   FinishLastBatch();
 }
 
-// Nothing was written since the batch, so its copies are the pages' newest.
+// Nothing was written since the last batch, so that its copies are the newest versions of its
+// pages.
 void PageFile::FinishLastBatch() {
   if (!half_written_) return;
   OrFail(false, [this] {
@@ -123,7 +124,8 @@ void PageFile::KeepCopies(Copies copies) {
   uses_copies_.store(true, std::memory_order_release);
 }
 
-// A page that nobody has a copy of must not find the disk full in its middle.
+// Allocates the space of the batch before it is written, when neither the doublewrite file nor the
+// log has copies of the pages: a full disk would tear a page that cannot be restored.
 void PageFile::TakeSpace(const WriteBatch& batch) {
   if (units_ == nullptr || doublewrite_ != nullptr || options_.images_in_log) return;
   for (uint32_t i = 0; i < batch.count(); ++i) {
@@ -233,7 +235,7 @@ void PageFile::WriteCopies(WriteBatch* batch) {
 
 void PageFile::WriteInPlace(const WriteBatch& batch) {
   for (uint32_t i = 0; i < batch.count();) {
-    uint32_t end = i + 1;  // neighbours go with one call
+    uint32_t end = i + 1;  // pages [i, end) are neighbours and are written with one call
     size_t bytes = batch.stored_bytes(i);
     while (!options_.atomic && end < batch.count() && batch.id(end) == batch.id(i) + (end - i) &&
            batch.stored_bytes(end - 1) == page_size_) {
@@ -247,7 +249,7 @@ void PageFile::WriteInPlace(const WriteBatch& batch) {
   pages_written_.fetch_add(batch.count(), std::memory_order_relaxed);
 }
 
-// The page was just written with so many bytes: what it had behind them goes.
+// Makes a hole behind a page that was just written with `bytes` bytes, if it was longer before.
 void PageFile::PunchBehind(PageId id, uint32_t bytes) {
   const uint8_t units = (*units_)[id].load(std::memory_order_relaxed);
   const uint32_t before = units > 0 ? units * kStoredUnit : id < pages_at_open_ ? page_size_ : 0;
@@ -292,9 +294,9 @@ void PageFile::Grow(uint32_t pages) {
   const uint64_t size = data_->Size();
   const uint64_t wanted = static_cast<uint64_t>(pages) * page_size_;
   if (wanted <= size) return;
-  // A compressed file takes space only where something is written.
+  // The space of a compressed file is allocated by writes, so that holes take none.
   if (!options_.compressed) data_->Allocate(size, wanted - size);
-  if (data_->Size() < wanted) data_->Truncate(wanted);  // no fallocate(2) here
+  if (data_->Size() < wanted) data_->Truncate(wanted);  // without fallocate(2)
 }
 
 void PageFile::CutPartialPage() {
@@ -319,7 +321,7 @@ void PageFile::ForEachCopy(const std::function<void(PageId id, const char* copy)
   AlignedBuffer first(kHeader), copy(page_size_);
   if (doublewrite_->ReadSome(0, first.data(), kHeader) < kHeader) return;
   const auto* header = reinterpret_cast<const DoublewriteHeader*>(first.data());
-  // A header that is not whole: that batch never went to its places.
+  // If the header is damaged, its batch was not durable here and was never written in its places.
   if (header->checksum != HeaderChecksum(first.data()) || header->magic != kMagic ||
       header->page_size != page_size_ || header->count > kMaxCopies) {
     return;
@@ -344,7 +346,7 @@ uint32_t PageFile::RestoreTorn(Copies* kept) {
   AlignedBuffer current(page_size_);
   ForEachCopy([&](PageId id, const char* copy) {
     const bool whole = Inspect(id, current.data()) == PageState::kValid;
-    // A page that is not as its copy was not written with this batch.
+    // A valid page with another checksum was not yet overwritten by this batch.
     PageHeader stored{};
     data_->ReadSome(Place(id), &stored, sizeof stored);
     if (whole && stored.checksum != Header(copy)->checksum) return;

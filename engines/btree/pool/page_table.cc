@@ -56,7 +56,7 @@ void PageTable::AwaitRelease(PageId id, PageWord seen) {
     const uint32_t epoch = Bed(id).load(std::memory_order_acquire);
     uint64_t w = words_[id].load(std::memory_order_relaxed);
     if (released(w)) return;
-    // Who lets go sees the mark, or it is not set.
+    // Either the thread that releases the latch sees this mark and wakes, or the exchange fails.
     if ((w & PageWord::kSleepers) == 0 &&
         !words_[id].compare_exchange_strong(w, w | PageWord::kSleepers,
                                             std::memory_order_acq_rel)) {

@@ -16,7 +16,7 @@ namespace {
                                       "): restore the database from a copy, or load it again");
 }
 
-// Before the key and the value of a row.
+// The bytes of an operation before its key and value.
 struct [[gnu::packed]] OperationHeader {
   uint8_t erase;
   uint32_t table, key_size;
@@ -29,7 +29,8 @@ void Put(std::string* to, T value) {
   to->append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Takes values off the front of bytes, never reading past their end.
+// A Reader takes values off the front of a record's bytes. It throws Error (kCorruption) when they
+// are too short.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -67,7 +68,7 @@ PageRun TakeRun(Reader* reader) {
   return run;
 }
 
-// Throws unless `key` can be looked for in this inner node.
+// Throws Error (kCorruption) unless the page is a well-formed inner node whose range has `key`.
 void CheckInner(const Node& node, std::string_view key, const char* action) {
   if (!node.Validate().empty() || node.leaf() || key < node.LowFence() ||
       (!node.unbounded() && key >= node.HighFence())) {
@@ -224,7 +225,8 @@ Lsn PageChange::LsnAfter(Lsn end) const {
 
 namespace {
 
-// The page becomes the image, if that is a node.
+// Replaces the page by the image. Throws Error (kCorruption) when the image is not a well-formed
+// node.
 void ApplyImage(const PageChange& change, char* page, uint32_t page_size, AlignedBuffer* scratch) {
   const std::string_view image = change.payload;
   if (image.size() < sizeof(NodeHeader) || image.size() > page_size) Malformed("image");
@@ -310,13 +312,14 @@ void StructureReplay::Change(const PageChange& change, Lsn begin, Lsn lsn, Exclu
 void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) {
   PageState state;
   ExclusiveGuard guard = pool_->WriteAny(client_, change.page, &state);
-  // The pool holds a torn page as an empty one.
+  // The pool keeps a page that is not valid as zeros, and calls it valid from then on, so torn_
+  // remembers it.
   if (state != PageState::kValid) torn_.try_emplace(change.page);
   const auto torn = torn_.find(change.page);
   const Lsn lsn = change.LsnAfter(end);
   if (torn == torn_.end()) {
-    // A page that has the change already may have it in the page cache alone, if its sync failed:
-    // it is written once more.
+    // A page that has the change already is written again: if its sync failed, the change may be
+    // only in the page cache.
     if (Header(guard.page())->lsn < lsn) {
       Change(change, begin, lsn, &guard);
     } else {

@@ -2,23 +2,25 @@
 //
 // A record has up to two sections.
 //
-//   Structure: which pages became used or free, and what happened to the pages that one change of
-//   the tree's shape touches (a split: the left page loses its upper half, the right page's image,
-//   the separator in the parent). It is appended while all these pages are latched, and each page
-//   gets the record's end as its LSN, so replay knows for each page whether it has the change.
+//   Structure: which pages became used or free, and the changes of the pages that one change of the
+//   tree's shape touches. For a split these are the truncation of the left page, the image of the
+//   right page, and the new separator in the parent. The record is appended while all these pages
+//   are latched. Each page gets the record's end as its LSN, so that replay knows for each page
+//   whether it has the change.
 //
-//   Operations: the rows that a transaction wrote, each with its whole value. They name no pages;
-//   the second pass of recovery runs them again. A transaction longer than kMaxPart bytes is cut
-//   into parts: all carry the transaction's number, all but the last the flag kMoreParts. It counts
-//   only when its last part is in the log.
+//   Operations: the rows that a transaction wrote, each with its whole value. They name no pages.
+//   The second pass of recovery replays them. A transaction longer than kMaxPart bytes is cut into
+//   parts. Each part has the transaction's number, and each part but the last has the flag
+//   kMoreParts. Recovery ignores a transaction whose last part is not in the log.
 //
-//   record     u8 flags, [u64 transaction], u32 structure size, structure, operations
-//   structure  u32 n, n x run (became used); u32 n, n x run (became free);
-//              u32 n, n x {u8 action, u32 page, u32 size, payload}          run: u32 first, u32
-//              pages
+//   record     u8 flags, u64 transaction (with kHasOperations only), u32 structure size, structure,
+//              operations
+//   structure  u32 n, n x run (became used); u32 n, n x run (became free); u32 n, n x change
+//   run        u32 first page, u32 number of pages
+//   change     u8 action, u32 page, u32 payload size, payload
 //   operation  u8 kind (0 put, 1 erase), u32 table, u32 key size, u64 value size, key, value
 //
-// docs/btree.md argues why replaying both sections in two passes restores every committed row.
+// docs/btree.md proves that replaying both sections in two passes restores every committed row.
 #ifndef TESTBED_ENGINES_BTREE_POOL_REDO_H_
 #define TESTBED_ENGINES_BTREE_POOL_REDO_H_
 
@@ -37,22 +39,25 @@
 namespace testbed::btree {
 
 enum class PageAction : uint8_t {
-  kImage,     // the whole page: header and slots, then the heap
-  kTruncate,  // a node loses everything at and above the key
-  kInsert,    // an inner node gets {u32 child, key}
-  kRemove,    // an inner node loses the entry with this key
-  kFree,      // the page is a free page
-  // The whole page as it was at the LSN in its header, before the record: logged so that a torn
-  // page can be made whole (TornPage::kFullPageImage). All others are as at the record's end.
+  kImage,     // payload: the whole page, packed; replay replaces the page
+  kTruncate,  // payload: key; a node loses all entries at and above it
+  kInsert,    // payload: u32 child, key; an inner node gets this entry
+  kRemove,    // payload: key; an inner node loses the entry with it
+  kFree,      // no payload; the page becomes a free page
+  // Payload: the whole page, packed, as it was before the record, at the LSN in its header. It is
+  // logged so that a torn page can be made whole (TornPage::kFullPageImage). The other actions
+  // describe the page as it is at the end of their record.
   kSavedImage,
 };
 
+// Flags of a record.
 inline constexpr uint8_t kHasStructure = 1;
 inline constexpr uint8_t kHasOperations = 2;
 inline constexpr uint8_t kMoreParts = 4;
-inline constexpr size_t kMaxPart = 128 << 10;
+inline constexpr size_t kMaxPart = 128 << 10;  // bytes
 
-// Builds a structure section. Reused, so that it allocates nothing once warm.
+// A StructureRecord builds a record with a structure section. An object that is used again
+// allocates nothing once its buffers have grown. Not thread-safe.
 class StructureRecord {
  public:
   void Clear();
@@ -64,7 +69,8 @@ class StructureRecord {
   void Insert(PageId page, std::string_view key, PageId child);
   void Remove(PageId page, std::string_view key);
   void FreePage(PageId page);
-  // The record, followed by `operations` when there are any. Valid until the next call.
+  // Returns the record, with `operations` as its second section unless they are empty. Valid until
+  // the next call.
   std::string_view Encode(std::string_view operations = {});
 
   const std::vector<PageRun>& used() const { return used_; }
@@ -78,62 +84,70 @@ class StructureRecord {
   uint32_t action_count_ = 0;
 };
 
-// An operation of a record: how long it is, and writes it; returns where the next one goes.
+// OperationBytes returns the length of an encoded operation in bytes. PutOperation writes the
+// operation to `to` and returns the end of what it wrote. AppendOperation appends it to a string.
 size_t OperationBytes(const RowWrite& op);
 char* PutOperation(const RowWrite& op, char* to);
 void AppendOperation(const RowWrite& op, std::string* to);
 
-// A record taken apart. Throws Error (kCorruption) when it is not well-formed.
+// The sections of a record; the views point into the record's bytes.
 struct DecodedRecord {
   uint8_t flags = 0;
-  uint64_t transaction = 0;  // 0 when the record is the whole of it
+  uint64_t transaction = 0;  // 0 when the record is a whole transaction
   std::string_view structure;
   std::string_view operations;
 };
+// Throws Error (kCorruption) when the record is not well-formed.
 DecodedRecord DecodeRecord(std::string_view bytes);
-// The first `header` bytes of a record with operations only.
+// Returns the bytes before the operations of a record with operations only. `transaction` is 0 for
+// a transaction in one record; `more` says that further parts follow.
 std::string OperationsHeader(uint64_t transaction, bool more);
 
-// Takes operations apart, one by one; returns false at the end.
+// Takes the first operation off *operations; returns false when there is none. The key and value of
+// *op point into the record's bytes. Throws Error (kCorruption) when it is not well-formed.
 bool NextOperation(std::string_view* operations, RowWrite* op);
 
-// What a change of shape did to one page.
+// The change of one page by a change of shape.
 struct PageChange {
   PageAction action = PageAction::kImage;
   PageId page = kNoPage;
   std::string_view payload;
-  // Replaces the page, whatever it was.
+  // Returns whether the change replaces the page, so that its earlier content does not matter.
   bool whole() const {
     return action == PageAction::kImage || action == PageAction::kFree ||
            action == PageAction::kSavedImage;
   }
-  // Of the page after the change, whose record ends at `end`.
+  // Returns the page's LSN after the change, whose record ends at `end`.
   Lsn LsnAfter(Lsn end) const;
 };
-// A structure section taken apart. Throws Error (kCorruption) when it is not well-formed.
+// The content of a structure section; the payloads point into the section's bytes.
 struct DecodedStructure {
   std::vector<PageRun> used, freed;
   std::vector<PageChange> changes;
 };
+// Throws Error (kCorruption) when the section is not well-formed.
 DecodedStructure DecodeStructure(std::string_view structure);
-// Changes `page`, which is valid or, for a whole change, anything. The LSN is left to the caller.
-// Throws Error (kCorruption), the page unchanged, when it cannot have been changed so, and leaves a
-// well-formed page whatever it is given. `scratch` is made when it is empty.
+// Makes the change to `page`. The page must be valid, unless the change is whole(). The caller sets
+// the page's LSN. Throws Error (kCorruption), with the page unchanged, when the change does not fit
+// the page; the page is well-formed after it whatever the change has. `scratch` holds a page; it is
+// allocated if it is empty.
 void ApplyChange(const PageChange& change, char* page, uint32_t page_size, AlignedBuffer* scratch);
 
-// First pass. Brings pages and space to where the record left them. Safe to run any number of
-// times, on pages in any state between the checkpoint's and the crash's. Throws Error (kCorruption)
-// for records and pages that do not go together, and leaves well-formed pages whatever it is given.
+// StructureReplay is the first pass of recovery: it replays structure sections. It is idempotent,
+// and works on pages in any state between the checkpoint and the crash. Not thread-safe.
 //
-// The changes of a torn page wait until the log has it whole. A saved image was taken before it
-// came to the log, so changes that came to the log in between are later than the image: they are
-// made after it, in the order of the page's LSNs.
+// The changes of a torn page wait until the log has the page whole. A saved image is logged after
+// it was taken, so changes may be in the log before the image although they are later than it.
+// These are made after the image, in the order of the page's LSNs.
 class StructureReplay {
  public:
   StructureReplay(Pool* pool, Space* space, PoolClient* client)
       : pool_(pool), space_(space), client_(client) {}
+  // Replays the section of the record [begin, end): changes its pages and the space map. Throws
+  // Error (kCorruption) when the record does not fit the pages; all pages stay well-formed.
   void Apply(std::string_view structure, Lsn begin, Lsn end);
-  // At the end of the log: throws for a page that was torn and that the log does not have whole.
+  // Called at the end of the log. Throws Error (kCorruption) when a page is torn and the log does
+  // not have it whole.
   void CheckWhole() const;
   uint64_t pages_changed() const { return pages_changed_; }
 
@@ -148,12 +162,12 @@ class StructureReplay {
   Pool* const pool_;
   Space* const space_;
   PoolClient* const client_;
-  AlignedBuffer scratch_;  // where an image is looked at before it becomes a page
-  std::map<PageId, std::vector<WaitingChange>> torn_;  // pages that wait for their image
+  AlignedBuffer scratch_;                              // for ApplyChange
+  std::map<PageId, std::vector<WaitingChange>> torn_;  // torn pages with their waiting changes
   uint64_t pages_changed_ = 0;
 };
 
-// Makes `page` a free page.
+// Makes `page` a free page, which keeps its LSN.
 void FormatFree(char* page, uint32_t page_size, PageId id);
 
 }  // namespace testbed::btree

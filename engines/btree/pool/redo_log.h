@@ -1,7 +1,8 @@
-// The engine's side of the write-ahead log: appending, and the rule that a page never reaches the
-// device before the log records that describe it.
+// A RedoLog is the b-tree's access to the write-ahead log. It appends records, and enforces the
+// rule that a page is never written before the log records that describe its changes are durable.
 //
-// Without a log (unit tests of the tree) positions are still given out, so that page LSNs grow.
+// Without a log (during recovery, and in unit tests of the tree) Append returns growing positions,
+// so that the LSNs of pages grow. Thread-safe, except that Attach may be called by one thread only.
 #ifndef TESTBED_ENGINES_BTREE_POOL_REDO_LOG_H_
 #define TESTBED_ENGINES_BTREE_POOL_REDO_LOG_H_
 
@@ -17,7 +18,8 @@ namespace testbed::btree {
 
 class RedoLog {
  public:
-  // Recovery attaches the log when it has been read; the pool's threads may be at work already.
+  // Takes ownership of the log. Recovery calls it after it has read the log, when other threads of
+  // the pool may already use this object.
   void Attach(std::unique_ptr<Log> log) {
     log_.store(log.get(), std::memory_order_release);
     owned_ = std::move(log);
@@ -28,7 +30,8 @@ class RedoLog {
     if (Log* log = this->log()) return log->Append(record);
     return TakePosition(record.size());
   }
-  // As Log has it: `fill` writes the record where it is to lie.
+  // Appends a record of `size` bytes, which `fill` writes directly to the log's buffer
+  // (Log::Append).
   LogRange Append(size_t size, const std::function<void(char* to)>& fill) {
     if (Log* log = this->log()) return log->Append(size, fill);
     return TakePosition(size);
@@ -40,7 +43,7 @@ class RedoLog {
   void WaitDurable(Lsn end) {
     if (Log* log = this->log()) log->WaitDurable(end);
   }
-  // Write-ahead rule: call before a page with this LSN is written.
+  // Makes the log durable up to `lsn`. Call it before a page with that LSN is written.
   void EnsureDurable(Lsn lsn) {
     Log* log = this->log();
     if (log != nullptr && log->DurableLsn() < lsn) log->WaitDurable(lsn);

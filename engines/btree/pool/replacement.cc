@@ -51,7 +51,7 @@ void Replacement::Admit(uint32_t frame, PageId page) {
 }
 
 uint32_t Replacement::NextVictim() {
-  // Each pass moves a page on or takes a visit off it, so the loop ends.
+  // The loop ends: each pass moves a frame to the main queue or takes a visit off a frame of it.
   while (small_.size + main_.size > 0) {
     if (small_.size > small_target_ || main_.size == 0) {
       const uint32_t frame = Pop(&small_);

@@ -1,16 +1,16 @@
-// Which page leaves the pool: S3-FIFO (Yang et al., "FIFO queues are all you need for cache
-// eviction", SOSP 2023).
+// Replacement chooses the page that leaves the pool, by S3-FIFO (Yang et al., "FIFO queues are all
+// you need for cache eviction", SOSP 2023).
 //
-// New pages enter a small queue (a tenth of the frames). A page that is asked for again while it
-// waits there goes on to the main queue; one that is not leaves the pool, and its number is kept in
-// a ghost table: if it is read again soon, it enters the main queue at once. The main queue is a
-// FIFO too, in which a page asked for since its last pass goes round again. So a scan passes
-// through the small queue and leaves the main one alone, and a hit costs no lock and, for a hot
-// page, no write.
+// A new page enters the small queue, which has a tenth of the frames. If it is requested again
+// while it is in that queue, it moves on to the main queue. Otherwise it leaves the pool, and its
+// number is kept in a ghost table: if the page is read again soon, it enters the main queue at
+// once. The main queue is a FIFO, too, in which a page that was requested since its last pass goes
+// round again. So the pages of a scan pass through the small queue only, and a hit takes no lock
+// and, for a hot page, writes nothing.
 //
-// Works on frame numbers only, so that it can be tested on traces; how often a frame was visited
-// its owner counts, up to kMaxVisits. One thread at a time. A frame is in a queue from Admit (or
-// Return) until NextVictim gives it out.
+// The class knows only frame numbers, so that it can be tested on traces. The owner counts the
+// visits of each frame, up to kMaxVisits. Not thread-safe. A frame is in a queue from Admit or
+// Return until NextVictim returns it.
 #ifndef TESTBED_ENGINES_BTREE_POOL_REPLACEMENT_H_
 #define TESTBED_ENGINES_BTREE_POOL_REPLACEMENT_H_
 
@@ -22,7 +22,7 @@
 
 namespace testbed::btree {
 
-// The visits of a frame since SetVisits.
+// The owner's counts of visits. Visits returns the visits of a frame since Admit or SetVisits.
 class VisitCounts {
  public:
   virtual ~VisitCounts() = default;
@@ -34,26 +34,28 @@ class Replacement {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr uint8_t kMaxVisits = 3;
-  // `most` is the highest number of frames that SetFrames will ever name. `visits` must outlive it.
+  // `most` is the largest number of frames that SetFrames will be called with; all frame numbers
+  // are below it. `visits` must outlive this object.
   Replacement(uint32_t frames, uint32_t most, VisitCounts* visits);
-  // How many frames there are from now on; which, is the owner's affair.
+  // Sets the number of frames, from which the target size of the small queue follows.
   void SetFrames(uint32_t frames);
 
-  // The frame now holds `page`, not visited yet.
+  // Adds a frame that now holds `page`, which was not visited yet.
   void Admit(uint32_t frame, PageId page);
-  // Takes the frame that should go next out of its queue; kNone when all queues are empty.
+  // Removes the frame that should be evicted next from its queue and returns it; kNone when all
+  // queues are empty. The caller then calls Return, Evicted or, later, Admit for it.
   uint32_t NextVictim();
-  // Puts a frame back that could not go (it is in use).
+  // Puts a frame from NextVictim back into its queue, because it could not be evicted.
   void Return(uint32_t frame);
-  // The frame given out by NextVictim lost `page`.
+  // Tells that `page` was evicted from a frame of NextVictim.
   void Evicted(uint32_t frame, PageId page);
 
-  // The frame was asked for since NextVictim gave it out, often enough to stay.
+  // Returns whether a frame from NextVictim was visited often enough since then to stay.
   bool Wanted(uint32_t frame) const {
     return visits_->Visits(frame) > (entries_[frame].home == kSmall ? 1 : 0);
   }
 
-  // Bytes of memory for each frame.
+  // Returns the bytes of memory for each frame.
   static constexpr size_t BytesPerFrame() { return sizeof(Entry) + 2 * sizeof(Ghost); }
 
  private:
@@ -78,11 +80,10 @@ class Replacement {
   ReservedArray<Entry> entries_;
   Queue small_, main_;
   uint32_t small_target_ = 0;
-  // Direct-mapped: a later ghost may overwrite an earlier one, which costs a little memory of the
-  // past and nothing else.
+  // Direct-mapped by page number: a ghost may overwrite an older one, which then is forgotten.
   std::vector<Ghost> ghosts_;
   int ghost_shift_ = 0;
-  uint32_t ghost_reach_ = 0;  // how many evictions back a ghost counts
+  uint32_t ghost_reach_ = 0;  // a ghost counts for this number of evictions
   uint32_t evictions_ = 0;
 };
 

@@ -1,5 +1,7 @@
-// An array of address space for as many elements as there could ever be; memory comes as elements
-// are touched, as zeros, and goes back with Release. Nothing is constructed or destroyed.
+// A ReservedArray reserves address space for the largest number of elements that can ever be
+// needed. The kernel gives memory, filled with zeros, when an element is first touched; Release
+// gives memory back. Elements are neither constructed nor destroyed. The constructor throws Error
+// (kIo) when there is no address space.
 #ifndef TESTBED_ENGINES_BTREE_POOL_RESERVED_ARRAY_H_
 #define TESTBED_ENGINES_BTREE_POOL_RESERVED_ARRAY_H_
 
@@ -38,17 +40,21 @@ class ReservedArray {
   T* data() { return at_; }
   const T* data() const { return at_; }
 
-  // Has the kernel give memory for [from, from + n) now, cleared, so that nobody waits for that at
-  // the first touch; in huge pages where it has them, which saves misses of the TLB. What is there
-  // stays as it is. False where the kernel cannot. Elsewhere memory comes in small pages: threads
-  // that first touch the same huge page at the same moment would each be given one for a while,
-  // and a memory limit would be passed by that.
+  // Makes the kernel give the memory of [from, from + n) now, so that no thread waits for that at
+  // the first touch. The memory is in huge pages if the kernel has them, which saves TLB misses.
+  // Elements that have memory keep their values. Returns false when the kernel cannot populate
+  // memory.
+  //
+  // Only these ranges use huge pages. If several threads first touched the same huge page at the
+  // same time, each would get a huge page for a while, and the process could exceed its memory
+  // limit.
   bool Populate(size_t from, size_t n) {
     void* at = static_cast<void*>(at_ + from);
-    ::madvise(at, n * sizeof(T), MADV_HUGEPAGE);  // an error means that there are none
+    ::madvise(at, n * sizeof(T), MADV_HUGEPAGE);  // it fails when there are no huge pages
     return ::madvise(at, n * sizeof(T), MADV_POPULATE_WRITE) == 0;
   }
-  // Gives the memory of whole kernel pages in [from, from + n) back; they read as zeros again.
+  // Gives the memory of all whole kernel pages in [from, from + n) back; their elements become
+  // zero.
   void Release(size_t from, size_t n) {
     ::madvise(static_cast<void*>(at_ + from), n * sizeof(T), MADV_DONTNEED);
   }

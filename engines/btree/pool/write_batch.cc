@@ -6,7 +6,7 @@
 namespace testbed::btree {
 namespace {
 
-constexpr size_t kWriteUnit = 4096;  // what is packed is written in
+constexpr size_t kWriteUnit = 4096;  // the size of a packed batch is a multiple of this
 
 }  // namespace
 
@@ -42,8 +42,8 @@ Lsn WriteBatch::MaxLsn() const {
   return lsn;
 }
 
-// Pages only move towards the front: the first is moved first, and when they are laid out again the
-// last.
+// Packing moves pages only towards the front of the buffer, so the first page is moved first.
+// LayOut moves them back, the last page first.
 size_t WriteBatch::Pack() {
   std::memset(buffer_.data(), 0, kHeaderBytes);
   size_t end = kHeaderBytes;

@@ -1,9 +1,9 @@
-// Pages on their way to the file: copies, so that their frames can change meanwhile.
+// A WriteBatch holds copies of pages that are to be written to the data file, so that the pages can
+// change in their frames meanwhile.
 //
-// A batch has two forms: laid out, each page as it goes to its place, and packed (packed_page.h),
-// the pages one behind the other, as copies of them are kept.
-//
-// Not thread-safe.
+// A batch has two forms. When it is laid out, each page has the form in which it is written in its
+// place. When it is packed (packed_page.h), the pages lie one after the other as in the doublewrite
+// file. Add, Compress and page() need a batch that is laid out. Not thread-safe.
 #ifndef TESTBED_ENGINES_BTREE_POOL_WRITE_BATCH_H_
 #define TESTBED_ENGINES_BTREE_POOL_WRITE_BATCH_H_
 
@@ -20,13 +20,13 @@ namespace testbed::btree {
 
 class WriteBatch {
  public:
-  // Before the pages lies room for a header of the packed form.
+  // Bytes before the pages for the header of the packed form.
   static constexpr uint32_t kHeaderBytes = 4096;
 
   WriteBatch(uint32_t page_size, uint32_t max_pages);
-  // Of a batch of about 1 MiB.
+  // Returns the number of pages of a batch of about 1 MiB.
   static constexpr uint32_t PagesFor(uint32_t page_size) { return (1 << 20) / page_size; }
-  // The most that a batch takes when it is packed, its header counted.
+  // Returns the largest size in bytes of a packed batch of PagesFor pages, including its header.
   static uint64_t PackedLimit(uint32_t page_size) {
     return kHeaderBytes + uint64_t{PagesFor(page_size)} * page_size;
   }
@@ -34,39 +34,38 @@ class WriteBatch {
   bool full() const { return pages_.size() == max_pages_; }
   uint32_t count() const { return static_cast<uint32_t>(pages_.size()); }
   void Clear() { pages_.clear(); }
-  // Copies the page and stamps the copy with its checksum. What lies between a node's slots and its
-  // cells is zeros in the copy. Ids must come in ascending order.
+  // Copies the page, sets the unused bytes of the copy to zero and stamps it with its checksum. The
+  // pages must be added in ascending order of their numbers.
   void Add(const char* page);
-  // Compresses the pages and moves them together, so that they still follow each other.
+  // Compresses the pages and closes the gaps between them.
   void Compress(PageCodec codec);
 
-  // Of a batch that is laid out.
   const char* page(uint32_t i) const { return buffer_.data() + pages_[i].at; }
   PageId id(uint32_t i) const { return pages_[i].id; }
-  uint32_t stored_bytes(uint32_t i) const { return pages_[i].bytes; }  // that it takes in the file
-  Lsn MaxLsn() const;
+  uint32_t stored_bytes(uint32_t i) const { return pages_[i].bytes; }  // bytes in the file
+  Lsn MaxLsn() const;  // the largest LSN of the pages
 
-  // Packs the pages. Returns how many bytes from header() on are to be written: the header, which
-  // is zeros, the pages, zeros up to a multiple of 4096.
+  // Packs the pages. Returns the number of bytes to write, from header() on: a header of zeros,
+  // which the caller fills in, the packed pages, and zeros up to a multiple of 4096.
   size_t Pack();
   char* header() { return buffer_.data(); }
-  PackedPage packed(uint32_t i) const { return pages_[i].packed; }  // of a batch that is packed
-  // Lays them out again.
+  PackedPage packed(uint32_t i) const { return pages_[i].packed; }  // set by Pack
+  // Lays the pages of a packed batch out again.
   void LayOut();
 
  private:
   struct Place {
     PageId id;
-    uint32_t bytes;  // that the page takes in the file
-    size_t at;       // in the buffer, laid out
+    uint32_t bytes;  // bytes of the page in the file
+    size_t at;       // offset in the buffer when laid out
     PackedPage packed;
-    size_t packed_at;
+    size_t packed_at;  // offset in the buffer when packed
   };
 
   const uint32_t page_size_;
   const uint32_t max_pages_;
   std::vector<Place> pages_;
-  AlignedBuffer buffer_;  // the header's room, then the pages
+  AlignedBuffer buffer_;  // kHeaderBytes, then the pages
 };
 
 }  // namespace testbed::btree

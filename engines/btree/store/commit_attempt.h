@@ -1,4 +1,4 @@
-// A commit from its beginning until it is in the trees: what it holds, and how it is given back.
+// What a commit holds from its beginning until its rows are in the trees, and how that is released.
 #ifndef TESTBED_ENGINES_BTREE_STORE_COMMIT_ATTEMPT_H_
 #define TESTBED_ENGINES_BTREE_STORE_COMMIT_ATTEMPT_H_
 
@@ -6,7 +6,9 @@
 
 namespace testbed::btree {
 
-// What a commit holds until it is applied; gives it back whatever happens.
+// An Attempt holds the promised pages of a commit and its client's CommitSlot. Its destructor
+// releases them: also after an error, with the exception of the slot of a commit that is in the log
+// but could not be applied.
 class StoreClient::Attempt {
  public:
   Attempt(StoreClient* client, size_t rows)
@@ -14,7 +16,7 @@ class StoreClient::Attempt {
         promised_(PagesForSplits(rows * (client->store_->change_buffer() != nullptr ? 2 : 1))),
         space_(client->store_->space()) {
     space_->Promise(promised_);
-    // Before the record is appended, so that no checkpoint takes a redo point behind it.
+    // This comes before the record is appended, so that no checkpoint takes a later redo point.
     client_->slot_.active.store(client_->store_->redo_.EndLsn(), std::memory_order_seq_cst);
   }
   ~Attempt() {
@@ -26,14 +28,16 @@ class StoreClient::Attempt {
       client_->slot_.active.store(kNoLsn, std::memory_order_release);
     }
   }
-  // From here on the commit cannot be taken back.
+  // Called when the log has the commit: from here on it cannot be undone, so that its overflow
+  // pages stay.
   void Logged() { logged_ = true; }
-  // The trees have it. Unless this is called no checkpoint will ever pass the commit.
+  // Called when the trees have the commit. Until then no checkpoint's redo point passes the commit,
+  // so that recovery replays it.
   void Applied() { client_->slot_.active.store(kNoLsn, std::memory_order_release); }
 
  private:
-  // Pages that a commit can need at most for splits: two for each tree that a row is written to, if
-  // each splits its leaf and a parent, and a root's two.
+  // Returns the most pages that a commit can need for splits: for each row written to a tree two,
+  // for its leaf and the leaf's parent, and some more for the root.
   static uint64_t PagesForSplits(size_t writes) { return 2 * writes + 8; }
 
   StoreClient* const client_;

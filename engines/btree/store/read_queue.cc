@@ -10,7 +10,7 @@ BtreeReadQueue::BtreeReadQueue(Store* store, StoreClient* client, const SessionS
                                uint32_t depth, bool own_thread)
     : store_(store), client_(client), session_(session), ring_(depth, own_thread), slots_(depth) {}
 
-// The pages that were asked for are latched: others may wait for them.
+// Ends the reads in flight, whose pages are latched.
 BtreeReadQueue::~BtreeReadQueue() {
   while (ring_.in_flight() > 0) {
     Slot& slot = slots_[ring_.Take().tag];
@@ -34,7 +34,7 @@ void BtreeReadQueue::Start(uint32_t at, TableId table, std::string_view key, IoT
   Run(at);
 }
 
-// Goes on with a look-up until it has an answer or must wait.
+// Continues a look-up until it has a result or must wait.
 void BtreeReadQueue::Run(uint32_t at) {
   Slot& slot = slots_[at];
   const IoTask::Work work(slot.task);
@@ -42,7 +42,7 @@ void BtreeReadQueue::Run(uint32_t at) {
     aside_.push_back(at);
     return;
   }
-  // What waits in the change buffer is looked up with reads of its own.
+  // A look-up in the change buffer does reads of its own, for which the thread must wait.
   if (const ChangeBuffer* buffer = store_->change_buffer();
       buffer != nullptr && buffer->Knows(slot.tree->table())) {
     long_.push_back(at);
@@ -105,7 +105,7 @@ uint32_t BtreeReadQueue::Finish(bool* found, std::string_view* value) {
       if (!aside_.empty()) RunAside();
       continue;
     }
-    // Nothing is latched now, so it may wait.
+    // No read is in flight and nothing is latched, so this thread may wait.
     std::vector<uint32_t>& waiting = long_.empty() ? aside_ : long_;
     if (waiting.empty()) throw Error(Error::kRun, "btree: no read was started");
     const uint32_t at = waiting.back();

@@ -1,10 +1,14 @@
-// Point reads in flight: look-ups that wait for pages while their thread goes on with others.
+// A BtreeReadQueue executes point reads, many of which can wait for pages at the same time.
 //
-// A look-up walks the tree as far as pages are in the pool. A page that is not is latched, given a
-// frame, and its read started on the ring; the look-up goes on when it has ended. While reads are
-// in flight the thread waits for nothing but them, as others may be waiting for the pages they have
-// latched: a look-up that finds a page latched, a row being committed, or no frame, is set aside
-// and tried again; one that has its value in overflow pages waits until no read is in flight.
+// A look-up walks down the tree while pages are in the pool. When a page is missing, the thread
+// latches it, gives it a frame and starts its read on the ring; it continues the look-up after the
+// read has ended. While reads are in flight, the thread waits for nothing else, because other
+// threads may wait for the pages that these reads have latched. So a look-up that finds a page
+// latched, a row that a commit is writing, or no free frame is set aside and tried again after the
+// next read. A look-up that needs overflow pages or the change buffer waits until no read is in
+// flight.
+//
+// The interface is ReadQueue (engine.h). Not thread-safe.
 #ifndef TESTBED_ENGINES_BTREE_STORE_READ_QUEUE_H_
 #define TESTBED_ENGINES_BTREE_STORE_READ_QUEUE_H_
 
@@ -24,7 +28,9 @@ namespace testbed::btree {
 
 class BtreeReadQueue : public ReadQueue {
  public:
-  // `session` is what the queue's session has written and not committed.
+  // `session` has the uncommitted writes of the queue's session. The pointers stay owned by the
+  // caller and must outlive the queue. `own_thread`: all calls come from the thread that made the
+  // queue, which makes reads cheaper (ReadRing). Throws Error (kIo) when there is no io_uring.
   BtreeReadQueue(Store* store, StoreClient* client, const SessionState* session, uint32_t depth,
                  bool own_thread = true);
   ~BtreeReadQueue() override;
@@ -41,15 +47,17 @@ class BtreeReadQueue : public ReadQueue {
     bool found = false;
   };
   void Run(uint32_t slot);
-  void TakeRead();
-  void RunAside();
+  void TakeRead();  // waits for a read and continues its look-up
+  void RunAside();  // tries the look-ups that were set aside
 
   Store* const store_;
   StoreClient* const client_;
   const SessionState* const session_;
   ReadRing ring_;
   std::vector<Slot> slots_;
-  std::deque<uint32_t> done_;
+  std::deque<uint32_t> done_;  // slots whose look-up has ended
+  // Slots whose look-up was set aside, those that need overflow pages or the change buffer, and
+  // those that RunAside is trying.
   std::vector<uint32_t> aside_, long_, again_;
 };
 

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kLeastSegment = 64ull << 10, kMostSegment = 1ull << 30;
 
-// The number in "log-000012"; 0 for other names.
+// Returns the number in a segment's name, 12 in "log-000012"; 0 for other names.
 uint64_t SegmentNumber(const std::string& name) {
   constexpr std::string_view kPrefix = "log-";
   if (!name.starts_with(kPrefix) || name.size() < kPrefix.size() + 6 || name.size() > 22 ||
@@ -68,14 +68,14 @@ bool RedoIndex::ReadHeader(const std::string& path, uint64_t number) {
   segment.path = path;
   switch (DecodeSegmentHeader({block, n}, path, &segment.header)) {
     case HeaderState::kBlank:
-      return true;  // holds nothing
+      return true;  // a segment that was never used
     case HeaderState::kDamaged:
       faults_->Add(InFile(path, 0, "its header is neither blank nor does it match its checksum"));
       return false;
     case HeaderState::kValid:
       break;
   }
-  if (segment.header.number != number) return true;  // was being recycled
+  if (segment.header.number != number) return true;  // a recycled segment with its old header
   if (size > segment.header.segment_bytes) {
     faults_->Add(InFile(path, size, "it is too long for a segment of the log",
                         std::to_string(segment.header.segment_bytes) + " bytes",
@@ -85,7 +85,8 @@ bool RedoIndex::ReadHeader(const std::string& path, uint64_t number) {
   return true;
 }
 
-// Headers with the right checksum that no log has; the reader relies on them.
+// Checks headers with a right checksum for values that a log cannot have, since LogReader relies on
+// them. Returns false when it added a fault.
 bool RedoIndex::CheckHeaders() {
   bool good = true;
   const auto wrong = [&](const Segment& segment, const char* what, uint64_t expected,
@@ -213,7 +214,7 @@ void RedoIndex::AddRecord(const LogRecord& record, Space* space) {
   }
 }
 
-// No record makes more pages used or free than the longest value takes.
+// Checks that a run has no more pages than the longest value takes.
 bool RedoIndex::CheckRun(const LogRecord& record, const PageRun& run) {
   if (run.pages <= OverflowPages(kMaxValueSize, page_size_)) return true;
   Damage(record.lsn, "a record names " + std::to_string(run.pages) + " pages from page " +
@@ -244,8 +245,8 @@ void RedoIndex::AddStructure(const LogRecord& record, std::string_view structure
     const auto offset = static_cast<Lsn>(change.payload.data() - record.bytes.data());
     std::vector<Change>& list = changes_[change.page];
     const Lsn lsn = change.LsnAfter(record.end);
-    // In the order of the page's LSNs: a saved image is older than its record. What is whole hides
-    // what was before.
+    // The list is in the order of the page's LSNs, not of the records, since a saved image is older
+    // than its record. A whole image replaces all changes before it.
     auto at = std::upper_bound(list.begin(), list.end(), lsn,
                                [](Lsn a, const Change& b) { return a < b.lsn; });
     if (change.whole()) at = list.erase(list.begin(), at);
@@ -302,7 +303,7 @@ PageState RedoIndex::Apply(PageId id, PageState state, char* page, std::string* 
       if (!change.whole()) {
         *why = "the log changes it at LSN " + std::to_string(change.lsn) +
                " and does not have it whole";
-        continue;  // until the log has it
+        continue;  // a later record may have the whole page
       }
       std::memset(page, 0, page_size_);
     } else if (Header(page)->lsn >= change.lsn) {

@@ -1,14 +1,15 @@
-// The log after a checkpoint, read without replaying it: what it says of the space map, of pages
-// and of rows, and what a page looks like once the changes of shape in the log are made. For a
-// database that is not open (image.h); recovery itself is in redo.h and store_open.cc.
+// A RedoIndex reads the log after a checkpoint without replaying it. It tells what the log does to
+// the space map, to pages and to rows, and makes the log's changes of shape to a page in memory. It
+// is for a database that is not open (inspect/image.h); recovery itself is in redo.h and
+// store_open.cc.
 //
 //   RedoIndex index(LogPath(dir), page_size, &faults);
 //   index.Read(checkpoint.redo, checkpoint.log_id, &space);
 //   state = index.Apply(page_id, state, page, &why);     // as after recovery's first pass
 //
-// Every segment header, frame and record from the redo point on is checked; what is wrong with them
-// becomes a fault that names file and byte. Kept is where each change lies in the log, not the
-// change: about 100 bytes for a page that the log changes. Not for several threads.
+// Every segment header, frame and record from the redo point on is checked; each defect becomes a
+// fault that names file and byte. The index keeps the position of each change in the log instead of
+// the change: about 100 bytes for a page that the log changes. Not thread-safe.
 #ifndef TESTBED_ENGINES_BTREE_STORE_REDO_INDEX_H_
 #define TESTBED_ENGINES_BTREE_STORE_REDO_INDEX_H_
 
@@ -36,26 +37,29 @@ class RedoIndex {
   RedoIndex(std::string directory, uint32_t page_size, Faults* faults)
       : directory_(std::move(directory)), page_size_(page_size), faults_(faults) {}
 
-  // Reads the log from `from` to its end and brings `space` there. False when it cannot be read to
-  // its end; what came before the damage counts. Call once.
+  // Reads the log from `from` to its end and makes its changes to `space`. Returns false, after it
+  // added a fault, when the log cannot be read to its end; the records before the damage count.
+  // Call it once, first.
   bool Read(Lsn from, uint64_t log_id, Space* space);
 
-  // Makes the changes that the page, as the data file has it, lacks. Returns the page's state
-  // after; *why says what went wrong when it is kBroken.
+  // Makes those changes of the log that `page`, read from the data file in state `state`, lacks.
+  // Returns the page's state after them; *why is set when that is kBroken.
   PageState Apply(PageId id, PageState state, char* page, std::string* why);
 
-  // The log has this page's content again, as a row's value; replay writes it.
+  // Returns whether the log makes this page used as a part of a row's value: replay writes the page
+  // again, so its content in the file does not matter.
   bool Pending(PageId id) const { return id < pending_.size() && pending_[id]; }
-  // Rows of the catalogue that are in the log, by name.
+  // Returns the values of the catalogue's rows that the log writes, by key.
   const std::map<std::string, std::string>& catalogue() const { return catalogue_; }
-  // Each table that the log has rows of, with the first of them.
+  // Returns the numbers of the tables of which the log has rows, each with the LSN of the first
+  // one.
   const std::map<uint32_t, Lsn>& tables() const { return tables_; }
 
   const ReplayNeeded& replay() const { return replay_; }
-  Lsn end() const { return end_; }  // of the log
-  // Something was written to the log after the redo point, if only by opening it.
+  Lsn end() const { return end_; }  // end of the log
+  // Returns whether the log has frames after the redo point; opening a log writes one.
   bool written_after() const { return written_after_; }
-  // A fault about a position of the log.
+  // Returns a fault with the file and byte of a position in the log.
   Fault At(Lsn lsn, std::string what) const;
 
  private:
@@ -63,15 +67,16 @@ class RedoIndex {
     std::string path;
     SegmentHeader header;
   };
-  // A change of one page, and where in the log its payload lies.
+  // A change of one page, with the place of its payload in the log.
   struct Change {
-    Lsn lsn;      // of the page after it
-    Lsn payload;  // position
-    uint32_t size;
+    Lsn lsn;        // LSN of the page after the change
+    Lsn payload;    // position of the payload
+    uint32_t size;  // bytes of the payload
     PageAction action;
     bool whole() const { return PageChange{action, kNoPage, {}}.whole(); }
   };
 
+  // Each returns false when it added a fault with which the log cannot be read.
   bool ListSegments();
   bool ReadHeader(const std::string& path, uint64_t number);
   bool CheckHeaders();
@@ -81,17 +86,17 @@ class RedoIndex {
   bool CheckRun(const LogRecord& record, const PageRun& run);
   void AddOperations(const LogRecord& record, const DecodedRecord& decoded);
   void AddOperation(const LogRecord& record, const RowWrite& op);
-  const Segment* Find(Lsn lsn) const;
-  void ReadLog(Lsn lsn, size_t n, std::string* bytes);
+  const Segment* Find(Lsn lsn) const;                   // null: no segment has that position
+  void ReadLog(Lsn lsn, size_t n, std::string* bytes);  // throws Error when it cannot
   void Damage(Lsn lsn, std::string what) { faults_->Add(At(lsn, std::move(what))); }
 
   const std::string directory_;
   const uint32_t page_size_;
   Faults* const faults_;
-  std::vector<Segment> segments_;  // in use, by number
-  std::unordered_map<PageId, std::vector<Change>> changes_;
+  std::vector<Segment> segments_;                            // segments in use, in order
+  std::unordered_map<PageId, std::vector<Change>> changes_;  // each page's in order of LSN
   std::vector<bool> pending_;
-  std::unordered_map<uint64_t, std::string> parts_;  // of transactions without their end so far
+  std::unordered_map<uint64_t, std::string> parts_;  // operations of unfinished transactions
   std::map<std::string, std::string> catalogue_;
   std::map<uint32_t, Lsn> tables_;
   ReplayNeeded replay_;

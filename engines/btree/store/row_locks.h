@@ -1,11 +1,15 @@
-// Locks on rows, held by a commit from before its log record is appended until its rows are in the
-// trees: so writes of one row reach the tree in the order in which they are in the log, and a
-// reader that has seen one row of a commit finds its other rows as that commit left them.
+// RowLocks are locks on rows. A commit holds the locks of its rows from before its log record is
+// appended until its rows are in the trees. So the writes of one row reach the tree in the order of
+// the log, and a reader that has seen one row of a commit also finds the commit's other rows.
 //
-// A row is known by 64 bits of hash of its table and key; two rows that share them only wait for
-// each other. A commit takes its locks in ascending order, so commits never wait in a circle.
-// A reader takes none: it waits until the row it wants is free (`AwaitUnlocked`), and only while
-// commits of several rows are under way, as a single row is atomic by its page's latch.
+//   RowLocks::Holder held(&locks, &rows);      // a commit; locks until `held` is destroyed
+//   locks.AwaitUnlocked(table, key);           // a reader
+//
+// A row is identified by a 64-bit hash of its table and key. Two rows with the same hash share a
+// lock, which only makes them wait for each other. A commit takes its locks in ascending order, so
+// that commits cannot deadlock. A reader takes no lock: AwaitUnlocked waits until the row is
+// unlocked, and only while a commit of several rows is under way, because the page latch makes a
+// commit of one row atomic. Thread-safe.
 #ifndef TESTBED_ENGINES_BTREE_STORE_ROW_LOCKS_H_
 #define TESTBED_ENGINES_BTREE_STORE_ROW_LOCKS_H_
 
@@ -32,7 +36,9 @@ class RowLocks {
     return write.hash != 0 ? write.hash : RowOf(write.table, write.key);
   }
 
-  // Locks a set of rows; unlocks at its end. The vector is the caller's, so that it is reused.
+  // A Holder locks a set of rows until it is destroyed. It sorts *rows, removes duplicates, and
+  // clears the vector at its end; the vector stays owned by the caller, so that its memory is
+  // reused.
   class Holder {
    public:
     Holder(RowLocks* locks, std::vector<Row>* rows) : locks_(locks), rows_(rows) {
@@ -40,7 +46,8 @@ class RowLocks {
       rows->erase(std::unique(rows->begin(), rows->end()), rows->end());
       many_ = rows->size() > 1;
       EachShard([](Shard* shard, std::span<const Row> its) { shard->Lock(its); });
-      // Readers that see anything of this commit see this first.
+      // A reader that has seen a row of this commit also sees this count, because the commit writes
+      // the row after it, under the page's latch.
       if (many_) locks_->commits_of_many_.fetch_add(1, std::memory_order_relaxed);
     }
     ~Holder() {
@@ -67,7 +74,7 @@ class RowLocks {
     bool many_;
   };
 
-  // Whether no commit of several rows has this one now: AwaitUnlocked would not wait.
+  // Returns whether AwaitUnlocked would return at once.
   bool Unlocked(uint32_t table, std::string_view key) {
     if (commits_of_many_.load(std::memory_order_acquire) == 0) return true;
     const Row row = RowOf(table, key);
@@ -76,7 +83,8 @@ class RowLocks {
     return !shard.locked.Contains(row);
   }
 
-  // Waits while a commit of several rows has this one. The caller must hold no latch.
+  // Waits while a commit that has locked this row is under way, if any commit of several rows is.
+  // The caller must hold no latch.
   void AwaitUnlocked(uint32_t table, std::string_view key) {
     if (commits_of_many_.load(std::memory_order_acquire) == 0) return;
     const Row row = RowOf(table, key);
@@ -88,10 +96,11 @@ class RowLocks {
  private:
   static constexpr int kShardBits = 6;
   static constexpr size_t kShards = size_t{1} << kShardBits;
-  // By the top bits, so that rows in ascending order are shards in ascending order.
+  // The top bits select the shard, so that locking rows in ascending order locks shards in
+  // ascending order.
   static size_t ShardOf(Row row) { return row >> (64 - kShardBits); }
 
-  // Rows are hashes, which lie evenly: many are first put to their shards.
+  // Sorts hashes, which are evenly distributed: many of them are first distributed to their shards.
   static void SortRows(std::vector<Row>* rows) {
     if (rows->size() < kShards / 4) {
       std::sort(rows->begin(), rows->end());
@@ -111,11 +120,12 @@ class RowLocks {
     }
   }
 
-  // Numbers in an open-addressed table, so that a lock allocates nothing.
+  // A RowSet is a set of rows in an open-addressed hash table, which allocates nothing once it has
+  // grown.
   class RowSet {
    public:
     bool Contains(Row row) const { return rows_[PlaceOf(row)] == row; }
-    // False when it was there already.
+    // Returns false when the set has the row already.
     bool Insert(Row row) {
       if (2 * (count_ + 1) > rows_.size()) Grow();
       const size_t at = PlaceOf(row);
@@ -124,9 +134,9 @@ class RowLocks {
       ++count_;
       return true;
     }
-    // All of them must be there.
+    // Erases rows, all of which must be in the set.
     void Erase(std::span<const Row> rows) {
-      // Not for few rows in a table that was once grown for many.
+      // If these are all rows of the set, the table is cleared, but not when it is mostly empty.
       if (rows.size() == count_ && 8 * count_ >= rows_.size()) {
         std::fill(rows_.begin(), rows_.end(), 0);
         count_ = 0;
@@ -138,7 +148,7 @@ class RowLocks {
    private:
     size_t mask() const { return rows_.size() - 1; }
     size_t Home(Row row) const { return row & mask(); }
-    // Where it is, or would go.
+    // Returns the place of the row, or the empty place for it.
     size_t PlaceOf(Row row) const {
       size_t at = Home(row);
       while (rows_[at] != 0 && rows_[at] != row) at = (at + 1) & mask();
@@ -148,7 +158,7 @@ class RowLocks {
       size_t hole = Home(row);
       while (rows_[hole] != row) hole = (hole + 1) & mask();
       --count_;
-      // Those behind move up, unless that would put them before their home.
+      // Rows behind the hole move into it, unless that would put them before their home.
       for (size_t at = (hole + 1) & mask(); rows_[at] != 0; at = (at + 1) & mask()) {
         if (((at - Home(rows_[at])) & mask()) < ((at - hole) & mask())) continue;
         rows_[hole] = rows_[at];
@@ -163,7 +173,7 @@ class RowLocks {
         if (row != 0) rows_[PlaceOf(row)] = row;
       }
     }
-    std::vector<Row> rows_ = std::vector<Row>(8);  // 0 = none
+    std::vector<Row> rows_ = std::vector<Row>(8);  // 0 = empty place
     size_t count_ = 0;
   };
 
@@ -186,13 +196,13 @@ class RowLocks {
         --waiting;
       }
     }
-    std::mutex mutex;
+    std::mutex mutex;  // protects waiting and locked
     std::condition_variable unlocked;
-    uint32_t waiting = 0;
+    uint32_t waiting = 0;  // number of threads in WaitFor
     RowSet locked;
   };
 
-  std::atomic<uint32_t> commits_of_many_{0};
+  std::atomic<uint32_t> commits_of_many_{0};  // commits of several rows that are under way
   std::array<Shard, kShards> shards_;
 };
 

@@ -35,7 +35,7 @@ void Store::ThrowUnlessUsable() {
         return;
       }
     } catch (const Error&) {
-      // It was noted.
+      // NoteFileError has kept the error.
     }
   }
   std::lock_guard lock(failure_mutex_);
@@ -50,11 +50,11 @@ void Store::ThrowUnlessUsable() {
                               "): open it again to recover");
 }
 
-// Asks for a checkpoint when the log has grown enough; when it has grown twice as much, because
-// commits are faster than checkpoints, the commit waits for one.
+// Wakes the checkpointer when the log has grown by checkpoint_log_bytes. When it has grown by twice
+// as much, because commits are faster than checkpoints, the calling commit waits for a checkpoint.
 void Store::NoteLogGrowth(Lsn end) {
   const auto grown = [&] {
-    // Pages whole in the log follow from checkpoints: they must not ask for the next one.
+    // Page images are not counted: a checkpoint causes them, so they must not cause the next one.
     const Lsn images = pool_->image_bytes() - images_at_redo_.load(std::memory_order_relaxed);
     const Lsn redo = last_redo_.load(std::memory_order_relaxed) + images;
     return end > redo ? end - redo : 0;
@@ -80,7 +80,7 @@ void Store::CheckpointLoop() {
       IoScope scope(kCheckpoint);
       Checkpoint();
     } catch (const Error&) {
-      // Whoever asks for a checkpoint gets the error; this one is tried again as the log grows.
+      // The next growth of the log wakes this thread again. A caller of Checkpoint gets the error.
     }
     lock.lock();
     wanted_ = false;
@@ -89,8 +89,8 @@ void Store::CheckpointLoop() {
   }
 }
 
-// The log from here on has everything that pages may lack once all pages dirtied before it are
-// written.
+// Returns a position in the log such that, once all pages dirtied by earlier records are written,
+// the log from that position on has everything that the pages in the file lack.
 Lsn Store::RedoPoint() {
   Lsn redo = redo_.EndLsn();
   std::lock_guard lock(clients_mutex_);
@@ -115,7 +115,8 @@ void Store::Checkpoint() {
   state.redo = redo;
   state.log_id = state_.log_id;
   state.space = space_->Snapshot();
-  // The snapshot must not know more than the log.
+  // The space snapshot may include changes of records that are not durable yet, so they must become
+  // durable before the checkpoint is.
   try {
     redo_.EnsureDurable(redo_.EndLsn());
     file_->Sync();
@@ -123,7 +124,8 @@ void Store::Checkpoint() {
     Fail(e.what());
     throw;
   }
-  // What a store that failed meanwhile has in memory is not to be trusted.
+  // If the store has failed meanwhile, its state in memory may be wrong and must not become a
+  // checkpoint.
   CheckUsable();
   try {
     WriteCheckpoint(dir_, options_.page_size, state);
@@ -154,7 +156,7 @@ uint64_t Store::CompressedCacheBytes(uint64_t cache_bytes) const {
 void Store::ResizeCache(uint64_t bytes) {
   const uint64_t compressed = CompressedCacheBytes(bytes);
   CompressedCache* cache = file_->compressed_cache();
-  // What shrinks first, so that both together never have more than they had.
+  // The part that shrinks is resized first, so that both together never exceed the larger size.
   if (cache != nullptr && compressed < cache->Count().budget) cache->Resize(compressed);
   pool_->Resize(bytes - compressed);
   if (cache != nullptr) cache->Resize(compressed);
@@ -193,8 +195,8 @@ Tree* Store::AddTable(const std::string& name, std::string_view value) {
   return owned_tables_.back().get();
 }
 
-// A new table is one log record: its root page's image and its row of the catalogue. So after a
-// crash both are there or neither.
+// Creates a new table by one log record, with the image of its root page and its row of the
+// catalogue, so that a crash leaves both or neither.
 Tree* Store::OpenTable(const std::string& name) {
   std::lock_guard lock(tables_mutex_);
   if (auto known = table_names_.find(name); known != table_names_.end()) {

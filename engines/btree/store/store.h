@@ -1,31 +1,31 @@
-// A database: tables in one data file, with log, checkpoints and recovery. The engine interface
-// (btree_engine.h) and the checker (check.h) stand on it.
+// A Store is an open database: tables in one data file, with log, checkpoints and recovery. The
+// engine (btree_engine.h) and the checker (inspect/check.h) use it.
 //
 //   StoreOptions options;
 //   auto store = Store::Open(dir, options);
 //   Tree* tree = store->OpenTable("default");
-//   StoreClient client(store.get());               // one a thread
-//   client.Commit(operations);                     // atomic; durable as options.durability says
+//   StoreClient client(store.get());               // one per thread
+//   client.Commit(operations);                     // atomic; as durable as options.durability says
 //   client.Get(tree, key, &value);
 //
-// A commit is one logical log record, appended while the rows' locks are held, then applied to the
-// trees; uncommitted rows never reach a page, so recovery has nothing to undo. Isolation is read
-// committed: a reader sees each row as some commit left it. A Get waits for a commit that is just
-// writing its row, so Gets never show half a commit; a cursor waits for none, so rows of a scan may
-// come from before and from after a commit that runs beside it.
+// A commit is one logical log record. It is appended while the locks of its rows are held, and then
+// applied to the trees. Uncommitted rows never reach a page, so recovery has nothing to undo.
+// Isolation is read committed: a reader sees each row as some commit left it. A Get waits for a
+// commit of several rows that is writing its row, so that Gets never show a part of a commit. A
+// cursor does not wait: a scan may show some rows from before and some from after a commit that
+// runs meanwhile.
 //
 // Files in the directory:
 //   btree.data          pages (page.h); its presence means that the database exists
 //   btree.doublewrite   torn-page protection (page_file.h)
-//   btree.checkpoint.N  what the last two checkpoints left (meta.h)
+//   btree.checkpoint.N  states of the last two checkpoints, N = 0 and 1 (meta.h)
 //   btree.lock          locked while the database is open
 //   btree.log/          the write-ahead log (device/log/log.h)
 //
-// Errors that happen after a commit is in the log, and failed writes and syncs of any file, put the
-// store out of service: every later commit and checkpoint throws, reads go on, and opening the
-// database again recovers it with every acknowledged commit. Pages that find the disk full do so
-// only until there is room: commits are refused, reads go on, and the first commit that finds room
-// goes on too.
+// An error after a commit is in the log, and a failed write or sync of any file, puts the store out
+// of service: every later commit and checkpoint throws Error, reads go on, and opening the database
+// again recovers every acknowledged commit. A full disk puts the store out of service only while it
+// is full: commits are refused and reads go on; the first commit that finds space again succeeds.
 #ifndef TESTBED_ENGINES_BTREE_STORE_STORE_H_
 #define TESTBED_ENGINES_BTREE_STORE_STORE_H_
 
@@ -61,7 +61,7 @@ namespace testbed::btree {
 
 inline constexpr PageId kCatalogueRoot = 1;
 inline constexpr uint32_t kCatalogueTable = 0;
-inline constexpr uint32_t kMaxTables = 4096;  // the catalogue counts as one
+inline constexpr uint32_t kMaxTables = 4096;  // including the catalogue
 
 struct StoreOptions {
   bool create = true;
@@ -71,38 +71,41 @@ struct StoreOptions {
   uint64_t cache_bytes = 64ull << 20;
   Durability durability = Durability::kLazy;
   TornPage torn_page = TornPage::kDoublewrite;
-  // A checkpoint after so much log. Commits wait rather than let it grow to more than twice that,
-  // so this bounds the log's size and what recovery has to replay, page images not counted.
+  // A checkpoint is taken after this many bytes of log. A commit waits for it when the log would
+  // grow to twice that. So this bounds the size of the log and of what recovery replays, except for
+  // page images.
   uint64_t checkpoint_log_bytes = 256ull << 20;
-  // The most that a scan reads ahead at once.
+  // Bytes that a scan reads ahead at once, at most.
   uint64_t scan_readahead_bytes = 128ull << 10;
-  // Of pages written from now on. A new database that has one, and only such a one, may have
-  // compressed pages; not with mmap, nor with pages of 4096 bytes, nor with TornPage::kAtomic.
+  // Codec of pages that are written from now on. A database may have compressed pages only if it
+  // was created with a codec. A codec is refused with mmap, with pages of 4096 bytes and with
+  // TornPage::kAtomic.
   PageCodec compression = PageCodec::kNone;
-  // Of cache_bytes, what the cache of compressed pages has. 0 to 95; where pages are compressed.
+  // Share of cache_bytes for the cache of compressed pages, 0 to 95, if pages are compressed.
   uint32_t compressed_cache_pct = 0;
-  // Rows that may wait in the change buffer; 0 = there is none.
+  // Bytes of rows in the change buffer, at most; 0 = no change buffer.
   uint64_t change_buffer_bytes = 0;
   LogOptions log;
 };
 
 struct RecoveryResult {
   bool needed = false;         // the log had records after the checkpoint
-  uint64_t log_bytes = 0;      // of it
-  uint64_t transactions = 0;   // run again
-  uint64_t pages_changed = 0;  // by replaying changes of shape
-  uint32_t torn_pages = 0;     // put back from the doublewrite file
+  uint64_t log_bytes = 0;      // bytes of log that were read
+  uint64_t transactions = 0;   // transactions that were replayed
+  uint64_t pages_changed = 0;  // pages changed by replaying changes of shape
+  uint32_t torn_pages = 0;     // pages restored from the doublewrite file
 };
 
 class ReplaySpool;
 class Store;
 
-// Where a thread's commit has got to, for checkpoints.
+// A CommitSlot tells checkpoints of the commit that a thread is executing.
 struct alignas(64) CommitSlot {
-  // Everything that the commit under way writes to the log comes at or after this; kNoLsn = idle.
+  // All log records of the commit are at or after this position; kNoLsn = no commit.
   std::atomic<Lsn> active{kNoLsn};
 };
 
+// A StoreClient is one thread's access to a store. Not thread-safe. Destroy it before the store.
 class StoreClient : public LeafFiller {
  public:
   explicit StoreClient(Store* store);
@@ -111,9 +114,13 @@ class StoreClient : public LeafFiller {
   StoreClient& operator=(const StoreClient&) = delete;
 
   TreeContext* context() { return &context_; }
-  // The row as the last commit of it left it; the store's own writes only, not a transaction's.
+  // Returns whether the table has a committed row of that key; if so, sets *value. Throws Error
+  // when a page cannot be read.
   bool Get(const Tree* tree, std::string_view key, std::string* value);
-  // Writes the rows atomically. No two of them may have the same table and key.
+  // Writes the rows atomically, and returns when the commit is as durable as the store's options
+  // demand. No two of the rows may have the same table and key. Throws Error when the commit
+  // failed. If it failed after the log had it, the store is out of service, and the next open may
+  // find the commit.
   void Commit(std::span<const RowWrite> operations);
 
  private:
@@ -126,48 +133,59 @@ class StoreClient : public LeafFiller {
   uint64_t Moves() const override;
   bool Fill(const Tree& tree, const Node& leaf) override;
   void EmptyFullBuffer();
+  // Moves rows of the change buffer to the next leaf. Returns false when the buffer is empty.
   bool MoveToNextLeaf();
   void MoveToLeaf(Tree* tree, const std::vector<BufferedRow>& candidates);
 
   Store* const store_;
   TreeContext context_;
   CommitSlot slot_;
-  // Kept between commits, so that they allocate nothing.
+  // The members below keep their memory between commits, so that a commit allocates nothing.
   std::vector<RowLocks::Row> rows_;
-  std::vector<OverflowRef> runs_;  // one for each operation, pages 0 when it needs none
+  std::vector<OverflowRef> runs_;  // by operation; `pages` is 0 when the value needs no run
   std::string encoded_, part_;
 };
 
+// Thread-safe.
 class Store {
  public:
+  // Opens the database in `dir`, and recovers it if needed; creates it when `dir` holds none and
+  // options.create is set. Throws Error: kUsage when there is no database, options clash or another
+  // process has it open; kCorruption when it is damaged; kIo.
   static std::unique_ptr<Store> Open(const std::string& dir, const StoreOptions& options);
-  // Takes a checkpoint, unless the store is out of service. Clients must be gone.
+  // Takes a checkpoint, unless the store is out of service. Clients must have been destroyed.
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  // True when `dir` holds a database.
+  // Returns whether `dir` holds a database.
   static bool Exists(const std::string& dir);
 
-  // Whether no commit is just writing the row, together with others: a Get would not wait.
+  // Returns whether a Get of the row would not wait for a commit (RowLocks::Unlocked).
   bool RowUnlocked(const Tree* tree, std::string_view key) {
     return row_locks_.Unlocked(tree->table(), key);
   }
 
+  // Returns the table, and creates it when it does not exist. The tree stays owned by the store.
+  // Throws Error (kUsage) when the name is longer than a key or there are too many tables.
   Tree* OpenTable(const std::string& name);
+  // Returns the table of that number; null when there is none. `id` must be below kMaxTables.
   Tree* Table(uint32_t id) const { return tables_[id].load(std::memory_order_acquire); }
   std::map<std::string, uint32_t> TableNames() const;
 
-  // Of pool and compressed cache together; as Pool::Resize.
+  // Changes the size of the pool and the compressed cache together. Throws what Pool::Resize
+  // throws.
   void ResizeCache(uint64_t bytes);
 
-  // Writes pages that are dirty now.
+  // Writes all pages that are dirty when it is called.
   void Flush();
-  // The same, and makes what is committed durable and the log before it unnecessary.
+  // Writes all dirty pages and makes all commits durable, records that state as a checkpoint, and
+  // truncates the log before it. Throws Error when a write or sync fails.
   void Checkpoint();
 
-  // The store will not take commits any more; the first reason is kept.
+  // Puts the store out of service: it takes no more commits. The first reason is kept for errors.
   void Fail(const std::string& why);
+  // Throws Error (kIo) when the store is out of service.
   void CheckUsable() {
     if (service_.load(std::memory_order_relaxed) != Service::kUsable) ThrowUnlessUsable();
   }
@@ -177,11 +195,11 @@ class Store {
   Pool* pool() { return pool_.get(); }
   PageFile* file() { return file_.get(); }
   Space* space() { return space_.get(); }
-  // Null when the database has none.
+  // Null when the database has no change buffer.
   ChangeBuffer* change_buffer() const { return change_buffer_.get(); }
   Log* log() { return redo_.log(); }
   uint64_t checkpoints() const { return checkpoints_.load(); }
-  uint64_t DataBytesOnDisk() const;  // pages, torn-page protection, checkpoint records
+  uint64_t DataBytesOnDisk() const;  // data, doublewrite and checkpoint files
   uint64_t LogBytesOnDisk() const;
   const std::string& dir() const { return dir_; }
 
@@ -216,35 +234,36 @@ class Store {
   std::unique_ptr<Pool> pool_;
   RowLocks row_locks_;
   std::unique_ptr<ChangeBuffer> change_buffer_;
-  OpKind merge_op_;
+  OpKind merge_op_;  // kind of operation of moving rows out of the change buffer
   RecoveryResult recovery_;
-  CheckpointState state_;  // of the last checkpoint
+  CheckpointState state_;  // state of the last checkpoint
 
-  mutable std::mutex tables_mutex_;
-  std::vector<std::atomic<Tree*>> tables_;  // by number
+  mutable std::mutex tables_mutex_;         // protects the members up to next_table_
+  std::vector<std::atomic<Tree*>> tables_;  // by number; read without the mutex
   std::deque<std::unique_ptr<Tree>> owned_tables_;
   std::map<std::string, uint32_t> table_names_;
-  uint32_t next_table_ = 1;
+  uint32_t next_table_ = 1;  // number of the next new table
 
-  mutable std::mutex clients_mutex_;
+  mutable std::mutex clients_mutex_;  // protects slots_
   std::set<CommitSlot*> slots_;
 
-  mutable std::mutex failure_mutex_;
+  mutable std::mutex failure_mutex_;  // protects failure_ and changes of service_
   enum class Service : uint8_t { kUsable, kDiskFull, kFailed };
   std::atomic<Service> service_{Service::kUsable};
-  std::string failure_;
+  std::string failure_;  // why service_ is not kUsable
 
-  std::mutex checkpoint_mutex_;  // one at a time
-  std::atomic<Lsn> last_redo_{0};
-  std::atomic<uint64_t> images_at_redo_{0};  // bytes of the pool's page images before it, or after
+  std::mutex checkpoint_mutex_;    // held by the thread that takes a checkpoint
+  std::atomic<Lsn> last_redo_{0};  // redo point of the last checkpoint
+  // Bytes of page images that the pool had logged about when that redo point was taken.
+  std::atomic<uint64_t> images_at_redo_{0};
   std::atomic<uint64_t> checkpoints_{0};
-  // Numbers for transactions that are logged in parts. Begins at the log's end, which grows faster,
-  // so no number comes twice.
+  // The number of the next transaction that is logged in parts. At an open it is set to the end of
+  // the log, which grows faster than this number, so that no number is used twice.
   std::atomic<uint64_t> next_transaction_{0};
-  std::mutex wake_mutex_;
+  std::mutex wake_mutex_;  // protects wanted_, stop_ and checkpoint_rounds_
   std::condition_variable wake_, checkpointed_;
   bool wanted_ = false, stop_ = false;
-  uint64_t checkpoint_rounds_ = 0;  // tried, whether they failed or not
+  uint64_t checkpoint_rounds_ = 0;  // checkpoints that the checkpointer has tried
   std::thread checkpointer_;
 };
 

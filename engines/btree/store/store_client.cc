@@ -1,5 +1,4 @@
-// What one thread does with a database: look-ups, commits, and moving rows from the change buffer
-// to their leaves.
+// StoreClient: look-ups, commits, and moving rows from the change buffer to their leaves.
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -9,7 +8,7 @@
 namespace testbed::btree {
 namespace {
 
-constexpr size_t kKeptBuffer = 1 << 20;  // a larger one is not kept for the next commit
+constexpr size_t kKeptBuffer = 1 << 20;  // bytes; a larger buffer is freed after its commit
 
 }  // namespace
 
@@ -26,6 +25,8 @@ StoreClient::~StoreClient() {
   store_->slots_.erase(&slot_);
 }
 
+// Writes the values that are too long for a leaf to overflow pages, and sets runs_. `begin` is a
+// log position at or before the commit's record.
 void StoreClient::WriteLongValues(std::span<const RowWrite> operations, Lsn begin) {
   runs_.assign(operations.size(), OverflowRef{});
   for (size_t i = 0; i < operations.size(); ++i) {
@@ -38,7 +39,8 @@ void StoreClient::WriteLongValues(std::span<const RowWrite> operations, Lsn begi
   }
 }
 
-// Appends the commit as one record, or in parts when it is long: it counts from the last part on.
+// Appends the commit as one record or, when it is longer than kMaxPart, in parts. Recovery ignores
+// the commit unless the last part is in the log.
 LogRange StoreClient::AppendOperations(std::span<const RowWrite> operations) {
   size_t bytes = 0;
   for (const RowWrite& op : operations) bytes += OperationBytes(op);
@@ -74,7 +76,7 @@ LogRange StoreClient::AppendParts(std::span<const RowWrite> operations) {
 void StoreClient::Apply(std::span<const RowWrite> operations) {
   ChangeBuffer* const buffer = store_->change_buffer();
   Tree* tree = nullptr;
-  ExclusiveGuard leaf;  // of the tree: rows that follow often belong to it
+  ExclusiveGuard leaf;  // leaf of the last row, to which the next row often belongs, too
   for (size_t i = 0; i < operations.size(); ++i) {
     const RowWrite& op = operations[i];
     LeafWrite row{op.key, op.erase, {op.value, false}};
@@ -118,7 +120,7 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
     try {
       context_.commit = AppendOperations(operations);
     } catch (const Error& e) {
-      store_->Fail(e.what());  // the log is dead
+      store_->Fail(e.what());  // the log takes no records after an error
       throw;
     }
     attempt.Logged();
@@ -149,7 +151,8 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
   EmptyFullBuffer();
 }
 
-// The commit is done; what goes wrong from here on is told to those who need the leaf.
+// Moves rows out of the change buffer while it is too large. Errors are ignored, because the
+// caller's commit has succeeded; a later read of the leaf reports them.
 void StoreClient::EmptyFullBuffer() {
   ChangeBuffer* const buffer = store_->change_buffer();
   try {
@@ -183,8 +186,8 @@ bool StoreClient::Fill(const Tree& tree, const Node& leaf) {
   return true;
 }
 
-// Writes the rows to their leaf, by a commit of their own. Those that are not in the buffer any
-// more stay as they are.
+// Writes the rows to their leaf by a commit of their own. `candidates` were read without locks, so
+// each row is looked up again under its lock, and skipped if the buffer no longer has it.
 void StoreClient::MoveToLeaf(Tree* tree, const std::vector<BufferedRow>& candidates) {
   store_->CheckUsable();
   ChangeBuffer* const buffer = store_->change_buffer();

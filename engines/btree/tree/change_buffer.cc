@@ -6,8 +6,9 @@ namespace testbed::btree {
 namespace {
 
 constexpr size_t kTableBytes = 4;
-constexpr size_t kMostRow = 512;  // key and value; longer rows are worth a read of their own
-constexpr size_t kMostTogether = 48 << 10;  // bytes that go to a leaf by one commit
+// Longest key and value, in bytes: buffering a longer row saves little of the read of its leaf.
+constexpr size_t kMostRow = 512;
+constexpr size_t kMostTogether = 48 << 10;  // bytes of rows that one commit moves to a leaf
 
 uint32_t TableOf(std::string_view key) {
   uint32_t table = 0;
@@ -66,7 +67,7 @@ void ChangeBuffer::Write(TreeContext* context, Tree* target, const LeafWrite& ro
   if (!row.erase) value.append(row.value.bytes);
   std::string before;
   const bool known = Knows(target->table()) && tree_->Get(context, key, &before);
-  // Counted before it can be found, so that nobody passes over it.
+  // The row is counted before it is written, so that Knows never hides a row that is in the buffer.
   if (known) {
     Count(target->table(), 0,
           static_cast<int64_t>(value.size()) - static_cast<int64_t>(before.size()));
@@ -114,7 +115,7 @@ bool ChangeBuffer::NextRow(TreeContext* context, uint32_t* table, std::string* k
   *table = TableOf(cursor.key());
   key->assign(cursor.key().substr(kTableBytes));
   next_.assign(cursor.key());
-  next_.push_back('\0');  // whoever asks next meanwhile gets another leaf, mostly
+  next_.push_back('\0');  // the next call returns a later row, which is mostly of another leaf
   return true;
 }
 

@@ -1,23 +1,23 @@
-// Row writes whose leaves are not in the pool, kept in a tree of their own until enough of them
-// have come together: InnoDB's change buffer (MySQL Reference Manual, "Change Buffer"), for any row
-// of any table. A write to a leaf that would have to be read first goes to the buffer instead; when
-// the buffer is full, the writes of one leaf after the other, in key order, go to their leaves
-// together. So a leaf is read, and written, once for many rows.
+// The ChangeBuffer keeps row writes whose leaves are not in the pool. It is InnoDB's change buffer
+// (MySQL Reference Manual, "Change Buffer"), but for any row of any table. A write whose leaf would
+// have to be read first goes to the buffer, a tree of its own. When the buffer is full, commits
+// move its rows to their leaves, leaf by leaf in key order. So a leaf is read and written once for
+// many rows.
 //
-// What the buffer has of a row is newer than what the row's leaf has. So a look-up asks the buffer
-// first; a write to a leaf that is in the pool takes what the buffer has of the row away; a leaf
-// whose rows a cursor walks gets its writes first.
+// If the buffer has a row, its version is newer than that of the row's leaf. Therefore a look-up
+// asks the buffer first, a write to a leaf in the pool removes the row from the buffer, and a
+// cursor moves a leaf's rows out of the buffer before it walks the leaf (LeafFiller).
 //
-// The buffer is an ordinary table: its pages are in the pool, in checkpoints and under recovery's
-// care like all others. Writes to it are not logged as such: they come of commits, and recovery
-// runs those again, straight to the leaves. Rows move from the buffer to a leaf by a commit of
-// their own, which logs them once more: so whatever of the two trees is in the file, running the
-// log again puts each row right. docs/btree.md has the argument.
+// The buffer is an ordinary table for the pool, for checkpoints and for recovery. A write to the
+// buffer has no log record of its own: it belongs to a commit, whose record recovery replays
+// straight to the leaves. A commit of its own moves rows from the buffer to a leaf, and logs them
+// again. So the replay of the log makes each row right, whichever pages of both trees are in the
+// file. docs/btree.md has the proof.
 //
-//   row of the buffer: key = table number (4 bytes, most significant first), then the row's key;
+//   row of the buffer: key = table number (4 bytes, big-endian), then the row's key;
 //                      value = 'p' and the row's value, or 'e' when the row is erased
 //
-// Calls about one row are made under the row's lock, but for Find. Thread-safe.
+// Thread-safe, but except for Find the caller must hold the lock of the row that a call is about.
 #ifndef TESTBED_ENGINES_BTREE_TREE_CHANGE_BUFFER_H_
 #define TESTBED_ENGINES_BTREE_TREE_CHANGE_BUFFER_H_
 
@@ -37,7 +37,7 @@ namespace testbed::btree {
 
 inline constexpr std::string_view kChangeBufferTable = "btree.change_buffer";
 
-// A row as the buffer has it.
+// A BufferedRow is a copy of a row of the buffer.
 struct BufferedRow {
   bool erase = false;
   std::string key, value;
@@ -45,31 +45,35 @@ struct BufferedRow {
 
 class ChangeBuffer {
  public:
-  // `most_bytes` of rows; more are written to their leaves as commits end. 0 takes none any more.
+  // `tree` is the buffer's table, and `tables` the number of table numbers. full() is true when the
+  // buffer has more than `most_bytes` of rows. With `most_bytes` 0 it takes no new rows.
   ChangeBuffer(Tree* tree, uint32_t tables, uint64_t most_bytes, uint32_t page_size);
-  // Counts what is in it. Before the others.
+  // Counts the rows that are in the buffer after an open. Called before any other function.
   void Load(TreeContext* context);
 
-  // Writes a row of the commit context->commit to `target`, or to the buffer when its leaf is not
-  // in the pool.
+  // Writes a row of the commit context->commit to `target` when the row's leaf is in the pool or
+  // the row is too long for the buffer; else to the buffer.
   void Write(TreeContext* context, Tree* target, const LeafWrite& row);
-  // Writes it to its leaf in any case.
+  // Writes a row to its leaf, and removes it from the buffer.
   void WriteThrough(TreeContext* context, Tree* target, const LeafWrite& row);
 
-  // False when the buffer does not know of the row; else *erased, or *value.
+  // Returns whether the buffer has the row. If so, sets *erased, and *value unless the row is
+  // erased.
   bool Find(TreeContext* context, const Tree* target, std::string_view key, bool* erased,
             std::string* value) const;
-  // Whether it may have rows of this table.
+  // Returns false when the buffer has no row of this table.
   bool Knows(uint32_t table) const { return counts_[table].load(std::memory_order_acquire) > 0; }
 
-  // The rows of `table` from `low` on and, unless that is nothing, below `high`; not more than go
-  // well into one log record.
+  // Returns copies of the buffer's rows of `table` with keys from `low` and, if `high` is given,
+  // below `high`. Returns only the first of them when they are too many for one commit.
   std::vector<BufferedRow> RowsBetween(TreeContext* context, uint32_t table, std::string_view low,
                                        std::optional<std::string_view> high) const;
-  // The row whose leaf should be next to get its writes; false when there is none. Goes round.
+  // Returns the next row in key order after that of the last call, the first row after the last
+  // one: its leaf should get its rows next. Returns false when the buffer is empty.
   bool NextRow(TreeContext* context, uint32_t* table, std::string* key);
 
-  // Grows whenever a row leaves the buffer for its leaf, between the two.
+  // Returns a number that grows when a row moves from the buffer to its leaf, after it was written
+  // to the leaf and before it is removed from the buffer.
   uint64_t moves() const { return moves_.load(std::memory_order_acquire); }
   void CountMoved(uint64_t rows) {
     leaves_filled_.fetch_add(1, std::memory_order_relaxed);
@@ -85,18 +89,18 @@ class ChangeBuffer {
   const Tree* tree() const { return tree_; }
 
  private:
-  static std::string KeyOf(uint32_t table, std::string_view key);
-  bool Takes(const LeafWrite& row) const;
+  static std::string KeyOf(uint32_t table, std::string_view key);  // the row's key in the buffer
+  bool Takes(const LeafWrite& row) const;  // the row is short enough for the buffer
   void Count(uint32_t table, int64_t rows, int64_t bytes);
 
   Tree* const tree_;
   const uint64_t most_bytes_;
   const uint32_t page_size_;
-  std::vector<std::atomic<uint64_t>> counts_;  // rows of each table
+  std::vector<std::atomic<uint64_t>> counts_;  // number of rows by table
   std::atomic<uint64_t> bytes_{0}, rows_{0}, rows_buffered_{0};
   std::atomic<uint64_t> moves_{0}, leaves_filled_{0}, rows_moved_{0};
-  std::mutex next_mutex_;
-  std::string next_;  // where NextRow goes on
+  std::mutex next_mutex_;  // protects next_
+  std::string next_;       // key in the buffer at which the next NextRow begins
 };
 
 }  // namespace testbed::btree

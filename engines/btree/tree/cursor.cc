@@ -10,8 +10,8 @@ void TreeCursor::CopyFirst(Tree::Bound bound, std::string_view key) {
   Enter(bound, key);
 }
 
-// Copies the leaf, with all writes that wait for it. Those that came to it after it was copied are
-// seen as moves.
+// Copies the leaf, after all its rows in the change buffer were moved to it. A change of Moves()
+// tells that another thread may have moved rows to it after it was copied: then it is copied again.
 void TreeCursor::Enter(Tree::Bound bound, std::string_view key) {
   LeafFiller* const filler = context_->filler;
   uint64_t moves;
@@ -21,7 +21,7 @@ void TreeCursor::Enter(Tree::Bound bound, std::string_view key) {
   } while (filler != nullptr && (filler->Fill(*tree_, node()) || filler->Moves() != moves));
 }
 
-// Before the walk enters the leaf at fence_.
+// Reads leaves ahead, if it is time to. Called before the cursor enters the leaf at fence_.
 void TreeCursor::ReadAhead() {
   if (ahead_ > 0) {
     --ahead_;
@@ -42,8 +42,8 @@ bool TreeCursor::SeekForward(std::string_view key, bool beyond) {
 }
 
 bool TreeCursor::SeekBackward(std::string_view key, bool beyond) {
-  // The leaf that covers the key has the key itself, but may have nothing below it; settling goes
-  // on to the left then.
+  // If the leaf that covers the key has no row before it, SettleBackward goes to the leaf on the
+  // left.
   CopyFirst(Tree::Bound::kCover, key);
   bool found;
   at_ = node().LowerBound(key, &found);
@@ -67,7 +67,7 @@ bool TreeCursor::Prev() {
   return SettleBackward();
 }
 
-// Goes on to the right until it stands on a row.
+// SettleForward moves right, and SettleBackward left, from at_ to the nearest entry that is a row.
 bool TreeCursor::SettleForward() {
   for (;;) {
     if (at_ < static_cast<int64_t>(node().count())) {
@@ -99,7 +99,8 @@ bool TreeCursor::SettleBackward() {
   }
 }
 
-// Makes the entry at at_ the current row. False when its long value is gone with it.
+// Makes the entry at at_ the current row. Returns false when the row has its value in overflow
+// pages and was erased meanwhile.
 bool TreeCursor::TakeRow() {
   const auto i = static_cast<uint32_t>(at_);
   node().CopyKey(i, &key_);
@@ -108,7 +109,7 @@ bool TreeCursor::TakeRow() {
     value_ = value.bytes;
     return true;
   }
-  // The reference is as old as the copy: only the tree knows whether it still holds.
+  // The reference in the copy may be out of date, so the tree is asked for the value.
   if (!tree_->Get(context_, key_, &long_value_)) return false;
   value_ = long_value_;
   return true;
@@ -119,7 +120,8 @@ void BtreeCursor::StandAt(size_t position) {
   overlay_on_ = position < session_->writes.Sorted().size() && Overlay().table == table_;
 }
 
-// The session's writes from `key` on, in the direction of the walk.
+// Sets overlay_ to the session's first write at `key` or, in the direction of the walk, behind it;
+// with `beyond`, behind it.
 void BtreeCursor::SetOverlay(std::string_view key, bool forward, bool beyond) {
   overlay_on_ = false;
   if (session_->writes.empty()) return;
@@ -159,7 +161,8 @@ bool BtreeCursor::Last() {
   return Choose();
 }
 
-// Takes the nearer of the two rows; an uncommitted write stands before the committed row.
+// Makes the nearer of the two rows of base_ and overlay_ the current row. If both are the same row,
+// the uncommitted write counts.
 bool BtreeCursor::Choose() {
   for (;;) {
     if (!base_on_ && !overlay_on_) return on_row_ = false;

@@ -1,12 +1,14 @@
-// Ordered walks. TreeCursor walks the committed rows of one tree; BtreeCursor lays the session's
-// own uncommitted writes over it.
+// Ordered walks. A TreeCursor walks the committed rows of a tree. A BtreeCursor merges them with
+// the session's own uncommitted writes.
 //
-// A TreeCursor copies a leaf when it enters it and walks the copy, so it holds no latch and no page
-// between calls: each leaf is seen as it was at the moment of entry, and rows that others commit
-// later into leaves ahead are seen. A walk forward that goes on from leaf to leaf reads leaves
-// ahead: from the second step on 2, then 4, 8, ... up to the setting, all in flight at once, waited
-// for together. Long values are fetched when the cursor comes to them; a row that was erased
-// meanwhile is passed over.
+// A TreeCursor copies a leaf when it enters it and walks the copy, so that it holds no latch and no
+// page between calls. It shows each leaf as it was when the cursor entered it; it shows rows that
+// are committed later into leaves that it has not yet entered. A walk forward reads leaves ahead:
+// at its second step to a new leaf 2, then 4, 8, ... up to TreeContext::read_ahead. All these reads
+// are in flight at once, and the cursor waits for them together. A value in overflow pages is read
+// when the cursor comes to its row; a row that was erased meanwhile is skipped.
+//
+// Not thread-safe: a cursor is used by the thread of its TreeContext.
 #ifndef TESTBED_ENGINES_BTREE_TREE_CURSOR_H_
 #define TESTBED_ENGINES_BTREE_TREE_CURSOR_H_
 
@@ -26,9 +28,11 @@ class TreeCursor {
   TreeCursor(const Tree* tree, TreeContext* context, uint32_t page_size)
       : tree_(tree), context_(context), page_size_(page_size), leaf_(page_size) {}
 
-  // First row at or after `key` (after it, when `beyond`).
+  // Each function that moves the cursor returns whether it stands on a row.
+  //
+  // Moves to the first row at or after `key`; with `beyond`, to the first row after it.
   bool SeekForward(std::string_view key, bool beyond);
-  // Last row at or before `key` (before it, when `beyond`).
+  // Moves to the last row at or before `key`; with `beyond`, to the last row before it.
   bool SeekBackward(std::string_view key, bool beyond);
   bool Last();
   bool Next();
@@ -41,22 +45,22 @@ class TreeCursor {
   bool SettleForward();
   bool SettleBackward();
   bool TakeRow();
-  void CopyFirst(Tree::Bound bound, std::string_view key);
+  void CopyFirst(Tree::Bound bound, std::string_view key);  // enters the first leaf of a walk
   void Enter(Tree::Bound bound, std::string_view key);
   void ReadAhead();
 
   const Tree* const tree_;
   TreeContext* const context_;
   const uint32_t page_size_;
-  AlignedBuffer leaf_;
-  int64_t at_ = 0;       // entry in the copy; may stand before the first or after the last
-  uint32_t window_ = 0;  // leaves that the last step ahead took
-  uint32_t ahead_ = 0;   // of these, not entered yet
+  AlignedBuffer leaf_;   // copy of the leaf
+  int64_t at_ = 0;       // entry in the copy; -1 to count()
+  uint32_t window_ = 0;  // number of leaves of the last read-ahead
+  uint32_t ahead_ = 0;   // number of those that the cursor has not entered yet
   std::string key_, fence_, long_value_;
   std::string_view value_;
 };
 
-// What cursors need to know of their session.
+// SessionState is the part of a session that its cursors read.
 struct SessionState {
   WriteSet writes;
   uint64_t epoch = 0;  // grows with each write, commit and rollback of the session
@@ -78,13 +82,13 @@ class BtreeCursor : public Cursor {
   std::string_view value() const override { return value_; }
 
  private:
-  bool Begin(std::string_view key, bool forward, bool beyond);
+  bool Begin(std::string_view key, bool forward, bool beyond);  // starts a walk at `key`
   bool Step(bool forward);
   bool Choose();
   bool ChooseLast();
   void SetOverlay(std::string_view key, bool forward, bool beyond);
   void StepOverlay();
-  void StandAt(size_t position);
+  void StandAt(size_t position);  // sets overlay_ and overlay_on_
   const RowWrite& Overlay() const {
     return session_->writes.rows()[session_->writes.Sorted()[overlay_]];
   }
@@ -92,14 +96,14 @@ class BtreeCursor : public Cursor {
   TreeCursor base_;
   const SessionState* const session_;
   const uint32_t table_;
-  uint64_t epoch_ = 0;
+  uint64_t epoch_ = 0;  // the session's epoch when the walk was started
   bool forward_ = true;
   bool on_row_ = false;
-  bool base_on_ = false;     // base_ stands on a row not yet given out
-  bool overlay_on_ = false;  // so does overlay_
-  bool from_base_ = false;   // the current row is base_'s, overlay_'s or both
-  bool from_overlay_ = false;
-  size_t overlay_ = 0;  // a position in the session's sorted writes
+  bool base_on_ = false;       // base_ stands on a row at or behind the current row
+  bool overlay_on_ = false;    // overlay_ is a write at or behind the current row
+  bool from_base_ = false;     // base_ stands on the current row
+  bool from_overlay_ = false;  // overlay_ is a write of the current row
+  size_t overlay_ = 0;         // position in the session's sorted writes
   std::string key_;
   std::string_view value_;
 };

@@ -17,8 +17,8 @@ OverflowRef WriteOverflow(Pool* pool, Space* space, RedoLog* log, PoolClient* cl
   try {
     for (uint32_t i = 0; i < ref.pages; ++i) {
       ExclusiveGuard guard = pool->WriteNew(client, ref.first + i);
-      // The page may have been another's until a moment ago. Its LSN is the log's end, so that what
-      // freed it is durable before it is overwritten in the file.
+      // The page may have been freed just now. Its LSN is the end of the log, so that the record
+      // that freed it is durable before the page is overwritten in the file.
       const Lsn now = log->EndLsn();
       std::memset(guard.page(), 0, page_size);
       auto* header = reinterpret_cast<OverflowHeader*>(guard.page());

@@ -1,9 +1,9 @@
-// Values too long for a leaf: a run of consecutive pages, each with a header and a piece of the
-// value; the leaf holds an OverflowRef to it.
+// Values that are too long for a leaf lie in overflow pages: a run of consecutive pages, each with
+// a header and a piece of the value. The leaf holds an OverflowRef to the run.
 //
-// A run is written before the log record that makes it part of the tree, into pages that are only
-// reserved. So a crash in between leaves free pages. Nobody changes a run once it is in use; the
-// latch of the leaf that refers to it protects it from being freed while it is read.
+// A run is written to pages that are only reserved, before the log record that makes it part of the
+// tree. So after a crash in between, its pages are free. A run never changes once it is in use. The
+// shared latch of the leaf that refers to a run protects the run from being freed.
 #ifndef TESTBED_ENGINES_BTREE_TREE_OVERFLOW_H_
 #define TESTBED_ENGINES_BTREE_TREE_OVERFLOW_H_
 
@@ -18,16 +18,20 @@
 
 namespace testbed::btree {
 
+// Return the bytes of a value in one overflow page, and the pages for a value of `size` bytes.
 constexpr size_t OverflowPayload(uint32_t page_size) { return page_size - sizeof(OverflowHeader); }
 constexpr uint32_t OverflowPages(uint64_t size, uint32_t page_size) {
   return static_cast<uint32_t>((size + OverflowPayload(page_size) - 1) /
                                OverflowPayload(page_size));
 }
 
-// Reserves a run, beside all promises, and fills it. `begin`: a log position at or before the
-// record that has the value.
+// Reserves a run of pages and writes the value to it. The reservation does not use space that was
+// promised to others (Space). `begin` is a log position at or before the record that will have the
+// value. Throws Error when there is no space or no frame; then nothing stays reserved.
 OverflowRef WriteOverflow(Pool* pool, Space* space, RedoLog* log, PoolClient* client,
                           uint32_t table, std::string_view value, Lsn begin);
+// Sets *value to the value of a run. The caller holds the latch of the leaf with `ref`. Throws
+// Error (kCorruption) when a page of the run is not an overflow page.
 void ReadOverflow(Pool* pool, PoolClient* client, const OverflowRef& ref, std::string* value);
 
 }  // namespace testbed::btree

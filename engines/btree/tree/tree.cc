@@ -34,8 +34,8 @@ OptimisticGuard Tree::Descend(TreeContext* context, Bound bound, std::string_vie
     const uint8_t below = static_cast<uint8_t>(node.header()->level - 1);
     if (guard.Valid()) {
       try {
-        // The parent is looked at again after the child's version was taken: it was this child's
-        // parent then.
+        // The parent's version is compared after the child's version was taken: if it is unchanged,
+        // the child was the parent's child at that moment.
         OptimisticGuard next = env_.pool->Optimistic(&context->client, child);
         Node::PrefetchSearch(next.page());
         const bool falls = Header(next.page())->level == below;
@@ -70,14 +70,15 @@ ExclusiveGuard Tree::FindLeafExclusive(TreeContext* context, std::string_view ke
   }
 }
 
-// Latches the leaf that covers the key, which may be the one that is latched.
+// Latches the leaf that covers the key, unless *leaf is that leaf already.
 void Tree::MoveToLeaf(TreeContext* context, std::string_view key, ExclusiveGuard* leaf) {
   if (*leaf && Node(leaf->page(), page_size()).Covers(key)) return;
   leaf->Release();
   *leaf = FindLeafExclusive(context, key);
 }
 
-// The node above `level` on the way to `key`; no guard when the root is at that level or below.
+// Latches the node above `level` on the way to `key`. Returns no guard when the root is at `level`
+// or below.
 ExclusiveGuard Tree::FindParent(TreeContext* context, std::string_view key, uint8_t level) {
   for (;;) {
     OptimisticGuard guard = Descend(context, Bound::kCover, key, static_cast<uint8_t>(level + 1));
@@ -99,12 +100,14 @@ bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) c
     const uint32_t at = node.LowerBoundInside(key, &found);
     const LeafValue stored = found ? node.Value(at) : LeafValue{};
     if (found && !stored.overflow) value->assign(stored.bytes);
-    // A stale page must not pass for one that has not got the row, or has it otherwise.
+    // If the file had an old version of this page, its key range would be another one: such a page
+    // must not be taken for one without the row, or with another value.
     const bool covers = node.MayHold(key, found);
     if (!leaf.Valid()) continue;
     if (!covers) ThrowWrongPage(leaf.id());
     if (!stored.overflow) return found;
-    leaf = {};  // of latched reads: nobody waits at the root with a latch below it
+    // With kLatchedReads the guard holds a latch, and GetLong waits at the root, above it.
+    leaf = {};
     return GetLong(context, key, value);
   }
 }
@@ -139,7 +142,8 @@ Lookup::State Tree::Continue(TreeContext* context, Lookup* lookup, std::string* 
     }
     OptimisticGuard child;
     const Pool::Look look = env_.pool->TryOptimistic(next, &child, &lookup->missing);
-    // As in Descend: it was this child's parent when the child was latched or its version taken.
+    // As in Descend: if the parent's version is unchanged, the child was the parent's child when it
+    // was latched or its version was taken.
     if (!begins && !lookup->at.Valid()) {
       if (look == Pool::Look::kMissing) env_.pool->EndRead(lookup->missing, false);
       lookup->at = {};
@@ -156,7 +160,7 @@ Lookup::State Tree::Continue(TreeContext* context, Lookup* lookup, std::string* 
       lookup->asked = kNoPage;
       continue;
     }
-    if constexpr (kLatchedReads) lookup->at = {};  // nobody is to wait for it meanwhile
+    if constexpr (kLatchedReads) lookup->at = {};  // no latch but the missing page's is kept
     return look == Pool::Look::kMissing ? State::kMissing : State::kBusy;
   }
 }
@@ -167,7 +171,8 @@ void Tree::FailedRead(Lookup* lookup, const Error& error) const {
   lookup->at = {};
 }
 
-// A row with its value in overflow pages: the leaf's latch keeps them from being freed meanwhile.
+// Get for a row with its value in overflow pages. The leaf's latch keeps these pages from being
+// freed while they are read.
 bool Tree::GetLong(TreeContext* context, std::string_view key, std::string* value) const {
   for (;;) {
     OptimisticGuard guard = Descend(context, Bound::kCover, key);
@@ -194,7 +199,8 @@ void Tree::CopyLeaf(TreeContext* context, Bound bound, std::string_view key, cha
     std::memcpy(copy, leaf.page(), page_size());
     if (!leaf.Valid()) continue;
     const Node node(copy, page_size());
-    // Each step of a scan leads on from the one before.
+    // If the leaf's key range does not fit, a scan would not advance: the page is not the right
+    // one.
     const bool leads = bound == Bound::kCover ? node.Covers(key)
                        : bound == Bound::kBelow
                            ? node.LowFence() < key && (node.unbounded() || key <= node.HighFence())
@@ -237,7 +243,7 @@ uint32_t Tree::ReadAhead(TreeContext* context, std::string_view key, uint32_t pa
     try {
       context->ring = std::make_unique<ReadRing>(context->read_ahead, false);
     } catch (const Error&) {
-      context->read_ahead = 0;  // no io_uring here: one page after the other
+      context->read_ahead = 0;  // without io_uring, scans read one page after the other
       return 0;
     }
   }
@@ -253,9 +259,9 @@ bool Tree::ChangeRow(Node* node, const LeafWrite& row, uint32_t at, bool found) 
   return found ? node->UpdateLeaf(at, row.value) : node->InsertLeaf(at, row.key, row.value);
 }
 
-// A row whose old or new value lies in overflow pages. Replay must find the leaf's reference and
-// the run's pages in step, so the leaf's image goes to the log, in one record with the runs that
-// became used and free.
+// Writes a row whose old or new value lies in overflow pages. Replay must never see a reference
+// without its run, so one log record has the image of the leaf and the runs that became used and
+// free.
 bool Tree::WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const LeafWrite& row,
                              uint32_t at, bool found) {
   Node node(leaf->page(), page_size());
@@ -309,7 +315,8 @@ void Tree::Write(TreeContext* context, const LeafWrite& row, ExclusiveGuard* lea
       if (done) leaf->MarkDirty(context->commit.begin, context->commit.end);
     }
     if (done) {
-      // Tried when the leaf falls below a threshold, not at each row below it.
+      // A merge is tried when the leaf falls below a quarter, below an eighth or becomes empty, not
+      // at each row that is erased below these.
       const size_t quarter = node.Capacity() / 4;
       const size_t left = node.UsedBytes();
       if ((used >= quarter && left < quarter) || (used >= quarter / 2 && left < quarter / 2) ||

@@ -1,13 +1,14 @@
-// One table's b-tree: look-ups, row writes, and the changes of shape that they need.
+// A Tree is the b-tree of one table: look-ups, row writes, and the changes of shape (splits and
+// merges) that row writes need.
 //
 // The root's page number never changes: when the root is split, its content moves to two new
-// children. Every change of shape touches a parent and one or two children, is one log record, and
-// leaves a valid tree; a split that needs room in the parent first splits the parent, as a change
+// children. A change of shape touches a parent and one or two children, is one log record, and
+// leaves a valid tree. A split that needs room in the parent first splits the parent, as a change
 // of its own. docs/btree.md has the latching protocol: latches are taken downwards, and left before
-// right; a thread that holds a leaf waits for no other node.
+// right; a thread that holds a leaf's latch waits for no other node.
 //
-// Thread-safe: any number of threads, each with its own TreeContext. Writers of one row must not
-// meet (the row locks in store.h see to it).
+// Thread-safe; each thread uses a TreeContext of its own. The caller must hold the row's lock
+// (store/row_locks.h) for Write, so that two threads never write one row at the same time.
 #ifndef TESTBED_ENGINES_BTREE_TREE_TREE_H_
 #define TESTBED_ENGINES_BTREE_TREE_TREE_H_
 
@@ -28,6 +29,7 @@
 
 namespace testbed::btree {
 
+// The parts of a store that its trees share; the store owns them.
 struct TreeEnv {
   Pool* pool = nullptr;
   Space* space = nullptr;
@@ -36,49 +38,50 @@ struct TreeEnv {
 
 class Tree;
 
-// Gives a leaf the writes that wait for it elsewhere (change_buffer.h), before a cursor walks it.
+// A LeafFiller moves the rows that the change buffer has for a leaf to the leaf, before a cursor
+// walks the leaf.
 class LeafFiller {
  public:
   virtual ~LeafFiller() = default;
-  // Grows whenever writes leave that place, after they came to their leaf.
+  // Returns ChangeBuffer::moves().
   virtual uint64_t Moves() const = 0;
-  // `leaf` is a copy of a leaf of the tree. False when nothing waited for it.
+  // Moves the rows of the leaf of which `leaf` is a copy. Returns false when there were none.
   virtual bool Fill(const Tree& tree, const Node& leaf) = 0;
 };
 
-// What one thread needs to work on trees.
+// A TreeContext is what one thread needs to work on the trees of a store.
 struct TreeContext {
   explicit TreeContext(Pool* pool) : client(pool), scratch(pool->page_size()) {}
-  // Pages that a scan may read ahead at once; 0 = none.
+  // Number of pages that a scan may read ahead at once; below 2 it reads none ahead.
   uint32_t read_ahead = 0;
-  std::unique_ptr<ReadRing> ring;  // for them, when first needed
-  LeafFiller* filler = nullptr;    // null where no writes wait
+  std::unique_ptr<ReadRing> ring;  // for these reads; made when first needed
+  LeafFiller* filler = nullptr;    // null when the store has no change buffer
   PoolClient client;
-  StructureRecord record;
-  AlignedBuffer scratch;
-  // The log record that holds the row writes being applied.
+  StructureRecord record;  // the log record of the change of shape under way
+  AlignedBuffer scratch;   // one page
+  // The log record of the commit whose rows are being applied.
   LogRange commit;
-  // The leaf of each row is written again, changed or not: the file may lack what the cache of the
-  // kernel has, if a sync failed.
+  // Recovery marks the leaf of each row dirty, changed or not: after a failed sync the page that
+  // the kernel's cache returned may not be in the file.
   bool recovers = false;
 };
 
-// A row to write. For a value in overflow pages `value` is the encoded OverflowRef, whose run is
-// reserved.
+// A LeafWrite is one row to write. For a value in overflow pages `value` is the encoded
+// OverflowRef, whose run is reserved and filled.
 struct LeafWrite {
   std::string_view key;
   bool erase = false;
   LeafValue value;
 };
 
-// A look-up that waits for nothing: see Tree::Continue.
+// A Lookup is the state of a look-up that waits for nothing; Tree::Continue works on it.
 struct Lookup {
   enum class State : uint8_t {
     kFound,
     kAbsent,
-    kMissing,  // `missing` is to be read (Pool::EndRead); then Continue goes on
-    kBusy,     // somebody has a page or all frames: Continue goes on later
-    kLong,     // it has its value in overflow pages: Tree::Get reads them
+    kMissing,  // the caller must read the page `missing` and call Pool::EndRead, then Continue
+    kBusy,     // another thread has latched the page, or no frame is free: call Continue later
+    kLong,     // the row's value is in overflow pages: call Tree::Get, which may wait
   };
   explicit Lookup(std::string_view key = {}) : key(key) {}
 
@@ -87,48 +90,53 @@ struct Lookup {
 
  private:
   friend class Tree;
-  OptimisticGuard at;      // the node it has got to; none = begins anew
-  PageId asked = kNoPage;  // the page asked for last, so that it is counted once
+  OptimisticGuard at;      // the node that the look-up has reached; none: it begins at the root
+  PageId asked = kNoPage;  // the page that was counted as a request, so that it is counted once
 };
 
 class Tree {
  public:
   Tree(const TreeEnv& env, uint32_t table, PageId root) : env_(env), table_(table), root_(root) {}
 
+  // Returns whether the tree has the key; if so, sets *value. Throws Error (kIo, kCorruption) when
+  // a page cannot be read or is not the page that its parent expects.
   bool Get(TreeContext* context, std::string_view key, std::string* value) const;
-  // Goes on with a look-up as far as it can without waiting. Throws with nothing latched.
+  // Continues a look-up as far as it can without waiting, and sets *value when it returns kFound.
+  // Throws the errors of Get; then the look-up holds no latch.
   Lookup::State Continue(TreeContext* context, Lookup* lookup, std::string* value) const;
-  // The read of lookup->missing could not be done, by this error: throws it, unless the look-up
-  // went to a page that is not the tree's any more; then Continue goes on.
+  // Called after reading lookup->missing failed with `error`, and after EndRead. Throws `error`
+  // when the page still belongs to the tree. Otherwise returns, and the look-up begins again.
   void FailedRead(Lookup* lookup, const Error& error) const;
-  // Applies a row of the transaction context->commit. Idempotent.
+  // Applies a row of the commit context->commit. Idempotent. Throws Error when a page cannot be
+  // read or there is no space.
   void Write(TreeContext* context, const LeafWrite& row) {
     ExclusiveGuard leaf;
     Write(context, row, &leaf);
   }
-  // The same for rows one after the other: *leaf stays latched, so that the next row needs no
-  // descent when it belongs to the same leaf. The caller waits for nothing meanwhile; *leaf is none
-  // or what an earlier call for this tree has left.
+  // Applies a row and may leave its leaf latched in *leaf, so that the next row of the same leaf
+  // needs no descent. *leaf must be empty or left by an earlier call for this tree. While it is
+  // latched the caller must wait for nothing.
   void Write(TreeContext* context, const LeafWrite& row, ExclusiveGuard* leaf);
 
-  // Whether a row must have its value in overflow pages.
+  // Returns whether a row of these sizes must have its value in overflow pages.
   bool NeedsOverflow(size_t key_size, size_t value_size) const {
     return key_size + 2 + value_size + Node::kSlotSize > MaxInlineRow(env_.pool->page_size());
   }
 
   enum class Bound : uint8_t {
-    kCover,  // the leaf whose range has the key
-    kBelow,  // the leaf whose range has the greatest keys below the key
+    kCover,  // the leaf whose key range contains the key
+    kBelow,  // the leaf whose key range contains the greatest keys below the key
     kLast,   // the last leaf
   };
-  // Copies a leaf as it is at one moment.
+  // Copies a leaf to `copy`, a page, in a state that it had at one moment.
   void CopyLeaf(TreeContext* context, Bound bound, std::string_view key, char* copy) const;
 
-  // Brings in the leaves from the one that covers `key` on, up to `pages` of them and as far as
-  // their parent knows. Returns how many these are, whether they were there or read.
+  // Brings the leaf that covers `key` and the following leaves into the pool, up to `pages` of
+  // them, but only those under the same parent. Returns how many leaves these are, including those
+  // that were in the pool already.
   uint32_t ReadAhead(TreeContext* context, std::string_view key, uint32_t pages) const;
 
-  // Whether a write to this row's leaf would find it in the pool.
+  // Returns whether the leaf that covers `key` is in the pool.
   bool LeafInPool(TreeContext* context, std::string_view key) const;
 
   uint32_t table() const { return table_; }
@@ -138,23 +146,27 @@ class Tree {
   static void FormatRoot(char* page, uint32_t page_size, PageId id, uint32_t table);
 
  private:
-  // The node at `level` on the way to `key`, or the root if that is lower. Was it when its version
-  // was taken, and is as long as the guard is valid.
+  // Returns the node at `level` on the way to `key`; the root, if the tree is lower than that. The
+  // page was that node when its version was taken, and stays it while the guard is valid.
   OptimisticGuard Descend(TreeContext* context, Bound bound, std::string_view key,
                           uint8_t level = 0) const;
+  // Throws Error (kCorruption): the page is not the one that its parent expects.
   [[noreturn]] void ThrowWrongPage(PageId id) const;
   ExclusiveGuard FindLeafExclusive(TreeContext* context, std::string_view key);
   void MoveToLeaf(TreeContext* context, std::string_view key, ExclusiveGuard* leaf);
   ExclusiveGuard FindParent(TreeContext* context, std::string_view key, uint8_t level);
   bool GetLong(TreeContext* context, std::string_view key, std::string* value) const;
 
-  // Row writes. Each returns false when the leaf has no room.
+  // Row writes. `at` is the row's place in the leaf, and `found` whether the leaf has the row. Each
+  // returns false, with the leaf unchanged, when the leaf has no room.
   bool WriteInLeaf(ExclusiveGuard* leaf, const LeafWrite& row, uint32_t at, bool found);
   bool WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const LeafWrite& row,
                          uint32_t at, bool found);
   static bool ChangeRow(Node* node, const LeafWrite& row, uint32_t at, bool found);
 
-  // Changes of shape (tree_shape.cc).
+  // Changes of shape (tree_shape.cc). The guards are exclusive latches of the nodes to change,
+  // which the caller holds. Each throws Error, with the tree unchanged, when it cannot get a page
+  // or append its log record.
   void Split(TreeContext* context, std::string_view key, uint8_t level, size_t need);
   void SplitRoot(TreeContext* context, ExclusiveGuard* root, std::string_view key);
   void SplitChild(TreeContext* context, ExclusiveGuard* parent, ExclusiveGuard* left,

@@ -1,5 +1,6 @@
-// Changes of the tree's shape. Each one prepares everything that can fail, appends its log record
-// while all pages it touches are latched, and only then changes them, which cannot fail.
+// Changes of the tree's shape. Each change first does everything that can fail: it latches all
+// pages that it touches, prepares their new content, and appends its log record. Only then it
+// changes the pages, which cannot fail.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -8,6 +9,7 @@
 
 namespace testbed::btree {
 
+// Reserves a page and latches it. The caller marks it used, or cancels the reservation.
 ExclusiveGuard Tree::NewPage(TreeContext* context) {
   const PageId id = env_.space->Reserve(1);
   try {
@@ -18,7 +20,8 @@ ExclusiveGuard Tree::NewPage(TreeContext* context) {
   }
 }
 
-// Makes room of `need` bytes at `level` on the way to `key`, unless it is there by now.
+// Splits the node at `level` on the way to `key`, if it has less than `need` free bytes. When the
+// parent has no room for another child, splits the parent first.
 void Tree::Split(TreeContext* context, std::string_view key, uint8_t level, size_t need) {
   for (;;) {
     ExclusiveGuard parent = FindParent(context, key, level);
@@ -83,7 +86,8 @@ void Tree::SplitChild(TreeContext* context, ExclusiveGuard* parent, ExclusiveGua
   bool found;
   const uint32_t at = above.LowerBound(split.separator, &found);
   above.InsertInner(at, split.separator, right.id());
-  // The pages now carry the transaction's rows too: what it wrote is replayed from its own record.
+  // `right` takes over rows of the commit that is being applied. Their redo is the commit's own
+  // record, so `right` must not let the redo point pass that record.
   left->MarkDirty(range.begin, range.end);
   right.MarkDirty(std::min(range.begin, context->commit.begin), range.end);
   parent->MarkDirty(range.begin, range.end);
@@ -140,8 +144,9 @@ void Tree::SplitRoot(TreeContext* context, ExclusiveGuard* root, std::string_vie
   root->MarkDirty(range.begin, range.end);
 }
 
-// The node at `level` on the way to `key` has become small: puts it together with a neighbour under
-// the same parent if both fit one page, with room to spare.
+// Merges the node at `level` on the way to `key`, which has become small, with a neighbour under
+// the same parent, if both fill at most three quarters of a page. Goes on with the parent when that
+// has become small, too.
 void Tree::Merge(TreeContext* context, std::string_view key, uint8_t level) {
   for (;;) {
     ExclusiveGuard parent = FindParent(context, key, level);
@@ -160,6 +165,8 @@ void Tree::Merge(TreeContext* context, std::string_view key, uint8_t level) {
   }
 }
 
+// Merges the parent's children at left_index and left_index + 1, of which the one at target_index
+// is the small one. Returns false when that is no longer small or both do not fit.
 bool Tree::MergeChildren(TreeContext* context, ExclusiveGuard* parent, uint32_t left_index,
                          uint32_t target_index) {
   Node above(parent->page(), page_size());
@@ -194,12 +201,12 @@ bool Tree::MergeChildren(TreeContext* context, ExclusiveGuard* parent, uint32_t 
   left.MarkDirty(std::min(range.begin, context->commit.begin), range.end);
   right.MarkDirty(range.begin, range.end);
   parent->MarkDirty(range.begin, range.end);
-  // Last: from here on the page may be given out again.
+  // This comes last, because from here on another thread may reserve the page.
   env_.space->MarkFree(right.id(), 1);
   return true;
 }
 
-// The root has a single child: its content moves up.
+// While the root has a single child, moves the child's content to the root.
 void Tree::ShrinkRoot(TreeContext* context, ExclusiveGuard* root) {
   while (Header(root->page())->type == PageType::kInner) {
     const Node top(root->page(), page_size());

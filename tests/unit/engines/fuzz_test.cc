@@ -1,5 +1,5 @@
-// A short run of each fuzz target, on random inputs. TESTBED_FUZZ_SECONDS sets for how long (2),
-// TESTBED_FUZZ_SEED with what seed (1).
+// Runs each fuzz target for a short time on random inputs. TESTBED_FUZZ_SECONDS sets the time
+// (default 2), TESTBED_FUZZ_SEED the seed (default 1).
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,7 +20,7 @@ double Setting(const char* name, double otherwise) {
 
 class FuzzTest : public testing::Test {
  protected:
-  // Until the time is over, and once at least.
+  // Calls `round` until the time is over, at least once.
   template <typename Round>
   void Rounds(Round&& round) {
     const auto end = std::chrono::steady_clock::now() +
@@ -36,7 +36,7 @@ class FuzzTest : public testing::Test {
   std::mt19937_64 random_{static_cast<uint64_t>(Setting("TESTBED_FUZZ_SEED", 1))};
 };
 
-// A real page with some bytes changed gets further than random ones.
+// The inputs are real pages with changed bytes, which get further than random bytes.
 TEST_F(FuzzTest, Page) {
   constexpr uint32_t kPageSize = 4096;
   std::string page(kPageSize, '\0');
@@ -74,11 +74,11 @@ TEST_F(FuzzTest, Mmapv1) {
   Rounds([&] { mmapv1::FuzzMmapv1(RandomBytes(200)); });
 }
 
-// Each ended its target once.
+// Each of these inputs once crashed its target.
 TEST_F(FuzzTest, WhatWasFound) {
   using namespace std::string_literals;
   FuzzReplay("\x01\0\0\0\0\0\xe2\xfe"s);  // an inner page was cut before its first child
-  // An extent went round the end of all offsets.
+  // The end of an extent overflowed 64 bits.
   fractal::FuzzFractal(std::string_view(
       "\076\000\000\000\000\000\000\000\000\003\000\000\000\000\000\000\000\140\100\000"
       "\010\000\000\000\021\000\000\000\001\377\377\377\377\377\377\377\377\377\377\076"
@@ -88,7 +88,7 @@ TEST_F(FuzzTest, WhatWasFound) {
       "\377\377\377\377\377\377\377\377\377\377\265\265\035\035\063\035\035\035\035\035"
       "\276\377\000\000\360\041\000",
       127));
-  // A row's record was in a file that there is not.
+  // A row's record was in a file that did not exist.
   mmapv1::FuzzMmapv1("\230\136\377\377\377\377\012\230"s);
 }
 

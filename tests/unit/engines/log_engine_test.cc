@@ -1,4 +1,4 @@
-// Engine "log": what was put is in its log, as records, once and whole.
+// Tests the engine "log": every transaction is in its log as one complete record, exactly once.
 #include "engines/log/log_engine.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,8 @@ class LogEngineTest : public LogTestDirectory {
  protected:
   std::unique_ptr<Engine> Open() { return OpenEngine("log", directory_, options_); }
 
-  // Each record as "table:key=value" of its rows, an erased one with "-", joined by blanks.
+  // Returns each record of the log as text: "table:key=value" for a row that was put, and
+  // "table:key-" for an erased row, joined by blanks.
   std::vector<std::string> Transactions() {
     std::vector<std::string> transactions;
     for (const std::string& record : ReadLog(append_log::LogDirectory(directory_)).records) {
@@ -63,9 +64,9 @@ TEST_F(LogEngineTest, ATransactionIsOneRecordAndARolledBackOneIsNone) {
   session->Rollback();
   session->Begin();
   session->Commit();
-  // Durable without a close.
+  // The records must be durable although the engine is still open.
   EXPECT_THAT(Transactions(), ElementsAre("0:a=1", "0:b=2 1:2b= 0:a-"));
-  EXPECT_EQ(Counter(*engine, "log_syncs"), 3u);  // the log's own first frame, and two commits
+  EXPECT_EQ(Counter(*engine, "log_syncs"), 3u);  // of the log's first frame and of two commits
 }
 
 TEST_F(LogEngineTest, ReopeningGoesOnWithTheSameTables) {
@@ -106,7 +107,7 @@ TEST_F(LogEngineTest, DurabilityDecidesWhoSyncs) {
   }
 }
 
-// A record of 300 bytes, framing included, as docs/workloads.md says it is made.
+// docs/workloads.md says that this row makes a record of 300 bytes, framing included.
 TEST_F(LogEngineTest, FramingIsWhatTheDocumentationSays) {
   options_.durability = Durability::kSync;
   options_.extra = {{"log_pad", "off"}};
@@ -205,7 +206,7 @@ TEST(LogRowTest, WhatIsNoRowIsDamage) {
   std::string_view record = "0123456";
   append_log::Row row;
   EXPECT_THROW(append_log::NextRow(&record, &row), Error);
-  const std::string longer(12, '\x7f');  // states more bytes than there are
+  const std::string longer(12, '\x7f');  // the header states more bytes than the record has
   record = longer;
   EXPECT_THROW(append_log::NextRow(&record, &row), Error);
 }

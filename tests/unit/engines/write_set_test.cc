@@ -1,4 +1,4 @@
-// A transaction's writes against a model.
+// Tests the set of a transaction's writes against a model.
 #include "engines/write_set.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using Key = std::pair<TableId, std::string>;
 using Value = std::pair<bool, std::string>;
 using Model = std::map<Key, Value>;
 
-// The write that `at` is of the table, or none.
+// Expects that `found` is the write at `at`, or null when `at` is not a row of the table.
 void ExpectWrite(const RowWrite* found, const Model& model, Model::const_iterator at,
                  TableId table) {
   const bool there = at != model.end() && at->first.first == table;
@@ -42,7 +42,7 @@ TEST(WriteSetTest, HoldsTheLastWriteOfEachRowAsAModelDoes) {
   std::mt19937 random(1);
   for (int round = 0; round < 60; ++round) {
     Model model;
-    // From a few rows, which leave most of the table as it was, to more than are kept.
+    // The number of writes varies from a few, which leave most rows unchanged, to 20000.
     const int n = round % 20 == 0 ? 20000 : 1 << round % 12;
     for (int i = 0; i < n; ++i) {
       const Key key{1 + random() % 3, "key" + std::to_string(random() % (n + 1))};

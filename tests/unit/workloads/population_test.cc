@@ -33,7 +33,7 @@ TEST(RangeSetTest, AgreesWithASetOfNumbers) {
     const uint64_t n = random.Below(60);
     if (random.Below(2) == 0) {
       const uint64_t end = n + random.Below(4);
-      // Add is for numbers that are not there yet.
+      // Add may be called only for numbers that the set does not hold.
       if (std::any_of(model.begin(), model.end(), [&](uint64_t x) { return x >= n && x < end; })) {
         continue;
       }
@@ -69,7 +69,7 @@ TEST(PopulationTest, PlacesAndRowsBelongTogether) {
   }
 }
 
-// What a client was given and did not do is as it was before.
+// Rows that a client took but did not insert or erase must be as before.
 TEST(PopulationTest, ABatchThatWasNotDoneChangesNothing) {
   Population population(Rows(100));
   {
@@ -88,7 +88,7 @@ TEST(PopulationTest, ABatchThatWasNotDoneChangesNothing) {
   }
   EXPECT_TRUE(population.known());
   EXPECT_EQ(population.there().ranges(), (std::vector<Range>{{0, 1}, {2, 100}, {101, 102}}));
-  // Numbers that were given back are the next ones.
+  // The numbers that were given back are used first.
   Population::Client client(population);
   Population::Batch batch(client);
   EXPECT_EQ(batch.TakeInsert().place, 100u);
@@ -158,7 +158,7 @@ TEST(PopulationTest, IsHopelessWhenNothingIsThereAndNothingIsHeld) {
   b.Begin(erased);
   b.Done(erased);
   {
-    // It may yet be given back.
+    // b has taken no further batch since its erase, so its row could still be given back.
     Population::Batch batch(a);
     EXPECT_TRUE(batch.Hopeful());
   }
@@ -190,7 +190,8 @@ TEST(PopulationTest, IsAsItWasAfterItWasWrittenDown) {
   }
 }
 
-// Clients that insert and erase at once never have the same row, and nothing is lost.
+// Clients that insert and erase at the same time must never get the same row, and no row may be
+// lost.
 TEST(PopulationTest, ClientsShareItRightly) {
   constexpr uint64_t kRows = 5000;
   Population population(Rows(kRows));
@@ -242,7 +243,7 @@ TEST(PopulationTest, ClientsShareItRightly) {
 
 class ChooserTest : public testing::Test {
  protected:
-  // How often each row is drawn.
+  // Returns the number of times that each row is drawn.
   std::map<uint64_t, int> Draw(Distribution distribution, int times) {
     WorkloadOptions options;
     options.distribution = distribution;
@@ -289,7 +290,8 @@ TEST_F(ChooserTest, DrawsEachRowThatIsThereAlike) {
   for (const auto& [row, times] : drawn) EXPECT_NEAR(times, 1000, 200) << row;
 }
 
-// The same rows are popular as before, and those that took the place of erased ones.
+// Popular rows must stay popular, and a row that takes the place of an erased one gets its
+// popularity.
 TEST_F(ChooserTest, PopularityStaysWithItsRows) {
   const auto most = [](const std::map<uint64_t, int>& drawn) {
     return std::max_element(drawn.begin(), drawn.end(),
@@ -315,7 +317,7 @@ TEST_F(ChooserTest, LatestAreTheRowsInsertedLast) {
   EXPECT_GT(drawn.at(1009), drawn.at(1008));
   EXPECT_GT(drawn.at(1008), drawn.at(1000));
   EXPECT_GT(drawn.at(1000), drawn.at(900));
-  // Behind the inserted ones come those that were loaded last.
+  // After the inserted rows the rows that were loaded last are the most popular.
   EXPECT_GT(drawn.at(999), drawn.at(100));
 }
 

@@ -18,13 +18,13 @@ struct Way {
   const Cell* cell;
   Estimate rate;
   double device_reads, bytes, cpu_us;
-  std::vector<double> chosen_pct;  // of each round of a search, in ascending order
+  std::vector<double> chosen_pct;  // sorted shares that --cache-pct auto chose in the rounds
 };
 
-// Returns the upper median: a value that a round ran with, unlike the mean.
+// Returns the median, which is a share that a round ran with; a mean need not be.
 double Middle(const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; }
 
-// Returns the options of a way as on a command line.
+// Returns the options of a way as they are written on the command line.
 std::string OptionsText(const Way& way) {
   const auto option = [&](const char* name) {
     const auto found = way.cell->options.find(name);
@@ -50,7 +50,7 @@ std::string EvidenceText(const Way& way) {
   return text;
 }
 
-// Returns a line for everything that is missing from the comparison.
+// Returns a line for each measurement that is missing from the comparison.
 std::string MissingText(const ResultSet& results) {
   std::string text;
   for (size_t i = 0; i < results.cells().size(); ++i) {
@@ -64,8 +64,8 @@ std::string MissingText(const ResultSet& results) {
   return text.empty() ? text : "This advice is from an incomplete comparison:\n" + text;
 }
 
-// Returns the least difference of two mean logarithms of rates at which two ways surely differ;
-// infinite when that cannot be determined.
+// Returns the least distance between the mean logarithms of two rates at which the ways differ for
+// sure; infinity when that cannot be told.
 double SureDistance(const ResultSet& results, const std::vector<Way>& ways) {
   std::vector<std::vector<double>> rates;
   for (const Way& way : ways) {

@@ -1,5 +1,5 @@
-// `testbed advise`: the page size, I/O mode and cache share that measurements on this machine show
-// to serve a described workload best, with the evidence.
+// `testbed advise` recommends the page size, IO mode and cache share that serve a workload best on
+// this machine. It measures them, and shows the evidence.
 #ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_H_
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_H_
 
@@ -10,8 +10,8 @@
 namespace testbed {
 
 // Returns the advice from the results of the experiment "advise": the options of the fastest cell,
-// the distance of the next best, and the figures behind the difference. Without a finished cell,
-// returns only what is missing from the comparison.
+// the rates of the next ones relative to it, and the reads and CPU time that explain them. Without
+// a finished cell, returns only the list of missing measurements.
 std::string AdviceText(const ResultSet& results);
 
 }  // namespace testbed

@@ -12,23 +12,23 @@
 namespace testbed {
 namespace {
 
-constexpr double kApart = 0.1;  // of the most that one held
+constexpr double kApart = 0.1;  // share of the memory that the largest cell held
 constexpr char kHeld[] = "held.bytes";
 
-// An axis of engines: each of its values sets one.
+// Returns whether each value of the axis sets the engine.
 bool NamesEngines(const Axis& axis) {
   return std::all_of(axis.values.begin(), axis.values.end(),
                      [](const AxisValue& value) { return value.options.contains("engine"); });
 }
 
-// Cells that differ in the engine alone.
+// Cells that differ only in the engine.
 struct Group {
-  std::string name;  // the labels that they have alike, where the table shows others too
+  std::string name;  // the shared labels of those axes in which the table's cells differ
   std::vector<size_t> cells;
 };
 
 std::vector<Group> GroupsOf(const ResultSet& results, const std::vector<size_t>& shown) {
-  std::map<std::string, std::set<std::string>> labels;  // by axis, that the table shows
+  std::map<std::string, std::set<std::string>> labels;  // the table's labels, by axis
   for (size_t cell : shown) {
     for (const auto& [axis, label] : results.cells()[cell].labels) labels[axis].insert(label);
   }
@@ -44,7 +44,7 @@ std::vector<Group> GroupsOf(const ResultSet& results, const std::vector<size_t>&
     const auto [found, first] = at.emplace(fmt::format("{}", fmt::join(alike, " ")), groups.size());
     if (first) groups.push_back({fmt::format("{}", fmt::join(told, " ")), {}});
     std::vector<size_t>& group = groups[found->second].cells;
-    // A table has a cell once for each metric.
+    // `shown` may contain a cell several times.
     if (std::find(group.begin(), group.end(), cell) == group.end()) group.push_back(cell);
   }
   return groups;
@@ -63,16 +63,17 @@ std::string EngineLabel(const ResultSet& results, size_t cell) {
   return EngineOf(results, cell);
 }
 
-// A run with buffered or mapped reads had the whole budget for the asking: what it never filled, it
-// did not need. With direct IO the engine's cache is all it may take.
+// Returns whether the cell's run left memory unused that it could have used. Buffered and mapped
+// reads may fill the whole budget with page cache, so what they leave unused they did not need.
+// With direct IO a run can only use the engine's cache.
 bool NeededNoMore(const ResultSet& results, size_t cell) {
   const OptionMap& options = results.cells()[cell].options;
   const auto io = options.find("io");
   return (io == options.end() || io->second != "direct") && results.Figure(cell, "held.full") == 0;
 }
 
-// What a figure was of each cell of a group, the largest first; nothing when it is not known of two
-// engines.
+// Returns the values of a figure in the cells of a group, with the engines' labels, the largest
+// first. Returns nothing unless the figure is known for at least two engines.
 using Known = std::vector<std::pair<double, std::string>>;
 Known KnownOf(const ResultSet& results, const Group& group, const std::string& figure) {
   Known known;
@@ -94,11 +95,12 @@ Known KnownOf(const ResultSet& results, const Group& group, const std::string& f
 using Differ = std::function<bool(double most, double least)>;
 using Write = std::function<std::string(double)>;
 
-// One line for the groups in which a figure differs, the worst first; empty when there is none.
+// Returns a line that names the groups in which a figure differs, the largest difference first; an
+// empty string when it differs in none.
 std::string Line(const ResultSet& results, const std::vector<Group>& groups,
                  const std::string& figure, const std::string& says, const Differ& differ,
                  const Write& write) {
-  constexpr size_t kMostNamed = 3, kMostEach = 8;  // groups, and cells of each
+  constexpr size_t kMostNamed = 3, kMostEach = 8;  // groups named, and cells named of each
   std::vector<std::pair<double, std::string>> found;
   for (const Group& group : groups) {
     const Known known = KnownOf(results, group, figure);

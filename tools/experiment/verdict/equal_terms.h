@@ -1,5 +1,5 @@
-// Checks whether the engines in a table were compared on equal terms: with the same memory, and
-// with rounds of the same length.
+// Checks whether the engines of a table were compared on equal terms: they held the same memory,
+// and their rounds had the same length.
 #ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_EQUAL_TERMS_H_
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_EQUAL_TERMS_H_
 
@@ -10,10 +10,11 @@
 
 namespace testbed {
 
-// Returns lines to print under a table that shows these cells, or "" when the terms are equal.
-// Compares cells that differ only in the engine. A line names each engine with its figure where one
-// held more than 10 % less memory than another, or where the planned rows, operations or seconds
-// differ. It marks an engine that never filled memory that it could have used.
+// Returns lines to print under a table that shows these cells; an empty string when the terms were
+// equal. Only cells that differ in nothing but the engine are compared. When one of them held more
+// than 10 % less memory than another, or when their planned rows, operations or seconds differ, a
+// line names each cell with its figure. An engine that could have used more memory, but never
+// filled it, is marked.
 std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& cells);
 
 }  // namespace testbed

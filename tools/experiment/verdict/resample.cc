@@ -113,8 +113,8 @@ std::vector<Certainty> CertaintiesOf(
 
 namespace {
 
-// Returns, by simulation, the value that the studentized range of `ways` equal means exceeds in 5 %
-// of experiments.
+// Returns the value that the studentized range of `ways` equal means, with `freedom` degrees of
+// freedom, exceeds in 5 % of experiments. It is found by simulation and kept for later calls.
 double StudentizedRange(size_t ways, size_t freedom) {
   thread_local std::map<std::pair<size_t, size_t>, double> known;
   const auto found = known.find({ways, freedom});

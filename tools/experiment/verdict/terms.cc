@@ -17,7 +17,8 @@ std::string Trim(std::string_view text) {
   return first == text.npos ? "" : std::string(text.substr(first, last - first + 1));
 }
 
-// Returns the position of `word` outside all parentheses, or npos.
+// Returns the first position of `word`, at `from` or later, that is outside of all parentheses;
+// npos when there is none.
 size_t FindOutside(const std::string& text, std::string_view word, size_t from = 0) {
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -39,7 +40,8 @@ std::vector<std::string> SplitOutside(const std::string& text, std::string_view 
   return parts;
 }
 
-// Returns the arguments when the text is a call of this function, "f(a, b)".
+// Returns the arguments of a call "f(a, b)" of this function; nothing when the text is not such a
+// call.
 std::optional<std::vector<std::string>> ArgumentsOf(const std::string& text,
                                                     const std::string& function) {
   if (!text.starts_with(function + "(") || text.back() != ')') return std::nullopt;
@@ -61,7 +63,8 @@ std::string WithoutParentheses(std::string text) {
   return text;
 }
 
-// For "max(a, b)" or "0.9 * max(a, b)": returns each argument with the number before it.
+// Returns the arguments of "max(a, b)" or "0.9 * max(a, b)", each with the factor before it;
+// nothing when the text has another form.
 std::optional<std::vector<std::string>> Extremes(const std::string& text,
                                                  const std::string& function) {
   const std::string side = WithoutParentheses(text);
@@ -89,7 +92,8 @@ Term Joined(Term::Kind kind, const std::vector<std::string>& texts) {
   return term;
 }
 
-// Returns the terms of `larger` > `smaller`; `sign` is ">" or ">=".
+// Returns the terms of the comparison `larger` > `smaller`, or >= as `sign` says; nothing when
+// neither side is a max or min.
 std::optional<Term> Compared(const std::string& larger, const std::string& sign,
                              const std::string& smaller) {
   const auto each = [&](Term::Kind kind, const std::vector<std::string>& sides, bool left) {
@@ -106,7 +110,8 @@ std::optional<Term> Compared(const std::string& larger, const std::string& sign,
   return std::nullopt;
 }
 
-// Splits "argmax(a, b, c, 4, 8, 16) == 8" into b >= a and b >= c.
+// Returns the terms of "argmax(a, b, c, 4, 8, 16) == 8": b >= a and b >= c. Returns nothing when
+// the sides have another form.
 std::optional<Term> Largest(const std::vector<std::string>& sides) {
   const auto arguments = sides.size() == 2 ? ArgumentsOf(sides[0], "argmax") : std::nullopt;
   if (!arguments || arguments->size() < 4 || arguments->size() % 2 != 0) return std::nullopt;
@@ -136,14 +141,14 @@ std::optional<Term> Comparison(const std::string& text) {
   return std::nullopt;
 }
 
-// Returns whether the term is surely true (or false) at this level. Advances *certainty past the
-// term's entries.
+// Returns whether the term is true (`truth`) or false for sure at this level. *certainty is the
+// certainty of the term's first kOne, and is advanced past the term.
 bool Sure(const Term& term, bool truth, double level, const Certainty** certainty) {
   if (term.kind == Term::kOne) {
     const Certainty& one = *(*certainty)++;
     return truth ? one.TrueAt(level) : one.FalseAt(level);
   }
-  const bool every = (term.kind == Term::kAll) == truth;  // all parts must be sure
+  const bool every = (term.kind == Term::kAll) == truth;  // all parts must be sure, not just one
   const double part_level =
       every ? level : 1 - (1 - level) / static_cast<double>(term.parts.size());
   size_t sure = 0;

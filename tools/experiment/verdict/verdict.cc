@@ -14,7 +14,8 @@
 namespace testbed {
 namespace {
 
-// Those of the engines that this build does not have.
+// Returns a text that names those of the engines that this build lacks; an empty string when it has
+// all of them.
 std::string Missing(const std::vector<std::string>& engines) {
   std::vector<std::string> missing;
   for (const std::string& engine : engines) {
@@ -78,7 +79,7 @@ class Checker {
     return verdict;
   }
 
-  // Everything that the statement needs is measured.
+  // Sets the outcome of a part whose cells are all measured.
   void Judge(const Statement& statement, PartVerdict* verdict) const {
     std::vector<Measured> figures;
     for (const Statement::Figure& figure : statement.figures()) {
@@ -118,7 +119,8 @@ class Checker {
     }
   }
 
-  // Whether something that the selection names was not measured; the verdict then says what.
+  // Returns whether a cell that the selection names was not measured, or not with the settings
+  // asked for. The outcome and reason are then set.
   bool Needs(const Selection& selection, PartVerdict* verdict) const {
     const std::string unplanned = UnplannedLabel(results_.cells(), selection);
     if (!unplanned.empty()) {
@@ -204,7 +206,7 @@ class Checker {
     return means;
   }
 
-  // The value at the mean figures; nothing when a figure is not known.
+  // Returns the expression's value at the mean figures; nothing when a figure is not known.
   std::optional<double> Value(const std::string& expression) const {
     const Statement statement = StatementOf(expression);
     const std::vector<double> means = Means(statement);

@@ -1,4 +1,5 @@
-// Decides on each finding of an experiment: which parts of the claim the measurements confirm.
+// The verdict on each finding of an experiment: which parts of its claim hold for the measured
+// figures.
 #ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_VERDICT_H_
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_VERDICT_H_
 
@@ -15,27 +16,27 @@ struct PartVerdict {
   enum Outcome {
     kHolds,
     kDoesNotHold,
-    kCannotTell,  // the rounds vary too much to decide
-    kHoldsOnce,   // in the only round
+    kCannotTell,  // the spread of the rounds is too large to tell
+    kHoldsOnce,   // the only round cannot show more
     kFailsOnce,
-    kNotMeasured,
-    kNotAtScale,
-    kAskedElsewhere,  // only at other scales
-    kWithheld,        // settings that it needs were refused
-    kWaits,
+    kNotMeasured,     // a cell that it names is not finished
+    kNotAtScale,      // the scale has no cell that it names
+    kAskedElsewhere,  // it is checked only at other scales
+    kWithheld,        // a setting of a cell that it names was refused
+    kWaits,           // an engine is not in this build
     kUntestable
   };
   std::string says, published, ours, false_if;
-  std::string stand_in;  // not empty: shown, but not counted
+  std::string stand_in;  // when it is set, the part is shown but not counted for the verdict
   Outcome outcome = kNotMeasured;
-  std::string because;  // the missing cell, the refused setting, the missing engine, ...
-  // With several rounds: how often the statement was true in resampled rounds (resample.h), and
-  // whether it is true at the mean figures.
+  std::string because;  // reason of the outcome: the missing cell, the refused setting, ...
+  // With several rounds: the shares of resampled figures at which the statement was true
+  // (resample.h), and whether it is true at the mean figures.
   std::optional<Certainty> certainty;
   bool at_mean = false;
 };
 const char* OutcomeName(PartVerdict::Outcome outcome);
-// Returns the outcome's name with the reason.
+// Returns the outcome's name with the certainty and the reason.
 std::string OutcomeText(const PartVerdict& part);
 
 struct Verdict {
@@ -43,7 +44,7 @@ struct Verdict {
     kReproduced,
     kInPart,
     kNotReproduced,
-    kCannotTell,  // the verdict depends on undecided parts
+    kCannotTell,  // the verdict depends on parts that are kCannotTell
     kOneRound,
     kUntestable,
     kWaits,
@@ -53,22 +54,21 @@ struct Verdict {
   std::string id, claim, systems;
   Kind kind = kIncomplete;
   std::string because;
-  // Numbers of parts; parts for other scales count only in `elsewhere`.
+  // Numbers of parts. `counted` leaves out those that are checked only at other scales, whose
+  // number is `elsewhere`, and those of stand-ins.
   size_t holding = 0, undecided = 0, counted = 0, elsewhere = 0;
   std::vector<PartVerdict> parts;
-  std::vector<std::string> mechanisms;  // measured facts that differ, shown when the claim is not
-                                        // reproduced
+  std::vector<std::string> mechanisms;  // measured explanations of a claim that does not hold
 };
-// Returns a text such as "in part (2 of 3)" or "reproduced as far as this scale asks (3 of 5; 2
-// more are asked at another scale)".
+// Returns a text such as "in part (2 of 3)".
 std::string VerdictText(const Verdict& verdict);
 
 // Returns the verdict on each finding, in the order of the experiment.
 std::vector<Verdict> CheckFindings(const ResultSet& results);
 
-// Returns the first axis=label of the selection for which, together with its other conditions, no
-// cell is planned. Returns "" when every label has a cell; only then can a part that names the
-// selection be judged.
+// Returns the first axis=label of the selection for which no planned cell matches the rest of the
+// selection; an empty string when there is a cell for each label. A statement can be judged only in
+// the latter case.
 std::string UnplannedLabel(const std::vector<Cell>& cells, const Selection& selection);
 
 }  // namespace testbed

@@ -72,7 +72,7 @@ TEST(BlockDeviceTest, NoDeviceUnderMemory) {
   EXPECT_THROW(BlockDevice::Under("/no/such/path"), Error);
 }
 
-// Machines that are not here, as directories like those of /sys.
+// Imitates the /sys of other machines by directories, since this machine has only some devices.
 class FakeSysfs : public testing::Test {
  protected:
   void SetUp() override {

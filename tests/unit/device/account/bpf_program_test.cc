@@ -21,7 +21,7 @@ TEST(BpfAssemblerTest, EncodesEachFormOfInstruction) {
   code.Exit();
   const std::vector<bpf_insn> p = code.Finish();
   ASSERT_EQ(p.size(), 10u);
-  // Opcodes as the instruction set's document lists them.
+  // The opcodes come from the specification of the instruction set.
   const uint8_t opcodes[] = {0xbf, 0xb7, 0x61, 0x7b, 0x6a, 0xdb, 0x07, 0x7f, 0x85, 0x95};
   for (size_t i = 0; i < p.size(); ++i) EXPECT_EQ(p[i].code, opcodes[i]) << i;
   EXPECT_EQ(p[0].dst_reg, R6);

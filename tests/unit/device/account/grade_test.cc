@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// The table of docs/accounting.md: "<kernel> <own device>" -> grade.
+// Returns the table of grades in docs/accounting.md, keyed by "<kernel> <own device>".
 std::map<std::string, std::string> TableOfTheDocs() {
   std::ifstream in(TESTBED_SOURCE_DIR "/docs/accounting.md");
   std::map<std::string, std::string> table;
@@ -40,12 +40,12 @@ TEST(GradeTest, RunsDoctorAndDocsAgreeInEveryCombination) {
     for (const bool tracepoint : {false, true}) {
       for (const bool scratch : {false, true}) {
         for (const bool run_on_scratch : {false, true}) {
-          // Without root neither a tracepoint nor a scratch device is to be had.
+          // Only root can use the tracepoint or make a scratch device.
           const bool kernel = root && tracepoint, can_scratch = root && scratch;
           const bool own = can_scratch && run_on_scratch;
           const std::string run(1, DecideGrade({kernel, own, {}, {}}).letter);
           EXPECT_EQ(docs.at(std::string(kernel ? "yes " : "no ") + (own ? "yes" : "no")), run);
-          // The doctor tells the best that a run can have here.
+          // The doctor reports the best grade that a run can get on the machine.
           const std::string best(1, DecideGrade({kernel, can_scratch, {}, {}}).letter);
           const Check check =
               CheckAccount(kernel ? "" : "no tracepoint", can_scratch ? "" : "no loop device");
@@ -70,7 +70,7 @@ TEST(GradeTest, APhaseThatDoesNotCloseIsNotAAndSaysWhy) {
     ASSERT_THAT(grade.reasons, SizeIs(1));
     EXPECT_THAT(grade.reasons[0], HasSubstr("-17"));
   }
-  // A device that others use too keeps its grade, and says the same.
+  // On a shared device a phase that does not close keeps grade B, and gets a second reason.
   Closure off;
   off.writes = 3;
   EXPECT_EQ(DecideGrade({true, false, {}, {}}, &off).letter, 'B');

@@ -41,9 +41,9 @@ Volume Ext4() {
   Volume v(64 * 4096);
   v.Little(kSuper + 0x18, 2, 4);  // blocks of 4 KiB
   v.Little(kSuper + 0x38, 0xEF53, 2);
-  v.Little(kSuper + 0x5C, 0x4, 4);  // has a journal
-  v.Little(kSuper + 0xE0, 8, 4);    // in inode 8
-  v.Little(kSuper + 0xFD, 1, 1);    // whose blocks are backed up
+  v.Little(kSuper + 0x5C, 0x4, 4);  // feature: the file system has a journal
+  v.Little(kSuper + 0xE0, 8, 4);    // inode of the journal
+  v.Little(kSuper + 0xFD, 1, 1);    // the superblock holds a copy of the journal's extents
   return v;
 }
 
@@ -64,8 +64,8 @@ TEST(JournalTest, Ext4ExtentsInTheSuperblock) {
   Volume v = Ext4();
   Node(&v, kTree, 3, 0);
   Extent(&v, kTree, 0, 100, 32768);
-  Extent(&v, kTree, 1, 100 + 32768, 10);              // goes on where the first ends
-  Extent(&v, kTree, 2, (1ull << 32) + 5, 32768 + 7);  // beyond 16 TiB; not yet written
+  Extent(&v, kTree, 1, 100 + 32768, 10);              // follows the first extent on the device
+  Extent(&v, kTree, 2, (1ull << 32) + 5, 32768 + 7);  // an unwritten extent beyond 16 TiB
   EXPECT_THAT(v.Journal(), ElementsAre(SectorRange{800, (32768 + 10) * 8},
                                        SectorRange{((1ull << 32) + 5) * 8, 56}));
 }
@@ -74,13 +74,13 @@ TEST(JournalTest, Ext4ExtentsBelowAnIndex) {
   Volume v = Ext4();
   Node(&v, kTree, 2, 1);
   for (int i = 0; i < 2; ++i) {
-    v.Little(kTree + 12 * (i + 1) + 4, 20 + i, 4);  // the child's block
+    v.Little(kTree + 12 * (i + 1) + 4, 20 + i, 4);  // block of the child node
     Node(&v, (20 + i) * 4096, 1, 0);
     Extent(&v, (20 + i) * 4096, 0, 1000 * (i + 1), 4);
   }
   EXPECT_THAT(v.Journal(), ElementsAre(SectorRange{8000, 32}, SectorRange{16000, 32}));
 
-  v.Little(21 * 4096, 0, 2);  // a damaged child: no half of a journal
+  v.Little(21 * 4096, 0, 2);  // with a damaged child, half of a journal must not be reported
   EXPECT_THAT(v.Journal(), IsEmpty());
 }
 
@@ -104,7 +104,7 @@ TEST(JournalTest, Ext4WithoutAJournalInside) {
   outside.Little(kSuper + 0xE0, 0, 4);
   EXPECT_THAT(outside.Journal(), IsEmpty());
 
-  Volume old = Ext4();  // block numbers where the tree would be
+  Volume old = Ext4();  // an old journal has block numbers in place of the extent tree
   for (int i = 0; i < 15; ++i) old.Little(kTree + 4 * i, 500 + i, 4);
   EXPECT_THAT(old.Journal(), IsEmpty());
 }

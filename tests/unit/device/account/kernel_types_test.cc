@@ -11,7 +11,7 @@ namespace {
 
 class KernelTypesTest : public testing::Test {
  protected:
-  // The types of a small kernel:
+  // Builds the type information of a small kernel:
   //   struct inner { u64 a; u32 b; };
   //   struct outer {
   //     u32 first;
@@ -127,7 +127,7 @@ TEST(AccountProgramTest, AssemblesForLayoutsThatAreFarApart) {
   const size_t size = AssembleAccountProgram(*layout, {}, event).size();
   EXPECT_GT(size, 100u);
   EXPECT_LT(size, 4096u) << "the limit of old kernels";
-  layout->inode_rdev.offset += 1000;  // too far for one read together with the others
+  layout->inode_rdev.offset += 1000;  // too far away to be read together with the other fields
   EXPECT_GT(AssembleAccountProgram(*layout, {}, event).size(), size);
 }
 

@@ -17,7 +17,7 @@
 namespace testbed {
 namespace {
 
-// Hands out slots as the real one does, from plain memory.
+// Hands out slots as the real kernel account does, but from plain memory.
 class FakeAccount : public KernelAccount {
  public:
   void Attach(ThreadLedger* thread, int tid) override {
@@ -142,7 +142,7 @@ TEST_F(LedgerTest, ThreadsThatEndedLeaveTheirCounts) {
   constexpr int kThreads = 8, kOperations = 1000;
   const LedgerCounts before = Ledger::Get().Counts();
   std::thread reader([] {
-    for (int i = 0; i < 200; ++i) Ledger::Get().Counts();  // while the others count
+    for (int i = 0; i < 200; ++i) Ledger::Get().Counts();  // races with the counting threads
   });
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
@@ -197,7 +197,7 @@ TEST_F(LedgerTest, AForkedChildCountsOnUnderItsOwnNumber) {
   KernelSlot* parents = Ledger::ThisThread().kernel;
   const pid_t child = ::fork();
   if (child == 0) {
-    // Not attached yet: it might become another program.
+    // A child is attached only at its first operation, since it might call exec before.
     bool ok = account.attached().count(::gettid()) == 0;
     const LedgerCounts before = Ledger::Get().Counts();
     {
@@ -222,7 +222,7 @@ TEST_F(LedgerTest, AForkedChildCountsOnUnderItsOwnNumber) {
 }
 
 TEST_F(LedgerTest, TooManyKindsAreRefused) {
-  // In a process of its own: kinds are never undefined.
+  // The test runs in a child process, because a kind that was defined stays defined.
   const pid_t child = ::fork();
   if (child == 0) {
     try {

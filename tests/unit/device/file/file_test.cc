@@ -16,7 +16,7 @@ namespace {
 class FileTest : public testing::TestWithParam<IoMode> {
  protected:
   void SetUp() override {
-    // Not under /tmp, which may be a tmpfs without direct IO.
+    // /tmp is not used, because it may be a tmpfs, which has no direct IO.
     std::string pattern = std::filesystem::current_path() / "file_test_XXXXXX";
     directory_ = mkdtemp(pattern.data());
   }

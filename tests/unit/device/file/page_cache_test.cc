@@ -130,7 +130,7 @@ TEST_F(PageCacheTest, RefreshBringsBackWhatWasEvicted) {
   Make("b", kMiB, true);
   PageHold hold(directory_);
   EXPECT_EQ(hold.Resident(), 2 * kMiB);
-  // Punching and rewriting evicts the old pages even though they are mapped.
+  // Truncating a file and extending it again evicts its pages even though they are mapped.
   const int fd = open((directory_ + "/a").c_str(), O_RDWR);
   ASSERT_EQ(ftruncate(fd, 0), 0);
   ASSERT_EQ(ftruncate(fd, kMiB), 0);

@@ -96,11 +96,12 @@ TEST_P(ReadRingTest, MoreThanItHasRoomForIsAnError) {
   for (uint64_t i = 0; i < 2; ++i) ring.Start(*file_, 0, buffer.data() + i * kPage, kPage, i);
   EXPECT_THROW(ring.Start(*file_, 0, buffer.data(), kPage, 2), Error);
   ring.Take();
-  ring.Start(*file_, 0, buffer.data() + 2 * kPage, kPage, 2);  // what is in flight ends with it
+  // The ring's destructor waits for the reads in flight.
+  ring.Start(*file_, 0, buffer.data() + 2 * kPage, kPage, 2);
 }
 
-// The kernel takes nothing of a read that was refused, then or later: its buffer is the caller's
-// again.
+// A read that Start refused must not stay in the submission queue: the kernel would later write to
+// its buffer, which belongs to the caller again.
 TEST_P(ReadRingTest, ARefusedReadNeverRunsIntoItsBuffer) {
   ReadRing ring(4);
   AlignedBuffer refused(kPage), other(kPage);
@@ -110,7 +111,7 @@ TEST_P(ReadRingTest, ARefusedReadNeverRunsIntoItsBuffer) {
     EXPECT_THROW(ring.Start(*file_, round * kPage, refused.data(), kPage, 7), Error);
     FileFaults::Clear();
     EXPECT_EQ(ring.in_flight(), 0u);
-    // With it whatever waits in the queue goes to the kernel.
+    // This start submits everything that waits in the queue.
     ring.Start(*file_, (round + 100) * kPage, other.data(), kPage, round + 50);
     const ReadRing::Ended ended = ring.Take();
     EXPECT_EQ(ended.tag, round + 50);

@@ -1,7 +1,7 @@
-// A log under random work and power cuts, against a model. A power cut is simulated from two
-// pictures of the files, at the last moment when everything written was durable and now: each
-// sector that differs may be the old one or the new one. That is all a disk is allowed to do, and
-// more than a file system does.
+// Tests a log under random work and power cuts against a model. A power cut is simulated from two
+// pictures of the files: one of the last moment at which everything written was durable, and one of
+// now. Each sector that differs between them may have its old or its new contents. A disk may do no
+// more than that, and a file system does less.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,8 @@ Files Picture(const std::string& directory) {
   return files;
 }
 
-// What the device held of a segment that was made since the last picture: its header, and zeros.
+// Returns the durable contents of a segment that was made since the last picture: its header, and
+// zeros.
 std::string JustMade(const std::string& now, LogSpace space) {
   std::string made = now.substr(0, kSegmentHeaderUsed);
   if (space == LogSpace::kRecycled || space == LogSpace::kFallocated) made.resize(now.size());
@@ -47,7 +48,8 @@ class LogCrashModelTest : public LogTestInMemory {
   }
   uint64_t Pick(uint64_t n) { return random_() % n; }
 
-  // What the directory may hold after a cut that loses each unsynced sector with this chance.
+  // Returns files that the directory may hold after a power cut that loses each unsynced sector
+  // with this probability.
   Files Cut(const Files& synced, const Files& now, LogSpace space, uint64_t percent) {
     Files cut;
     for (const auto& [name, bytes] : now) {
@@ -60,21 +62,22 @@ class LogCrashModelTest : public LogTestInMemory {
         before.resize(n);
         if (bytes.compare(at, n, before) != 0 && Pick(100) < percent) mixed.replace(at, n, before);
       }
-      // The size is metadata, and can be lost too.
+      // The size of a file is metadata, which a power cut can lose, too.
       if (bytes.size() > old.size() && Pick(100) < percent) mixed.resize(old.size());
     }
     return cut;
   }
 
-  // One open: replay against the model, random work, then a cut into a new directory.
+  // Opens the log, compares the replay with the model, does random work, and makes a power cut into
+  // a new directory.
   void Session(int number);
 
   std::mt19937_64 random_;
-  std::vector<std::string> records_;  // what is in the log, as far as is known
+  std::vector<std::string> records_;  // the model of the log's records
   std::vector<LogRange> ranges_;
-  size_t durable_ = 0;  // so many of them were acknowledged
-  size_t base_ = 0;     // so many were truncated away, at least
-  uint64_t next_ = 0;   // numbers records
+  size_t durable_ = 0;  // records_ that were acknowledged
+  size_t base_ = 0;     // least number of records_ that were truncated away
+  uint64_t next_ = 0;   // number of the next record
   std::string current_;
 };
 
@@ -92,7 +95,8 @@ void LogCrashModelTest::Session(int number) {
       ASSERT_EQ(r.end, ranges_[i].end);
     });
   } catch (const Error& e) {
-    // Direct IO may be impossible here, or not by this size. Nothing else may fail.
+    // Direct IO, or direct IO of this size, may be impossible on this machine. Nothing else may
+    // fail.
     ASSERT_EQ(e.kind(), Error::kUsage) << e.what();
     return;
   }
@@ -123,7 +127,7 @@ void LogCrashModelTest::Session(int number) {
         }
         break;
       default: {
-        // Sizes that repeat, so that frames of different times fall on the same places.
+        // Few sizes are used, so that frames of different sessions begin at the same positions.
         const size_t size = Pick(12) == 0 ? Pick(30000) : 100 * Pick(4);
         records_.push_back(NumberedRecord(next_++, size));
         ranges_.push_back(log->Append(records_.back()));

@@ -1,4 +1,5 @@
-// A log whose device fails: what is acknowledged is durable, and after the first error nothing is.
+// Tests a log whose device fails: every acknowledged record is durable, and after the first error
+// no record is acknowledged.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,8 +23,8 @@ LogOptions TinyOptions() {
   return options;
 }
 
-// Puts another device under the log's open files, behind its back, until it goes out of scope:
-// /dev/full refuses writes, /dev/null takes them and refuses to sync.
+// Replaces the log's open files by another device, behind the log's back, until the object goes out
+// of scope. /dev/full refuses writes; /dev/null accepts writes and refuses to sync.
 class BrokenDevice {
  public:
   BrokenDevice(const std::string& directory, const char* device) {
@@ -75,13 +76,13 @@ TEST_F(LogFaultTest, AFailedWriteKillsTheLog) {
     bad = log->Append("bad");
     EXPECT_THAT(ErrorOf([&] { log->WaitDurable(bad.end); }, ENOSPC), HasSubstr("full"));
   }
-  // The device is well again; the log is not.
+  // The device works again, but the log must not: it cannot know which writes were lost.
   EXPECT_THAT(ErrorOf([&] { log->WaitDurable(bad.end); }, ENOSPC), HasSubstr("takes no more"));
   EXPECT_THAT(ErrorOf([&] { log->Write(bad.end); }, ENOSPC), HasSubstr("takes no more"));
   EXPECT_THAT(ErrorOf([&] { log->Append("more"); }, ENOSPC), HasSubstr("takes no more"));
   EXPECT_THAT(ErrorOf([&] { log->Sync(); }, ENOSPC), HasSubstr("takes no more"));
   EXPECT_THAT(ErrorOf([&] { log->TruncateBefore(good.end); }, ENOSPC), HasSubstr("takes no more"));
-  log->WaitDurable(good.end);  // was durable, and is
+  log->WaitDurable(good.end);  // was durable before the error
   EXPECT_LT(log->DurableLsn(), bad.end);
   log.reset();
   std::vector<std::string> replayed;
@@ -118,7 +119,7 @@ TEST_F(LogFaultTest, EveryWaitingThreadIsTold) {
     for (int t = 0; t < 8; ++t) {
       threads.emplace_back([&, t] {
         try {
-          // More than the buffer holds: some wait for room, some for durability.
+          // The records exceed the buffer, so some threads wait for room and others for durability.
           for (int i = 0; i < 50; ++i) {
             const LogRange range = log->Append(NumberedRecord(t, 5000));
             if (t % 2) log->WaitDurable(range.end);

@@ -1,5 +1,5 @@
-// What a log looks like after crashes, power cuts and damage: every acknowledged record is there or
-// the damage is named; nothing that was not written is ever read.
+// Tests reading a log after crashes, power cuts and damage: every acknowledged record is found, or
+// the damage is reported; bytes that are no record are never returned as one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,13 +23,13 @@ LogOptions TinyOptions() {
   return options;
 }
 
-// A small log of several groups, closed cleanly, with where each group lies.
+// A small log of several groups, closed cleanly, with the position of each group.
 struct SmallLog {
   std::string file;  // path of its only segment
   std::vector<std::string> records;
   struct Group {
     uint64_t begin, end;  // of the frame in the file, without padding
-    size_t records;       // in the log up to and with this group
+    size_t records;       // records in the log up to the end of this group
   };
   std::vector<Group> groups;
 };
@@ -122,7 +122,7 @@ TEST_F(LogRecoveryTest, CutOffAnywhereItEndsBeforeTheCut) {
           ExpectPrefix(back.records, small.records, whole, what);
           ASSERT_EQ(back.records.size(), whole) << what;
           if (cut % 97 != 0 && cut != bytes.size()) continue;
-          // Going on after the cut gives a good log again.
+          // A log that is opened after the cut accepts records, and is read back with them.
           std::vector<std::string> replayed;
           auto log = OpenLog(directory, options, &replayed);
           ASSERT_EQ(replayed, back.records) << what;
@@ -144,10 +144,10 @@ TEST_F(LogRecoveryTest, EveryFlippedBitIsFoundOrHarmless) {
   ForEachLayout([&](const std::string& directory, const LogOptions&, const SmallLog& small) {
     std::string bytes = Slurp(small.file);
     const size_t used = std::min<size_t>(bytes.size(), small.groups.back().end + 20);
-    // The rest of the header block means nothing: some of it is enough.
+    // The rest of the header block has no meaning, so only some of its bytes are tried.
     for (size_t at = 0; at < used;
          at += at >= kSegmentHeaderUsed && at + 61 < kSegmentHeaderBytes ? 61 : 1) {
-      // The group that the byte belongs to; its padding and the space before are nobody's.
+      // `hit` is the group that the byte belongs to. Padding and the space between belong to none.
       size_t hit = small.groups.size();
       for (size_t g = 0; g < small.groups.size(); ++g) {
         if (small.groups[g].begin <= at && at < small.groups[g].end) hit = g;
@@ -165,11 +165,12 @@ TEST_F(LogRecoveryTest, EveryFlippedBitIsFoundOrHarmless) {
           ASSERT_FALSE(back.damage) << what << ": " << *back.damage;
           ASSERT_EQ(back.records, small.records) << what;
         } else {
-          // All before the group that was hit, and nothing of it or after it.
+          // The reader must return all records before the group that was hit, and none after.
           const size_t before = hit == 0 ? 0 : small.groups[hit - 1].records;
           ASSERT_EQ(back.records.size(), before) << what;
           ExpectPrefix(back.records, small.records, before, what);
-          // Every group was synced before the next was written, so all but the last prove it.
+          // Every group was synced before the next was written. So a bad group is damage, except
+          // for the last, which may be a torn write.
           ASSERT_EQ(back.damage.has_value(), hit + 1 != small.groups.size()) << what;
           if (back.damage) {
             ASSERT_THAT(*back.damage,
@@ -231,7 +232,7 @@ TEST_F(LogRecoveryTest, ATornGroupIsGoneAsAWhole) {
   }
 }
 
-// Replaces [begin, end) of the log's only segment by what it was in `old`.
+// Replaces the bytes [begin, end) of the log's only segment by those of `old`.
 void Undo(const std::string& file, const std::string& old, uint64_t begin, uint64_t end) {
   std::string bytes = Slurp(file);
   bytes.replace(begin, end - begin, old, begin, end - begin);
@@ -272,8 +273,8 @@ TEST_F(LogRecoveryTest, TheSameHoleIsDamageOnceALaterFrameKnewItSynced) {
   EXPECT_THAT(*back.damage, HasSubstr("durable up to LSN"));
 }
 
-// The tail that a crash cut off lies at the right place for what is written next: the same record
-// again, so that even the lengths agree. It must not follow the new record.
+// The tail that a crash cut off lies just where the log goes on. When the same record is appended
+// again, so that even the lengths agree, the old tail must not be read as its successor.
 TEST_F(LogRecoveryTest, WhatWasCutOffStaysDeadUnderTheSameBytesAgain) {
   for (bool crash_again : {false, true}) {
     for (bool pad : {false, true}) {
@@ -290,8 +291,8 @@ TEST_F(LogRecoveryTest, WhatWasCutOffStaysDeadUnderTheSameBytesAgain) {
       CopyLog(directory, crash);
       log.reset();
       Undo(LogSegmentPath(crash, 1), old, a.begin - kFrameHeaderBytes, a.end);
-      // Whatever the epoch frame takes, some record of this length puts "aaaa" of the next epoch
-      // just before "bbbb" of the first.
+      // For some length of the filler, whatever the size of the epoch frame, "aaaa" of the next
+      // epoch ends just before "bbbb" of the first.
       for (size_t filler = 0; filler < (pad ? 2 : 120); ++filler) {
         const std::string again = Fresh("again");
         CopyLog(crash, again);
@@ -318,7 +319,7 @@ TEST_F(LogRecoveryTest, AnOpenThatIsCutShortLeavesTheLogAsItWas) {
   OpenLog(directory_, TinyOptions()).reset();
   const std::string opened = Slurp(small.file);
   ASSERT_NE(old, opened);
-  // The frame of the new epoch is torn: its first part is there, its end is not.
+  // The frame of the new epoch is torn: only its first n bytes were written.
   for (size_t n = 0; n < kFrameHeaderBytes; ++n) {
     std::string torn = old;
     const size_t at = (small.groups.back().end + 4095) / 4096 * 4096;
@@ -397,7 +398,7 @@ TEST_F(LogSegmentsLostTest, ABlankedHeaderIsDamage) {
   for (size_t i = 1; i < segments_.size(); ++i) {
     std::string bytes = Slurp(segments_[i].path);
     Spill(segments_[i].path, std::string(4096, '\0') + bytes.substr(4096));
-    // The last segment too, if it holds more than one synced group.
+    // The last segment counts, too, because it holds more than one synced group.
     EXPECT_TRUE(ReadLog(directory_).damage) << i;
     Spill(segments_[i].path, bytes);
   }
@@ -429,7 +430,7 @@ TEST_F(LogSegmentsLostTest, ASegmentOfAnotherLogIsNoticed) {
 TEST_F(LogSegmentsLostTest, FramesOfAnotherLogAreNot) {
   const std::string other = Fresh("other");
   MakeSmallLog(other, TinyOptions());
-  // Header of this log, frames of the other at the same positions.
+  // The segment gets the header of this log, and frames of the other log at the same positions.
   std::string bytes = Slurp(LogSegmentPath(other, 1));
   bytes.replace(0, kSegmentHeaderBytes, Slurp(segments_[0].path), 0, kSegmentHeaderBytes);
   Spill(LogSegmentPath(Fresh("mixed"), 1), bytes);
@@ -460,7 +461,7 @@ TEST_F(LogRecoveryTest, AnotherFormatVersionIsAUsageError) {
   MakeSmallLog(directory_, TinyOptions());
   const std::string file = LogSegmentPath(directory_, 1);
   std::string bytes = Slurp(file);
-  bytes[8] = 2;  // version; the checksum is that of a program that knows it
+  bytes[8] = 2;  // version; a program of that version would also write a matching checksum
   SegmentHeader header;
   EXPECT_EQ(DecodeSegmentHeader({bytes.data(), kSegmentHeaderUsed}, file, &header),
             HeaderState::kDamaged);

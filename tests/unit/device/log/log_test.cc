@@ -92,7 +92,7 @@ TEST_P(LogSettingTest, GivesBackEveryRecordAndCountsEveryByte) {
     uint64_t payload = 0;
     const uint64_t records = 60;
     for (uint64_t i = 0; i < records; ++i) {
-      // Mostly small; some empty; some longer than a group's memory, which is 16 KiB.
+      // Most records are small, some are empty, and some exceed a group's memory of 16 KiB.
       size_t size = random() % 700;
       if (random() % 20 == 0) size = 0;
       if (random() % 15 == 0) size = random() % log->MaxRecordBytes();
@@ -160,7 +160,7 @@ TEST_P(LogSettingTest, SegmentsAreOfTheSizeThatTheirSpaceGivesThem) {
   }
   EXPECT_EQ(log->SizeOnDisk(), total);
   if (GetParam().space == LogSpace::kGrowing || GetParam().space == LogSpace::kKeepSize) {
-    // Nothing but headers and what was written; a rewritten block lies once.
+    // The files hold only headers and written records. A block that is rewritten takes space once.
     EXPECT_LT(last, log->options().segment_bytes);
     const LogCounters c = log->Counters();
     EXPECT_LE(total, c.segments_created * kSegmentHeaderBytes + c.written_bytes);
@@ -168,8 +168,8 @@ TEST_P(LogSettingTest, SegmentsAreOfTheSizeThatTheirSpaceGivesThem) {
   }
 }
 
-// No unwritten block between a new segment's header and its first frame: the gap would be an extent
-// of its own.
+// There must be no unwritten block between a new segment's header and its first frame, because the
+// gap would be an extent of its own.
 TEST_P(LogSettingTest, WrittenSpaceHasNoGapAtItsBeginning) {
   auto log = Open();
   if (!log) GTEST_SKIP() << reason_;
@@ -182,7 +182,7 @@ TEST_P(LogSettingTest, WrittenSpaceHasNoGapAtItsBeginning) {
 
 INSTANTIATE_TEST_SUITE_P(Settings, LogSettingTest, testing::ValuesIn(AllSettings()), SettingName);
 
-// The bars of the issue: what one commit of 300 bytes may cost.
+// One commit of 300 bytes may cost no more than one write and one sync.
 TEST_F(LogTest, OneSyncCommitOnRecycledSpaceIsOneWriteAndOneSync) {
   for (IoMode mode : {IoMode::kDirect, IoMode::kBuffered}) {
     for (uint32_t write_size : {512u, 4096u, 8192u}) {
@@ -195,7 +195,7 @@ TEST_F(LogTest, OneSyncCommitOnRecycledSpaceIsOneWriteAndOneSync) {
         log = OpenLog(Fresh("log"), options);
       } catch (const Error& e) {
         ASSERT_EQ(e.kind(), Error::kUsage);
-        continue;  // no direct IO of this size here; buffered remains
+        continue;  // the machine has no direct IO of this size; buffered IO is still tested
       }
       const OpKind op = DefineOp("log-commit", Ground::kForeground);
       const uint64_t size = log->SizeOnDisk();
@@ -218,7 +218,7 @@ TEST_F(LogTest, OneSyncCommitOnRecycledSpaceIsOneWriteAndOneSync) {
   }
 }
 
-// Pages of the file that are in the page cache.
+// Returns the number of the file's pages that are in the page cache.
 size_t CachedPages(const std::string& path, size_t bytes) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   void* map = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
@@ -263,7 +263,7 @@ TEST_F(LogTest, SegmentsAreOpenedInTheModeThatWasAskedFor) {
         ASSERT_EQ(e.kind(), Error::kUsage);
         continue;  // no direct IO here
       }
-      // Through recycled ones too.
+      // 60 records reach recycled segments, too.
       for (int i = 0; i < 60; ++i) log->Append(NumberedRecord(i, 5000));
       log->Sync();
       log->TruncateBefore(log->EndLsn());
@@ -302,7 +302,8 @@ TEST_F(LogTest, PaddingIsZerosAndNotWhatTheMemoryHeldBefore) {
     LogOptions options = SmallLogOptions();
     options.mode = mode;
     options.segment_bytes = 1 << 20;
-    options.pad = mode == IoMode::kBuffered;  // unpadded direct writes fill their last block too
+    // Direct writes fill their last block even without padding.
+    options.pad = mode == IoMode::kBuffered;
     const std::string directory = Fresh("log");
     std::unique_ptr<Log> log;
     try {
@@ -334,7 +335,8 @@ TEST_F(LogTest, PartsAreOneRecord) {
   EXPECT_THAT(ReadLog(directory_).records, ElementsAre("write-ahead log", ""));
 }
 
-// Each record carries its thread and its number in it; all must come back, in each thread's order.
+// Appends records from eight threads. Each record holds the number of its thread and its own
+// number. All must be read back, in the order of each thread.
 void HammerLog(const std::string& directory, LogOptions options, size_t largest) {
   constexpr int kThreads = 8;
   constexpr uint32_t kRecords = 250;
@@ -399,7 +401,8 @@ TEST_F(LogTest, EightThreadsCommitInGroups) {
   HammerLog(directory_, options, 600);
 }
 
-// Much more than the buffer holds is under way: nobody may wait for a thread that waits itself.
+// The records in flight exceed the buffer by far. No thread may wait for a thread that waits for
+// room itself, or all would hang.
 TEST_F(LogTest, EightThreadsGetThroughAFullBuffer) {
   for (uint32_t interval : {0u, 1u}) {
     for (LogSync sync : {LogSync::kFdatasync, LogSync::kDsync, LogSync::kNone}) {
@@ -424,7 +427,7 @@ TEST_F(LogTest, TheLogsOwnThreadMakesRecordsDurable) {
     }
     ASSERT_GE(log->DurableLsn(), range.end);
   }
-  // Without anything new it leaves the device alone.
+  // Without new records the log's thread must not write.
   const uint64_t groups = log->Counters().groups;
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(log->Counters().groups, groups);
@@ -442,7 +445,7 @@ TEST_F(LogTest, WithoutSyncOnlySyncSyncs) {
   EXPECT_GE(log->WrittenLsn(), log->EndLsn());
   log->Sync();
   EXPECT_GE(log->DurableLsn(), log->EndLsn());
-  // Each segment that was written since.
+  // Sync must sync each segment that was written since the last sync.
   EXPECT_EQ(log->Counters().syncs - syncs, ListLogSegments(directory_, IoMode::kBuffered).size());
 }
 
@@ -493,7 +496,7 @@ TEST_F(LogTest, ARecordThatFitsNoSegmentIsAUsageError) {
   }
   log->Append(largest);
   log->Append("after");
-  // The memory it took is given back once it is written.
+  // The memory of the long record is freed after it is written.
   log->Flush();
   EXPECT_LE(log->MemoryBytes(), log->options().buffer_bytes + kMaxLogWriteSize);
   log.reset();

@@ -1,5 +1,5 @@
-// What the log's tests share: a directory of their own, records that can be told apart, and reading
-// a log back.
+// Helpers that the log's tests share: a directory for each test, records that differ from each
+// other, and reading a log back.
 #ifndef TESTBED_TESTS_UNIT_DEVICE_LOG_LOG_TEST_UTIL_H_
 #define TESTBED_TESTS_UNIT_DEVICE_LOG_LOG_TEST_UTIL_H_
 
@@ -31,10 +31,11 @@ class LogTestDirectory : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  // Not /tmp, which may be a tmpfs without direct IO.
+  // Returns the directory that the tests' directories are made in. It is not /tmp, which may be a
+  // tmpfs without direct IO.
   virtual std::string Base() const { return std::filesystem::current_path(); }
 
-  // A further empty directory beside the log's own.
+  // Makes a further empty directory inside the test's own.
   std::string Fresh(const std::string& name) {
     const std::string path = directory_ + "/" + name;
     std::filesystem::remove_all(path);
@@ -45,7 +46,7 @@ class LogTestDirectory : public testing::Test {
   std::string directory_;
 };
 
-// For tests that ask what is in the files and not what the device does: thousands of opens and
+// A base for tests that check the contents of files and not the device's IO. Thousands of opens and
 // syncs are fast in memory.
 class LogTestInMemory : public LogTestDirectory {
  protected:
@@ -61,8 +62,8 @@ inline LogOptions SmallLogOptions() {
   return options;
 }
 
-// A record whose bytes follow from its number: no two are alike, and none of more than 8 bytes is
-// part of another.
+// Returns a record whose bytes follow from its number. No two numbers give equal records, and no
+// record of more than 8 bytes is part of another.
 inline std::string NumberedRecord(uint64_t number, size_t size) {
   std::string record(size, '\0');
   uint64_t x = number * 0x9e3779b97f4a7c15ull + 1;
@@ -78,7 +79,7 @@ inline std::string NumberedRecord(uint64_t number, size_t size) {
 struct ReadBack {
   std::vector<std::string> records;
   std::vector<LogRange> ranges;
-  std::optional<std::string> damage;  // what the kCorruption error said, if there was one
+  std::optional<std::string> damage;  // the message of the kCorruption error, if it was thrown
 };
 
 inline ReadBack ReadLog(const std::string& directory, Lsn from = 0,
@@ -98,7 +99,7 @@ inline ReadBack ReadLog(const std::string& directory, Lsn from = 0,
   return back;
 }
 
-// Opens the log and returns what was replayed.
+// Opens the log and adds the records that it replays to *replayed.
 inline std::unique_ptr<Log> OpenLog(const std::string& directory, const LogOptions& options,
                                     std::vector<std::string>* replayed = nullptr, Lsn from = 0) {
   return Log::Open(directory, options, from, [&](const LogRecord& r) {
@@ -118,7 +119,7 @@ inline void Spill(const std::string& path, const std::string& bytes) {
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-// The log as another process would find it if this one died now.
+// Copies the log's files as another process would find them if this one died now.
 inline void CopyLog(const std::string& from, const std::string& to) {
   std::filesystem::remove_all(to);
   std::filesystem::create_directory(to);

@@ -1,4 +1,5 @@
-// What becomes of a log's segments when what is before an LSN is no longer needed.
+// Tests the truncation of a log: segments before an LSN that are no longer needed are recycled or
+// removed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,8 +50,8 @@ TEST_F(LogTruncationTest, TruncationWhileEightThreadsAppend) {
   EXPECT_THAT(ReadLog(directory_, last.begin).records, ElementsAre("last"));
 }
 
-// While one thread syncs without end, others fill all groups and write them themselves: two threads
-// are at the files at once, and nothing is called durable too early or lost.
+// One thread syncs all the time, while others fill all groups and write them themselves. So two
+// threads use the files at once; no record may be lost or be called durable too early.
 TEST_F(LogTruncationTest, WritesDuringSyncsLoseNothing) {
   LogOptions options = SmallLogOptions();
   options.flush_interval_ms = 1;
@@ -82,7 +83,8 @@ TEST_F(LogTruncationTest, WritesDuringSyncsLoseNothing) {
   EXPECT_EQ(found.size(), static_cast<size_t>(kThreads * kRecords));
 }
 
-// Without prewriting a new segment costs its header, and is used again as any other.
+// Without prewriting, making a segment writes only its header, and the segment is recycled like any
+// other.
 TEST_F(LogTruncationTest, SegmentsNeedNotBeWrittenBeforeTheirFirstUse) {
   LogOptions options = SmallLogOptions();
   options.prewrite = false;
@@ -150,7 +152,7 @@ TEST_F(LogTruncationTest, TruncationNeverTakesTheNewestFrame) {
   LogOptions options = SmallLogOptions();
   options.min_segments = 3;
   auto log = OpenLog(directory_, options);
-  // Ends where its segment does, and the next segment waits.
+  // The record ends where its segment ends, and the next segment is already prepared.
   const std::string record = NumberedRecord(1, log->MaxRecordBytes());
   const LogRange range = log->Append(record);
   log->WaitDurable(range.end);

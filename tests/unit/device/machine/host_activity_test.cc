@@ -27,8 +27,8 @@ TEST(HostActivityTest, IsWhatProcStatSays) {
   EXPECT_EQ(ReadHostActivity(root).context_switches, 0u);
 }
 
-// The machine's user and nice time comes from /proc/stat, the parent's from its own stat, whose
-// name may look like the words after it.
+// The machine's user and nice time comes from /proc/stat, and the parent's from its own stat file,
+// in which the process's name may look like the fields after it.
 TEST(HostActivityTest, CpuUseIsOfTheMachineAndOfTheRun) {
   const std::filesystem::path root =
       std::filesystem::path(testing::TempDir()) / ("cpu_use_" + std::to_string(::getpid()));
@@ -50,7 +50,7 @@ TEST(HostActivityTest, CpuUseIsOfTheMachineAndOfTheRun) {
 
 TEST(HostActivityTest, ForeignIsWhatTheRunDidNotTake) {
   const CpuUse before{10, 100, 40};
-  // In 2 s of 4 processors others took 6 - 2 = 4 of 8 s.
+  // In 2 s, 4 processors had 8 s, of which other programs took 6 - 2 = 4 s.
   EXPECT_DOUBLE_EQ(ForeignCpuShare(before, {12, 106, 42}, 4).value(), 0.5);
   EXPECT_DOUBLE_EQ(ForeignCpuShare(before, {12, 102, 42.5}, 4).value(), 0) << "never below 0";
   EXPECT_DOUBLE_EQ(ForeignCpuShare(before, {12, 150, 42}, 4).value(), 1);
@@ -64,13 +64,13 @@ TEST(HostActivityTest, CountsWhatThisProcessDoes) {
   rusage start{}, now{};
   getrusage(RUSAGE_SELF, &start);
   volatile uint64_t sum = 0;
-  do {  // a third of a second of the processor's time
+  do {  // takes a third of a second of processor time
     for (uint64_t i = 0; i < 1000000; ++i) sum = sum + i;
     getrusage(RUSAGE_SELF, &now);
   } while ((now.ru_utime.tv_sec - start.ru_utime.tv_sec) * 1000000 + now.ru_utime.tv_usec -
                start.ru_utime.tv_usec <
            333333);
-  for (int i = 0; i < 50; ++i) ::usleep(1000);  // each leaves the processor and comes back
+  for (int i = 0; i < 50; ++i) ::usleep(1000);  // each sleep is at least one context switch
   const HostActivity after = ReadHostActivity();
   EXPECT_GE(after.user_seconds - before.user_seconds, 0.25);
   EXPECT_GE(after.context_switches - before.context_switches, 50u);

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A machine of files: what stands in /proc, /sys and /etc.
+// Imitates /proc, /sys and /etc of a machine by files in a temporary directory.
 class HostTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 void WriteFile(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
-// A directory that looks like a machine with cgroups of one version: plain files where the kernel
-// would have its own.
+// A directory that imitates a machine with cgroups of one version. Plain files stand for the
+// kernel's.
 class FakeCgroups : public CgroupFs {
  public:
   FakeCgroups(int version, const std::string& root_of_mount, const std::string& own_group)
@@ -58,7 +58,8 @@ class FakeCgroups : public CgroupFs {
   std::string prefix() const override { return prefix_; }
 
   std::string Group(const std::string& name) const { return prefix_ + "/sys/fs/cgroup" + name; }
-  // A group as the kernel makes it; `handed_down` is what its children get on v2.
+  // Adds a group with the files that the kernel makes. On v2 its children get the controllers
+  // `handed_down`.
   void Add(const std::string& name, const std::string& handed_down = "memory io") {
     fs::create_directories(Group(name));
     Populate(Group(name));
@@ -79,7 +80,7 @@ class FakeCgroups : public CgroupFs {
     for (const auto& [name, text] : version_ == 1 ? v1 : v2) WriteFile(path + "/" + name, text);
   }
 
-  std::set<std::string> refuse;  // groups in which no other may be made
+  std::set<std::string> refuse;  // groups that refuse to make a child group
 
  private:
   int version_;
@@ -183,7 +184,7 @@ TEST(MemoryBudgetTest, Version2ReadsWhatTheGroupHolds) {
   EXPECT_EQ(parts.process_other, 6'000'000u);
   EXPECT_EQ(parts.page_cache, 24'000'000u);
   EXPECT_EQ(parts.unused, parts.limit - 50'000'000);
-  // 50,000,000 were charged, of which the parts know 49,000,100.
+  // 50,000,000 bytes were charged, and the parts add up to 49,000,100.
   EXPECT_EQ(parts.unaccounted(), 999'900);
   EXPECT_EQ(parts.Sum() + static_cast<uint64_t>(parts.unaccounted()), parts.limit);
   EXPECT_FALSE(parts.process_check) << "no process was in the group";
@@ -260,13 +261,15 @@ TEST(MemoryBudgetTest, RemovesOnlyGroupsThatNoRunHolds) {
   cgroups.Add("/user");
   const std::string dead = "/user/testbed-00000000000000a1", busy = "/testbed-00000000000000a2",
                     held = "/testbed-00000000000000a3";
-  // The last is of another version, whose runs hold no lock: nobody knows whether it lives.
+  // The name of the last group is of an earlier version, whose runs held no lock. Whether such a
+  // run lives cannot be told, so the group must stay.
   for (const std::string& name :
        {dead, busy, held, std::string("/testbed-notes"), std::string("/testbed-999999-1-0")}) {
     cgroups.Add(name);
   }
   WriteFile(cgroups.Group(busy) + "/cgroup.procs", "77\n");
-  // As a run in another process namespace has it, of which no process number tells here.
+  // This lock stands for a run in another process namespace, which cannot be recognised by a
+  // process number.
   const DirLock other(cgroups.Group(held), "");
   std::string why_not;
   auto living = MemoryBudget::Create(64 << 20, &why_not, cgroups);

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Plain files in place of /sys/block and /run.
+// The tests use plain files in place of /sys/block and /run.
 class ReadaheadTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -49,7 +49,7 @@ class ReadaheadTest : public testing::Test {
     return fs::exists(directory_ + "/run/readahead-disk") ||
            fs::exists(directory_ + "/var/readahead-disk");
   }
-  // Sets 16 KiB in a child, which then does `end`.
+  // Sets the readahead to 16 KiB in a child process, which then calls `end`.
   void InChild(const std::function<void()>& end) {
     const pid_t child = fork();
     if (child == 0) {
@@ -168,7 +168,8 @@ TEST_F(ReadaheadTest, ADeviceHasOneGuardAtATime) {
   EXPECT_EQ(Kb(), 16u);
 }
 
-// As a guard in another process namespace has it, whose process number is nobody's here.
+// The lock decides whether a note's guard lives. A guard in another process namespace has a process
+// number that no process has here.
 TEST_F(ReadaheadTest, ALockedNoteIsOfALivingGuardWhateverItsNumber) {
   InChild([] { kill(getpid(), SIGKILL); });
   const int held = open((directory_ + "/run/readahead-disk").c_str(), O_RDONLY);
@@ -213,7 +214,7 @@ TEST_F(ReadaheadTest, ADeviceDetachedDuringTheRunIsLeftAlone) {
 
 TEST_F(ReadaheadTest, KeepsItsNoteInTheFirstPlaceThatCanBeWritten) {
   Write(directory_ + "/file", "");
-  places_.state_directories[0] = directory_ + "/file/run";  // not a directory, for root either
+  places_.state_directories[0] = directory_ + "/file/run";  // not even root can make this directory
   {
     const ReadaheadGuard guard("disk", 16, places_);
     EXPECT_TRUE(fs::exists(directory_ + "/var/readahead-disk"));

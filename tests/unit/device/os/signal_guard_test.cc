@@ -17,7 +17,8 @@
 namespace testbed {
 namespace {
 
-// Runs `body` in a child and returns its status. Children end with 77 when they come to their end.
+// Runs `body` in a child process and returns its wait status. The exit code is 77 when `body`
+// returned.
 int InChild(const std::function<void()>& body) {
   const pid_t child = fork();
   if (child == 0) {
@@ -34,7 +35,7 @@ int InChild(const std::function<void()>& body) {
 
 bool ReachedEnd(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 77; }
 
-// A counter that parent and children see.
+// A counter in memory that the parent and its children share.
 class Shared {
  public:
   Shared()
@@ -58,7 +59,7 @@ TEST(SignalGuardTest, TheFirstSignalAsksAndALaterOneEnds) {
       const CrashAction undo(&Increment, undone.get());
       if (StopRequested()) _exit(1);
       raise(signal);
-      raise(signal);  // at once: the same request, passed on
+      raise(signal);  // a second signal within a moment counts as the same request
       if (!StopRequested() || StopSignal() != signal) _exit(2);
       *asked = 1;
       usleep(300'000);
@@ -147,7 +148,7 @@ TEST(SignalGuardTest, AnInheritedActionThatEndsLeavesTheChildsOwn) {
   auto parents = std::make_unique<CrashAction>(&Increment, of_parent.get());
   InChild([&] {
     const SignalGuard guard;
-    const CrashAction undo(&Increment, own.get());  // takes the slot of the parent's
+    const CrashAction undo(&Increment, own.get());  // takes the slot of the parent's action
     parents.reset();
     abort();
   });

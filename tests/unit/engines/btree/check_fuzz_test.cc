@@ -1,7 +1,8 @@
-// Any byte of any file of a database may be wrong: the checker finds it or it does no harm, and it
-// always comes to its end.
+// Damages random bytes of the files of a database. The checker must report the damage unless it is
+// harmless, and must always come to its end.
 //
-// TESTBED_CHECK_ROUNDS multiplies the rounds (1), TESTBED_CHECK_SEED sets the seed.
+// TESTBED_CHECK_ROUNDS multiplies the number of rounds (default 1); TESTBED_CHECK_SEED sets the
+// seed.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -16,7 +17,7 @@ namespace {
 
 class BtreeCheckFuzzTest : public InspectTest {
  protected:
-  // What a user finds in the database: the rows of all tables.
+  // Returns the rows of all tables, as a user of the database sees them.
   std::map<std::string, Rows> AllRows() {
     std::map<std::string, Rows> all;
     for (const auto& [name, number] : store_->TableNames()) {
@@ -28,7 +29,8 @@ class BtreeCheckFuzzTest : public InspectTest {
     }
     return all;
   }
-  // Small, so that it can be copied often, and with free pages, long values and two levels.
+  // Makes a database that is small, so that it can be copied often, but has free pages, long values
+  // and two levels.
   void MakeSmall() {
     Open();
     for (int i = 0; i < 300; ++i) Commit("a", Key(i * 7919 % 300), Value(i));
@@ -36,7 +38,7 @@ class BtreeCheckFuzzTest : public InspectTest {
     for (int i = 0; i < 10; ++i) Commit("b", Key(i), "b");
     Close();
   }
-  // Flips bits in one file; returns what was done.
+  // Flips bits in one file, and returns a description of them.
   std::string Flip(const Files& files) {
     auto at = files.begin();
     do {
@@ -44,7 +46,7 @@ class BtreeCheckFuzzTest : public InspectTest {
     } while (at->second.empty());
     std::string bytes = at->second, done = at->first + " at";
     for (uint64_t n = 1 + random_() % 3; n > 0; --n) {
-      // The beginning of a file and of its pages holds what matters most.
+      // The headers of the file and of its pages are hit more often than other bytes.
       uint64_t byte = random_() % bytes.size();
       if (random_() % 3 == 0) byte = byte / kPage * kPage + random_() % 64;
       if (random_() % 8 == 0) byte = random_() % 128;
@@ -93,8 +95,8 @@ TEST_F(BtreeCheckFuzzTest, AFlippedBitIsFoundOrHarmless) {
   }
 }
 
-// The same after a crash. The log's last groups may look torn; what is left then is what some
-// prefix of the commits left.
+// A bit is flipped after a crash. The last groups of the log may then look torn; in that case the
+// database must hold the result of some prefix of the commits.
 TEST_F(BtreeCheckFuzzTest, AFlippedBitAfterACrashIsFoundOrAnEarlierState) {
   MakeSmall();
   Open();
@@ -136,8 +138,8 @@ TEST_F(BtreeCheckFuzzTest, AFlippedBitAfterACrashIsFoundOrAnEarlierState) {
   EXPECT_GT(found, 20);
 }
 
-// Bytes that pass their checksums and mean nothing: pages, checkpoint files, segment headers and
-// log records of nonsense. What they damage need not be visible, but nothing may crash or hang.
+// Pages, checkpoint files, segment headers and log records get random contents with matching
+// checksums. The checker need not notice all of them, but it must not crash or hang.
 TEST_F(BtreeCheckFuzzTest, NonsenseWithRightChecksumsCrashesNothing) {
   MakeSmall();
   const Files good = Save();
@@ -176,7 +178,7 @@ TEST_F(BtreeCheckFuzzTest, NonsenseWithRightChecksumsCrashesNothing) {
     try {
       faults += Inspect().faults.count;
     } catch (const Error& e) {
-      // A superblock of nonsense may be one of a newer format.
+      // A superblock with random contents may claim a newer format.
       ASSERT_EQ(e.kind(), Error::kUsage) << e.what();
       ASSERT_NE(std::string(e.what()).find("has format version"), std::string::npos) << e.what();
     }

@@ -1,5 +1,5 @@
-// Looking into a database that was not closed: what a crash leaves is no fault, and damage in the
-// log is named by file and byte.
+// Tests checking a database that was not closed: the state after a crash is no fault, and damage in
+// the log is reported with its file and byte.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -17,12 +17,12 @@ class BtreeCheckLogTest : public InspectTest {
     RunAndCrash([&] {
       for (int i = 0; i < 1500; ++i) Commit("a", Key(2 * i + 100000), Value(i));
       for (int i = 0; i < 500; ++i) Commit("c", Key(i), Value(i));
-      store_->Flush();  // these pages get to the file, what follows does not
+      store_->Flush();  // these pages reach the file; the later changes are only in the log
       for (int i = 0; i < 300; ++i) Erase("a", Key(i));
       Commit("a", "huge", std::string(300000, 'x'));
     });
   }
-  // Where in the log's files the bytes lie.
+  // Returns the file and the offset at which the bytes lie in the log.
   std::pair<std::string, uint64_t> InLog(const std::string& bytes) const {
     for (const auto& entry : std::filesystem::directory_iterator(LogPath(dir_))) {
       const size_t at = Slurp(entry.path()).find(bytes);
@@ -41,12 +41,12 @@ TEST_F(BtreeCheckLogTest, ACrashLeavesNoFault) {
   EXPECT_EQ(Save(), before);
   ASSERT_TRUE(result.replay);
   EXPECT_GT(result.replay->log_bytes, 300000u);
-  // The commits and the row of the catalogue that made the table.
+  // The log holds the commits, and the row of the catalogue that created the table.
   EXPECT_EQ(result.replay->rows, 1500u + 500 + 300 + 1 + 1);
   EXPECT_EQ(result.replay->transactions, result.replay->rows);
   EXPECT_EQ(result.replay->unfinished, 0u);
   EXPECT_GT(result.replay->pages, 10u);
-  // That row waits in the log, and the table's pages are known nevertheless.
+  // The row of the catalogue is only in the log, but the table's pages are attributed to the table.
   ASSERT_EQ(result.trees.size(), 4u);
   EXPECT_EQ(result.trees[3].table, "c");
   Open();
@@ -63,7 +63,7 @@ TEST_F(BtreeCheckLogTest, ATransactionWithoutItsEndNeverHappened) {
   MakeDatabase(100);
   RunAndCrash([&] {
     Commit("a", "before", "1");
-    // The first parts of a transaction, as a commit of several parts appends them.
+    // These are the first parts of a transaction, as a commit of several records appends them.
     for (int part = 0; part < 2; ++part) {
       store_->log()->Append(OperationsHeader(99, true) + std::string(1000, 'p'));
     }
@@ -76,7 +76,8 @@ TEST_F(BtreeCheckLogTest, ATransactionWithoutItsEndNeverHappened) {
 
 TEST_F(BtreeCheckLogTest, DamageIsNamedByFileAndByte) {
   Crash();
-  // Frames that were durable: others that knew it were written after them.
+  // Each Sync makes the frames durable. Later frames record that, so damage cannot pass as a torn
+  // tail.
   RunAndCrash([&] {
     for (int i = 0; i < 100; ++i) {
       Commit("a", "later" + Key(i), "v");
@@ -115,7 +116,7 @@ TEST_F(BtreeCheckLogTest, DamageIsNamedByFileAndByte) {
   ExpectNamesFile("", "the log belongs to another database");
 }
 
-// Records that are whole and say what no database does.
+// The log gets records with matching checksums that no database would write.
 TEST_F(BtreeCheckLogTest, RecordsThatMakeNoSense) {
   MakeDatabase(3000);
   const PageId leaf = Find(PageType::kLeaf, 0, 1), inner = Find(PageType::kInner, 1, 1);
@@ -161,8 +162,8 @@ TEST_F(BtreeCheckLogTest, RecordsThatMakeNoSense) {
   expect(cut, "it is too short");
 }
 
-// As recovery does it: the log's image of a broken page heals it, whatever the log has of it
-// before; a change alone does not.
+// The checker treats a broken page as recovery would. The page's image in the log heals it; log
+// records of changes alone do not.
 TEST_F(BtreeCheckLogTest, ABrokenPageHealsFromItsImageInTheLogOnly) {
   MakeDatabase(1000);
   const PageId leaf = Find(PageType::kLeaf, 0, 1);
@@ -207,7 +208,7 @@ TEST_F(BtreeCheckLogTest, ATornPageWithAWholeCopyIsANote) {
   EXPECT_EQ(store_->recovery().torn_pages, 1u);
 }
 
-// The map of this database takes more than a sector, so a crash can tear its checkpoint file.
+// The larger database's space map exceeds a sector, so that a crash can tear its checkpoint file.
 TEST_F(BtreeCheckLogTest, ACheckpointFileThatACrashMayHaveTornIsANote) {
   MakeDatabase();
   const auto flip = [&](uint64_t which) {

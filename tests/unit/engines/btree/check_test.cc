@@ -1,5 +1,6 @@
-// Looking into a closed database: every kind of damage that is planted is found and named by file
-// and page, what a crash leaves is none, and nothing in the directory changes.
+// Tests checking a closed database: every kind of planted damage is reported with its file and
+// page, traces of a crash are not reported as damage, and the check changes nothing in the
+// directory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -111,7 +112,7 @@ TEST_F(BtreeCheckTest, NodesThatAreWholeAndWrong) {
        },
        false},
   };
-  // Neither the first nor the last, so that both fences are there.
+  // The leaf is neither the first nor the last, so that it has both fences.
   const PageId first = Find(PageType::kLeaf, 0, 1);
   const PageId leaf = Find(PageType::kLeaf, 0, 1, first + 20);
   const PageId inner = Find(PageType::kInner, 1, 1);
@@ -132,14 +133,14 @@ TEST_F(BtreeCheckTest, FencesLevelsAndKeysThatDoNotFitTheTree) {
   const Files good = Save();
   const PageId leaf = Find(PageType::kLeaf, 0, 1, 20), inner = Find(PageType::kInner, 1, 1);
   const PageId root = Find(PageType::kInner, 2, 1);
-  // A leaf cut shorter than its parent says, and otherwise perfect.
+  // The leaf is valid in itself, but was cut below the high fence that its parent gives it.
   Edit(leaf, [](char* p) {
     Node node(p, kPage);
     ASSERT_TRUE(node.TruncateAt(node.Key(node.count() - 1)));
   });
   ExpectNames(leaf, "its fences are not what its parent says: expected keys from \"key");
   Restore(good);
-  // Its last row moved behind the high fence: the suffix is made greater.
+  // A greater suffix moves the key of the last row above the high fence.
   Edit(leaf, [](char* p) {
     Node node(p, kPage);
     const uint32_t last = node.count() - 1;
@@ -148,7 +149,7 @@ TEST_F(BtreeCheckTest, FencesLevelsAndKeysThatDoNotFitTheTree) {
   });
   ExpectNames(leaf, "a key lies above the high fence");
   Restore(good);
-  // An inner page whose separator moved: its children no longer fit.
+  // A separator of the inner page is moved, so that its children no longer fit.
   PageId child = kNoPage;
   Edit(inner, [&](char* p) {
     Node node(p, kPage);
@@ -214,7 +215,7 @@ TEST_F(BtreeCheckTest, LongValuesInPieces) {
   Edit(first, [&](char* p) { overflow(p)->type = PageType::kFree; });
   ExpectNames(first, "it is not the overflow page that it should be: expected 3, found 0");
   Restore(good);
-  // A leaf with a reference to a long value.
+  // The loop finds a leaf with a reference to a long value.
   PageId leaf = kNoPage;
   uint32_t entry = 0;
   for (PageId id = Find(PageType::kLeaf, 0, 1); entry == 0;
@@ -278,7 +279,8 @@ TEST_F(BtreeCheckTest, TheCatalogue) {
   ExpectNames(kCatalogueRoot, "a row of the catalogue has the wrong size: expected 8, found 5");
 }
 
-// The check goes on: what lies below a page that cannot be read is checked by itself.
+// The check goes on below a page that cannot be read: the pages that it led to are checked by
+// themselves.
 TEST_F(BtreeCheckTest, DamageBelowDamageIsFoundToo) {
   MakeDatabase();
   const PageId root = Find(PageType::kInner, 2, 1), inner = Find(PageType::kInner, 1, 1);
@@ -321,7 +323,7 @@ TEST_F(BtreeCheckTest, TheSpaceMap) {
     EXPECT_EQ(Inspect().faults.count, 1u);
     Restore(good);
   }
-  // Pages that were freed, and pages that were never used.
+  // The loop marks pages as used that were freed, or never used.
   const CheckpointState state = Checkpoint();
   int tried = 0;
   for (PageId id = 1; id < state.space.pages; ++id) {
@@ -358,7 +360,7 @@ TEST_F(BtreeCheckTest, CheckpointFiles) {
   const CheckpointState state = Checkpoint();
   const std::string newest = CheckpointPath(dir_, static_cast<int>(state.sequence % 2));
   const std::string older = CheckpointPath(dir_, static_cast<int>((state.sequence + 1) % 2));
-  // One sector is never torn, so this is no crash.
+  // A crash never tears a single sector, so a bad checksum is damage here.
   for (const std::string& path : {newest, older}) {
     FlipByte(path, 70);
     ExpectNamesFile(path, "byte 0: its checksum does not match: expected 0x");
@@ -370,7 +372,7 @@ TEST_F(BtreeCheckTest, CheckpointFiles) {
     EXPECT_NE(Texts(Inspect().faults) + Texts(Inspect().notes), "");
     Restore(good);
   }
-  // Without any, what can be checked still is.
+  // Without a valid checkpoint file, the checker still checks each page by itself.
   const PageId leaf = Find(PageType::kLeaf, 0, 1);
   FlipByte(newest, 70);
   FlipByte(older, 70);
@@ -405,7 +407,8 @@ TEST_F(BtreeCheckTest, TheSuperblock) {
     EXPECT_EQ(result.faults.count, 2u) << Texts(result.faults);
     Restore(good);
   }
-  // Without checkpoint files the page size is tried out; without a whole page it stays unknown.
+  // Without checkpoint files and superblock the checker tries the page sizes. It cannot tell the
+  // size when no page is valid.
   for (int which : {0, 1}) std::filesystem::remove(CheckpointPath(dir_, which));
   FlipByte(data(), 45);
   ExpectNames(0, "its checksum does not match");

@@ -1,4 +1,5 @@
-// Compressed pages: what is read is what was written, whatever the codec, wherever a write was cut.
+// Tests compressed pages: a read returns what was written, with every codec and wherever a crash
+// cut a write.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr PageCodec kCodecs[] = {PageCodec::kLz4, PageCodec::kZstd};
 
-// A leaf of which this share, in percent, is noise.
+// Makes a leaf of which `noise_pct` percent are random bytes, which cannot be compressed.
 void FillPage(char* page, uint32_t page_size, PageId id, int noise_pct, std::mt19937_64* random) {
   std::memset(page, 'x', page_size);
   auto* header = Header(page);
@@ -96,7 +97,7 @@ class CompressedFileTest : public StoreTest {
                                       File::Open(dir_ + "/doublewrite", doublewrite), kSize,
                                       options);
   }
-  // One batch; page `id` filled with `content`, of which a part is noise.
+  // Writes the pages as one batch. Their last byte is `content`, and a part of each is random.
   void Write(PageFile* file, const std::vector<PageId>& ids, char content, int noise_pct) {
     WriteBatch batch(kSize, 16);
     AlignedBuffer page(kSize);
@@ -136,18 +137,20 @@ TEST_F(CompressedFileTest, APageTakesTheSpaceThatItNeedsNow) {
   EXPECT_EQ(written, 8u * kSize);
   Write(file.get(), ids, 'b', 0);
   EXPECT_EQ(file->bytes_written() - written, 8u * kStoredUnit);
-  // A unit more: ext4 has a block for so many extents.
+  // The bound is a unit larger, because ext4 needs a block for this many extents.
   EXPECT_LE(file->data_bytes(), full - 8 * (kSize - kStoredUnit) + kStoredUnit)
       << "the rest was given back";
   for (const PageId id : ids) EXPECT_EQ(ContentOf(file.get(), id), 'b');
-  // A file opened anew does not know the lengths at first.
+  // A file that was just opened does not know the lengths of its pages, so the first pass reads
+  // them whole.
   file = OpenPages();
   for (int pass = 0; pass < 2; ++pass) {
     const uint64_t skipped = file->bytes_skipped();
     for (const PageId id : ids) EXPECT_EQ(ContentOf(file.get(), id), 'b');
     EXPECT_EQ(file->bytes_skipped() - skipped, pass == 0 ? 0u : 8u * (kSize - kStoredUnit));
   }
-  // Nor does it have to, to give back what a shorter page leaves.
+  // The file gives back the space that a shorter page leaves even when it does not know the old
+  // length.
   Write(file.get(), ids, 'c', 100);
   file = OpenPages();
   Write(file.get(), ids, 'd', 0);
@@ -157,7 +160,7 @@ TEST_F(CompressedFileTest, APageTakesTheSpaceThatItNeedsNow) {
 
 TEST_F(CompressedFileTest, ATornPageIsPutBackFromTheDoublewriteFile) {
   const std::vector<PageId> ids = {1, 2, 3, 7};
-  // Longer, shorter, and as long as before.
+  // The compressed pages become longer, shorter, or keep their length.
   const std::pair<int, int> noises[] = {{0, 60}, {60, 12}, {40, 41}, {100, 30}, {30, 100}};
   for (const auto& [before, after] : noises) {
     SCOPED_TRACE(std::to_string(before) + " to " + std::to_string(after));
@@ -176,7 +179,7 @@ TEST_F(CompressedFileTest, ATornPageIsPutBackFromTheDoublewriteFile) {
       restored += file->RestoreTorn();
       for (const PageId id : ids) {
         const char content = ContentOf(file.get(), id);
-        // A page cut within the bytes that old and new have in common is either.
+        // When the cut lies in bytes that the old and the new page share, either may be restored.
         ASSERT_TRUE(content == 'a' || content == 'b') << "page " << id << " cut " << cut;
         if (cut >= (id + 1) * kSize) {
           ASSERT_EQ(content, 'b') << "page " << id << " cut " << cut;
@@ -203,7 +206,7 @@ TEST_F(CompressedFileTest, TheCacheHasWhatTheFileHas) {
   Write(file.get(), {1}, 'b', 12);
   ASSERT_TRUE(file->ReadCached(1, page.data()));
   EXPECT_EQ(page.data()[kSize - 1], 'b');
-  Write(file.get(), {1}, 'c', 100);  // not compressed: it goes
+  Write(file.get(), {1}, 'c', 100);  // a page that does not compress leaves the cache
   EXPECT_FALSE(file->ReadCached(1, page.data()));
   EXPECT_FALSE(file->ReadCached(2, page.data()));
 }
@@ -227,7 +230,7 @@ TEST(CompressedCacheTest, GivesBackWhatWasPutLastOrNothing) {
         cache.Put(id, put[id]);
         break;
       case 3:
-        // As the file does: what is there is replaced, what is not there stays away.
+        // Replace changes a cached page, and must not add a page that is not cached.
         if (put.count(id) > 0) put[id] = std::string(1 + random() % 3000, 'R');
         cache.Replace(id, put.count(id) > 0 ? put[id] : "never put");
         break;
@@ -256,10 +259,10 @@ TEST(CompressedCacheTest, KeepsAsMuchAsFitsAndWhatIsAskedFor) {
   const std::string page(4000, 'p');
   std::string got(4096, '\0');
   const uint32_t fit = (8 << 20) / 4016;
-  // Page 1 is asked for all the time, the others come once.
+  // Page 1 is read all the time, while each other page is put once and never read.
   cache.Put(1, page);
   for (PageId id = 8; id < 8 * 3 * fit; id += 8) {
-    cache.Put(id + 1, page);  // all in one part, of an eighth
+    cache.Put(id + 1, page);  // all these pages fall into the same eighth of the cache
     ASSERT_TRUE(cache.Get(1, got.data())) << id;
   }
   for (PageId id = 1000000; id < 1000000 + 2 * fit; ++id) cache.Put(id, page);
@@ -351,7 +354,8 @@ TEST_F(CompressedStoreTest, ThreadsReadAndWriteInATinyPool) {
       client.Commit({&op, 1});
     }
   }
-  // Each thread counts in rows of its own and reads them back; sizes change so that lengths do.
+  // Each thread changes rows of its own and reads them back. Row sizes vary, so that the compressed
+  // lengths of pages do.
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

@@ -1,5 +1,6 @@
-// A page may change between the moment in which it is copied and the one in which the copy is in
-// the log: what is torn becomes the copy, and then what it was changed to.
+// Tests recovery when a page changed after it was copied, but before the copy was in the log: the
+// torn page must become the copy first, and then get the change, although the change comes first in
+// the log.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-// What the tests of looking into a closed btree database share: a small database with every kind of
-// page, and ways to plant damage in its files.
+// Helpers for the tests that check a closed btree database: a small database with every kind of
+// page, and functions that plant damage in its files.
 #ifndef TESTBED_TESTS_UNIT_ENGINES_BTREE_INSPECT_UTIL_H_
 #define TESTBED_TESTS_UNIT_ENGINES_BTREE_INSPECT_UTIL_H_
 
@@ -41,7 +41,7 @@ class InspectTest : public testing::Test {
   static constexpr uint32_t kPage = 4096;
 
   void SetUp() override {
-    // In memory: what is asked is what the files hold, and there are many of them.
+    // The databases are in memory, because the tests make many and check only the files' contents.
     const std::string base =
         access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::current_path().string();
     std::string pattern = base + "/btree_inspect_test_XXXXXX";
@@ -51,7 +51,8 @@ class InspectTest : public testing::Test {
     options_.page_size = kPage;
     options_.cache_bytes = 4 << 20;
     options_.durability = Durability::kNone;
-    options_.torn_page = TornPage::kNone;  // else the last pages written heal from their copies
+    // With a doublewrite file, planted damage in the last pages written would be repaired.
+    options_.torn_page = TornPage::kNone;
     options_.log.segment_bytes = 256 << 10;
     options_.log.min_segments = 1;
   }
@@ -68,7 +69,7 @@ class InspectTest : public testing::Test {
     snprintf(key, sizeof key, "key%06d", i);
     return key;
   }
-  // Every 40th value is long.
+  // Returns the value of row i. Every 40th value is long.
   static std::string Value(int i) {
     return std::string(i % 40 == 7 ? 5000 + i % 9000 : 40 + i % 100,
                        static_cast<char>('a' + i % 26));
@@ -83,7 +84,8 @@ class InspectTest : public testing::Test {
     const RowWrite op{true, store_->OpenTable(table)->table(), key, {}};
     client.Commit({&op, 1});
   }
-  // Table "a" of three levels with long values, table "b" of one page, and free pages.
+  // Makes a database with a table "a" of three levels with long values, a table "b" of one page,
+  // and free pages.
   void MakeDatabase(int rows = 6000) {
     Open();
     for (int i = 0; i < rows; ++i) {
@@ -95,7 +97,7 @@ class InspectTest : public testing::Test {
     Erase("a", "freed");
     Close();
   }
-  // Runs `body` on the open database in a process that then ends as by a kill.
+  // Runs `body` on the open database in a child process that then ends without closing it.
   void RunAndCrash(const std::function<void()>& body) {
     Close();
     const pid_t child = ::fork();
@@ -130,7 +132,7 @@ class InspectTest : public testing::Test {
     const CheckReport report = CheckStore(store_.get());
     for (const std::string& problem : report.problems) ADD_FAILURE() << problem;
   }
-  // A fault of this page of the data file that says `what`.
+  // Returns whether a fault of this page of the data file contains `what`.
   static bool Names(const Inspection& result, PageId page, const std::string& what) {
     for (const Fault& fault : result.faults.kept) {
       const uint64_t begin = static_cast<uint64_t>(page) * kPage;
@@ -147,7 +149,7 @@ class InspectTest : public testing::Test {
     EXPECT_TRUE(Names(result, page, what)) << "page " << page << ": " << what << " is not among\n"
                                            << Texts(result.faults);
   }
-  // A fault in another file.
+  // Expects a fault of a file whose text contains `what`.
   void ExpectNamesFile(const std::string& file, const std::string& what) {
     const Inspection result = Inspect();
     bool named = false;
@@ -164,7 +166,7 @@ class InspectTest : public testing::Test {
     out.seekp(static_cast<std::streamoff>(id) * kPage);
     out.write(page.data(), static_cast<std::streamsize>(page.size()));
   }
-  // Changes a page and puts its checksum right, so that only its meaning is damaged.
+  // Changes a page and corrects its checksum, so that only its contents are wrong.
   void Edit(PageId id, const std::function<void(char*)>& change) const {
     std::string page = ReadPage(id);
     change(page.data());
@@ -179,7 +181,7 @@ class InspectTest : public testing::Test {
     file.put(static_cast<char>(c ^ 0x40));
   }
 
-  // The whole directory, to be put back after each piece of damage.
+  // The files of the directory with their contents, which Restore puts back after each damage.
   using Files = std::map<std::string, std::string>;
   Files Save() const {
     Files files;
@@ -194,7 +196,7 @@ class InspectTest : public testing::Test {
     for (const auto& [path, bytes] : files) Spill(path, bytes);
   }
 
-  // The first used page of this type, level and table, from page `from` on.
+  // Returns the first used page of this type, level and table, from page `from` on.
   PageId Find(PageType type, uint8_t level, uint32_t table, PageId from = 1) const {
     const std::string bytes = Slurp(data());
     const SpaceSnapshot space = Checkpoint().space;

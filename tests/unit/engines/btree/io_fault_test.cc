@@ -1,8 +1,8 @@
-// An error at each IO call of a database in turn: the operation that needs the call fails and says
-// so, nothing acknowledged is lost, and the database opens again.
+// Injects an error at each IO call of a database in turn. The operation that needs the call must
+// fail with an error, no acknowledged commit may be lost, and the database must open again.
 //
-// TESTBED_FAULT_STRIDE sets every how many-th call is tried (default: so that each round tries
-// about sixty); 1 tries all.
+// TESTBED_FAULT_STRIDE is the distance between the calls that are tried; 1 tries all. By default
+// each round tries about sixty calls.
 #include <cerrno>
 #include <cstdlib>
 #include <set>
@@ -15,7 +15,7 @@ namespace {
 
 struct Fault {
   int error;
-  bool lasts;  // all calls from the first on fail, as a device that is gone; else that one alone
+  bool lasts;  // all later calls fail, too, as on a device that is gone
   TornPage torn_page;
   IoMode io;
   bool change_buffer;
@@ -44,8 +44,8 @@ class IoFaultTest : public StoreTest, public testing::WithParamInterface<Fault> 
     StoreTest::TearDown();
   }
 
-  // What the scenario knows of each row: the value acknowledged last, and those that a commit was
-  // refused for since, any of which may be there.
+  // The expected state of a row: the value acknowledged last, and the values of later commits that
+  // failed, any of which may have been written.
   struct Row {
     std::string value = kNone;
     std::set<std::string> doubtful;
@@ -67,7 +67,7 @@ class IoFaultTest : public StoreTest, public testing::WithParamInterface<Fault> 
     }
   }
 
-  // Opens the database, writes, reads and closes it; ends at the first error, having it counted.
+  // Opens the database, writes, reads and closes it. Ends at the first error and counts it.
   void Scenario(uint64_t seed) {
     std::mt19937_64 random(seed);
     try {
@@ -110,7 +110,8 @@ class IoFaultTest : public StoreTest, public testing::WithParamInterface<Fault> 
     EXPECT_GT(sentence.size(), 20u);
   }
 
-  // After the fault: the database is sound and has every row as acknowledged, or as doubted.
+  // Expects that the database is sound after the fault, and that every row has its acknowledged
+  // value or a doubtful one.
   void ExpectNothingLost() {
     Open();
     ExpectSound();
@@ -157,7 +158,8 @@ TEST_P(IoFaultTest, InEachCallLosesNothing) {
     store_.reset();
     if (HasFailure()) return;
   }
-  // A failed call that nobody is told of was one that could be done otherwise, or at the very end.
+  // Not every failed call causes an error: some have a fallback, and some come when the database
+  // closes.
   EXPECT_GT(told, tried / 2);
 }
 

@@ -1,6 +1,6 @@
-// Replay of log records that are not what they should be: it throws kCorruption or does what the
-// record says, and leaves well-formed pages. Records are real ones with bytes changed, since random
-// bytes would not get far.
+// Tests the replay of damaged log records. Replay must throw kCorruption or do what the record
+// says, and must leave well-formed pages. The records are real ones with changed bytes, since
+// random bytes would be refused at once.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ class ReplayFuzzTest : public testing::Test {
     std::filesystem::remove_all(dir_);
   }
 
-  // What a split, a merge and a new root leave in the log.
+  // Returns the log records of a split, a merge and a new root.
   std::vector<std::string> Records() {
     std::vector<std::string> records;
     AlignedBuffer page(kPageSize);
@@ -63,7 +63,7 @@ class ReplayFuzzTest : public testing::Test {
     return records;
   }
 
-  // Replays the record; whether it was taken.
+  // Replays the record; returns whether it was accepted.
   bool Replay(std::string_view bytes, Lsn lsn) {
     PoolClient client(pool_.get());
     Space space(kPageSize, [](uint32_t pages) {
@@ -131,7 +131,7 @@ TEST_F(ReplayFuzzTest, ChangedRecordsAreTakenOrRefusedAndNoPageIsLeftIllFormed) 
     ++(Replay(bytes, 1000 + 10 * static_cast<Lsn>(round)) ? taken : refused);
     if (round % 100 == 0) {
       ExpectWellFormedPages();
-      pool_.reset();  // the pages of the file again
+      pool_.reset();  // discards the changes: the next pool reads the pages of the file
       pool_ = std::make_unique<Pool>(file_.get(), &log_, Pool::BytesFor(64, kPageSize, 2000));
     }
   }

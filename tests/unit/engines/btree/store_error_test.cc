@@ -1,4 +1,5 @@
-// What the engine says when a database cannot be opened, read or written, and that nothing is lost.
+// Tests the errors of a database that cannot be opened, read or written, and that no commit is
+// lost.
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -95,7 +96,7 @@ TEST_F(StoreErrorTest, ALogThatIsGone) {
 }
 
 TEST_F(StoreErrorTest, ABrokenPageFailsTheReadThatNeedsIt) {
-  options_.torn_page = TornPage::kNone;  // else the doublewrite file has the page, and heals it
+  options_.torn_page = TornPage::kNone;  // a doublewrite file would repair the page
   Open();
   for (int i = 0; i < 3000; ++i) Put("key" + std::to_string(i), std::string(100, 'v'));
   const PageId root = store_->OpenTable("t")->root();
@@ -118,8 +119,8 @@ TEST_F(StoreErrorTest, ABrokenPageFailsTheReadThatNeedsIt) {
   }
 }
 
-// A file-size limit stands for a full disk. The commit that does not fit fails and says why; every
-// one before it is there after the next open.
+// A limit of the file size stands for a full disk. The commit that does not fit must fail with the
+// reason, and all commits before it must be found after the next open.
 TEST_F(StoreErrorTest, AFullDiskLosesNothing) {
   options_.durability = Durability::kSync;
   int pipe_ends[2];

@@ -1,4 +1,4 @@
-// A database of the b-tree in a directory of its own, and a model to compare it with.
+// A fixture with a btree database in a directory of its own, and a model to compare it with.
 #ifndef TESTBED_TESTS_UNIT_ENGINES_BTREE_STORE_TEST_H_
 #define TESTBED_TESTS_UNIT_ENGINES_BTREE_STORE_TEST_H_
 
@@ -43,8 +43,8 @@ class StoreTest : public testing::Test {
     store_.reset();
     store_ = Store::Open(dir_, options_);
   }
-  // Runs `body` in a process of its own, which then ends at once, as by a kill: nothing is closed,
-  // and what the log had given to the kernel stays.
+  // Runs `body` in a child process, which then ends at once, as if it were killed. The database is
+  // not closed, but everything that the log has written to the kernel survives.
   void RunAndCrash(const std::function<void()>& body) {
     store_.reset();
     const pid_t child = ::fork();
@@ -99,7 +99,8 @@ class StoreTest : public testing::Test {
     const size_t n = kind == 0 ? random_() % 60000 : kind < 4 ? random_() % 3000 : random_() % 100;
     return std::string(n, static_cast<char>('a' + random_() % 26));
   }
-  // A transaction of random puts and erases; without a client, what it would do to the model.
+  // Commits a transaction of random puts and erases, and applies it to the model. With a null
+  // client only the model changes.
   void RandomCommit(StoreClient* client, Tree* tree, Model* model, size_t rows, int erase_of_ten) {
     std::map<std::string, std::pair<bool, std::string>> writes;
     while (writes.size() < rows) {

@@ -1,4 +1,5 @@
-// A crash tears pages that were on their way to the file: each way of protection makes them whole.
+// Tests crashes that tear pages on their way to the file: each method of torn-page protection must
+// repair them.
 #include <fstream>
 #include <iterator>
 
@@ -19,9 +20,9 @@ class TornPageTest : public StoreTest {
   void SetUp() override {
     StoreTest::SetUp();
     options_.torn_page = TornPage::kFullPageImage;
-    options_.checkpoint_log_bytes = 1ull << 40;  // when the test says so
+    options_.checkpoint_log_bytes = 1ull << 40;  // only the test itself starts checkpoints
   }
-  // Commits after a checkpoint until most pages were written in their places, then crashes.
+  // Commits without a checkpoint until most pages have been written to their places, then crashes.
   void WriteAndCrash(Model* model, int rounds) {
     before_ = Slurp(DataPath(dir_));
     const Model start = *model;
@@ -31,13 +32,14 @@ class TornPageTest : public StoreTest {
       Model same = start;
       for (int round = 0; round < rounds; ++round) {
         for (int i = 0; i < 60; ++i) RandomCommit(&client, tree, &same, 1 + random_() % 10, 3);
-        store_->Flush();  // in place, with no checkpoint
+        store_->Flush();  // writes pages to their places without a checkpoint
       }
     });
     for (int i = 0; i < rounds * 60; ++i)
       RandomCommit(nullptr, nullptr, model, 1 + random_() % 10, 3);
   }
-  // Each page that was written since becomes, from some sector on, what it was before.
+  // Tears each page that was written since WriteAndCrash began: its last sectors get their old
+  // contents. Returns the number of torn pages.
   int TearPages() {
     const std::string now = Slurp(DataPath(dir_));
     std::string torn = now;
@@ -76,12 +78,11 @@ TEST_F(TornPageTest, TheLogHasEveryPageThatWasWrittenWhole) {
     Model model = MakeDatabase();
     WriteAndCrash(&model, 1 + round);
     EXPECT_GT(TearPages(), 100);
-    // Looked at from outside first: it is as sound as recovery will make it.
+    // The checker sees the database as recovery will leave it, so it must find no fault.
     const Inspection inspection = InspectDatabase(dir_, {});
     EXPECT_EQ(inspection.faults.count, 0u)
         << (inspection.faults.kept.empty() ? "" : inspection.faults.kept[0].Text());
-    // Recovery is interrupted too, and its own writes torn: it protects them by the doublewrite
-    // file.
+    // Recovery's own writes may be torn as well. It protects them by the doublewrite file.
     Open();
     EXPECT_TRUE(store_->recovery().needed);
     ExpectSound();
@@ -131,14 +132,14 @@ TEST_F(TornPageTest, APageThatLeavesThePoolAndComesBackHasOneImage) {
   };
   write(12000);
   for (int checkpoint = 0; checkpoint < 2; ++checkpoint) {
-    store_->Checkpoint();  // from here on each page that is written needs an image again
+    store_->Checkpoint();  // each page needs a new image at its first write after a checkpoint
     const PoolCounters start = store_->pool()->Counters();
     write(6000);
     const PoolCounters end = store_->pool()->Counters();
     const uint64_t pages = store_->space()->used_pages();
     EXPECT_GT(pages, 3 * store_->pool()->frames());
     EXPECT_GT(end.written - start.written, 6 * pages);
-    // Once each, and once more where a page had its newest change before the floor was set.
+    // A page has one image, and a second one only when its newest change is older than the floor.
     EXPECT_LE(end.images - start.images, pages + store_->pool()->frames());
     EXPECT_GT(end.images - start.images, pages / 2);
   }
@@ -148,7 +149,7 @@ TEST_F(TornPageTest, TheWayCanBeChangedBetweenRuns) {
   Model model = MakeDatabase();
   for (const TornPage way : {TornPage::kDoublewrite, TornPage::kFullPageImage, TornPage::kNone,
                              TornPage::kFullPageImage, TornPage::kDoublewrite}) {
-    // What the last way has left protects, whatever the next one is.
+    // Recovery must use the protection of the last run, whatever the next run's method is.
     WriteAndCrash(&model, 1);
     if (options_.torn_page == TornPage::kFullPageImage) TearPages();
     options_.torn_page = way;

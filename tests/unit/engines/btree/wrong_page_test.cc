@@ -1,6 +1,6 @@
-// A page that is whole but not the one that the page above it means - an old version, or another
-// page's content - is an error for every way of reading and writing: no row is called absent, and
-// nobody goes round for ever.
+// Tests valid pages that are not the page that their parent refers to, such as an old version or a
+// copy of another page. Every read and write must report an error: no row may be called absent, and
+// no descent may loop for ever.
 #include <cstring>
 #include <vector>
 
@@ -23,7 +23,7 @@ class WrongPageTest : public InspectTest {
     std::filesystem::copy(dir_, top_ + "/sound", std::filesystem::copy_options::recursive);
   }
   char* Page(std::string* bytes, PageId id) const { return bytes->data() + uint64_t{id} * kPage; }
-  // The pages of table "a" at that level, those of its long values left out.
+  // Returns the pages of table "a" at that level, without those of its long values.
   std::vector<PageId> PagesAt(uint8_t level) {
     std::vector<PageId> ids;
     for (PageId id = 1; id < sound_.size() / kPage; ++id) {
@@ -33,7 +33,7 @@ class WrongPageTest : public InspectTest {
     }
     return ids;
   }
-  // The sound database, with the content of page `from` as page `to`.
+  // Restores the sound database, and replaces page `to` by the contents of page `from`.
   void Put(PageId from, PageId to) {
     store_.reset();
     std::filesystem::remove_all(dir_);
@@ -46,8 +46,8 @@ class WrongPageTest : public InspectTest {
     Spill(DataPath(dir_), bytes);
   }
 
-  // What each way of reading says: a right answer or that the database is damaged. Returns how
-  // many said the latter.
+  // Reads all rows in each way. Every read must give the right answer or report damage. Returns the
+  // number of reads that reported damage.
   int ReadAll() {
     int refused = 0;
     StoreClient client(store_.get());
@@ -88,7 +88,7 @@ class WrongPageTest : public InspectTest {
       action();
       return 0;
     } catch (const Error& e) {
-      // Once a commit was refused in its middle the store takes no more.
+      // After a commit failed in its middle the store refuses all others, with kIo.
       EXPECT_TRUE(e.kind() == Error::kCorruption || e.kind() == Error::kIo) << e.what();
       EXPECT_NE(std::string(e.what()).find("page "), std::string::npos) << e.what();
       return 1;
@@ -99,7 +99,8 @@ class WrongPageTest : public InspectTest {
   uint32_t table_ = 0;
 };
 
-// The page above again in a child's place: it leads to itself, and its level does not fall.
+// An inner page takes the place of its own child, so that it leads to itself and its level does not
+// fall.
 TEST_F(WrongPageTest, APageThatLeadsToItselfIsAnError) {
   const std::vector<PageId> inner = PagesAt(1);
   ASSERT_GT(inner.size(), 1u);

@@ -1,5 +1,5 @@
-// The databases that the sweep of failing calls goes over (failing_disk_test.cc), each with its own
-// engine's store, so small that few commits move, split, clean and checkpoint all of it.
+// The databases of the sweep of failing calls (failing_disk_test.cc). Each uses the store of its
+// engine, and is so small that a few commits reach splits, evictions, cleaning and checkpoints.
 #ifndef TESTBED_TESTS_UNIT_ENGINES_FAILING_DISK_DISK_FAULT_DATABASE_H_
 #define TESTBED_TESTS_UNIT_ENGINES_FAILING_DISK_DISK_FAULT_DATABASE_H_
 
@@ -11,21 +11,21 @@
 
 namespace testbed {
 
-using FaultRow = std::optional<std::string>;  // nothing: it is not there
+using FaultRow = std::optional<std::string>;  // nothing when the row does not exist
 
 class FaultDatabase {
  public:
   virtual ~FaultDatabase() = default;
-  // All throw Error. After a failed Open the database is closed.
+  // All methods throw Error. The database is closed after a failed Open.
   virtual void Open(const std::string& dir, bool create) = 0;
   virtual void Commit(const std::map<std::string, FaultRow>& rows) = 0;
   virtual FaultRow Get(const std::string& key) = 0;
   virtual void Checkpoint() = 0;
   virtual void Close() = 0;
   virtual bool Exists(const std::string& dir) const = 0;
-  // What is wrong with a database that is closed; empty when it is sound.
+  // Returns the first fault of a closed database; an empty string when it is sound.
   virtual std::string Check(const std::string& dir) = 0;
-  virtual int commits() const { return 120; }  // of a run
+  virtual int commits() const { return 120; }  // number of commits in a run
 };
 
 struct FaultMode {

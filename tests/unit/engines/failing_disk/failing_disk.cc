@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 std::atomic<bool> on{false};
 Model& TheModel() {
-  static Model* const model = new Model;  // calls are made until the process ends
+  static Model* const model = new Model;  // never deleted: calls come until the process ends
   return *model;
 }
 
@@ -35,7 +35,7 @@ ssize_t RealPwrite(int fd, const void* data, size_t n, off_t at) {
   return ::syscall(SYS_pwrite64, fd, data, n, at);
 }
 
-// With a descriptor of its own, whatever mode others were opened in.
+// Reads with a descriptor of its own, because the program's may be direct or write-only.
 ssize_t RealPread(const std::string& path, void* to, size_t n, off_t at) {
   const long own = ::syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC);
   if (own < 0) return 0;
@@ -97,7 +97,7 @@ void Model::FindMappedChanges(DeviceFile* file) {
   for (uint64_t at = 0; at < now.size(); at += kBlock) {
     const size_t n = std::min(kBlock, now.size() - at);
     if (at + n <= file->bytes.size() && now.compare(at, n, file->bytes, at, n) == 0) continue;
-    file->blocks.emplace(at / kBlock, true);  // one that was lost stays lost
+    file->blocks.emplace(at / kBlock, true);  // emplace keeps the entry of a block that was lost
   }
 }
 
@@ -135,7 +135,7 @@ void Model::SyncNames(const std::string& directory) {
 }
 
 void Model::DropCleanPages(DeviceFile* file) {
-  if (file->is_mapped) return;  // pages of a mapping stay
+  if (file->is_mapped) return;  // mapped pages stay in the cache
   struct stat st;
   if (::stat(file->path.c_str(), &st) != 0) return;
   const long own = ::syscall(SYS_openat, AT_FDCWD, file->path.c_str(), O_RDWR | O_CLOEXEC);
@@ -152,7 +152,8 @@ void Model::DropCleanPages(DeviceFile* file) {
   ::syscall(SYS_close, own);
 }
 
-// Of what is dirty each block came to the device, or did not, or some of its sectors did.
+// Each dirty block reaches the device by chance: as a whole, not at all, or with some of its
+// sectors.
 void Model::CutFile(DeviceFile* file, std::mt19937_64* random) {
   FindMappedChanges(file);
   const std::string now = Content(file->path);
@@ -174,7 +175,7 @@ void Model::Cut(uint64_t seed) {
   if (is_cut) return;
   is_cut = true;
   std::mt19937_64 random(seed);
-  // A journal of the file system may have come as far as the last of the names.
+  // The file system's journal may have made the latest names durable.
   if (random() % 2 == 0) {
     std::error_code none;
     SyncNames(dir);

@@ -1,25 +1,24 @@
-// A disk under the file layer that keeps the kernel's rules when it fails, for tests.
+// Imitates a disk under the file layer that fails as a disk under Linux does, for tests.
 //
-// Each file of a directory is twice: as the program wrote it, which the real file shows (the page
-// cache), and as it is on the device. A sync copies from the one to the other. A sync that fails
-// drops what was dirty: the page cache goes on showing it, the device never gets it, and the next
-// sync says that all is well (Rebello et al., "Can applications recover from fsync failures?", ATC
-// 2020). Pages that are told to leave the cache come back as the device has them. A write that
-// fails may have written its first part. Names are twice likewise: a directory's sync makes them
-// durable, and nothing else does. Files that are mapped and written in memory are seen when they
-// are synced.
+// Each file of the directory has two states: its contents in the page cache, which the real file
+// holds, and its contents on the device. A sync copies from the page cache to the device. A sync
+// that fails marks the dirty blocks as clean: the page cache keeps their contents, the device never
+// gets them, and the next sync succeeds (Rebello et al., "Can applications recover from fsync
+// failures?", ATC 2020). Pages that the program drops from the cache get the device's contents. A
+// write that fails may have written its first part. Names have two states as well: only the sync of
+// a directory makes its names durable. Changes through a mapping are noticed at the next sync.
 //
 //   FailingDisk disk(dir);
-//   disk.Fail({DiskCall::kSync, 17});  // the 18th from now on
-//   disk.CutAfter(900, 1);             // the 900th call of any kind is the last that is done
+//   disk.Fail({DiskCall::kSync, 17});  // the 18th sync from now on fails
+//   disk.CutAfter(900, 1);             // the power is cut after 900 calls of any kind
 //   ... run ...
 //   disk.CopyTo(to);                   // the directory as it is after the power cut
 //
-// When the power is cut, each block that was not synced is on the device or not, or some of its
-// sectors are, and names are as they were last synced or as they are.
+// At a power cut, each block that was not synced is on the device, or is not, or only some of its
+// sectors are. Names are those of the last sync, or the current ones.
 //
-// One disk at a time; other files are not touched. The test program's own system calls are replaced
-// (failing_disk_calls.cc).
+// Only one disk may exist at a time. Files outside of the directory are not affected. The test
+// program's own system calls are replaced (failing_disk_calls.cc).
 #ifndef TESTBED_TESTS_UNIT_ENGINES_FAILING_DISK_FAILING_DISK_H_
 #define TESTBED_TESTS_UNIT_ENGINES_FAILING_DISK_FAILING_DISK_H_
 
@@ -34,7 +33,7 @@ enum class DiskCall : uint8_t {
   kSync,
   kMsync,
   kTruncate,
-  kAllocate,  // and holes
+  kAllocate,  // fallocate, including punched holes
   kRename,
   kUnlink,
   kClose,
@@ -44,8 +43,8 @@ enum class DiskCall : uint8_t {
 struct DiskFault {
   DiskCall call = DiskCall::kSync;
   uint64_t at = UINT64_MAX;
-  int error = EIO;     // 0, of a write: does its first part, and says so
-  bool lasts = false;  // all such calls after it fail, too
+  int error = EIO;     // 0 makes a write short: it writes its first part and returns its length
+  bool lasts = false;  // all later calls of the kind fail, too
 };
 
 class FailingDisk {
@@ -53,19 +52,19 @@ class FailingDisk {
   explicit FailingDisk(const std::string& dir);
   ~FailingDisk();
 
-  // Numbers calls of that kind from 0 on.
+  // Makes a call fail. Calls of the fault's kind are numbered from 0 on, beginning now.
   void Fail(const DiskFault& fault);
   void Heal();
-  // After so many more calls of any kind the power is cut: all calls after that fail and change
-  // nothing. `seed` chooses what of that which was not synced is on the device.
+  // Cuts the power after `calls` more calls of any kind. All calls after that fail and change
+  // nothing. `seed` chooses which of the blocks that were not synced are on the device.
   void CutAfter(uint64_t calls, uint64_t seed);
-  void Cut(uint64_t seed);  // now, if it was not
+  void Cut(uint64_t seed);  // cuts the power now, unless it is cut already
   bool is_cut() const;
 
   uint64_t calls() const;  // of the kind that was chosen, since Fail
   uint64_t failed() const;
-  uint64_t all_calls() const;  // since the constructor
-  // Copies what the device has.
+  uint64_t all_calls() const;  // calls of any kind since the constructor
+  // Copies the directory as it is on the device.
   void CopyTo(const std::string& to) const;
 };
 

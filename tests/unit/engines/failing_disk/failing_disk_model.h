@@ -1,4 +1,4 @@
-// What failing_disk.h has beneath it: the two states of each file. Used by failing_disk*.cc alone.
+// The model beneath failing_disk.h: the two states of each file. Only failing_disk*.cc includes it.
 #ifndef TESTBED_TESTS_UNIT_ENGINES_FAILING_DISK_FAILING_DISK_MODEL_H_
 #define TESTBED_TESTS_UNIT_ENGINES_FAILING_DISK_FAILING_DISK_MODEL_H_
 
@@ -21,10 +21,10 @@ namespace testbed::disk_model {
 inline constexpr size_t kBlock = 4096, kSector = 512;
 
 struct DeviceFile {
-  std::string path;                 // as it was last seen
-  std::string bytes;                // on the device
-  std::map<uint64_t, bool> blocks;  // that differ from the page cache; true = dirty
-  bool is_mapped = false;           // writable and shared: what changes is found by comparing
+  std::string path;                 // the last known path
+  std::string bytes;                // contents on the device
+  std::map<uint64_t, bool> blocks;  // blocks that differ from the page cache; false: lost, clean
+  bool is_mapped = false;           // has a writable shared mapping: changes show by comparing
 };
 using FileRef = std::shared_ptr<DeviceFile>;
 
@@ -34,12 +34,12 @@ struct Mapping {
   FileRef file;
 };
 
-// All of it is under the mutex.
+// The state of the disk. `mutex` protects all members.
 struct Model {
   std::mutex mutex;
   std::string dir;
   std::map<ino_t, FileRef> files;
-  // Of each directory: its names as they are durable. Subdirectories have no file.
+  // The durable names of each directory. A subdirectory's name has a null file.
   std::map<std::string, std::map<std::string, FileRef>> names;
   std::vector<Mapping> mappings;
   DiskFault fault;
@@ -47,13 +47,14 @@ struct Model {
   bool is_cut = false;
 
   bool Has(const std::string& path) const { return path.starts_with(dir + "/"); }
-  FileRef FileAt(const std::string& path);  // null: no regular file of the directory
-  void Forget(const std::string& path);     // its name goes; its number may be used again
-  // Counts a call. Returns whether it must fail, having set errno; `fault.error` may be 0.
+  FileRef FileAt(const std::string& path);  // null unless it is a regular file of the directory
+  void Forget(const std::string& path);     // forgets the inode, whose number may be used again
+  // Counts a call. Returns whether it must fail, and then sets errno to fault.error, which may be
+  // 0.
   bool Fails(DiskCall call);
   void MarkDirty(DeviceFile* file, uint64_t from, uint64_t end);
   void FindMappedChanges(DeviceFile* file);
-  // The dirty blocks go to the device or, if it fails, are taken for clean.
+  // Copies the dirty blocks to the device or, when the sync fails, marks them clean.
   void Sync(DeviceFile* file, bool fails);
   void SyncNames(const std::string& directory);
   void DropCleanPages(DeviceFile* file);
@@ -65,7 +66,7 @@ struct Model {
 
 extern std::atomic<bool> on;
 Model& TheModel();
-// Holds the model; calls that its thread makes meanwhile are those of the system.
+// Holds the model's lock. Calls that the thread makes meanwhile go to the system unchanged.
 class Hold {
  public:
   Hold() : lock_(TheModel().mutex) { holds = true; }
@@ -78,8 +79,8 @@ class Hold {
   static inline thread_local bool holds = false;
   std::lock_guard<std::mutex> lock_;
 };
-std::string PathOf(int fd);  // empty when it has none
-// From page writes to those that a failed sync took for clean: they are dirty anew.
+std::string PathOf(int fd);  // empty when the file has no name
+// Watches the mapped pages that a failed sync has marked clean; a write makes them dirty again.
 void WatchLostPages(DeviceFile* file);
 
 // The real system calls.

@@ -1,9 +1,9 @@
-// The sweep of failing calls: of each kind of call each one fails in turn, once or with all after
-// it, on a disk that keeps the kernel's rules (failing_disk.h); then the clients go on, or the
-// database is opened again with the machine still up; then, at once or at some later call, the
-// power is cut. Each acknowledged commit must be there, none by half, and each database open.
+// The sweep of failing calls. Each call of each kind fails in turn, alone or with all later ones,
+// on a disk that fails as under Linux (failing_disk.h). Then the clients go on, or the database is
+// opened again on the running machine. Then the power is cut, at once or at some later call. The
+// database must open again, with every acknowledged commit and without half a commit.
 //
-// TESTBED_FAULT_STRIDE sets every how many-th call is tried; 1 tries all.
+// TESTBED_FAULT_STRIDE is the distance between the calls that are tried; 1 tries all.
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ struct Fault {
   int error;
 };
 
-// What a test knows of each row and commit.
+// The rows and commits that the test expects in the database.
 class Acknowledged {
  public:
   void Clear() { *this = {}; }
@@ -46,7 +46,7 @@ class Acknowledged {
     return std::any_of(rows_.begin(), rows_.end(),
                        [](const auto& row) { return row.second.value.has_value(); });
   }
-  // How many rows `database` has lost, and commits that it has half of.
+  // Returns the number of rows that `database` has lost, and of commits that it holds half of.
   std::pair<int, int> Lost(FaultDatabase* database) const {
     int lost = 0, halves = 0;
     std::map<std::string, FaultRow> found;
@@ -63,13 +63,13 @@ class Acknowledged {
     FaultRow value;
     std::set<FaultRow> doubtful;
   };
-  // Some of its rows are there, and others are as they were before it.
+  // Returns whether some rows of the commit were written, while others are older than it.
   static bool IsHalf(int number, const std::map<std::string, FaultRow>& rows,
                      const std::map<std::string, FaultRow>& found) {
     bool some = false, older = false;
     for (const auto& [key, value] : rows) {
       const FaultRow& now = found.at(key);
-      if (!value || !now) return false;  // who erased it is not known
+      if (!value || !now) return false;  // an erased row does not tell which commit erased it
       some = some || now == value;
       older = older || std::stoi(*now) < number;
     }
@@ -93,13 +93,13 @@ class FailingDiskTest : public testing::TestWithParam<std::tuple<FaultMode, Faul
   }
   static FaultMode mode() { return std::get<0>(GetParam()); }
   static Fault fault() { return std::get<1>(GetParam()); }
-  // Made by the engine, with its parent.
+  // Returns the database's directory, which the engine creates together with its parent.
   std::string Database() const { return dir_ + "/new/db"; }
 
-  // What can be done with a place.
+  // The variants in which a call is tried.
   struct Way {
     bool lasts, reopens;
-    uint64_t cut;  // after so many calls from the begin; all: at the end
+    uint64_t cut;  // number of calls after which the power is cut; UINT64_MAX: at the end
   };
 
   void Commit(uint64_t range) {
@@ -110,7 +110,7 @@ class FailingDiskTest : public testing::TestWithParam<std::tuple<FaultMode, Faul
       if (random_() % 8 == 0) continue;
       std::string value(random_() % 30 == 0 ? 9000 : 50 + random_() % 250, 'v');
       if (number % 3 != 0) {
-        for (char& c : value) c = static_cast<char>(random_());  // grows when it is compressed
+        for (char& c : value) c = static_cast<char>(random_());  // cannot be compressed
       }
       row = std::to_string(number) + ":" + value;
     }
@@ -119,7 +119,7 @@ class FailingDiskTest : public testing::TestWithParam<std::tuple<FaultMode, Faul
     known_.End(number);
   }
 
-  // Opens, writes and closes; goes on after errors. Returns whether it opened.
+  // Opens the database, writes and closes it, going on after errors. Returns whether it opened.
   bool Run(int commits, uint64_t range) {
     bool opened = false;
     try {
@@ -141,7 +141,7 @@ class FailingDiskTest : public testing::TestWithParam<std::tuple<FaultMode, Faul
     return opened;
   }
 
-  // A copy of the device, after the cut: it is sound and has all rows.
+  // Expects that a copy of the device after the cut is sound and has all rows.
   void ExpectAll(const FailingDisk& disk) {
     const std::string cut = dir_ + ".cut";
     disk.CopyTo(cut);
@@ -193,7 +193,7 @@ class FailingDiskTest : public testing::TestWithParam<std::tuple<FaultMode, Faul
     ++tried_;
   }
 
-  // Every so many-th of so many places.
+  // Returns the distance between the calls that are tried, of `places` calls.
   static uint64_t Stride(uint64_t places) {
     const char* set = ::getenv("TESTBED_FAULT_STRIDE");
     return std::max<uint64_t>(1, set != nullptr ? std::strtoull(set, nullptr, 10) : places / 3);
@@ -231,7 +231,7 @@ TEST_P(FailingDiskTest, LosesNothingThatWasAcknowledged) {
                        (reopens ? ", opened again" : "") +
                        (cut == UINT64_MAX ? "" : ", cut at " + std::to_string(cut)));
           Try(call, {lasts, reopens, cut});
-          // Nobody needs to see more than a few of them.
+          // A few failures are enough to see the cause.
           if (HasFailure() && unopened_ + lost_ > 40) return;
         }
       }

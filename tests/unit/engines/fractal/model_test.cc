@@ -1,5 +1,5 @@
-// The whole tree against std::map, with nodes so small that it is flushed, split, merged, evicted,
-// checkpointed and recovered all the time.
+// Tests the whole tree against a std::map. Its nodes are so small that they are flushed, split,
+// merged, evicted, checkpointed and recovered all the time.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ class FractalModelTest : public testing::Test {
     client_.reset();
     store_.reset();
   }
-  // As a crash would: from a copy of the files while the database is open.
+  // Reopens the database as after a crash, from a copy of the files of the open database.
   void ReopenCrashed() {
     store_->log()->Write(store_->log()->EndLsn());
     const std::string copy = dir_ + ".copy";
@@ -143,7 +143,7 @@ TEST_F(FractalModelTest, WhatIsCountedOfTheCacheIsWhatItHasAndTheOverheadOfItsRo
     Open();
     for (int round = 0; round < 4; ++round) {
       Change(&model, 3000, 20000);
-      ASSERT_NO_FATAL_FAILURE(Compare(model));  // brings rows in, and evicts others
+      ASSERT_NO_FATAL_FAILURE(Compare(model));  // reads rows into the cache, and evicts others
       uint64_t memory = 0, rows = 0;
       store_->cache()->ForEach([&](const NodeRef& node) {
         memory += node->Memory();
@@ -177,7 +177,7 @@ TEST_F(FractalModelTest, ErasingAllMergesLeavesAndLeavesAnEmptyTable) {
   ASSERT_NO_FATAL_FAILURE(Compare(model));
 }
 
-// Two tables are kept equal by transactions; a copy of the files at any moment must have them so.
+// Transactions keep two tables equal. They must be equal in a copy of the files of any moment.
 TEST_F(FractalModelTest, ACrashAtAnyMomentLeavesWholeTransactions) {
   options_.durability = Durability::kSync;
   Open();

@@ -1,4 +1,4 @@
-// Basements, node images and where blocks are.
+// Tests basements, node images, and the places of blocks.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -65,7 +65,7 @@ TEST(FractalBasementTest, ValidateRefusesWhatIsNoBasement) {
 
 class FractalImageTest : public testing::TestWithParam<bool> {
  protected:
-  // A leaf or an inner node of three parts.
+  // Makes a leaf or an inner node of three parts.
   static void Fill(Node* node, bool leaf) {
     node->height = leaf ? 0 : 2;
     node->max_number = 77;
@@ -165,7 +165,8 @@ TEST(FractalFreeSpaceTest, NeverGivesTheSameByteTwiceAndJoinsWhatComesBack) {
   EXPECT_EQ(space.end(), 8192u);
 }
 
-// What the checkpointed table has is not given out before the next checkpoint has ended.
+// The space of blocks of the last checkpoint must not be reused before the next checkpoint has
+// ended, because a crash returns to them.
 TEST(FractalBlockTableTest, KeepsWhatACrashReturnsTo) {
   std::mt19937_64 random(301);
   BlockTable table(8192);

@@ -1,5 +1,5 @@
-// A node that leads to itself, or to one of a wrong height, is an error for every way of reading
-// and writing: no row is called absent, and nobody goes round or waits for ever.
+// Tests a node whose child is itself, or a node of a wrong height. Every read and write must report
+// an error: no row may be called absent, and no thread may loop or wait for ever.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ class FractalWrongChildTest : public testing::Test {
     options.page_size = 4096;
     options.node_size = 16 << 10;
     options.fanout = 4;
-    options.cache_bytes = 64 << 20;  // nothing leaves it
+    options.cache_bytes = 64 << 20;  // large enough that no node is evicted
     options.durability = Durability::kNone;
     options.cleaner_period_ms = 0;
     options.checkpoint_period_ms = 1 << 30;
@@ -45,7 +45,7 @@ class FractalWrongChildTest : public testing::Test {
     const RowWrite op{false, tree_->table(), key, value};
     client_->Commit({&op, 1});
   }
-  // A node at that height that has several children, none of them the root.
+  // Returns a node at that height with more than two parts; null when there is none.
   NodeRef NodeAt(uint32_t height) {
     for (BlockId block = 1; block < store_->cache()->next_block(); ++block) {
       NodeRef node = store_->cache()->Find(block);
@@ -55,7 +55,7 @@ class FractalWrongChildTest : public testing::Test {
     }
     return nullptr;
   }
-  // All of the node's children are `to` from now on.
+  // Makes all children of the node the block `to`.
   static void Lead(const NodeRef& node, BlockId to) {
     std::lock_guard latch(node->latch);
     for (Part& part : node->parts) part.child = to;

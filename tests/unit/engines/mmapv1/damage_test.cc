@@ -1,4 +1,5 @@
-// Files of an mmapv1 database that are missing, cut, or another's: an error that changes nothing.
+// Tests that a missing, truncated or foreign file of an mmapv1 database is an error, and that the
+// failed open changes nothing.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -19,8 +20,8 @@ namespace fs = std::filesystem;
 
 class Mmapv1DamageTest : public Mmapv1Test {
  protected:
-  // A database of several data files, at rest in dir_. In state kJournaled it is as a crash leaves
-  // it: every row is in the journal.
+  // Makes a closed database of several data files in database_. With `crashed` its files are those
+  // of an open database, as a crash leaves them, so that rows have to be replayed from the journal.
   void MakeDatabase(bool crashed) {
     const std::string live = dir_ + "/live";
     {
@@ -62,7 +63,7 @@ TEST_F(Mmapv1DamageTest, AMissingFileIsAnErrorThatChangesNothing) {
     ASSERT_TRUE(fs::exists(DataPath(database_, 2)));
     for (const auto& entry : fs::directory_iterator(database_)) {
       const fs::path path = entry.path();
-      // A file that is only preallocated, or waits to be used again, may go.
+      // The journal's spare file holds nothing, so it may be missing.
       if (path.filename() == "journal.spare") continue;
       const fs::path away = dir_ + "/away";
       fs::rename(path, away);
@@ -80,7 +81,7 @@ TEST_F(Mmapv1DamageTest, AFileThatWasCutOrIsAnothersIsAnError) {
   const auto bytes = fs::file_size(path);
   fs::resize_file(path, bytes / 2);
   ExpectRefused("cut in the middle");
-  fs::resize_file(path, bytes);  // its second half is zeros now: another matter
+  fs::resize_file(path, bytes);  // restores the size; the next line replaces the contents
   fs::copy_file(DataPath(database_, 2), path, fs::copy_options::overwrite_existing);
   ExpectRefused("another file in its place");
 }

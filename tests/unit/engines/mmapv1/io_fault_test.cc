@@ -1,9 +1,9 @@
-// An error at each IO call of an mmapv1 database in turn, its msync calls included: the operation
-// that needs the call fails and says so, nothing acknowledged is lost, no transaction is there by
-// half, and the database opens again and is sound.
+// Injects an error at each IO call of an mmapv1 database in turn, including msync. The operation
+// that needs the call must fail with an error, no acknowledged commit may be lost, no transaction
+// may be found by half, and the database must open again and be sound.
 //
-// TESTBED_FAULT_STRIDE sets every how many-th call is tried (default: so that each round tries
-// about forty); 1 tries all.
+// TESTBED_FAULT_STRIDE is the distance between the calls that are tried; 1 tries all. By default
+// about forty calls are tried.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -20,14 +20,14 @@ namespace {
 
 struct Fault {
   int error;
-  bool lasts;  // all calls from the first on fail, as a device that is gone; else that one alone
+  bool lasts;  // all later calls fail, too, as on a device that is gone
 };
 
 class Mmapv1IoFaultTest : public Mmapv1Test, public testing::WithParamInterface<Fault> {
  protected:
   ~Mmapv1IoFaultTest() override { FileFaults::Clear(); }
 
-  // Opens the database, writes and closes it; ends at the first error.
+  // Opens the database, writes and closes it. Ends at the first error.
   void Scenario(uint64_t seed) {
     std::mt19937_64 random(seed);
     try {
@@ -67,8 +67,8 @@ class Mmapv1IoFaultTest : public Mmapv1Test, public testing::WithParamInterface<
     rows_ = doubtful_ = found;
   }
 
-  Rows rows_;      // acknowledged
-  Rows doubtful_;  // and with the transaction that was under way
+  Rows rows_;      // rows after the acknowledged transactions
+  Rows doubtful_;  // rows_ with the transaction that was in flight
   bool failed_ = false;
 };
 
@@ -81,7 +81,7 @@ TEST_P(Mmapv1IoFaultTest, NothingAcknowledgedIsLost) {
   const char* const set = std::getenv("TESTBED_FAULT_STRIDE");
   const uint64_t stride = set != nullptr ? std::strtoull(set, nullptr, 10) : calls / 40 + 1;
   int failures = 0;
-  // The first rounds begin with no database, the others with what the round before has left.
+  // Every third call is tried on a new database, the others on the database of the round before.
   for (uint64_t call = 0; call < calls; call += stride) {
     SCOPED_TRACE("call " + std::to_string(call));
     if (call % 3 == 0) {
@@ -97,7 +97,7 @@ TEST_P(Mmapv1IoFaultTest, NothingAcknowledgedIsLost) {
     ExpectWhatWasAcknowledged();
     if (HasFailure()) break;
   }
-  // Errors when it closes, or preallocates, are nobody's.
+  // Errors in closing or preallocating are reported to no caller.
   EXPECT_GT(failures, 10);
 }
 

@@ -1,4 +1,4 @@
-// What the tests of the mmapv1 engine share: a small database in a directory of its own.
+// Fixtures that the tests of the mmapv1 engine share: a small database in a directory of its own.
 #ifndef TESTBED_TESTS_UNIT_ENGINES_MMAPV1_TEST_UTIL_H_
 #define TESTBED_TESTS_UNIT_ENGINES_MMAPV1_TEST_UTIL_H_
 
@@ -59,7 +59,7 @@ class Mmapv1Test : public testing::Test {
     }
     return rows;
   }
-  // The first fault of a database that is not open; empty when it is sound.
+  // Returns the first fault of a closed database; an empty string when it is sound.
   static std::string FirstFault(const std::string& dir) {
     const Inspection result = InspectDatabase(dir, {});
     return result.faults.kept.empty() ? "" : result.faults.kept.front().Text();
@@ -69,7 +69,7 @@ class Mmapv1Test : public testing::Test {
   EngineOptions options_;
 };
 
-// A database without threads and journal: what its files hold is what was done to them.
+// A database without threads and journal, so that every change is in the files at once.
 class Mmapv1FilesTest : public Mmapv1Test {
  protected:
   void OpenFiles() {

@@ -11,7 +11,7 @@
 namespace testbed {
 namespace {
 
-// A real LRU cache, to hold the model against.
+// A real LRU cache, with which the model is compared.
 class Lru {
  public:
   explicit Lru(size_t capacity) : capacity_(capacity) {}

@@ -19,8 +19,8 @@ using testing::ElementsAre;
 constexpr double kRam = 256 << 20;
 constexpr double kMiB = 1 << 20;
 
-// An engine that takes `other` and `factor` for each byte of its cache, of which it fills `fills`,
-// with the most at `peak` times the mean.
+// Imitates an engine that holds `other` bytes, and `factor` bytes for each byte of its cache. It
+// fills the share `fills` of the cache, and at its peak holds `peak` times the mean.
 struct FakeEngine {
   double other = 20 * kMiB, factor = 1.2, fills = 1, peak = 1.01, database = 1e12;
   std::vector<double> asked = {};
@@ -49,14 +49,14 @@ TEST(CacheRehearsalTest, WhatIsChosenWasRehearsedAndFillsTheMemoryButForAFewPerc
           std::vector<Rehearsal> all;
           const double chosen = Find(&engine, &all);
           EXPECT_LE(all.size(), 4u);
-          // A line that misses by little gives way by as little.
+          // The chosen share is one that was rehearsed, or slightly less.
           EXPECT_TRUE(std::any_of(engine.asked.begin(), engine.asked.end(), [&](double asked) {
             return chosen <= asked && chosen > asked - 1.5;
           })) << chosen;
           const Rehearsal again = engine(chosen);
           EXPECT_LE(again.own_most, 0.985 * kRam) << other << " " << factor << " " << peak;
           EXPECT_LE(again.own_mean, 0.95 * kRam);
-          if (chosen > 94) continue;  // as much as there is to give
+          if (chosen > 94) continue;  // the largest share that may be given
           EXPECT_GE(NeededBytes(again), 0.965 * kRam) << other << " " << factor << " " << peak;
         }
       }
@@ -75,7 +75,8 @@ TEST(CacheRehearsalTest, ADatabaseThatDoesNotFillTheCacheTakesNothingAway) {
   EXPECT_EQ(Find(&engine), 95);
 }
 
-// Ten transactions of 1000 rows do not fit into any cache.
+// The run fails when the cache is too small for its transactions. The search must end then, without
+// choosing such a share.
 TEST(CacheRehearsalTest, AShareThatIsTooSmallToWorkInEndsTheSearch) {
   const auto rehearse = [](double least) {
     double chosen = 0;
@@ -83,7 +84,7 @@ TEST(CacheRehearsalTest, AShareThatIsTooSmallToWorkInEndsTheSearch) {
         50, kRam,
         [&](double pct) {
           if (pct < least) throw Error(Error::kRun, "rolled back");
-          // More than the memory from 30 % on, much less below.
+          // The engine needs more than the memory above 30 %, and much less below.
           return Rehearsal{pct, 0, kRam * (pct > 30 ? 1.2 : 0.5), 0};
         },
         &chosen);
@@ -94,8 +95,8 @@ TEST(CacheRehearsalTest, AShareThatIsTooSmallToWorkInEndsTheSearch) {
   EXPECT_THROW(rehearse(60), Error) << "the first already is";
 }
 
-// WiredTiger rolls transactions back in a cache that is too small, and that is no reason to give up
-// when the first was too large.
+// WiredTiger rolls transactions back when its cache is too small. After a first share that was too
+// large, such a failure must not end the search.
 TEST(CacheRehearsalTest, BetweenTooLargeAndTooSmallTheMiddleIsTried) {
   double chosen = 0;
   std::vector<double> asked;
@@ -124,7 +125,8 @@ TEST(CacheRehearsalTest, ARunThatWasEndedIsDoneAnewWithLess) {
 }
 
 TEST(CacheRehearsalTest, AShareThatWasTooLargeIsNotChosen) {
-  // Takes much more as soon as the cache is larger than a half: no line from below tells that.
+  // The engine needs much more as soon as its cache exceeds a half, which a line through smaller
+  // shares does not tell.
   double chosen = 0;
   std::vector<double> asked;
   const auto rehearse = [&](double pct) {
@@ -138,7 +140,9 @@ TEST(CacheRehearsalTest, AShareThatWasTooLargeIsNotChosen) {
   EXPECT_GE(chosen, 50);
 }
 
-// A line through points that chance has moved is none: what one rehearsal held bounds all.
+// Chance moves the memory of each rehearsal, so that a line through the points misleads. A
+// rehearsal that exceeded the memory bounds the choice although another, with a similar share, did
+// not.
 TEST(CacheRehearsalTest, WhatChanceSparedOneRehearsalIsNotReliedOn) {
   double chosen = 0;
   std::vector<double> needs = {257, 259, 229, 264};
@@ -224,7 +228,7 @@ TEST(CacheRehearsalTest, ARehearsalIsShortAndOfTheMostThreads) {
             "60");
 }
 
-// Phases of ten seconds each, so many that time is no reason to go on.
+// The phases take ten seconds each, so that after five of them the rehearsal is long enough.
 TEST(CacheRehearsalTest, ALongRehearsalEndsWhenTheMemoryStandsStill) {
   const std::vector<std::string> planned = {"a", "b", "b", "b", "b", "b", "b", "b"};
   const auto enough = [&](std::vector<double> held, double seconds = 10, double cache = 100) {

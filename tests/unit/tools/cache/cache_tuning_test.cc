@@ -64,7 +64,8 @@ TEST(CacheTuningTest, NeverLeavesTheRange) {
   EXPECT_EQ(best, kLeastShare);
 }
 
-// RocksDB in 256 MB: 6 MB beside a small cache, 33 beside a large one. 90 % ended the run.
+// RocksDB in 256 MB held 6 MB beside a small cache, but 33 MB beside a large one, so that the
+// kernel killed the run at 90 %.
 TEST(CacheTuningTest, LeavesRoomForWhatTheAllocatorLoses) {
   constexpr double kMiB = 1 << 20;
   std::vector<CacheTrial> trials;
@@ -77,7 +78,8 @@ TEST(CacheTuningTest, LeavesRoomForWhatTheAllocatorLoses) {
 }
 
 TEST(CacheTuningTest, NeverLeavesTheMemory) {
-  // 200 MiB beside the cache, and a tenth of what it holds: more than 1 GiB from 75 % on.
+  // The engine needs a fifth of the memory, and a tenth of its cache's size, beside the cache. So
+  // it exceeds the memory from about 73 % on.
   const auto other = [](double pct) { return kRam * 0.2 + 0.1 * kRam * pct / 100; };
   double best = 0;
   for (const CacheTrial& trial :
@@ -89,8 +91,8 @@ TEST(CacheTuningTest, NeverLeavesTheMemory) {
   EXPECT_GT(best, 55);
 }
 
-// The device of the trials is up to a third slower or faster from one to the next, as devices are
-// that others use too: choosing by the rates alone would follow that.
+// The device's speed changes by up to a quarter from one trial to the next, as that of a shared
+// device does. A choice by the rates alone would follow these changes.
 TEST(CacheTuningTest, IsNotMisledByADeviceOfChangingSpeed) {
   Random random(3);
   for (const double top : {10.0, 40.0, 85.0}) {
@@ -107,8 +109,8 @@ TEST(CacheTuningTest, IsNotMisledByADeviceOfChangingSpeed) {
   }
 }
 
-// Trials of 12 % noise on a curve whose neighbours differ by 10 %: what all of them say together
-// chooses better than their own rates.
+// The trials have 12 % of noise, on a curve whose neighbouring shares differ by 10 %. The
+// prediction from all trials must choose better than the rates of the single trials.
 TEST(CacheTuningTest, ThePredictionSteadiesTheChoice) {
   const CacheModel model({.ram_bytes = kRam, .page_bytes = 8192, .stored_bytes = 3000},
                          PagePopularity::Even(500000, 150000, 0.9));
@@ -146,8 +148,8 @@ TEST(CacheTuningTest, ThePredictionSteadiesTheChoice) {
   EXPECT_GT(with, without);
 }
 
-// The model believes that beside a small share the page cache has all of the database, so that
-// nothing is read; the trials, which know better, say that its rate is the least.
+// The model wrongly predicts that with a small share the page cache holds the whole database, so
+// that nothing is read. The trials show the lowest rate there, so the prediction must be ignored.
 TEST(CacheTuningTest, APredictionThatTheTrialsContradictHasNoPart) {
   const double pages = 500000;
   const CacheModel model(
@@ -185,7 +187,8 @@ TEST(CacheTuningTest, OtherMemoryHasAPartThatGrowsWithTheCache) {
   EXPECT_GE(FitOtherMemory(trials, 1000).per_cache_byte, 0) << "it does not shrink";
 }
 
-// Trials of an engine whose blocks take 1.4 times their size, and that measures misses to 2 %.
+// In the trials the engine's blocks take 1.4 times their size in the cache, and misses are measured
+// to 2 %.
 TEST(CacheTuningTest, FindsWhatABlockTakesInTheCache) {
   const CacheModel model({.ram_bytes = 1000, .page_bytes = 1, .stored_bytes = 0.4},
                          PagePopularity::Even(2000, 400, 0.7));
@@ -223,7 +226,7 @@ TEST(CacheTuningTest, PredictsTheCurveOfItsOwnModel) {
   EXPECT_NEAR(prediction["engine_miss_us"].get<double>(), 10, 0.1);
 }
 
-// At 5 % the engine takes twice the processor's time: that is no cost of a miss.
+// At 5 % the engine takes twice the processor time. That must not count as the cost of a miss.
 TEST(CacheTuningTest, ATrialOfAStarvedCacheIsLeftOut) {
   const CacheModel model({.ram_bytes = 1000, .page_bytes = 1, .stored_bytes = 0.4},
                          PagePopularity::Even(2000, 0, 0));

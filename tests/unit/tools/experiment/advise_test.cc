@@ -13,12 +13,12 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-// Tests run beside each other, each in a process of its own.
+// Returns a directory that differs in each process, because ctest runs tests at the same time.
 std::string UniqueDirectory() {
   return testing::TempDir() + "advise_results_" + std::to_string(::getpid());
 }
 
-// Advice from the results of a workload that is no point read.
+// Tests the advice from the results of a mixed workload.
 class AdviseTest : public testing::Test {
  protected:
   AdviseTest() : directory_(UniqueDirectory()), dir_(directory_) {
@@ -34,7 +34,7 @@ class AdviseTest : public testing::Test {
     dir_.Create(LoadExperiment("advise"), options_);
     cells_ = PlanCells(LoadExperiment("advise"), options_);
   }
-  // One rate for each round.
+  // Writes the results of a way, with one rate for each round.
   void Write(size_t way, std::vector<double> rates) {
     for (size_t round = 0; round < rates.size(); ++round) {
       const json phase = {{"name", "mixed"},
@@ -49,7 +49,7 @@ class AdviseTest : public testing::Test {
       run["phases"].push_back(phase);
       json document;
       document["runs"].push_back(run);
-      for (const Cell& cell : cells_) {  // a later round has an order of its own
+      for (const Cell& cell : cells_) {  // the order of the cells differs between rounds
         if (cell.name == cells_[way].name && cell.round == static_cast<int>(round) + 1) {
           dir_.WriteCell(cell, document);
         }

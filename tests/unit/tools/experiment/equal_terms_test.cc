@@ -1,4 +1,4 @@
-// The lines under a table whose engines did not meet on equal terms.
+// Tests the lines under a table whose engines were not compared on equal terms.
 #include "tools/experiment/verdict/equal_terms.h"
 
 #include <gmock/gmock.h>
@@ -44,11 +44,11 @@ metrics = ["qps", "held"]
 
 Experiment Equal() { return ParseExperiment(kText, "equal.toml"); }
 
-// What a cell had: MiB held, and what was planned.
+// The terms of a cell: the MiB that it held, and its planned rows, operations and seconds.
 struct Terms {
   double held = 0;
   double rows = 1000, operations = 0, seconds = 20;
-  double limit = 0;  // MiB; 0: not known
+  double limit = 0;  // --ram in MiB; 0: not known
 };
 
 class EqualTermsTest : public testing::Test {
@@ -58,7 +58,7 @@ class EqualTermsTest : public testing::Test {
         dir_(directory_) {
     std::filesystem::remove_all(directory_);
     dir_.Create(Equal(), {"full", {}, {}, {}});
-    // Neither null nor log can be read from, so that their cells would not run.
+    // The engines null and log cannot be read from, so their cells would be skipped.
     cells_ = PlanCells(Equal(), {"full", {}, {}, {}});
     for (Cell& cell : cells_) cell.skipped.clear();
   }
@@ -152,7 +152,7 @@ TEST_F(EqualTermsTest, WhatOneEngineHeldAloneIsNotCompared) {
   Write("engine=btree size=small", {100});
   Write("engine=btree size=large", {10, 5000});
   EXPECT_EQ(Lines(), "");
-  Write("engine=null size=small", {0});  // without --ram in force nobody knows
+  Write("engine=null size=small", {0});  // the memory held is not known without --ram
   EXPECT_THAT(Lines(), Not(HasSubstr("MiB")));
 }
 

@@ -1,4 +1,4 @@
-// Resampled statements on figures whose truth is known.
+// Tests resampled statements on figures whose true means are known.
 #include "tools/experiment/verdict/resample.h"
 
 #include <gtest/gtest.h>
@@ -30,8 +30,8 @@ TEST(ResampleTest, NormalNumbersAreNormal) {
   EXPECT_NEAR(beyond / double(kN), 0.05, 0.002);
 }
 
-// One figure's draws have the quantiles of Student's t around the mean (any statistics table), by
-// either way; of a positive figure, those of its logarithm.
+// The draws of a figure, in both ways, must have the quantiles of Student's t around the mean (any
+// statistics table). Those of a positive figure are the quantiles of its logarithm.
 TEST(ResampleTest, AFigureIsDrawnFromAStudentDistribution) {
   struct Case {
     Values rounds;
@@ -79,8 +79,8 @@ TEST(ResampleTest, FiguresThatNeverVaryDecide) {
   EXPECT_EQ(unknown.share(), 0.5);
 }
 
-// A load that makes all cells of a round faster or slower says nothing against a difference that is
-// there in every round, and the metrics of one cell move together.
+// A shared load makes all cells of a round faster or slower. That must not hide a difference that
+// every round shows. The metrics of one cell always vary together.
 TEST(ResampleTest, CellsOfARoundAreComparedAsPairs) {
   const std::vector<Measured> figures = {{0, {110, 55, 222}}, {1, {100, 50, 200}}};
   const auto faster = [](const Values& v) { return v[0] > v[1]; };
@@ -89,19 +89,19 @@ TEST(ResampleTest, CellsOfARoundAreComparedAsPairs) {
   EXPECT_LT(certainty.by_cell, 0.80);
   EXPECT_EQ(certainty.share(), certainty.by_cell);
   EXPECT_FALSE(certainty.holds()) << "the cells may as well have nothing in common";
-  // Of one cell, it is known that they have.
+  // Two figures of one cell are known to vary together.
   EXPECT_TRUE(CertaintyOf({{5, {110, 55, 222}}, {5, {100, 50, 200}}}, faster).holds());
 }
 
-// Experiments by the thousand on cells that are equal, or differ by a known share.
+// Simulates thousands of experiments on cells that are equal, or differ by a known share.
 class SimulationTest : public testing::Test {
  protected:
   struct Setting {
     size_t cells = 2;
     size_t rounds = 3;
-    double noise = 0.05;  // of each figure, a share of it
-    double shared = 0;    // of all figures of a round together
-    double faster = 0;    // by how much the first half of the cells is
+    double noise = 0.05;  // standard deviation of each figure, as a share of it
+    double shared = 0;    // standard deviation that all figures of a round share
+    double faster = 0;    // share by which the first half of the cells is faster
   };
   template <typename F>
   double ShareOfHolds(const Setting& setting, F statement) {
@@ -119,14 +119,14 @@ class SimulationTest : public testing::Test {
           figures[cell].rounds.push_back(mean * (1 + shared + setting.noise * normal()));
         }
       }
-      // Fewer draws than a verdict has, for the time that this takes: the same in expectation.
+      // The test takes fewer draws than a verdict, to save time. The expected shares are equal.
       holds += CertaintyOf(figures, statement, static_cast<uint64_t>(e), 500).holds();
     }
     return holds / double(kExperiments);
   }
 };
 
-// Three standard errors of a share of 5 % over 2000 experiments.
+// A share of 5 % over 2000 experiments, plus three standard errors.
 constexpr double kAtMost = 0.05 + 0.0146;
 
 TEST_F(SimulationTest, EqualCellsAreRarelyCalledFaster) {
@@ -150,7 +150,8 @@ TEST_F(SimulationTest, EqualGroupsAreRarelyCalledApart) {
   }
 }
 
-// What three and five rounds can see: a difference of 10 % at 2 and 5 % of noise.
+// Three and five rounds must find a difference of 10 % at 2 % and 5 % of noise with these
+// probabilities.
 TEST_F(SimulationTest, ClearDifferencesAreFound) {
   const auto faster = [](const Values& v) { return v[0] > v[1]; };
   const auto power = [&](size_t rounds, double noise, double shared) {
@@ -166,7 +167,8 @@ TEST_F(SimulationTest, ClearDifferencesAreFound) {
   EXPECT_GT(power(5, 0.02, 0.05), 0.65) << "a shared load is not known to be shared";
 }
 
-// Equal ways of which any two are compared after looking, in rounds that differ from each other.
+// The ways are equal, the rounds differ from each other, and any two ways are compared after
+// looking at the values.
 TEST(ResampleTest, EqualWaysAreSeldomToldApart) {
   Normal normal(3);
   for (const auto& [ways, rounds] : {std::pair{2, 3}, {8, 3}, {24, 5}}) {
@@ -192,7 +194,7 @@ TEST(ResampleTest, EqualWaysAreSeldomToldApart) {
       for (double& value : values[0]) value += 1;
       found += differ();
     }
-    EXPECT_LE(alarms, 10 + 10) << ways << " ways";  // 5 % and 3 standard errors
+    EXPECT_LE(alarms, 10 + 10) << ways << " ways";  // 5 % plus 3 standard errors
     EXPECT_GE(found, kExperiments * 3 / 4) << ways << " ways";
   }
   EXPECT_FALSE(std::isfinite(HonestlySignificantDifference({{1, 2, 3}})));

@@ -1,4 +1,4 @@
-// No part of a shipped finding is true by construction, and none is false by construction.
+// Tests that no part of a shipped finding is true or false by construction.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-// A part at a scale: its statement over the planned cells, and searches for figures that make it
+// The statement of a part over the planned cells of a scale, and searches for figures that make it
 // false or true.
 class PartSearch {
  public:
@@ -34,15 +34,15 @@ class PartSearch {
     }
   }
 
-  // Whether every label that it names has a cell at this scale.
+  // Returns whether every label that the statement names has a cell at this scale.
   bool CanBeJudged() const {
     return std::all_of(
         whole_->selections().begin(), whole_->selections().end(),
         [&](const Selection& selection) { return UnplannedLabel(cells_, selection).empty(); });
   }
 
-  // Figures of runs, each any positive number or one that another figure has, from which the
-  // metrics follow.
+  // Returns whether some figures make the statement false. Each drawn figure of a run is a positive
+  // number, or equal to another figure; the metrics are computed from them.
   bool CanBeFalse() {
     for (int trial = 0; trial < 300; ++trial) {
       std::map<size_t, Figures> runs;
@@ -64,7 +64,8 @@ class PartSearch {
     return false;
   }
 
-  // Climbs from any metrics to ones that violate the statement less and less.
+  // Returns whether some metrics make the statement true. The search begins with any metrics, and
+  // moves to metrics that violate the statement less.
   bool CanBeTrue() {
     for (int start = 0; start < 8; ++start) {
       Values values(whole_->figures().size());
@@ -83,7 +84,7 @@ class PartSearch {
   }
 
  private:
-  // lhs < rhs, lhs > rhs, |lhs - rhs| small, or something that is only true or not.
+  // A term of the statement: left < right, left > right, left close to right, or any other term.
   struct Term {
     char kind;  // '<', '>', '=', '?'
     std::unique_ptr<Statement> all, left, right;
@@ -158,7 +159,8 @@ class PartSearch {
     terms_.push_back(std::move(term));
   }
 
-  // The statement's values have the order of the whole; a term's have its own.
+  // Evaluates a term. `values` are in the order of the whole statement's figures, which may differ
+  // from the order of the term's.
   double At(const Statement& statement, const Values& values) const {
     Values own;
     for (const Statement::Figure& figure : statement.figures()) {
@@ -192,7 +194,8 @@ class PartSearch {
 
   Values Moved(Values values) {
     if (values.empty()) return values;
-    // Often one figure; sometimes all of a metric, as statements about groups need.
+    // Mostly one figure is moved; sometimes all figures of a metric, as statements about groups
+    // need.
     const size_t one = random_.Below(values.size());
     const bool group = random_.Below(4) == 0;
     const uint64_t how = random_.Below(6);
@@ -262,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(Experiments, ShippedFindingsTest, testing::ValuesIn(Shi
                            return name;
                          });
 
-// The search itself finds what cannot fail, and what cannot be.
+// The search must find statements that cannot be false, and statements that cannot be true.
 TEST(PartSearchTest, FindsWhatCannotFailOrCannotBe) {
   const Experiment e = ParseExperiment(R"toml(
 name = "x"

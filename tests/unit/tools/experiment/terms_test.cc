@@ -65,7 +65,7 @@ TEST(TermsTest, MeanTogetherWhatTheStatementMeans) {
       ASSERT_EQ(terms.size(), statement.term_count());
       const double* first = terms.data();
       const bool joined = truth(truth, statement.terms(), &first);
-      // Of equal figures, argmax takes the first, and its terms any.
+      // With equal figures argmax returns the first label, whereas its terms accept any.
       if (std::string(text).starts_with("argmax") && values[0] == values[1]) continue;
       ASSERT_EQ(joined, whole) << text << " of " << testing::PrintToString(values);
       trues += whole;
@@ -75,7 +75,7 @@ TEST(TermsTest, MeanTogetherWhatTheStatementMeans) {
   }
 }
 
-// What is true in few of the draws is not false for sure: only one of its terms makes it so.
+// A conjunction that is true in few draws is not false for sure: one of its terms must be.
 TEST(TermsTest, OneTermDecides) {
   const auto all = [](double a, double b) { return std::vector<Certainty>{{a, a}, {b, b}}; };
   const Term both = TermsOf("a > b && b > c"), either = TermsOf("a > b || b > c");
@@ -90,8 +90,8 @@ TEST(TermsTest, OneTermDecides) {
   EXPECT_FALSE(TrueForSure(either, all(0.96, 0.9)));
 }
 
-// Equal cells, three rounds, noise of 3 %: how often a statement that asks much at once is called
-// false, or true.
+// The cells are equal, with three rounds and noise of 3 %. A statement that asserts several things
+// at once must rarely be called false, or true.
 TEST(TermsTest, MuchAtOnceIsNotFalseByNumber) {
   const auto is_metric = [](const std::string& name) { return name.size() == 1; };
   const auto cells_of = [](const Selection& s) {

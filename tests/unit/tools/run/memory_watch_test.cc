@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 
 TEST(MemoryWatchTest, TellsMeanAndMostOfThePhaseNotItsEnd) {
   std::atomic<uint64_t> calls = 0;
-  // Grows to 500, and all is free again at the end.
+  // The charge grows to 500, and all memory is free again at the end.
   std::atomic<bool> ended = false;
   MemoryWatch watch(
       [&] {
@@ -42,7 +42,7 @@ TEST(MemoryWatchTest, APhaseShorterThanTheIntervalHasItsEnd) {
   EXPECT_EQ(held.own_mean, 4u);
 }
 
-// Pages of a log lie in the page cache, and an engine that reads directly has nothing of them.
+// Log files leave pages in the page cache, which are of no use to an engine with direct IO.
 TEST(MemoryWatchTest, WithDirectIoThePageCacheIsNotHeld) {
   MemoryWatch watch([] { return MemoryWatch::Sample{100, 30}; }, milliseconds(100000));
   const MemoryWatch::Held held = watch.Stop();
@@ -58,7 +58,7 @@ TEST(MemoryWatchTest, WithDirectIoThePageCacheIsNotHeld) {
   }
 }
 
-// The page cache is read after the charge, and may have grown meanwhile.
+// The watch reads the page cache after the charge, and it may have grown in between.
 TEST(MemoryWatchTest, ThereIsNotLessThanNothing) {
   EXPECT_EQ((MemoryWatch::Sample{10, 20}.own()), 0u);
 }

@@ -7,7 +7,8 @@
 namespace testbed {
 namespace {
 
-// Reads per read of `bytes` at a random unaligned place of a file that is never cached.
+// Returns the device reads per file read of `bytes`, at random unaligned offsets of a file that is
+// hardly ever cached.
 double ReadsPerMiss(uint64_t read_ahead_bytes, uint64_t bytes) {
   ReadaheadModel model({.read_ahead_bytes = read_ahead_bytes, .cache_bytes = 4 << 20});
   Random random(1);
@@ -61,8 +62,9 @@ TEST(ReadaheadModelTest, ALongRequestIsSentInPartsOfTheDevicesSize) {
   EXPECT_EQ(model.totals().reads, 3u);
 }
 
-// Finding C of 2014, TokuMX with read pages of 64k: compressed to about 34 KB, unaligned, 0.78 of
-// the queries missing. Published reads/query by read_ahead_kb.
+// Finding C of 2014 is about TokuMX with read pages of 64k, which are unaligned and compressed to
+// about 34 KB; 0.78 of the queries miss the cache. The table has the published reads per query for
+// each read_ahead_kb.
 TEST(ReadaheadModelTest, GivesThePublishedReadsPerQueryOfLargeCompressedPages) {
   const struct {
     uint64_t read_ahead_kb;
@@ -72,8 +74,8 @@ TEST(ReadaheadModelTest, GivesThePublishedReadsPerQueryOfLargeCompressedPages) {
     const double reads = 0.78 * ReadsPerMiss(p.read_ahead_kb << 10, 34 << 10);
     EXPECT_NEAR(reads, p.published, 0.2 * p.published) << p.read_ahead_kb << "k";
   }
-  // At 32k it departs from the 2.432 published unless the device takes no more than 32 KB at once:
-  // a read of 34 KB is then more than the window, and two windows are read.
+  // At 32k the model departs from the published 2.432, unless the device takes at most 32 KB at
+  // once. A read of 34 KB exceeds the window, so the model reads two windows.
   EXPECT_LT(0.78 * ReadsPerMiss(32 << 10, 34 << 10), 0.8 * 2.432);
 }
 

@@ -1,4 +1,4 @@
-// What is made of perf's report.
+// Tests the parser of perf's report.
 #include "workloads/documents/cpu_profile.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What cells of an experiment may share a load, seen with the document workloads.
+// Tests which cells of an experiment share a load, with the document workloads.
 #include <gtest/gtest.h>
 
 #include "tools/experiment/experiment.h"
@@ -38,7 +38,7 @@ qps = "document_query.rate"
 TEST(DocumentExperimentTest, ALoadIsSharedUnlessItsOwnOptionsOrItsDeviceDiffer) {
   const std::vector<Cell> cells =
       PlanCells(ParseExperiment(kText, "test"), {"small", {}, {}, {}, 1});
-  ASSERT_EQ(cells.size(), 8u);  // device, format, access; the last varies fastest
+  ASSERT_EQ(cells.size(), 8u);  // the axes are device, format and access, which varies fastest
   for (const Cell& cell : cells) EXPECT_TRUE(cell.runs()) << cell.name << " " << cell.skipped;
   EXPECT_EQ(cells[0].load_key, cells[1].load_key) << "how a query reads makes no other database";
   EXPECT_NE(cells[0].load_key, cells[2].load_key) << "another format does";

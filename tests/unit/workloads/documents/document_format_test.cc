@@ -66,7 +66,7 @@ TEST_P(DocumentFormatTest, AnotherYOrAnotherIdDoesNotMatch) {
   EXPECT_TRUE(codec->Match(document, 5, 5));
 }
 
-// An engine hands out a document where it lies.
+// An engine may return a document in its own memory, at any alignment.
 TEST_P(DocumentFormatTest, ADocumentMayBeginAtAnyAddress) {
   auto codec = Codec();
   std::string document;
@@ -94,7 +94,7 @@ TEST(DocumentFormatsTest, AnUnknownOneIsRefused) {
   }
 }
 
-// Only what turns a document into a tree allocates for its attributes.
+// Only a codec that turns the document into a tree may allocate memory for its attributes.
 TEST(DocumentFormatsTest, QueriesAllocateOnlyWhereATreeIsMade) {
   AllocationMeter& meter = AllocationMeter::ThisThread();
   for (const std::string& format : DocumentFormats()) {

@@ -1,4 +1,4 @@
-// The document workloads as a run executes them.
+// Tests the document workloads as a run executes them.
 #include "workloads/documents/document.h"
 
 #include <gmock/gmock.h>
@@ -93,7 +93,7 @@ TEST_F(DocumentTest, ADocumentOfAnotherShapeIsFoundWrong) {
   Load();
   options_.extra = {{"attributes", "11"}};
   const PhaseResult query = Query(100);
-  EXPECT_EQ(query.wrong, 100u);  // y is found, but the stored document is not the one expected
+  EXPECT_EQ(query.wrong, 100u);  // y is found, but the stored document is not the expected one
 }
 
 TEST_F(DocumentTest, DetailsSplitTheTimeAndCountAllocations) {
@@ -110,10 +110,10 @@ TEST_F(DocumentTest, DetailsSplitTheTimeAndCountAllocations) {
                   d["project_share"].get<double>(),
               1, 1e-9);
   EXPECT_GT(d["allocation_ns"], 0);
-  EXPECT_GE(d["allocations"], 302);  // of the queries: verification of each is not counted
-  EXPECT_LT(d["allocations"], 640);  // two an attribute: the library copies its tree once
+  EXPECT_GE(d["allocations"], 302);  // allocations of a query, without its verification
+  EXPECT_LT(d["allocations"], 640);  // two per attribute, because the library copies its tree once
   EXPECT_GT(d["document_bytes"], 300 * 4);
-  // The work is in the attributes.
+  // A query that reads only the needed attributes from FlatBuffers allocates nothing.
   options_.extra["access"] = "needed";
   options_.extra["format"] = "flatbuffers";
   Load();

@@ -1,5 +1,5 @@
-// The steps of the insert benchmark on a small b-tree: what is in the tables after each, and that
-// wrong tables are found.
+// Tests the steps of the insert benchmark on a small b-tree: the contents of the tables after each
+// step, and that the checks find wrong tables.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ TEST(IbSchemaTest, RowsHaveTheColumnsOfTheSpecification) {
     customers = std::max(customers, IbGet(v + 9, 4));
     products = std::max(products, IbGet(v + 13, 4));
     prices = std::max(prices, IbGet(v + 17, 4));
-    // Of L bytes of data, floor(L x 3/4 x 1/2) are random and last, the others one letter.
+    // Of L bytes of data the last floor(L x 3/4 x 1/2) are random, and the others are one letter.
     const size_t length = size - IbSchema::kFixedSize, letters = length - length * 3 / 8;
     EXPECT_EQ(std::string(v + IbSchema::kFixedSize, letters), std::string(letters, 'a'));
   }
@@ -102,7 +102,7 @@ TEST(IbSchemaTest, ClientsTakeTurnsInASharedTable) {
   EXPECT_EQ(ids.size(), 30u);
 }
 
-// Of as many entries as memory holds, one more, and many times that.
+// The numbers of entries are none, one, as many as memory holds, one more, and many times as many.
 TEST(IbSorterTest, EntriesComeInOrderOnceEach) {
   const std::string path = testing::TempDir() + "ib_sorter_test";
   for (const uint64_t count : {0u, 1u, 100u, 101u, 5000u}) {
@@ -111,7 +111,7 @@ TEST(IbSorterTest, EntriesComeInOrderOnceEach) {
     Random random(count);
     for (uint64_t i = 0; i < count; ++i) {
       IbSorter::Entry entry;
-      IbPut(random.Next() % 50, 12, entry.bytes);  // many with the same beginning
+      IbPut(random.Next() % 50, 12, entry.bytes);  // many entries have equal beginnings
       IbPut(i, 8, entry.bytes + 12);
       expected.emplace_back(entry.bytes, 20);
       sorter.Add(entry);
@@ -149,7 +149,7 @@ class InsertBenchmarkTest : public testing::Test {
     engine_ = OpenEngine("btree", dir_, options);
   }
 
-  // Runs a step and its check; the details of the phase.
+  // Runs a step and its check. Returns the details of the phase.
   nlohmann::json Step(const std::string& name, int clients = 2) {
     DatasetOptions rows;
     rows.rows = 1000;
@@ -165,7 +165,7 @@ class InsertBenchmarkTest : public testing::Test {
     wrong_ = workload->CheckDatabase(*engine_);
     return workload->Details();
   }
-  // The same; the database must be right after it.
+  // Runs a step, after which the check must find no error. Returns the details of the phase.
   nlohmann::json GoodStep(const std::string& name, int clients = 2) {
     nlohmann::json details = Step(name, clients);
     EXPECT_EQ(wrong_, "") << name;
@@ -239,7 +239,7 @@ TEST_F(InsertBenchmarkTest, DeletesKeepTheTableAtItsSizeByTakingTheOldest) {
   }
   EXPECT_EQ(Rows("pi1"), 2100u);
   EXPECT_EQ(Rows("pi1_register"), 2100u);
-  // 400 + 100 rows of i1 and i2, 250 of each read step.
+  // i1 and i2 have deleted 400 and 100 rows of each client, and each read step 250.
   std::unique_ptr<Session> session = engine_->NewSession();
   std::unique_ptr<Cursor> cursor = session->NewCursor(engine_->OpenTable("pi1"));
   ASSERT_TRUE(cursor->First());
@@ -255,7 +255,7 @@ TEST_F(InsertBenchmarkTest, ASharedTableHoldsTheRowsOfAllClients) {
     GoodStep(step, 3);
   }
   EXPECT_EQ(Rows("pi"), Rows("pi_pdc"));
-  EXPECT_EQ(Rows("pi"), 4200u + 300u);  // 1400 a client, and 100 of ib.x
+  EXPECT_EQ(Rows("pi"), 4200u + 300u);  // 1400 rows per client, and 100 per client of ib.x
 }
 
 TEST_F(InsertBenchmarkTest, AnIndexLargerThanTheSortsMemoryIsBuiltInOrder) {
@@ -266,10 +266,10 @@ TEST_F(InsertBenchmarkTest, AnIndexLargerThanTheSortsMemoryIsBuiltInOrder) {
   GoodStep("ib.x");
   const LedgerCounts spent = Ledger::Get().Counts() - before;
   const OpKind scan = DefineOp("index-scan", Ground::kForeground);
-  // Every entry went through the temporary file once.
+  // Every entry was written to the temporary file once.
   EXPECT_EQ(spent.ops[scan.id].file[static_cast<size_t>(FileKind::kTemp)].write_bytes,
             3u * 60200 * sizeof(IbSorter::Entry));
-  // 30 times 1000 entries and once less than 1000 in each of 3 indexes of each client.
+  // Each of the 3 indexes of each client took 30 operations of 1000 entries, and one with the rest.
   EXPECT_EQ(result_.ops[2].count, 2u * 3 * 31);
   EXPECT_EQ(result_.ops[1].count, 2u * 4);
 }
@@ -286,7 +286,8 @@ TEST_F(InsertBenchmarkTest, LaterProcessesGoOnWhereTheDatabaseEnds) {
   GoodStep("ib.qp1000");
 }
 
-// Of rows that are all gone the tables cannot say which numbers they had.
+// When all rows are deleted, the tables cannot tell the numbers that the rows had. New rows must
+// still get new numbers.
 TEST_F(InsertBenchmarkTest, NumbersGoOnWhenAllRowsWereDeleted) {
   const IbInserter::Work work{150, 50, 3, true};
   for (uint64_t round = 0; round < 3; ++round) {
@@ -307,14 +308,15 @@ TEST_F(InsertBenchmarkTest, NumbersGoOnWhenAllRowsWereDeleted) {
   }
 }
 
-// A build that was interrupted between two clients: what is built stays, and is not built again.
+// The build of the indexes is interrupted between two clients. The finished indexes must stay, and
+// must not be built again.
 TEST_F(InsertBenchmarkTest, AnInterruptedBuildOfIndexesGoesOn) {
   GoodStep("ib.i0");
   GoodStep("ib.x", 1);
   EXPECT_EQ(Rows("pi1_market"), 2100u);
   EXPECT_EQ(Rows("pi2_market"), 0u);
   const nlohmann::json d = GoodStep("ib.x");
-  EXPECT_EQ(d["rows_inserted"], 100);  // of the second client alone
+  EXPECT_EQ(d["rows_inserted"], 100);  // only the second client inserts rows now
   EXPECT_EQ(Rows("pi1_market"), 2100u);
   EXPECT_EQ(Rows("pi2_market"), 2100u);
   Refused("ib.x");
@@ -363,20 +365,20 @@ TEST_F(InsertBenchmarkTest, StepsOutOfOrderAndOtherSettingsAreRefused) {
   Refused("ib.i1");
   Refused("ib.x");
   GoodStep("ib.i0");
-  Refused("ib.i0");  // a second time
+  Refused("ib.i0");  // the tables are loaded already
   EXPECT_EQ(Rows("pi1"), 2000u);
   Refused("ib.i1");
   Refused("ib.qr100");
   GoodStep("ib.x");
   Refused("ib.i0");
-  Refused("ib.i1", 3);  // one client more than there are rows for
+  Refused("ib.i1", 3);  // the third client has no table
   options_["data_max"] = "30";
   Refused("ib.i1");
   options_["data_max"] = "5";
   Refused("ib.i1");
 }
 
-// What the check at the end of a step must see.
+// The check at the end of a step must find each kind of damage.
 TEST_F(InsertBenchmarkTest, WrongTablesAreFound) {
   const auto damaged = [&](const std::string& name, auto damage) {
     engine_.reset();
@@ -433,7 +435,7 @@ TEST_F(InsertBenchmarkTest, ALargeTableIsCountedExactlyAndItsContentsSampled) {
   std::string key(8, '\0');
   IbSchema::Key(2100, key.data());
   session->Erase(engine_->OpenTable("pi1"), key);
-  // The bounds are found in the table, so a row at the end is missed in the indexes.
+  // The check takes its bounds from the table, so a row erased at the end shows in the indexes.
   Step("ib.vac");
   EXPECT_NE(wrong_.find("pi1_market"), std::string::npos) << wrong_;
 }
@@ -444,7 +446,7 @@ TEST_F(InsertBenchmarkTest, ReadStepsKeepTheirRateAndEndWithTheirInserts) {
   options_["query_seconds"] = "1";
   options_["rate"] = "400";
   GoodStep("ib.qr100");
-  // 8 transactions of 50 rows a client, the last one begun 7/8 of a second after the first.
+  // Each client commits 8 transactions of 50 rows, the last 7/8 of a second after the first.
   EXPECT_EQ(result_.ops[0].count, 16u);
   EXPECT_EQ(result_.ops[0].intended.count(), 16u);
   EXPECT_EQ(result_.ops[1].intended.count(), 0u);

@@ -1,4 +1,4 @@
-// LinkBench's loader, operations and check on an engine.
+// Tests LinkBench's loader, operations and check on an engine.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -130,7 +130,6 @@ TEST_F(LinkbenchRunTest, TheLoadIsWhatTheDegreesSay) {
   }
 }
 
-// Each kind of damage is found, and the sentence names the row.
 TEST_F(LinkbenchRunTest, TheIndexBuiltAfterTheLoadIsTheOneBuiltWithIt) {
   for (const char* key : {"type-first", "id1-first"}) {
     options_.extra = {{"link_key", key}, {"link_type_count", "3"}};
@@ -167,6 +166,7 @@ TEST_F(LinkbenchRunTest, TheIndexBuiltAfterTheLoadIsTheOneBuiltWithIt) {
   }
 }
 
+// The check must find each kind of damage, and its message must name the row.
 TEST_F(LinkbenchRunTest, TheCheckFindsWhatIsBroken) {
   Open();
   Run("linkbench-load", 2);
@@ -233,7 +233,8 @@ TEST_F(LinkbenchRunTest, ARunLeavesCountsLinksAndIndexInAgreement) {
       EXPECT_NEAR(
           found["getlink_ids"].get<double>() / static_cast<double>(result.ops[kGetLink].count),
           options_.extra["bugs"] == "kept" ? 3.6 : 2.6, 0.2);
-      // Every node was loaded with links, and 5 of 100 additions find theirs.
+      // Every node was loaded with links, so lists are rarely empty, and some additions find their
+      // link in the database.
       EXPECT_GT(found["list_links"], result.ops[kGetLinkList].count);
       EXPECT_GT(found["addlink_existing"], 0);
       return details["check"]["nodes"].get<uint64_t>() - result.ops[kAddNode].count +
@@ -241,11 +242,12 @@ TEST_F(LinkbenchRunTest, ARunLeavesCountsLinksAndIndexInAgreement) {
     };
     EXPECT_EQ(phase(1), 3000u);
     const uint64_t nodes = workload_->Details()["check"]["nodes"];
-    EXPECT_EQ(phase(2), nodes);  // none of its new nodes was there already
+    EXPECT_EQ(phase(2), nodes);  // the second phase must not add nodes that exist already
   }
 }
 
-// Few ids and only writes: what the locks are for.
+// The test has few ids, of which the hottest get nearly all accesses, so that clients write the
+// same rows at the same time.
 TEST_F(LinkbenchRunTest, CountsStayRightUnderContention) {
   UseRows(16);
   options_.extra = {{"distribution", "2011"}, {"write_shape", "0.99"}, {"read_shape", "0.99"}};
@@ -264,7 +266,7 @@ TEST_F(LinkbenchRunTest, EveryOperationDoesItsWork) {
   options_.extra = {{"mix", "2011"}};
   Open();
   Run("linkbench-load", 1);
-  // A link that is added, hidden and added again, by rows.
+  // The operations change the numbers of rows in the tables as their counts tell.
   const Tables tables = OpenTables(*engine_);
   auto session = engine_->NewSession();
   auto rows = [&](TableId table) {
@@ -283,7 +285,7 @@ TEST_F(LinkbenchRunTest, EveryOperationDoesItsWork) {
   EXPECT_EQ(rows(tables.index), rows(tables.link));
   EXPECT_EQ(rows(tables.node),
             nodes + count(kAddNode) - (count(kDeleteNode) - of("deletenode_missing")));
-  // Each hidden link was visible before: loaded, or added since.
+  // Deleted links are hidden, and stay in the table.
   ASSERT_EQ(Check(), "");
   const nlohmann::json check = workload_->Details()["check"];
   EXPECT_LT(check["visible_links"], check["links"]);
@@ -304,7 +306,7 @@ TEST_F(LinkbenchRunTest, FullListsGoOnWhereTheyEnded) {
   const PhaseResult result = Run("linkbench", 1, 300);
   EXPECT_EQ(result.wrong, 0u) << result.first_wrong;
   const nlohmann::json found = workload_->Details()["found"];
-  // One node has 12000 links; what a list leaves is read by the next query for it.
+  // One node has 12000 links. A later query reads the links that a full list left out.
   const double lists = found["history_lists"];
   ASSERT_GT(lists, 3);
   EXPECT_NEAR(found["history_links"].get<double>() / lists, 2000, 60);

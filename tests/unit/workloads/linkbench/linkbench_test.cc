@@ -1,4 +1,4 @@
-// LinkBench's draws and degrees against their sources and against direct computation.
+// Tests LinkBench's draws and degrees against their sources and against direct computation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ TEST(LinkbenchRandomTest, JavaRandomIsJavas) {
   EXPECT_EQ(words.NextInt(), 234785527);
   JavaRandom random(42);
   for (int expected : {0, 3, 8, 4, 0}) EXPECT_EQ(random.NextInt(10), expected);
-  JavaRandom power(42);  // of two: the high bits
+  JavaRandom power(42);  // a power of two takes the high bits
   EXPECT_EQ(power.NextInt(1024), static_cast<int>((4294967296u - 1170105035u) >> 22));
 }
 
@@ -61,8 +61,8 @@ TEST(LinkbenchRandomTest, HarmonicSumsAreThoseOfAllTerms) {
 }
 
 TEST(LinkbenchRandomTest, GrayZipfFollowsTheLaw) {
-  // The first two ranks are exact; the others follow an integral, so that shares of stretches of
-  // ranks come near the sums, which is what its authors claim.
+  // The method draws the first two ranks exactly, and the others by an integral. So the shares of
+  // ranges of ranks are close to the sums, as its authors claim.
   constexpr uint64_t kN = 10000, kDraws = 1000000;
   for (double shape : {0.606, 0.625, 0.741, 0.8}) {
     const GrayZipf zipf(kN, shape);
@@ -94,7 +94,7 @@ TEST(LinkbenchRandomTest, SizesAreLogNormalAroundTheMedian) {
   for (uint64_t& s : sizes) sum += static_cast<double>(s = size(random));
   std::nth_element(sizes.begin(), sizes.begin() + 100000, sizes.end());
   EXPECT_NEAR(static_cast<double>(sizes[100000]), 168, 2);
-  EXPECT_NEAR(sum / 200001, 277, 4);  // 1.65 x the median
+  EXPECT_NEAR(sum / 200001, 277, 4);  // the mean is 1.65 x the median
   const LogNormalSize clamped(23, 254);
   for (int i = 0; i < 100000; ++i) ASSERT_LE(clamped(random), 254u);
 }
@@ -134,7 +134,7 @@ double LinksPerNode(const DegreeOptions& options) {
   return static_cast<double>(links) / static_cast<double>(options.nodes);
 }
 
-// The table of degrees of the specification, to its last digit but for the model's 0.3 %.
+// These are the degrees of the specification's table, within the model's error of 0.3 %.
 TEST(LinkbenchDegreeTest, LinksPerNodeAreThoseOfTheOriginal) {
   auto links = [](uint64_t nodes) {
     return LinksPerNode({.nodes = nodes, .types = 2, .is_2017 = true, .capped = false});
@@ -145,7 +145,8 @@ TEST(LinkbenchDegreeTest, LinksPerNodeAreThoseOfTheOriginal) {
   EXPECT_NEAR(links(10000000), 4.91, 0.015);
 }
 
-// Loads of 2015 with the distribution of 2011: seconds x links per second of published tables.
+// The published tables of loads of 2015, with the distribution of 2011, give seconds and links per
+// second, whose product is the number of links.
 TEST(LinkbenchDegreeTest, LinksPerNodeAreThoseOfPublishedLoads) {
   auto links = [](uint64_t nodes) {
     return LinksPerNode({.nodes = nodes, .types = 2, .is_2017 = false, .capped = false});
@@ -166,7 +167,7 @@ TEST(LinkbenchDegreeTest, TheCapBindsTheHottestNodeAlone) {
 }
 
 TEST(LinkbenchDegreeTest, LinksAreSharedOutAmongTheTypesByEachTimesRule) {
-  // By rank: the shuffle of few nodes moves none.
+  // The ranks are compared, because the shuffle moves none of so few nodes.
   for (bool bug : {true, false}) {
     const LinkDegrees degrees({.nodes = 1000, .types = 2, .is_2017 = false, .leftover_bug = bug});
     for (uint64_t id = 0; id < 1000; ++id) {
@@ -194,7 +195,7 @@ class LinkbenchAccessTest : public testing::Test {
     access_ = std::make_unique<Access>(Settings(Dataset(rows), workload), workload);
     return *access_;
   }
-  // Share of the accesses that `draw` makes to the id.
+  // Returns the share of the accesses drawn by `draw` that go to the id.
   template <typename DrawId>
   double ShareOf(uint64_t id, DrawId&& draw) {
     constexpr int kDraws = 500000;
@@ -255,7 +256,8 @@ TEST_F(LinkbenchAccessTest, WritesOfLinksUseTheReadsSkewUnlessMended) {
   EXPECT_NEAR(ShareOf(other, write), 0.995 * HottestShare(0.8), 0.001);
   Make({{"bugs", "mended"}});
   EXPECT_NEAR(ShareOf(other, write), 0.95 * HottestShare(0.741), 0.001);
-  EXPECT_GT(0.995 * HottestShare(0.8), 0.95 * HottestShare(0.741) + 0.003);  // these do differ
+  // The two shares differ by more than the tolerance.
+  EXPECT_GT(0.995 * HottestShare(0.8), 0.95 * HottestShare(0.741) + 0.003);
 }
 
 TEST_F(LinkbenchAccessTest, NodesHaveSkewsOfTheirOwn) {
@@ -313,12 +315,12 @@ TEST(LinkbenchHistoryTest, ListsGoOnUntilTheyEnd) {
   Random random(1);
   EXPECT_TRUE(history.empty());
   history.Add({1, 7, 100}, random);
-  history.Add({1, 7, 50}, random);  // is known
+  history.Add({1, 7, 50}, random);  // does nothing: the list is in the history already
   EXPECT_EQ(history.size(), 1u);
   EXPECT_EQ(history.Any(random).time, 100u);
   history.Continue({1, 7, 60}, true);
   EXPECT_EQ(history.Any(random).time, 60u);
-  history.Continue({2, 7, 60}, false);  // is not known
+  history.Continue({2, 7, 60}, false);  // does nothing: the list is not in the history
   history.Continue({1, 7, 10}, false);
   EXPECT_TRUE(history.empty());
   for (uint64_t id = 1; id <= 10; ++id) history.Add({id, 7, id}, random);

@@ -13,8 +13,8 @@ TEST(ArrivalsTest, EvenOnesStandAtEqualGapsAndThreadsBetweenEachOther) {
   }
 }
 
-// The gaps of a Poisson process have a standard deviation equal to their mean, and one in e is
-// longer than the mean.
+// The gaps of a Poisson process have a standard deviation equal to their mean, and a share of 1/e
+// of them is longer than the mean.
 TEST(ArrivalsTest, ExponentialOnesAreAPoissonProcessOfTheRate) {
   ArrivalTimes times(Arrivals::kExponential, 50000, 3, 8, 42);
   constexpr int kCount = 200000;

@@ -60,8 +60,8 @@ TEST(HistogramTest, SinceIsWhatCameBetween) {
 
 TEST(ClockTest, AgreesWithTheKernelsClock) {
   const Clock& clock = Clock::Get();
-  // The kernel's clock is read on both sides of each of ours, so that a pause of this thread between
-  // two readings widens what is accepted instead of failing the test.
+  // The kernel's clock is read before and after each reading of testbed's clock. So a pause of this
+  // thread between two readings widens the accepted range, and does not fail the test.
   const uint64_t before_begin = Clock::Monotonic();
   const uint64_t begin = clock.Now();
   const uint64_t after_begin = Clock::Monotonic();

@@ -10,7 +10,7 @@ namespace {
 TEST(LogEstimateTest, ThePublishedCountersMeanMoreThanTwiceTheReportedBytes) {
   const LogWriteEstimate redo = EstimateLogWrites(656878594048, 370923966);
   EXPECT_NEAR(redo.bytes_per_sync, 1771, 0.5);
-  EXPECT_EQ(redo.alignment, 512);  // the redo log is written in blocks
+  EXPECT_EQ(redo.alignment, 512);  // the redo log is written in blocks of 512 bytes
   EXPECT_NEAR(redo.least_bytes / redo.bytes, 2.313, 0.001);
   EXPECT_NEAR(redo.expected_bytes / redo.bytes, 3.024, 0.001);
   const LogWriteEstimate binlog = EstimateLogWrites(699055440580, 385104140);
@@ -32,7 +32,8 @@ TEST(LogEstimateTest, NothingWrittenIsNothingAndNoSyncIsOneWrite) {
   EXPECT_EQ(EstimateLogWrites(100, 0).least_bytes, 4096);
 }
 
-// Appends as they come, and the pages that a sync after each would write, counted.
+// The test appends records of random sizes, and counts the pages that a sync after each would
+// write.
 TEST(LogEstimateTest, AgreesWithPagesCountedOneByOneWhateverTheSizes) {
   Random random(3);
   for (const uint64_t largest : {100, 1000, 4000, 30000}) {

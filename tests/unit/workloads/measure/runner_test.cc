@@ -20,7 +20,7 @@
 namespace testbed {
 namespace {
 
-// A table in memory under a mutex: an engine small enough to be right by looking at it.
+// An engine of maps in memory under a mutex, which is simple enough to be obviously right.
 class MapEngine : public Engine {
  public:
   std::string name() const override { return "map"; }
@@ -38,10 +38,10 @@ class MapEngine : public Engine {
   DiskSize SizeOnDisk() const override { return {}; }
 
   std::map<std::string, std::string>& table(TableId id) { return tables_[id]; }
-  long pause_ns = 0;          // of each Get
+  long pause_ns = 0;          // duration of each Get
   bool wrong_values = false;  // Get answers with a flipped byte
   bool fails = false;         // Get throws
-  uint32_t depth = 0;         // of the last read queue
+  uint32_t depth = 0;         // depth of the last read queue
 
  private:
   struct MapSession : Session {
@@ -79,7 +79,7 @@ class MapEngine : public Engine {
     MapEngine& engine;
     std::string copy;
   };
-  // Ends the newest first, so that no order is taken for granted.
+  // A read queue that finishes the newest read first, since callers must not rely on an order.
   struct MapQueue : ReadQueue {
     MapQueue(MapSession& session, uint32_t depth) : session(session), values(depth) {}
     void Start(uint32_t slot, TableId table, std::string_view key, IoTask* task) override {
@@ -208,7 +208,7 @@ TEST_F(RunnerTest, AWrongValueIsFoundAndToldOf) {
   EXPECT_NE(result.first_wrong.find("map"), std::string::npos);
 }
 
-// An operation that takes 20 ms and whose check takes 300.
+// A client whose operation takes 20 ms, and whose verification takes 300 ms.
 class SlowClient : public Client {
  public:
   size_t Generate(size_t) override { return 1; }
@@ -254,7 +254,7 @@ TEST_F(RunnerTest, AnOpenLoopKeepsItsRateAndCountsWaitingFromTheIntendedStart) {
   const PhaseResult easy = Read(phase);
   EXPECT_GE(easy.seconds, 0.45);
   EXPECT_EQ(easy.ops[0].intended.count(), 1000u);
-  // Ten times the rate that the engine can serve: the backlog grows, and shows.
+  // The rate is far above what the engine can serve, so the backlog grows.
   engine_.pause_ns = 1000000;
   phase.rate = 20000;
   const PhaseResult late = Read(phase);
