@@ -10,8 +10,9 @@
 #
 # Tests that need root, a loop device or a kernel facility that is not there are skipped, and
 # ctest's closing lines name them. Exit code 0 when no test failed. CTEST_PARALLEL_LEVEL sets how
-# many tests run at once (default one: many of them watch the machine's IO). Logs of the builds are
-# in build/log/.
+# many tests run at once (default: one a processor). A test that fails beside others is run once more
+# alone, and named if it passes then; a crash test is not, because what it loses once is lost. Logs of
+# the builds are in build/log/.
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
@@ -25,13 +26,34 @@ fi
 
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
-# run_tests PRESET [ctest arguments]
-run_tests() {
+# run_ctest PRESET [ctest arguments]
+run_ctest() {
   local preset=$1
   shift
-  say "testing ($preset)"
   (cd -- "$source_dir" &&
     ctest --preset "$preset" --output-on-failure --no-tests=error "$@" </dev/null)
+}
+
+# crash_tests PRESET: their names, one a line.
+crash_tests() {
+  (cd -- "$source_dir" && ctest --preset "$1" -N -L crash) | sed -n 's/^ *Test *#[0-9]*: //p'
+}
+
+# run_tests PRESET [ctest arguments]
+run_tests() {
+  local preset=$1 jobs=${CTEST_PARALLEL_LEVEL:-$(nproc)} failed=()
+  shift
+  say "testing ($preset, $jobs at a time)"
+  run_ctest "$preset" --parallel "$jobs" "$@" && return
+  ((jobs > 1)) || return
+  mapfile -t failed < <(sed 's/^[0-9]*://' "$build_dir/$preset/Testing/Temporary/LastTestsFailed.log")
+  ((${#failed[@]} > 0)) || return
+  if crash_tests "$preset" | grep -qxF -f <(printf '%s\n' "${failed[@]}"); then return 1; fi
+  say "running alone what failed beside other tests:"
+  printf '    %s\n' "${failed[@]}" >&2
+  run_ctest "$preset" --rerun-failed --parallel 1 || return
+  say "these passed alone; each should bear company, or be marked RUN_SERIAL:"
+  printf '    %s\n' "${failed[@]}" >&2
 }
 
 # A function, because the shell reads a script while it runs it, and somebody may edit it meanwhile.

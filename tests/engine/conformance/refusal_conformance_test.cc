@@ -367,8 +367,9 @@ TEST_P(RefusalTest, AChangedByteNeverGivesWrongRows) {
   std::filesystem::copy(dir_, saved, std::filesystem::copy_options::recursive);
   std::mt19937_64 random(302);
   int detected = 0;
-  constexpr int kFlips = 40;
-  for (int i = 0; i < kFlips; ++i) {
+  // Engines of other projects have their own tests of their checksums; each try here opens one.
+  const int flips = info().check ? 40 : 10;
+  for (int i = 0; i < flips; ++i) {
     const std::string& file = files[random() % files.size()];
     const uint64_t size = std::filesystem::file_size(file);
     if (size == 0) continue;
