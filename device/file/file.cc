@@ -376,6 +376,16 @@ void File::Forget(uint64_t offset, uint64_t n) {
   ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(n), POSIX_FADV_DONTNEED);
 }
 
+void MakeDurable(const std::string& path, FileKind kind, IoMode mode) {
+  FileOptions options;
+  options.kind = kind;
+  options.mode = mode;
+  options.read_only = true;
+  const std::unique_ptr<File> file = File::Open(path, options);
+  file->Sync();
+  file->Forget(0, 0);
+}
+
 void SyncDirectory(const std::string& directory) {
   if (const int fault = FileFaults::Next(true)) throw Error::Io("fsync", directory, fault);
   int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -35,18 +35,11 @@ void CheckOptions(const LogOptions& o) {
   }
 }
 
-// Makes the log's files durable before they are replayed. Bytes that a crash of the process left
-// only in the page cache would otherwise be replayed now and be lost in the next power cut. Pages
-// that a failed sync left behind are clean in the cache and absent on the device; dropping clean
-// pages lets the reader see what is on the device.
-void MakeDurable(const std::string& directory, IoMode mode) {
-  FileOptions options;
-  options.kind = FileKind::kLog;
-  options.mode = mode;
+// Makes the log's files durable before they are read. Records that a crash of the process left only
+// in the page cache would otherwise be replayed now and be lost in the next power cut.
+void MakeSegmentsDurable(const std::string& directory, IoMode mode) {
   for (const SegmentInfo& info : ListLogSegments(directory, mode)) {
-    auto file = File::Open(info.path, options);
-    file->Sync();
-    file->Forget(0, 0);
+    MakeDurable(info.path, FileKind::kLog, mode);
   }
   // A segment may hold records although the sync of its directory had failed.
   SyncDirectory(directory);
@@ -68,7 +61,7 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
                                const Replay& replay) {
   CheckOptions(options);
   IoScope scope(kOpen);
-  MakeDurable(directory, options.mode);
+  MakeSegmentsDurable(directory, options.mode);
   LogReader reader(directory, from, options.mode);
   LogReader::Tail tail;
   std::unique_ptr<LogSegments> segments;
@@ -89,6 +82,13 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
   segments->Prepare();
   return std::unique_ptr<Log>(
       new Log(std::make_unique<Impl>(directory, options, std::move(segments), tail)));
+}
+
+bool Log::HasRecords(const std::string& directory, IoMode mode, Lsn from) {
+  MakeSegmentsDurable(directory, mode);
+  LogReader reader(directory, from, mode);
+  LogRecord record;
+  return !reader.empty() && reader.Next(&record);
 }
 
 Log::Log(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

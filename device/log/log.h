@@ -146,6 +146,10 @@ class Log {
   static std::unique_ptr<Log> Open(const std::string& directory, const LogOptions& options,
                                    Lsn from = 0, const Replay& replay = {});
 
+  // Returns whether the closed log in `directory` holds a record with an LSN >= from. Makes the log
+  // durable first. Throws Error (kCorruption) when no segment holds `from`.
+  static bool HasRecords(const std::string& directory, IoMode mode, Lsn from);
+
   // Waits, as Flush does, for all appended records, but drops errors: a caller that must know of
   // them calls Flush first.
   ~Log();

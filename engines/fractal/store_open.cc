@@ -112,11 +112,15 @@ void Store::Create() {
 
 void Store::OpenFiles() {
   file_ = OpenData(DataPath(dir_), options_.io, options_.advice, FileOptions::kMustExist);
-  header_ = ReadHeader(file_.get());
-  // If its sync failed, the kernel's cache alone has it, and the device one before it, whose extents
-  // this one calls free: it is made durable before anything is written.
-  WriteHeader(file_.get(), header_);
+  // If the sync of a header failed, the page cache alone has it, and the device has one before it,
+  // whose extents this one calls free.
   file_->Sync();
+  file_->Forget(0, kFileBegin);
+  header_ = ReadHeader(file_.get());
+  // The data file of a database that was closed in order is durable, and stays in the page cache.
+  if (Log::HasRecords(LogPath(dir_), options_.log.mode, header_.replay_from)) {
+    MakeDurable(DataPath(dir_), FileKind::kData);
+  }
   SyncDirectory(dir_);
   if (header_.page_size != options_.page_size) {
     throw Error(Error::kUsage, "the fractal database in " + dir_ + " has read pages of " +

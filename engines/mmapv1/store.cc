@@ -31,9 +31,27 @@ DataFile::Views ViewsOf(const Settings& settings) {
   return settings.journaled() ? DataFile::kBothViews : DataFile::kSharedView;
 }
 
+// Calls MakeDurable for the files of a database, before they are mapped. The data files of one that
+// was closed in order are durable, and stay in the page cache.
+void MakeFilesDurable(const std::string& dir) {
+  MakeDurable(NsPath(dir), FileKind::kData);
+  FileOptions options;
+  options.kind = FileKind::kData;
+  options.read_only = true;
+  NsHeader header{};
+  File::Open(NsPath(dir), options)->ReadSome(0, &header, sizeof header);
+  if (header.state == OpenState::kClean) return;
+  for (int32_t n = 0; n < kMostFiles && IsThere(DataPath(dir, n)); ++n) {
+    MakeDurable(DataPath(dir, n), FileKind::kData);
+  }
+}
+
 // The directory must be locked before.
 std::string WithNamespace(const std::string& dir, const Settings& settings) {
-  if (IsThere(NsPath(dir))) return dir;
+  if (IsThere(NsPath(dir))) {
+    MakeFilesDurable(dir);
+    return dir;
+  }
   // What lacks its namespace file is a damaged database, or one of which a part is not mounted.
   for (const auto& entry : fs::directory_iterator(dir)) {
     if (!IsDataFile(entry.path()) && !IsJournalFile(entry.path())) continue;

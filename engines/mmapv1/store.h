@@ -123,7 +123,10 @@ class Store {
   void WaitForNextCommit(std::unique_lock<std::mutex>* lock);
   void FlushLoop();
   Clock::duration CommitSlice() const;
+  template <typename Action>
+  void OrFail(std::mutex* mutex, const Action& action);
   void GroupCommit();
+  void CommitGroup();
   void Remap();
   void FlushDataFiles();
   void NoteFailure(const Error& error);

@@ -105,16 +105,32 @@ void Store::CommitLoop() {
       IoScope scope(kLogWrite);
       GroupCommit();
       pace_.End();
-    } catch (const Error& error) {
-      NoteFailure(error);
+    } catch (const Error&) {
+      // It was noted.
     }
     lock.lock();
   }
 }
 
-void Store::GroupCommit() {
-  std::lock_guard one(commit_mutex_);
+// A sync that failed has lost what it was to write, and the next one may succeed. So the failure is
+// noted before the mutex lets in the next thread, which might call durable what is lost.
+template <typename Action>
+void Store::OrFail(std::mutex* mutex, const Action& action) {
+  std::lock_guard one(*mutex);
   ThrowIfFailed();
+  try {
+    action();
+  } catch (const Error& error) {
+    NoteFailure(error);
+    throw;
+  }
+}
+
+void Store::GroupCommit() {
+  OrFail(&commit_mutex_, [this] { CommitGroup(); });
+}
+
+void Store::CommitGroup() {
   body_.clear();
   uint64_t epoch = 0;
   Clock::time_point begin;
@@ -179,32 +195,27 @@ void Store::FlushLoop() {
     try {
       IoScope scope(kCheckpoint);
       FlushDataFiles();
-    } catch (const Error& error) {
-      NoteFailure(error);
+    } catch (const Error&) {
+      // It was noted.
     }
     lock.lock();
   }
 }
 
 void Store::FlushDataFiles() {
-  std::lock_guard one(flush_mutex_);
-  ThrowIfFailed();
-  // Before the flush: what reaches the shared views meanwhile is of the next one.
-  const uint64_t seq = written_seq_.load();
-  const uint64_t written = journal_ != nullptr ? journal_->written_bytes() : 0;
-  files_.Sync();
-  if (seq != 0) journal_->Flushed(seq, written);
-  flushes_.fetch_add(1, std::memory_order_relaxed);
+  OrFail(&flush_mutex_, [this] {
+    // Before the flush: what reaches the shared views meanwhile is of the next one.
+    const uint64_t seq = written_seq_.load();
+    const uint64_t written = journal_ != nullptr ? journal_->written_bytes() : 0;
+    files_.Sync();
+    if (seq != 0) journal_->Flushed(seq, written);
+    flushes_.fetch_add(1, std::memory_order_relaxed);
+  });
 }
 
 void Store::Checkpoint() {
-  try {
-    if (journal_ != nullptr) GroupCommit();
-    FlushDataFiles();
-  } catch (const Error& error) {
-    NoteFailure(error);
-    throw;
-  }
+  if (journal_ != nullptr) GroupCommit();
+  FlushDataFiles();
 }
 
 }  // namespace testbed::mmapv1

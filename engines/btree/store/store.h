@@ -210,7 +210,8 @@ class Store {
   uint64_t CompressedCacheBytes(uint64_t cache_bytes) const;
   void LockDirectory();
   void Create();
-  void OpenFiles();
+  CheckpointState OpenFiles();
+  CheckpointState ReadDurableCheckpoint() const;
   void Recover(const CheckpointState& state);
   void RunAgain(ReplaySpool* spool);
   void RunOperation(StoreClient* client, const RowWrite& op);

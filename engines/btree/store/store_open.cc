@@ -110,12 +110,8 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
   if (is_new) RefuseUnlessNew(dir, options.create);
   store->LockDirectory();
   if (is_new && !IsThere(DataPath(dir))) store->Create();
-  store->OpenFiles();
-  const CheckpointState state = ReadCheckpoint(dir, store->state_.database);
-  // What recovery begins with is made true on the device first, if it had only come as far as the
-  // page cache: that checkpoint, and the names of all files.
-  WriteCheckpoint(dir, options.page_size, state);
-  SyncDirectory(dir);
+  const CheckpointState state = store->OpenFiles();
+  SyncDirectory(dir);  // recovery relies on the names of all files
   store->Recover(state);
   store->checkpointer_ = std::thread([s = store.get()] { s->CheckpointLoop(); });
   return store;
@@ -214,10 +210,26 @@ void Store::Create() {
   SyncDirectory(dir_);
 }
 
-void Store::OpenFiles() {
+// Reads the last checkpoint. The data file of a database that was closed in order is durable, and
+// stays in the page cache.
+CheckpointState Store::ReadDurableCheckpoint() const {
+  for (int which : {0, 1}) {
+    const std::string path = CheckpointPath(dir_, which);
+    if (IsThere(path)) MakeDurable(path, FileKind::kMeta);
+  }
+  CheckpointState state = ReadCheckpoint(dir_, state_.database);
+  if (Log::HasRecords(LogPath(dir_), options_.log.mode, state.redo)) {
+    MakeDurable(DataPath(dir_), FileKind::kData);
+    MakeDurable(DoublewritePath(dir_), FileKind::kDoublewrite);
+  }
+  return state;
+}
+
+CheckpointState Store::OpenFiles() {
   const SuperblockFields super = CheckSuperblock(DataPath(dir_), dir_, options_.page_size);
   CheckFormat(super, dir_, options_);
   state_.database = super.database;
+  CheckpointState state = ReadDurableCheckpoint();
   auto data = OpenFile(DataPath(dir_), FileKind::kData, options_.io, FileOptions::kMustExist,
                        options_.advice);
   // A mapping is for reading pages in place; the doublewrite file is only written.
@@ -259,6 +271,7 @@ void Store::OpenFiles() {
       [this](uint32_t pages) { file_->Shrink(pages); });
   pool_ = std::make_unique<Pool>(file_.get(), &redo_,
                                  options_.cache_bytes - pages.compressed_cache_bytes);
+  return state;
 }
 
 void Store::LoadCatalogue() {

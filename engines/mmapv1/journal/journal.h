@@ -102,8 +102,7 @@ struct ReplayResult {
   uint64_t last_seq = 0;  // of the journal, or as far as the data files are flushed
 };
 
-// To be called before a journal is replayed. What came only as far as the page cache is made
-// durable; what a failed sync left there, and the device does not have, is dropped.
+// Calls MakeDurable (device/file/file.h) for each file of the journal, before it is replayed.
 void MakeJournalDurable(const std::string& dir);
 // Calls `apply` with the body of each section after the last data flush. Changes nothing. Throws
 // Error (kCorruption) when sections are missing or damaged that were durable, after `apply` was

@@ -154,9 +154,7 @@ void MakeJournalDurable(const std::string& dir) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(dir, error)) {
     if (!IsJournalFile(entry.path())) continue;
-    const std::unique_ptr<File> file = OpenToRead(entry.path());
-    file->Sync();
-    file->Forget(0, 0);
+    MakeDurable(entry.path(), FileKind::kLog);
   }
   if (error) throw Error::Io("list", dir, error.value());
 }

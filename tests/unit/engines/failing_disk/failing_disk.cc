@@ -108,11 +108,13 @@ void Model::Sync(DeviceFile* file, bool fails) {
   if (!fails) file->bytes.resize(static_cast<size_t>(st.st_size));
   char block[kBlock];
   for (auto at = file->blocks.begin(); at != file->blocks.end();) {
-    if (fails || !at->second) {
+    if (fails && at->second && !file->written.contains(at->first)) file->stuck.insert(at->first);
+    if (fails || !at->second || file->stuck.contains(at->first)) {
       at->second = false;
       ++at;
       continue;
     }
+    file->written.insert(at->first);
     const uint64_t from = at->first * kBlock;
     const auto n =
         static_cast<size_t>(RealPread(file->path, block, kBlock, static_cast<off_t>(from)));
@@ -123,6 +125,13 @@ void Model::Sync(DeviceFile* file, bool fails) {
     at = file->blocks.erase(at);
   }
   if (fails && file->is_mapped) WatchLostPages(file);
+}
+
+void Model::NoteFreed(DeviceFile* file, uint64_t from, uint64_t end) {
+  for (auto* blocks : {&file->written, &file->stuck}) {
+    blocks->erase(blocks->lower_bound((from + kBlock - 1) / kBlock),
+                  blocks->lower_bound(end / kBlock));
+  }
 }
 
 void Model::SyncNames(const std::string& directory) {
@@ -147,6 +156,7 @@ void Model::DropCleanPages(DeviceFile* file) {
     const auto end = static_cast<size_t>(st.st_size);
     const size_t length = from < end ? std::min(kBlock, end - from) : 0;
     RealPwrite(static_cast<int>(own), old.data(), length, static_cast<off_t>(from));
+    file->stuck.erase(block.first);
     return true;
   });
   ::syscall(SYS_close, own);
@@ -210,6 +220,9 @@ FailingDisk::FailingDisk(const std::string& dir) {
       model.SyncNames(entry.path());
     } else if (const auto file = model.FileAt(entry.path())) {
       file->bytes = disk_model::Content(entry.path());
+      for (uint64_t at = 0; at < file->bytes.size(); at += disk_model::kBlock) {
+        file->written.insert(at / disk_model::kBlock);
+      }
     }
   }
   disk_model::on.store(true);

@@ -4,8 +4,11 @@
 // holds, and its contents on the device. A sync copies from the page cache to the device. A sync
 // that fails marks the dirty blocks as clean: the page cache keeps their contents, the device never
 // gets them, and the next sync succeeds (Rebello et al., "Can applications recover from fsync
-// failures?", ATC 2020). Pages that the program drops from the cache get the device's contents. A
-// write that fails may have written its first part. Names have two states as well: only the sync of
+// failures?", ATC 2020). Pages that the program drops from the cache get the device's contents. A block
+// that was never written since its space was allocated is worse: after its first write to the device
+// has failed, ext4 takes it for written while its page stays in the page cache. Later syncs write the
+// page and return 0, but the block's extent stays marked as unwritten, and reads as zeros after a
+// power cut (kernel log: "failed to convert unwritten extents to written extents"). A write that fails may have written its first part. Names have two states as well: only the sync of
 // a directory makes its names durable. Changes through a mapping are noticed at the next sync.
 //
 //   FailingDisk disk(dir);

@@ -113,6 +113,11 @@ ssize_t WriteCall(int fd, const void* data, size_t n, off_t at) {
         const ssize_t done = part == 0 ? 0 : RealPwrite(fd, data, part, at);
         if (done > 0) {
           TheModel().MarkDirty(file, static_cast<uint64_t>(at), static_cast<uint64_t>(at + done));
+          if ((::fcntl(fd, F_GETFL) & O_DIRECT) != 0) {
+            // It passes by the page cache.
+            file->stuck.erase(file->stuck.lower_bound(static_cast<uint64_t>(at) / kBlock),
+                              file->stuck.lower_bound(static_cast<uint64_t>(at + done) / kBlock));
+          }
         }
         if (!fails || is_short) return done;
         errno = error;
@@ -131,7 +136,9 @@ int TruncateCall(int fd, off_t size) {
       fd,
       [&](DeviceFile* file) {
         if (TheModel().Fails(DiskCall::kTruncate)) return -1;
-        TheModel().MarkDirty(file, static_cast<uint64_t>(size), SizeOf(file->path));
+        const uint64_t end = SizeOf(file->path);
+        TheModel().MarkDirty(file, static_cast<uint64_t>(size), end);
+        TheModel().NoteFreed(file, static_cast<uint64_t>(size), end + kBlock);
         return static_cast<int>(::syscall(SYS_ftruncate, fd, size));
       },
       [&] { return static_cast<int>(::syscall(SYS_ftruncate, fd, size)); });
@@ -145,6 +152,7 @@ int AllocateCall(int fd, int mode, off_t at, off_t n) {
         if (TheModel().Fails(DiskCall::kAllocate)) return -1;
         if ((mode & FALLOC_FL_PUNCH_HOLE) != 0) {
           TheModel().MarkDirty(file, static_cast<uint64_t>(at), static_cast<uint64_t>(at + n));
+          TheModel().NoteFreed(file, static_cast<uint64_t>(at), static_cast<uint64_t>(at + n));
         }
         return real();
       },
@@ -167,7 +175,10 @@ int OpenCall(int at, const char* path, int flags, unsigned mode) {
   if (fd < 0) return fd;
   if (is_new) model.Forget(path);  // the number may be that of one that is gone
   const FileRef file = model.FileAt(path);
-  if (file != nullptr && (flags & O_TRUNC) != 0) model.MarkDirty(file.get(), 0, size);
+  if (file != nullptr && (flags & O_TRUNC) != 0) {
+    model.MarkDirty(file.get(), 0, size);
+    model.NoteFreed(file.get(), 0, size + kBlock);
+  }
   return fd;
 }
 
@@ -234,8 +245,17 @@ int MsyncCall(void* at, size_t n, int flags) {
 
 int UnmapCall(void* at, size_t n) {
   if (Hold::IsFree()) {
+    Model& model = TheModel();
     const Hold hold;
-    std::erase_if(TheModel().mappings, [at](const Mapping& map) { return map.begin == at; });
+    const auto found = std::find_if(model.mappings.begin(), model.mappings.end(),
+                                    [at](const Mapping& map) { return map.begin == at; });
+    if (found != model.mappings.end()) {
+      const FileRef file = found->file;
+      model.FindMappedChanges(file.get());
+      model.mappings.erase(found);
+      file->is_mapped = std::any_of(model.mappings.begin(), model.mappings.end(),
+                                    [&](const Mapping& map) { return map.file == file; });
+    }
   }
   if (__interceptor_munmap != nullptr) return __interceptor_munmap(at, n);
   return static_cast<int>(::syscall(SYS_munmap, at, n));

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct DeviceFile {
   std::string bytes;                // contents on the device
   std::map<uint64_t, bool> blocks;  // blocks that differ from the page cache; false: lost, clean
   bool is_mapped = false;           // has a writable shared mapping: changes show by comparing
+  std::set<uint64_t> written;       // blocks that have reached the device since they were allocated
+  std::set<uint64_t> stuck;         // blocks that no sync writes while their page is in the cache
 };
 using FileRef = std::shared_ptr<DeviceFile>;
 
@@ -58,6 +61,8 @@ struct Model {
   void Sync(DeviceFile* file, bool fails);
   void SyncNames(const std::string& directory);
   void DropCleanPages(DeviceFile* file);
+  void NoteFreed(DeviceFile* file, uint64_t from,
+                 uint64_t end);  // the blocks' space was given back
   void Cut(uint64_t seed);
 
  private:
