@@ -25,7 +25,7 @@
 #include "tools/list_command.h"
 #include "tools/report/report_command.h"
 #include "tools/run/run_command.h"
-#include "tools/unknown_word.h"
+#include "tools/usage_text.h"
 
 namespace testbed {
 namespace {
@@ -133,7 +133,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ExtrasError&) {
     throw Error(Error::kUsage, UnknownWordText(app, words));
   } catch (const CLI::ParseError& e) {
-    throw Error(Error::kUsage, std::string(e.what()) + "; see testbed --help");
+    throw Error(Error::kUsage, ParseErrorText(app, e.what()));
   }
   return command ? command() : RunCommand(run, words);
 }

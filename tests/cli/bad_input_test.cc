@@ -81,6 +81,16 @@ const BadValue kBadValues[] = {
 
 using BadInputTest = CommandTest;
 
+TEST_F(BadInputTest, ACommandThatLacksAWordSaysWhich) {
+  ExpectRefused(Run("compare"), "testbed compare needs FILES (the base and the other); see");
+  ExpectRefused(Run("compare one.json"), "testbed compare needs FILES (");
+  ExpectRefused(Run("report"), "testbed report needs FILE (results written by --json)");
+  ExpectRefused(Run("scratch"), "testbed scratch needs a command: clean");
+  ExpectRefused(Run("advise"), "testbed advise needs --engine (");
+  ExpectRefused(Run("findings"), "testbed findings needs RESULTS (");
+  ExpectRefused(Run("experiment"), "testbed experiment needs WHAT (");
+}
+
 TEST_F(BadInputTest, EachBadValueGetsOneSentenceThatNamesTheOption) {
   for (const BadValue& bad : kBadValues) {
     SCOPED_TRACE(std::string(bad.option) + " " + bad.value);

@@ -169,7 +169,7 @@ TEST_F(InspectCommandTest, WhatIsNoDatabaseIsOneSentence) {
   std::filesystem::create_directory(directory_ / "empty");
   std::ofstream(directory_ / "letter") << "dear";
   for (const std::string command : {"check", "tree"}) {
-    ExpectRefused(Run(command), "DIR is required");
+    ExpectRefused(Run(command), "testbed " + command + " needs DIR (");
     ExpectRefused(Run(command + " nosuch"), "directory nosuch does not exist");
     ExpectRefused(Run(command + " letter"), "letter is not a directory");
     ExpectRefused(Run(command + " empty"), "directory empty holds no database of btree");

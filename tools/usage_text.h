@@ -1,7 +1,6 @@
-// The message for a word of the command line that is no command or option: it names the word and
-// the command or option that the user probably meant.
-#ifndef TESTBED_TOOLS_UNKNOWN_WORD_H_
-#define TESTBED_TOOLS_UNKNOWN_WORD_H_
+// The messages for a command line that cannot be parsed.
+#ifndef TESTBED_TOOLS_USAGE_TEXT_H_
+#define TESTBED_TOOLS_USAGE_TEXT_H_
 
 #include <string>
 #include <vector>
@@ -16,6 +15,11 @@ namespace testbed {
 // command line without the program's name; `app` has tried to parse them and thrown ExtrasError.
 std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>& words);
 
+// Returns one sentence about what the command that the line named lacks, for any other ParseError
+// that `app` has thrown: a command, or words that an option takes. When it lacks nothing, the
+// sentence says `what`, the text of the error.
+std::string ParseErrorText(const CLI::App& app, const std::string& what);
+
 // Returns the name with the smallest edit distance to `word` (Levenshtein, 1966). When all names
 // are further than 1 + a quarter of the word's length away, returns the first name that begins with
 // `word`, or an empty string when no name does.
@@ -23,4 +27,4 @@ std::string NearestName(const std::string& word, const std::vector<std::string>&
 
 }  // namespace testbed
 
-#endif  // TESTBED_TOOLS_UNKNOWN_WORD_H_
+#endif  // TESTBED_TOOLS_USAGE_TEXT_H_

@@ -1,10 +1,12 @@
-#include "tools/unknown_word.h"
+#include "tools/usage_text.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <numeric>
+#include <utility>
 
 namespace testbed {
 namespace {
@@ -38,6 +40,17 @@ std::vector<std::string> CommandNames(const CLI::App& app) {
   return names;
 }
 
+// The innermost command that the line named, and its words.
+std::pair<const CLI::App*, std::string> NamedCommand(const CLI::App& app) {
+  const CLI::App* command = &app;
+  std::string path = "testbed";
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    path += " " + command->get_name();
+  }
+  return {command, path};
+}
+
 std::string Guess(const std::string& name) {
   return name.empty() ? ";" : fmt::format("; did you mean {}?", name);
 }
@@ -60,12 +73,7 @@ std::string NearestName(const std::string& word, const std::vector<std::string>&
 }
 
 std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>& words) {
-  const CLI::App* command = &app;
-  std::string path = "testbed";
-  while (!command->get_subcommands().empty()) {  // subcommands that the line named
-    command = command->get_subcommands().front();
-    path += " " + command->get_name();
-  }
+  const auto [command, path] = NamedCommand(app);
   const std::vector<std::string> unknown = app.remaining(true);
   const auto first = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
     return std::find(unknown.begin(), unknown.end(), word) != unknown.end();
@@ -82,6 +90,24 @@ std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>&
   const std::string guess = NearestName(word, commands);
   return fmt::format("{} is not a command{} there are {}, and options alone are a run", word,
                      Guess(guess), CLI::detail::join(commands, ", "));
+}
+
+std::string ParseErrorText(const CLI::App& app, const std::string& what) {
+  const auto [command, path] = NamedCommand(app);
+  if (command->get_require_subcommand_min() > 0 && command->get_subcommands().empty()) {
+    return fmt::format("{} needs a command: {}", path,
+                       CLI::detail::join(CommandNames(*command), ", "));
+  }
+  for (const CLI::Option* option : command->get_options()) {
+    const auto given = static_cast<int>(option->count());
+    if (!option->get_required() || given >= option->get_expected_min()) continue;
+    std::string name = option->get_name(), meaning = option->get_description();
+    const auto upper = [](unsigned char c) { return static_cast<char>(std::toupper(c)); };
+    if (option->get_positional()) std::transform(name.begin(), name.end(), name.begin(), upper);
+    if (!meaning.empty()) meaning.front() = static_cast<char>(std::tolower(meaning.front()));
+    return fmt::format("{} needs {} ({}); see `{} --help`", path, name, meaning, path);
+  }
+  return fmt::format("{}; see `{} --help`", what, path);
 }
 
 }  // namespace testbed
