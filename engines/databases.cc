@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <deque>
+#include <functional>
 #include <mutex>
 #include <utility>
 
@@ -21,6 +23,32 @@ struct Place {
 };
 
 class DatabasesEngine;
+
+// A DatabasesReadQueue has a queue in each database. A slot of it is the slot of that number in the
+// queue of the database whose table is read.
+class DatabasesReadQueue : public ReadQueue {
+ public:
+  using PlaceOf = std::function<Place(TableId)>;
+  DatabasesReadQueue(std::vector<std::unique_ptr<ReadQueue>> queues, PlaceOf place_of)
+      : queues_(std::move(queues)), place_of_(std::move(place_of)) {}
+
+  void Start(uint32_t slot, TableId table, std::string_view key, IoTask* task) override {
+    const Place place = place_of_(table);
+    queues_[place.database]->Start(slot, place.table, key, task);
+    in_flight_.push_back(place.database);
+  }
+  // Waits in the database whose turn it is by the order of the starts.
+  uint32_t Finish(bool* found, std::string_view* value) override {
+    const uint32_t database = in_flight_.front();
+    in_flight_.pop_front();
+    return queues_[database]->Finish(found, value);
+  }
+
+ private:
+  const std::vector<std::unique_ptr<ReadQueue>> queues_;  // one for each database
+  const PlaceOf place_of_;
+  std::deque<uint32_t> in_flight_;  // the databases of the reads in flight, in the order of starts
+};
 
 // A DatabasesSession has one session per database. Begin opens no transaction yet: the first write
 // begins it, in the database of its table.
@@ -62,6 +90,27 @@ class DatabasesSession : public Session {
   std::unique_ptr<Cursor> NewCursor(TableId table) override {
     const Place place = PlaceOf(table);
     return sessions_[place.database]->NewCursor(place.table);
+  }
+  std::unique_ptr<ReadQueue> NewReadQueue(uint32_t depth) override {
+    std::vector<std::unique_ptr<ReadQueue>> queues;
+    for (const auto& session : sessions_) {
+      queues.push_back(session->NewReadQueue(depth));
+      if (queues.back() == nullptr) return nullptr;
+    }
+    return std::make_unique<DatabasesReadQueue>(std::move(queues),
+                                                [this](TableId table) { return PlaceOf(table); });
+  }
+  bool BlockCounts(uint64_t* requests, uint64_t* misses) override {
+    uint64_t all_requests = 0, all_misses = 0;
+    for (const auto& session : sessions_) {
+      uint64_t some_requests = 0, some_misses = 0;
+      if (!session->BlockCounts(&some_requests, &some_misses)) return false;
+      all_requests += some_requests;
+      all_misses += some_misses;
+    }
+    *requests = all_requests;
+    *misses = all_misses;
+    return true;
   }
 
  private:

@@ -116,6 +116,7 @@ void WiredtigerSession::Fail(int code, const std::string& doing) {
 }
 
 void WiredtigerSession::Begin() {
+  const Call call(this);
   Enter();
   const int code = session_->begin_transaction(session_, nullptr);
   if (code != 0) Fail(code, "beginning a transaction");
@@ -124,6 +125,7 @@ void WiredtigerSession::Begin() {
 }
 
 void WiredtigerSession::Commit() {
+  const Call call(this);
   Enter();
   database_->ThrowIfFailed();
   int code;
@@ -145,6 +147,7 @@ int WiredtigerSession::EndTransaction() {
 }
 
 void WiredtigerSession::Rollback() {
+  const Call call(this);
   Enter();
   in_transaction_ = false;
   for (WiredtigerCursor* walk : walks_) walk->Park();
@@ -153,6 +156,7 @@ void WiredtigerSession::Rollback() {
 }
 
 bool WiredtigerSession::Get(TableId table, std::string_view key, std::string_view* value) {
+  const Call call(this);
   Enter();
   WT_CURSOR* cursor = TableCursor(table);
   WT_ITEM item = Item(key);
@@ -188,6 +192,7 @@ int WiredtigerSession::Apply(const WriteBuffer::Write& write) {
 }
 
 void WiredtigerSession::Do(const WriteBuffer::Write& write) {
+  const Call call(this);
   Enter();
   database_->ThrowIfFailed();
   const int code = Apply(write);
@@ -233,7 +238,7 @@ std::unique_ptr<Cursor> WiredtigerSession::NewCursor(TableId table) {
 
 bool WiredtigerSession::BlockCounts(uint64_t* requests, uint64_t* misses) {
   *requests = 0;
-  *misses = thread_state.data_reads;
+  *misses = data_reads_;
   return true;
 }
 
@@ -268,7 +273,6 @@ bool WiredtigerCursor::Arrive(int code) {
 }
 
 bool WiredtigerCursor::Near(std::string_view key, bool forward) {
-  thread_state.application = true;
   WT_ITEM item = Item(key);
   cursor_->set_key(cursor_, &item);
   int where = 0;
@@ -278,24 +282,31 @@ bool WiredtigerCursor::Near(std::string_view key, bool forward) {
   return Arrive(code);
 }
 
-bool WiredtigerCursor::Seek(std::string_view key) { return Near(key, true); }
-bool WiredtigerCursor::SeekForPrev(std::string_view key) { return Near(key, false); }
+bool WiredtigerCursor::Seek(std::string_view key) {
+  const WiredtigerSession::Call call(session_);
+  return Near(key, true);
+}
+
+bool WiredtigerCursor::SeekForPrev(std::string_view key) {
+  const WiredtigerSession::Call call(session_);
+  return Near(key, false);
+}
 
 bool WiredtigerCursor::First() {
-  thread_state.application = true;
+  const WiredtigerSession::Call call(session_);
   const int code = cursor_->reset(cursor_);
   return Arrive(code != 0 ? code : cursor_->next(cursor_));
 }
 
 bool WiredtigerCursor::Last() {
-  thread_state.application = true;
+  const WiredtigerSession::Call call(session_);
   const int code = cursor_->reset(cursor_);
   return Arrive(code != 0 ? code : cursor_->prev(cursor_));
 }
 
 bool WiredtigerCursor::Step(Move move, bool forward) {
   if (state_ == State::kNowhere) return false;
-  thread_state.application = true;
+  const WiredtigerSession::Call call(session_);
   if (state_ == State::kParked) {
     const std::string from = parked_key_;
     if (!Near(from, forward)) return false;

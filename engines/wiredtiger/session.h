@@ -117,9 +117,24 @@ class WiredtigerSession : public Session {
                                                                  : OpenTableCursor(table);
   }
   WT_CURSOR* OpenTableCursor(TableId table);
+  // A Call lives as long as one call into WiredTiger's API by the session or a cursor of it, and
+  // counts the reads that its thread makes meanwhile as the session's.
+  class Call {
+   public:
+    explicit Call(WiredtigerSession* session)
+        : session_(session), before_(thread_state.data_reads) {
+      thread_state.application = true;
+    }
+    ~Call() { session_->data_reads_ += thread_state.data_reads - before_; }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    WiredtigerSession* const session_;
+    const uint64_t before_;
+  };
   // Called first by each operation of the session: releases the page of the last Get.
   void Enter() {
-    thread_state.application = true;
     if (pinned_ != nullptr) Unpin();
   }
   void Unpin();
@@ -139,6 +154,7 @@ class WiredtigerSession : public Session {
   std::vector<WT_CURSOR*> cursors_;  // by TableId
   WT_CURSOR* pinned_ = nullptr;      // pins the value that Get returned last; null: none
   bool in_transaction_ = false;
+  uint64_t data_reads_ = 0;  // number of reads from data files by the session's calls
   WriteBuffer writes_;
   std::vector<WiredtigerCursor*> walks_;  // all open Cursors of the session
 };

@@ -51,6 +51,40 @@ TEST_P(DatabasesTest, TablesKeepTheirRowsApartAndComeBack) {
   EXPECT_GT(engine_->Counters().cache_bytes.value_or(1), 0u);
 }
 
+TEST_P(DatabasesTest, SessionsCanWhatThoseOfOneDatabaseCan) {
+  uint64_t requests = 0, misses = 0;
+  Open();
+  const bool has_queue = session_->NewReadQueue(4) != nullptr;
+  const bool counts = session_->BlockCounts(&requests, &misses);
+  Close();
+  dir_ += "/three";
+  OpenThree();
+  for (int t = 0; t < 4; ++t) session_->Put(tables_[t], RowKey(t), RowValue(t, 50));
+  Close();
+  OpenThree();  // nothing is in the cache
+  ASSERT_EQ(session_->BlockCounts(&requests, &misses), counts);
+  for (int t = 0; t < 4; ++t) EXPECT_EQ(Get(tables_[t], RowKey(t)), RowValue(t, 50));
+  if (counts) {
+    const uint64_t before = misses;
+    session_->BlockCounts(&requests, &misses);
+    EXPECT_GE(misses, before);  // a small table may be read whole when it is opened
+    EXPECT_LE(misses - before, 4 * 8u) << "four small tables";
+  }
+  const std::unique_ptr<ReadQueue> queue = session_->NewReadQueue(4);
+  ASSERT_EQ(queue != nullptr, has_queue);
+  if (queue == nullptr) return;
+  std::vector<std::string> keys;
+  for (uint64_t t = 0; t < 4; ++t) keys.push_back(RowKey(t));
+  for (uint32_t t = 0; t < 4; ++t) queue->Start(t, tables_[t], keys[t], nullptr);
+  for (int i = 0; i < 4; ++i) {
+    bool found = false;
+    std::string_view value;
+    const uint32_t slot = queue->Finish(&found, &value);
+    ASSERT_LT(slot, 4u);
+    EXPECT_EQ(found ? value : kAbsent, RowValue(slot, 50));
+  }
+}
+
 TEST_P(DatabasesTest, ATransactionIsWholeAndStaysInOneDatabase) {
   OpenThree();
   session_->Begin();
