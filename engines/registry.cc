@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "device/error.h"
 
@@ -16,6 +17,23 @@ std::string Join(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
   return out;
+}
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Returns whether `path` is what EngineInfo::files calls `pattern`.
+bool Matches(std::string_view pattern, std::string_view path) {
+  if (pattern.empty()) return path.empty();
+  const std::string_view rest = pattern.substr(1);
+  if (pattern[0] == '*') {
+    return Matches(rest, path) ||
+           (!path.empty() && path[0] != '/' && Matches(pattern, path.substr(1)));
+  }
+  if (path.empty()) return false;
+  if (pattern[0] == '#') {
+    return IsDigit(path[0]) && (Matches(rest, path.substr(1)) || Matches(pattern, path.substr(1)));
+  }
+  return pattern[0] == path[0] && Matches(rest, path.substr(1));
 }
 
 template <typename T, typename Name>
@@ -45,6 +63,18 @@ TableId Engine::OpenIndex(const std::string& index, TableId, const std::vector<I
 const std::vector<EngineInfo>& Engines() {
   static const std::vector<EngineInfo> engines = EnginesOfTheBuild();
   return engines;
+}
+
+bool IsEngineFile(const EngineInfo& info, const std::string& path, bool directory) {
+  std::string_view inside = path;
+  if (const size_t slash = inside.find('/'); Matches("#", inside.substr(0, slash))) {
+    if (slash == std::string_view::npos) return directory;
+    inside.remove_prefix(slash + 1);
+  }
+  return std::any_of(info.files.begin(), info.files.end(), [&](std::string_view file) {
+    return Matches(directory ? file.substr(0, file.rfind('/')) : file, inside) &&
+           (!directory || file.find('/') != std::string_view::npos);
+  });
 }
 
 const EngineInfo& FindEngine(const std::string& name) {

@@ -29,6 +29,10 @@ struct EngineInfo {
   Capabilities capabilities;
   // Returns whether `dir` holds a database of this engine.
   std::function<bool(const std::string& dir)> recognises;
+  // The files that the engine makes in the directory of a database, as patterns: '#' stands for one or
+  // more digits, '*' for any characters but '/', and the rest for itself. Other files there are not
+  // the engine's, and --fresh leaves them alone.
+  std::vector<std::string> files;
   // Opens the database in `dir`. Call OpenEngine instead, which checks the options first.
   std::function<std::unique_ptr<Engine>(const std::string& dir, const EngineOptions&)> open;
   // Both inspect a database that is not open and change nothing (engines/inspect.h): `check`
@@ -40,6 +44,11 @@ struct EngineInfo {
 
 // Returns all engines of this build. Thread-safe.
 const std::vector<EngineInfo>& Engines();
+
+// Returns whether `path`, relative to the directory of a database, is a file that `info` lists or,
+// with `directory`, a directory that such a file is in. The directory may hold several databases,
+// which are numbered directories of it (engines/databases.h).
+bool IsEngineFile(const EngineInfo& info, const std::string& path, bool directory = false);
 
 // Returns the engine of that name. Throws Error (kUsage), which lists the known names, when there
 // is none.

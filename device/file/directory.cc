@@ -45,10 +45,4 @@ void RemoveFile(const std::string& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw Error::Io("remove", path, errno);
 }
 
-void RemoveTree(const std::string& path) {
-  std::error_code code;
-  std::filesystem::remove_all(path, code);
-  if (code) throw Error::Io("remove", path, code.value());
-}
-
 }  // namespace testbed

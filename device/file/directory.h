@@ -16,7 +16,6 @@ void MakeDirectories(const std::string& directory);
 // not an error. The change is not durable before SyncDirectory (file.h).
 void RenameFile(const std::string& from, const std::string& to);
 void RemoveFile(const std::string& path);
-void RemoveTree(const std::string& path);
 
 }  // namespace testbed
 

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/log/group_commit.h"
 #include "device/log/log_format.h"
 #include "device/log/log_reader.h"
@@ -45,6 +48,22 @@ void MakeSegmentsDurable(const std::string& directory, IoMode mode) {
   SyncDirectory(directory);
 }
 
+// Returns whether a segment file has nothing but zeros behind its header.
+bool IsBlank(const std::string& path) {
+  FileOptions options;
+  options.kind = FileKind::kLog;
+  options.read_only = true;
+  const std::unique_ptr<File> file = File::Open(path, options);
+  std::vector<char> piece(1 << 20);
+  uint64_t at = kSegmentHeaderBytes;
+  while (const size_t n = file->ReadSome(at, piece.data(), piece.size())) {
+    const auto end = piece.begin() + static_cast<ptrdiff_t>(n);
+    if (std::any_of(piece.begin(), end, [](char c) { return c != 0; })) return false;
+    at += n;
+  }
+  return true;
+}
+
 }  // namespace
 
 const char* LogSyncName(LogSync sync) {
@@ -82,6 +101,19 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
   segments->Prepare();
   return std::unique_ptr<Log>(
       new Log(std::make_unique<Impl>(directory, options, std::move(segments), tail)));
+}
+
+void Log::RemoveUnused(const std::string& directory) {
+  const std::vector<std::string> paths = LogSegmentPaths(directory);
+  // Where every segment is blank, not even a header need be whole.
+  const bool blank = std::all_of(paths.begin(), paths.end(), IsBlank);
+  if (!blank && HasRecords(directory, IoMode::kBuffered, 0)) {
+    throw Error(Error::kCorruption,
+                "log file " + paths.front() +
+                    " holds records though the database's data file is missing: put the data file "
+                    "back, restore the database from a copy, or load it again with --fresh");
+  }
+  for (const std::string& path : paths) RemoveFile(path);
 }
 
 bool Log::HasRecords(const std::string& directory, IoMode mode, Lsn from) {

@@ -10,6 +10,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 
 #include "device/error.h"
@@ -99,6 +100,19 @@ SegmentInfo ReadInfo(const std::string& directory, uint64_t number, IoMode mode)
                                         "does it match its checksum");
   }
   return info;
+}
+
+// Returns the numbers of the segment files of a directory, in ascending order.
+std::vector<uint64_t> NumbersIn(const std::string& directory) {
+  DIR* dir = ::opendir(directory.c_str());
+  if (dir == nullptr) throw Error::Io("open", directory, errno);
+  std::vector<uint64_t> numbers;
+  while (const dirent* entry = ::readdir(dir)) {
+    if (auto number = NumberOf(entry->d_name)) numbers.push_back(*number);
+  }
+  ::closedir(dir);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
 }
 
 }  // namespace
@@ -197,15 +211,18 @@ std::string LogSegmentPath(const std::string& directory, uint64_t number) {
   return directory + "/" + name;
 }
 
-std::vector<SegmentInfo> ListLogSegments(const std::string& directory, IoMode mode) {
-  DIR* dir = ::opendir(directory.c_str());
-  if (dir == nullptr) throw Error::Io("open", directory, errno);
-  std::vector<uint64_t> numbers;
-  while (const dirent* entry = ::readdir(dir)) {
-    if (auto number = NumberOf(entry->d_name)) numbers.push_back(*number);
+std::vector<std::string> LogSegmentPaths(const std::string& directory) {
+  std::vector<std::string> paths;
+  std::error_code none;
+  if (!std::filesystem::exists(directory, none)) return paths;
+  for (const uint64_t number : NumbersIn(directory)) {
+    paths.push_back(LogSegmentPath(directory, number));
   }
-  ::closedir(dir);
-  std::sort(numbers.begin(), numbers.end());
+  return paths;
+}
+
+std::vector<SegmentInfo> ListLogSegments(const std::string& directory, IoMode mode) {
+  const std::vector<uint64_t> numbers = NumbersIn(directory);
   std::vector<SegmentInfo> segments;
   const SegmentInfo* first = nullptr;
   segments.reserve(numbers.size());

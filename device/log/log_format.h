@@ -93,6 +93,8 @@ struct SegmentInfo {
   bool in_use() const { return state == HeaderState::kValid && header.number == number; }
 };
 
+// Returns the paths of all segment files of a directory by number; none when there is no directory.
+std::vector<std::string> LogSegmentPaths(const std::string& directory);
 // Returns all segment files of a directory by number. Throws Error: kCorruption when a header is
 // damaged or the segments belong to two logs, kUsage when a header has another format version, kIo
 // when the directory or a file cannot be read.

@@ -323,6 +323,8 @@ EngineInfo BtreeEngineInfo() {
       {"scan_readahead", "the most that a scan reads ahead, its reads in flight at once (128k)"},
   };
   AddLogOptions(&can);
+  info.files = {"btree.data",         "btree.data.new",     "btree.lock",   "btree.doublewrite",
+                "btree.checkpoint.0", "btree.checkpoint.1", "btree.replay", "btree.log/log-#"};
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };
   info.open = OpenBtree;
   info.check = info.tree = btree::InspectDatabase;

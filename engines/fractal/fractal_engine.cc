@@ -299,6 +299,7 @@ EngineInfo FractalEngineInfo() {
       {"checkpoint_log", "bytes of log after which one is taken earlier (--ram, 64M to 2G)"},
   };
   AddLogOptions(&can);
+  info.files = {"fractal.data", "fractal.data.new", "fractal.log/log-#"};
   info.recognises = [](const std::string& dir) { return fractal::Store::Exists(dir); };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<fractal::FractalEngine>(

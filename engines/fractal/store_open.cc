@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "device/file/directory.h"
+#include "device/log/log_format.h"
 #include "device/os/random_id.h"
 #include "engines/fractal/store.h"
 
@@ -40,7 +41,7 @@ std::string UnfinishedDataPath(const std::string& dir) { return DataPath(dir) + 
 // A database without its data file is not a new one: only what a Create that did not end has left,
 // which its unfinished data file tells, may be made anew.
 void RefuseUnlessNew(const std::string& dir, bool create) {
-  if (!IsThere(UnfinishedDataPath(dir)) && IsThere(LogPath(dir))) {
+  if (!IsThere(UnfinishedDataPath(dir)) && !LogSegmentPaths(LogPath(dir)).empty()) {
     throw Error(Error::kCorruption,
                 "the fractal database in " + dir + " has no data file " + DataPath(dir) + ", but " +
                     LogPath(dir) +
@@ -78,10 +79,10 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
 // anew by the next Create.
 void Store::Create() {
   const std::string data = UnfinishedDataPath(dir_);
+  Log::RemoveUnused(LogPath(dir_));
   // The unfinished data file is there before anything else, and goes last.
   OpenData(data, IoMode::kBuffered, Advice::kNormal, FileOptions::kTruncate);
   SyncDirectory(dir_);
-  RemoveTree(LogPath(dir_));
   std::error_code code;
   fs::create_directory(LogPath(dir_), code);
   if (code) throw Error::Io("mkdir", LogPath(dir_), code.value());

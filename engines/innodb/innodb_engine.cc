@@ -158,6 +158,20 @@ EngineInfo InnodbEngineInfo() {
   info.summary = "InnoDB by MariaDB's embedded library: clustered b-trees, doublewrite, redo log";
   info.version = MARIADB_CLIENT_VERSION_STR;
   info.capabilities = innodb::InnodbCapabilities();
+  info.files = {"ibdata#",
+                "ibtmp#",
+                "ib_logfile#",
+                "ib_buffer_pool",
+                "undo#",
+                "aria_log_control",
+                "aria_log.#",
+                "ddl_recovery.log",
+                "ddl_recovery-backup.log",
+                "multi-master.info",
+                "tc.log",
+                "testbed/db.opt",
+                "testbed/*.frm",
+                "testbed/*.ibd"};
   info.recognises = innodb::Recognises;
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<innodb::InnodbEngine>(dir, innodb::MakeSettings(options));

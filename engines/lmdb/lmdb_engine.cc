@@ -146,6 +146,7 @@ EngineInfo LmdbEngineInfo() {
   info.summary = "LMDB's b-tree in one mapped file: pages copied on write, no log, no cache";
   info.version = lmdb::Version();
   info.capabilities = lmdb::LmdbCapabilities();
+  info.files = {"data.mdb", "lock.mdb"};
   info.recognises = lmdb::Recognises;
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<lmdb::LmdbEngine>(dir, lmdb::MakeSettings(options));

@@ -246,6 +246,7 @@ EngineInfo LogEngineInfo() {
   AddLogOptions(&can);
   can.extra_options.emplace_back("log_keep",
                                  "bytes of log that are kept; older segments are recycled (32M)");
+  info.files = {"append-log/log-#", "append-log/tables"};
   info.recognises = append_log::Recognises;
   info.open = append_log::OpenLogEngine;
   return info;

@@ -85,6 +85,9 @@ EngineInfo Mmapv1EngineInfo() {
   info.summary = "a heap and b-trees in mapped files with a journal, as MongoDB 2.4 and 2.6 had";
   info.version = std::to_string(mmapv1::kFormatVersion);
   info.capabilities = mmapv1::Mmapv1Capabilities();
+  info.files = {"mmapv1.ns",   "mmapv1.ns.creating", "mmapv1.ns.creating.new",
+                "mmapv1.#",    "mmapv1.#.new",       "journal.#",
+                "journal.lsn", "journal.spare",      "journal.spare.new"};
   info.recognises = mmapv1::Recognises;
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<mmapv1::Mmapv1Engine>(dir, mmapv1::MakeSettings(options));

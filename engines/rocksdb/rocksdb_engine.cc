@@ -252,6 +252,10 @@ EngineInfo RocksdbEngineInfo() {
   info.summary = "log-structured merge tree; its files run through our file layer";
   info.version = rocksdb::GetRocksVersionAsString();
   info.capabilities = RocksdbCapabilities();
+  info.files = {"CURRENT",   "IDENTITY",    "LOCK",        "LOG",
+                "LOG.old.#", "MANIFEST-#",  "OPTIONS-#",   "OPTIONS-#.dbtmp",
+                "#.log",     "#.sst",       "#.blob",      "#.dbtmp",
+                "#.trash",   "#.sst.trash", "#.log.trash", "archive/#.log"};
   info.recognises = HoldsDatabase;
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<RocksdbEngine>(dir, options);

@@ -501,6 +501,11 @@ EngineInfo WiredtigerEngineInfo() {
   can.resizable_cache = true;
   can.most_cache_pct = 80;
   can.extra_options = wiredtiger::KnownExtraOptions();
+  info.files = {"WiredTiger",         "WiredTiger.lock",
+                "WiredTiger.turtle",  "WiredTiger.turtle.set",
+                "WiredTiger.basecfg", "WiredTiger.basecfg.set",
+                "WiredTigerLog.#",    "WiredTigerPreplog.#",
+                "WiredTigerTmplog.#", "*.wt"};
   info.recognises = &wiredtiger::Recognises;
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<wiredtiger::WiredtigerEngine>(dir, options);

@@ -56,6 +56,27 @@ class ForeignFilesTest : public StartedCommandTest {
   }
 };
 
+// A user's files in db/ stay, whatever they are called and wherever they are.
+TEST_F(ForeignFilesTest, FreshLeavesFilesInTheEnginesFolderThatAreNotTheEngines) {
+  ASSERT_EQ(Run(std::string(kLoad) + "--dir d").code, 0);
+  Write("d/db/customers.sql", "select");
+  Write("d/db/btree.data.bak", "copy");
+  Write("d/db/btree.log/notes", "note");
+  Write("d/db/mine/btree.data", "mine");
+  fs::create_directory(directory_ / "d/db/empty");
+  fs::create_symlink("customers.sql", directory_ / "d/db/btree.log/log-77");
+  const CommandResult fresh = Run(std::string(kLoad) + "--dir d --fresh");
+  EXPECT_EQ(fresh.code, 0) << fresh.err;
+  for (const char* name : {"db/customers.sql", "db/btree.data.bak", "db/btree.log/notes",
+                           "db/mine/btree.data", "db/empty/"}) {
+    EXPECT_NE(fresh.err.find(name), std::string::npos) << name << ": " << fresh.err;
+    EXPECT_TRUE(Exists("d/" + std::string(name))) << name;
+  }
+  EXPECT_EQ(Contents("d/db/customers.sql"), "select");
+  EXPECT_EQ(Contents("d/db/mine/btree.data"), "mine");
+  EXPECT_FALSE(fs::is_symlink(directory_ / "d/db/btree.log/log-77"));
+}
+
 TEST_F(ForeignFilesTest, AResultsFileIsNoRecordOfADatabase) {
   for (const char* record : {R"({"schema": "testbed-results/1"})", R"({"loaded": true})", "[]", "",
                              R"({"schema": 1})", R"({"schema": "testbed-tree/1"})"}) {

@@ -12,6 +12,7 @@
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "engines/registry.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 
@@ -52,6 +53,42 @@ std::vector<std::string> Names(const std::string& dir) {
   return names;
 }
 
+// Whether an engine makes such a file: the engine that the record names or, where it names none, any.
+bool IsOurs(const json& record, const std::string& path, bool directory) {
+  const std::string name = record.value("engine", "");
+  return std::any_of(Engines().begin(), Engines().end(), [&](const EngineInfo& info) {
+    return (name.empty() || name == info.name) && IsEngineFile(info, path, directory);
+  });
+}
+
+// Removes the engine's files in db/, and their directories when they are empty then. Returns the
+// names of the others, which stay.
+std::vector<std::string> RemoveEngineFiles(const fs::path& files, const json& record) {
+  std::vector<std::string> left;
+  std::vector<fs::path> directories;
+  const auto stays = [&](const std::string& path) {
+    left.push_back(fmt::format("{}/{}", kEngineFiles, path));
+  };
+  for (const auto& entry : fs::recursive_directory_iterator(files)) {
+    const std::string path = entry.path().lexically_relative(files);
+    if (entry.is_directory() && !entry.is_symlink()) {
+      directories.push_back(entry.path());
+    } else if (IsOurs(record, path, false)) {
+      fs::remove(entry.path());
+    } else {
+      stays(path);
+    }
+  }
+  for (auto at = directories.rbegin(); at != directories.rend(); ++at) {
+    if (!fs::is_empty(*at)) continue;
+    const std::string path = at->lexically_relative(files);
+    IsOurs(record, path, true) ? static_cast<void>(fs::remove(*at)) : stays(path + "/");
+  }
+  if (fs::is_empty(files)) fs::remove(files);
+  std::sort(left.begin(), left.end());
+  return left;
+}
+
 }  // namespace
 
 std::optional<json> ReadRecord(const std::string& dir) {
@@ -67,7 +104,8 @@ void WriteRecord(const std::string& dir, const json& record) {
 }
 
 std::vector<std::string> RemoveDatabase(const std::string& dir, const std::string& shown) {
-  if (!ReadRecord(dir)) return Names(dir);
+  const std::optional<json> record = ReadRecord(dir);
+  if (!record) return Names(dir);
   const fs::path files = fs::path(dir) / kEngineFiles;
   std::error_code error;
   if (fs::is_symlink(fs::symlink_status(files, error))) {
@@ -76,13 +114,20 @@ std::vector<std::string> RemoveDatabase(const std::string& dir, const std::strin
                             "remove; remove it or choose another directory",
                             shown, kEngineFiles));
   }
-  fs::remove_all(files, error);
-  // The record is removed last: without it, the files that are left would not count as testbed's.
-  for (const std::string& name : {kUnfinishedRecord, std::string(kRecordFile)}) {
-    if (!error) fs::remove(fs::path(dir) / name, error);
+  std::vector<std::string> inside;
+  try {
+    if (fs::exists(fs::symlink_status(files))) inside = RemoveEngineFiles(files, *record);
+    // The record is removed last: without it, the files that are left would not count as testbed's.
+    for (const std::string& name : {kUnfinishedRecord, std::string(kRecordFile)}) {
+      fs::remove(fs::path(dir) / name);
+    }
+  } catch (const fs::filesystem_error& e) {
+    throw Error::Io("remove", shown, e.code().value());
   }
-  if (error) throw Error::Io("remove", shown, error.value());
-  return Names(dir);
+  std::vector<std::string> left = Names(dir);
+  std::erase(left, kEngineFiles);
+  left.insert(left.end(), inside.begin(), inside.end());
+  return left;
 }
 
 void RemoveDatabaseDirectory(const std::string& dir) {

@@ -1,10 +1,10 @@
 // The files that testbed puts into the directory of a database. It never removes any others.
 //
 //   testbed.json   the record of what was loaded; "schema" tells it from other files of that name
-//   db/            the engine's files
+//   db/            the engine's files, which EngineInfo::files lists
 //
-// A directory without a record is not testbed's. In a directory with a record only these two are
-// testbed's, and other files stay.
+// A directory without a record is not testbed's. In a directory with a record only these are
+// testbed's, and other files stay, those in db/ too.
 #ifndef TESTBED_TOOLS_DATABASE_DATABASE_FILES_H_
 #define TESTBED_TOOLS_DATABASE_DATABASE_FILES_H_
 
@@ -27,8 +27,8 @@ std::optional<nlohmann::json> ReadRecord(const std::string& dir);
 // Replaces the record of `dir` durably: after a power cut it is the old record or the new one. Does
 // not follow a symbolic link. Throws Error (kIo).
 void WriteRecord(const std::string& dir, const nlohmann::json& record);
-// Removes the database in `dir`: db/ and the record. Does nothing when `dir` has no record. Returns
-// the names of the files that stay. Throws Error (kUsage) when db/ is a symbolic link, and Error
+// Removes the database in `dir`: the engine's files in db/, and the record. Does nothing when `dir`
+// has no record. Returns the names of the files that stay. Throws Error (kUsage) when db/ is a symbolic link, and Error
 // (kIo) when the database cannot be removed. Messages call the directory `shown`.
 std::vector<std::string> RemoveDatabase(const std::string& dir, const std::string& shown);
 // Removes the database in `dir`, and `dir` itself when it is empty then. Does nothing when another

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "device/file/directory.h"
+#include "device/log/log_format.h"
 #include "device/os/random_id.h"
 #include "engines/btree/store/replay_spool.h"
 #include "engines/btree/store/store.h"
@@ -68,8 +69,12 @@ void CheckFormat(const SuperblockFields& super, const std::string& dir,
 // which its unfinished data file tells, may be made anew.
 void RefuseUnlessNew(const std::string& dir, bool create) {
   if (!IsThere(UnfinishedDataPath(dir))) {
+    std::vector<std::string> paths = LogSegmentPaths(LogPath(dir));
     for (const std::string& path :
-         {LogPath(dir), DoublewritePath(dir), CheckpointPath(dir, 0), CheckpointPath(dir, 1)}) {
+         {DoublewritePath(dir), CheckpointPath(dir, 0), CheckpointPath(dir, 1)}) {
+      paths.push_back(path);
+    }
+    for (const std::string& path : paths) {
       if (!IsThere(path)) continue;
       throw Error(Error::kCorruption,
                   "the btree database in " + dir + " has no data file " + DataPath(dir) + ", but " +
@@ -163,10 +168,10 @@ void Store::Create() {
       throw;
     }
   }
+  Log::RemoveUnused(LogPath(dir_));
   // The unfinished data file is there before anything else, and goes last.
   OpenFile(data, FileKind::kData, IoMode::kBuffered, FileOptions::kTruncate);
   SyncDirectory(dir_);
-  RemoveTree(LogPath(dir_));
   for (int which : {0, 1}) RemoveFile(CheckpointPath(dir_, which));
   std::error_code code;
   fs::create_directory(LogPath(dir_), code);
