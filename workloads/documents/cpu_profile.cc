@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,8 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 
 extern char** environ;
 
@@ -47,24 +46,26 @@ void Wait(pid_t child) {
 }  // namespace
 
 CpuProfile::CpuProfile() {
-  std::string name = std::filesystem::temp_directory_path() / "testbed-perf-XXXXXX";
-  const int file = mkstemp(name.data());
-  if (file < 0) {
-    why_ = "no temporary file for perf's samples";
+  // The samples go into memory that has no name, so that a run that is killed leaves no file behind.
+  samples_ = memfd_create("perf samples", MFD_CLOEXEC);
+  if (samples_ < 0) {
+    why_ = "no memory for perf's samples";
     return;
   }
-  close(file);
-  file_ = name;
   // Every machine has the event cpu-clock; virtual machines may lack hardware counters.
   perf_ = Start({"perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-p",
-                 std::to_string(getpid()), "-o", file_},
+                 std::to_string(getpid()), "-o", SamplesPath()},
                 -1);
   if (perf_ < 0) why_ = "perf is not installed";
 }
 
 CpuProfile::~CpuProfile() {
   End();
-  if (!file_.empty()) unlink(file_.c_str());
+  if (samples_ >= 0) close(samples_);
+}
+
+std::string CpuProfile::SamplesPath() const {
+  return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(samples_);
 }
 
 void CpuProfile::End() {
@@ -79,8 +80,8 @@ std::vector<CpuProfile::Function> CpuProfile::Stop() {
   End();
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return {};
-  const pid_t report = Start({"perf", "report", "-i", file_, "--stdio", "-q", "--no-children", "-F",
-                              "overhead,dso,symbol", "--no-demangle"},
+  const pid_t report = Start({"perf", "report", "-i", SamplesPath(), "--stdio", "-q",
+                              "--no-children", "-F", "overhead,dso,symbol", "--no-demangle"},
                              ends[1]);
   close(ends[1]);
   std::string text;

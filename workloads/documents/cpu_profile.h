@@ -37,9 +37,10 @@ class CpuProfile {
 
  private:
   void End();
+  std::string SamplesPath() const;  // by which perf opens the samples
 
   pid_t perf_ = -1;
-  std::string file_;  // perf's samples; removed by the destructor
+  int samples_ = -1;  // file descriptor of perf's samples
   std::string why_;
 };
 
