@@ -257,9 +257,12 @@ std::map<std::string, std::string> OptionsOfWorkloads(
     const std::map<std::string, std::string>& options, const std::vector<std::string>& workloads) {
   std::map<std::string, std::string> theirs;
   for (const std::string& workload : workloads) {
-    for (const auto& [name, meaning] : FindWorkload(workload).extra_options) {
-      const auto given = options.find(name);
-      if (given != options.end()) theirs.insert(*given);
+    const WorkloadInfo& info = FindWorkload(workload);
+    for (const auto* names : {&info.extra_options, &info.run_options}) {
+      for (const auto& [name, meaning] : *names) {
+        const auto given = options.find(name);
+        if (given != options.end()) theirs.insert(*given);
+      }
     }
   }
   return theirs;

@@ -3,6 +3,7 @@
 
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/plan.h"
+#include "workloads/registry.h"
 
 namespace testbed {
 namespace {
@@ -51,6 +52,17 @@ TEST(DocumentExperimentTest, AWorkloadIsGivenItsOwnOptionsOnly) {
             (std::map<std::string, std::string>{{"format", "bson"}}));
   EXPECT_EQ(OptionsOfWorkloads(all, {"document-query"}), all);
   EXPECT_TRUE(OptionsOfWorkloads(all, {"insert"}).empty());
+}
+
+TEST(DocumentExperimentTest, AWorkloadIsGivenEachOptionThatItKnows) {
+  for (const WorkloadInfo& info : Workloads()) {
+    for (const auto* known : {&info.extra_options, &info.run_options}) {
+      for (const auto& [name, meaning] : *known) {
+        const std::map<std::string, std::string> one = {{name, "1"}};
+        EXPECT_EQ(OptionsOfWorkloads(one, {info.name}), one) << info.name;
+      }
+    }
+  }
 }
 
 }  // namespace
