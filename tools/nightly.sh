@@ -25,7 +25,6 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
 parts=(clean-roots tests tidy extension faults crashes planted-bugs fuzz experiments)
-fuzz_targets=(page replay operations fractal mmapv1)
 kSkipped=77
 
 usage() {
@@ -79,12 +78,14 @@ part_planted_bugs() {
 
 part_fuzz() {
   command -v clang++ >/dev/null || cannot "clang is not installed" || return
-  local target bad=0 seconds=${TESTBED_FUZZ_SECONDS:-1800}
-  (set_up && build fuzz "${fuzz_targets[@]/#/testbed_fuzz_}") || return
-  for target in "${fuzz_targets[@]}"; do
+  local target targets=() bad=0 seconds=${TESTBED_FUZZ_SECONDS:-1800}
+  for target in "$source_dir"/tests/fuzz/corpus/*/; do targets+=("$(basename "$target")"); done
+  (set_up && build fuzz "${targets[@]/#/testbed_fuzz_}") || return
+  for target in "${targets[@]}"; do
     mkdir -p "$out/corpus-$target"
-    "$build_dir/fuzz/tests/testbed_fuzz_$target" -max_total_time="$seconds" -max_len=4096 \
-      -artifact_prefix="$out/$target-" "$out/corpus-$target" || bad=1
+    # Found inputs go to the first folder; the second has the seeds.
+    "$build_dir/fuzz/tests/testbed_fuzz_$target" -max_total_time="$seconds" \
+      -artifact_prefix="$out/$target-" "$out/corpus-$target" "$source_dir/tests/fuzz/corpus/$target" || bad=1
   done
   return "$bad"
 }

@@ -17,7 +17,7 @@ work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 cd -- "$work"
 for engine in shelf btree; do
-  "$build_dir/testbed" --engine "$engine" --rows 2000 --ram 0 --threads 2 --warmup 0 --operations 20 \
+  "$build_dir/testbed" --engine "$engine" --rows 2000 --ram 0 --threads 2 --durability none --warmup 0 --operations 20 \
     --workload insert,every-row --json "$engine.json" --quiet
   python3 - "$engine.json" <<'PYTHON'
 import json, sys

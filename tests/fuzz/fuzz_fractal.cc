@@ -11,7 +11,7 @@
 #include "engines/fractal/node/basement.h"
 #include "engines/fractal/node/message_buffer.h"
 #include "engines/fractal/node/node_image.h"
-#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace testbed::fractal {
 namespace {
@@ -165,7 +165,9 @@ void UseRecord(std::string_view bytes) {
 
 }  // namespace
 
-void FuzzFractal(std::string_view bytes) {
+// What the files hold behind right checksums - basements, buffers, nodes, the translation table, log
+// records: each is refused, or is what it says.
+TESTBED_FUZZ_TARGET(fractal) {
   FuzzInput input(bytes);
   const uint32_t kind = input.Below(6);
   const std::string_view rest = bytes.substr(std::min<size_t>(1, bytes.size()));

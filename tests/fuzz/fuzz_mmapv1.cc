@@ -1,46 +1,20 @@
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "device/error.h"
 #include "engines/mmapv1/check/check.h"
 #include "engines/mmapv1/settings.h"
 #include "engines/mmapv1/store.h"
-#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/scratch_files.h"
 
 namespace testbed::mmapv1 {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kRows = 600;
 constexpr int kMostSteps = 2 * kRows;
 
 std::string KeyOf(uint32_t i) { return "key" + std::to_string(i * 7919 % 10007); }
-
-class Directory {
- public:
-  Directory() {
-    const std::string base =
-        ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : fs::temp_directory_path();
-    path_ = base + "/testbed_fuzz_XXXXXX";
-    Require(::mkdtemp(path_.data()) != nullptr, "no directory");
-  }
-  ~Directory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 Settings SmallSettings() {
   EngineOptions options;
@@ -63,16 +37,10 @@ void Erase(Store* store, TableId table, const std::string& key) {
   store->Apply(writes);
 }
 
-struct FileImage {
-  std::string name;
-  std::string used;  // what comes before zeros alone
-  uint64_t size = 0;
-};
-
 // The files of a small database; made once a process.
 const std::vector<FileImage>& SmallDatabase() {
   static const std::vector<FileImage> files = [] {
-    const Directory dir;
+    const ScratchDir dir;
     {
       const Settings settings = SmallSettings();
       Store store(dir.path(), settings);
@@ -82,19 +50,7 @@ const std::vector<FileImage>& SmallDatabase() {
       }
       for (int i = 0; i < kRows; i += 5) Erase(&store, table, KeyOf(i));
     }
-    std::vector<FileImage> found;
-    for (const auto& entry : fs::directory_iterator(dir.path())) {
-      std::ifstream in(entry.path(), std::ios::binary);
-      std::string bytes{std::istreambuf_iterator<char>(in), {}};
-      const uint64_t size = bytes.size();
-      bytes.resize(bytes.find_last_not_of('\0') + 1);
-      found.push_back({entry.path().filename(), std::move(bytes), size});
-    }
-    Require(!found.empty(), "no files");
-    // An input means the same everywhere.
-    std::sort(found.begin(), found.end(),
-              [](const FileImage& a, const FileImage& b) { return a.name < b.name; });
-    return found;
+    return ReadFiles(dir.path());
   }();
   return files;
 }
@@ -102,19 +58,9 @@ const std::vector<FileImage>& SmallDatabase() {
 void WriteChanged(const std::string& dir, FuzzInput* input) {
   std::vector<FileImage> files = SmallDatabase();
   for (uint32_t changes = input->Below(6); changes > 0; --changes) {
-    std::string& used = files[input->Below(static_cast<uint32_t>(files.size()))].used;
-    if (used.empty()) continue;
-    // Often at the beginnings of structures, with their headers.
-    size_t at =
-        (size_t{input->Byte()} << 16 | size_t{input->Byte()} << 8 | input->Byte()) % used.size();
-    if (input->Below(2) == 0) at = at / kMemoryPage * kMemoryPage + at % 64;
-    if (at < used.size()) used[at] ^= static_cast<char>(input->Byte());
+    ChangeByte(&files, kMemoryPage, input);
   }
-  for (const FileImage& file : files) {
-    const std::string path = dir + "/" + file.name;
-    std::ofstream(path, std::ios::binary) << file.used;
-    fs::resize_file(path, file.size);
-  }
+  WriteFiles(files, dir);
 }
 
 void Walk(Store* store, TableId table, bool forward) {
@@ -154,9 +100,11 @@ void Use(const std::string& dir, FuzzInput* input) {
 
 }  // namespace
 
-void FuzzMmapv1(std::string_view bytes) {
+// A database of which some bytes were changed, which nothing detects by itself, and replayed journal
+// sections: checking it, reading it and writing to it end, and stay inside the files.
+TESTBED_FUZZ_TARGET(mmapv1) {
   FuzzInput input(bytes);
-  const Directory dir;
+  const ScratchDir dir;
   WriteChanged(dir.path(), &input);
   try {
     (void)InspectDatabase(dir.path(), {});

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -12,7 +10,8 @@
 #include "engines/btree/inspect/check.h"
 #include "engines/btree/store/store.h"
 #include "engines/btree/tree/cursor.h"
-#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/scratch_files.h"
 
 namespace testbed::btree {
 namespace {
@@ -23,11 +22,6 @@ namespace fs = std::filesystem;
 class FuzzedStore {
  public:
   explicit FuzzedStore(FuzzInput* input) {
-    const std::string base =
-        ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : fs::temp_directory_path();
-    std::string pattern = base + "/testbed_fuzz_XXXXXX";
-    Require(::mkdtemp(pattern.data()) != nullptr, "no directory");
-    top_ = pattern;
     options_.page_size = 4096;
     options_.cache_bytes = (80 + 40 * input->Below(8)) << 10;
     options_.durability = Durability::kNone;
@@ -45,7 +39,6 @@ class FuzzedStore {
   ~FuzzedStore() {
     client_.reset();
     store_.reset();
-    fs::remove_all(top_);
   }
 
   void Commit(FuzzInput* input) {
@@ -102,7 +95,7 @@ class FuzzedStore {
     client_.reset();
     if (crash) {
       store_->log()->Write(store_->log()->EndLsn());
-      const std::string next = top_ + "/" + std::to_string(++crashes_);
+      const std::string next = top_.path() + "/" + std::to_string(++crashes_);
       // The files as they are at one moment: the cleaner may be writing pages, which takes it less
       // than a millisecond in memory.
       const auto written = [&] {
@@ -146,13 +139,14 @@ class FuzzedStore {
     options_.change_buffer_bytes = input->Below(2) == 0 ? 0 : (4 + 4 * input->Below(8)) << 10;
   }
   void Open() {
-    if (dir_.empty()) dir_ = top_ + "/0";
+    if (dir_.empty()) dir_ = top_.path() + "/0";
     store_ = Store::Open(dir_, options_);
     tree_ = store_->OpenTable("t");
     client_ = std::make_unique<StoreClient>(store_.get());
   }
 
-  std::string top_, dir_;
+  const ScratchDir top_;
+  std::string dir_;
   int crashes_ = 0;
   StoreOptions options_;
   std::unique_ptr<Store> store_;
@@ -164,7 +158,8 @@ class FuzzedStore {
 
 }  // namespace
 
-void FuzzOperations(std::string_view bytes) {
+// Operations on a database, crashes and reopenings among them, against a model.
+TESTBED_FUZZ_TARGET(operations) {
   FuzzInput input(bytes);
   FuzzedStore store(&input);
   int reopened = 0;

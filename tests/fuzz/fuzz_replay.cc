@@ -1,7 +1,4 @@
-#include <unistd.h>
-
 #include <cstring>
-#include <filesystem>
 #include <memory>
 
 #include "device/error.h"
@@ -9,8 +6,9 @@
 #include "engines/btree/page/space.h"
 #include "engines/btree/pool/pool.h"
 #include "engines/btree/pool/redo.h"
-#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/replay_tree.h"
+#include "tests/fuzz/scratch_files.h"
 
 namespace testbed::btree {
 namespace {
@@ -21,15 +19,8 @@ constexpr PageId kPages = kReplayPages;
 // The pages of a small tree, in a file that is there once a process.
 PageFile* Pages() {
   static const std::unique_ptr<PageFile> pages = [] {
-    const std::string base =
-        ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();
-    std::string path = base + "/testbed_fuzz_XXXXXX";
-    const int fd = ::mkstemp(path.data());
-    Require(fd >= 0, "no file");
-    ::close(fd);
-    auto file = MakeReplayFile(path);
-    ::unlink(path.c_str());
-    return file;
+    const ScratchDir dir;
+    return MakeReplayFile(dir.path() + "/pages");
   }();
   return pages.get();
 }
@@ -88,7 +79,8 @@ std::string MakeRecord(FuzzInput* input) {
 
 }  // namespace
 
-void FuzzReplay(std::string_view bytes) {
+// Records of the log: replay takes or refuses each and leaves well-formed pages.
+TESTBED_FUZZ_TARGET(replay) {
   FuzzInput input(bytes);
   RedoLog log;
   Pool pool(Pages(), &log, Pool::BytesFor(64, kPageSize, 2000));

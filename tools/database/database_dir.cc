@@ -54,14 +54,16 @@ nlohmann::json IdentityOfFile(const std::string& path) {
 
 bool SameKeys(const nlohmann::json& a, const nlohmann::json& b) {
   if (!a.is_object() || !b.is_object()) return a.is_null() && b.is_null();
-  return a.value("size", 0ull) == b.value("size", 0ull) &&
-         a.value("hash", std::string()) == b.value("hash", std::string());
+  const auto same = [&](const char* part) {
+    return a.value(part, nlohmann::json()) == b.value(part, nlohmann::json());
+  };
+  return same("size") && same("hash");
 }
 
 std::string KeysText(const nlohmann::json& keys) {
   if (!keys.is_object()) return "keys of no file";
-  return fmt::format("--keys {} ({} bytes, hash {})", keys.value("name", "?"),
-                     keys.value("size", 0ull), keys.value("hash", "?"));
+  const auto text = [&](const char* part) { return JsonText(keys.value(part, nlohmann::json())); };
+  return fmt::format("--keys {} ({} bytes, hash {})", text("name"), text("size"), text("hash"));
 }
 
 }  // namespace

@@ -93,10 +93,10 @@ std::vector<std::string> RemoveEngineFiles(const fs::path& files, const json& re
 
 std::optional<json> ReadRecord(const std::string& dir) {
   json record = ParseJson(SmallText(dir + "/" + kRecordFile));
-  if (!record.is_object() || !record.contains("schema") || record["schema"] != kDatabaseSchema) {
-    return std::nullopt;
-  }
-  return record;
+  if (!record.is_object() || record.value("schema", json()) != kDatabaseSchema) return std::nullopt;
+  const bool whole = record.value("engine", json("")).is_string() &&
+                     record.value("loaded", json(false)).is_boolean();
+  return whole ? std::optional(std::move(record)) : std::nullopt;
 }
 
 void WriteRecord(const std::string& dir, const json& record) {

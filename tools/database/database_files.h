@@ -21,7 +21,7 @@ inline constexpr char kRecordFile[] = "testbed.json", kEngineFiles[] = "db";
 inline constexpr char kDatabaseSchema[] = "testbed-database/1";
 
 // Returns the record of `dir`; nothing when there is no such file, or it is a symbolic link or not
-// a record.
+// a record. "engine" is a string in it and "loaded" a boolean, where they are present.
 std::optional<nlohmann::json> ReadRecord(const std::string& dir);
 
 // Replaces the record of `dir` durably: after a power cut it is the old record or the new one. Does

@@ -13,7 +13,7 @@ using nlohmann::json;
 // Returns the workload that loaded the database; an empty string when the document does not tell.
 std::string LoaderOf(const json& document) {
   const json workloads = document.value("/options/workload"_json_pointer, json::array());
-  return workloads.empty() ? "" : FindWorkload(workloads[0].get<std::string>()).loader;
+  return workloads.empty() ? "" : FindWorkload(workloads.at(0).get<std::string>()).loader;
 }
 
 double Added(const json& phase) {
@@ -21,9 +21,9 @@ double Added(const json& phase) {
 }
 
 std::optional<double> RowsBefore(const json& document, const json& run) {
-  const json& phases = run["phases"];
-  const json& first = phases[0];
-  if (first["kind"] == "load" && first.contains("rows_inserted")) {
+  const json& phases = run.at("phases");
+  const json& first = phases.at(0);
+  if (first.at("kind") == "load" && first.contains("rows_inserted")) {
     // A load that adds to existing rows reports the number of all rows.
     return first.value("/details/table_rows"_json_pointer, Added(first)) - Added(first);
   }
@@ -39,9 +39,9 @@ std::optional<double> RowsBefore(const json& document, const json& run) {
 
 std::vector<std::optional<double>> RowsAfterPhases(const json& document, const json& run) {
   std::vector<std::optional<double>> after;
-  if (run["phases"].empty()) return after;
+  if (run.at("phases").empty()) return after;
   std::optional<double> rows = RowsBefore(document, run);
-  for (const json& phase : run["phases"]) {
+  for (const json& phase : run.at("phases")) {
     const json::json_pointer counted("/details/table_rows");
     if (rows) *rows += Added(phase);
     if (!rows && phase.contains(counted)) rows = phase[counted].get<double>();
@@ -53,8 +53,8 @@ std::vector<std::optional<double>> RowsAfterPhases(const json& document, const j
 std::optional<double> MeanRowBytes(const json& document) {
   const json data = document.value("data", json::object());
   if (!data.contains("rows") || LoaderOf(document) != "insert") return {};
-  return (data["key_bytes"].get<double>() + data["value_bytes"].get<double>()) /
-         data["rows"].get<double>();
+  return (data.at("key_bytes").get<double>() + data.at("value_bytes").get<double>()) /
+         data.at("rows").get<double>();
 }
 
 }  // namespace testbed

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "tools/output/json_text.h"
 #include "tools/report/foreign_cpu.h"
 
 namespace testbed {
@@ -149,7 +150,17 @@ ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, cons
   }
   runs_.assign(cells_.size(), std::vector<std::vector<Figures>>(static_cast<size_t>(rounds_)));
   not_in_force_.resize(cells_.size());
-  for (const Cell& cell : cells) Read(index[cell.name], cell, dir);
+  for (const Cell& cell : cells) {
+    try {
+      Read(index[cell.name], cell, dir);
+    } catch (const json::exception& e) {
+      throw Error(
+          Error::kUsage,
+          fmt::format("the results of cell \"{}\", round {}, in {} are damaged: {}; remove "
+                      "{} and run the experiment again",
+                      cell.name, cell.round, dir.path(), JsonErrorText(e), dir.CellFile(cell)));
+    }
+  }
 }
 
 void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
@@ -160,22 +171,22 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
   if (!of_round.load_key.empty()) {
     const json loaded = dir.ReadLoad(of_round.load_key);
     if (loaded.is_object()) {
-      load = FiguresOf(loaded, loaded["runs"][0]);
-      foreign_load = MostForeignCpu(loaded["runs"][0]);
+      load = FiguresOf(loaded, loaded.at("runs").at(0));
+      foreign_load = MostForeignCpu(loaded.at("runs").at(0));
       NoteSurroundings(cell, loaded);
     }
   }
   NoteSurroundings(cell, document);
   for (const json& run : document.value("runs", json::array())) {
     if (run.contains("error")) {
-      failures_.push_back(of_round.name + ": " + run["error"].value("sentence", ""));
+      failures_.push_back(of_round.name + ": " + run.at("error").value("sentence", ""));
       continue;
     }
     NoteForeignCpu(foreign_load, MostForeignCpu(run));
     Figures figures = FiguresOf(document, run);
     figures.insert(load.begin(), load.end());
     runs_[cell][static_cast<size_t>(of_round.round) - 1].push_back(std::move(figures));
-    grades_.push_back(run["accounting"].value("grade", ""));
+    grades_.push_back(run.at("accounting").value("grade", ""));
   }
 }
 
@@ -222,15 +233,15 @@ void ResultSet::NoteSurroundings(size_t cell, const json& document) {
 ResultSet ResultSet::Read(const std::string& path) {
   const ResultsDir dir(path);
   const json header = dir.ReadHeader();
-  Experiment e = ParseExperiment(header["text"], header.value("name", "") + ".toml");
+  Experiment e = ParseExperiment(header.at("text"), header.value("name", "") + ".toml");
   PlanOptions options;
-  options.scale = header["scale"];
-  options.set = header["set"].get<OptionMap>();
-  options.rounds = header["rounds"].get<int>();
+  options.scale = header.at("scale");
+  options.set = header.at("set").get<OptionMap>();
+  options.rounds = header.at("rounds").get<int>();
   // The set has the cells of the scale, and those that --only asked for in addition.
   std::vector<Cell> cells;
   std::set<std::pair<std::string, int>> known;
-  json choices = header["only"];
+  json choices = header.at("only");
   choices.insert(choices.begin(), json::object());
   for (const json& only : choices) {
     options.only = only.get<Where>();

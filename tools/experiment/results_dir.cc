@@ -40,6 +40,19 @@ std::string SchemaOf(const json& document) {
   return has && document["schema"].is_string() ? document["schema"].get<std::string>() : "";
 }
 
+// Throws json::exception or Error when a field of experiment.json is absent or cannot be.
+void CheckHeader(const json& header) {
+  (void)header.at("text").get<std::string>();
+  (void)header.at("name").get<std::string>();
+  (void)header.at("scale").get<std::string>();
+  (void)header.at("set").get<OptionMap>();
+  for (const json& only : header.at("only").get<std::vector<json>>()) (void)only.get<Where>();
+  const int rounds = header.at("rounds").get<int>();
+  if (rounds < 1 || rounds > kMaxRounds) {
+    throw Error(Error::kUsage, fmt::format("it has {} rounds", rounds));
+  }
+}
+
 // Returns the entries of a directory in the order of their names; none for a symbolic link.
 std::vector<fs::path> EntriesOf(const fs::path& dir) {
   std::vector<fs::path> entries;
@@ -150,7 +163,7 @@ void ResultsDir::Remove() const {
 
 json ResultsDir::ReadHeader() const {
   const json header = ReadJson(path_ + "/experiment.json");
-  const std::string schema = header.is_object() ? header.value("schema", "") : "";
+  const std::string schema = SchemaOf(header);
   if (schema == "testbed-experiment/1") {
     throw Error(Error::kUsage,
                 path_ +
@@ -159,6 +172,18 @@ json ResultsDir::ReadHeader() const {
   }
   if (schema != kSchema) {
     throw Error(Error::kUsage, path_ + " holds no results of an experiment");
+  }
+  const auto damaged = [this](const std::string& why) {
+    return Error(Error::kUsage, fmt::format("{}/experiment.json is damaged: {}; run the experiment "
+                                            "again in another directory",
+                                            path_, why));
+  };
+  try {
+    CheckHeader(header);
+  } catch (const json::exception& e) {
+    throw damaged(JsonErrorText(e));
+  } catch (const Error& e) {
+    throw damaged(e.what());
   }
   return header;
 }

@@ -35,7 +35,8 @@ class ResultsDir {
   // that are no experiment's; with `beside_others` such files are accepted, since Remove leaves
   // them.
   void Create(const Experiment& experiment, const PlanOptions& options, bool beside_others = false);
-  // Returns experiment.json. Throws Error (kUsage) when it is missing or of an earlier version.
+  // Returns experiment.json. Throws Error (kUsage) when it is missing, damaged or of an earlier
+  // version.
   nlohmann::json ReadHeader() const;
   // Removes the files that an experiment wrote, and names the files that stay on standard error.
   // Throws Error (kUsage) when the directory holds no experiment, of this version or an earlier
@@ -51,9 +52,10 @@ class ResultsDir {
   // These return null when there is no such file.
   nlohmann::json ReadCell(const Cell& cell) const;
   nlohmann::json ReadLoad(const std::string& key) const;
+  // Returns the path of the cell's file.
+  std::string CellFile(const Cell& cell) const;
 
  private:
-  std::string CellFile(const Cell& cell) const;
   std::string LoadFile(const std::string& key) const;
   const std::string path_;
   DirLock lock_;  // held since Create

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 
@@ -78,6 +79,28 @@ json Changed(const json& document, const Function& change) {
   return all;
 }
 
+// Returns how deep the arrays and objects of the text are nested.
+size_t Depth(std::string_view text) {
+  size_t depth = 0, most = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (c == '[' || c == '{')) {
+      most = std::max(most, ++depth);
+    } else if (!in_string && (c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return most;
+}
+
+// Functions that descend a document call themselves at each level.
+constexpr size_t kMostLevels = 500;
+
 }  // namespace
 
 std::string JsonText(const json& document, int indent) {
@@ -85,11 +108,18 @@ std::string JsonText(const json& document, int indent) {
 }
 
 json ParseJson(std::string_view text) {
+  if (Depth(text) > kMostLevels) return json(json::value_t::discarded);
   return Changed(json::parse(text.begin(), text.end(), nullptr, false), Unescaped);
 }
 
 json ParseJson(std::istream& in) {
   return ParseJson(std::string(std::istreambuf_iterator<char>(in), {}));
+}
+
+std::string JsonErrorText(const json::exception& error) {
+  const std::string text = error.what();
+  const size_t code = text.find("] ");
+  return code == std::string::npos ? text : text.substr(code + 2);
 }
 
 }  // namespace testbed

@@ -18,10 +18,13 @@ namespace testbed {
 // Returns the document as text, indented by `indent` columns a level; a negative `indent` gives one
 // line.
 std::string JsonText(const nlohmann::json& document, int indent = -1);
-// Returns the document that the text holds; when the text is not JSON, a document for which
-// is_discarded() is true.
+// Returns the document that the text holds; when the text is not JSON, or is nested deeper than 500
+// levels, a document for which is_discarded() is true.
 nlohmann::json ParseJson(std::string_view text);
 nlohmann::json ParseJson(std::istream& in);
+
+// Returns what the exception says, without the library's code in front.
+std::string JsonErrorText(const nlohmann::json::exception& error);
 
 }  // namespace testbed
 

@@ -26,31 +26,31 @@ double Number(const json& j, const std::string& pointer) {
 // writing of indexes in ib.x, the insert of any other step.
 std::string MainOperation(const json& phase) {
   for (const char* name : {"range-query", "point-query", "index-write"}) {
-    for (const json& op : phase["operations"]) {
-      if (op["name"] == name) return name;
+    for (const json& op : phase.at("operations")) {
+      if (op.at("name") == name) return name;
     }
   }
   return "insert";
 }
 
 const json* Operation(const json& phase, const std::string& name) {
-  for (const json& op : phase["operations"]) {
-    if (op["name"] == name) return &op;
+  for (const json& op : phase.at("operations")) {
+    if (op.at("name") == name) return &op;
   }
   return nullptr;
 }
 
 double CountIn(const json& second, const std::string& operation) {
   if (!second.contains("by_operation")) return Number(second, "/operations");
-  for (const json& op : second["by_operation"]) {
-    if (op["name"] == operation) return Number(op, "/count");
+  for (const json& op : second.at("by_operation")) {
+    if (op.at("name") == operation) return Number(op, "/count");
   }
   return 0;
 }
 
 double SeriesSum(const json& phase, const std::string& figure) {
   double sum = 0;
-  for (const json& second : phase["series"]) sum += Number(second, "/" + figure);
+  for (const json& second : phase.at("series")) sum += Number(second, "/" + figure);
   return sum;
 }
 
@@ -59,7 +59,7 @@ double SeriesSum(const json& phase, const std::string& figure) {
 std::vector<double> Rates(const json& phase, const std::string& operation, double weight) {
   std::vector<double> rates;
   double before = 0;
-  for (const json& second : phase["series"]) {
+  for (const json& second : phase.at("series")) {
     const double end = Number(second, "/end_seconds"), length = end - before;
     before = end;
     if (length < kShortSecond) continue;
@@ -92,24 +92,24 @@ json Blocks(const std::string& name, bool foreground, double operations, double 
 
 json AllBlocks(const json& account, double rows) {
   json all = json::array();
-  for (const json& cause : account["causes"]) {
+  for (const json& cause : account.at("causes")) {
     const char* level = cause.contains("kernel") ? "kernel" : "file";
     if (!cause.contains(level)) continue;
-    const json& counts = cause[level];
-    const bool foreground = cause["ground"] == "foreground";
+    const json& counts = cause.at(level);
+    const bool foreground = cause.at("ground") == "foreground";
     const bool cost = Number(counts, "/reads") + Number(counts, "/writes") > 0;
     if (!foreground && !cost) continue;
     all.push_back(
-        Blocks(cause["name"], foreground, Number(cause, "/operations"), rows, counts, level));
+        Blocks(cause.at("name"), foreground, Number(cause, "/operations"), rows, counts, level));
   }
   if (!account.contains("other_threads")) return all;
   json others = {{"reads", 0.0}, {"read_bytes", 0.0}, {"writes", 0.0}, {"write_bytes", 0.0}};
-  for (const json& thread : account["other_threads"]) {
+  for (const json& thread : account.at("other_threads")) {
     for (auto& [figure, sum] : others.items()) {
       sum = sum.get<double>() + Number(thread, "/kernel/" + figure);
     }
   }
-  if (others["reads"].get<double>() + others["writes"].get<double>() > 0) {
+  if (others.at("reads").get<double>() + others.at("writes").get<double>() > 0) {
     all.push_back(Blocks("other threads", false, 0, rows, others, "kernel"));
   }
   return all;
@@ -118,7 +118,7 @@ json AllBlocks(const json& account, double rows) {
 // Adds the CPU time and context switches of the whole machine, as vmstat shows them, and the memory
 // of the process.
 void PutHost(const json& phase, double secs, double rate, json* m) {
-  if (phase["series"].empty()) return;
+  if (phase.at("series").empty()) return;
   const double switches = SeriesSum(phase, "host_context_switches") / secs;
   const double cpu =
       SeriesSum(phase, "host_user_seconds") + SeriesSum(phase, "host_system_seconds");
@@ -127,14 +127,14 @@ void PutHost(const json& phase, double secs, double rate, json* m) {
   Put(m, "cpups", 100 * cpu / secs / Number(phase, "/host_cpus"));
   Put(m, "cpupq", cpu * 1e6 / (rate * secs));
   double most = 0;
-  for (const json& second : phase["series"]) {
+  for (const json& second : phase.at("series")) {
     most = std::max(most, Number(second, "/resident_bytes"));
   }
   Put(m, "rss", most / 1e9);
 }
 
 void PutDevice(const json& phase, double secs, double ips, double rate, json* m) {
-  if (!phase["account"].contains("device") || phase["series"].empty()) return;
+  if (!phase.at("account").contains("device") || phase.at("series").empty()) return;
   const double reads = SeriesSum(phase, "device_reads") / secs;
   const double read_bytes = SeriesSum(phase, "device_read_bytes") / secs;
   const double writes = SeriesSum(phase, "device_writes") / secs;
@@ -159,8 +159,8 @@ double RateExceededIn(std::vector<double> rates, double share) {
 }
 
 json InsertBenchmarkMetrics(const json& phase) {
-  if (!phase.contains("details") || !phase["details"].contains("rows_inserted")) return {};
-  const json& details = phase["details"];
+  if (!phase.contains("details") || !phase.at("details").contains("rows_inserted")) return {};
+  const json& details = phase.at("details");
   const double secs = Number(phase, "/seconds");
   const bool reads = details.contains("queries");
   const std::string main = MainOperation(phase);
@@ -197,8 +197,8 @@ json InsertBenchmarkMetrics(const json& phase) {
   // when it ends.
   Put(&m, "device_write_bytes", Number(phase, "/account/device/write_bytes"));
   Put(&m, "device_write_mbps", Number(phase, "/account/device/write_bytes") / 1e6 / secs);
-  if (phase.contains("thread_seconds") && !phase["thread_seconds"].empty()) {
-    const auto ends = phase["thread_seconds"].get<std::vector<double>>();
+  if (phase.contains("thread_seconds") && !phase.at("thread_seconds").empty()) {
+    const auto ends = phase.at("thread_seconds").get<std::vector<double>>();
     const auto [first, last] = std::minmax_element(ends.begin(), ends.end());
     m["first_client_seconds"] = *first;
     m["last_client_seconds"] = *last;
@@ -217,17 +217,17 @@ std::vector<Table> InsertBenchmarkTables(const json& document) {
                 "first client s", "last client s"});
   Table blocks("Insert benchmark: blocks that each kind of operation caused itself",
                {"step: operation", "count", "reads", "read KB", "writes", "write KB", "level"});
-  for (const json& run : document["runs"]) {
-    for (const json& phase : run["phases"]) {
-      if (!phase.contains("details") || !phase["details"].contains("metrics")) continue;
-      const json& m = phase["details"]["metrics"];
-      const std::string name = phase["name"];
+  for (const json& run : document.at("runs")) {
+    for (const json& phase : run.at("phases")) {
+      if (!phase.contains("details") || !phase.at("details").contains("metrics")) continue;
+      const json& m = phase.at("details").at("metrics");
+      const std::string name = phase.at("name");
       const auto cell = [&](const char* figure) {
         return Short(Number(m, std::string("/") + figure));
       };
       std::string target = "-";
       if (m.contains("target_share")) {
-        target = Percent(m["target_share"]) + (m["sla_met"].get<bool>() ? "" : " MISSED");
+        target = Percent(m.at("target_share")) + (m.at("sla_met").get<bool>() ? "" : " MISSED");
       }
       classic.Row({name,          Short(Number(phase, "/details/clients")),
                    cell("ips"),   cell("qps"),
@@ -241,16 +241,16 @@ std::vector<Table> InsertBenchmarkTables(const json& document) {
                    cell("dbgb2"), cell("rss"),
                    cell("maxop"), cell("p50"),
                    cell("p99")});
-      rounds.Row({name, Short(Number(phase, "/details/table_rows")), Short(phase["seconds"]),
+      rounds.Row({name, Short(Number(phase, "/details/table_rows")), Short(phase.at("seconds")),
                   cell("dbgb2"), cell("bytes_per_row"),
                   Short(Number(m, "/device_write_bytes") / 1e9), cell("device_write_mbps"),
                   cell("ips"), cell("first_client_seconds"), cell("last_client_seconds")});
-      for (const json& b : m["blocks"]) {
-        blocks.Row({fmt::format("{}: {}, per {}", name, b["name"].get<std::string>(),
-                                b["per"].get<std::string>()),
-                    Short(b["operations"]), Short(Number(b, "/reads")),
+      for (const json& b : m.at("blocks")) {
+        blocks.Row({fmt::format("{}: {}, per {}", name, b.at("name").get<std::string>(),
+                                b.at("per").get<std::string>()),
+                    Short(b.at("operations")), Short(Number(b, "/reads")),
                     Short(Number(b, "/read_kb")), Short(Number(b, "/writes")),
-                    Short(Number(b, "/write_kb")), b["level"]});
+                    Short(Number(b, "/write_kb")), b.at("level")});
       }
     }
   }

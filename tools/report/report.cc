@@ -15,6 +15,7 @@
 #include "tools/output/json_text.h"
 #include "tools/output/statistics.h"
 #include "tools/output/table.h"
+#include "tools/report/compare.h"
 #include "tools/report/foreign_cpu.h"
 #include "tools/report/insert_benchmark_metrics.h"
 
@@ -34,15 +35,20 @@ std::string Text(const json& j, const std::string& pointer) {
   return j[at].is_string() ? j[at].get<std::string>() : JsonText(j[at]);
 }
 
+// Returns whether the number can be shown as a count; a damaged document may have any.
+bool IsCount(double n) { return n >= 0 && n < 0x1p63; }
+
 std::string Size(double bytes) {
-  return std::isfinite(bytes) ? ShortSize(static_cast<uint64_t>(bytes)) : "-";
+  return IsCount(bytes) ? ShortSize(static_cast<uint64_t>(bytes)) : "-";
 }
+
+std::string Whole(double n) { return IsCount(n) ? Count(static_cast<uint64_t>(n)) : "-"; }
 
 // Sums a kernel or file figure over the causes that `take` accepts.
 template <typename Take>
 double Sum(const json& phase, const std::string& level, const std::string& figure, Take take) {
   double sum = 0;
-  for (const json& cause : phase["account"]["causes"]) {
+  for (const json& cause : phase.at("account").at("causes")) {
     if (take(cause)) sum += Number(cause, "/" + level + "/" + figure, 0);
   }
   return sum;
@@ -51,15 +57,15 @@ double Sum(const json& phase, const std::string& level, const std::string& figur
 double OtherThreads(const json& phase, const std::string& figure) {
   double sum = 0;
   const json none = json::array();
-  for (const json& f : phase["account"].value("other_threads", none)) {
+  for (const json& f : phase.at("account").value("other_threads", none)) {
     sum += Number(f, "/kernel/" + figure, 0);
   }
   return sum;
 }
 
 const json* Cause(const json& phase, const std::string& name) {
-  for (const json& cause : phase["account"]["causes"]) {
-    if (cause["name"] == name) return &cause;
+  for (const json& cause : phase.at("account").at("causes")) {
+    if (cause.at("name") == name) return &cause;
   }
   return nullptr;
 }
@@ -67,7 +73,7 @@ const json* Cause(const json& phase, const std::string& name) {
 // Returns whether the phase's files were counted. They are not when the engine calls the operating
 // system without testbed's file layer.
 bool CountsFiles(const json& phase) {
-  const json& causes = phase["account"]["causes"];
+  const json& causes = phase.at("account").at("causes");
   return std::any_of(causes.begin(), causes.end(),
                      [](const json& cause) { return cause.contains("file"); });
 }
@@ -78,10 +84,10 @@ std::string Steadiness(const json& flag) {
 
 // Returns the first cell of a phase's rows, which is the same in every table.
 std::string RowName(const json& run, const json& phase, const std::string& operation) {
-  std::string name = phase["name"].get<std::string>();
+  std::string name = phase.at("name").get<std::string>();
   if (operation != name && !operation.empty()) name += " " + operation;
-  name += fmt::format(", {} thr", run["threads"].get<int>());
-  if (run["repeat"].get<int>() > 0) name += fmt::format(" #{}", run["repeat"].get<int>() + 1);
+  name += fmt::format(", {} thr", run.at("threads").get<int>());
+  if (run.at("repeat").get<int>() > 0) name += fmt::format(" #{}", run.at("repeat").get<int>() + 1);
   return name;
 }
 
@@ -89,9 +95,9 @@ std::string RowName(const json& run, const json& phase, const std::string& opera
 // which no table shows.
 template <typename Function>
 void ForEachPhase(const json& document, Function function) {
-  for (const json& run : document["runs"]) {
-    for (const json& phase : run["phases"]) {
-      if (phase["kind"] != "warm-up" && phase["kind"] != "tune") function(run, phase);
+  for (const json& run : document.at("runs")) {
+    for (const json& phase : run.at("phases")) {
+      if (phase.at("kind") != "warm-up" && phase.at("kind") != "tune") function(run, phase);
     }
   }
 }
@@ -108,25 +114,25 @@ Table RateTable(const json& document) {
         Short(cpu * 1e6 / Number(phase, "/count")),
         Short(Number(run, "/accounting/harness_ns_per_operation")),
         Percent(Number(phase, "/foreign_cpu_share")),
-        Steadiness(phase["steady"]["rate"]),
-        Count(phase["verified"]),
-        Count(phase["wrong"])};
+        Steadiness(phase.at("steady").at("rate")),
+        Count(phase.at("verified")),
+        Count(phase.at("wrong"))};
     const auto row = [&table](std::vector<std::string> cells,
                               const std::vector<std::string>& more) {
       cells.insert(cells.end(), more.begin(), more.end());
       table.Row(std::move(cells));
     };
-    const bool several = phase["operations"].size() > 1;
+    const bool several = phase.at("operations").size() > 1;
     if (several) {
-      row({RowName(run, phase, "all operations"), Count(phase["count"]), Short(phase["rate"]), "-",
-           "-", "-", "-", "-"},
+      row({RowName(run, phase, "all operations"), Count(phase.at("count")), Short(phase.at("rate")),
+           "-", "-", "-", "-", "-"},
           of_phase);
     }
-    for (const json& op : phase["operations"]) {
-      const json& us = op["latency_us"];
-      row({RowName(run, phase, op["name"]), Count(op["count"]), Short(op["rate"]),
-           Short(us["mean"]), Short(us["p50"]), Short(us["p99"]), Short(us["p999"]),
-           Short(us["max"])},
+    for (const json& op : phase.at("operations")) {
+      const json& us = op.at("latency_us");
+      row({RowName(run, phase, op.at("name")), Count(op.at("count")), Short(op.at("rate")),
+           Short(us.at("mean")), Short(us.at("p50")), Short(us.at("p99")), Short(us.at("p999")),
+           Short(us.at("max"))},
           several ? std::vector<std::string>(of_phase.size(), "-") : of_phase);
     }
   });
@@ -139,13 +145,13 @@ Table IntendedTable(const json& document) {
                "max us", "backlog s"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (!phase.contains("operations")) return;
-    for (const json& op : phase["operations"]) {
+    for (const json& op : phase.at("operations")) {
       if (!op.contains("latency_from_intended_us")) continue;
-      const json& us = op["latency_from_intended_us"];
-      table.Row({RowName(run, phase, op["name"]), Short(Number(phase, "/target_rate")),
-                 Short(phase.contains("target_rate") ? phase["rate"] : op["rate"]),
-                 Short(us["mean"]), Short(us["p50"]), Short(us["p99"]), Short(us["p999"]),
-                 Short(us["max"]), Short(phase["backlog_seconds"])});
+      const json& us = op.at("latency_from_intended_us");
+      table.Row({RowName(run, phase, op.at("name")), Short(Number(phase, "/target_rate")),
+                 Short(phase.contains("target_rate") ? phase.at("rate") : op.at("rate")),
+                 Short(us.at("mean")), Short(us.at("p50")), Short(us.at("p99")),
+                 Short(us.at("p999")), Short(us.at("max")), Short(phase.at("backlog_seconds"))});
     }
   });
   return table;
@@ -164,9 +170,9 @@ Table ReadTable(const json& document) {
     const double asks = Number(phase, "/account/engine/block_requests");
     const double misses = asks - Number(phase, "/account/engine/block_hits");
     const double foreground = Sum(phase, "kernel", "read_bytes",
-                                  [](const json& c) { return c["ground"] == "foreground"; });
+                                  [](const json& c) { return c.at("ground") == "foreground"; });
     const double device = Number(phase, "/account/device/reads");
-    const bool several = phase["operations"].size() > 1;
+    const bool several = phase.at("operations").size() > 1;
     const std::vector<std::string> asked = {Short(asks / all), Short(misses / all)};
     const std::vector<std::string> done = {
         Short(device / all), Short(Number(phase, "/account/device/read_bytes") / device),
@@ -182,12 +188,12 @@ Table ReadTable(const json& document) {
       table.Row(std::move(cells));
     };
     if (several) row("all operations", {"-", "-", "-", "-"}, true);
-    for (const json& op : phase["operations"]) {
-      const json* cause = Cause(phase, op["name"]);
+    for (const json& op : phase.at("operations")) {
+      const json* cause = Cause(phase, op.at("name"));
       if (cause == nullptr) continue;
       const double n = Number(*cause, "/operations");
       const double file = Number(*cause, "/file/reads"), kernel = Number(*cause, "/kernel/reads");
-      row(op["name"],
+      row(op.at("name"),
           {Short(file / n), Short(Number(*cause, "/file/read_bytes") / file), Short(kernel / n),
            Short(Number(*cause, "/kernel/read_bytes") / kernel)},
           !several);
@@ -204,14 +210,14 @@ struct WriteClass {
 
 double KindBytes(const json& phase, const std::string& kind, const json** cause_filter = nullptr) {
   double sum = 0;
-  for (const json& cause : phase["account"]["causes"]) {
+  for (const json& cause : phase.at("account").at("causes")) {
     if (cause_filter != nullptr && &cause != *cause_filter) continue;
     sum += Number(cause, "/kernel_by_kind/" + kind + "/write_bytes", 0);
   }
   if (cause_filter != nullptr) return sum;
   const json none = json::array();
-  for (const json& f : phase["account"].value("other_threads", none)) {
-    if (f["kind"] == kind) sum += Number(f, "/kernel/write_bytes", 0);
+  for (const json& f : phase.at("account").value("other_threads", none)) {
+    if (f.at("kind") == kind) sum += Number(f, "/kernel/write_bytes", 0);
   }
   return sum;
 }
@@ -227,10 +233,10 @@ std::vector<WriteClass> WriteClasses(const json& phase) {
   add("log records", payload);
   add("log padding and rewrites", log - payload);
   double data = KindBytes(phase, "data");
-  for (const json& cause : phase["account"]["causes"]) {
+  for (const json& cause : phase.at("account").at("causes")) {
     const json* only = &cause;
     const double bytes = KindBytes(phase, "data", &only);
-    add("data by " + cause["name"].get<std::string>(), bytes);
+    add("data by " + cause.at("name").get<std::string>(), bytes);
     data -= bytes;
   }
   add("data by kernel threads", data);
@@ -252,10 +258,10 @@ Table WriteTable(const json& document) {
     if (device == 0) return;
     const std::string name = RowName(run, phase, "");
     auto row = [&](const std::string& what, double bytes) {
-      table.Row({name + ": " + what, Count(static_cast<uint64_t>(bytes)), Percent(bytes / device),
+      table.Row({name + ": " + what, Whole(bytes), Percent(bytes / device),
                  user > 0 ? Short(bytes / user) : "-"});
     };
-    if (run["accounting"]["kernel_account"].get<bool>()) {
+    if (run.at("accounting").at("kernel_account").get<bool>()) {
       double sum = 0;
       for (const WriteClass& c : WriteClasses(phase)) {
         row(c.name, c.bytes);
@@ -269,8 +275,7 @@ Table WriteTable(const json& document) {
     row("device", device);
     const double discarded = Number(phase, "/account/device/discard_bytes", 0);
     if (discarded > 0) {
-      table.Row(
-          {name + ": discarded, not written", Count(static_cast<uint64_t>(discarded)), "-", "-"});
+      table.Row({name + ": discarded, not written", Whole(discarded), "-", "-"});
     }
   });
   return table;
@@ -284,18 +289,17 @@ Table LogTable(const json& document) {
                "device all", "device log", "device journal", "estimate", "at least", "syncs",
                "device writes", "flushes"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
-    if (!phase["account"].contains("log") || !phase.contains("operations")) return;
+    if (!phase.at("account").contains("log") || !phase.contains("operations")) return;
     const double n = Number(phase, "/count");
     auto each = [&](const std::string& figure) {
       return Short(Number(phase, "/account/" + figure) / n);
     };
-    table.Row({RowName(run, phase, ""), Count(static_cast<uint64_t>(n)),
-               each("engine/log_payload_bytes"), each("engine/more/log_framing_bytes"),
-               each("engine/more/log_padding_bytes"), each("engine/more/log_rewritten_bytes"),
-               each("log/bytes"), each("device/write_bytes"), each("log/device_bytes"),
-               each("log/journal_bytes"), each("log/estimate_bytes"),
-               each("log/estimate_least_bytes"), each("log/syncs"), each("device/writes"),
-               each("device/flushes")});
+    table.Row({RowName(run, phase, ""), Whole(n), each("engine/log_payload_bytes"),
+               each("engine/more/log_framing_bytes"), each("engine/more/log_padding_bytes"),
+               each("engine/more/log_rewritten_bytes"), each("log/bytes"),
+               each("device/write_bytes"), each("log/device_bytes"), each("log/journal_bytes"),
+               each("log/estimate_bytes"), each("log/estimate_least_bytes"), each("log/syncs"),
+               each("device/writes"), each("device/flushes")});
   });
   return table;
 }
@@ -306,11 +310,11 @@ Table MemoryTable(const json& document) {
                "unaccounted", "peak", "held, mean", "held, most"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (!phase.contains("memory")) return;
-    const json& m = phase["memory"];
-    table.Row({RowName(run, phase, ""), Size(m["limit"]), Size(m["engine_cache"]),
-               Size(m["process_other"]), Size(m["page_cache"]), Size(m["kernel"]),
-               Size(m["unused"]), Percent(Number(m, "/unaccounted") / Number(m, "/limit")),
-               Size(m["peak"]), Size(Number(m, "/held_mean")), Size(Number(m, "/held_most"))});
+    const json& m = phase.at("memory");
+    table.Row({RowName(run, phase, ""), Size(m.at("limit")), Size(m.at("engine_cache")),
+               Size(m.at("process_other")), Size(m.at("page_cache")), Size(m.at("kernel")),
+               Size(m.at("unused")), Percent(Number(m, "/unaccounted") / Number(m, "/limit")),
+               Size(m.at("peak")), Size(Number(m, "/held_mean")), Size(Number(m, "/held_most"))});
   });
   return table;
 }
@@ -319,15 +323,14 @@ Table DatabaseTable(const json& document) {
   Table table("Database", {"phase", "seconds", "bytes", "rows", "bytes/row", "per user byte"});
   const double row = MeanRowBytes(document).value_or(NAN);
   std::map<const json*, double> rows;  // after each phase
-  for (const json& run : document["runs"]) {
+  for (const json& run : document.at("runs")) {
     const std::vector<std::optional<double>> after = RowsAfterPhases(document, run);
-    for (size_t i = 0; i < after.size(); ++i) rows[&run["phases"][i]] = after[i].value_or(NAN);
+    for (size_t i = 0; i < after.size(); ++i) rows[&run.at("phases")[i]] = after[i].value_or(NAN);
   }
   ForEachPhase(document, [&](const json& run, const json& phase) {
     const double bytes = Number(phase, "/database_bytes"), a_row = bytes / rows[&phase];
-    table.Row({RowName(run, phase, ""), Short(phase["seconds"]), Size(bytes),
-               std::isfinite(rows[&phase]) ? Count(static_cast<uint64_t>(rows[&phase])) : "-",
-               Short(a_row), Short(a_row / row)});
+    table.Row({RowName(run, phase, ""), Short(phase.at("seconds")), Size(bytes),
+               Whole(rows[&phase]), Short(a_row), Short(a_row / row)});
   });
   return table;
 }
@@ -337,27 +340,27 @@ Table TuningTable(const json& document) {
   Table table("Shares of the memory that --cache-pct auto tried",
               {"cache", "times", "ops/s", "predicted", "engine misses/op", "device reads/op",
                "cpu us/op", "neither cache"});
-  for (const json& run : document["runs"]) {
+  for (const json& run : document.at("runs")) {
     if (!run.contains("cache_tuning")) continue;
-    const json& tuning = run["cache_tuning"];
+    const json& tuning = run.at("cache_tuning");
     std::map<double, double> predicted;
     for (const json& point : tuning.value("/prediction/curve"_json_pointer, json::array())) {
-      predicted[point["cache_pct"]] = point["rate"];
+      predicted[point.at("cache_pct")] = point.at("rate");
     }
-    std::vector<json> trials = tuning["trials"];
+    std::vector<json> trials = tuning.at("trials");
     std::sort(trials.begin(), trials.end(), [](const json& a, const json& b) {
-      return a["cache_pct"].get<double>() < b["cache_pct"].get<double>();
+      return a.at("cache_pct").get<double>() < b.at("cache_pct").get<double>();
     });
     for (const json& trial : trials) {
-      const double share = trial["cache_pct"];
+      const double share = trial.at("cache_pct");
       const auto curve = predicted.find(share);
-      std::string name = fmt::format("{} %, {} thr", Short(share), run["threads"].get<int>());
-      if (share == tuning["chosen_pct"].get<double>()) name += " (chosen)";
-      table.Row({name, Count(trial["times"]), Short(trial["rate"]),
+      std::string name = fmt::format("{} %, {} thr", Short(share), run.at("threads").get<int>());
+      if (share == tuning.at("chosen_pct").get<double>()) name += " (chosen)";
+      table.Row({name, Count(trial.at("times")), Short(trial.at("rate")),
                  curve == predicted.end() ? "-" : Short(curve->second),
-                 Short(trial["engine_misses_per_operation"]),
-                 Short(trial["device_reads_per_operation"]), Short(trial["cpu_us_per_operation"]),
-                 Size(trial["other_bytes"])});
+                 Short(trial.at("engine_misses_per_operation")),
+                 Short(trial.at("device_reads_per_operation")),
+                 Short(trial.at("cpu_us_per_operation")), Size(trial.at("other_bytes"))});
     }
   }
   return table;
@@ -369,10 +372,10 @@ Table RehearsalTable(const json& document) {
               {"cache", "cache held", "held without page cache, mean", "most", "memory needed"});
   const json rehearsal = document.value("cache_rehearsal", json::object());
   for (const json& trial : rehearsal.value("rehearsals", json::array())) {
-    std::string name = Short(trial["cache_pct"]) + " %";
-    if (trial["cache_pct"] == rehearsal["chosen_pct"]) name += " (chosen)";
-    table.Row({name, Size(trial["engine_cache"]), Size(trial["own_mean"]), Size(trial["own_most"]),
-               Size(trial["needed"])});
+    std::string name = Short(trial.at("cache_pct")) + " %";
+    if (trial.at("cache_pct") == rehearsal.at("chosen_pct")) name += " (chosen)";
+    table.Row({name, Size(trial.at("engine_cache")), Size(trial.at("own_mean")),
+               Size(trial.at("own_most")), Size(trial.at("needed"))});
   }
   return table;
 }
@@ -393,8 +396,8 @@ Table RepeatTable(const json& document) {
 }
 
 std::string Header(const json& document) {
-  const json& o = document["options"];
-  const json run = document["runs"].empty() ? json::object() : document["runs"][0];
+  const json& o = document.at("options");
+  const json run = document.at("runs").empty() ? json::object() : document.at("runs").at(0);
   std::string text = fmt::format(
       "testbed {}: {} {}, io {}, page {}, cache {} of ram {}, durability {}, compression {}\n",
       Text(document, "/testbed"), Text(o, "/engine"), Text(run, "/engine/version"), Text(o, "/io"),
@@ -410,12 +413,12 @@ std::string Header(const json& document) {
       keys + Number(document, "/data/value_bytes", rows * Number(o, "/value_size"));
   const bool of_file = !o.value("keys", std::string()).empty();
   text += fmt::format(
-      "{} rows of {} + {} bytes = {}, {} x ram; seed {}\n", Count(static_cast<uint64_t>(rows)),
+      "{} rows of {} + {} bytes = {}, {} x ram; seed {}\n", Whole(rows),
       of_file ? fmt::format("{:.1f} (mean, keys of a file)", keys / rows) : Text(o, "/key_size"),
       Text(o, "/value_size"), Size(bytes), Short(bytes / Number(o, "/ram")), Text(o, "/seed"));
   text +=
       fmt::format("device {}{}, {}, read_ahead_kb {}; kernel {}\n", Text(document, "/device/name"),
-                  document.contains("device") && document["device"]["exclusive"].get<bool>()
+                  document.contains("device") && document.at("device").at("exclusive").get<bool>()
                       ? " (the run's alone)"
                       : " (shared)",
                   Text(document, "/machine/file_system"),
@@ -429,14 +432,14 @@ std::string GradeLine(const json& document) {
   Grade worst{'A', {}};
   json missing = json::array();
   bool known = false;
-  for (const json& run : document["runs"]) {
+  for (const json& run : document.at("runs")) {
     if (!run.contains("accounting")) continue;
-    const json& a = run["accounting"];
+    const json& a = run.at("accounting");
     known = true;
-    missing = a["missing"];
-    KeepWorse(
-        {a["grade"].get<std::string>()[0], a.value("grade_reasons", std::vector<std::string>())},
-        &worst);
+    missing = a.at("missing");
+    KeepWorse({a.at("grade").get<std::string>().at(0),
+               a.value("grade_reasons", std::vector<std::string>())},
+              &worst);
   }
   if (!known) return "";
   std::string text = fmt::format("grade {}", worst.letter);
@@ -449,9 +452,9 @@ std::string GradeLine(const json& document) {
 // warm-up may have used up the rows that the next phase needs.
 std::string EndedLines(const json& document) {
   std::string text;
-  for (const json& run : document["runs"]) {
-    for (const json& phase : run["phases"]) {
-      if (!phase.contains("ended_because") || phase["kind"] == "tune") continue;
+  for (const json& run : document.at("runs")) {
+    for (const json& phase : run.at("phases")) {
+      if (!phase.contains("ended_because") || phase.at("kind") == "tune") continue;
       text += fmt::format(
           "{} ended after {:.3g} s and {} operations: {}; load more --rows, or give fewer "
           "--operations or --seconds, or a shorter --warmup\n",
@@ -467,22 +470,22 @@ std::string EndedLines(const json& document) {
 std::string ClosureLines(const json& document) {
   std::string text;
   ForEachPhase(document, [&](const json& run, const json& phase) {
-    if (!phase["account"].contains("closure")) return;
-    const json& c = phase["account"]["closure"];
+    if (!phase.at("account").contains("closure")) return;
+    const json& c = phase.at("account").at("closure");
     const double reads = Number(phase, "/account/device/reads", 0);
     const double writes = Number(phase, "/account/device/writes", 0);
     text += fmt::format(
         "closure {}: all threads - device = {} of {} reads, {} bytes; {} of {} writes, {} "
         "bytes{}{}\n",
-        RowName(run, phase, ""), c["reads"].get<int64_t>(), Count(static_cast<uint64_t>(reads)),
-        c["read_bytes"].get<int64_t>(), c["writes"].get<int64_t>(),
-        Count(static_cast<uint64_t>(writes)), c["write_bytes"].get<int64_t>(),
-        c["at_rest"].get<bool>() ? "" : " (the device did not come to rest)",
+        RowName(run, phase, ""), c.at("reads").get<int64_t>(), Whole(reads),
+        c.at("read_bytes").get<int64_t>(), c.at("writes").get<int64_t>(), Whole(writes),
+        c.at("write_bytes").get<int64_t>(),
+        c.at("at_rest").get<bool>() ? "" : " (the device did not come to rest)",
         phase.contains("grade") ? " (grade " + Text(phase, "/grade") + ")" : "");
     const double other = OtherThreads(phase, "reads") + OtherThreads(phase, "writes");
     if (other > 0) {
       text += "  of it by threads outside the run:";
-      for (const json& f : phase["account"]["other_threads"]) {
+      for (const json& f : phase.at("account").at("other_threads")) {
         text += fmt::format(" {} {} ({} reads, {} writes);", Text(f, "/thread"), Text(f, "/kind"),
                             Text(f, "/kernel/reads"), Text(f, "/kernel/writes"));
       }
@@ -533,43 +536,22 @@ json ReadResults(const std::string& path) {
                 fmt::format("{} cannot be read; give a file written by --json", path));
   json document = ParseJson(in);
   if (document.is_discarded() || !document.is_object() ||
-      document.value("schema", "") != "testbed-results/1") {
+      document.value("schema", json()) != "testbed-results/1") {
     throw Error(
         Error::kUsage,
         fmt::format("{} is not a results file of this version (schema testbed-results/1)", path));
   }
+  // A results file is whole when everything that is printed from one can be printed.
+  try {
+    (void)ReportText(document);
+    (void)ReportCsv(document);
+    (void)CompareText(document, document);
+  } catch (const json::exception& e) {
+    throw Error(Error::kUsage,
+                fmt::format("{} is damaged, or not a results file of this version: {}", path,
+                            JsonErrorText(e)));
+  }
   return document;
-}
-
-std::string CompareText(const json& base, const json& other) {
-  Table table("Second against first: figures and ratios",
-              {"phase", "ops/s", "", "ratio", "p99 us", "", "ratio", "device reads/op", "", "ratio",
-               "apart"});
-  const std::vector<Repeated> seconds = Repeats(other);
-  for (const Repeated& a : Repeats(base)) {
-    for (const Repeated& b : seconds) {
-      if (a.name != b.name) continue;
-      const bool known = a.rate.n > 1 && b.rate.n > 1;
-      const bool apart =
-          std::abs(a.rate.mean - b.rate.mean) > a.rate.half_width + b.rate.half_width;
-      table.Row({a.name, Short(a.rate.mean), Short(b.rate.mean), Short(b.rate.mean / a.rate.mean),
-                 Short(a.p99_us.mean), Short(b.p99_us.mean), Short(b.p99_us.mean / a.p99_us.mean),
-                 Short(a.device_reads.mean), Short(b.device_reads.mean),
-                 Short(b.device_reads.mean / a.device_reads.mean),
-                 known ? (apart ? "yes" : "no") : "-"});
-    }
-  }
-  std::string text;
-  for (const auto& [which, document] : {std::pair("first", &base), std::pair("second", &other)}) {
-    const std::string line = ForeignCpuLine(*document);
-    if (!line.empty()) text += fmt::format("{}: {}", which, line);
-  }
-  for (const auto& [name, value] : base["options"].items()) {
-    const json theirs = other["options"].value(name, json());
-    if (value != theirs)
-      text += fmt::format("{}: {} against {}\n", name, JsonText(value), JsonText(theirs));
-  }
-  return text + (text.empty() ? "" : "\n") + table.Text();
 }
 
 }  // namespace testbed

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/report/compare.h"
 #include "tools/report/report.h"
 
 namespace testbed {

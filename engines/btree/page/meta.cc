@@ -96,7 +96,7 @@ void DecodeCheckpoint(const std::string& bytes, CheckpointFile* file) {
   state.log_id = header.log_id;
   state.space.pages = header.pages;
   state.space.words.resize(words);
-  std::memcpy(state.space.words.data(), bytes.data() + sizeof header, 8 * words);
+  if (words > 0) std::memcpy(state.space.words.data(), bytes.data() + sizeof header, 8 * words);
 }
 
 std::optional<CheckpointState> ReadOne(const std::string& dir, int which, uint64_t database) {
