@@ -10,7 +10,8 @@ namespace testbed {
 namespace {
 
 constexpr uint64_t kWindow = 1ull << 20;
-constexpr uint64_t kBlock = 8192;  // reads begin and end at multiples of this, in bytes
+constexpr uint64_t kBlock = 8192;      // reads begin and end at multiples of this, in bytes
+constexpr uint64_t kZeroBlock = 4096;  // ScanSegment passes over zeros in steps of this, in bytes
 
 }  // namespace
 
@@ -34,6 +35,11 @@ class LogReader::Source {
     if (offset + n > size_) return nullptr;
     if (offset < begin_ || offset + n > begin_ + filled_) Load(offset, n);
     return offset + n > begin_ + filled_ ? nullptr : window_.data() + (offset - begin_);
+  }
+  // Returns whether the n bytes at offset are there, and all of them are zeros.
+  bool IsZero(uint64_t offset, uint64_t n) {
+    const char* bytes = Bytes(offset, n);
+    return bytes != nullptr && bytes[0] == 0 && std::memcmp(bytes, bytes + 1, n - 1) == 0;
   }
 
  private:
@@ -204,6 +210,11 @@ bool LogReader::ScanSegment(size_t segment, Lsn begin) {
   bool found = false;
   FrameHeader header;
   for (Lsn lsn = begin; lsn + kFrameHeaderBytes <= end; ++lsn) {
+    // Most of a segment that was never full is zeros, which no frame header consists of.
+    while (lsn % kZeroBlock == 0 && lsn + kZeroBlock + kFrameHeaderBytes <= end &&
+           source.IsZero(lsn - s.first_lsn, kZeroBlock + kFrameHeaderBytes)) {
+      lsn += kZeroBlock;
+    }
     const char* bytes = source.Bytes(lsn - s.first_lsn, kFrameHeaderBytes);
     if (bytes == nullptr) break;
     if (!PlausibleFrame(lsn, s.end() - lsn, bytes, &header)) continue;

@@ -273,6 +273,30 @@ TEST_F(LogRecoveryTest, TheSameHoleIsDamageOnceALaterFrameKnewItSynced) {
   EXPECT_THAT(*back.damage, HasSubstr("durable up to LSN"));
 }
 
+// The search for frames behind a hole passes over blocks of zeros. The frame behind them begins at
+// any place of a block: just behind its begin, across its end, in the middle.
+TEST_F(LogRecoveryTest, AHoleOfAnyLengthIsDamageOnceALaterFrameKnewItSynced) {
+  LogOptions options = TinyOptions();
+  options.pad = false;
+  for (size_t size = 11900; size < 12500; size += 7) {
+    const std::string directory = Fresh("hole");
+    const std::string file = LogSegmentPath(directory, 1);
+    auto log = OpenLog(directory, options);
+    const LogRange lost = log->Append(std::string(size, 'x'));
+    log->WaitDurable(lost.end);
+    log->Write(log->Append("knows").end);
+    log.reset();
+    std::string bytes = Slurp(file);
+    const uint64_t begin = lost.begin - kFrameHeaderBytes;
+    std::fill(bytes.begin() + static_cast<ptrdiff_t>(begin),
+              bytes.begin() + static_cast<ptrdiff_t>(lost.end), '\0');
+    Spill(file, bytes);
+    const ReadBack back = ReadLog(directory);
+    EXPECT_THAT(back.records, ElementsAre());
+    ASSERT_TRUE(back.damage) << size;
+  }
+}
+
 // The tail that a crash cut off lies just where the log goes on. When the same record is appended
 // again, so that even the lengths agree, the old tail must not be read as its successor.
 TEST_F(LogRecoveryTest, WhatWasCutOffStaysDeadUnderTheSameBytesAgain) {
