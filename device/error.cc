@@ -7,10 +7,17 @@ namespace testbed {
 
 Error Error::Io(const std::string& call, const std::string& path, int code) {
   std::string sentence = call + " " + path + ": " + std::strerror(code);
+  if (code == EDQUOT) sentence += "; the quota is used up: free space or choose another --dir";
   if (code == ENOSPC) sentence += "; the device is full: free space or choose another --dir";
   if (code == EROFS) sentence += "; choose a --dir on a writable file system";
   if (code == EACCES) sentence += "; choose a --dir that this user may write to";
-  return Error(kIo, sentence, code);
+  Error error(kIo, sentence, code);
+  error.of_sync_ = call.find("sync") != std::string::npos;
+  return error;
+}
+
+bool Error::disk_is_full() const {
+  return kind_ == kIo && (code_ == ENOSPC || code_ == EDQUOT) && !of_sync_;
 }
 
 }  // namespace testbed

@@ -24,15 +24,20 @@ class Error : public std::runtime_error {
   Error(Kind kind, const std::string& sentence, int code = 0)
       : std::runtime_error(sentence), kind_(kind), code_(code) {}
 
-  // Returns a kIo error: `call` ("open", "read", ...) on `path` failed with errno `code`.
+  // Returns a kIo error: `call` ("open", "fsync", ...) on `path` failed with errno `code`.
   static Error Io(const std::string& call, const std::string& path, int code);
 
   Kind kind() const { return kind_; }
   int code() const { return code_; }  // errno, or 0 when the error has none
+  // Returns whether a disk or a quota was full, so that the same call may succeed once there is
+  // room. A sync that found the disk full is none: the kernel has dropped the pages that it could
+  // not write, and the next sync would succeed without them.
+  bool disk_is_full() const;
 
  private:
   Kind kind_;
   int code_;
+  bool of_sync_ = false;
 };
 
 }  // namespace testbed

@@ -1,6 +1,5 @@
 // Creating, opening and recovering a database.
 #include <bit>
-#include <cerrno>
 #include <filesystem>
 
 #include "device/file/directory.h"
@@ -187,7 +186,7 @@ void Store::Recover() {
     if (replayed) Checkpoint();
   } catch (const Error& e) {
     // On a full disk the log stays, what it changed stays in memory, and commits wait for room.
-    if (e.code() != ENOSPC) throw;
+    if (!e.disk_is_full()) throw;
   }
   cache_->KeepOnFullDisk(false);
 }

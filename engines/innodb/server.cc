@@ -389,8 +389,23 @@ void Server::Settle() {
 }
 
 void Server::Resize(uint64_t bytes) {
+  constexpr std::chrono::seconds kPatience(30);
   bytes = std::max(bytes >> 20 << 20, LeastPool(settings_.page_size));
-  Ask(fmt::format("SET GLOBAL innodb_buffer_pool_size = {}", bytes));
+  const std::string resize = fmt::format("SET GLOBAL innodb_buffer_pool_size = {}", bytes);
+  // The server aborts a shrink when it finds too few pages that it can free beside the sessions'.
+  // A checkpoint makes the pages clean, and another try frees them.
+  for (const auto deadline = std::chrono::steady_clock::now() + kPatience;;) {
+    try {
+      Ask(resize);
+      break;
+    } catch (const Error& error) {
+      const bool aborted =
+          std::string_view(error.what()).find("change aborted") != std::string::npos;
+      if (!aborted || std::chrono::steady_clock::now() > deadline) throw;
+    }
+    Ask("SET GLOBAL innodb_log_checkpoint_now = 1");
+    std::this_thread::sleep_for(kPoll);
+  }
   const auto resizing = [this] {
     const auto rows = Ask("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'");
     return !rows.empty() && !rows[0][1].empty() &&

@@ -62,7 +62,10 @@ bool SameKeys(const nlohmann::json& a, const nlohmann::json& b) {
 
 std::string KeysText(const nlohmann::json& keys) {
   if (!keys.is_object()) return "keys of no file";
-  const auto text = [&](const char* part) { return JsonText(keys.value(part, nlohmann::json())); };
+  const auto text = [&](const char* part) {
+    const nlohmann::json value = keys.value(part, nlohmann::json());
+    return value.is_string() ? value.get<std::string>() : JsonText(value);
+  };
   return fmt::format("--keys {} ({} bytes, hash {})", text("name"), text("size"), text("hash"));
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/file/file.h"
 
 namespace testbed::btree {
@@ -197,8 +198,7 @@ uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const Check
   const uint64_t checksum = XXH3_64bits(bytes.data() + 8, bytes.size() - 8);
   std::memcpy(bytes.data(), &checksum, 8);
   const std::string path = CheckpointPath(dir, static_cast<int>(state.sequence % 2));
-  std::error_code ignored;
-  const bool is_new = !std::filesystem::exists(path, ignored);
+  const bool is_new = !IsThere(path);
   FileOptions options;
   options.kind = FileKind::kMeta;
   options.create = FileOptions::kMayExist;
@@ -209,6 +209,7 @@ uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const Check
     if (is_new) SyncDirectory(dir);
   } catch (...) {
     // The file is removed, so that the next checkpoint sees that it is new and syncs the directory.
+    std::error_code ignored;
     if (is_new) std::filesystem::remove(path, ignored);
     throw;
   }
@@ -218,8 +219,7 @@ uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const Check
 CheckpointFile InspectCheckpoint(const std::string& dir, int which) {
   CheckpointFile result;
   result.path = CheckpointPath(dir, which);
-  std::error_code none;
-  result.exists = std::filesystem::exists(result.path, none);
+  result.exists = IsThere(result.path);
   if (!result.exists) return result;
   FileOptions options;
   options.kind = FileKind::kMeta;

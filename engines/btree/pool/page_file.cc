@@ -3,7 +3,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -54,19 +53,14 @@ PageFile::PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite
   }
 }
 
-bool PageFile::DiskIsFull(const Error& error) {
-  return error.kind() == Error::kIo && (error.code() == ENOSPC || error.code() == EDQUOT);
-}
-
-// The rule for errors is in the header. A sync that finds the disk full is a lasting error, too,
-// since the kernel has dropped the pages that it could not write.
+// The rule for errors is in the header.
 template <typename Action>
-void PageFile::OrFail(bool is_sync, const Action& action) {
+void PageFile::OrFail(const Action& action) {
   if (failed_) throw Error(*failed_);
   try {
     action();
   } catch (const Error& error) {
-    const bool lasts = is_sync || !DiskIsFull(error);
+    const bool lasts = !error.disk_is_full();
     if (lasts) failed_ = error;
     if (on_error_) on_error_(error, lasts);
     throw;
@@ -74,7 +68,7 @@ void PageFile::OrFail(bool is_sync, const Action& action) {
 }
 
 void PageFile::SyncData() {
-  OrFail(true, [this] { data_->Sync(); });
+  OrFail([this] { data_->Sync(); });
   unsynced_ = false;
 }
 
@@ -82,7 +76,7 @@ void PageFile::StopDoublewrite() {
   std::lock_guard lock(mutex_);
   FinishLastBatch();
   SyncData();
-  OrFail(true, [this] {
+  OrFail([this] {
     doublewrite_->Truncate(0);
     doublewrite_->Sync(true);
   });
@@ -99,10 +93,16 @@ void PageFile::Retry() {
 // pages.
 void PageFile::FinishLastBatch() {
   if (!half_written_) return;
-  OrFail(false, [this] {
-    ForEachCopy([this](PageId id, const char* copy) {
+  OrFail([this] {
+    const bool all = ForEachCopy([this](PageId id, const char* copy) {
       data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
     });
+    // The next batch would overwrite what else may be the only whole copy.
+    if (!all) {
+      throw Error(Error::kCorruption, "a page in the doublewrite file " + doublewrite_->path() +
+                                          " cannot be read, and its place in " + data_->path() +
+                                          " may be torn; open the database again");
+    }
   });
   half_written_ = false;
   uses_copies_.store(false, std::memory_order_release);
@@ -227,8 +227,8 @@ void PageFile::WriteCopies(WriteBatch* batch) {
     std::memcpy(first + sizeof *header + i * sizeof copy, &copy, sizeof copy);
   }
   header->checksum = HeaderChecksum(first);
-  OrFail(false, [&] { doublewrite_->Write(0, first, bytes); });
-  OrFail(true, [this] { doublewrite_->Sync(); });
+  OrFail([&] { doublewrite_->Write(0, first, bytes); });
+  OrFail([this] { doublewrite_->Sync(); });
   doublewrite_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   batch->LayOut();
 }
@@ -265,7 +265,7 @@ void PageFile::Write(WriteBatch* batch) {
   if (doublewrite_ != nullptr) WriteCopies(batch);
   unsynced_ = true;
   half_written_ = doublewrite_ != nullptr;
-  OrFail(false, [&] {
+  OrFail([&] {
     TakeSpace(*batch);
     WriteInPlace(*batch);
   });
@@ -315,30 +315,35 @@ void PageFile::FindTorn(const std::function<void(PageId id, const char* copy)>& 
   });
 }
 
-void PageFile::ForEachCopy(const std::function<void(PageId id, const char* copy)>& use) {
-  if (doublewrite_ == nullptr) return;
+bool PageFile::ForEachCopy(const std::function<void(PageId id, const char* copy)>& use) {
+  if (doublewrite_ == nullptr) return true;
   constexpr size_t kHeader = WriteBatch::kHeaderBytes;
   AlignedBuffer first(kHeader), copy(page_size_);
-  if (doublewrite_->ReadSome(0, first.data(), kHeader) < kHeader) return;
+  if (doublewrite_->ReadSome(0, first.data(), kHeader) < kHeader) return false;
   const auto* header = reinterpret_cast<const DoublewriteHeader*>(first.data());
   // If the header is damaged, its batch was not durable here and was never written in its places.
   if (header->checksum != HeaderChecksum(first.data()) || header->magic != kMagic ||
       header->page_size != page_size_ || header->count > kMaxCopies) {
-    return;
+    return false;
   }
   uint64_t at = kHeader;
+  bool all = true;
   for (uint32_t i = 0; i < header->count; ++i) {
     DoublewriteCopy entry;
     std::memcpy(&entry, first.data() + sizeof *header + i * sizeof entry, sizeof entry);
     const PackedPage packed = entry.packed;
-    if (packed.front > page_size_ || packed.back > page_size_ - packed.front) return;
+    if (packed.front > page_size_ || packed.back > page_size_ - packed.front) return false;
     const size_t got = doublewrite_->ReadSome(at, copy.data(), packed.bytes());
     at += packed.bytes();
-    if (got < packed.bytes()) continue;
-    UnpackPage(packed, copy.data(), page_size_);
-    if (InspectPage(copy.data(), page_size_, entry.id) != PageState::kValid) continue;
-    use(entry.id, copy.data());
+    bool whole = got == packed.bytes();
+    if (whole) {
+      UnpackPage(packed, copy.data(), page_size_);
+      whole = InspectPage(copy.data(), page_size_, entry.id) == PageState::kValid;
+    }
+    if (whole) use(entry.id, copy.data());
+    all = all && whole;
   }
+  return all;
 }
 
 uint32_t PageFile::RestoreTorn(Copies* kept) {
@@ -353,7 +358,7 @@ uint32_t PageFile::RestoreTorn(Copies* kept) {
     try {
       data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
     } catch (const Error& e) {
-      if (kept == nullptr || !DiskIsFull(e)) throw;
+      if (kept == nullptr || !e.disk_is_full()) throw;
       kept->emplace(id, std::string(copy, page_size_));
     }
     ++written;

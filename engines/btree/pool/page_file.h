@@ -89,8 +89,6 @@ class PageFile {
   // set before other threads use the file.
   using OnError = std::function<void(const Error& error, bool lasts)>;
   void SetOnError(OnError on_error) { on_error_ = std::move(on_error); }
-  // Whether the error is that of a full disk, which goes away.
-  static bool DiskIsFull(const Error& error);
   // After an error of a full disk: makes the last batch whole in its place, or throws.
   void Retry();
 
@@ -150,10 +148,11 @@ class PageFile {
   // Of a page of which so much was read: checks it, and undoes its compression.
   void Accept(PageId id, char* page, uint32_t got);
   void NoteLength(PageId id, uint32_t bytes);
-  // Each copy in the doublewrite file that is whole, with its page; see FindTorn.
-  void ForEachCopy(const std::function<void(PageId id, const char* copy)>& use);
+  // Calls `use` for each copy in the doublewrite file that is whole, with its page; see FindTorn.
+  // Returns whether the file is whole, so that `use` has seen every page of the last batch.
+  bool ForEachCopy(const std::function<void(PageId id, const char* copy)>& use);
   template <typename Action>
-  void OrFail(bool is_sync, const Action& action);
+  void OrFail(const Action& action);
   void SyncData();
   void FinishLastBatch();
   bool TakeCopy(PageId id, char* page) const;

@@ -168,7 +168,7 @@ class Pool : private VisitCounts {
   // Frames that the pool may have. While pages cannot be written it has a few more than those that
   // hold them, so that readers find some that are clean.
   uint32_t Limit() const {
-    if (clean_error_.empty()) return limit_;
+    if (!clean_error_) return limit_;
     return std::min(std::max(limit_, unwritable_) + kMinFrames, most_frames_);
   }
   // Candidates for the cleaner at which the search for a clean page ends.
@@ -255,10 +255,9 @@ class Pool : private VisitCounts {
   uint32_t waiters_ = 0;
   std::chrono::milliseconds patience_{30000};
   uint64_t clean_rounds_ = 0;
-  std::string clean_error_;
+  std::optional<Error> clean_error_;
   bool recovers_ = false;
   uint32_t unwritable_ = 0;  // frames there were when a full disk left none that was clean
-  int clean_error_code_ = 0;
   bool stop_ = false;
 
   std::shared_mutex

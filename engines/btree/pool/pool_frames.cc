@@ -1,7 +1,6 @@
 // The pool's frames: which page leaves for another one, and how many there are. All of it happens
 // under the pool's mutex, which no hit takes.
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <new>
 #include <optional>
@@ -44,7 +43,7 @@ uint32_t Pool::TryPolicy() {
     replacement_.Return(index);
   }
   // Where the cleaner has no success, those that are clean are all that there is.
-  const bool cleans = clean_error_.empty();
+  const bool cleans = !clean_error_;
   for (uint32_t tries = 0; tries < 2 * made_; ++tries) {
     if (cleans && to_clean_.size() >= MostToClean()) break;
     const uint32_t index = replacement_.NextVictim();
@@ -76,7 +75,7 @@ void Pool::WaitForFrame(std::unique_lock<std::mutex>* lock, Clock::time_point gi
 }
 
 void Pool::ThrowIfNotCleaned() const {
-  if (!clean_error_.empty()) throw Error(Error::kIo, clean_error_, clean_error_code_);
+  if (clean_error_) throw Error(*clean_error_);
 }
 
 void Pool::SetLimit() {
@@ -190,7 +189,7 @@ uint32_t Pool::AcquireFrame(PageId id) {
 // Otherwise the pool grows once, because commits that were under way when the disk filled may have
 // dirtied every frame, and reads need some that are clean. Under the mutex.
 bool Pool::GrowWhileFull() {
-  if (clean_error_.empty() || clean_error_code_ != ENOSPC) return false;
+  if (!clean_error_ || !clean_error_->disk_is_full()) return false;
   if (!recovers_ && unwritable_ != 0) return false;
   if (ActiveFrames() >= most_frames_) return false;
   unwritable_ = ActiveFrames();
@@ -201,7 +200,7 @@ void Pool::RetryCleaning() {
   std::unique_lock lock(mutex_);
   const uint64_t round = clean_rounds_;
   ++waiters_;
-  while (!clean_error_.empty() && clean_rounds_ == round && !stop_) {
+  while (clean_error_ && clean_rounds_ == round && !stop_) {
     work_for_cleaner_.notify_one();
     frames_available_.wait_for(lock, std::chrono::milliseconds(20));
   }

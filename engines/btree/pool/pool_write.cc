@@ -162,15 +162,13 @@ void Pool::CleanerLoop() {
       continue;
     }
     CollectForCleaning(&frames);
-    std::string error;
-    int code = 0;
+    std::optional<Error> error;
     if (!frames.empty()) {
       lock.unlock();
       try {
         CleanSome(&frames, &batch);
       } catch (const Error& e) {
-        error = e.what();
-        code = e.code();
+        error = e;
       }
       lock.lock();
     }
@@ -182,14 +180,11 @@ void Pool::CleanerLoop() {
       }
     }
     // A round without a candidate leaves the error of the last write, unless no page is dirty.
-    if (!frames.empty() || (!clean_error_.empty() && !HasDirtyPage())) {
-      clean_error_ = error;
-      clean_error_code_ = code;
-    }
+    if (!frames.empty() || (clean_error_ && !HasDirtyPage())) clean_error_ = error;
     ++clean_rounds_;
     frames_available_.notify_all();
     // Nothing to do for those who wait, or no way to do it: let them run first.
-    if (frames.empty() || !error.empty()) {
+    if (frames.empty() || error) {
       work_for_cleaner_.wait_for(lock, std::chrono::milliseconds(5), [this] { return stop_; });
     }
   }

@@ -9,8 +9,8 @@
 #define TESTBED_ENGINES_BTREE_STORE_REPLAY_SPOOL_H_
 
 #include <unistd.h>
+#include <xxhash.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -54,11 +54,14 @@ class ReplaySpool {
     uint64_t offset = 0;
     while (file_ != nullptr && offset < written_) {
       // A record never lies in two pieces: each was written whole.
-      uint64_t size;
-      file_->Read(offset, &size, sizeof size);
-      piece.resize(size);
-      file_->Read(offset + sizeof size, piece.data(), size);
-      offset += sizeof size + size;
+      Piece head;
+      file_->Read(offset, &head, sizeof head);
+      offset += sizeof head;
+      if (head.size == 0 || head.size > written_ - offset) ThrowChanged();
+      piece.resize(head.size);
+      file_->Read(offset, piece.data(), head.size);
+      if (XXH3_64bits(piece.data(), head.size) != head.checksum) ThrowChanged();
+      offset += head.size;
       left = piece;
       UseAll(left, use);
     }
@@ -67,6 +70,12 @@ class ReplaySpool {
 
  private:
   static constexpr size_t kMemory = 4 << 20;
+  // Nobody syncs the file, so nobody is told when the kernel cannot write a page of it back: the
+  // checksum tells that the page was read as something else.
+  struct Piece {
+    uint64_t size;
+    uint64_t checksum;
+  };
   struct Head {
     Lsn begin, end;
     uint64_t transaction;
@@ -86,6 +95,13 @@ class ReplaySpool {
     }
   }
 
+  [[noreturn]] void ThrowChanged() const {
+    throw Error(Error::kIo,
+                "the temporary file " + path_ +
+                    " is read back otherwise than it was written: its device may fail; open the "
+                    "database again");
+  }
+
   void Spill() {
     if (file_ == nullptr) {
       FileOptions options;
@@ -93,16 +109,16 @@ class ReplaySpool {
       options.create = FileOptions::kTruncate;
       file_ = File::Open(path_, options);
     }
-    const uint64_t size = buffer_.size();
+    const Piece head{buffer_.size(), XXH3_64bits(buffer_.data(), buffer_.size())};
     try {
-      file_->Write(written_, &size, sizeof size);
-      file_->Write(written_ + sizeof size, buffer_.data(), size);
+      file_->Write(written_, &head, sizeof head);
+      file_->Write(written_ + sizeof head, buffer_.data(), buffer_.size());
     } catch (const Error& e) {
-      if (e.code() != ENOSPC) throw;
+      if (!e.disk_is_full()) throw;
       device_is_full_ = true;
       return;
     }
-    written_ += sizeof size + size;
+    written_ += sizeof head + buffer_.size();
     buffer_.clear();
   }
 

@@ -130,7 +130,7 @@ void Store::Checkpoint() {
   try {
     WriteCheckpoint(dir_, options_.page_size, state);
   } catch (const Error& e) {
-    if (!PageFile::DiskIsFull(e)) Fail(e.what());
+    if (!e.disk_is_full()) Fail(e.what());
     throw;
   }
   state_ = std::move(state);

@@ -343,7 +343,7 @@ void Store::Recover(const CheckpointState& state) {
     if (recovery_.needed) Checkpoint();
   } catch (const Error& e) {
     // On a full device the log stays as it is, and the next checkpoint may find room.
-    if (e.code() != ENOSPC) throw;
+    if (!e.disk_is_full()) throw;
   }
   space_->GiveBack();
   // Until here pages were written without the log.

@@ -1,7 +1,6 @@
 #include "engines/fractal/cache/cache.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <optional>
 
 #include "device/error.h"
@@ -243,7 +242,7 @@ void Cache::Evict(Unwritable unwritable) {
       EvictFrom(node, may_write);
     } catch (const Error& e) {
       const bool keep = unwritable == Unwritable::kKeep ||
-                        (keep_on_full_disk_.load(std::memory_order_relaxed) && e.code() == ENOSPC);
+                        (keep_on_full_disk_.load(std::memory_order_relaxed) && e.disk_is_full());
       if (!keep) throw;
       may_write = false;  // the next one would fail like this one
     }

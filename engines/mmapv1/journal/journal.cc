@@ -141,7 +141,7 @@ uint64_t Journal::Append(std::string_view body, const std::function<void()>& flu
     try {
       NextFile();
     } catch (const Error& error) {
-      if (error.code() != ENOSPC || !flush) throw;
+      if (!error.disk_is_full() || !flush) throw;
       flush();
       NextFile();
     }

@@ -60,17 +60,16 @@ TEST_P(ResizeTest, ASmallerCacheHoldsLessAndALargerOneMoreAgain) {
 // whenever it reads. A row that a resize throws away unwritten comes back in an older version.
 TEST_P(ResizeTest, WhileSessionsReadAndWriteNothingIsLost) {
   Load(kRows, kValue);
-  std::atomic<bool> stop{false};
   std::atomic<uint64_t> writes{0};
   std::vector<uint32_t> versions(kRows, 0);  // each written by one thread
   const auto value_of = [&](uint64_t row) { return RowValue(row + kRows * versions[row], kValue); };
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;  // which stop and end when the test throws, too
   for (uint64_t t = 0; t < 2; ++t) {
-    threads.emplace_back([&, t] {
+    threads.emplace_back([&, t](const std::stop_token& stop) {
       const auto session = engine_->NewSession();
       std::mt19937_64 random(t);
       std::string_view value;
-      while (!stop) {
+      while (!stop.stop_requested()) {
         const uint64_t row = random() % (kRows / 2) * 2 + t;
         if (random() % 4 == 0) {
           ++versions[row];
@@ -92,8 +91,7 @@ TEST_P(ResizeTest, WhileSessionsReadAndWriteNothingIsLost) {
     }
     EXPECT_GE(writes.load(), before + 500) << "the sessions stand still";
   }
-  stop = true;
-  for (std::thread& thread : threads) thread.join();
+  threads.clear();
   std::string_view value;
   for (uint64_t row = 0; row < kRows; ++row) {
     ASSERT_TRUE(session_->Get(table_, RowKey(row), &value)) << row;

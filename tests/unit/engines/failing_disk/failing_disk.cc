@@ -128,6 +128,7 @@ void Model::Sync(DeviceFile* file, bool fails) {
 }
 
 void Model::NoteFreed(DeviceFile* file, uint64_t from, uint64_t end) {
+  if (from >= end) return;
   for (auto* blocks : {&file->written, &file->stuck}) {
     blocks->erase(blocks->lower_bound((from + kBlock - 1) / kBlock),
                   blocks->lower_bound(end / kBlock));
