@@ -2,10 +2,12 @@
 
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 
 #include "device/error.h"
 #include "device/file/file.h"
@@ -34,6 +36,21 @@ void MakeDirectories(const std::string& directory) {
     // The next attempt would take an existing directory for a durable one.
     ::rmdir(directory.c_str());
     throw;
+  }
+}
+
+void MakeNameDurable(const std::string& directory) {
+  std::error_code code;
+  std::filesystem::path at = std::filesystem::canonical(directory, code);
+  if (code) throw Error::Io("resolve", directory, code.value());
+  const auto device = [](const std::filesystem::path& path) {
+    struct stat st;
+    return ::stat(path.c_str(), &st) == 0 ? std::optional<dev_t>(st.st_dev) : std::nullopt;
+  };
+  for (const auto own = device(at); at.has_relative_path(); at = at.parent_path()) {
+    const std::filesystem::path parent = at.parent_path();
+    if (own != device(parent)) return;  // `at` is a mount point
+    if (::access(parent.c_str(), R_OK) == 0) SyncDirectory(parent);
   }
 }
 

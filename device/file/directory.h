@@ -12,6 +12,10 @@ namespace testbed {
 bool IsThere(const std::string& path);
 // Makes the directory and its parents, as far as they do not exist, and makes their names durable.
 void MakeDirectories(const std::string& directory);
+// Makes the name of a directory durable, and those of the directories above it on the same file
+// system: somebody else may have made them just before. It passes over a directory that this user
+// may not open.
+void MakeNameDurable(const std::string& directory);
 // These rename and remove as their like in std::filesystem. Removing a file that does not exist is
 // not an error. The change is not durable before SyncDirectory (file.h).
 void RenameFile(const std::string& from, const std::string& to);

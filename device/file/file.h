@@ -92,6 +92,11 @@ class File {
   // file's times durable too.
   void Sync(bool metadata = false);
 
+  // Throws Error (kIo) if the system has written pages of the file back by itself and failed, and
+  // neither this nor Sync has told of it yet through this File. Until then a read may return what
+  // the device held before. Costs one system call and does not wait for the device.
+  void CheckWriteBack() const;
+
   uint64_t Size() const;            // in bytes
   uint64_t AllocatedBytes() const;  // bytes that the file takes on the device, without its holes
   void Truncate(uint64_t size);
@@ -149,8 +154,12 @@ class File {
 // cache holds pages that the device lacks. They are clean, so no sync writes them. On ext4 not even a
 // new write to such a page helps, if it was the first write to its block: the sync returns 0, but the
 // block's extent stays marked as unwritten and reads as zeros after a power cut.
-// Throws Error (kIo) when the file cannot be opened or written back.
+// Throws Error (kIo) when the file cannot be opened or written back, and Error (kRun) when pages stay
+// in the page cache because a process has mapped or locked them.
 void MakeDurable(const std::string& path, FileKind kind, IoMode mode = IoMode::kBuffered);
+// Opens a file for reading from the device rather than from the page cache, where the file system can
+// (direct IO); else as buffered.
+std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind);
 // Makes the creation, renaming and removal of entries in a directory durable. Throws Error (kIo)
 // when it cannot.
 void SyncDirectory(const std::string& directory);

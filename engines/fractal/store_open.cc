@@ -79,6 +79,7 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
 void Store::Create() {
   const std::string data = UnfinishedDataPath(dir_);
   Log::RemoveUnused(LogPath(dir_));
+  MakeNameDurable(dir_);
   // The unfinished data file is there before anything else, and goes last.
   OpenData(data, IoMode::kBuffered, Advice::kNormal, FileOptions::kTruncate);
   SyncDirectory(dir_);
@@ -115,8 +116,7 @@ void Store::OpenFiles() {
   // If the sync of a header failed, the page cache alone has it, and the device has one before it,
   // whose extents this one calls free.
   file_->Sync();
-  file_->Forget(0, kFileBegin);
-  header_ = ReadHeader(file_.get());
+  header_ = ReadHeader(OpenPastPageCache(DataPath(dir_), FileKind::kData).get());
   // The data file of a database that was closed in order is durable, and stays in the page cache.
   if (Log::HasRecords(LogPath(dir_), options_.log.mode, header_.replay_from)) {
     MakeDurable(DataPath(dir_), FileKind::kData);

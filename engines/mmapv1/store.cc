@@ -62,6 +62,7 @@ std::string WithNamespace(const std::string& dir, const Settings& settings) {
   if (!settings.create) {
     throw Error(Error::kUsage, "the directory " + dir + " holds no mmapv1 database");
   }
+  MakeNameDurable(dir);
   Files::CreateNamespace(dir, settings);
   return dir;
 }

@@ -46,6 +46,12 @@ PageFile::PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite
       page_size_(page_size),
       options_(options),
       pages_at_open_(static_cast<PageId>(data_->Size() / page_size)) {
+  if (data_->options().mode != IoMode::kDirect) {
+    FileOptions watch;
+    watch.kind = FileKind::kData;
+    watch.read_only = true;
+    write_back_ = File::Open(data_->path(), watch);
+  }
   if (!options_.compressed) return;
   units_ = std::make_unique<Units>(kMaxPages);
   if (options_.compressed_cache_bytes > 0) {
@@ -69,6 +75,7 @@ void PageFile::OrFail(const Action& action) {
 
 void PageFile::SyncData() {
   OrFail([this] { data_->Sync(); });
+  recent_writes_.Clear();
   unsynced_ = false;
 }
 
@@ -95,6 +102,7 @@ void PageFile::FinishLastBatch() {
   if (!half_written_) return;
   OrFail([this] {
     const bool all = ForEachCopy([this](PageId id, const char* copy) {
+      recent_writes_.Note(id);
       data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
     });
     // The next batch would overwrite what else may be the only whole copy.
@@ -135,8 +143,22 @@ void PageFile::TakeSpace(const WriteBatch& batch) {
   }
 }
 
+void PageFile::CheckWriteBack(PageId id) {
+  if (!recent_writes_.Has(id) || write_back_ == nullptr) return;
+  std::lock_guard lock(write_back_mutex_);
+  if (!write_back_failed_) {
+    try {
+      write_back_->CheckWriteBack();
+    } catch (const Error& error) {
+      write_back_failed_ = error;
+    }
+  }
+  if (write_back_failed_) throw Error(*write_back_failed_);
+}
+
 PageState PageFile::Inspect(PageId id, char* page) {
   const size_t got = data_->ReadSome(Place(id), page, page_size_);
+  CheckWriteBack(id);
   if (got < page_size_) std::memset(page + got, 0, page_size_ - got);
   TakeCopy(id, page);
   const PageState state = InspectPage(page, page_size_, id);
@@ -168,6 +190,7 @@ void PageFile::NoteLength(PageId id, uint32_t bytes) {
 }
 
 void PageFile::Accept(PageId id, char* page, uint32_t got) {
+  CheckWriteBack(id);
   if (TakeCopy(id, page)) got = page_size_;
   const uint32_t stored = StoredBytes(page, page_size_);
   if (stored > got) throw Broken(id);
@@ -210,6 +233,7 @@ bool PageFile::ReadCached(PageId id, char* page) {
 
 const char* PageFile::View(PageId id, bool check) {
   const char* page = data_->View(Place(id), page_size_).data();
+  CheckWriteBack(id);
   if (check) Check(id, page);
   return page;
 }
@@ -244,7 +268,7 @@ void PageFile::WriteInPlace(const WriteBatch& batch) {
     options_.atomic ? data_->WriteAtomic(Place(batch.id(i)), batch.page(i), bytes)
                     : data_->Write(Place(batch.id(i)), batch.page(i), bytes);
     bytes_written_.fetch_add(bytes, std::memory_order_relaxed);
-    i = end;
+    for (; i < end; ++i) recent_writes_.Note(batch.id(i));
   }
   pages_written_.fetch_add(batch.count(), std::memory_order_relaxed);
 }

@@ -16,6 +16,12 @@
 //
 // Reads may come from any thread; one batch is written at a time.
 //
+// Unless IO is direct, the system writes pages back when it likes. When it fails, it takes them for
+// clean all the same, may drop them, and a read returns what was there before: an older version of
+// the page, and valid. Only the next sync would tell. So a read of a page that was written since the
+// last sync asks first whether a write-back has failed, and then throws. In mmap mode it asks
+// when a page is looked up, not at each access through the mapping.
+//
 // Errors. A write or sync that fails is not tried again, but for a write that found the disk full:
 // after a failed sync nobody knows what the device holds, and the next one would say that all is
 // well. From then on every Write and Sync throws the first error again, so nothing overwrites the
@@ -40,6 +46,7 @@
 #include "device/file/read_ring.h"
 #include "engines/btree/page/page_codec.h"
 #include "engines/btree/pool/compressed_cache.h"
+#include "engines/btree/pool/recent_writes.h"
 #include "engines/btree/pool/reserved_array.h"
 #include "engines/btree/pool/write_batch.h"
 
@@ -145,6 +152,8 @@ class PageFile {
   uint64_t Place(PageId id) const { return static_cast<uint64_t>(id) * page_size_; }
   void Check(PageId id, const char* page) const;
   uint32_t BytesToRead(PageId id) const;
+  // Throws if the page may be an older version of it than was written.
+  void CheckWriteBack(PageId id);
   // Of a page of which so much was read: checks it, and undoes its compression.
   void Accept(PageId id, char* page, uint32_t got);
   void NoteLength(PageId id, uint32_t bytes);
@@ -178,6 +187,11 @@ class PageFile {
   std::atomic<bool> uses_copies_{false};
   std::optional<Error> failed_;
   OnError on_error_;
+  // Asks for failed write-backs. It is a descriptor of its own, as the system tells each once.
+  std::unique_ptr<File> write_back_;  // null with direct IO
+  RecentWrites recent_writes_;        // Note and Clear under mutex_
+  std::mutex write_back_mutex_;
+  std::optional<Error> write_back_failed_;  // under write_back_mutex_
   std::atomic<uint64_t> pages_written_{0}, bytes_written_{0}, bytes_skipped_{0};
   std::atomic<uint64_t> doublewrite_bytes_{0};
 };

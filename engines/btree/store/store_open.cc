@@ -169,6 +169,7 @@ void Store::Create() {
     }
   }
   Log::RemoveUnused(LogPath(dir_));
+  MakeNameDurable(dir_);
   // The unfinished data file is there before anything else, and goes last.
   OpenFile(data, FileKind::kData, IoMode::kBuffered, FileOptions::kTruncate);
   SyncDirectory(dir_);

@@ -2,13 +2,20 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/magic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
 
 #include "device/error.h"
+#include "device/file/directory.h"
+#include "device/file/page_cache.h"
 
 namespace testbed {
 namespace {
@@ -116,6 +123,75 @@ TEST_P(FileTest, AbsentFileIsAnIoErrorThatNamesIt) {
 INSTANTIATE_TEST_SUITE_P(Modes, FileTest,
                          testing::Values(IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap),
                          [](const auto& info) { return std::string(IoModeName(info.param)); });
+
+class DurableTest : public testing::Test {
+ protected:
+  DurableTest() {
+    std::string pattern = std::filesystem::current_path() / "durable_test_XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    std::ofstream(directory_ + "/f") << std::string(3 << 20, 'x');
+  }
+  ~DurableTest() override { std::filesystem::remove_all(directory_); }
+  bool InMemory() const {
+    struct statfs fs;
+    return statfs(directory_.c_str(), &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+  }
+  std::string directory_;
+};
+
+TEST_F(DurableTest, NoPageOfAFileStaysInThePageCache) {
+  if (InMemory()) GTEST_SKIP() << "the files of a tmpfs are nowhere but in memory";
+  const std::string path = directory_ + "/f";
+  EXPECT_GT(Residency(path).cached, 0u);
+  MakeDurable(path, FileKind::kData);
+  EXPECT_EQ(Residency(path).cached, 0u);
+}
+
+// A large folio, of which a part alone cannot be dropped.
+TEST_F(DurableTest, WhatIsReadPastThePageCacheComesFromTheDevice) {
+  const std::string path = directory_ + "/f";
+  MakeDurable(path, FileKind::kData);
+  const auto file = OpenPastPageCache(path, FileKind::kData);
+  AlignedBuffer buffer(8192);
+  file->Read(0, buffer.data(), 8192);
+  EXPECT_EQ(std::string(buffer.data(), 8192), std::string(8192, 'x'));
+  if (!InMemory()) {
+    EXPECT_EQ(Residency(path).cached, 0u);
+  }
+}
+
+TEST_F(DurableTest, AFileThatAnotherHoldsInThePageCacheIsRefused) {
+  if (InMemory()) GTEST_SKIP() << "the files of a tmpfs are nowhere but in memory";
+  const std::string path = directory_ + "/f";
+  const int fd = open(path.c_str(), O_RDONLY);
+  char* const map = static_cast<char*>(mmap(nullptr, 1 << 20, PROT_READ, MAP_SHARED, fd, 0));
+  ASSERT_NE(map, MAP_FAILED);
+  EXPECT_EQ(*static_cast<volatile char*>(map), 'x');
+  try {
+    MakeDurable(path, FileKind::kData);
+    FAIL() << "a page stays, and nobody says so";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kRun);
+    EXPECT_NE(std::string(e.what()).find(path), std::string::npos) << e.what();
+  }
+  munmap(map, 1 << 20);
+  close(fd);
+  EXPECT_NO_THROW(MakeDurable(path, FileKind::kData));
+}
+
+TEST_F(DurableTest, TheNamesOfExistingDirectoriesAreMadeDurable) {
+  std::filesystem::create_directories(directory_ + "/a/b");
+  EXPECT_NO_THROW(MakeNameDurable(directory_ + "/a/b"));
+  EXPECT_THROW(MakeNameDurable(directory_ + "/nosuch"), Error);
+}
+
+TEST_F(DurableTest, AFileWithoutFailedWriteBacksHasNoErrorToTell) {
+  FileOptions options;
+  options.create = FileOptions::kMustExist;
+  const auto file = File::Open(directory_ + "/f", options);
+  file->Write(0, "y", 1);
+  EXPECT_NO_THROW(file->CheckWriteBack());
+}
 
 }  // namespace
 }  // namespace testbed

@@ -183,6 +183,20 @@ TEST_F(ReadaheadTest, ALockedNoteIsOfALivingGuardWhateverItsNumber) {
   EXPECT_EQ(Kb(), 2560u);
 }
 
+// A note decides what root writes to /sys.
+TEST_F(ReadaheadTest, ANoteOfAnotherUserIsNotBelieved) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file to another user";
+  InChild([] { kill(getpid(), SIGKILL); });
+  const std::string note = directory_ + "/run/readahead-disk";
+  ASSERT_EQ(chown(note.c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(ReadaheadGuard::RestoreStale(places_).empty());
+  EXPECT_EQ(Kb(), 16u);
+  EXPECT_TRUE(NoteLeft());
+  ASSERT_EQ(chown(note.c_str(), 0, 0), 0);
+  EXPECT_EQ(ReadaheadGuard::RestoreStale(places_).size(), 1u);
+  EXPECT_EQ(Kb(), 2560u);
+}
+
 TEST_F(ReadaheadTest, ADirectoryThatOthersMayWriteToKeepsNoNote) {
   fs::create_directories(directory_ + "/run");
   fs::permissions(directory_ + "/run", fs::perms::all);

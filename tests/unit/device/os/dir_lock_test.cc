@@ -41,6 +41,21 @@ TEST_F(DirLockTest, IsHeldByOneAndGivenBack) {
   EXPECT_TRUE(std::filesystem::is_empty(dir_));
 }
 
+TEST_F(DirLockTest, TryTakesADirectoryThatIsFreeAndNoLink) {
+  std::filesystem::create_directory_symlink(dir_, dir_ + ".link");
+  EXPECT_FALSE(DirLock::Try(dir_ + ".link").has_value());
+  std::filesystem::remove(dir_ + ".link");
+  EXPECT_FALSE(DirLock::Try(dir_ + "/nosuch").has_value());
+  {
+    const DirLock held(dir_, "--dir");
+    EXPECT_FALSE(DirLock::Try(dir_).has_value());
+  }
+  const std::optional<DirLock> lock = DirLock::Try(dir_);
+  ASSERT_TRUE(lock.has_value());
+  EXPECT_TRUE(lock->Leads(dir_));
+  EXPECT_THROW(DirLock(dir_, "--dir"), Error);
+}
+
 TEST_F(DirLockTest, EndsWithAProcessThatIsKilled) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);

@@ -135,6 +135,14 @@ void Model::NoteFreed(DeviceFile* file, uint64_t from, uint64_t end) {
   }
 }
 
+bool Model::TellsOfWriteBack(int fd, const DeviceFile& file) {
+  const auto known = told.find(fd);
+  if (known == told.end() || known->second == file.write_back_errors) return false;
+  known->second = file.write_back_errors;
+  errno = EIO;
+  return true;
+}
+
 void Model::SyncNames(const std::string& directory) {
   std::map<std::string, FileRef> now;
   std::error_code none;
@@ -210,6 +218,7 @@ FailingDisk::FailingDisk(const std::string& dir) {
   model.files.clear();
   model.names.clear();
   model.mappings.clear();
+  model.told.clear();
   model.fault = {};
   model.calls = model.failed = model.all_calls = 0;
   model.cut_at = UINT64_MAX;
@@ -239,6 +248,16 @@ void FailingDisk::Fail(const DiskFault& fault) {
 void FailingDisk::Heal() {
   const disk_model::Hold hold;
   TheModel().fault.at = UINT64_MAX;
+}
+void FailingDisk::FailWriteBack(const std::string& ending) {
+  auto& model = TheModel();
+  const disk_model::Hold hold;
+  for (const auto& [number, file] : model.files) {
+    if (!file->path.ends_with(ending)) continue;
+    ++file->write_back_errors;
+    model.Sync(file.get(), true);
+    model.DropCleanPages(file.get());
+  }
 }
 void FailingDisk::CutAfter(uint64_t calls, uint64_t seed) {
   auto& model = TheModel();

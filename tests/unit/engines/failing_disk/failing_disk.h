@@ -58,6 +58,10 @@ class FailingDisk {
   // Makes a call fail. Calls of the fault's kind are numbered from 0 on, beginning now.
   void Fail(const DiskFault& fault);
   void Heal();
+  // The system writes all dirty pages back by itself, of the files whose paths end so. The disk
+  // refuses, and then the system needs their memory: reads return what the device has. The next sync
+  // of each open descriptor tells of the error.
+  void FailWriteBack(const std::string& ending);
   // Cuts the power after `calls` more calls of any kind. All calls after that fail and change
   // nothing. `seed` chooses which of the blocks that were not synced are on the device.
   void CutAfter(uint64_t calls, uint64_t seed);

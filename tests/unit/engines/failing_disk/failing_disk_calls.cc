@@ -83,10 +83,11 @@ int SyncCall(int fd, long call) {
   const std::string path = PathOf(fd);
   if (const FileRef file = model.FileAt(path)) {
     const bool fails = model.Fails(DiskCall::kSync);
+    const bool tells = !fails && model.TellsOfWriteBack(fd, *file);
     const int error = errno;
     if (!model.is_cut) model.Sync(file.get(), fails);
     errno = error;
-    return fails ? -1 : 0;
+    return fails || tells ? -1 : 0;
   }
   if (path == model.dir || model.Has(path)) {
     if (model.Fails(DiskCall::kSyncDirectory)) return -1;
@@ -96,6 +97,13 @@ int SyncCall(int fd, long call) {
   // What is beside the directory, such as a copy of it, need not outlive the machine.
   if (path.starts_with(model.dir)) return 0;
   return static_cast<int>(::syscall(call, fd));
+}
+
+// Only asks for the errors of write-backs.
+int SyncRangeCall(int fd, off_t at, off_t n, unsigned flags) {
+  return WithFile(
+      fd, [&](DeviceFile* file) { return TheModel().TellsOfWriteBack(fd, *file) ? -1 : 0; },
+      [&] { return static_cast<int>(::syscall(SYS_sync_file_range, fd, at, n, flags)); });
 }
 
 ssize_t WriteCall(int fd, const void* data, size_t n, off_t at) {
@@ -162,9 +170,15 @@ int AllocateCall(int fd, int mode, off_t at, off_t n) {
 int OpenCall(int at, const char* path, int flags, unsigned mode) {
   const auto real = [&] { return static_cast<int>(::syscall(SYS_openat, at, path, flags, mode)); };
   Model& model = TheModel();
-  if (!Hold::IsFree() || (flags & (O_TRUNC | O_CREAT)) == 0) return real();
+  if (!Hold::IsFree()) return real();
   const Hold hold;
   if (!model.Has(path)) return real();
+  if ((flags & (O_TRUNC | O_CREAT)) == 0) {
+    const int fd = real();
+    const FileRef file = fd < 0 ? nullptr : model.FileAt(path);
+    if (file != nullptr) model.told[fd] = file->write_back_errors;
+    return fd;
+  }
   if (model.is_cut) {
     errno = EIO;
     return -1;
@@ -175,6 +189,7 @@ int OpenCall(int at, const char* path, int flags, unsigned mode) {
   if (fd < 0) return fd;
   if (is_new) model.Forget(path);  // the number may be that of one that is gone
   const FileRef file = model.FileAt(path);
+  if (file != nullptr) model.told[fd] = file->write_back_errors;
   if (file != nullptr && (flags & O_TRUNC) != 0) {
     model.MarkDirty(file.get(), 0, size);
     model.NoteFreed(file.get(), 0, size + kBlock);
@@ -187,6 +202,7 @@ int CloseCall(int fd) {
   bool fails = false;
   if (Hold::IsFree()) {
     const Hold hold;
+    TheModel().told.erase(fd);
     fails = TheModel().Has(PathOf(fd)) && TheModel().Fails(DiskCall::kClose);
   }
   const int error = errno;
@@ -320,6 +336,9 @@ ssize_t pwrite64(int fd, const void* data, size_t n, off64_t at) {
 }
 int fdatasync(int fd) { return SyncCall(fd, SYS_fdatasync); }
 int fsync(int fd) { return SyncCall(fd, SYS_fsync); }
+int sync_file_range(int fd, off64_t at, off64_t n, unsigned flags) {
+  return SyncRangeCall(fd, at, n, flags);
+}
 int ftruncate(int fd, off_t size) noexcept { return TruncateCall(fd, size); }
 int ftruncate64(int fd, off64_t size) noexcept { return TruncateCall(fd, size); }
 int fallocate(int fd, int mode, off_t at, off_t n) { return AllocateCall(fd, mode, at, n); }

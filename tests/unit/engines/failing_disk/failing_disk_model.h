@@ -28,6 +28,7 @@ struct DeviceFile {
   bool is_mapped = false;           // has a writable shared mapping: changes show by comparing
   std::set<uint64_t> written;       // blocks that have reached the device since they were allocated
   std::set<uint64_t> stuck;         // blocks that no sync writes while their page is in the cache
+  uint64_t write_back_errors = 0;   // of the system's own write-backs
 };
 using FileRef = std::shared_ptr<DeviceFile>;
 
@@ -46,6 +47,9 @@ struct Model {
   std::map<std::string, std::map<std::string, FileRef>> names;
   std::vector<Mapping> mappings;
   DiskFault fault;
+  // The write-back errors of the file that each descriptor has been told of, or that had happened
+  // when it was opened.
+  std::map<int, uint64_t> told;
   uint64_t calls = 0, failed = 0, all_calls = 0, cut_at = UINT64_MAX, cut_seed = 0;
   bool is_cut = false;
 
@@ -60,6 +64,8 @@ struct Model {
   // Copies the dirty blocks to the device or, when the sync fails, marks them clean.
   void Sync(DeviceFile* file, bool fails);
   void SyncNames(const std::string& directory);
+  // Returns whether a write-back has failed that the descriptor has not been told of, and tells it.
+  bool TellsOfWriteBack(int fd, const DeviceFile& file);
   void DropCleanPages(DeviceFile* file);
   void NoteFreed(DeviceFile* file, uint64_t from,
                  uint64_t end);  // the blocks' space was given back

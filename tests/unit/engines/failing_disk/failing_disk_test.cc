@@ -327,6 +327,59 @@ TEST_P(FailingDiskTest, RecoveryLosesNothingThatWasAcknowledged) {
   }
 }
 
+// For tests that choose their faults themselves.
+class FailingDiskModeTest : public FailingDiskTest {};
+
+// A process was killed after it had made the directories and before it had synced their parents,
+// or the user made them: they are there, and a power cut takes them back.
+TEST_P(FailingDiskModeTest, DirectoriesThatWereThereAreNotTakenForDurable) {
+  for (uint64_t seed = 1; seed < 7; ++seed) {
+    Start();
+    FailingDisk disk(dir_);
+    fs::create_directories(Database());
+    ASSERT_TRUE(Run(20, 300)) << why_;
+    disk.Cut(seed);
+    ExpectAll(disk);
+  }
+}
+
+// The system writes dirty pages back by itself, the disk refuses, and the system takes their memory:
+// until the next sync the page cache returns older versions without an error.
+TEST_P(FailingDiskModeTest, AWriteBackThatFailedIsNotReadOver) {
+  if (std::string(mode().name).find("direct") != std::string::npos) {
+    GTEST_SKIP() << "direct writes pass by the page cache";
+  }
+  int told = 0;
+  for (int commits = 300; commits < 900; commits += 75) {
+    SCOPED_TRACE(std::to_string(commits) + " commits before");
+    Start();
+    FailingDisk disk(dir_);
+    database_->Open(Database(), true);
+    for (int i = 0; i < commits; ++i) Commit(3000);
+    disk.FailWriteBack(".data");
+    try {
+      const auto [lost, halves] = known_.Lost(database_.get());
+      EXPECT_EQ(lost, 0) << "of " << known_.rows() << " rows were read as they were before";
+      EXPECT_EQ(halves, 0);
+    } catch (const Error&) {
+      ++told;
+    }
+    for (int i = 0; i < 30; ++i) {
+      try {
+        Commit(3000);
+      } catch (const Error&) {
+        ++told;
+      }
+    }
+    CheckpointOrGoOn();
+    database_->Close();
+    Run(20, 60);
+    disk.Cut(1);
+    ExpectAll(disk);
+  }
+  RecordProperty("told", told);
+}
+
 // When a sync fails in one thread, another thread may be about to sync the same file. Its sync
 // succeeds, though the contents are lost.
 class ConcurrentFailingDiskTest : public FailingDiskTest {};
@@ -368,12 +421,21 @@ INSTANTIATE_TEST_SUITE_P(Faults, ConcurrentFailingDiskTest,
                                   std::get<1>(param.param).name;
                          });
 
+INSTANTIATE_TEST_SUITE_P(Faults, FailingDiskModeTest,
+                         testing::Combine(testing::ValuesIn(FaultModes()),
+                                          testing::Values(Fault{})),
+                         [](const auto& param) { return std::get<0>(param.param).name; });
+
 INSTANTIATE_TEST_SUITE_P(
     Faults, FailingDiskTest,
     testing::Combine(testing::ValuesIn(FaultModes()),
                      testing::Values(Fault{"write_eio", DiskCall::kWrite, EIO},
                                      Fault{"write_full", DiskCall::kWrite, ENOSPC},
                                      Fault{"write_short", DiskCall::kWrite, 0},
+                                     Fault{"write_quota", DiskCall::kWrite, EDQUOT},
+                                     Fault{"sync_full", DiskCall::kSync, ENOSPC},
+                                     Fault{"msync_full", DiskCall::kMsync, ENOSPC},
+                                     Fault{"directory_full", DiskCall::kSyncDirectory, ENOSPC},
                                      Fault{"sync", DiskCall::kSync, EIO},
                                      Fault{"msync", DiskCall::kMsync, EIO},
                                      Fault{"truncate", DiskCall::kTruncate, EIO},

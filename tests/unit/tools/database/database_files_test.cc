@@ -1,0 +1,70 @@
+#include "tools/database/database_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "device/os/dir_lock.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class DatabaseFilesTest : public testing::Test {
+ protected:
+  DatabaseFilesTest() {
+    std::string pattern = fs::current_path() / "database_files_test_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+  }
+  ~DatabaseFilesTest() override { fs::remove_all(dir_); }
+  std::string dir_;
+};
+
+// Without a record nothing says that testbed made what lies there.
+TEST_F(DatabaseFilesTest, WhatHasNoRecordStays) {
+  std::ofstream(dir_ + "/photo.jpg") << "x";
+  fs::create_directories(dir_ + "/db");
+  std::ofstream(dir_ + "/db/btree.data") << "x";
+  EXPECT_THAT(RemoveDatabase(dir_, dir_), ElementsAre("db", "photo.jpg"));
+  RemoveDatabaseDirectory(dir_);
+  EXPECT_TRUE(fs::exists(dir_ + "/photo.jpg"));
+  EXPECT_TRUE(fs::exists(dir_ + "/db/btree.data"));
+}
+
+TEST_F(DatabaseFilesTest, OfADatabaseNothingStaysButWhatIsNotItsOwn) {
+  WriteRecord(dir_, {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
+  fs::create_directories(dir_ + "/db");
+  std::ofstream(dir_ + "/db/btree.data") << "x";
+  std::ofstream(dir_ + "/db/precious") << "x";
+  EXPECT_THAT(RemoveDatabase(dir_, dir_), ElementsAre("db/precious"));
+  fs::remove_all(dir_ + "/db");
+  WriteRecord(dir_, {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
+  EXPECT_THAT(RemoveDatabase(dir_, dir_), IsEmpty());
+  EXPECT_TRUE(fs::is_empty(dir_));
+}
+
+// A directory that another run uses is not cleared, nor one that a link leads to.
+TEST_F(DatabaseFilesTest, ADirectoryInUseIsNotCleared) {
+  const std::string held = dir_ + "/held";
+  fs::create_directories(held);
+  WriteRecord(held, {{"schema", kDatabaseSchema}, {"loaded", false}});
+  fs::create_directory_symlink(held, dir_ + "/link");
+  {
+    const DirLock lock(held, "--dir");
+    RemoveDatabaseDirectory(held);
+    EXPECT_TRUE(ReadRecord(held).has_value());
+  }
+  RemoveDatabaseDirectory(dir_ + "/link");
+  EXPECT_TRUE(ReadRecord(held).has_value());
+  RemoveDatabaseDirectory(held);
+  EXPECT_FALSE(fs::exists(held));
+}
+
+}  // namespace
+}  // namespace testbed
