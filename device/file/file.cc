@@ -1,26 +1,21 @@
 #include "device/file/file.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include "device/error.h"
 #include "device/file/file_faults.h"
-#include "device/file/page_cache.h"
 
 namespace testbed {
 namespace {
@@ -390,60 +385,6 @@ void File::Prefetch(uint64_t offset, uint64_t n) {
 
 void File::Forget(uint64_t offset, uint64_t n) {
   ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(n), POSIX_FADV_DONTNEED);
-}
-
-namespace {
-
-// Pages of these file systems are nowhere but in memory.
-bool IsInMemory(int fd) {
-  struct statfs fs;
-  return ::fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
-}
-
-// Drops all pages of a synced file. Pages that another processor is about to put on the kernel's
-// lists are passed over, so it tries a few times.
-uint64_t DropAll(File* file) {
-  constexpr int kTries = 6;
-  uint64_t left = 0;
-  for (int i = 0; i < kTries; ++i) {
-    if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1 << i));
-    file->Forget(0, 0);
-    left = Residency(file->fd(), file->path()).cached;
-    if (left == 0) break;
-  }
-  return left;
-}
-
-}  // namespace
-
-void MakeDurable(const std::string& path, FileKind kind, IoMode mode) {
-  FileOptions options;
-  options.kind = kind;
-  options.mode = mode;
-  options.read_only = true;
-  const std::unique_ptr<File> file = File::Open(path, options);
-  file->Sync();
-  if (IsInMemory(file->fd())) return;
-  if (const uint64_t left = DropAll(file.get()); left > 0) {
-    throw Error(Error::kRun, "file " + path + " was not closed in order, and " +
-                                 std::to_string(left) +
-                                 " bytes of it stay in the page cache, where they hide what the "
-                                 "device holds: end the process that has mapped or locked them");
-  }
-}
-
-std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind) {
-  FileOptions options;
-  options.kind = kind;
-  options.mode = IoMode::kDirect;
-  options.read_only = true;
-  try {
-    return File::Open(path, options);
-  } catch (const Error& error) {
-    if (error.code() != Error::kUsage) throw;
-  }
-  options.mode = IoMode::kBuffered;
-  return File::Open(path, options);
 }
 
 void SyncDirectory(const std::string& directory) {

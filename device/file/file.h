@@ -148,18 +148,6 @@ class File {
   std::vector<std::pair<void*, size_t>> old_maps_;
 };
 
-// Makes a closed file's pages in the page cache agree with the device: writes dirty pages back
-// (fdatasync) and then drops all pages, so that the next read comes from the device. For a file that
-// a process may have left behind without closing it in order. After a failed write-back the page
-// cache holds pages that the device lacks. They are clean, so no sync writes them. On ext4 not even a
-// new write to such a page helps, if it was the first write to its block: the sync returns 0, but the
-// block's extent stays marked as unwritten and reads as zeros after a power cut.
-// Throws Error (kIo) when the file cannot be opened or written back, and Error (kRun) when pages stay
-// in the page cache because a process has mapped or locked them.
-void MakeDurable(const std::string& path, FileKind kind, IoMode mode = IoMode::kBuffered);
-// Opens a file for reading from the device rather than from the page cache, where the file system can
-// (direct IO); else as buffered.
-std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind);
 // Makes the creation, renaming and removal of entries in a directory durable. Throws Error (kIo)
 // when it cannot.
 void SyncDirectory(const std::string& directory);

@@ -8,6 +8,7 @@
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/file/durable.h"
 #include "device/log/group_commit.h"
 #include "device/log/log_format.h"
 #include "device/log/log_reader.h"

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "device/file/directory.h"
+#include "device/file/durable.h"
 #include "device/log/log_format.h"
 #include "device/os/random_id.h"
 #include "engines/fractal/store.h"

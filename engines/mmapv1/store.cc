@@ -8,6 +8,7 @@
 
 #include "device/account/ledger.h"
 #include "device/file/directory.h"
+#include "device/file/durable.h"
 
 namespace testbed::mmapv1 {
 namespace {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "device/file/directory.h"
+#include "device/file/durable.h"
 #include "device/log/log_format.h"
 #include "device/os/random_id.h"
 #include "engines/btree/store/replay_spool.h"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/durable.h"
 #include "engines/mmapv1/journal/journal.h"
 #include "engines/mmapv1/journal/journal_format.h"
 

@@ -15,6 +15,7 @@
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/file/durable.h"
 #include "device/file/page_cache.h"
 
 namespace testbed {
