@@ -43,10 +43,9 @@ void MakeDurable(const std::string& path, FileKind kind, IoMode mode) {
   file->Sync();
   if (IsInMemory(file->fd())) return;
   if (const uint64_t left = DropAll(file.get()); left > 0) {
-    throw Error(Error::kRun, "file " + path + " was not closed in order, and " +
-                                 std::to_string(left) +
-                                 " bytes of it stay in the page cache, where they hide what the "
-                                 "device holds: end the process that has mapped or locked them");
+    throw Error(Error::kRun, std::to_string(left) + " bytes of file " + path +
+                                 " stay in the page cache, where they hide what the device holds: "
+                                 "end the process that maps, locks or reads the file");
   }
 }
 
@@ -58,7 +57,7 @@ std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind) 
   try {
     return File::Open(path, options);
   } catch (const Error& error) {
-    if (error.code() != Error::kUsage) throw;
+    if (error.kind() != Error::kUsage) throw;
   }
   options.mode = IoMode::kBuffered;
   return File::Open(path, options);
