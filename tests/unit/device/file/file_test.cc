@@ -135,13 +135,14 @@ class DurableTest : public testing::Test {
   ~DurableTest() override { std::filesystem::remove_all(directory_); }
   bool InMemory() const {
     struct statfs fs;
-    return statfs(directory_.c_str(), &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+    return statfs(directory_.c_str(), &fs) == 0 &&
+           (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
   }
   std::string directory_;
 };
 
 TEST_F(DurableTest, NoPageOfAFileStaysInThePageCache) {
-  if (InMemory()) GTEST_SKIP() << "the files of a tmpfs are nowhere but in memory";
+  if (InMemory()) GTEST_SKIP() << "this file system holds its files in memory alone";
   const std::string path = directory_ + "/f";
   EXPECT_GT(Residency(path).cached, 0u);
   MakeDurable(path, FileKind::kData);
@@ -162,7 +163,7 @@ TEST_F(DurableTest, WhatIsReadPastThePageCacheComesFromTheDevice) {
 }
 
 TEST_F(DurableTest, AFileThatAnotherHoldsInThePageCacheIsRefused) {
-  if (InMemory()) GTEST_SKIP() << "the files of a tmpfs are nowhere but in memory";
+  if (InMemory()) GTEST_SKIP() << "this file system holds its files in memory alone";
   const std::string path = directory_ + "/f";
   const int fd = open(path.c_str(), O_RDONLY);
   char* const map = static_cast<char*>(mmap(nullptr, 1 << 20, PROT_READ, MAP_SHARED, fd, 0));

@@ -11,6 +11,7 @@
 
 #include "device/error.h"
 #include "engines/btree/page/node.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
 
 namespace testbed::btree {
 namespace {
@@ -36,15 +37,18 @@ class PageFileTest : public testing::Test {
   void Write(const std::vector<PageId>& ids, char content) {
     auto file = Open();
     WriteBatch batch(kPageSize, 16);
+    AddPages(&batch, ids, content);
+    file->Write(&batch);
+    file->Sync();
+  }
+  static void AddPages(WriteBatch* batch, const std::vector<PageId>& ids, char content) {
     AlignedBuffer page(kPageSize);
     for (PageId id : ids) {
       std::memset(page.data(), content, kPageSize);
       Header(page.data())->id = id;
       Header(page.data())->lsn = static_cast<Lsn>(content);
-      batch.Add(page.data());
+      batch->Add(page.data());
     }
-    file->Write(&batch);
-    file->Sync();
   }
   char ContentOf(PageFile* file, PageId id) {
     AlignedBuffer page(kPageSize);
@@ -83,6 +87,34 @@ TEST_F(PageFileTest, ATornPageIsPutBackFromTheDoublewriteFile) {
       ASSERT_EQ(ContentOf(file.get(), id), arrived ? 'b' : 'a') << "page " << id << " cut " << cut;
     }
     EXPECT_EQ(file->RestoreTorn(), 0u);
+  }
+}
+
+// The disk was full in the middle of a batch, and then the copies of the batch are damaged.
+TEST_F(PageFileTest, ABatchIsNotTakenForPutBackWhenItsCopiesAreNotWhole) {
+  const std::vector<PageId> ids = {1, 3, 7};
+  Write(ids, 'a');
+  for (const bool damaged : {false, true}) {
+    SCOPED_TRACE(damaged);
+    auto file = Open();
+    {
+      FailingDisk disk(dir_);
+      disk.Fail({DiskCall::kWrite, 2, ENOSPC});  // of the copies, of page 1, of page 3
+      WriteBatch batch(kPageSize, 16);
+      AddPages(&batch, ids, 'b');
+      EXPECT_THROW(file->Write(&batch), Error);
+      EXPECT_EQ(disk.failed(), 1u);
+    }
+    if (damaged) {
+      std::string copies = Bytes("doublewrite");
+      for (size_t at = 4096; at < copies.size(); at += 512) copies[at] ^= 1;
+      SetBytes("doublewrite", copies);
+      EXPECT_THROW(file->Retry(), Error);
+      EXPECT_THROW(file->Sync(), Error) << "it lasts";
+    } else {
+      EXPECT_NO_THROW(file->Retry());
+      for (PageId id : ids) EXPECT_EQ(ContentOf(file.get(), id), 'b');
+    }
   }
 }
 

@@ -1,0 +1,79 @@
+#include "engines/btree/store/replay_spool.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "device/error.h"
+
+namespace testbed::btree {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kRecords = 10000;
+
+class ReplaySpoolTest : public testing::Test {
+ protected:
+  ReplaySpoolTest() {
+    std::string pattern = fs::current_path() / "replay_spool_test_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+  }
+  ~ReplaySpoolTest() override { fs::remove_all(dir_); }
+  std::string Path() const { return dir_ + "/spool"; }
+  static std::string Operations(uint64_t n) { return std::string(500 + n % 700, 'a' + n % 26); }
+  static void Fill(ReplaySpool* spool) {
+    for (uint64_t n = 0; n < kRecords; ++n) {
+      const std::string operations = Operations(n);
+      spool->Add({{n, n + 1}, n * 7, n % 3 == 0, operations});
+    }
+  }
+  // Returns the number of records, each of which must be as it was added.
+  static uint64_t Read(ReplaySpool* spool) {
+    uint64_t n = 0;
+    spool->ForEach([&](const SpooledRecord& record) {
+      EXPECT_EQ(record.range.begin, n);
+      EXPECT_EQ(record.transaction, n * 7);
+      EXPECT_EQ(record.operations, Operations(n));
+      ++n;
+    });
+    return n;
+  }
+  std::string dir_;
+};
+
+TEST_F(ReplaySpoolTest, ReturnsWhatItSpilledAndWhatItDidNot) {
+  {
+    ReplaySpool spool(Path());
+    Fill(&spool);
+    EXPECT_GT(fs::file_size(Path()), 4u << 20);
+    EXPECT_EQ(Read(&spool), kRecords);
+  }
+  EXPECT_FALSE(fs::exists(Path()));
+}
+
+// The kernel could not write a page of the file back, and took its memory: it reads as zeros.
+TEST_F(ReplaySpoolTest, APageThatReadsOtherwiseIsAnErrorAndNoLackOfRecords) {
+  uint64_t size = 0;
+  {
+    ReplaySpool spool(Path());
+    Fill(&spool);
+    size = fs::file_size(Path());
+  }
+  for (uint64_t at = 0; at < size; at += size / 37 / 4096 * 4096) {
+    ReplaySpool spool(Path());
+    Fill(&spool);
+    {
+      std::fstream file(Path(), std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(static_cast<std::streamoff>(at));
+      file << std::string(std::min<uint64_t>(4096, size - at), '\0');
+    }
+    EXPECT_THROW(spool.ForEach([](const SpooledRecord&) {}), Error) << at;
+  }
+}
+
+}  // namespace
+}  // namespace testbed::btree
