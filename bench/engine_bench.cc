@@ -127,11 +127,16 @@ void Put(benchmark::State& state, const std::string& engine, int rows_per_transa
 
 void RegisterAll() {
   for (const EngineInfo& info : Engines()) {
+    // An engine that lacks what it needs on this machine, or cannot do what is timed, is left out.
+    if (info.missing != nullptr && !info.missing().empty()) continue;
     const std::string name = info.name;
-    benchmark::RegisterBenchmark(("Get/" + name).c_str(),
-                                 [name](benchmark::State& state) { Get(state, name); });
+    if (info.capabilities.reads && info.capabilities.persistent) {
+      benchmark::RegisterBenchmark(("Get/" + name).c_str(),
+                                   [name](benchmark::State& state) { Get(state, name); });
+    }
     benchmark::RegisterBenchmark(("Put/" + name).c_str(),
                                  [name](benchmark::State& state) { Put(state, name, 1); });
+    if (!info.capabilities.transactions) continue;
     benchmark::RegisterBenchmark(("PutInTransaction/" + name).c_str(),
                                  [name](benchmark::State& state) { Put(state, name, 100); });
   }

@@ -6,17 +6,26 @@
 #include <cctype>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <utility>
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/os/mutex.h"
 #include "engines/registry.h"
 
 namespace testbed {
 namespace {
 
 // Where a table of DatabasesEngine is.
+// Returns the options of one of `count` databases, which share the memory.
+EngineOptions OptionsOfOne(EngineOptions options, uint32_t count) {
+  if (count <= 1) return options;
+  options.cache_bytes /= count;
+  options.most_cache_bytes /= count;
+  options.ram_bytes /= count;
+  return options;
+}
+
 struct Place {
   uint32_t database;  // index in databases()
   TableId table;      // the table's id within that database
@@ -136,11 +145,9 @@ class DatabasesSession : public Session {
 // A DatabasesEngine gives its tables ids of its own, which its sessions map to places.
 class DatabasesEngine : public Engine {
  public:
-  DatabasesEngine(const std::string& name, const std::string& dir, EngineOptions options,
+  // `options` are those of one database.
+  DatabasesEngine(const std::string& name, const std::string& dir, const EngineOptions& options,
                   uint32_t count) {
-    options.cache_bytes /= count;
-    options.most_cache_bytes /= count;
-    options.ram_bytes /= count;
     for (uint32_t d = 0; d < count; ++d) {
       const std::string path = fmt::format("{}/{}", dir, d);
       if (options.create) MakeDirectories(path);
@@ -162,7 +169,7 @@ class DatabasesEngine : public Engine {
   }
   // Returns the id of the table at `place`, a new id for a new place.
   TableId IdOf(Place place) {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     for (size_t i = 0; i < places_.size(); ++i) {
       if (places_[i].database == place.database && places_[i].table == place.table) {
         return static_cast<TableId>(i);
@@ -203,14 +210,14 @@ class DatabasesEngine : public Engine {
 
   const std::vector<std::unique_ptr<Engine>>& databases() const { return databases_; }
   std::vector<Place> Places() const {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     return places_;
   }
 
  private:
   std::vector<std::unique_ptr<Engine>> databases_;
-  mutable std::mutex mutex_;   // protects places_
-  std::vector<Place> places_;  // by TableId
+  mutable Mutex mutex_;                           // protects places_
+  std::vector<Place> places_ GUARDED_BY(mutex_);  // by TableId
 };
 
 using Named = std::vector<std::pair<std::string, uint64_t>>;
@@ -287,7 +294,11 @@ uint32_t DatabaseOfTable(const std::string& table, uint32_t count) {
 std::unique_ptr<Engine> OpenDatabases(const std::string& name, const std::string& dir,
                                       const EngineOptions& options, uint32_t count) {
   if (count <= 1) return OpenEngine(name, dir, options);
-  return std::make_unique<DatabasesEngine>(name, dir, options, count);
+  return std::make_unique<DatabasesEngine>(name, dir, OptionsOfOne(options, count), count);
+}
+
+void CheckDatabaseOptions(const std::string& name, const EngineOptions& options, uint32_t count) {
+  CheckEngineOptions(FindEngine(name), OptionsOfOne(options, count));
 }
 
 }  // namespace testbed

@@ -28,6 +28,10 @@ namespace testbed {
 std::unique_ptr<Engine> OpenDatabases(const std::string& name, const std::string& dir,
                                       const EngineOptions& options, uint32_t count);
 
+// Throws Error (kUsage), as CheckEngineOptions (registry.h) does, when a database of `count` cannot
+// honour the options with its part of the cache. Opens and creates nothing.
+void CheckDatabaseOptions(const std::string& name, const EngineOptions& options, uint32_t count);
+
 // Returns which of `count` databases, counted from 0, holds a table of that name.
 uint32_t DatabaseOfTable(const std::string& table, uint32_t count);
 

@@ -7,14 +7,13 @@
 #define TESTBED_ENGINES_LAZY_SYNC_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "device/log/lazy_pace.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
 
@@ -33,7 +32,7 @@ class LazySync {
   // Stops the thread, without a last sync.
   ~LazySync() {
     {
-      std::lock_guard lock(mutex_);
+      LockGuard lock(mutex_);
       stop_ = true;
     }
     wake_.notify_all();
@@ -46,8 +45,8 @@ class LazySync {
   void Run() {
     LazyPace pace(interval_);
     uint64_t synced = newest_();
-    std::unique_lock lock(mutex_);
-    while (!wake_.wait_until(lock, pace.Next(), [this] { return stop_; })) {
+    UniqueLock lock(mutex_);
+    while (!wake_.wait_until(mutex_, pace.Next(), [this]() REQUIRES(mutex_) { return stop_; })) {
       pace.Begin();
       const uint64_t newest = newest_();
       if (newest == synced) continue;
@@ -62,9 +61,9 @@ class LazySync {
   const std::chrono::milliseconds interval_;
   const std::function<uint64_t()> newest_;
   const std::function<void()> sync_;
-  std::mutex mutex_;  // protects stop_
-  std::condition_variable wake_;
-  bool stop_ = false;
+  Mutex mutex_;  // protects stop_
+  CondVar wake_;
+  bool stop_ GUARDED_BY(mutex_) = false;
   std::thread thread_;  // declared last: it starts when the members that it uses exist
 };
 

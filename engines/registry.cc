@@ -134,6 +134,7 @@ void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {
                                      (names.empty() ? "none" : Join(names)));
     }
   }
+  if (info.check_options) info.check_options(options);
 }
 
 std::unique_ptr<Engine> OpenEngine(const std::string& name, const std::string& dir,

@@ -33,6 +33,11 @@ struct EngineInfo {
   // more digits, '*' for any characters but '/', and the rest for itself. Other files there are not
   // the engine's, and --fresh leaves them alone.
   std::vector<std::string> files;
+  // Throws Error (kUsage), which names the option and the accepted values, for a value that the
+  // engine cannot honour wherever the database lies. Opens and creates nothing. CheckEngineOptions
+  // calls it, after it has checked the options against the capabilities. Null when the engine
+  // accepts whatever its capabilities do.
+  std::function<void(const EngineOptions&)> check_options;
   // Opens the database in `dir`. Call OpenEngine instead, which checks the options first.
   std::function<std::unique_ptr<Engine>(const std::string& dir, const EngineOptions&)> open;
   // Both inspect a database that is not open and change nothing (engines/inspect.h): `check`
@@ -60,7 +65,8 @@ const EngineInfo& FindEngine(const std::string& name);
 EngineOptions DefaultEngineOptions(const EngineInfo& info);
 
 // Throws Error (kUsage), which names the option and the accepted values, when the engine cannot
-// honour an option. Opens and creates nothing.
+// honour an option: by its capabilities, and by its own EngineInfo::check_options. Opens and creates
+// nothing. What depends on the device and file system of the database shows only when it is opened.
 void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options);
 
 // Opens the database of engine `name` in `dir`. Throws Error (kUsage) when the name is not known,

@@ -3,26 +3,323 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <set>
+#include <vector>
 
+#include "device/error.h"
 #include "engines/registry.h"
+#include "tools/command_words.h"
+#include "tools/experiment/experiment.h"
+#include "tools/option_values.h"
 #include "workloads/registry.h"
 #include "workloads/workload.h"
 
 namespace testbed {
 namespace {
 
-std::string OptionWords(const CLI::App& app) {
-  std::string words;
+// A word that a shell can offer, and what it is.
+struct Word {
+  std::string text, meaning;
+};
+
+// What follows an option, or a command as its argument.
+struct Values {
+  std::vector<Word> words;
+  bool files = false, directories = false;
+  bool none() const { return words.empty() && !files && !directories; }
+};
+
+struct Choice {
+  std::string name, meaning;  // "--engine"
+  bool takes_value = false;
+  Values values;
+};
+
+// A command as the shells see it. The first one has no name: it is a run.
+struct CommandWords {
+  std::string name, meaning;
+  std::vector<Choice> options;
+  Values arguments;
+};
+
+std::vector<Word> Plain(const std::string& words) {
+  std::vector<Word> all;
+  for (const std::string& word : Split(words, ' ')) all.push_back({word, ""});
+  return all;
+}
+
+std::vector<Word> EngineWords() {
+  std::vector<Word> words;
+  for (const EngineInfo& info : Engines()) words.push_back({info.name, info.summary});
+  return words;
+}
+
+std::vector<Word> WorkloadWords() {
+  std::vector<Word> words;
+  for (const WorkloadInfo& info : Workloads()) words.push_back({info.name, info.summary});
+  return words;
+}
+
+std::vector<Word> CompressionWords() {
+  std::set<std::string> names;
+  for (const EngineInfo& info : Engines()) {
+    for (const std::string& name : info.capabilities.compressions) names.insert(name);
+  }
+  std::vector<Word> words;
+  for (const std::string& name : names) words.push_back({name, ""});
+  return words;
+}
+
+Values ValuesOf(const std::string& option, const std::string& type) {
+  if (option == "engine") return {EngineWords()};
+  if (option == "workload") return {WorkloadWords()};
+  if (option == "compression") return {CompressionWords()};
+  if (option == "io") return {Plain("direct buffered mmap")};
+  if (option == "durability") return {Plain("sync lazy none")};
+  if (option == "distribution") return {Plain("uniform zipfian latest hot")};
+  if (option == "account") return {Plain("off file kernel device")};
+  if (option == "key-order") return {Plain("sequential random permuted")};
+  if (option == "verify") return {Plain("none sample all")};
+  if (option == "consume") return {Plain("touch copy none")};
+  if (option == "arrivals") return {Plain("even exponential")};
+  if (option == "file-advice") return {Plain("normal random sequential")};
+  if (option == "mmap-advice") return {Plain("normal random sequential willneed")};
+  if (option == "scale") return {Plain("tiny small full")};
+  if (option == "cache-pct") return {Plain("most auto")};
+  if (option == "scratch") return {Plain("auto auto,ext4 auto,xfs")};
+  return {.files = type == "FILE", .directories = type == "DIR"};
+}
+
+Values ArgumentsOf(const std::string& command) {
+  if (command == "report" || command == "compare" || command == "history" || command == "results") {
+    return {.files = true};
+  }
+  if (command == "findings" || command == "check" || command == "tree") {
+    return {.directories = true};
+  }
+  if (command == "completion") return {Plain("bash zsh fish")};
+  if (command != "experiment") return {};
+  Values values{Plain("list show plan"), true};
+  for (const auto& [name, text] : ShippedExperiments()) values.words.push_back({name, ""});
+  return values;
+}
+
+std::string FirstLine(const std::string& text) {
+  return text.substr(0, std::min(text.find('\n'), text.find("; ")));
+}
+
+// Adds the options that are not there yet.
+void AddChoices(const CLI::App& app, std::vector<Choice>* choices) {
   for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) words += " --" + name;
+    for (const std::string& long_name : option->get_lnames()) {
+      const std::string name = "--" + long_name;
+      const bool known = std::any_of(choices->begin(), choices->end(),
+                                     [&](const Choice& choice) { return choice.name == name; });
+      if (known) continue;
+      const bool takes = option->get_expected_min() > 0;
+      choices->push_back({name, FirstLine(option->get_description()), takes,
+                          takes ? ValuesOf(long_name, option->get_type_name()) : Values{}});
+    }
+  }
+}
+
+// Returns the words of a command, those of the commands within it included.
+CommandWords WordsOf(const CLI::App& app, const std::string& name) {
+  CommandWords words{name, FirstLine(app.get_description()), {}, ArgumentsOf(name)};
+  AddChoices(app, &words.options);
+  if (name.empty()) return words;  // commands of the program itself stand beside it
+  for (const CLI::App* inner : app.get_subcommands(nullptr)) {
+    if (inner->get_name().empty()) continue;
+    words.arguments.words.push_back({inner->get_name(), FirstLine(inner->get_description())});
+    AddChoices(*inner, &words.options);
   }
   return words;
 }
 
-std::string SubcommandWords(const CLI::App& app) {
-  std::string words;
-  for (const CLI::App* sub : app.get_subcommands(nullptr)) words += " " + sub->get_name();
-  return words;
+std::vector<CommandWords> AllCommands(const CLI::App& app) {
+  std::vector<CommandWords> all = {WordsOf(app, "")};
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) {
+    all.push_back(WordsOf(*sub, sub->get_name()));
+  }
+  return all;
+}
+
+std::string Joined(const std::vector<Word>& words) {
+  std::string text;
+  for (const Word& word : words) text += (text.empty() ? "" : " ") + word.text;
+  return text;
+}
+
+std::string BashCases(const std::vector<CommandWords>& commands) {
+  std::string text;
+  std::set<std::string> known;
+  for (const CommandWords& command : commands) {
+    for (const Choice& option : command.options) {
+      if (!option.takes_value || !known.insert(option.name).second) continue;
+      const Values& v = option.values;
+      text += v.none()        ? fmt::format("    {}) return ;;\n", option.name)
+              : v.files       ? fmt::format("    {}) kind=-f ;;\n", option.name)
+              : v.directories ? fmt::format("    {}) kind=-d ;;\n", option.name)
+                              : fmt::format("    {}) words={} ;;\n", option.name,
+                                            SingleQuoted(Joined(v.words)));
+    }
+  }
+  return text;
+}
+
+std::string Bash(const CLI::App& app) {
+  const std::vector<CommandWords> commands = AllCommands(app);
+  std::string names, cases;
+  for (const CommandWords& command : commands) {
+    std::string options;
+    for (const Choice& option : command.options) options += " " + option.name;
+    if (command.name.empty()) {
+      names = options;
+      continue;
+    }
+    names += " " + command.name;
+    const Values& v = command.arguments;
+    cases += fmt::format("      {}) words={}{} ;;\n", command.name,
+                         SingleQuoted(Joined(v.words) + options),
+                         v.files         ? " kind=-f"
+                         : v.directories ? " kind=-d"
+                                         : "");
+  }
+  // A list such as 4k,8k is completed at its last part.
+  return fmt::format(
+      "# bash completion of testbed; made by `testbed completion bash`\n"
+      "_testbed() {{\n"
+      "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
+      "  local words='' kind='' list=''\n"
+      "  COMPREPLY=()\n"
+      "  case $previous in\n{}"
+      "    *) case ${{COMP_WORDS[1]}} in\n{}"
+      "      *) words={} ;;\n"
+      "    esac ;;\n"
+      "  esac\n"
+      "  case $current in *,*) list=${{current%,*}}, ;; esac\n"
+      "  [ -z \"$words\" ] || COMPREPLY=($(compgen -P \"$list\" -W \"$words\" -- "
+      "\"${{current##*,}}\"))\n"
+      "  [ -z \"$kind\" ] || COMPREPLY+=($(compgen $kind -- \"$current\"))\n"
+      "}}\n"
+      "complete -o filenames -F _testbed testbed\n",
+      BashCases(commands), cases, SingleQuoted(names));
+}
+
+// Escapes a description for the specifications of zsh's _arguments.
+std::string ZshText(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string ZshValues(const Values& v, const std::string& name) {
+  const std::string what = v.files         ? "_files"
+                           : v.directories ? "_files -/"
+                           : v.none()      ? " "
+                                           : "_values -s , " + name + " " + Joined(v.words);
+  return ":" + name + ":" + what;
+}
+
+std::string ZshArguments(const CommandWords& command) {
+  std::string text = "_arguments";
+  for (const Choice& option : command.options) {
+    const std::string spec = option.name + "[" + ZshText(option.meaning) + "]";
+    text += " \\\n        " +
+            SingleQuoted(
+                spec + (option.takes_value ? ZshValues(option.values, option.name.substr(2)) : ""));
+  }
+  const Values& v = command.arguments;
+  if (!v.none()) {
+    const std::string files = v.files ? "_files" : v.directories ? "_files -/" : "";
+    const std::string words = Joined(v.words);
+    // Words and files together take both functions that offer them.
+    const std::string action = words.empty()   ? files
+                               : files.empty() ? "(" + words + ")"
+                                               : "{compadd -- " + words + "; " + files + "}";
+    text += " \\\n        " + SingleQuoted("*:argument:" + action);
+  }
+  return text;
+}
+
+std::string Zsh(const CLI::App& app) {
+  const std::vector<CommandWords> commands = AllCommands(app);
+  std::string described, cases;
+  for (const CommandWords& command : commands) {
+    if (command.name.empty()) continue;
+    std::string meaning = command.meaning;
+    std::replace(meaning.begin(), meaning.end(), ':', ';');
+    described += "    " + SingleQuoted(command.name + ":" + meaning) + "\n";
+    cases += fmt::format("    {}) shift words; ((CURRENT--)); {} ;;\n", command.name,
+                         ZshArguments(command));
+  }
+  return fmt::format(
+      "#compdef testbed\n"
+      "# zsh completion of testbed; made by `testbed completion zsh`\n"
+      "_testbed() {{\n"
+      "  local -a commands\n"
+      "  commands=(\n{}  )\n"
+      "  if ((CURRENT == 2)) && [[ ${{words[2]}} != -* ]]; then\n"
+      "    _describe command commands\n"
+      "  fi\n"
+      "  case ${{words[2]}} in\n{}"
+      "    *) {} ;;\n"
+      "  esac\n"
+      "}}\n"
+      "if [ \"$funcstack[1]\" = \"_testbed\" ]; then\n"
+      "  _testbed \"$@\"\n"
+      "elif (($+functions[compdef])); then\n"
+      "  compdef _testbed testbed\n"
+      "fi\n",
+      described, cases, ZshArguments(commands.front()));
+}
+
+std::string FishLine(const std::string& condition, const Choice& option) {
+  std::string line = fmt::format("complete -c testbed -n {} -l {} -d {}", SingleQuoted(condition),
+                                 option.name.substr(2), SingleQuoted(option.meaning));
+  if (option.takes_value) {
+    const Values& v = option.values;
+    line += v.files         ? " -r -F"
+            : v.directories ? " -x -a '(__fish_complete_directories)'"
+            : v.none()      ? " -x"
+                            : " -x -a " + SingleQuoted(Joined(v.words));
+  }
+  return line + "\n";
+}
+
+std::string Fish(const CLI::App& app) {
+  const std::vector<CommandWords> commands = AllCommands(app);
+  std::string names, text =
+                         "# fish completion of testbed; made by `testbed completion fish`\n"
+                         "complete -c testbed -f\n";
+  for (const CommandWords& command : commands) {
+    if (command.name.empty()) continue;
+    names += " " + command.name;
+    text += fmt::format("complete -c testbed -n __fish_is_first_token -a {} -d {}\n", command.name,
+                        SingleQuoted(command.meaning));
+    const std::string in = "__fish_seen_subcommand_from " + command.name;
+    const Values& v = command.arguments;
+    if (!v.words.empty()) {
+      text += fmt::format("complete -c testbed -n {} -a {}\n", SingleQuoted(in),
+                          SingleQuoted(Joined(v.words)));
+    }
+    if (v.files) text += fmt::format("complete -c testbed -n {} -F\n", SingleQuoted(in));
+    if (v.directories) {
+      text += fmt::format("complete -c testbed -n {} -a '(__fish_complete_directories)'\n",
+                          SingleQuoted(in));
+    }
+  }
+  for (const CommandWords& command : commands) {
+    const std::string condition = command.name.empty()
+                                      ? "not __fish_seen_subcommand_from" + names
+                                      : "__fish_seen_subcommand_from " + command.name;
+    for (const Choice& option : command.options) text += FishLine(condition, option);
+  }
+  return text;
 }
 
 // Escapes `text` for roff, which takes a leading dot or quote for a request and a bare dash for a
@@ -51,37 +348,11 @@ std::string RoffOptions(const CLI::App& app) {
 
 }  // namespace
 
-std::string BashCompletion(const CLI::App& app) {
-  std::string engines, workloads, subcommands;
-  for (const EngineInfo& info : Engines()) engines += " " + info.name;
-  for (const WorkloadInfo& info : Workloads()) workloads += " " + info.name;
-  for (const CLI::App* sub : app.get_subcommands(nullptr)) {
-    subcommands += fmt::format("    {}) words='{}{}' ;;\n", sub->get_name(), OptionWords(*sub),
-                               SubcommandWords(*sub));
-  }
-  return fmt::format(
-      "# bash completion of testbed; made by `testbed completion bash`\n"
-      "_testbed() {{\n"
-      "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} words\n"
-      "  case $previous in\n"
-      "    --engine) words='{}' ;;\n"
-      "    --workload) words='{}' ;;\n"
-      "    --io) words='direct buffered mmap' ;;\n"
-      "    --durability) words='sync lazy none' ;;\n"
-      "    --distribution) words='uniform zipfian latest hot' ;;\n"
-      "    --account) words='off file kernel device' ;;\n"
-      "    --key-order) words='sequential random permuted' ;;\n"
-      "    --verify) words='none sample all' ;;\n"
-      "    --dir|--json|--csv|--keys|report|compare|check|tree) COMPREPLY=($(compgen -f -- "
-      "\"$current\")); "
-      "return ;;\n"
-      "    *) case ${{COMP_WORDS[1]}} in\n{}"
-      "    *) words='{}{}' ;; esac ;;\n"
-      "  esac\n"
-      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-      "}}\n"
-      "complete -F _testbed testbed\n",
-      engines, workloads, subcommands, OptionWords(app), SubcommandWords(app));
+std::string Completion(const CLI::App& app, const std::string& shell) {
+  if (shell == "bash") return Bash(app);
+  if (shell == "zsh") return Zsh(app);
+  if (shell == "fish") return Fish(app);
+  RefuseName("testbed completion", shell, {"bash", "zsh", "fish"});
 }
 
 std::string ManPage(const CLI::App& app) {

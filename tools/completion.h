@@ -13,7 +13,8 @@ namespace testbed {
 
 // Returns a bash script that completes the options and subcommands of `app`, the names of engines
 // and workloads, and file names. `app` is the program's main command, with all subcommands added.
-std::string BashCompletion(const CLI::App& app);
+// Returns the completion script for bash, zsh or fish. Throws Error (kUsage) for another shell.
+std::string Completion(const CLI::App& app, const std::string& shell);
 
 // Returns the manual page of `app` as roff source, section 1.
 std::string ManPage(const CLI::App& app);

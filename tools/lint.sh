@@ -7,9 +7,11 @@
 #   format      clang-format
 #   shell       shellcheck, and bash's own syntax check
 #   spelling    codespell
+#   threads     clang's thread-safety analysis: what a mutex guards is touched only under it
+#               (device/os/mutex.h; slow, as tidy)
 #   tidy        clang-tidy with the list in .clang-tidy (slow: on its own, or with --changed)
 #
-#   tools/lint.sh                       all but tidy, on the whole tree
+#   tools/lint.sh                       all but threads and tidy, on the whole tree
 #   tools/lint.sh --changed COMMIT      all, on the files that differ from COMMIT
 #   tools/lint.sh --only format,tidy    only these
 #   tools/lint.sh --fix                 lets clang-format write what it would rather have
@@ -21,7 +23,7 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 tool_dir=${TESTBED_LINT_TOOLS:-$here/build/lint}
 export PYTHONPATH=$tool_dir/packages
-rules=(floors sizes links format shell spelling tidy)
+rules=(floors sizes links format shell spelling threads tidy)
 
 say() { printf 'lint: %s\n' "$*" >&2; }
 usage() {
@@ -29,8 +31,13 @@ usage() {
   exit 2
 }
 
-# files_of PATTERN...: the files to look at that match, one a line.
-files_of() { python3 "$here/tools/lint/tree.py" "$here" ${commit:+--changed "$commit"} "$@"; }
+# take_files PATTERN...: sets `files` to the files to look at that match.
+take_files() {
+  local list
+  list=$(python3 "$here/tools/lint/tree.py" "$here" ${commit:+--changed "$commit"} "$@") || return 1
+  files=()
+  [[ -z $list ]] || mapfile -t files <<<"$list"
+}
 
 # tool NAME: where the pinned tool is; installs all of them once.
 tool() {
@@ -57,7 +64,7 @@ check_python() {
     python3 "$here/tools/lint/$script.py" "$here"
     return
   fi
-  mapfile -t files < <(files_of "$pattern" "${3:-$pattern}")
+  take_files "$pattern" "${3:-$pattern}" || return 1
   ((${#files[@]} == 0)) || python3 "$here/tools/lint/$script.py" "$here" "${files[@]}"
 }
 check_floors() { check_python floors '*.h' '*.cc'; }
@@ -67,7 +74,7 @@ check_links() { check_python links '*.md'; }
 check_format() {
   local formatter file bad=0
   formatter=$(tool clang-format) || { not_checked format "clang-format cannot be installed"; return; }
-  mapfile -t files < <(files_of '*.h' '*.cc')
+  take_files '*.h' '*.cc' || return 1
   ((${#files[@]} > 0)) || return 0
   if [[ -n $fix ]]; then
     (cd -- "$here" && printf '%s\0' "${files[@]}" | xargs -0 -n 20 "$formatter" -i)
@@ -83,7 +90,7 @@ check_format() {
 
 check_shell() {
   local file bad=0
-  mapfile -t files < <(files_of '*.sh' .ci/run)
+  take_files '*.sh' .ci/run || return 1
   for file in "${files[@]}"; do bash -n "$here/$file" || bad=1; done
   if command -v shellcheck >/dev/null; then
     ((${#files[@]} == 0)) || (cd -- "$here" && shellcheck --external-sources --source-path=SCRIPTDIR --exclude=SC2317 "${files[@]}") || bad=1
@@ -96,18 +103,37 @@ check_shell() {
 check_spelling() {
   local speller
   speller=$(tool codespell) || { not_checked spelling "codespell cannot be installed"; return; }
-  mapfile -t files < <(files_of '*.h' '*.cc' '*.md' '*.sh' '*.py' '*.toml' '*.txt' '*.cmake')
+  take_files '*.h' '*.cc' '*.md' '*.sh' '*.py' '*.toml' '*.txt' '*.cmake' || return 1
   ((${#files[@]} == 0)) || (cd -- "$here" && "$speller" --ignore-words tools/lint/spelling.txt \
     --ignore-regex '\w*[a-z][A-Z]\w*' "${files[@]}")  # names in CamelCase are not words
 }
 
+# The analysis needs no build: build/release only has to be configured.
+check_threads() {
+  local tidy file locking=()
+  tidy=$(tool clang-tidy) || { not_checked threads "clang-tidy cannot be installed"; return; }
+  [[ -f $here/build/release/compile_commands.json ]] || { not_checked threads "build/release is not configured"; return; }
+  take_files '*.cc' || return 1
+  for file in "${files[@]}"; do
+    [[ $file != tests/* ]] || continue
+    # A file without a lock of its own may still touch what a mutex of its header guards.
+    grep -qE 'LockGuard|UniqueLock|GUARDED_BY|REQUIRES' "$here/$file" "${here}/${file%.cc}.h" 2>/dev/null && locking+=("$file")
+  done
+  ((${#locking[@]} == 0)) || (cd -- "$here" && printf '%s\0' "${locking[@]}" |
+    xargs -0 -n 1 -P "$(nproc)" "$tidy" -p build/release --quiet --extra-arg=-Wthread-safety --extra-arg=-Wno-unknown-warning-option \
+      --checks='-*,bugprone-unused-raii,clang-diagnostic-thread-safety*' --warnings-as-errors='*')
+}
+
 check_tidy() {
-  local tidy
+  local tidy file
   tidy=$(tool clang-tidy) || { not_checked tidy "clang-tidy cannot be installed"; return; }
   [[ -f $here/build/release/compile_commands.json ]] || { not_checked tidy "build/release is not configured"; return; }
-  mapfile -t files < <(files_of '*.cc' | grep -v '^tests/fuzz/')
+  take_files '*.cc' || return 1
+  for file in "${!files[@]}"; do
+    [[ ${files[file]} != tests/fuzz/* ]] || unset "files[file]"
+  done
   ((${#files[@]} == 0)) || (cd -- "$here" && printf '%s\0' "${files[@]}" |
-    xargs -0 -n 1 -P "$(nproc)" "$tidy" -p build/release --quiet --warnings-as-errors='*')
+    xargs -0 -n 1 -P "$(nproc)" "$tidy" -p build/release --quiet --extra-arg=-Wno-unknown-warning-option --warnings-as-errors='*')
 }
 
 main() {

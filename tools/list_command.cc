@@ -15,7 +15,7 @@ namespace testbed {
 namespace {
 
 template <typename T, typename Name>
-std::string Joined(const std::vector<T>& values, Name name) {
+std::string JoinedNames(const std::vector<T>& values, Name name) {
   std::string text;
   for (const T& value : values) text += (text.empty() ? "" : " ") + std::string(name(value));
   return text;
@@ -40,9 +40,10 @@ std::string ListText() {
   std::string extras;
   for (const EngineInfo& info : Engines()) {
     const Capabilities& can = info.capabilities;
-    engines.Row({info.name, info.version, Joined(can.io_modes, IoModeName), PageSizes(can),
-                 Joined(can.durabilities, DurabilityName),
-                 Joined(can.compressions, [](const std::string& s) { return s; }), info.summary});
+    engines.Row({info.name, info.version, JoinedNames(can.io_modes, IoModeName), PageSizes(can),
+                 JoinedNames(can.durabilities, DurabilityName),
+                 JoinedNames(can.compressions, [](const std::string& s) { return s; }),
+                 info.summary});
     if (info.missing != nullptr && !info.missing().empty()) extras += info.missing() + "\n\n";
     if (can.extra_options.empty()) continue;
     Table options(fmt::format("--engine-option of {}", info.name), {"name", "meaning"},
@@ -78,6 +79,11 @@ std::string ListText() {
 void AddListCommand(CLI::App& app, std::function<int()>* command) {
   CLI::App* list =
       app.add_subcommand("list", "Show engines, workloads, IO modes and what each supports");
+  list->footer(
+      "\nExamples:\n"
+      "  testbed list\n"
+      "  testbed list | less -S\n"
+      "      with each line as long as it is\n");
   list->callback([command] {
     *command = [] {
       fmt::print("{}", ListText());

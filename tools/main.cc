@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,15 +16,21 @@
 #include "device/machine/readahead.h"
 #include "device/machine/scratch.h"
 #include "device/os/signal_guard.h"
+#include "tools/ab/ab_command.h"
 #include "tools/completion.h"
 #include "tools/crashtest/crashtest_command.h"
 #include "tools/database/database_files.h"
 #include "tools/experiment/command.h"
+#include "tools/experiment/sweep/sweep.h"
+#include "tools/history/history_command.h"
 #include "tools/inspect/check_command.h"
 #include "tools/inspect/doctor_command.h"
 #include "tools/inspect/tree_command.h"
 #include "tools/list_command.h"
+#include "tools/output/standard_streams.h"
+#include "tools/report/compare_command.h"
 #include "tools/report/report_command.h"
+#include "tools/results/results_command.h"
 #include "tools/run/run_command.h"
 #include "tools/usage_text.h"
 
@@ -49,11 +56,18 @@ constexpr char kExamples[] =
     "      --reuse --workload mixed --mix point-read=80,update=20 --rate 5000\n"
     "      load once, then an open-loop mix with latency from the intended start\n"
     "  testbed report run.json; testbed compare old.json new.json\n"
+    "  testbed results add run.json; testbed results query \"select phase, rate from results\"\n"
+    "  testbed ab --engine btree --a io=direct --b io=buffered\n"
+    "      which is faster, and is that sure?\n"
     "  testbed experiment list; testbed experiment read-size --scale tiny\n"
     "      a published experiment, with its findings checked\n"
     "  testbed crashtest --engine btree --kills 200\n"
     "  testbed check /data/b; testbed tree /data/b\n"
-    "      whether every byte of a database is right; what its trees look like\n";
+    "      whether every byte of a database is right; what its trees look like\n"
+    "  testbed --engine btree,rocksdb --page-size 4k,8k,16k --cache-pct 20,50\n"
+    "      a sweep: all combinations, resumable, as a grid with the best marked; --forecast says\n"
+    "      what it will take, --save FILE.toml makes an experiment of it\n"
+    "  testbed explain 'kernel B/read'\n";
 
 int ScratchClean(const std::string& directory) {
   std::vector<std::string> found = ScratchDevice::CleanLeftovers(directory);
@@ -69,10 +83,15 @@ int ScratchClean(const std::string& directory) {
 void AddScratchCommand(CLI::App& app, std::function<int()>* command) {
   CLI::App* scratch = app.add_subcommand("scratch", "Scratch devices");
   scratch->require_subcommand(1);
+  scratch->footer(
+      "\nExamples:\n"
+      "  sudo testbed scratch clean\n"
+      "  sudo testbed scratch clean --dir results\n");
   auto directory = std::make_shared<std::string>(".");
   CLI::App* clean = scratch->add_subcommand(
       "clean",
       "Find and remove what killed runs left behind: devices, images, settings, memory groups");
+  clean->footer(scratch->get_footer());
   clean->add_option("--dir", *directory, "Directory that held the images")->type_name("DIR");
   clean->callback(
       [directory, command] { *command = [directory] { return ScratchClean(*directory); }; });
@@ -82,14 +101,21 @@ void AddScratchCommand(CLI::App& app, std::function<int()>* command) {
 void AddTextCommands(CLI::App& app, std::function<int()>* command) {
   auto shell = std::make_shared<std::string>("bash");
   CLI::App* completion = app.add_subcommand("completion", "Print a shell completion script");
-  completion->add_option("shell", *shell, "bash")->check(CLI::IsMember({"bash"}));
-  completion->callback([&app, command] {
-    *command = [&app] {
-      fmt::print("{}", BashCompletion(app));
+  completion->footer(
+      "\nExamples:\n"
+      "  testbed completion bash >~/.local/share/bash-completion/completions/testbed\n"
+      "  testbed completion zsh >~/.zfunc/_testbed\n"
+      "      in a directory of $fpath, before compinit\n"
+      "  testbed completion fish >~/.config/fish/completions/testbed.fish\n");
+  completion->add_option("shell", *shell, "bash, zsh or fish [bash]");
+  completion->callback([&app, shell, command] {
+    *command = [&app, shell] {
+      fmt::print("{}", Completion(app, *shell));
       return 0;
     };
   });
   CLI::App* man = app.add_subcommand("man", "Print the manual page (roff)");
+  man->footer("\nExamples:\n  testbed man | man -l -\n");
   man->callback([&app, command] {
     *command = [&app] {
       fmt::print("{}", ManPage(app));
@@ -99,7 +125,6 @@ void AddTextCommands(CLI::App& app, std::function<int()>* command) {
 }
 
 int Main(int argc, char** argv) {
-  SignalGuard signals;
   CLI::App app(kDescription, "testbed");
   app.footer(kExamples);
   app.set_version_flag("--version", "testbed " TESTBED_VERSION);
@@ -110,6 +135,7 @@ int Main(int argc, char** argv) {
   AddDataOptions(app, run);
   AddWorkloadOptions(app, run);
   AddOutputOptions(app, run);
+  AddSweepOptions(app, run);
   app.option_defaults()->group("Options");
 
   std::function<int()> command;
@@ -117,6 +143,10 @@ int Main(int argc, char** argv) {
   AddListCommand(app, &command);
   AddDoctorCommand(app, &command);
   AddReportCommands(app, &command);
+  AddCompareCommand(app, &command);
+  AddHistoryCommand(app, &command);
+  AddResultsCommand(app, &command);
+  AddAbCommand(app, words, &command);
   AddExperimentCommands(app, &command);
   AddCheckCommand(app, &command);
   AddTreeCommand(app, &command);
@@ -124,6 +154,9 @@ int Main(int argc, char** argv) {
   AddScratchCommand(app, &command);
   AddTextCommands(app, &command);
 
+  if (!words.empty() && words.front().starts_with("--")) {
+    if (const std::optional<Sweep> sweep = SweepOf(words)) return RunSweep(*sweep);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {
@@ -141,7 +174,9 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace testbed
 
-int main(int argc, char** argv) {
+namespace {
+
+int ExitCode(int argc, char** argv) {
   try {
     return testbed::Main(argc, argv);
   } catch (const testbed::Error& e) {
@@ -152,4 +187,12 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "testbed: {}\n", e.what());
     return 1;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const testbed::SignalGuard signals;  // until all is written: it makes a closed pipe no death
+  testbed::StandardStreams streams;
+  return streams.Close(ExitCode(argc, argv));
 }

@@ -3,7 +3,7 @@
 # of its own, and sums up at the end:
 #
 #   clean-roots    both README commands in a bare Debian 12 and 13 (root, debootstrap)
-#   tidy           clang-tidy on the whole tree (tools/lint.sh)
+#   tidy           clang-tidy and the thread-safety analysis on the whole tree (tools/lint.sh)
 #   extension      an engine and a workload of tests/extension, joined from outside as CONTRIBUTING.md says
 #   tests          tools/test.sh --all: the release build, AddressSanitizer and UBSan, ThreadSanitizer
 #   faults         an error at every IO call (TESTBED_FAULT_STRIDE=1)
@@ -12,6 +12,7 @@
 #   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/crashtest/planted_bugs.sh)
 #   fuzz           each fuzz target for TESTBED_FUZZ_SECONDS (default 1800) (clang)
 #   experiments    every shipped experiment at --scale small
+#   python         the Python package (python/) as pip installs it, and its notebook, with pinned pandas, polars and others
 #
 #   tools/nightly.sh                        all parts
 #   tools/nightly.sh --only tests,faults    only these
@@ -24,7 +25,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-parts=(clean-roots tests tidy extension faults crashes planted-bugs fuzz experiments)
+parts=(clean-roots tests tidy extension faults crashes planted-bugs fuzz experiments python)
 kSkipped=77
 
 usage() {
@@ -52,7 +53,7 @@ part_tests() { "$source_dir/tools/test.sh" --all; }
 
 part_tidy() {
   (set_up && build release testbed) || return
-  "$source_dir/tools/lint.sh" --strict --only tidy
+  "$source_dir/tools/lint.sh" --strict --only threads,tidy
 }
 
 part_extension() { "$source_dir/tests/extension/check.sh"; }
@@ -97,6 +98,14 @@ part_experiments() {
     (cd -- "$out" && "$build_dir/release/testbed" experiment "$name" --scale small --quiet) || bad=1
   done < <("$build_dir/release/testbed" experiment list | experiment_names)
   return "$bad"
+}
+
+part_python() {
+  (set_up && build release testbed) || return
+  local code=0
+  "$source_dir/tests/python/run.sh" "$build_dir/release/testbed" "$out/python" --install || code=$?
+  ((code != kSkipped)) || cannot "the packages of tests/python/requirements.txt cannot be installed" || return
+  return "$code"
 }
 
 # The first word of each line that names an experiment which is in the tree.

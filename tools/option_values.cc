@@ -1,18 +1,28 @@
 #include "tools/option_values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cctype>
 #include <charconv>
 #include <cmath>
 
 #include "device/error.h"
+#include "tools/usage_text.h"
 
 namespace testbed {
 
 void RefuseValue(const std::string& option, const std::string& text, const std::string& accepted) {
   throw Error(Error::kUsage,
               fmt::format("{} {} is not accepted; it takes {}", option, text, accepted));
+}
+
+void RefuseName(const std::string& option, const std::string& text,
+                const std::vector<std::string>& names) {
+  const std::string guess = NearestName(text, names);
+  RefuseValue(option, text.empty() ? "''" : text,
+              fmt::format("{}{}", fmt::join(names, ", "),
+                          guess.empty() ? "" : "; did you mean " + guess + "?"));
 }
 
 uint64_t ParseCount(const std::string& option, const std::string& text, uint64_t least,

@@ -14,6 +14,9 @@ namespace testbed {
 // Throws Error (kUsage): `text` is no value of `option`, which takes `accepted`.
 [[noreturn]] void RefuseValue(const std::string& option, const std::string& text,
                               const std::string& accepted);
+// The same for an option that takes one of these names; guesses which was meant.
+[[noreturn]] void RefuseName(const std::string& option, const std::string& text,
+                             const std::vector<std::string>& names);
 
 // Parses a whole number from `least` to `most`. The suffixes k, M and G are decimal: 10k is 10,000.
 uint64_t ParseCount(const std::string& option, const std::string& text, uint64_t least,
@@ -42,12 +45,12 @@ void ParseSettings(const std::string& option, const std::vector<std::string>& se
 template <typename T>
 T ParseName(const std::string& option, const std::string& text,
             const std::vector<std::pair<std::string, T>>& names) {
-  std::string accepted;
+  std::vector<std::string> accepted;
   for (const auto& [name, value] : names) {
     if (name == text) return value;
-    accepted += (accepted.empty() ? "" : ", ") + name;
+    accepted.push_back(name);
   }
-  RefuseValue(option, text, accepted);
+  RefuseName(option, text, accepted);
 }
 
 }  // namespace testbed

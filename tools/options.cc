@@ -10,6 +10,7 @@
 
 #include "device/error.h"
 #include "tools/option_values.h"
+#include "tools/output/output_file.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -261,7 +262,7 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
           const size_t times =
               colon == std::string::npos ? 1 : ParseTimes(option, part, part.substr(colon + 1));
           const std::string name = part.substr(0, colon);
-          FindWorkload(name);
+          FindKnownWorkload(name);
           o.workloads.insert(o.workloads.end(), times, name);
         }
       });
@@ -313,8 +314,8 @@ void AddRowOptions(CLI::App& app, RunOptions& o) {
                                                            {"latest", Distribution::kLatest},
                                                            {"hot", Distribution::kHot}});
       });
-  Add(app, "--zipf-theta", "THETA", "Skew of zipfian and latest [0.99]",
-      [&o](auto& option, auto& text) { o.workload.zipf_theta = ParseReal(option, text, 0, 10); });
+  Add(app, "--zipf-theta", "THETA", "Skew of zipfian and latest, 0 to 2 [0.99]",
+      [&o](auto& option, auto& text) { o.workload.zipf_theta = ParseReal(option, text, 0, 2); });
   Add(app, "--hot-fraction", "SHARE",
       "First share of the keys that is hot, for --distribution hot [0.5]",
       [&o](auto& option, auto& text) {
@@ -351,15 +352,31 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
             option, text,
             {{"touch", Consume::kTouch}, {"copy", Consume::kCopy}, {"none", Consume::kNone}});
       });
+  Add(app, "--added-delay", "NS",
+      "Keep every operation busy for so many nanoseconds more, inside the timed part: a known "
+      "slowdown, to see how small a change is found [0]",
+      [&o](auto& option, auto& text) { o.added_delay_ns = ParseCount(option, text, 0, 10000000); });
   Add(app, "--verify", "WHICH", "Values checked: none, sample (one in 64), all [sample]",
       [&o](auto& option, auto& text) {
         o.verify_every =
             ParseName<uint32_t>(option, text, {{"none", 0}, {"sample", 64}, {"all", 1}});
       });
+  Add(app, "--verify-every", "N",
+      "Values checked: one in so many, 1 all, 0 none; --verify in numbers [64]",
+      [&o](auto& option, auto& text) {
+        o.verify_every = static_cast<uint32_t>(ParseCount(option, text, 0, 1000000000));
+      });
   Add(app, "--repeat", "N",
-      "Runs of each setting, reported as mean and 95 % confidence interval [1]",
+      "Loads of each setting, each with the next seed; reported as the mean over them and its 95 % "
+      "confidence interval [1]",
       [&o](auto& option, auto& text) {
         o.repeat = static_cast<int>(ParseCount(option, text, 1, 1000));
+      });
+  Add(app, "--repeat-runs", "N",
+      "Runs on each load; what writes loads anew for each, with the same seed. They tell how "
+      "exactly a load was measured, and nothing about the next load [1]",
+      [&o](auto& option, auto& text) {
+        o.repeat_runs = static_cast<int>(ParseCount(option, text, 1, 1000));
       });
   app.add_flag("--drop-caches", o.drop_caches,
                "Drop the database's pages from the page cache before each measured phase");
@@ -387,25 +404,62 @@ void AddOutputOptions(CLI::App& app, RunOptions& o) {
                                              {"kernel", AccountDepth::kKernel},
                                              {"device", AccountDepth::kDevice}});
       });
-  app.add_option("--json", o.json_file, "Write the whole run to a file (docs/results.md)")
-      ->type_name("FILE");
-  app.add_option("--csv", o.csv_file, "Write the tables to a file")->type_name("FILE");
+  AddFileOption(app, "--json", &o.json_file,
+                "Write the whole run to a file (docs/results.md); - is standard output");
+  AddFileOption(app, "--csv", &o.csv_file,
+                "Write a row for each run, phase and operation to a file (docs/results.md)");
+  AddFileOption(app, "--csv-series", &o.csv_series_file,
+                "Write a row for each second of each phase to a file");
+  Add(app, "--label", "TEXT", "A name for these runs, kept in their results",
+      [&o](auto& option, auto& text) {
+        if (text.empty() || text.size() > 200) RefuseValue(option, "''", "1 to 200 characters");
+        o.label = text;
+      });
+  app.add_flag("--wide", o.wide, "Print all columns of the tables, however wide");
+  Add(app, "--report-interval", "S",
+      "Print a line of progress on standard error so often, in seconds [60 when that is no "
+      "terminal, and one rewritten line when it is]",
+      [&o](auto& option, auto& text) { o.report_interval = ParseReal(option, text, 1, 86400); });
   app.add_flag("--quiet", o.quiet, "No progress lines");
 }
 
-RunOptions ParseRunOptions(const std::vector<std::string>& words) {
+void AddSweepOptions(CLI::App& app, RunOptions& o) {
+  app.option_defaults()->group(
+      "Sweep: any option but those of output takes a list, such as "
+      "--page-size 4k,8k --engine btree,rocksdb");
+  Add(app, "--out", "DIR",
+      "Directory of the results; the same command goes on there [testbed-sweep-NUMBER]",
+      [&o](auto& option, auto& text) {
+        if (text.empty()) RefuseValue(option, "''", "the name of a directory");
+        o.out_dir = text;
+      });
+  AddFileOption(app, "--save", &o.save_file,
+                "Write the sweep as an experiment (docs/experiments.md) and do not run it");
+  Add(app, "--rounds", "N",
+      "How often all of it runs, each time on fresh databases and with another seed [1]",
+      [&o](auto& option, auto& text) {
+        o.rounds = static_cast<int>(ParseCount(option, text, 1, 1000));
+      });
+  app.add_flag("--forecast", o.forecast, "Only say what would run, and what it takes");
+}
+
+RunOptions ParseRunOptions(const std::vector<std::string>& words, RunOptions options) {
   CLI::App app;
-  RunOptions options;
   AddEngineOptions(app, options);
   AddDataOptions(app, options);
   AddWorkloadOptions(app, options);
   AddOutputOptions(app, options);
+  AddSweepOptions(app, options);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& e) {
     throw Error(Error::kUsage, e.what());
   }
   return options;
+}
+
+RunOptions ParseRunOptions(const std::vector<std::string>& words) {
+  return ParseRunOptions(words, RunOptions());
 }
 
 }  // namespace testbed

@@ -18,6 +18,7 @@
 #include "device/account/ledger.h"
 #include "engines/engine.h"
 #include "tools/option_values.h"
+#include "tools/output/progress_options.h"
 #include "workloads/measure/arrivals.h"
 #include "workloads/workload.h"
 
@@ -26,6 +27,9 @@ class App;
 }
 
 namespace testbed {
+
+struct EngineInfo;
+struct WorkloadInfo;
 
 struct RunOptions {
   std::string engine_name;
@@ -62,7 +66,9 @@ struct RunOptions {
   Arrivals arrivals = Arrivals::kEven;
   uint32_t verify_every = 64;
   Consume consume = Consume::kTouch;
-  int repeat = 1;
+  uint64_t added_delay_ns = 0;  // a known slowdown of every operation
+  int repeat = 1;               // loads, each with a seed of its own
+  int repeat_runs = 1;          // runs on each load
   bool drop_caches = false;
   bool readahead_model = false;
   bool exclusive_device = false;  // no other program does IO on the device that dir is on
@@ -71,8 +77,18 @@ struct RunOptions {
   // Directory in which --cache-pct most keeps its rehearsals for later runs with equal settings;
   // empty: rehearsals are not kept.
   std::string rehearsals_dir;
-  std::string json_file, csv_file;
+  std::string json_file, csv_file, csv_series_file;  // "-" is standard output
+  std::string label;  // the user's name for these runs, kept in the results
+  bool wide = false;  // the report has all columns of its tables
+  // Of a sweep (tools/experiment/sweep/sweep.h): its results' directory, the experiment file to write
+  // instead of running, the number of rounds (0: one), and whether only to say what it would take.
+  std::string out_dir, save_file;
+  int rounds = 0;
+  bool forecast = false;
   bool quiet = false;
+  double report_interval = 0;  // seconds between lines of progress; 0: as ProgressLine chooses
+
+  ProgressOptions progress() const { return {.quiet = quiet, .line_seconds = report_interval}; }
 
   // Computes the settings that depend on several options or on the engine: the engine's defaults,
   // the cache size, the number of rows, the size of the scratch device. Throws Error (kUsage) for
@@ -89,22 +105,30 @@ struct RunOptions {
   void CheckQueueDepth(const Capabilities& can) const;
 };
 
-// These four add options to `app`, in groups of their own: those that choose and tune the engine,
-// the device and the memory; those of the data; those of the workloads; those of the output.
+// These five add options to `app`, in groups of their own: those that choose and tune the engine,
+// the device and the memory; those of the data; those of the workloads; those of the output; those of a sweep.
 // Parsing stores the values in `options`, which must outlive `app`.
 void AddEngineOptions(CLI::App& app, RunOptions& options);
 void AddDataOptions(CLI::App& app, RunOptions& options);
 void AddWorkloadOptions(CLI::App& app, RunOptions& options);
 void AddOutputOptions(CLI::App& app, RunOptions& options);
+void AddSweepOptions(CLI::App& app, RunOptions& options);
+
+// Return the engine and the workload of a name as FindEngine and FindWorkload do. Throw Error
+// (kUsage) with a guess at what was meant.
+const EngineInfo& FindKnownEngine(const std::string& name);
+const WorkloadInfo& FindKnownWorkload(const std::string& name);
 
 // Parses the words of a command line, without the program's name. Returns options that are not yet
-// resolved. Throws Error (kUsage) for an unknown option or a refused value.
+// resolved: those of `base`, or the defaults, with what the words change. Throws Error (kUsage) for
+// an unknown option or a refused value.
+RunOptions ParseRunOptions(const std::vector<std::string>& words, RunOptions base);
 RunOptions ParseRunOptions(const std::vector<std::string>& words);
 
-// Returns the size of the device that --scratch auto makes for `data_bytes` of keys and values, in
-// bytes. The device has room for the database, for a second copy that an engine may write beside
-// it, for the log of each database, and for space that an engine allocates ahead of its writes.
-uint64_t ScratchBytesFor(uint64_t data_bytes, uint32_t databases);
+// Returns the bytes of the device that --scratch auto makes for `data_bytes` of keys and values. It
+// has room for the database, a second copy that an engine may write beside it, `log_bytes` of log
+// in each database (CheckpointLogBytes), and space that an engine allocates ahead of its writes.
+uint64_t ScratchBytesFor(uint64_t data_bytes, uint32_t databases, uint64_t log_bytes);
 
 }  // namespace testbed
 

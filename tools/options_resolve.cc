@@ -6,18 +6,48 @@
 #include <algorithm>
 
 #include "device/error.h"
+#include "engines/log_settings.h"
 #include "engines/registry.h"
 #include "tools/options.h"
+#include "tools/usage_text.h"
 #include "workloads/registry.h"
 
 namespace testbed {
+
+namespace {
+
+template <typename Info>
+std::string NearestOf(const std::string& name, const std::vector<Info>& known) {
+  std::vector<std::string> names;
+  for (const Info& info : known) names.push_back(info.name);
+  const std::string guess = NearestName(name, names);
+  return guess.empty() ? "" : "; did you mean " + guess + "?";
+}
+
+}  // namespace
+
+const EngineInfo& FindKnownEngine(const std::string& name) {
+  try {
+    return FindEngine(name);
+  } catch (const Error& error) {
+    throw Error(Error::kUsage, error.what() + NearestOf(name, Engines()));
+  }
+}
+
+const WorkloadInfo& FindKnownWorkload(const std::string& name) {
+  try {
+    return FindWorkload(name);
+  } catch (const Error& error) {
+    throw Error(Error::kUsage, error.what() + NearestOf(name, Workloads()));
+  }
+}
 
 // Splits a variant from the engine's name: --engine innodb:sql means --engine innodb with
 // --engine-option access=sql.
 void RunOptions::ResolveVariant() {
   const size_t colon = engine_name.find(':');
   if (colon == std::string::npos) return;
-  const EngineInfo& info = FindEngine(engine_name.substr(0, colon));
+  const EngineInfo& info = FindKnownEngine(engine_name.substr(0, colon));
   if (info.variants.empty()) {
     throw Error(Error::kUsage, fmt::format("--engine {}: {} comes in one form; give --engine {}",
                                            engine_name, info.name, info.name));
@@ -26,9 +56,10 @@ void RunOptions::ResolveVariant() {
   engine_name = info.name;
 }
 
-uint64_t ScratchBytesFor(uint64_t data_bytes, uint32_t databases) {
-  constexpr uint64_t kLogs = 640ull << 20;
-  return (3 * data_bytes + (uint64_t{databases} + 1) * kLogs) >> 20 << 20;
+uint64_t ScratchBytesFor(uint64_t data_bytes, uint32_t databases, uint64_t log_bytes) {
+  constexpr uint64_t kLeastLogs = 640ull << 20;
+  const uint64_t logs = std::max(kLeastLogs, log_bytes + log_bytes / 4);
+  return (3 * data_bytes + (uint64_t{databases} + 1) * logs) >> 20 << 20;
 }
 
 void RunOptions::Resolve() {
@@ -38,11 +69,16 @@ void RunOptions::Resolve() {
                 "`testbed --engine btree` runs one");
   }
   ResolveVariant();
-  const EngineInfo& info = FindEngine(engine_name);
+  const EngineInfo& info = FindKnownEngine(engine_name);
   if (reuse && dir.empty())
     throw Error(Error::kUsage, "--reuse needs the --dir that holds the database");
   if (reuse && fresh)
     throw Error(Error::kUsage, "--reuse and --fresh exclude each other; give one of them");
+  if (reuse && repeat > 1) {
+    throw Error(Error::kUsage,
+                "--repeat makes several loads, and --reuse keeps the one that is there; give "
+                "--repeat-runs for several runs on it");
+  }
   if ((scratch_bytes != 0 || scratch_auto) && !dir.empty()) {
     throw Error(Error::kUsage, "--scratch brings its own directory; leave out --dir");
   }
@@ -67,7 +103,8 @@ void RunOptions::Resolve() {
   }
   if (scratch_auto) {
     const auto dataset = std::make_shared<const Dataset>(data);
-    scratch_bytes = ScratchBytesFor(DataBytes(workloads, dataset, workload), databases);
+    scratch_bytes = ScratchBytesFor(DataBytes(workloads, dataset, workload), databases,
+                                    CheckpointLogBytes(engine));
   }
   if (data.key_size > info.capabilities.max_key_size) {
     throw Error(Error::kUsage,
@@ -205,6 +242,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"arrivals", arrivals == Arrivals::kEven ? "even" : "exponential"},
       {"verify_every", verify_every},
       {"consume", ConsumeName(consume)},
+      {"added_delay_ns", added_delay_ns},
       {"drop_caches", drop_caches},
       {"readahead_model", readahead_model},
   };

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <mutex>
 #include <numeric>
 #include <tuple>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
 namespace {
@@ -23,6 +23,10 @@ constexpr size_t kPoolSize = 1048573;
 // value has its share of both.
 constexpr size_t kCell = 64;
 constexpr size_t kHeader = 16;  // a value begins with its tag and its version
+
+// Returns how many bytes of a value shorter than kHeader tell its version; the others must tell the
+// row.
+constexpr size_t VersionBytes(size_t size) { return size >= 4 ? 2 : size / 2; }
 
 void PutBigEndian(uint64_t n, char* to) {
   n = std::endian::native == std::endian::little ? __builtin_bswap64(n) : n;
@@ -55,10 +59,10 @@ Pool MakePool(size_t size, double compressibility, uint64_t seed) {
 // Keeps the last pool that was made: the cells of an experiment plan mostly differ in other
 // options.
 Pool PoolOf(size_t size, double compressibility, uint64_t seed) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::tuple<size_t, double, uint64_t> last;
   static Pool pool;
-  std::lock_guard lock(mutex);
+  LockGuard lock(mutex);
   const std::tuple wanted(size, compressibility, seed);
   if (pool == nullptr || wanted != last) {
     pool = MakePool(size, compressibility, seed);
@@ -181,23 +185,34 @@ std::string_view Dataset::IndexKey(uint32_t index, uint64_t row, char* buffer) c
 
 void Dataset::Value(uint64_t row, uint64_t version, char* buffer) const {
   const size_t size = options_.value_size;
-  uint64_t tag = Tag(row, version);
-  if (size < kHeader) {
-    tag = Tag(row, 0);
-    for (size_t i = 0; i < size; ++i) buffer[i] = static_cast<char>(tag >> (i % 8 * 8));
-    return;
-  }
+  if (size < kHeader) return ShortValue(row, version, buffer);
+  const uint64_t tag = Tag(row, version);
   std::memcpy(buffer, &tag, 8);
   std::memcpy(buffer + 8, &version, 8);
   std::memcpy(buffer + kHeader, pool_.get() + tag % kPoolSize, size - kHeader);
+}
+
+void Dataset::ShortValue(uint64_t row, uint64_t version, char* buffer) const {
+  const size_t size = options_.value_size, of_version = VersionBytes(size);
+  version &= (uint64_t{1} << (8 * of_version)) - 1;
+  const uint64_t begin = Tag(row, 0) ^ version, rest = Tag(row, version);
+  for (size_t i = 0; i < size; ++i) {
+    buffer[i] = static_cast<char>((i < of_version ? begin : rest) >> (i % 8 * 8));
+  }
 }
 
 bool Dataset::Check(uint64_t row, std::string_view value) const {
   const size_t size = options_.value_size;
   if (value.size() != size) return false;
   if (size < kHeader) {
+    const uint64_t none = Tag(row, 0);
+    uint64_t version = 0;
+    for (size_t i = 0; i < VersionBytes(size); ++i) {
+      const auto shown = static_cast<uint8_t>(value[i]);
+      version |= uint64_t{static_cast<uint8_t>(shown ^ (none >> (8 * i)))} << (8 * i);
+    }
     char expected[kHeader];
-    Value(row, 0, expected);
+    ShortValue(row, version, expected);
     return std::memcmp(expected, value.data(), size) == 0;
   }
   uint64_t tag, version;

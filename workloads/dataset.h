@@ -70,7 +70,9 @@ class Dataset {
   // then the primary key. `buffer` has room for max_key_size() + 8 bytes.
   std::string_view IndexKey(uint32_t index, uint64_t row, char* buffer) const;
 
-  // Writes the row's value of that version, value_size bytes, to `buffer`.
+  // Writes the row's value of that version, value_size bytes, to `buffer`. Versions differ in their
+  // values, but those of values of 4 to 15 bytes only in their low 16 bits, of 2 and 3 bytes in 8; a
+  // shorter value has one version.
   void Value(uint64_t row, uint64_t version, char* buffer) const;
   // Returns whether `value` is this row's value in any version.
   bool Check(uint64_t row, std::string_view value) const;
@@ -80,6 +82,7 @@ class Dataset {
     return Mix64(row ^ Mix64(version ^ options_.seed));
   }
   void LoadKeys();
+  void ShortValue(uint64_t row, uint64_t version, char* buffer) const;
 
   DatasetOptions options_;
   size_t max_key_size_;

@@ -1,9 +1,11 @@
 #include "workloads/population.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/engine.h"
 
 namespace testbed {
@@ -69,12 +71,12 @@ uint64_t RangeSet::CountFrom(uint64_t n) const {
 }
 
 Population::Client::Client(Population& population) : population_(population) {
-  std::lock_guard lock(population_.mutex_);
+  LockGuard lock(population_.mutex_);
   population_.clients_.push_back(this);
 }
 
 Population::Client::~Client() {
-  std::lock_guard lock(population_.mutex_);
+  LockGuard lock(population_.mutex_);
   GiveBack();
   std::erase(population_.clients_, this);
 }
@@ -161,7 +163,7 @@ nlohmann::json Population::ToJson() const {
   if (!known_) return nullptr;
   nlohmann::json places = nlohmann::json::array();
   for (const RangeSet::Range& r : there_.ranges()) places.push_back({r.begin, r.end});
-  return {{"rows", there_.count()}, {"places", places}, {"next", next_}};
+  return {{"rows", there_.count()}, {"places", places}, {"next", next_}, {"phases", phases_}};
 }
 
 void Population::FromJson(const nlohmann::json& json) {
@@ -177,6 +179,7 @@ void Population::FromJson(const nlohmann::json& json) {
       rows += end - begin;
     }
     next_ = json.at("next");
+    phases_ = json.value("phases", uint64_t{0});  // records of older versions have none
     const bool whole = there_.count() == rows && json.at("rows") == rows &&
                        next_ >= dataset_->rows() &&
                        (there_.empty() || there_.ranges().back().end <= next_);
@@ -189,6 +192,11 @@ void Population::FromJson(const nlohmann::json& json) {
 
 void Population::Count(Engine& engine, bool (*stop)()) {
   known_ = false;
+  // How many phases the runs had that were not recorded is not known either. The clock gives a number
+  // that none of them had.
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  phases_ =
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
   // Rows arrive in key order, so each one sets the bit of its place. The limit keeps a foreign key
   // from asking for an unbounded bitmap.
   constexpr uint64_t kMostInserted = 1ull << 36;

@@ -19,7 +19,9 @@
 //     Population::Batch batch(client);               // exclusive; gives back the last batch
 //     held = batch.TakeInsert().held;
 //   }
-//   client.Begin(held); ... session.Put(...) ...; client.Done(held);
+//   client.Begin(held);
+//   session->Put(table, key, value);
+//   client.Done(held);
 //
 // Creating and ending a Client or a Batch is thread-safe. Everything else is not: a Client belongs
 // to one thread, and the const methods of a Population may be called only inside a Batch or while
@@ -29,11 +31,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
+#include "device/os/mutex.h"
 #include "workloads/dataset.h"
 
 namespace testbed {
@@ -129,7 +131,7 @@ class Population {
    private:
     Client& client_;
     Population& population_;
-    std::lock_guard<std::mutex> lock_;
+    LockGuard lock_;
   };
 
   // Returns the row that has this place.
@@ -145,11 +147,16 @@ class Population {
   // Returns whether the database holds exactly the rows of the data set.
   bool as_loaded() const { return next_ == dataset_->rows() && there_.count() == dataset_->rows(); }
 
+  // Begins a phase that writes, and returns its number: no earlier phase on the database had it, nor
+  // did one of an earlier run. Values that are written anew depend on it, because an engine may leave
+  // out a write that changes nothing.
+  uint64_t BeginPhase() { return ++phases_; }
+
   // Returns whether it is known which rows exist.
   bool known() const { return known_; }
   void Forget() { known_ = false; }
-  // Returns {"rows": count, "places": [[begin, end], ...], "next": place}, or null when the rows
-  // are not known.
+  // Returns {"rows": count, "places": [[begin, end], ...], "next": place, "phases": number}, or null
+  // when the rows are not known.
   nlohmann::json ToJson() const;
   // Restores the state that ToJson wrote; null makes the rows unknown. Throws Error (kRun) when the
   // record is damaged.
@@ -164,11 +171,12 @@ class Population {
 
   const std::shared_ptr<const Dataset> dataset_;
   const Permutation scatter_;  // place of a loaded row -> row
-  std::mutex mutex_;           // held by a Batch
+  Mutex mutex_;                // held by a Batch
   bool known_ = true;
   RangeSet there_;
   RangeSet unused_;  // places that inserts took but never wrote
   uint64_t next_;
+  uint64_t phases_ = 0;  // number of the phase that began last
   std::vector<Client*> clients_;
 };
 

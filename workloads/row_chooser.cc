@@ -15,7 +15,7 @@ RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, u
           1, static_cast<uint64_t>(options.hot_fraction * static_cast<double>(dataset.rows())))),
       random_(seed),
       zipfian_(dataset.rows(), options.zipf_theta),
-      scatter_(dataset.rows(), options.seed) {}
+      scatter_(dataset.rows(), dataset.options().seed) {}
 
 void RowChooser::DrawPopular() {
   for (uint64_t& row : popular_) row = zipfian_(random_);

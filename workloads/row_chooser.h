@@ -11,7 +11,11 @@
 
 namespace testbed {
 
-// Draws rows of a data set that exist in the database. Not thread-safe: each thread has its own.
+// Draws rows of a data set that exist in the database. Which rows are popular follows from the data
+// set, so it is the same in each phase and run on a database: a warm-up warms the rows that are
+// measured after it. Which of them come next follows from `seed`.
+//
+// Not thread-safe: each thread has its own.
 // Where clients insert or erase rows, Next and NextPlace must be called while the caller holds a
 // Population::Batch. Requires !empty() for Next and NextPlace.
 class RowChooser {

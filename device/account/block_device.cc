@@ -158,7 +158,6 @@ std::optional<BlockDevice> BlockDevice::Find(const std::string& path) {
   if (error) return std::nullopt;
 
   BlockDevice device;
-  device.volume_dev_ = KernelDev(*volume);
   device.volume_name_ = directory.filename();
   fs::path disk = directory;
   if (fs::exists(directory / "partition", error)) {

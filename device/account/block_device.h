@@ -64,10 +64,8 @@ class BlockDevice {
   const std::string& name() const { return name_; }     // "loop3", "nvme0n1"
   std::string node() const { return "/dev/" + name_; }  // of the whole disk
   uint32_t dev() const { return dev_; }                 // in the kernel's encoding (KernelDev)
-  // The volume is the partition that the file system lies on, or the disk if it has no partitions;
-  // then volume_dev() equals dev(). volume_start() is where the volume begins on the disk, in
-  // sectors of 512 bytes.
-  uint32_t volume_dev() const { return volume_dev_; }
+  // The volume is the partition that the file system lies on, or the disk if it has no partitions.
+  // volume_start() is where the volume begins on the disk, in sectors of 512 bytes.
   std::string volume_node() const;
   uint64_t volume_start() const { return volume_start_; }
   // The names of the disks that hold the file system. There is more than one only under a btrfs
@@ -94,7 +92,6 @@ class BlockDevice {
   std::string name_;
   uint32_t dev_ = 0;
   std::string volume_name_;
-  uint32_t volume_dev_ = 0;
   uint64_t volume_start_ = 0;
   std::string sysfs_;
   std::vector<std::string> disks_;

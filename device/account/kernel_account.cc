@@ -333,9 +333,13 @@ void BpfAccount::AddForeign(LedgerCounts* counts) const {
     const std::string sort = SortOfThread(key.thread);
     FileKind kind = static_cast<FileKind>(key.kind);
     if (key.kind == kUnclassedFlush) {
-      kind = IsKernelsOwn(sort) ? FileKind::kFsJournal : FileKind::kOtherFile;
+      // A flush of the run's library counts with its writes, not as another program's.
+      kind = IsKernelsOwn(sort) ? FileKind::kFsJournal
+                                : KindOfThreads(sort).value_or(FileKind::kOtherFile);
     } else if (key.kind == kUnclassedIo) {
       kind = KindOfThreads(sort).value_or(FileKind::kOtherFile);
+    } else if (kind == FileKind::kOtherFile && KindOfThreads(sort)) {
+      kind = FileKind::kMeta;  // a file that the run's library made and nobody registered
     } else if (kind == FileKind::kFsMetadata && sort == "jbd2" && !journal_known) {
       kind = FileKind::kFsJournal;
     }

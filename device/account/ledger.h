@@ -11,7 +11,7 @@
 //   const LedgerCounts before = Ledger::Get().Counts();
 //   {
 //     IoScope scope(kPointRead);
-//     file.Read(...);                  // charged to point-read on this thread
+//     file->Read(offset, buffer, n);   // charged to point-read on this thread
 //   }                                  // counts one operation, and its reads in the histogram
 //   LedgerCounts delta = Ledger::Get().Counts() - before;
 //
@@ -28,7 +28,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +35,7 @@
 
 #include "device/account/counts.h"
 #include "device/account/operations.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
 
@@ -134,18 +134,18 @@ class Ledger {
   friend struct ThreadRegistration;
   friend ThreadLedger& internal::RegisterThread();
   Ledger();
-  void AfterForkInChild();
+  void AfterForkInChild() RELEASE(mutex_);
   void Rejoin(ThreadLedger* thread);
   ThreadLedger* Acquire();
   void Release(ThreadLedger* thread);
 
-  mutable std::mutex mutex_;  // protects threads_, idle_, files_ and kernel_
-  std::vector<std::unique_ptr<ThreadLedger>> threads_;
-  std::vector<ThreadLedger*> idle_;  // parts whose threads have ended
+  mutable Mutex mutex_;  // protects threads_, idle_, files_ and kernel_
+  std::vector<std::unique_ptr<ThreadLedger>> threads_ GUARDED_BY(mutex_);
+  std::vector<ThreadLedger*> idle_ GUARDED_BY(mutex_);  // parts whose threads have ended
   // Kinds by device and inode, kept for an account that is attached later.
-  std::map<std::pair<uint64_t, uint64_t>, FileKind> files_;
+  std::map<std::pair<uint64_t, uint64_t>, FileKind> files_ GUARDED_BY(mutex_);
   std::atomic<AccountDepth> depth_{AccountDepth::kFile};
-  KernelAccount* kernel_ = nullptr;
+  KernelAccount* kernel_ GUARDED_BY(mutex_) = nullptr;
 };
 
 inline ThreadLedger& Ledger::ThisThread() {

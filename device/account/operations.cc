@@ -1,8 +1,7 @@
 #include "device/account/operations.h"
 
-#include <mutex>
-
 #include "device/error.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
 namespace {
@@ -12,8 +11,8 @@ struct OpTable {
     std::string name;
     Ground ground;
   };
-  std::mutex mutex;
-  std::vector<Entry> entries = {
+  Mutex mutex;
+  std::vector<Entry> entries GUARDED_BY(mutex) = {
       {"unscoped", Ground::kBackground},   {"open", Ground::kBackground},
       {"flush", Ground::kBackground},      {"compaction", Ground::kBackground},
       {"checkpoint", Ground::kBackground}, {"eviction", Ground::kBackground},
@@ -37,7 +36,7 @@ const char* FileKindName(FileKind kind) {
 
 OpKind DefineOp(std::string_view name, Ground ground) {
   OpTable& table = Ops();
-  std::lock_guard lock(table.mutex);
+  LockGuard lock(table.mutex);
   for (size_t i = 0; i < table.entries.size(); ++i) {
     if (table.entries[i].name == name) return OpKind{static_cast<uint8_t>(i)};
   }
@@ -52,19 +51,19 @@ OpKind DefineOp(std::string_view name, Ground ground) {
 
 std::string OpName(OpKind op) {
   OpTable& table = Ops();
-  std::lock_guard lock(table.mutex);
+  LockGuard lock(table.mutex);
   return table.entries.at(op.id).name;
 }
 
 Ground OpGround(OpKind op) {
   OpTable& table = Ops();
-  std::lock_guard lock(table.mutex);
+  LockGuard lock(table.mutex);
   return table.entries.at(op.id).ground;
 }
 
 std::vector<OpKind> DefinedOps() {
   OpTable& table = Ops();
-  std::lock_guard lock(table.mutex);
+  LockGuard lock(table.mutex);
   std::vector<OpKind> ops(table.entries.size());
   for (size_t i = 0; i < ops.size(); ++i) ops[i].id = static_cast<uint8_t>(i);
   return ops;

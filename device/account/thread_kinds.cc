@@ -1,14 +1,15 @@
 #include "device/account/thread_kinds.h"
 
 #include <map>
-#include <mutex>
+
+#include "device/os/mutex.h"
 
 namespace testbed {
 namespace {
 
 struct Registry {
-  std::mutex mutex;
-  std::map<std::string, FileKind> kinds;
+  Mutex mutex;
+  std::map<std::string, FileKind> kinds GUARDED_BY(mutex);
 };
 Registry& TheRegistry() {
   static Registry* const registry = new Registry;  // never freed: threads use it to the very end
@@ -19,13 +20,13 @@ Registry& TheRegistry() {
 
 void RegisterThreads(const std::string& name, FileKind kind) {
   Registry& registry = TheRegistry();
-  std::lock_guard lock(registry.mutex);
+  LockGuard lock(registry.mutex);
   registry.kinds[name] = kind;
 }
 
 std::optional<FileKind> KindOfThreads(const std::string& name) {
   Registry& registry = TheRegistry();
-  std::lock_guard lock(registry.mutex);
+  LockGuard lock(registry.mutex);
   const auto found = registry.kinds.find(name);
   if (found == registry.kinds.end()) return {};
   return found->second;

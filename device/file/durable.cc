@@ -59,6 +59,7 @@ std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind) 
   } catch (const Error& error) {
     if (error.kind() != Error::kUsage) throw;
   }
+  MakeDurable(path, kind);
   options.mode = IoMode::kBuffered;
   return File::Open(path, options);
 }

@@ -19,8 +19,8 @@ namespace testbed {
 // Throws Error (kIo) when the file cannot be opened or written back, and Error (kRun) when pages stay
 // in the page cache because a process has mapped or locked them.
 void MakeDurable(const std::string& path, FileKind kind, IoMode mode = IoMode::kBuffered);
-// Opens a file for reading from the device rather than from the page cache, where the file system can
-// (direct IO); else as buffered.
+// Opens a file for reading from the device rather than from the page cache: by direct IO, or, where
+// the file system has none, buffered after MakeDurable.
 std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind);
 
 }  // namespace testbed

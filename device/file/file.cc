@@ -16,6 +16,7 @@
 
 #include "device/error.h"
 #include "device/file/file_faults.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
 namespace {
@@ -242,7 +243,7 @@ const char* File::Mapped(uint64_t offset, size_t n) {
 }
 
 void File::Remap(uint64_t size) {
-  std::lock_guard lock(map_mutex_);
+  LockGuard lock(map_mutex_);
   if (size <= map_size_.load(std::memory_order_relaxed)) return;
   const uint64_t bytes = RoundUp(std::max<uint64_t>(size, Size()), kMapStep);
   void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd_, 0);

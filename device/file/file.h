@@ -26,13 +26,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "device/account/ledger.h"
 #include "device/file/read_trace.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
 
@@ -144,8 +144,8 @@ class File {
   std::atomic<const char*> map_{nullptr};
   std::atomic<uint64_t> map_size_{0};
   std::atomic<uint64_t> known_size_{0};  // length of the file when Mapped() last asked for it
-  std::mutex map_mutex_;                 // serializes Remap(); protects old_maps_
-  std::vector<std::pair<void*, size_t>> old_maps_;
+  Mutex map_mutex_;                      // serializes Remap(); protects old_maps_
+  std::vector<std::pair<void*, size_t>> old_maps_ GUARDED_BY(map_mutex_);
 };
 
 // Makes the creation, renaming and removal of entries in a directory durable. Throws Error (kIo)

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "device/error.h"
 
@@ -30,10 +31,6 @@ struct CachestatRange {
 struct CachestatPages {
   uint64_t cached, dirty, writeback, evicted, recently_evicted;
 };
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22  // Linux 5.14
-#endif
 
 uint64_t PageSize() {
   static const uint64_t size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -127,27 +124,6 @@ bool DropFile(const std::string& path, PageCacheUse* before, PageCacheUse* after
   return true;
 }
 
-// Reads a mapping's pages in. Returns 0 or an errno. It announces each piece to the kernel first:
-// page faults alone would read 4 KiB at a time when the file's readahead is 0.
-int Populate(char* data, size_t size) {
-  constexpr size_t kPiece = 8 << 20;
-  for (size_t at = 0; at < size; at += kPiece) {
-    const size_t n = std::min(kPiece, size - at);
-    madvise(data + at, n, MADV_WILLNEED);
-    int done = 0;
-    do {
-      done = madvise(data + at, n, MADV_POPULATE_READ);
-    } while (done != 0 && (errno == EINTR || errno == EAGAIN));
-    if (done == 0) continue;
-    if (errno != EINVAL) return errno;
-    // A kernel before 5.14 has no MADV_POPULATE_READ, so a volatile read touches each page.
-    for (size_t page = at; page < at + n; page += PageSize()) {
-      [[maybe_unused]] const char touched = *static_cast<volatile char*>(data + page);
-    }
-  }
-  return 0;
-}
-
 }  // namespace
 
 PageCacheUse& PageCacheUse::operator+=(const PageCacheUse& o) {
@@ -206,51 +182,6 @@ DropResult DropPages(const std::string& path) {
     }
     left = std::move(still);
   }
-  return sum;
-}
-
-PageHold::PageHold(const std::string& path) {
-  try {
-    for (const std::string& name : RegularFiles(path)) {
-      const OpenFile file(name);
-      struct stat info;
-      if (file.fd() < 0 || fstat(file.fd(), &info) != 0 || info.st_size == 0) continue;
-      const size_t size = static_cast<size_t>(info.st_size);
-      void* data = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.fd(), 0);
-      if (data == MAP_FAILED) throw Error::Io("mmap", name, errno);
-      maps_.push_back({static_cast<char*>(data), size, name});
-    }
-    Refresh();
-  } catch (...) {
-    Release();
-    throw;
-  }
-}
-
-PageHold::~PageHold() { Release(); }
-
-void PageHold::Release() {
-  for (const Map& map : maps_) munmap(map.data, map.size);
-  maps_.clear();
-}
-
-void PageHold::Refresh() {
-  for (const Map& map : maps_) {
-    if (const int code = Populate(map.data, map.size); code != 0) {
-      throw Error::Io("populating a mapping of", map.path, code);
-    }
-  }
-}
-
-uint64_t PageHold::size() const {
-  uint64_t sum = 0;
-  for (const Map& map : maps_) sum += WholePages(map.size);
-  return sum;
-}
-
-uint64_t PageHold::Resident() const {
-  uint64_t sum = 0;
-  for (const Map& map : maps_) sum += CountResident(map.data, map.size);
   return sum;
 }
 

@@ -1,8 +1,7 @@
-// Measures, empties and holds the OS page cache of files.
+// Measures and empties the OS page cache of files.
 //
 //   DropResult dropped = DropPages(directory);  // before a run that should start cold
 //   PageCacheUse use = Residency(directory);    // how much is cached, and how much of it is dirty
-//   PageHold hold(path);                        // keeps pages in the cache while it lives
 //
 // A path may be a file or a directory tree. In a tree, symbolic links and special files are
 // skipped, and a file that vanishes meanwhile is not an error. Residency comes from cachestat(2)
@@ -14,8 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace testbed {
 
@@ -50,34 +47,6 @@ struct DropResult {
 // are gone. It tries a few times, as the kernel passes over pages that are on their way to its
 // lists. Pages stay that this or another process has mapped.
 DropResult DropPages(const std::string& path);
-
-// Keeps the pages of files in the page cache. A PageHold maps the files and populates the mappings,
-// which also exempts the pages from proactive reclaim by DAMON (host.h). Memory pressure, such as
-// that of a memory budget smaller than the files, still evicts them; Resident() tells. A mapping
-// covers the length that its file had when the hold was made. A page is charged to the memory
-// cgroup of the process that read it first. Not thread-safe.
-class PageHold {
- public:
-  // Maps the file, or all files under the directory, and reads them in.
-  explicit PageHold(const std::string& path);
-  ~PageHold();
-  PageHold(PageHold&& other) noexcept : maps_(std::exchange(other.maps_, {})) {}
-  PageHold& operator=(PageHold&&) = delete;
-
-  // Reads the pages that were evicted meanwhile back in.
-  void Refresh();
-  uint64_t size() const;      // bytes of the mappings, in whole pages
-  uint64_t Resident() const;  // bytes of these that are in the page cache now
-
- private:
-  struct Map {
-    char* data;
-    size_t size;
-    std::string path;
-  };
-  void Release();
-  std::vector<Map> maps_;
-};
 
 }  // namespace testbed
 

@@ -5,7 +5,7 @@
 //   ring.Start(file, offset, buffer, n, tag);       // up to 64 at once
 //   while (ring.in_flight() > 0) {
 //     const ReadRing::Ended ended = ring.Take();    // waits if no read has ended yet
-//     use(ended.tag, ended.result);
+//     Use(ended.tag, ended.result);
 //   }
 //
 // Each Start is a system call of its own. The kernel then submits the read's block requests on the

@@ -49,10 +49,10 @@ Log::Impl::Impl(std::string directory, const LogOptions& options,
   // An empty frame begins the epoch. It is durable before any other frame of the epoch is written,
   // so no later open can choose this epoch again. It also states that the recovered log is durable.
   durable_ = written_ = end_ = next_;
-  Lock lock(latch_);
+  UniqueLock lock(latch_);
   OpenGroup(0);
   end_ = Slot(head_).lsn + kFrameHeaderBytes;
-  Lead(lock, true, true);
+  Lead(true, true);
   lock.unlock();
   if (options_.flush_interval_ms != 0) flusher_ = std::thread([this] { RunFlusher(); });
 }
@@ -60,7 +60,7 @@ Log::Impl::Impl(std::string directory, const LogOptions& options,
 Log::Impl::~Impl() {
   if (flusher_.joinable()) {
     {
-      Lock lock(latch_);
+      LockGuard lock(latch_);
       stop_ = true;
     }
     wake_.notify_all();
@@ -114,7 +114,7 @@ LogRange Log::Impl::Append(size_t size, const std::function<void(char* to)>& fil
                                    std::to_string(MaxRecordBytes()));
   }
   const size_t need = kRecordHeaderBytes + size;
-  Lock lock(latch_);
+  LockGuard lock(latch_);
   for (;;) {
     if (error_) ThrowFailed();
     if (open_ && Fits(Slot(head_), need)) break;
@@ -124,7 +124,7 @@ LogRange Log::Impl::Append(size_t size, const std::function<void(char* to)>& fil
     } else if (head_ - tail_ < kLogGroups) {
       OpenGroup(need);
     } else {
-      MakeRoom(lock);
+      MakeRoom();
     }
   }
   Group& group = Slot(head_);
@@ -142,25 +142,25 @@ LogRange Log::Impl::Append(size_t size, const std::function<void(char* to)>& fil
 }
 
 // Called when all groups are sealed: waits until the leader has written a group, or leads.
-void Log::Impl::MakeRoom(Lock& lock) {
+void Log::Impl::MakeRoom() {
   if (writing_) {
-    done_.wait(lock);
+    done_.wait(latch_);
   } else {
-    Lead(lock, false, false);
+    Lead(false, false);
   }
 }
 
 void Log::Impl::Wait(Lsn end, bool durable) {
   const std::atomic<Lsn>& reached = durable ? durable_ : written_;
   if (reached.load(std::memory_order_acquire) >= end) return;
-  Lock lock(latch_);
+  LockGuard lock(latch_);
   end = std::min(end, end_.load(std::memory_order_relaxed));
   while (reached.load(std::memory_order_relaxed) < end) {
     if (error_) ThrowFailed();
     if (writing_ || (durable && syncing_)) {
-      done_.wait(lock);
+      done_.wait(latch_);
     } else {
-      Lead(lock, true, durable);
+      Lead(true, durable);
     }
   }
 }
@@ -169,25 +169,25 @@ void Log::Impl::Wait(Lsn end, bool durable) {
 // open group. With `sync` it then syncs them; no other thread may be syncing. Throws the error of a
 // write or sync, which has killed the log. The caller holds the latch, which Lead releases
 // meanwhile.
-void Log::Impl::Lead(Lock& lock, bool open_group_too, bool sync) {
+void Log::Impl::Lead(bool open_group_too, bool sync) {
   writing_ = true;
   syncing_ = syncing_ || sync;
   if (open_group_too && open_) SealGroup();
-  const uint64_t last = head_;
-  lock.unlock();
-  std::optional<Error> error = ErrorOf([&] { WriteSealed(last); });
+  const uint64_t first = tail_, last = head_;
+  latch_.unlock();
+  std::optional<Error> error = ErrorOf([&] { WriteSealed(first, last); });
   const std::shared_ptr<LogSegment> newest = segment_;
   const Lsn end = written_;
-  lock.lock();
+  latch_.lock();
   writing_ = false;
   if (error) Fail(*error);
   if (sync) {
     if (!error && durable_ < end) {
       // Notified under the latch, so that a waiter cannot miss it between its check and its sleep.
       done_.notify_all();
-      lock.unlock();
+      latch_.unlock();
       error = ErrorOf([&] { SyncWritten(newest, end); });
-      lock.lock();
+      latch_.lock();
       if (error) Fail(*error);
     }
     syncing_ = false;
@@ -196,13 +196,13 @@ void Log::Impl::Lead(Lock& lock, bool open_group_too, bool sync) {
   if (error) throw *error;
 }
 
-void Log::Impl::WriteSealed(uint64_t last) {
-  for (uint64_t i = tail_; i < last; ++i) {
+void Log::Impl::WriteSealed(uint64_t first, uint64_t last) {
+  for (uint64_t i = first; i < last; ++i) {
     Group& group = Slot(i);
     WriteGroup(group);
     AlignedBuffer smaller;  // replaces memory that was enlarged for a long record
     if (group.memory.size() > group_bytes_) smaller = AlignedBuffer(group_bytes_);
-    Lock lock(latch_);
+    LockGuard lock(latch_);
     if (smaller.size() != 0) group.memory = std::move(smaller);
     tail_ = i + 1;
     written_.store(group.next, std::memory_order_release);
@@ -268,14 +268,14 @@ void Log::Impl::ThrowFailed() const { throw Error(*error_); }
 
 void Log::Impl::TruncateBefore(Lsn lsn) {
   {
-    Lock lock(latch_);
+    LockGuard lock(latch_);
     if (error_) ThrowFailed();
   }
   const Lsn newest = (options_.sync == LogSync::kNone ? written_ : durable_).load();
   try {
     segments_->TruncateBefore(std::min(lsn, newest), newest);
   } catch (const Error& e) {
-    Lock lock(latch_);
+    LockGuard lock(latch_);
     Fail(e);
     throw;
   }
@@ -285,9 +285,10 @@ void Log::Impl::TruncateBefore(Lsn lsn) {
 void Log::Impl::RunFlusher() {
   LazyPace pace{std::chrono::milliseconds(options_.flush_interval_ms)};
   const bool durable = options_.sync != LogSync::kNone;
-  Lock lock(latch_);
+  UniqueLock lock(latch_);
   while (!stop_ && !error_) {
-    wake_.wait_until(lock, pace.Next(), [&] { return stop_ || error_ || head_ != tail_; });
+    wake_.wait_until(latch_, pace.Next(),
+                     [&]() REQUIRES(latch_) { return stop_ || error_ || head_ != tail_; });
     if (stop_ || error_) break;
     try {
       if (LazyPace::Clock::now() >= pace.Next()) {
@@ -300,10 +301,10 @@ void Log::Impl::RunFlusher() {
         lock.lock();
         pace.End();
       } else if (writing_) {
-        done_.wait_until(lock, pace.Next());
+        done_.wait_until(latch_, pace.Next());
       } else if (head_ != tail_) {
         IoScope scope(kLogWrite);
-        Lead(lock, false, false);
+        Lead(false, false);
       }
     } catch (const Error&) {
       break;  // error_ keeps it for all callers
@@ -330,7 +331,7 @@ LogCounters Log::Impl::Counters() const {
 }
 
 uint64_t Log::Impl::MemoryBytes() const {
-  Lock lock(latch_);
+  LockGuard lock(latch_);
   uint64_t bytes = last_block_.size();
   for (const Group& group : ring_) bytes += group.memory.size();
   return bytes;

@@ -8,11 +8,9 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -24,6 +22,7 @@
 #include "device/log/log_format.h"
 #include "device/log/log_reader.h"
 #include "device/log/log_segments.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
 
@@ -69,20 +68,20 @@ class Log::Impl {
     uint32_t records = 0;
     bool opens_segment = false;
   };
-  using Lock = std::unique_lock<std::mutex>;
 
-  Group& Slot(uint64_t i) { return ring_[i % kLogGroups]; }
+  // Only WriteSealed and WriteGroup call it without the latch: a sealed group is the leader's.
+  Group& Slot(uint64_t i) NO_THREAD_SAFETY_ANALYSIS { return ring_[i % kLogGroups]; }
   // The caller of these holds the latch; WriteSealed, WriteGroup and SyncWritten run without it.
-  bool Fits(const Group& group, size_t need) const;
-  void OpenGroup(size_t need);
-  void SealGroup();
-  void MakeRoom(Lock& lock);
-  void Lead(Lock& lock, bool open_group_too, bool sync);
-  void WriteSealed(uint64_t last);
+  bool Fits(const Group& group, size_t need) const REQUIRES(latch_);
+  void OpenGroup(size_t need) REQUIRES(latch_);
+  void SealGroup() REQUIRES(latch_);
+  void MakeRoom() REQUIRES(latch_);
+  void Lead(bool open_group_too, bool sync) REQUIRES(latch_);
+  void WriteSealed(uint64_t first, uint64_t last) EXCLUDES(latch_);
   void WriteGroup(Group& group);
   void SyncWritten(const std::shared_ptr<LogSegment>& newest, Lsn end);
-  void Fail(const Error& error);
-  [[noreturn]] void ThrowFailed() const;
+  void Fail(const Error& error) REQUIRES(latch_);
+  [[noreturn]] void ThrowFailed() const REQUIRES(latch_);
   void RunFlusher();
 
   const std::string directory_;
@@ -90,16 +89,16 @@ class Log::Impl {
   const size_t group_bytes_;
   const uint32_t epoch_;
 
-  mutable std::mutex latch_;
-  std::condition_variable done_;  // the leader got further, or stopped
-  std::array<Group, kLogGroups> ring_;
-  uint64_t head_ = 0, tail_ = 0;
-  bool open_ = false;
-  bool writing_ = false, syncing_ = false;
-  Lsn next_ = 0;  // LSN of the next frame, if the frame fits into the segment
-  Lsn segment_end_ = 0;
-  bool opens_segment_ = false;  // next_ is the first frame of its segment
-  std::optional<Error> error_;
+  mutable Mutex latch_;
+  CondVar done_;  // the leader got further, or stopped
+  std::array<Group, kLogGroups> ring_ GUARDED_BY(latch_);
+  uint64_t head_ GUARDED_BY(latch_) = 0, tail_ GUARDED_BY(latch_) = 0;
+  bool open_ GUARDED_BY(latch_) = false;
+  bool writing_ GUARDED_BY(latch_) = false, syncing_ GUARDED_BY(latch_) = false;
+  Lsn next_ GUARDED_BY(latch_) = 0;  // LSN of the next frame, if the frame fits into the segment
+  Lsn segment_end_ GUARDED_BY(latch_) = 0;
+  bool opens_segment_ GUARDED_BY(latch_) = false;  // next_ is the first frame of its segment
+  std::optional<Error> error_ GUARDED_BY(latch_);
 
   // The leader owns these.
   std::shared_ptr<LogSegment> segment_;
@@ -112,8 +111,8 @@ class Log::Impl {
   Counter syncs_;
 
   // The flusher is the log's own thread; it runs if the options give a flush interval.
-  std::condition_variable wake_;
-  bool stop_ = false;
+  CondVar wake_;
+  bool stop_ GUARDED_BY(latch_) = false;
   std::thread flusher_;
 };
 

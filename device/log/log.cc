@@ -49,6 +49,14 @@ void MakeSegmentsDurable(const std::string& directory, IoMode mode) {
   SyncDirectory(directory);
 }
 
+// Throws Error (kCorruption) when the log is damaged.
+void ReadAll(const std::string& directory, Lsn from, IoMode mode) {
+  LogReader reader(directory, from, mode);
+  LogRecord record;
+  while (reader.Next(&record)) {
+  }
+}
+
 // Returns whether a segment file has nothing but zeros behind its header.
 bool IsBlank(const std::string& path) {
   FileOptions options;
@@ -78,11 +86,17 @@ const char* LogSpaceName(LogSpace space) {
 }
 
 std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& options, Lsn from,
-                               const Replay& replay) {
+                               const Replay& replay, uint64_t id) {
   CheckOptions(options);
   IoScope scope(kOpen);
   MakeSegmentsDurable(directory, options.mode);
   LogReader reader(directory, from, options.mode);
+  if (id != 0 && !reader.empty() && reader.tail().log_id != id) {
+    throw Error(Error::kCorruption, "the log in " + directory +
+                                        " belongs to another database: restore the database from "
+                                        "a copy, or load it again");
+  }
+  if (replay) ReadAll(directory, from, options.mode);
   LogReader::Tail tail;
   std::unique_ptr<LogSegments> segments;
   if (reader.empty()) {

@@ -143,8 +143,10 @@ class Log {
   // (0 = all) in order, and continues after the last record. Throws Error: kCorruption when the log
   // is damaged after `from` or ends before it, kUsage for options that cannot be, kIo when the
   // system refuses. What `replay` throws passes through.
+  // All of the log is read before `replay` is called, so that a log that is refused changes nothing.
+  // With `id`, the log's own number, a log of another database is refused (kCorruption).
   static std::unique_ptr<Log> Open(const std::string& directory, const LogOptions& options,
-                                   Lsn from = 0, const Replay& replay = {});
+                                   Lsn from = 0, const Replay& replay = {}, uint64_t id = 0);
 
   // Removes the segments of a log that was begun and never written to. Does nothing when there is no
   // such directory; other files in it stay. Throws Error (kCorruption), and removes nothing, when the

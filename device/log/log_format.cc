@@ -36,8 +36,12 @@ enum SegmentField : size_t {
   kSegmentEpoch = 48,
   kSegmentWriteSize = 52,
   kSegmentPad = 56,
+  kSegmentFlags = 60,
   kSegmentChecksum = kSegmentHeaderUsed - 8,
 };
+
+// Bits of kSegmentFlags.
+constexpr uint32_t kWholeFlag = 1, kHasNextFlag = 2;
 
 // Offsets of the fields of a frame header.
 enum FrameField : size_t {
@@ -90,6 +94,7 @@ SegmentInfo ReadInfo(const std::string& directory, uint64_t number, IoMode mode)
   options.mode = mode;
   options.read_only = true;
   auto file = File::Open(info.path, options);
+  info.bytes = file->Size();
   AlignedBuffer block(kMaxLogWriteSize);
   const size_t n = file->ReadSome(0, block.data(), std::max(kSegmentHeaderUsed, file->alignment()));
   info.state =
@@ -100,6 +105,35 @@ SegmentInfo ReadInfo(const std::string& directory, uint64_t number, IoMode mode)
                                         "does it match its checksum");
   }
   return info;
+}
+
+// Throws unless each segment that was made is there, and as long as it was. A crash while a segment
+// is made leaves one that the segment before it does not know of.
+void CheckComplete(const std::string& directory, const std::vector<SegmentInfo>& segments) {
+  bool known = true;  // the segment before says that this one was made, or there is none before
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const SegmentInfo& info = segments[i];
+    const SegmentHeader& header = info.header;
+    if (!info.in_use()) {
+      known = false;
+      continue;
+    }
+    if ((known || header.has_next) && header.whole && info.bytes < header.segment_bytes) {
+      throw Error(Error::kCorruption,
+                  "log file " + info.path + " has " + std::to_string(info.bytes) +
+                      " bytes and had " + std::to_string(header.segment_bytes) +
+                      ": it was cut; restore the database from a copy, or load it again");
+    }
+    known = header.has_next;
+    if (!known) continue;
+    const SegmentInfo* next = i + 1 < segments.size() ? &segments[i + 1] : nullptr;
+    if (next != nullptr && next->number == info.number + 1 && next->in_use()) continue;
+    throw Error(Error::kCorruption,
+                "log file " + LogSegmentPath(directory, info.number + 1) +
+                    " is missing or is none, though " + info.path +
+                    " says that it was made: put it back, restore the database from a copy, or "
+                    "load it again");
+  }
 }
 
 // Returns the numbers of the segment files of a directory, in ascending order.
@@ -129,6 +163,8 @@ void EncodeSegmentHeader(const SegmentHeader& header, char* block) {
   Put<uint32_t>(block + kSegmentEpoch, header.epoch);
   Put<uint32_t>(block + kSegmentWriteSize, header.write_size);
   Put<uint32_t>(block + kSegmentPad, header.pad ? 1 : 0);
+  Put<uint32_t>(block + kSegmentFlags,
+                (header.whole ? kWholeFlag : 0) | (header.has_next ? kHasNextFlag : 0));
   Put<uint64_t>(block + kSegmentChecksum, SegmentHeaderChecksum(block));
 }
 
@@ -158,6 +194,9 @@ HeaderState DecodeSegmentHeader(std::string_view block, const std::string& path,
   header->epoch = Get<uint32_t>(at + kSegmentEpoch);
   header->write_size = Get<uint32_t>(at + kSegmentWriteSize);
   header->pad = Get<uint32_t>(at + kSegmentPad) != 0;
+  const uint32_t flags = Get<uint32_t>(at + kSegmentFlags);
+  header->whole = (flags & kWholeFlag) != 0;
+  header->has_next = (flags & kHasNextFlag) != 0;
   return HeaderState::kValid;
 }
 
@@ -230,6 +269,13 @@ std::vector<SegmentInfo> ListLogSegments(const std::string& directory, IoMode mo
     segments.push_back(ReadInfo(directory, number, mode));
     const SegmentInfo& info = segments.back();
     if (info.state != HeaderState::kValid) continue;
+    // A crash may leave a recycled segment under its old name, but then nothing has its new one.
+    if (info.header.number > number &&
+        std::binary_search(numbers.begin(), numbers.end(), info.header.number)) {
+      throw Error(Error::kCorruption, "log file " + info.path + " is segment " +
+                                          std::to_string(info.header.number) +
+                                          " of its log: give it its name back");
+    }
     if (first == nullptr) first = &info;
     if (info.header.log_id != first->header.log_id) {
       throw Error(Error::kCorruption, "log files " + first->path + " and " + info.path +
@@ -237,6 +283,7 @@ std::vector<SegmentInfo> ListLogSegments(const std::string& directory, IoMode mo
                                           "that was copied here");
     }
   }
+  CheckComplete(directory, segments);
   return segments;
 }
 

@@ -38,6 +38,10 @@ struct SegmentHeader {
   uint32_t epoch = 0;          // epoch of the open that wrote the header
   uint32_t write_size = 0;     // LogOptions of that open, for information only
   bool pad = false;
+  // The file had segment_bytes bytes from the beginning; a shorter one was cut.
+  bool whole = false;
+  // The next segment was made and is durable, so that it must be there.
+  bool has_next = false;
 
   Lsn begin() const { return first_lsn + kSegmentHeaderBytes; }
   Lsn end() const { return first_lsn + segment_bytes; }
@@ -86,6 +90,7 @@ std::string LogSegmentPath(const std::string& directory, uint64_t number);
 struct SegmentInfo {
   std::string path;
   uint64_t number = 0;  // from the file's name
+  uint64_t bytes = 0;   // length of the file
   HeaderState state = HeaderState::kBlank;
   SegmentHeader header;
   // Returns whether the file is the segment that its name says. Any other file is left over from a
@@ -96,7 +101,7 @@ struct SegmentInfo {
 // Returns the paths of all segment files of a directory by number; none when there is no directory.
 std::vector<std::string> LogSegmentPaths(const std::string& directory);
 // Returns all segment files of a directory by number. Throws Error: kCorruption when a header is
-// damaged or the segments belong to two logs, kUsage when a header has another format version, kIo
+// damaged, when the segments belong to two logs, or when a segment is missing or was cut, kUsage when a header has another format version, kIo
 // when the directory or a file cannot be read.
 std::vector<SegmentInfo> ListLogSegments(const std::string& directory, IoMode mode);
 

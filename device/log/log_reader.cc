@@ -186,11 +186,15 @@ bool LogReader::Next(LogRecord* record) {
 // states that the log was durable beyond the end, or when the log ends before from_.
 void LogReader::ThrowIfDamaged() {
   bool frames = ScanSegment(at_, tail_.lsn + 1);
-  // The search ends after a segment without frames: no segment behind it was written before the
-  // crash, so the segments that wait for service need not be read.
-  for (size_t i = at_ + 1; i < segments_.size() && (frames || i == at_ + 1); ++i) {
-    frames = ScanSegment(i, segments_[i].header.begin());
+  // Of the segments behind one without frames, which as a rule wait for service, it is enough to
+  // read where their first frame would be.
+  for (size_t i = at_ + 1; i < segments_.size(); ++i) {
+    FrameHeader header;
+    const Lsn begin = segments_[i].header.begin();
+    if (!frames && i > at_ + 1 && !TryFrame(i, begin, &header)) continue;
+    frames = ScanSegment(i, begin);
   }
+  frame_ = {};
   if (tail_.lsn < from_) {
     throw Error(Error::kCorruption,
                 "the log in " + directory_ + " ends at LSN " + std::to_string(tail_.lsn) + " (" +

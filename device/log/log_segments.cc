@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
 namespace {
@@ -92,7 +93,7 @@ void LogSegments::Fill(File& file) {
   }
 }
 
-void LogSegments::Make(const SegmentHeader& header) {
+void LogSegments::Make(SegmentHeader header) {
   IoScope scope(kLogWrite);
   const std::string path = LogSegmentPath(directory_, header.number);
   // A file that exists under this name is left over from a crash and was found to hold no record.
@@ -101,6 +102,7 @@ void LogSegments::Make(const SegmentHeader& header) {
     file = OpenFile(path, FileOptions::kTruncate);
     CheckAlignment(*file);
     Fill(*file);
+    header.whole = file->Size() == options_.segment_bytes;
     // The whole header block is written, so that written space has no gap. A file system keeps a
     // gap as an extent of its own; with a few more extents they no longer fit into the inode, and
     // a journal entry of the file is twice as long.
@@ -115,13 +117,28 @@ void LogSegments::Make(const SegmentHeader& header) {
   }
   ++counts_.created;
   segments_.push_back(std::make_shared<LogSegment>(LogSegment{header, std::move(file)}));
+  NoteLast();
+}
+
+void LogSegments::NoteLast() {
+  if (segments_.size() > 1) SetHasNext(*segments_[segments_.size() - 2], true);
+}
+
+void LogSegments::SetHasNext(LogSegment& segment, bool has_next) {
+  if (segment.header.has_next == has_next) return;
+  segment.header.has_next = has_next;
+  WriteHeader(*segment.file, segment.header,
+              std::max(kSegmentHeaderUsed, segment.file->alignment()));
+  segment.file->Sync();
+  ++counts_.syncs;
 }
 
 // Gives an old segment the next number. The frames in it stay, but are no longer valid, as they
 // were sealed for other positions.
 void LogSegments::Recycle(LogSegment& old) {
   IoScope scope(kLogWrite);
-  const SegmentHeader header = NextHeader();
+  SegmentHeader header = NextHeader();
+  header.whole = true;
   const std::string from = old.file->path();
   const std::string to = LogSegmentPath(directory_, header.number);
   if (::rename(from.c_str(), to.c_str()) != 0) throw Error::Io("rename", from, errno);
@@ -133,6 +150,7 @@ void LogSegments::Recycle(LogSegment& old) {
   ++counts_.syncs;
   ++counts_.recycled;
   segments_.push_back(std::make_shared<LogSegment>(LogSegment{header, std::move(file)}));
+  NoteLast();
 }
 
 void LogSegments::Remove(const std::string& path) {
@@ -142,7 +160,7 @@ void LogSegments::Remove(const std::string& path) {
 }
 
 void LogSegments::Create() {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   Make(NextHeader());
 }
 
@@ -156,10 +174,11 @@ bool LogSegments::Fits(const SegmentInfo& info, const File& file) const {
 }
 
 void LogSegments::Adopt(const std::vector<SegmentInfo>& found, uint64_t current) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   // Unfit segments are removed from the highest number down, so that the numbers of the rest have
   // no gap at any moment. So this first decides which segments stay.
   std::vector<std::string> unfit;
+  std::vector<LogSegment> unfit_segments;
   for (const SegmentInfo& info : found) {
     if (info.in_use() && info.number <= current) {
       // A gap in these numbers means that somebody removed segments by hand.
@@ -174,24 +193,28 @@ void LogSegments::Adopt(const std::vector<SegmentInfo>& found, uint64_t current)
       segments_.push_back(std::make_shared<LogSegment>(LogSegment{info.header, std::move(file)}));
     } else {
       unfit.push_back(info.path);
+      if (info.in_use()) unfit_segments.push_back({info.header, std::move(file)});
     }
   }
+  // First nobody says any more that they are there.
+  if (!unfit.empty() && !segments_.empty()) SetHasNext(*segments_.back(), false);
+  for (LogSegment& segment : unfit_segments) SetHasNext(segment, false);
   for (auto path = unfit.rbegin(); path != unfit.rend(); ++path) Remove(*path);
 }
 
 void LogSegments::Prepare() {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   if (options_.space != LogSpace::kRecycled) return;
   while (segments_.size() < options_.min_segments) Make(NextHeader());
 }
 
 std::shared_ptr<LogSegment> LogSegments::Current() {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return segments_[current_];
 }
 
 std::vector<std::shared_ptr<LogSegment>> LogSegments::InService(uint64_t number) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   std::vector<std::shared_ptr<LogSegment>> segments;
   for (size_t i = 0; i <= current_; ++i) {
     if (segments_[i]->header.number >= number) segments.push_back(segments_[i]);
@@ -200,13 +223,13 @@ std::vector<std::shared_ptr<LogSegment>> LogSegments::InService(uint64_t number)
 }
 
 std::shared_ptr<LogSegment> LogSegments::Advance() {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   if (current_ + 1 == segments_.size()) Make(NextHeader());
   return segments_[++current_];
 }
 
 void LogSegments::TruncateBefore(Lsn lsn, Lsn written) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   while (current_ > 0) {
     const std::shared_ptr<LogSegment> old = segments_.front();
     if (old->header.end() > lsn || old->header.end() >= written) break;
@@ -225,19 +248,19 @@ void LogSegments::TruncateBefore(Lsn lsn, Lsn written) {
 }
 
 Lsn LogSegments::BeginLsn() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return segments_.front()->header.begin();
 }
 
 uint64_t LogSegments::SizeOnDisk() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   uint64_t bytes = 0;
   for (const auto& segment : segments_) bytes += segment->file->Size();
   return bytes;
 }
 
 LogSegments::Counts LogSegments::counts() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return counts_;
 }
 

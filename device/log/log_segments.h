@@ -16,13 +16,13 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "device/file/file.h"
 #include "device/log/log.h"
 #include "device/log/log_format.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
 
@@ -65,24 +65,27 @@ class LogSegments {
  private:
   std::unique_ptr<File> OpenFile(const std::string& path, FileOptions::Create create) const;
   void CheckAlignment(const File& file) const;
-  SegmentHeader NextHeader() const;
-  void Make(const SegmentHeader& header);
-  void Fill(File& file);
-  void Recycle(LogSegment& old);
-  void WriteHeader(File& file, const SegmentHeader& header, size_t bytes);
-  void Remove(const std::string& path);
-  bool Fits(const SegmentInfo& info, const File& file) const;
+  SegmentHeader NextHeader() const REQUIRES(mutex_);
+  void Make(SegmentHeader header) REQUIRES(mutex_);
+  // Notes in the header of the segment before the last that the last one is there.
+  void NoteLast() REQUIRES(mutex_);
+  void SetHasNext(LogSegment& segment, bool has_next) REQUIRES(mutex_);
+  void Fill(File& file) REQUIRES(mutex_);
+  void Recycle(LogSegment& old) REQUIRES(mutex_);
+  void WriteHeader(File& file, const SegmentHeader& header, size_t bytes) REQUIRES(mutex_);
+  void Remove(const std::string& path) REQUIRES(mutex_);
+  bool Fits(const SegmentInfo& info, const File& file) const REQUIRES(mutex_);
 
   const std::string directory_;
   const LogOptions options_;
   const uint64_t log_id_;
   const uint32_t epoch_;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   // By number: segments that hold older records, the segment in service, segments that wait.
-  std::deque<std::shared_ptr<LogSegment>> segments_;
-  size_t current_ = 0;  // index of the segment in service
-  Counts counts_;
+  std::deque<std::shared_ptr<LogSegment>> segments_ GUARDED_BY(mutex_);
+  size_t current_ GUARDED_BY(mutex_) = 0;  // index of the segment in service
+  Counts counts_ GUARDED_BY(mutex_);
 };
 
 }  // namespace testbed

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 #include <random>
 #include <thread>
 #include <unordered_map>
@@ -22,6 +21,7 @@
 
 #include "device/error.h"
 #include "device/os/child_process.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
 namespace {
@@ -54,7 +54,7 @@ class Disk {
 
   // Read, Write and Flush return 0 or an errno.
   int Read(uint64_t at, char* to, size_t n) {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     if (dead_) return EIO;
     if (!Transfer(::pread, to, n, at)) return EIO;
     for (uint64_t sector = at / kSector; sector < (at + n) / kSector; ++sector) {
@@ -68,7 +68,7 @@ class Disk {
   }
 
   int Write(uint64_t at, const char* from, size_t n) {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     if (dead_) return EIO;
     if (at % kSector != 0 || n % kSector != 0) return EINVAL;
     if (Fails(at, n)) return EIO;
@@ -83,7 +83,7 @@ class Disk {
   }
 
   int Flush() {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     if (dead_) return EIO;
     ++counts_.flushes;
     return WriteBack() ? 0 : EIO;
@@ -93,7 +93,7 @@ class Disk {
   FaultDisk::Counts Do(const std::string& message) {
     Command command;
     std::memcpy(&command, message.data(), sizeof command);
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     if (command.kind == kCut) Cut(command.seed, command.keep_pct);
     if (command.kind == kRevive) dead_ = false;
     if (command.kind == kFailWrites) {
@@ -113,7 +113,7 @@ class Disk {
   };
 
   // Returns whether FailWrites asked that this write fail, and counts the write.
-  bool Fails(uint64_t at, size_t n) {
+  bool Fails(uint64_t at, size_t n) REQUIRES(mutex_) {
     if (to_fail_ == 0) return false;
     const bool touches = std::any_of(
         failing_.begin(), failing_.end(),
@@ -139,7 +139,7 @@ class Disk {
     }
     return true;
   }
-  bool WriteBack() {
+  bool WriteBack() REQUIRES(mutex_) {
     bool good = true;
     for (const Unflushed& write : unflushed_) {
       good = Transfer(::pwrite, write.bytes.data(), write.bytes.size(), write.at) && good;
@@ -147,7 +147,7 @@ class Disk {
     Forget();
     return good;
   }
-  void Cut(uint64_t seed, int keep_pct) {
+  void Cut(uint64_t seed, int keep_pct) REQUIRES(mutex_) {
     std::mt19937_64 random(seed);
     for (const Unflushed& write : unflushed_) {
       for (size_t offset = 0; offset < write.bytes.size(); offset += kSector) {
@@ -162,7 +162,7 @@ class Disk {
     Forget();
     dead_ = true;
   }
-  void Forget() {
+  void Forget() REQUIRES(mutex_) {
     unflushed_.clear();
     newest_.clear();
     unflushed_bytes_ = 0;
@@ -170,16 +170,16 @@ class Disk {
 
   const int image_;
   const uint64_t bytes_;
-  std::mutex mutex_;
-  std::vector<Unflushed> unflushed_;  // in the order of arrival
-  uint64_t unflushed_bytes_ = 0;
+  Mutex mutex_;
+  std::vector<Unflushed> unflushed_ GUARDED_BY(mutex_);  // in the order of arrival
+  uint64_t unflushed_bytes_ GUARDED_BY(mutex_) = 0;
   // Where the newest bytes of an unflushed sector are: the index of the write in unflushed_, and
   // the offset in that write. The key is the sector's number.
-  std::unordered_map<uint64_t, std::pair<size_t, size_t>> newest_;
-  bool dead_ = false;
-  std::vector<FaultDisk::Range> failing_;
-  uint64_t to_skip_ = 0, to_fail_ = 0;
-  FaultDisk::Counts counts_;
+  std::unordered_map<uint64_t, std::pair<size_t, size_t>> newest_ GUARDED_BY(mutex_);
+  bool dead_ GUARDED_BY(mutex_) = false;
+  std::vector<FaultDisk::Range> failing_ GUARDED_BY(mutex_);
+  uint64_t to_skip_ GUARDED_BY(mutex_) = 0, to_fail_ GUARDED_BY(mutex_) = 0;
+  FaultDisk::Counts counts_ GUARDED_BY(mutex_);
 };
 
 Disk* TheDisk(fuse_req_t request) { return static_cast<Disk*>(fuse_req_userdata(request)); }

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "device/error.h"
+#include "device/os/child_process.h"
 #include "device/os/sys_file.h"
 
 namespace testbed {
@@ -135,21 +136,6 @@ void ReadMemory(const std::string& root, HostFacts* facts) {
       Chosen(ReadLine(root + "/sys/kernel/mm/transparent_hugepage/enabled"));
 }
 
-// Returns whether the program is on PATH, or in /sbin or /usr/sbin, which a user's PATH often
-// lacks.
-bool HasProgram(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  std::string directories = path != nullptr ? path : "";
-  directories += ":/usr/sbin:/sbin";
-  for (size_t at = 0; at < directories.size();) {
-    const size_t end = std::min(directories.find(':', at), directories.size());
-    const std::string program = directories.substr(at, end - at) + "/" + name;
-    if (end > at && access(program.c_str(), X_OK) == 0) return true;
-    at = end + 1;
-  }
-  return false;
-}
-
 void ReadRights(const std::string& root, HostFacts* facts) {
   facts->root = geteuid() == 0;
   // The initial user namespace maps all ids to themselves.
@@ -169,8 +155,8 @@ void ReadRights(const std::string& root, HostFacts* facts) {
   if (!paranoid.empty()) facts->perf_event_paranoid = std::atoi(paranoid.c_str());
   facts->kernel_types = access((root + "/sys/kernel/btf/vmlinux").c_str(), R_OK) == 0;
   facts->loop_control = access("/dev/loop-control", R_OK | W_OK) == 0;
-  facts->mkfs_ext4 = HasProgram("mkfs.ext4");
-  facts->mkfs_xfs = HasProgram("mkfs.xfs");
+  facts->mkfs_ext4 = FindProgram("mkfs.ext4").has_value();
+  facts->mkfs_xfs = FindProgram("mkfs.xfs").has_value();
 }
 
 void ReadPath(const std::string& path, const std::string& root, HostFacts* facts) {

@@ -7,9 +7,8 @@
 //
 // DAMON is the kernel's data access monitor. Some hosts use it to reclaim memory ahead of need: it
 // evicts pages of the page cache that were not touched for some seconds, although memory is free,
-// and testbed then sees misses that the engine did not cause. Pages that are mapped and populated
-// are exempt (PageHold in device/file/page_cache.h). DAMON belongs to the host, so testbed reports
-// it and leaves it alone.
+// and testbed then sees misses that the engine did not cause. DAMON belongs to the host, so testbed
+// reports it and leaves it alone.
 #ifndef TESTBED_DEVICE_MACHINE_HOST_H_
 #define TESTBED_DEVICE_MACHINE_HOST_H_
 

@@ -4,7 +4,7 @@
 //   std::string why_not;
 //   auto budget = MemoryBudget::Create(512 << 20, &why_not);
 //   if (budget == nullptr) ...                  // why_not says why it cannot be enforced
-//   if (pid_t child = fork(); child == 0) { budget->Enter(); exec... }
+//   if (pid_t child = fork(); child == 0) { budget->Enter(); execv(path, arguments); }
 //   ...
 //   MemoryParts parts = budget->Parts(engine_cache_bytes);
 //

@@ -15,11 +15,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 
 #include "device/error.h"
 #include "device/file/extents.h"
@@ -43,19 +41,6 @@ std::string Mebibytes(uint64_t bytes) { return std::to_string(bytes / kMiB) + " 
 
 std::string MakerName(FileSystem file_system) {
   return std::string("mkfs.") + FileSystemName(file_system);
-}
-
-// Returns the path of a program on PATH or in the sbin directories, where mkfs is and which a
-// user's PATH may lack.
-std::optional<std::string> FindProgram(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  std::istringstream directories(std::string(path != nullptr ? path : "") +
-                                 ":/usr/sbin:/sbin:/usr/local/sbin:/usr/bin");
-  for (std::string directory; std::getline(directories, directory, ':');) {
-    const std::string program = std::string(directory).append("/").append(name);
-    if (!directory.empty() && ::access(program.c_str(), X_OK) == 0) return program;
-  }
-  return std::nullopt;
 }
 
 // Takes the lock that marks an image or mount point as in use. Returns whether it did, and the path
@@ -387,11 +372,6 @@ void ScratchDevice::Remount() {
     disk_->Revive();
   }
   Mount();
-}
-
-void ScratchDevice::PowerCut() {
-  Shutdown();
-  Remount();
 }
 
 ScratchDevice::~ScratchDevice() {

@@ -95,8 +95,6 @@ class ScratchDevice {
   uint64_t FailedWrites();
   // Unmounts and mounts again; the file system recovers. No file on it may be open.
   void Remount();
-  // Does Shutdown and then Remount.
-  void PowerCut();
 
  private:
   ScratchDevice() = default;

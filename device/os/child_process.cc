@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <sstream>
 
 #include "device/error.h"
 
@@ -61,7 +63,18 @@ int AwaitChild(pid_t child) {
   return status;
 }
 
-void RunProgram(const std::vector<std::string>& command) {
+std::optional<std::string> FindProgram(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream directories(std::string(path != nullptr ? path : "") +
+                                 ":/usr/sbin:/sbin:/usr/local/sbin:/usr/bin");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    const std::string program = std::string(directory).append("/").append(name);
+    if (!directory.empty() && ::access(program.c_str(), X_OK) == 0) return program;
+  }
+  return std::nullopt;
+}
+
+std::string RunProgram(const std::vector<std::string>& command) {
   std::vector<char*> argv;
   argv.reserve(command.size() + 1);
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
@@ -74,7 +87,7 @@ void RunProgram(const std::vector<std::string>& command) {
   const std::string output = ReadToEnd(pipe_fds[0]);
   ::close(pipe_fds[0]);
   const int status = AwaitChild(child);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return output;
   throw Error(Error::kRun, command[0] + " failed: " + LastLine(output));
 }
 

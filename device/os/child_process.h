@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,14 @@ pid_t ForkChild();
 // Waits for the end of a child and returns its status, as waitpid(2) gives it.
 int AwaitChild(pid_t child);
 
-// Runs the program at the path command[0] to its end, with /dev/null as its input. Its output does
-// not reach the terminal. Throws Error (kRun) with the last line of the output unless the program
-// exits with 0. The program ends with the calling thread, as a child of ForkChild does.
-void RunProgram(const std::vector<std::string>& command);
+// Returns the path of a program on PATH or in the sbin directories, where mkfs is and which a
+// user's PATH may lack; nothing when there is no such program.
+std::optional<std::string> FindProgram(const std::string& name);
+
+// Runs the program at the path command[0] to its end, with /dev/null as its input, and returns its
+// output, which does not reach the terminal: standard output and standard error as they came.
+// Throws Error (kRun) with the last line of the output unless the program exits with 0. The program ends with the calling thread, as a child of ForkChild does.
+std::string RunProgram(const std::vector<std::string>& command);
 
 }  // namespace testbed
 

@@ -6,16 +6,16 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <mutex>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
 namespace {
 
 constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
-constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGABRT, SIGQUIT,
-                                 SIGTRAP, SIGSYS, SIGPIPE, SIGXCPU, SIGXFSZ};
+constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,  SIGABRT,
+                                 SIGQUIT, SIGTRAP, SIGSYS, SIGXCPU, SIGXFSZ};
 // A terminal sends Ctrl-C to the whole process group, and a parent may pass it on. Two signals
 // within this time are one request.
 constexpr int64_t kSameRequestNs = 200'000'000;
@@ -30,8 +30,8 @@ struct ActionSlot {
   uint64_t id = 0;  // id_ of the CrashAction that holds the slot
 };
 ActionSlot actions[CrashAction::kMost];
-std::mutex actions_mutex;
-uint64_t last_id = 0;
+Mutex actions_mutex;
+uint64_t last_id GUARDED_BY(actions_mutex) = 0;
 
 struct sigaction before[NSIG];
 std::atomic<bool> installed[NSIG];
@@ -81,6 +81,9 @@ void OnCrash(int signal, siginfo_t* info, void*) {
   Die(signal, fault && info->si_code > 0);
 }
 
+// A handler, unlike SIG_IGN, is not inherited by the programs that this one executes.
+void OnClosedPipe(int, siginfo_t*, void*) {}
+
 void Install(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
   struct sigaction action = {};
   sigaction(signal, nullptr, &before[signal]);
@@ -96,12 +99,6 @@ void Install(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
 }  // namespace
 
 bool StopRequested() { return stop_signal.load(std::memory_order_relaxed) != 0; }
-int StopSignal() { return stop_signal.load(std::memory_order_relaxed); }
-
-void RequestStop() {
-  int none = 0;
-  if (stop_signal.compare_exchange_strong(none, SIGTERM)) stop_time.store(NowNs());
-}
 
 SignalGuard::SignalGuard() {
   // Handlers get a stack of their own, so that they can run when the thread's stack has overflowed.
@@ -115,6 +112,7 @@ SignalGuard::SignalGuard() {
   }
   // SA_RESTART lets system calls go on after a request to stop, so that engines see no EINTR.
   for (int signal : kStopSignals) Install(signal, &OnStop, SA_RESTART);
+  Install(SIGPIPE, &OnClosedPipe, SA_RESTART);
   for (int signal : kCrashSignals) Install(signal, &OnCrash, SA_ONSTACK);
 }
 
@@ -127,7 +125,7 @@ SignalGuard::~SignalGuard() {
 }
 
 CrashAction::CrashAction(void (*run)(void*), void* argument) {
-  const std::lock_guard<std::mutex> lock(actions_mutex);
+  const LockGuard lock(actions_mutex);
   static const int at_exit = std::atexit(&RunCrashActions);
   (void)at_exit;
   for (size_t i = 0; i < kMost; ++i) {
@@ -145,7 +143,7 @@ CrashAction::CrashAction(void (*run)(void*), void* argument) {
 }
 
 CrashAction::~CrashAction() {
-  const std::lock_guard<std::mutex> lock(actions_mutex);
+  const LockGuard lock(actions_mutex);
   // In a forked child another action may have taken the slot.
   if (actions[slot_].id == id_) actions[slot_].run = nullptr;
 }

@@ -9,10 +9,11 @@
 // The first SIGINT, SIGTERM or SIGHUP sets the stop flag. A later signal of these ends the process
 // at once, unless it comes within the time that a terminal and a parent need to pass on a single
 // request. Signals that kill (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGQUIT, SIGTRAP, SIGSYS,
-// SIGPIPE, SIGXCPU, SIGXFSZ) first run the crash actions and then have the effect they had before:
+// SIGXCPU, SIGXFSZ) first run the crash actions and then have the effect they had before:
 // a core dump, or the report of a sanitizer. SIGKILL cannot be caught: an action that must not be
 // lost then needs a note on disk too, as ReadaheadGuard keeps one. A signal that was ignored before
-// (nohup) stays ignored.
+// (nohup) stays ignored. SIGPIPE does nothing, so that a write to a pipe that its reader closed
+// fails with EPIPE: a reader that has seen enough must not end a run.
 //
 // A forked child inherits handlers and actions, but actions run only in the process that made them.
 // All functions are thread-safe.
@@ -28,10 +29,6 @@ namespace testbed {
 
 // Returns whether the run should end. It is cheap enough to be called for every operation.
 bool StopRequested();
-// Returns the signal that asked to stop, SIGTERM after RequestStop, or 0 when there is no request.
-int StopSignal();
-// Asks the run to end, as a signal does.
-void RequestStop();
 
 // Installs the handlers while it lives; at most one guard lives at a time. The destructor restores
 // the earlier handlers and clears the stop request.

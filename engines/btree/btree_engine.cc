@@ -263,7 +263,7 @@ class BtreeEngine : public Engine {
   const uint32_t lazy_interval_ms_;
 };
 
-std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options) {
+StoreOptions OptionsOf(const EngineOptions& options) {
   const ExtraOptions extra("btree", options.extra);
   StoreOptions o;
   o.create = options.create;
@@ -291,7 +291,11 @@ std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& o
                 "compressed_cache_pct keeps compressed pages: give --compression lz4 or zstd");
   }
   o.log = LogOptionsOf(options, extra);
-  return std::make_unique<BtreeEngine>(Store::Open(dir, o), options);
+  return o;
+}
+
+std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options) {
+  return std::make_unique<BtreeEngine>(Store::Open(dir, OptionsOf(options)), options);
 }
 
 }  // namespace
@@ -326,6 +330,7 @@ EngineInfo BtreeEngineInfo() {
   info.files = {"btree.data",         "btree.data.new",     "btree.lock",   "btree.doublewrite",
                 "btree.checkpoint.0", "btree.checkpoint.1", "btree.replay", "btree.log/log-#"};
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };
+  info.check_options = [](const EngineOptions& o) { btree::CheckOptions(OptionsOf(o)); };
   info.open = OpenBtree;
   info.check = info.tree = btree::InspectDatabase;
   return info;

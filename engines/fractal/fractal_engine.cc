@@ -301,6 +301,7 @@ EngineInfo FractalEngineInfo() {
   AddLogOptions(&can);
   info.files = {"fractal.data", "fractal.data.new", "fractal.log/log-#"};
   info.recognises = [](const std::string& dir) { return fractal::Store::Exists(dir); };
+  info.check_options = [](const EngineOptions& o) { (void)fractal::OptionsOf(o); };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<fractal::FractalEngine>(
         fractal::Store::Open(dir, fractal::OptionsOf(options)), options);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "device/os/mutex.h"
+
 namespace testbed::fractal {
 
 void Store::Reads::Add(const ReadCounters& counters) {
@@ -13,7 +15,7 @@ void Store::Reads::Add(const ReadCounters& counters) {
 }
 
 Store::Reads Store::client_reads() const {
-  std::lock_guard lock(clients_mutex_);
+  LockGuard lock(clients_mutex_);
   Reads sum = ended_reads_;
   sum.Add(own_reads_);
   for (const StoreClient* client : clients_) sum.Add(client->reads());
@@ -28,19 +30,19 @@ Store::Reads Store::cleaner_reads() const {
 
 void Store::CheckUsable() const {
   if (!failed_.load(std::memory_order_relaxed)) return;
-  std::lock_guard lock(failure_mutex_);
+  LockGuard lock(failure_mutex_);
   throw Error(Error::kIo, "the fractal database in " + dir_ +
                               " is out of service since an error: " + failure_ + "; open it again");
 }
 
 void Store::Fail(const std::string& why) {
-  std::lock_guard lock(failure_mutex_);
+  LockGuard lock(failure_mutex_);
   if (!failed_.load()) failure_ = why;
   failed_.store(true);
 }
 
 uint32_t Store::height() const {
-  std::lock_guard lock(tables_mutex_);
+  LockGuard lock(tables_mutex_);
   uint32_t height = 0;
   for (const auto& tree : trees_) height = std::max(height, tree->height());
   return height;
@@ -64,7 +66,7 @@ void Store::SetRootLimit() {
 }
 
 Tree* Store::OpenTable(const std::string& name) {
-  std::lock_guard lock(tables_mutex_);
+  LockGuard lock(tables_mutex_);
   for (const TableEntry& entry : catalogue_) {
     if (entry.name == name) return Table(entry.id);
   }
@@ -77,7 +79,7 @@ Tree* Store::OpenTable(const std::string& name) {
     throw Error(Error::kUsage, "a table's name of " + std::to_string(name.size()) +
                                    " bytes is too long for fractal");
   }
-  std::lock_guard commits(commits_);
+  LockGuard commits(commits_);
   const Gate::Pass pass(&gate_);
   TableEntry entry;
   entry.id = static_cast<uint32_t>(catalogue_.size() + 1);
@@ -97,7 +99,7 @@ Tree* Store::OpenTable(const std::string& name) {
 void Store::ResizeCache(uint64_t bytes) {
   cache_->SetLimit(bytes);
   {
-    std::lock_guard lock(tables_mutex_);
+    LockGuard lock(tables_mutex_);
     SetRootLimit();
   }
   cache_->Evict();
@@ -127,7 +129,7 @@ void Store::WriteTable(Header* next, const std::string& tables) {
 }
 
 void Store::Checkpoint() {
-  std::lock_guard one(checkpointing_);
+  LockGuard one(checkpointing_);
   CheckUsable();
   if (log_->EndLsn() == header_.replay_from) return;  // nothing was committed since the last
   IoScope scope(kCheckpoint);
@@ -135,12 +137,12 @@ void Store::Checkpoint() {
   ++next.number;
   std::string tables;
   {
-    std::lock_guard commits(commits_);
+    LockGuard commits(commits_);
     const Gate::Close close(&gate_);
     next.replay_from = log_->EndLsn();
     cache_->BeginCheckpoint();
     next.next_block = cache_->next_block();
-    tables = SerializeTables(catalogue_);
+    tables = SerializeTables(ChangelessCatalogue());
   }
   try {
     cache_->WriteCheckpoint();
@@ -169,7 +171,7 @@ void Store::Checkpoint() {
 void Store::NoteLogGrowth(Lsn end) {
   if (end - replay_from_.load(std::memory_order_relaxed) < options_.checkpoint_log_bytes) return;
   {
-    std::lock_guard lock(wake_mutex_);
+    LockGuard lock(wake_mutex_);
     if (checkpoint_wanted_) return;
     checkpoint_wanted_ = true;
   }
@@ -177,10 +179,10 @@ void Store::NoteLogGrowth(Lsn end) {
 }
 
 void Store::CheckpointLoop() {
-  std::unique_lock lock(wake_mutex_);
+  UniqueLock lock(wake_mutex_);
   while (!stop_) {
-    wake_.wait_for(lock, std::chrono::milliseconds(options_.checkpoint_period_ms),
-                   [this] { return stop_ || checkpoint_wanted_; });
+    wake_.wait_for(wake_mutex_, std::chrono::milliseconds(options_.checkpoint_period_ms),
+                   [this]() REQUIRES(wake_mutex_) { return stop_ || checkpoint_wanted_; });
     if (stop_) return;
     lock.unlock();
     try {
@@ -194,10 +196,10 @@ void Store::CheckpointLoop() {
 }
 
 void Store::CleanerLoop() {
-  std::unique_lock lock(wake_mutex_);
+  UniqueLock lock(wake_mutex_);
   while (!stop_) {
-    wake_.wait_for(lock, std::chrono::milliseconds(options_.cleaner_period_ms),
-                   [this] { return stop_; });
+    wake_.wait_for(wake_mutex_, std::chrono::milliseconds(options_.cleaner_period_ms),
+                   [this]() REQUIRES(wake_mutex_) { return stop_; });
     if (stop_) return;
     lock.unlock();
     try {
@@ -205,7 +207,7 @@ void Store::CleanerLoop() {
       for (uint32_t i = 0; i < options_.cleaner_nodes && !failed_.load(); ++i) {
         std::vector<Tree*> trees;
         {
-          std::lock_guard tables(tables_mutex_);
+          LockGuard tables(tables_mutex_);
           for (const auto& tree : trees_) trees.push_back(tree.get());
         }
         // From a node that has enough for a page of some child: less is not worth a visit.
@@ -222,7 +224,7 @@ void Store::CleanerLoop() {
 
 Store::~Store() {
   {
-    std::lock_guard lock(wake_mutex_);
+    LockGuard lock(wake_mutex_);
     stop_ = true;
   }
   wake_.notify_all();
@@ -240,12 +242,12 @@ Store::~Store() {
 }
 
 StoreClient::StoreClient(Store* store) : store_(store) {
-  std::lock_guard lock(store_->clients_mutex_);
+  LockGuard lock(store_->clients_mutex_);
   store_->clients_.insert(this);
 }
 
 StoreClient::~StoreClient() {
-  std::lock_guard lock(store_->clients_mutex_);
+  LockGuard lock(store_->clients_mutex_);
   store_->clients_.erase(this);
   store_->ended_reads_.Add(reads_);
 }
@@ -318,7 +320,7 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
   if (store_->cache_->over_limit()) store_->cache_->Evict();
   LogRange range;
   {
-    std::lock_guard commits(store_->commits_);
+    LockGuard commits(store_->commits_);
     const Gate::Pass pass(&store_->gate_);
     try {
       range = AppendOperations(operations);

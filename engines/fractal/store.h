@@ -13,10 +13,8 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -29,6 +27,7 @@
 #include "device/error.h"
 #include "device/log/log.h"
 #include "device/os/dir_lock.h"
+#include "device/os/mutex.h"
 #include "engines/engine.h"
 #include "engines/fractal/cache/block_table.h"
 #include "engines/fractal/cache/cache.h"
@@ -109,15 +108,19 @@ class Store {
 
   // store_open.cc
   void Create();
-  void OpenFiles();
-  void LoadTrees(const std::vector<TableEntry>& tables);
-  void Recover();
-  void Replay(const LogRecord& record);
+  void OpenFiles() NO_THREAD_SAFETY_ANALYSIS;
+  void LoadTrees(const std::vector<TableEntry>& tables) NO_THREAD_SAFETY_ANALYSIS;
+  void Recover() NO_THREAD_SAFETY_ANALYSIS;
+  void Replay(const LogRecord& record) NO_THREAD_SAFETY_ANALYSIS;
   void RunAgain(std::string_view operations, Lsn lsn);
   void StartThreads();
 
-  void AddTree(const TableEntry& entry, NodeRef root);
-  void SetRootLimit();
+  // Tables are only added inside the gate, so the catalogue stands still while the gate is closed.
+  const std::vector<TableEntry>& ChangelessCatalogue() const NO_THREAD_SAFETY_ANALYSIS {
+    return catalogue_;
+  }
+  void AddTree(const TableEntry& entry, NodeRef root) REQUIRES(tables_mutex_);
+  void SetRootLimit() REQUIRES(tables_mutex_);
   void WriteTable(Header* next, const std::string& tables);
   void CheckUsable() const;
   void Fail(const std::string& why);
@@ -140,34 +143,34 @@ class Store {
   RecoveryReport recovery_;
   std::atomic<uint64_t> root_limit_{0};
 
-  mutable std::mutex tables_mutex_;
-  std::vector<TableEntry> catalogue_;
-  std::vector<std::unique_ptr<Tree>> trees_;
+  mutable Mutex tables_mutex_;
+  std::vector<TableEntry> catalogue_ GUARDED_BY(tables_mutex_);
+  std::vector<std::unique_ptr<Tree>> trees_ GUARDED_BY(tables_mutex_);
   std::array<std::atomic<Tree*>, kMaxTables> tables_{};
 
-  std::mutex commits_;                 // the order of the log is that of the trees
+  Mutex commits_;                      // the order of the log is that of the trees
   std::atomic<uint64_t> applying_{0};  // odd while a commit of several rows is being applied
-  std::vector<Message> messages_;      // of a commit
-  uint64_t next_transaction_ = 1;
+  std::vector<Message> messages_ GUARDED_BY(commits_);  // of a commit
+  uint64_t next_transaction_ GUARDED_BY(commits_) = 1;
 
-  std::mutex checkpointing_;
-  Header header_;  // of the newest checkpoint
+  Mutex checkpointing_;
+  Header header_ GUARDED_BY(checkpointing_);  // of the newest checkpoint
   std::atomic<Lsn> replay_from_{0};
   std::atomic<uint64_t> checkpoints_{0};
 
   std::atomic<bool> failed_{false};
-  mutable std::mutex failure_mutex_;
-  std::string failure_;
+  mutable Mutex failure_mutex_;
+  std::string failure_ GUARDED_BY(failure_mutex_);
 
-  mutable std::mutex clients_mutex_;
-  std::set<const StoreClient*> clients_;
-  Reads ended_reads_;
+  mutable Mutex clients_mutex_;
+  std::set<const StoreClient*> clients_ GUARDED_BY(clients_mutex_);
+  Reads ended_reads_ GUARDED_BY(clients_mutex_);
   ReadCounters own_reads_;      // of opening
   ReadCounters cleaner_reads_;  // of the cleaner
 
-  std::mutex wake_mutex_;
-  std::condition_variable wake_;
-  bool stop_ = false, checkpoint_wanted_ = false;
+  Mutex wake_mutex_;
+  CondVar wake_;
+  bool stop_ GUARDED_BY(wake_mutex_) = false, checkpoint_wanted_ GUARDED_BY(wake_mutex_) = false;
   std::thread checkpointer_, cleaner_;
   std::unordered_map<uint64_t, std::string> parts_;  // of commits, during replay
 };
@@ -186,8 +189,8 @@ class StoreClient {
   const ReadCounters& reads() const { return reads_; }
 
  private:
-  LogRange AppendOperations(std::span<const RowWrite> operations);
-  void Apply(std::span<const RowWrite> operations, uint64_t number);
+  LogRange AppendOperations(std::span<const RowWrite> operations) REQUIRES(store_->commits_);
+  void Apply(std::span<const RowWrite> operations, uint64_t number) REQUIRES(store_->commits_);
   void Relax();
 
   Store* const store_;

@@ -168,18 +168,12 @@ void Store::LoadTrees(const std::vector<TableEntry>& tables) {
 void Store::Recover() {
   bool replayed = false;
   cache_->KeepOnFullDisk(true);
-  auto log =
-      Log::Open(LogPath(dir_), options_.log, header_.replay_from, [&](const LogRecord& record) {
-        replayed = true;
-        recovery_.log_bytes = record.end - header_.replay_from;
-        Replay(record);
-      });
-  if (log->id() != header_.log_id) {
-    throw Error(Error::kCorruption, "the log in " + LogPath(dir_) +
-                                        " belongs to another database: restore the database from "
-                                        "a copy, or load it again");
-  }
-  log_ = std::move(log);
+  const auto replay = [&](const LogRecord& record) NO_THREAD_SAFETY_ANALYSIS {
+    replayed = true;
+    recovery_.log_bytes = record.end - header_.replay_from;
+    Replay(record);
+  };
+  log_ = Log::Open(LogPath(dir_), options_.log, header_.replay_from, replay, header_.log_id);
   parts_.clear();
   // Above every number that the log may still have.
   next_transaction_ = log_->EndLsn() + 1;

@@ -173,6 +173,7 @@ EngineInfo InnodbEngineInfo() {
                 "testbed/*.frm",
                 "testbed/*.ibd"};
   info.recognises = innodb::Recognises;
+  info.check_options = [](const EngineOptions& o) { (void)innodb::MakeSettings(o); };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<innodb::InnodbEngine>(dir, innodb::MakeSettings(options));
   };

@@ -10,9 +10,9 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <mutex>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 
 namespace testbed::innodb {
 namespace {
@@ -60,9 +60,9 @@ void* OpenLibrary(const std::string& path) {
 
 // Returns a handle of a copy of the library in which no server was started yet.
 void* NewHandle() {
-  static std::mutex mutex;
-  static std::string first;  // path of the library's file, once it was loaded
-  std::lock_guard lock(mutex);
+  static Mutex mutex;
+  static std::string first GUARDED_BY(mutex);  // path of the library's file, once it was loaded
+  LockGuard lock(mutex);
   if (!first.empty()) return OpenLibrary(CopyInMemory(first));
   void* const handle = OpenLibrary(kFile);
   link_map* map = nullptr;

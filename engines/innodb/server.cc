@@ -18,6 +18,7 @@
 #include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/file/file.h"
+#include "device/os/mutex.h"
 #include "engines/innodb/process_state.h"
 
 namespace testbed::innodb {
@@ -75,14 +76,15 @@ class Server::Running {
     static char* groups[] = {nullptr};
     ProcessState state;
     StderrCapture capture;
-    running_ = (*library_)->mysql_server_init(static_cast<int>(arguments_.size()), pointers_.data(),
-                                              groups) == 0;
+    const bool runs = (*library_)->mysql_server_init(static_cast<int>(arguments_.size()),
+                                                     pointers_.data(), groups) == 0;
     *said = capture.End();
-    return running_;
+    LockGuard lock(mutex_);
+    return running_ = runs;
   }
   void End() {
     {
-      std::lock_guard lock(mutex_);
+      LockGuard lock(mutex_);
       if (!running_) return;
       running_ = false;
     }
@@ -97,7 +99,7 @@ class Server::Running {
   }
   // A thread that called ends, perhaps after the server.
   void Leave() {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     if (running_) (*library_)->mysql_thread_end();
   }
 
@@ -105,8 +107,8 @@ class Server::Running {
   const std::unique_ptr<Library> library_;
   std::vector<std::string> arguments_;
   std::vector<char*> pointers_;
-  std::mutex mutex_;
-  bool running_ = false;
+  Mutex mutex_;
+  bool running_ GUARDED_BY(mutex_) = false;
 };
 
 // What a thread has: it is known to the libraries of the servers that it called.
@@ -184,11 +186,11 @@ Server::~Server() {
 
 void Server::Start() {
   // Never freed: see Running.
-  static std::mutex mutex;
-  static std::vector<std::shared_ptr<Running>> all;
+  static Mutex mutex;
+  static std::vector<std::shared_ptr<Running>> all GUARDED_BY(mutex);
   running_ = std::make_shared<Running>(settings_, dir_);
   {
-    std::lock_guard lock(mutex);
+    LockGuard lock(mutex);
     all.push_back(running_);
   }
   std::string said;
@@ -220,6 +222,8 @@ void Server::Prepare() {
   // them.
   for (const Connection::Row& table : connection_->Run("SHOW TABLES")) {
     connection_->Run(fmt::format("SELECT k FROM `{}` LIMIT 0", table[0]));
+    TakeKeyBlockSize(connection_->Run(fmt::format("SHOW CREATE TABLE `{}`", table[0]))[0][1],
+                     &settings_);
   }
   RegisterFiles();
   log_fd_ = ::open(log_file().c_str(), O_RDONLY | O_CLOEXEC);
@@ -247,7 +251,7 @@ std::vector<Connection::Row> Server::Ask(const std::string& sql) {
 }
 
 std::optional<TableId> Server::Find(const std::string& name) const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   const auto it = std::find(names_.begin(), names_.end(), name);
   if (it == names_.end()) return {};
   return static_cast<TableId>(it - names_.begin());
@@ -256,7 +260,7 @@ std::optional<TableId> Server::Find(const std::string& name) const {
 TableId Server::Add(const std::string& name, TableInfo info) {
   RegisterFiles();
   if (const std::optional<TableId> known = Find(name)) return *known;
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   const auto id = static_cast<TableId>(names_.size());
   if (info.column.empty()) info.table = id;
   names_.push_back(name);
@@ -265,7 +269,7 @@ TableId Server::Add(const std::string& name, TableInfo info) {
 }
 
 TableInfo Server::Table(TableId table) const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   if (table >= tables_.size()) throw Error(Error::kUsage, "innodb: no such table");
   return tables_[table];
 }
@@ -310,7 +314,7 @@ TableId Server::OpenIndex(const std::string& index, TableId table,
   // A HANDLER that is open keeps the table as it is.
   std::unique_lock shape(*info.shape);
   {
-    std::lock_guard lock(sessions_mutex_);
+    LockGuard lock(sessions_mutex_);
     for (HandlerOwner* session : sessions_) session->CloseHandler(table);
   }
   Call([&] {
@@ -329,12 +333,12 @@ TableId Server::OpenIndex(const std::string& index, TableId table,
 }
 
 void Server::Join(HandlerOwner* session) {
-  std::lock_guard lock(sessions_mutex_);
+  LockGuard lock(sessions_mutex_);
   sessions_.push_back(session);
 }
 
 void Server::Leave(HandlerOwner* session) {
-  std::lock_guard lock(sessions_mutex_);
+  LockGuard lock(sessions_mutex_);
   std::erase(sessions_, session);
 }
 

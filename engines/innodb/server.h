@@ -2,7 +2,7 @@
 //
 //   Server server(dir, settings);
 //   TableId table = server.OpenTable("default");
-//   server.Call([&] { connection.Run(...); });   // on a thread that the library knows
+//   server.Call([&] { connection.Run("SELECT 1"); });   // on a thread that the library knows
 //
 // Layout: `dir` is the server's data directory (ibdata1, ib_logfile0, ...); the tables are those of
 // schema "testbed", each `k VARBINARY PRIMARY KEY, v LONGBLOB`. A secondary index is one of InnoDB,
@@ -15,13 +15,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <string>
 #include <vector>
 
 #include "device/os/dir_lock.h"
+#include "device/os/mutex.h"
 #include "engines/engine.h"
 #include "engines/innodb/connection.h"
 #include "engines/innodb/library.h"
@@ -113,7 +113,7 @@ class Server {
   std::optional<TableId> Find(const std::string& name) const;
 
   const std::string dir_;
-  const Settings settings_;
+  Settings settings_;
   DirLock lock_;
   std::shared_ptr<Running> running_;
   const Library* library_ = nullptr;  // of running_
@@ -122,11 +122,11 @@ class Server {
   std::unique_ptr<Connection> lazy_connection_;
   int log_fd_ = -1;
   std::atomic<uint64_t> commits_{0};
-  mutable std::mutex mutex_;        // guards what follows
-  std::vector<std::string> names_;  // by TableId
-  std::vector<TableInfo> tables_;   // the same
-  std::mutex sessions_mutex_;
-  std::vector<HandlerOwner*> sessions_;
+  mutable Mutex mutex_;                                // guards what follows
+  std::vector<std::string> names_ GUARDED_BY(mutex_);  // by TableId
+  std::vector<TableInfo> tables_ GUARDED_BY(mutex_);   // the same
+  Mutex sessions_mutex_;
+  std::vector<HandlerOwner*> sessions_ GUARDED_BY(sessions_mutex_);
   std::unique_ptr<LazySync> lazy_;  // last: it uses the others
 };
 

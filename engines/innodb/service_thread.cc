@@ -7,6 +7,7 @@
 
 #include "device/account/ledger.h"
 #include "device/account/thread_kinds.h"
+#include "device/os/mutex.h"
 
 namespace testbed::innodb {
 
@@ -21,7 +22,7 @@ ServiceThread::ServiceThread() : thread_([this] { Serve(); }) {}
 
 ServiceThread::~ServiceThread() {
   {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
@@ -30,14 +31,14 @@ ServiceThread::~ServiceThread() {
 
 void ServiceThread::Run(const std::function<void()>& work) {
   if (std::this_thread::get_id() == thread_.get_id()) return work();
-  std::lock_guard caller(callers_);
-  std::unique_lock lock(mutex_);
+  LockGuard caller(callers_);
+  UniqueLock lock(mutex_);
   work_ = &work;
   op_ = Ledger::ThisThread().op().id;
   done_ = false;
   thrown_ = nullptr;
   changed_.notify_all();
-  changed_.wait(lock, [this] { return done_; });
+  changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return done_; });
   if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
@@ -52,9 +53,9 @@ void ServiceThread::Serve() {
   RegisterThreads("page_cleaner", FileKind::kData);
   RegisterThreads("ib_tpool_worker", FileKind::kData);
   RegisterThreads("iou-wrk", FileKind::kData);  // the kernel's threads for the server's io_uring
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stop_ || work_ != nullptr; });
+    changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return stop_ || work_ != nullptr; });
     if (work_ == nullptr) return;
     const std::function<void()>& work = *work_;
     ThreadLedger& ledger = Ledger::ThisThread();

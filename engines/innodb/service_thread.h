@@ -9,11 +9,11 @@
 #ifndef TESTBED_ENGINES_INNODB_SERVICE_THREAD_H_
 #define TESTBED_ENGINES_INNODB_SERVICE_THREAD_H_
 
-#include <condition_variable>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "device/os/mutex.h"
 
 namespace testbed::innodb {
 
@@ -36,14 +36,14 @@ class ServiceThread {
  private:
   void Serve();
 
-  std::mutex callers_;  // held by the caller whose work is run
-  std::mutex mutex_;    // protects the members below
-  std::condition_variable changed_;
-  const std::function<void()>* work_ = nullptr;
-  std::exception_ptr thrown_;
-  bool done_ = false, stop_ = false;
-  uint8_t op_ = 0;      // OpKind of the caller
-  std::thread thread_;  // declared last: it uses the other members
+  Mutex callers_;  // held by the caller whose work is run
+  Mutex mutex_;    // protects the members below
+  CondVar changed_;
+  const std::function<void()>* work_ GUARDED_BY(mutex_) = nullptr;
+  std::exception_ptr thrown_ GUARDED_BY(mutex_);
+  bool done_ GUARDED_BY(mutex_) = false, stop_ GUARDED_BY(mutex_) = false;
+  uint8_t op_ GUARDED_BY(mutex_) = 0;  // OpKind of the caller
+  std::thread thread_;                 // declared last: it uses the other members
 };
 
 }  // namespace testbed::innodb

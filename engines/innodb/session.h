@@ -15,11 +15,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "device/os/mutex.h"
 #include "engines/engine.h"
 #include "engines/innodb/connection.h"
 #include "engines/innodb/server.h"
@@ -61,7 +61,7 @@ class InnodbSession : public Session, private HandlerOwner {
   // Runs `work`, which uses the connection, on a thread that may send statements (Server::Call).
   template <typename Work>
   void Call(Work&& work) {
-    std::lock_guard lock(busy_);
+    LockGuard lock(busy_);
     server_->Call(work);
   }
   Table& Known(TableId table) {
@@ -82,7 +82,7 @@ class InnodbSession : public Session, private HandlerOwner {
   void Acknowledge();
 
   Server* const server_;
-  std::mutex busy_;  // held while the connection is used, by the session or by CloseHandler
+  Mutex busy_;  // held while the connection is used, by the session or by CloseHandler
   std::unique_ptr<Connection> connection_;
   std::vector<Table> tables_;                    // by TableId
   bool in_transaction_ = false, begun_ = false;  // begun_: the server has begun it, too

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "device/error.h"
 #include "engines/extra_options.h"
@@ -89,6 +91,20 @@ int FlushLogAtCommit(Durability durability) {
       break;
   }
   return 0;
+}
+
+void TakeKeyBlockSize(const std::string& table, Settings* settings) {
+  constexpr std::string_view kName = "KEY_BLOCK_SIZE=";
+  const size_t at = table.rfind(kName);
+  const uint64_t bytes = at == std::string::npos
+                             ? 0
+                             : std::strtoull(table.c_str() + at + kName.size(), nullptr, 10) * 1024;
+  const uint64_t asked = std::exchange(settings->key_block_size, bytes);
+  if (asked == 0 || asked == bytes) return;
+  throw Error(Error::kUsage,
+              fmt::format("innodb cannot honour --engine-option key_block_size={}: the database's "
+                          "tables were made {}; leave it out, or load anew with --fresh",
+                          asked, bytes == 0 ? "without it" : fmt::format("with {} bytes", bytes)));
 }
 
 // As seen: 2M are accepted at 4k, 5M at 8k, less than 6M refused at 16k.

@@ -11,6 +11,7 @@
 
 #include "device/account/ledger.h"
 #include "device/file/file.h"
+#include "device/os/mutex.h"
 
 namespace testbed::lmdb {
 namespace {
@@ -144,14 +145,14 @@ TableId Environment::OpenTable(const std::string& table) {
     throw Error(Error::kUsage, "lmdb cannot name a table '" + table + "': a name has 1 to " +
                                    std::to_string(longest_key_) + " bytes, none of them zero");
   }
-  std::lock_guard one(opening_);
+  LockGuard one(opening_);
   {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     const auto open = std::find(names_.begin(), names_.end(), table);
     if (open != names_.end()) return static_cast<TableId>(open - names_.begin());
   }
   const MDB_dbi dbi = FindOrCreate(table);
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   names_.push_back(table);
   tables_.push_back(dbi);
   table_count_.store(static_cast<uint32_t>(tables_.size()), std::memory_order_release);
@@ -160,7 +161,7 @@ TableId Environment::OpenTable(const std::string& table) {
 
 MDB_dbi Environment::FindOrCreate(const std::string& table) {
   {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     for (const Table& found : all_) {
       if (found.name == table) return found.dbi;
     }
@@ -174,18 +175,18 @@ MDB_dbi Environment::FindOrCreate(const std::string& table) {
     Fail(code, "creating table " + table);
   }
   CommitWrite(txn);
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   all_.push_back({table, dbi});
   return dbi;
 }
 
 std::vector<MDB_dbi> Environment::Tables() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return tables_;
 }
 
 std::vector<MDB_dbi> Environment::AllTables() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   std::vector<MDB_dbi> all;
   for (const Table& table : all_) all.push_back(table.dbi);
   return all;
@@ -229,13 +230,13 @@ void Environment::Sync() {
 }
 
 void Environment::NoteSyncFailure(const Error& error) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   if (!sync_failure_) sync_failure_ = error;
   sync_failed_.store(true, std::memory_order_relaxed);
 }
 
 void Environment::ThrowSyncFailure() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   throw Error(*sync_failure_);
 }
 

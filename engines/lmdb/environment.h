@@ -20,13 +20,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "device/error.h"
 #include "device/os/dir_lock.h"
+#include "device/os/mutex.h"
 #include "engines/engine.h"
 #include "engines/lmdb/settings.h"
 
@@ -46,6 +46,7 @@ class Environment {
   const Settings& settings() const { return settings_; }
   MDB_envinfo Info() const;
   size_t longest_key() const { return longest_key_; }  // bytes
+  size_t longest_value() const { return UINT32_MAX; }
   // Returns the number of the newest commit. Commits are numbered consecutively.
   uint64_t LastCommit() const { return Info().me_last_txnid; }
 
@@ -83,7 +84,7 @@ class Environment {
 
  private:
   void Open();
-  void OpenFound();
+  void OpenFound() NO_THREAD_SAFETY_ANALYSIS;
   MDB_dbi FindOrCreate(const std::string& table);
   void RegisterFiles() const;
   [[noreturn]] void ThrowSyncFailure() const;
@@ -98,16 +99,17 @@ class Environment {
   // Lets one thread at a time open a table. Lock order: opening_, then LMDB's write lock, then
   // mutex_. No thread may wait for the write lock while it holds mutex_, because a thread that
   // writes locks mutex_ to get the tables.
-  std::mutex opening_;
-  mutable std::mutex mutex_;  // protects all_, names_, tables_ and sync_failure_
+  Mutex opening_;
+  mutable Mutex mutex_;  // protects all_, names_, tables_ and sync_failure_
   struct Table {
     std::string name;
     MDB_dbi dbi;
   };
-  std::vector<Table> all_;          // all tables of the file
-  std::vector<std::string> names_;  // names of the opened tables, by TableId
-  std::vector<MDB_dbi> tables_;     // LMDB's handles of the opened tables, by TableId
-  std::optional<Error> sync_failure_;
+  std::vector<Table> all_ GUARDED_BY(mutex_);          // all tables of the file
+  std::vector<std::string> names_ GUARDED_BY(mutex_);  // names of the opened tables, by TableId
+  std::vector<MDB_dbi> tables_
+      GUARDED_BY(mutex_);  // LMDB's handles of the opened tables, by TableId
+  std::optional<Error> sync_failure_ GUARDED_BY(mutex_);
   std::atomic<uint32_t> table_count_{0};
   std::atomic<bool> sync_failed_{false};
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <mutex>
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/lazy_sync.h"
 #include "engines/lmdb/environment.h"
 #include "engines/lmdb/session.h"
@@ -47,8 +47,8 @@ class LmdbEngine : public Engine {
   void SyncLazily();
 
   mutable Environment env_;
-  mutable std::mutex mutex_;   // protects snapshot_
-  mutable Snapshot snapshot_;  // used by Counters
+  mutable Mutex mutex_;                           // protects snapshot_
+  mutable Snapshot snapshot_ GUARDED_BY(mutex_);  // used by Counters
   std::unique_ptr<LazySync> lazy_;
 };
 
@@ -93,7 +93,7 @@ std::vector<std::pair<std::string, std::string>> LmdbEngine::EffectiveSettings()
 
 EngineCounters LmdbEngine::Counters() const {
   EngineCounters counters;
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   constexpr MDB_dbi kFree = 0, kMain = 1;  // LMDB's own tables
   std::vector<MDB_dbi> tables = env_.AllTables();
   tables.insert(tables.end(), {kFree, kMain});
@@ -148,6 +148,7 @@ EngineInfo LmdbEngineInfo() {
   info.capabilities = lmdb::LmdbCapabilities();
   info.files = {"data.mdb", "lock.mdb"};
   info.recognises = lmdb::Recognises;
+  info.check_options = [](const EngineOptions& o) { (void)lmdb::MakeSettings(o); };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<lmdb::LmdbEngine>(dir, lmdb::MakeSettings(options));
   };

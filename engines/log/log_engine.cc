@@ -1,15 +1,18 @@
 #include "engines/log/log_engine.h"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "device/error.h"
+#include "device/file/directory.h"
+#include "device/log/log_format.h"
+#include "device/os/dir_lock.h"
+#include "device/os/mutex.h"
+#include "engines/log/table_names.h"
 #include "engines/log_settings.h"
 
 namespace testbed {
@@ -35,46 +38,6 @@ RowHeader EncodeRowHeader(const Row& row) {
               "or another --engine");
 }
 
-// Tables holds the names of the tables by id, and keeps them in a file. Table 0 is "default", which
-// is not in the file, so that a run on that table writes only log bytes. Thread-safe.
-class Tables {
- public:
-  explicit Tables(const std::string& directory) : path_(directory + "/tables") {
-    FileOptions options;
-    options.kind = FileKind::kMeta;
-    options.create = FileOptions::kMayExist;
-    file_ = File::Open(path_, options);
-    std::string text(file_->Size(), '\0');
-    file_->Read(0, text.data(), text.size());
-    for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
-      names_.push_back(text.substr(at, end - at));
-      end_ = end + 1;  // the next name overwrites a line that a crash cut off
-    }
-  }
-
-  TableId Open(const std::string& name) {
-    std::lock_guard lock(mutex_);
-    const auto found = std::find(names_.begin(), names_.end(), name);
-    if (found != names_.end()) return static_cast<TableId>(found - names_.begin());
-    if (name.find('\n') != std::string::npos) {
-      throw Error(Error::kUsage, "a table's name cannot have a line break in the engine log");
-    }
-    const std::string line = name + "\n";
-    file_->Write(end_, line.data(), line.size());
-    file_->Sync(true);
-    end_ += line.size();
-    names_.push_back(name);
-    return static_cast<TableId>(names_.size() - 1);
-  }
-
- private:
-  const std::string path_;
-  std::unique_ptr<File> file_;
-  std::mutex mutex_;
-  std::vector<std::string> names_ = {"default"};
-  uint64_t end_ = 0;
-};
-
 // AppendLog is a log of which at least the newest `keep` bytes are kept. Thread-safe.
 class AppendLog {
  public:
@@ -97,8 +60,8 @@ class AppendLog {
 
   // Returns at once when another thread is truncating.
   void Truncate(Lsn lsn) {
-    const std::unique_lock lock(truncation_, std::try_to_lock);
-    if (!lock) return;
+    if (!truncation_.try_lock()) return;
+    const LockGuard lock(truncation_, std::adopt_lock);
     IoScope scope(kCheckpoint);
     log_->TruncateBefore(lsn);
     begin_.store(log_->BeginLsn(), std::memory_order_relaxed);
@@ -107,7 +70,7 @@ class AppendLog {
   const std::unique_ptr<Log> log_;
   const Durability durability_;
   const uint64_t keep_;
-  std::mutex truncation_;   // held by the thread that truncates
+  Mutex truncation_;        // held by the thread that truncates
   std::atomic<Lsn> begin_;  // begin of the log after the last truncation
 };
 
@@ -154,12 +117,18 @@ class LogSession : public Session {
 
 class LogEngine : public Engine {
  public:
-  LogEngine(const std::string& directory, const LogOptions& options, Durability durability,
-            uint64_t keep)
-      : tables_(directory), log_(Log::Open(directory, options), durability, keep) {}
+  // `lock` is of `directory`, and held until the engine is gone.
+  LogEngine(DirLock lock, const std::string& directory, const LogOptions& options,
+            Durability durability, uint64_t keep, bool create)
+      : lock_(std::move(lock)),
+        tables_(create ? nullptr : std::make_unique<TableNames>(directory)),
+        log_(Log::Open(directory, options, 0, {}, create ? 0 : tables_->log_id()), durability,
+             keep) {
+    if (create) tables_ = std::make_unique<TableNames>(directory, log_.log()->id());
+  }
 
   std::string name() const override { return "log"; }
-  TableId OpenTable(const std::string& table) override { return tables_.Open(table); }
+  TableId OpenTable(const std::string& table) override { return tables_->Open(table); }
   std::unique_ptr<Session> NewSession() override { return std::make_unique<LogSession>(&log_); }
   void Flush() override { log_.log()->Write(log_.log()->EndLsn()); }
   void Checkpoint() override { log_.log()->Sync(); }
@@ -185,27 +154,84 @@ class LogEngine : public Engine {
   DiskSize SizeOnDisk() const override { return {0, log_.log()->SizeOnDisk()}; }
 
  private:
-  Tables tables_;
+  const DirLock lock_;
+  // The names are read before the log is opened, so that damage changes nothing, and made after it:
+  // their file says that the database is whole.
+  std::unique_ptr<TableNames> tables_;
   mutable AppendLog log_;
 };
 
+[[noreturn]] void NoDatabase(const std::string& dir) {
+  throw Error(Error::kUsage, "the directory " + dir + " holds no database of log");
+}
+
+// Returns whether the database is to be created. The file with the names of tables is made last, so
+// that a log without it may only be one that holds no record; and without a log it is no database,
+// because records name tables by number.
+bool CheckIsNew(const std::string& dir, bool create) {
+  const std::string directory = LogDirectory(dir), tables = TableNames::Path(directory);
+  const std::vector<std::string> segments = LogSegmentPaths(directory);
+  const auto damaged = [](const std::string& missing, const std::string& there) {
+    throw Error(Error::kCorruption, missing + " is missing though " + there +
+                                        " is there: put it back, or load the database anew with "
+                                        "--fresh");
+  };
+  if (IsThere(tables)) {
+    if (segments.empty()) damaged("the log in " + directory, "file " + tables);
+    return false;
+  }
+  try {
+    Log::RemoveUnused(directory);
+  } catch (const Error& error) {
+    if (error.kind() != Error::kCorruption) throw;
+    damaged("file " + tables, "file " + segments.front());
+  }
+  if (!create) NoDatabase(dir);
+  return true;
+}
+
+// The file with the names of tables says that the database is whole, so that it goes first.
+void RemoveUnfinished(const std::string& directory) {
+  std::error_code ignored;
+  std::filesystem::remove(TableNames::Path(directory), ignored);
+  std::filesystem::remove(TableNames::UnfinishedPath(directory), ignored);
+  for (const std::string& path : LogSegmentPaths(directory)) {
+    std::filesystem::remove(path, ignored);
+  }
+  std::filesystem::remove(directory, ignored);
+}
+
 bool Recognises(const std::string& dir) { return std::filesystem::is_directory(LogDirectory(dir)); }
 
-std::unique_ptr<Engine> OpenLogEngine(const std::string& dir, const EngineOptions& options) {
+struct Settings {
+  LogOptions log;
+  uint64_t keep = 0;  // bytes of log; older segments are recycled
+};
+
+Settings MakeSettings(const EngineOptions& options) {
   const ExtraOptions extra("log", options.extra);
-  LogOptions log = LogOptionsOf(options, extra);
-  if (options.durability == Durability::kNone) log.sync = LogSync::kNone;
-  const uint64_t keep = extra.Bytes("log_keep", 32ull << 20, 0, 1ull << 40);
+  Settings s{LogOptionsOf(options, extra), extra.Bytes("log_keep", 32ull << 20, 0, 1ull << 40)};
+  if (options.durability == Durability::kNone) s.log.sync = LogSync::kNone;
+  return s;
+}
+
+std::unique_ptr<Engine> OpenLogEngine(const std::string& dir, const EngineOptions& options) {
+  auto [log, keep] = MakeSettings(options);
   // With log_space=recycled these segments suffice, so that none is created while the log is used.
   log.min_segments = static_cast<uint32_t>((keep + log.segment_bytes - 1) / log.segment_bytes + 4);
   const std::string directory = LogDirectory(dir);
-  const bool is_new = std::filesystem::create_directory(directory);
+  if (!IsThere(directory)) {
+    if (!options.create) NoDatabase(dir);
+    MakeDirectories(directory);
+  }
+  DirLock lock(directory, "the database in");
+  const bool is_new = CheckIsNew(dir, options.create);
   try {
-    if (is_new) SyncDirectory(dir);
-    return std::make_unique<LogEngine>(directory, log, options.durability, keep);
+    if (is_new) MakeNameDurable(directory);
+    return std::make_unique<LogEngine>(std::move(lock), directory, log, options.durability, keep,
+                                       is_new);
   } catch (...) {
-    std::error_code ignored;
-    if (is_new) std::filesystem::remove_all(directory, ignored);
+    if (is_new) RemoveUnfinished(directory);
     throw;
   }
 }
@@ -246,8 +272,9 @@ EngineInfo LogEngineInfo() {
   AddLogOptions(&can);
   can.extra_options.emplace_back("log_keep",
                                  "bytes of log that are kept; older segments are recycled (32M)");
-  info.files = {"append-log/log-#", "append-log/tables"};
+  info.files = {"append-log/log-#", "append-log/tables", "append-log/tables.new"};
   info.recognises = append_log::Recognises;
+  info.check_options = [](const EngineOptions& o) { (void)append_log::MakeSettings(o); };
   info.open = append_log::OpenLogEngine;
   return info;
 }

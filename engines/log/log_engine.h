@@ -11,7 +11,7 @@
 //   row = u32 table, highest bit set when it is erased; u32 key length; u32 value length;
 //         key; value. The three numbers take kRowHeaderBytes, in native byte order.
 //   DIR/append-log/        the log's segments
-//   DIR/append-log/tables  names of the tables after "default", one per line
+//   DIR/append-log/tables  names of the tables (table_names.h)
 #ifndef TESTBED_ENGINES_LOG_LOG_ENGINE_H_
 #define TESTBED_ENGINES_LOG_LOG_ENGINE_H_
 

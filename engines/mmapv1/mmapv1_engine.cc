@@ -89,6 +89,7 @@ EngineInfo Mmapv1EngineInfo() {
                 "mmapv1.#",    "mmapv1.#.new",       "journal.#",
                 "journal.lsn", "journal.spare",      "journal.spare.new"};
   info.recognises = mmapv1::Recognises;
+  info.check_options = [](const EngineOptions& o) { (void)mmapv1::MakeSettings(o); };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<mmapv1::Mmapv1Engine>(dir, mmapv1::MakeSettings(options));
   };

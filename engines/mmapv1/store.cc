@@ -9,6 +9,7 @@
 #include "device/account/ledger.h"
 #include "device/file/directory.h"
 #include "device/file/durable.h"
+#include "device/os/mutex.h"
 
 namespace testbed::mmapv1 {
 namespace {
@@ -78,56 +79,13 @@ Store::Store(const std::string& dir, const Settings& settings)
   Recover();
   tables_.reserve(kMostTables);
   if (settings_.journaled()) {
-    journal_ = std::make_unique<Journal>(dir_, settings_, 1);
+    journal_ = std::make_unique<Journal>(dir_, settings_, 1, files_.ns()->database);
     last_remap_ = Clock::now();
   }
   // From here on a journal must be found when the database is opened, if it has one.
   files_.SetState(settings_.journaled() ? OpenState::kJournaled : OpenState::kUnjournaled);
   files_.Preallocate();
   StartThreads();
-}
-
-ReplayResult Store::ReadJournal(const std::function<void(DiskLoc, std::string_view)>& each) const {
-  return ReplayJournal(dir_, [&](std::string_view body) {
-    if (ForEachEntry(body, each)) return;
-    throw Error(Error::kCorruption, "the journal in " + dir_ + " has a section that is none");
-  });
-}
-
-// Leaves the files as the last whole section of the journal has them, and without a journal.
-void Store::Recover() {
-  // Of names, too.
-  SyncDirectory(dir_);
-  switch (files_.ns()->state) {
-    case OpenState::kClean:
-      break;
-    case OpenState::kJournaled:
-      MakeJournalDurable(dir_);
-      // All of it is read before any of it is replayed: a database that is refused stays as it is.
-      ReadJournal([this](DiskLoc at, std::string_view bytes) { files_.At(at, bytes.size()); });
-      replayed_ =
-          ReadJournal([this](DiskLoc at, std::string_view bytes) { files_.Replay(at, bytes); });
-      CheckFiles();
-      files_.Sync();
-      break;
-    default:
-      throw Error(Error::kUsage,
-                  "the database in " + dir_ +
-                      " was open without a journal (--durability none) when its process ended, so "
-                      "nobody knows what its files hold: load it anew with --fresh");
-  }
-  CheckFiles();
-  // Also when it was found: if its sync failed, the kernel's cache alone has it, and the device
-  // still says that there is a journal.
-  files_.SetState(OpenState::kClean);
-  RemoveJournal(dir_);
-}
-
-// Before the journal, which may be what repairs them, goes.
-void Store::CheckFiles() {
-  files_.CloseUnused();
-  files_.CheckHeaders();
-  CheckLastExtents(files_);
 }
 
 Store::~Store() {
@@ -149,13 +107,15 @@ void Store::Close() {
 
 TableId Store::OpenTable(const std::string& name) {
   CheckTableName(name);
-  std::lock_guard one(opening_);
+  LockGuard one(opening_);
   const auto open = std::find(names_.begin(), names_.end(), name);
   if (open != names_.end()) return static_cast<TableId>(open - names_.begin());
   if (names_.size() == kMostTables) throw Error(Error::kUsage, "mmapv1 has 65536 tables at most");
   IoScope scope(kOpen);
   WriteLock lock(lock_);
+  const ReadWatch watch(files_);
   std::optional<uint32_t> slot = FindTable(files_, name);
+  CheckRead(watch);
   if (!slot) {
     ThrowIfFailed();
     files_.BeginOperation();
@@ -248,6 +208,15 @@ void Store::Apply(const WriteSet& writes) {
   if (settings_.durability == Durability::kSync) WaitDurable(*epoch);
 }
 
+void Store::CheckRead(const ReadWatch& watch) {
+  try {
+    watch.Check();
+  } catch (const Error& error) {
+    NoteFailure(error);
+    throw;
+  }
+}
+
 bool Store::Get(TableId id, std::string_view key, std::string* value) {
   CheckTable(id);
   const Table& table = *tables_[id];
@@ -256,12 +225,14 @@ bool Store::Get(TableId id, std::string_view key, std::string* value) {
     Fault fault;
     {
       ReadLock lock(lock_);
+      const ReadWatch watch(files_);
       TreePosition at;
-      if (!table.tree().Find(key, &at)) return false;
-      if (!yields || tries == kMostYields ||
+      const bool found = table.tree().Find(key, &at);
+      if (!found || !yields || tries == kMostYields ||
           !table.RecordNotInMemory(at, &fault.begin, &fault.bytes)) {
-        value->assign(table.Value(at));
-        return true;
+        if (found) value->assign(table.Value(at));
+        CheckRead(watch);
+        return found;
       }
     }
     TouchUnlocked(fault);
@@ -302,14 +273,18 @@ bool Store::Move(TableId id, Motion motion, std::string_view key, PlaceHint* hin
     Fault fault;
     {
       ReadLock lock(lock_);
+      const ReadWatch watch(files_);
       TreePosition at;
-      if (!Position(table, motion, key, *hint, &at)) return false;
-      if (!yields || tries == kMostYields ||
+      const bool found = Position(table, motion, key, *hint, &at);
+      if (!found || !yields || tries == kMostYields ||
           !table.RecordNotInMemory(at, &fault.begin, &fault.bytes)) {
-        found_key->assign(table.tree().Key(at));
-        found_value->assign(table.Value(at));
-        *hint = {version_, at};
-        return true;
+        if (found) {
+          found_key->assign(table.tree().Key(at));
+          found_value->assign(table.Value(at));
+          *hint = {version_, at};
+        }
+        CheckRead(watch);
+        return found;
       }
     }
     TouchUnlocked(fault);

@@ -29,11 +29,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +41,7 @@
 #include "device/error.h"
 #include "device/log/lazy_pace.h"
 #include "device/os/dir_lock.h"
+#include "device/os/mutex.h"
 #include "engines/engine.h"
 #include "engines/mmapv1/files/database_lock.h"
 #include "engines/mmapv1/files/files.h"
@@ -91,8 +90,12 @@ class Store {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Opening and closing (store.cc).
+  // Opening (store_recover.cc) and closing (store.cc).
   ReplayResult ReadJournal(const std::function<void(DiskLoc, std::string_view)>& each) const;
+  std::string_view NsBytes() const;
+  // Throws Error (kCorruption) when the journal is damaged, or a replay would leave a data file that
+  // is not the one that belongs here, or a table without its last extent.
+  void CheckReplay() const;
   void Recover();
   void CheckFiles();
   void Close();
@@ -115,16 +118,17 @@ class Store {
   bool Position(const Table& table, Motion motion, std::string_view key, const PlaceHint& hint,
                 TreePosition* at) const;
   void TouchUnlocked(const Fault& fault);
+  void CheckRead(const ReadWatch& watch);  // the store fails with the error
 
   // The threads (store_commit.cc).
   void StartThreads();
   void StopThreads();
   void CommitLoop();
-  void WaitForNextCommit(std::unique_lock<std::mutex>* lock);
+  void WaitForNextCommit() REQUIRES(mutex_);
   void FlushLoop();
   Clock::duration CommitSlice() const;
   template <typename Action>
-  void OrFail(std::mutex* mutex, const Action& action);
+  void OrFail(Mutex* mutex, const Action& action);
   void GroupCommit();
   void CommitGroup();
   void Remap();
@@ -138,11 +142,11 @@ class Store {
   ReplayResult replayed_;
 
   // Taken in this order: commit_mutex_, lock_, flush_mutex_, mutex_.
-  std::mutex commit_mutex_;  // one group commit at a time
+  Mutex commit_mutex_;  // one group commit at a time
   mutable DatabaseLock lock_;
-  std::mutex flush_mutex_;  // one data flush at a time
+  Mutex flush_mutex_;  // one data flush at a time
   Files files_;
-  std::mutex opening_;                          // of tables; taken before lock_
+  Mutex opening_;                               // of tables; taken before lock_
   std::vector<std::unique_ptr<Table>> tables_;  // by TableId; never moves
   std::vector<std::string> names_;
   std::atomic<uint32_t> table_count_{0};
@@ -158,12 +162,14 @@ class Store {
   Clock::time_point last_remap_;
   LazyPace pace_{std::chrono::milliseconds(settings_.commit_interval_ms)};  // of the commit thread
 
-  mutable std::mutex mutex_;  // of what follows
-  std::condition_variable wake_commit_, wake_flush_, committed_;
-  uint64_t durable_epoch_ = 0, finished_epoch_ = 0;  // group commits: in the journal, over
-  uint32_t waiters_ = 0;
-  bool stop_ = false, urgent_ = false, flush_now_ = false;
-  std::optional<Error> failure_;
+  mutable Mutex mutex_;  // of what follows
+  CondVar wake_commit_, wake_flush_, committed_;
+  // The group commits up to these are in the journal, and over.
+  uint64_t durable_epoch_ GUARDED_BY(mutex_) = 0, finished_epoch_ GUARDED_BY(mutex_) = 0;
+  uint32_t waiters_ GUARDED_BY(mutex_) = 0;
+  bool stop_ GUARDED_BY(mutex_) = false, urgent_ GUARDED_BY(mutex_) = false,
+             flush_now_ GUARDED_BY(mutex_) = false;
+  std::optional<Error> failure_ GUARDED_BY(mutex_);
   std::atomic<bool> failed_{false};
   std::thread commit_thread_, flush_thread_;
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "device/account/ledger.h"
+#include "device/os/mutex.h"
 #include "engines/mmapv1/store.h"
 
 namespace testbed::mmapv1 {
@@ -21,7 +22,7 @@ void Store::StartThreads() {
 
 void Store::StopThreads() {
   {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     stop_ = true;
   }
   wake_commit_.notify_all();
@@ -31,7 +32,7 @@ void Store::StopThreads() {
 }
 
 void Store::NoteFailure(const Error& error) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   if (!failure_) failure_ = error;
   failed_.store(true);
   committed_.notify_all();
@@ -39,7 +40,7 @@ void Store::NoteFailure(const Error& error) {
 
 void Store::ThrowIfFailed() const {
   if (!failed_.load(std::memory_order_relaxed)) return;
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   throw Error(*failure_);
 }
 
@@ -60,16 +61,16 @@ bool Store::CommitIsLate() const {
 
 void Store::WaitForRoom() {
   const uint64_t epoch = epoch_.load();
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   urgent_ = true;
   wake_commit_.notify_all();
-  committed_.wait(lock, [&] { return finished_epoch_ >= epoch || failure_; });
+  committed_.wait(mutex_, [&]() REQUIRES(mutex_) { return finished_epoch_ >= epoch || failure_; });
 }
 
 void Store::WaitDurable(uint64_t epoch) {
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   ++waiters_;
-  committed_.wait(lock, [&] { return durable_epoch_ >= epoch || failure_; });
+  committed_.wait(mutex_, [&]() REQUIRES(mutex_) { return durable_epoch_ >= epoch || failure_; });
   --waiters_;
   if (durable_epoch_ < epoch) throw Error(*failure_);
 }
@@ -85,19 +86,19 @@ Store::Clock::duration Store::CommitSlice() const {
   return interval / kSlices + std::chrono::milliseconds(sync ? 1 : 0);
 }
 
-void Store::WaitForNextCommit(std::unique_lock<std::mutex>* lock) {
+void Store::WaitForNextCommit() {
   const Clock::duration slice = CommitSlice();
   for (int i = 0; i < kSlices && !stop_ && !urgent_; ++i) {
-    wake_commit_.wait_for(*lock, slice, [this] { return stop_ || urgent_; });
+    wake_commit_.wait_for(mutex_, slice, [this]() REQUIRES(mutex_) { return stop_ || urgent_; });
     if (waiters_ > 0 || files_.pending_bytes() > settings_.uncommitted_bytes / 10) break;
   }
   urgent_ = false;
 }
 
 void Store::CommitLoop() {
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   while (!stop_) {
-    WaitForNextCommit(&lock);
+    WaitForNextCommit();
     if (stop_ || failure_) break;
     lock.unlock();
     pace_.Begin();
@@ -115,8 +116,8 @@ void Store::CommitLoop() {
 // A sync that failed has lost what it was to write, and the next one may succeed. So the failure is
 // noted before the mutex lets in the next thread, which might call durable what is lost.
 template <typename Action>
-void Store::OrFail(std::mutex* mutex, const Action& action) {
-  std::lock_guard one(*mutex);
+void Store::OrFail(Mutex* mutex, const Action& action) {
+  LockGuard one(*mutex);
   ThrowIfFailed();
   try {
     action();
@@ -139,13 +140,15 @@ void Store::CommitGroup() {
     ReadLock lock(lock_);
     begin = Clock::now();
     files_.Prepare(&body_);
+    // The operations may have read what a write-back that failed had left, and built on it.
+    files_.CheckWriteBack();
     epoch = epoch_.fetch_add(1);
   }
   uint64_t seq = 0;
   if (!body_.empty()) seq = journal_->Append(body_, [this] { FlushDataFiles(); });
   journaled_until_.store(begin);
   {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     durable_epoch_ = epoch;
     if (journal_->unflushed_bytes() > kMostUnflushedFiles * settings_.journal_file_bytes) {
       flush_now_ = true;
@@ -160,7 +163,7 @@ void Store::CommitGroup() {
   }
   Remap();
   {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     finished_epoch_ = epoch;
   }
   committed_.notify_all();
@@ -181,13 +184,13 @@ void Store::Remap() {
 }
 
 void Store::FlushLoop() {
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   while (!stop_) {
-    const auto due = [this] { return stop_ || flush_now_; };
+    const auto due = [this]() REQUIRES(mutex_) { return stop_ || flush_now_; };
     if (settings_.sync_delay_ms == 0) {
-      wake_flush_.wait(lock, due);
+      wake_flush_.wait(mutex_, due);
     } else {
-      wake_flush_.wait_for(lock, std::chrono::milliseconds(settings_.sync_delay_ms), due);
+      wake_flush_.wait_for(mutex_, std::chrono::milliseconds(settings_.sync_delay_ms), due);
     }
     flush_now_ = false;
     if (stop_ || failure_) break;

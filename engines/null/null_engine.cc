@@ -54,6 +54,10 @@ class NullEngine : public Engine {
   const std::string value_;
 };
 
+uint64_t ValueSize(const EngineOptions& options) {
+  return ExtraOptions("null", options.extra).Integer("value_size", 0, 0, 1ull << 30);
+}
+
 }  // namespace
 
 EngineInfo NullEngineInfo() {
@@ -71,9 +75,9 @@ EngineInfo NullEngineInfo() {
   info.capabilities.extra_options = {
       {"value_size", "bytes of the value that every key is found with (0)"}};
   info.recognises = [](const std::string&) { return false; };
+  info.check_options = [](const EngineOptions& options) { (void)ValueSize(options); };
   info.open = [](const std::string&, const EngineOptions& options) -> std::unique_ptr<Engine> {
-    const ExtraOptions extra("null", options.extra);
-    return std::make_unique<NullEngine>(extra.Integer("value_size", 0, 0, 1ull << 30));
+    return std::make_unique<NullEngine>(ValueSize(options));
   };
   return info;
 }

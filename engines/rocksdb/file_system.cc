@@ -9,11 +9,11 @@
 #include <cstdarg>
 #include <cstdio>
 #include <ctime>
-#include <mutex>
 #include <string_view>
 #include <utility>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/rocksdb/errors.h"
 
 namespace testbed {
@@ -244,23 +244,23 @@ class InfoLog : public rocksdb::Logger {
     const int text = std::vsnprintf(line + n, sizeof line - n - 1, format, arguments);
     if (text > 0) n = std::min(n + static_cast<size_t>(text), sizeof line - 2);
     if (line[n - 1] != '\n') line[n++] = '\n';
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     pending_.append(line, n);
     if (pending_.size() >= kBlock) WritePending();
   }
   void Flush() override {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     WritePending();
   }
   // Includes the lines that are not written yet.
   size_t GetLogFileSize() const override {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     return size_ + pending_.size();
   }
 
  protected:
   rocksdb::Status CloseImpl() override {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     WritePending();
     return rocksdb::Status::OK();
   }
@@ -268,20 +268,21 @@ class InfoLog : public rocksdb::Logger {
  private:
   static constexpr size_t kBlock = 4096;
 
-  void WritePending() {
+  void WritePending() REQUIRES(mutex_) {
     if (pending_.empty()) return;
     // An error is ignored: on a full device a write of data, not of a message, must end the run.
-    Guarded([&] {
-      file_->Write(size_, pending_.data(), pending_.size());
-      size_ += pending_.size();
-    }).PermitUncheckedError();
+    const uint64_t at = size_;
+    const std::string_view bytes = pending_;
+    const rocksdb::IOStatus status = Guarded([&] { file_->Write(at, bytes.data(), bytes.size()); });
+    if (status.ok()) size_ += bytes.size();
+    status.PermitUncheckedError();
     pending_.clear();
   }
 
   const std::unique_ptr<File> file_;
-  mutable std::mutex mutex_;
-  size_t size_;
-  std::string pending_;
+  mutable Mutex mutex_;
+  size_t size_ GUARDED_BY(mutex_);
+  std::string pending_ GUARDED_BY(mutex_);
 };
 
 IoMode ReadMode(const rocksdb::FileOptions& options) {

@@ -1,6 +1,7 @@
 #include "engines/rocksdb/listener.h"
 
 #include "device/account/ledger.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
 namespace {
@@ -51,12 +52,12 @@ void BackgroundListener::OnStallConditionsChanged(const rocksdb::WriteStallInfo&
 
 void BackgroundListener::OnBackgroundError(rocksdb::BackgroundErrorReason,
                                            rocksdb::Status* status) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   if (background_error_.ok()) background_error_ = *status;
 }
 
 rocksdb::Status BackgroundListener::background_error() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return background_error_;
 }
 

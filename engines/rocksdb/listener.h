@@ -8,7 +8,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
+
+#include "device/os/mutex.h"
 
 namespace testbed {
 
@@ -38,8 +39,8 @@ class BackgroundListener : public rocksdb::EventListener {
 
  private:
   Totals totals_;
-  mutable std::mutex mutex_;  // protects background_error_
-  rocksdb::Status background_error_;
+  mutable Mutex mutex_;  // protects background_error_
+  rocksdb::Status background_error_ GUARDED_BY(mutex_);
 };
 
 }  // namespace testbed

@@ -397,6 +397,20 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
   return out;
 }
 
+void CheckRocksdbOptions(const EngineOptions& options) {
+  // A HyperClockCache allocates its whole table when it is made, and a plan checks thousands of
+  // cells. No option is refused for the size of the cache.
+  EngineOptions small = options;
+  small.cache_bytes = std::min(options.cache_bytes, 8 * kMiB);
+  const RocksdbOptions made = MakeRocksdbOptions(small);
+  const std::shared_ptr<rocksdb::TableFactory> factory(
+      rocksdb::NewBlockBasedTableFactory(made.blocks));
+  const rocksdb::Status status = factory->ValidateOptions(made.db, made.table);
+  if (status.ok()) return;
+  throw Error(Error::kUsage,
+              "rocksdb cannot honour the values of --engine-option: " + status.ToString());
+}
+
 Capabilities RocksdbCapabilities() {
   Capabilities can;
   can.io_modes = {IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap};

@@ -45,6 +45,10 @@ struct RocksdbOptions {
 // Returns the options of a run. Throws Error (kUsage) for an extra option that cannot be honoured.
 RocksdbOptions MakeRocksdbOptions(const EngineOptions& options);
 
+// Throws Error (kUsage) when MakeRocksdbOptions does, and when RocksDB cannot make tables with the
+// options. Opens nothing.
+void CheckRocksdbOptions(const EngineOptions& options);
+
 Capabilities RocksdbCapabilities();
 
 // Returns the block size with which the database in `dir` was last opened, in bytes; 0 when its

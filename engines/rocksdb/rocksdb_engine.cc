@@ -11,6 +11,7 @@
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/rocksdb/block_tickers.h"
 #include "engines/rocksdb/errors.h"
 
@@ -112,13 +113,13 @@ void RocksdbEngine::SyncLazily() {
   IoScope scope(kLogWrite);
   const rocksdb::Status status = db_->SyncWAL();
   if (status.ok()) return;
-  std::lock_guard lock(lazy_mutex_);
+  LockGuard lock(lazy_mutex_);
   if (lazy_error_.empty()) lazy_error_ = status.ToString();
   lazy_failed_.store(true, std::memory_order_relaxed);
 }
 
 void RocksdbEngine::ThrowLazyFailure() const {
-  std::lock_guard lock(lazy_mutex_);
+  LockGuard lock(lazy_mutex_);
   throw Error(Error::kIo, "rocksdb could not make its log durable: " + lazy_error_);
 }
 
@@ -135,13 +136,13 @@ bool RocksdbEngine::ResizeCache(uint64_t bytes) {
 }
 
 std::unique_ptr<Session> RocksdbEngine::NewSession() {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   sessions_.push_back(std::make_unique<SessionCounts>());
   return std::make_unique<RocksdbSession>(this, sessions_.back().get());
 }
 
 void RocksdbEngine::Retire(SessionCounts* counts) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   retired_.block_hits.Add(counts->block_hits.Get());
   retired_.block_reads.Add(counts->block_reads.Get());
   retired_.log_payload_bytes.Add(counts->log_payload_bytes.Get());
@@ -210,7 +211,7 @@ EngineCounters RocksdbEngine::Counters() const {
     payload += counts.log_payload_bytes.Get();
   };
   {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     add(retired_);
     for (const auto& session : sessions_) add(*session);
   }
@@ -257,6 +258,7 @@ EngineInfo RocksdbEngineInfo() {
                 "#.log",     "#.sst",       "#.blob",      "#.dbtmp",
                 "#.trash",   "#.sst.trash", "#.log.trash", "archive/#.log"};
   info.recognises = HoldsDatabase;
+  info.check_options = CheckRocksdbOptions;
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<RocksdbEngine>(dir, options);
   };

@@ -23,11 +23,11 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "device/os/mutex.h"
 #include "engines/engine.h"
 #include "engines/lazy_sync.h"
 #include "engines/registry.h"
@@ -85,12 +85,12 @@ class RocksdbEngine : public Engine {
   std::unique_ptr<rocksdb::DB> db_;
   std::unique_ptr<RocksdbTables> tables_;
 
-  mutable std::mutex mutex_;  // protects sessions_ and retired_
-  std::vector<std::unique_ptr<SessionCounts>> sessions_;
-  SessionCounts retired_;  // totals of the sessions that were closed
+  mutable Mutex mutex_;  // protects sessions_ and retired_
+  std::vector<std::unique_ptr<SessionCounts>> sessions_ GUARDED_BY(mutex_);
+  SessionCounts retired_ GUARDED_BY(mutex_);  // totals of the sessions that were closed
 
-  mutable std::mutex lazy_mutex_;  // protects lazy_error_
-  std::string lazy_error_;
+  mutable Mutex lazy_mutex_;  // protects lazy_error_
+  std::string lazy_error_ GUARDED_BY(lazy_mutex_);
   std::atomic<bool> lazy_failed_{false};
   std::unique_ptr<LazySync> lazy_;  // declared last: its thread uses the other members
 };

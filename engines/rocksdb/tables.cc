@@ -5,6 +5,7 @@
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/rocksdb/errors.h"
 
 namespace testbed {
@@ -104,7 +105,7 @@ RocksdbTable RocksdbTables::FindOrMakeNumber(const std::string& name) {
 }
 
 TableId RocksdbTables::Open(const std::string& name) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   const auto open = std::find(names_.begin(), names_.end(), name);
   if (open != names_.end()) return static_cast<TableId>(open - names_.begin());
   opened_.push_back(layout_ == RocksdbLayout::kKeyPrefix ? FindOrMakeNumber(name)
@@ -114,12 +115,12 @@ TableId RocksdbTables::Open(const std::string& name) {
 }
 
 std::vector<RocksdbTable> RocksdbTables::opened() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return opened_;
 }
 
 std::vector<rocksdb::ColumnFamilyHandle*> RocksdbTables::families() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   std::vector<rocksdb::ColumnFamilyHandle*> all;
   for (const auto& family : families_) all.push_back(family.get());
   return all;

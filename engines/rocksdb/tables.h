@@ -15,12 +15,12 @@
 #include <rocksdb/options.h>
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "device/os/mutex.h"
 #include "engines/engine.h"
 
 namespace testbed {
@@ -53,19 +53,19 @@ class RocksdbTables {
   RocksdbLayout layout() const { return layout_; }
 
  private:
-  RocksdbTable FindOrMakeFamily(const std::string& name);  // for column-families
-  RocksdbTable FindOrMakeNumber(const std::string& name);  // for key-prefix
+  RocksdbTable FindOrMakeFamily(const std::string& name) REQUIRES(mutex_);  // for column-families
+  RocksdbTable FindOrMakeNumber(const std::string& name);                   // for key-prefix
   void WriteDirectory(std::string_view name, std::string_view value);
 
   rocksdb::DB* const db_;
   const rocksdb::ColumnFamilyOptions options_;
   RocksdbLayout layout_ = RocksdbLayout::kKeyPrefix;
 
-  mutable std::mutex mutex_;  // protects the members below
+  mutable Mutex mutex_;  // protects the members below
   // The handles must be deleted before the database is closed.
-  std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families_;
-  std::vector<std::string> names_;    // names of the tables in opened_
-  std::vector<RocksdbTable> opened_;  // by TableId
+  std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families_ GUARDED_BY(mutex_);
+  std::vector<std::string> names_ GUARDED_BY(mutex_);    // names of the tables in opened_
+  std::vector<RocksdbTable> opened_ GUARDED_BY(mutex_);  // by TableId
 };
 
 }  // namespace testbed

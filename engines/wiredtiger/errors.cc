@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include "device/os/mutex.h"
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define TESTBED_LEAK_CHECK 1
@@ -85,7 +87,7 @@ int Errors::HandleError(WT_EVENT_HANDLER* handler, WT_SESSION*, int code, const 
   if (IsPageDump(text)) return 0;
   if (code == WT_PANIC) {
     leaks_memory = true;
-    std::lock_guard lock(errors->mutex_);
+    LockGuard lock(errors->mutex_);
     if (!errors->panic_cause_) {
       errors->panic_cause_.emplace(last_error.kind, last_error.sentence, last_error.code);
     }
@@ -95,7 +97,7 @@ int Errors::HandleError(WT_EVENT_HANDLER* handler, WT_SESSION*, int code, const 
   const bool damage = code != EINVAL && SpeaksOfDamage(text);
   if (damage) {
     // Damage that recovery finds leads to a panic, whose message does not name the cause.
-    std::lock_guard lock(errors->mutex_);
+    LockGuard lock(errors->mutex_);
     if (!errors->panic_cause_) errors->panic_cause_.emplace(Error::kCorruption, std::string(text));
   }
   // WiredTiger reports a wrong checksum with code 0 and then, as WT_ERROR, "fatal read error".
@@ -113,7 +115,7 @@ int Errors::HandleMessage(WT_EVENT_HANDLER*, WT_SESSION*, const char*) { return 
 void Errors::Throw(int code, const std::string& doing) {
   std::string before = "wiredtiger failed at " + doing + ": ";
   if (code == WT_PANIC) {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     if (panic_cause_) {
       const bool damage = panic_cause_->kind() == Error::kCorruption;
       throw Error(panic_cause_->kind(),

@@ -16,11 +16,11 @@
 
 #include <wiredtiger.h>
 
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 
 namespace testbed::wiredtiger {
 
@@ -50,8 +50,8 @@ class Errors {
   static int HandleMessage(WT_EVENT_HANDLER* handler, WT_SESSION* session, const char* message);
 
   Handler handler_;
-  std::mutex mutex_;  // protects panic_cause_
-  std::optional<Error> panic_cause_;
+  Mutex mutex_;  // protects panic_cause_
+  std::optional<Error> panic_cause_ GUARDED_BY(mutex_);
 };
 
 // Remembers the error's sentence for the calling thread, and returns the code that a callback of

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 
 namespace testbed::wiredtiger {
 namespace {
@@ -35,7 +36,7 @@ WT_SESSION* Database::OpenSession() {
 }
 
 std::string Database::TableUri(TableId table) {
-  std::lock_guard lock(mutex);
+  LockGuard lock(mutex);
   if (table >= tables.size()) {
     throw Error(Error::kUsage, fmt::format("table {} of wiredtiger is not open", table));
   }
@@ -43,13 +44,13 @@ std::string Database::TableUri(TableId table) {
 }
 
 void Database::NoteBackgroundFailure(const Error& error) {
-  std::lock_guard lock(mutex);
+  LockGuard lock(mutex);
   if (!failure) failure = error;
   failed.store(true, std::memory_order_release);
 }
 
 void Database::ThrowFailure() {
-  std::lock_guard lock(mutex);
+  LockGuard lock(mutex);
   throw Error(*failure);
 }
 

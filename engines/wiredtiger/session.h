@@ -27,12 +27,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "device/os/mutex.h"
 #include "engines/engine.h"
 #include "engines/wiredtiger/errors.h"
 #include "engines/wiredtiger/file_system.h"
@@ -61,9 +61,9 @@ struct Database {
   FileSystem files;
   WT_CONNECTION* connection = nullptr;
 
-  std::mutex mutex;                // protects tables and failure
-  std::deque<std::string> tables;  // names, by TableId
-  std::optional<Error> failure;
+  Mutex mutex;                                       // protects tables and failure
+  std::deque<std::string> tables GUARDED_BY(mutex);  // names, by TableId
+  std::optional<Error> failure GUARDED_BY(mutex);
   std::atomic<bool> failed{false};
 
  private:

@@ -7,6 +7,7 @@
 #include "device/error.h"
 #include "engines/extra_options.h"
 #include "engines/log_settings.h"
+#include "engines/wiredtiger/errors.h"
 
 // WiredTiger's library defines a registration function for each compressor that is built in. The
 // references are weak: for a compressor that is not built in, the function's address is null.
@@ -101,7 +102,26 @@ class Parser {
   WT_CONFIG_PARSER* parser_ = nullptr;
 };
 
+// Throws unless WiredTiger accepts `config` for its call of that name; `option` is the extra option
+// that the user wrote a part of it with.
+void Validate(const char* call, const std::string& config, const char* option) {
+  Errors errors;
+  const int code = ::wiredtiger_config_validate(nullptr, errors.handler(), call, config.c_str());
+  if (code == 0) return;
+  try {
+    errors.Throw(code, fmt::format("--engine-option {}", option));
+  } catch (const Error& error) {
+    throw Error(Error::kUsage, error.what());
+  }
+}
+
 }  // namespace
+
+void CheckSettings(const EngineOptions& options) {
+  const Settings s = MakeSettings(options);
+  Validate("wiredtiger_open", s.connection, "connection_config");
+  Validate("WT_SESSION.create", s.table, "table_config");
+}
 
 Settings MakeSettings(const EngineOptions& options) {
   if (options.cache_bytes < kMiB) {

@@ -43,6 +43,10 @@ struct Settings {
 // accept.
 Settings MakeSettings(const EngineOptions& options);
 
+// Throws Error (kUsage) when MakeSettings does, and when WiredTiger does not accept the
+// configuration strings that it makes. Opens nothing.
+void CheckSettings(const EngineOptions& options);
+
 // Returns the names and meanings of the extra options.
 std::vector<std::pair<std::string, std::string>> KnownExtraOptions();
 

@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <thread>
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/lazy_sync.h"
 #include "engines/wiredtiger/session.h"
 #include "engines/wiredtiger/settings.h"
@@ -33,7 +32,7 @@ class Periodic {
       : body_(std::move(body)), thread_([this, interval] { Run(interval); }) {}
   ~Periodic() {
     {
-      std::lock_guard lock(mutex_);
+      LockGuard lock(mutex_);
       stop_ = true;
     }
     wake_.notify_all();
@@ -45,9 +44,9 @@ class Periodic {
  private:
   void Run(milliseconds interval) {
     thread_state.application = true;
-    std::unique_lock lock(mutex_);
+    UniqueLock lock(mutex_);
     auto next = std::chrono::steady_clock::now() + interval;
-    while (!wake_.wait_until(lock, next, [this] { return stop_; })) {
+    while (!wake_.wait_until(mutex_, next, [this]() REQUIRES(mutex_) { return stop_; })) {
       lock.unlock();
       body_();
       lock.lock();
@@ -56,9 +55,9 @@ class Periodic {
   }
 
   const std::function<void()> body_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stop_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  bool stop_ GUARDED_BY(mutex_) = false;
   std::thread thread_;  // declared last: it uses the other members
 };
 
@@ -67,16 +66,17 @@ class Statistics {
  public:
   explicit Statistics(Database* database) : database_(database) {
     if (ConfigValue(database->settings.connection, "statistics") == "(none)") return;
+    on_ = true;
     session_ = database->OpenSession();
     database->errors.Check(
         session_->open_cursor(session_, "statistics:", nullptr, "statistics=(fast)", &cursor_),
         "opening its statistics");
   }
-  bool on() const { return cursor_ != nullptr; }  // false with --engine-option statistics=none
+  bool on() const { return on_; }  // false with --engine-option statistics=none
 
   // Returns the values of `keys` (WT_STAT_CONN_*), all taken at the same moment.
   std::vector<uint64_t> Read(const std::vector<int>& keys) {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     std::vector<uint64_t> values;
     int code = cursor_->reset(cursor_);  // makes WiredTiger take the values anew
     for (int key : keys) {
@@ -94,9 +94,10 @@ class Statistics {
 
  private:
   Database* const database_;
-  std::mutex mutex_;
-  WT_SESSION* session_ = nullptr;
-  WT_CURSOR* cursor_ = nullptr;
+  bool on_ = false;
+  Mutex mutex_;
+  WT_SESSION* session_ GUARDED_BY(mutex_) = nullptr;
+  WT_CURSOR* cursor_ GUARDED_BY(mutex_) = nullptr;
 };
 
 // Returns the catalogue's configuration of `uri`, empty when the catalogue does not have `uri`.
@@ -168,15 +169,15 @@ class WiredtigerEngine : public Engine {
  private:
   void Open(const std::string& config);
   void RecoverFromLog(const EngineOptions& options);
-  void LogFromHere();
+  void LogFromHere() REQUIRES(admin_mutex_);
   void CheckTable(WT_SESSION* session, const std::string& uri);
   void StartThreads();
   void CheckpointWhenDue();
 
   const std::string dir_;
   mutable Database database_;
-  std::mutex admin_mutex_;
-  WT_SESSION* admin_ = nullptr;  // for OpenTable and Checkpoint; protected by admin_mutex_
+  Mutex admin_mutex_;
+  WT_SESSION* admin_ GUARDED_BY(admin_mutex_) = nullptr;  // for OpenTable and Checkpoint
   WT_SESSION* checkpoint_session_ = nullptr;
   WT_SESSION* flush_session_ = nullptr;
   std::unique_ptr<Statistics> statistics_;
@@ -196,9 +197,14 @@ WiredtigerEngine::WiredtigerEngine(const std::string& dir, const EngineOptions& 
   RecoverFromLog(options);
   Open(database_.settings.connection);
   try {
-    admin_ = database_.OpenSession();
-    LogFromHere();
-    for (const std::string& uri : Catalogue(&database_, admin_, "table:")) CheckTable(admin_, uri);
+    {
+      LockGuard lock(admin_mutex_);
+      admin_ = database_.OpenSession();
+      LogFromHere();
+      for (const std::string& uri : Catalogue(&database_, admin_, "table:")) {
+        CheckTable(admin_, uri);
+      }
+    }
     statistics_ = std::make_unique<Statistics>(&database_);
     StartThreads();
   } catch (...) {
@@ -361,9 +367,9 @@ TableId WiredtigerEngine::OpenTable(const std::string& table) {
     throw Error(Error::kUsage, "wiredtiger cannot name a table '" + table +
                                    "': a name has letters, digits, '_', '-' and '.'");
   }
-  std::lock_guard admin_lock(admin_mutex_);
+  LockGuard admin_lock(admin_mutex_);
   {
-    std::lock_guard lock(database_.mutex);
+    LockGuard lock(database_.mutex);
     for (size_t i = 0; i < database_.tables.size(); ++i) {
       if (database_.tables[i] == table) return static_cast<TableId>(i);
     }
@@ -379,14 +385,14 @@ TableId WiredtigerEngine::OpenTable(const std::string& table) {
   WT_CURSOR* keep_open = nullptr;
   database_.errors.Check(admin_->open_cursor(admin_, uri.c_str(), nullptr, nullptr, &keep_open),
                          "opening " + uri);
-  std::lock_guard lock(database_.mutex);
+  LockGuard lock(database_.mutex);
   database_.tables.push_back(table);
   return static_cast<TableId>(database_.tables.size() - 1);
 }
 
 void WiredtigerEngine::Checkpoint() {
   thread_state.application = true;
-  std::lock_guard lock(admin_mutex_);
+  LockGuard lock(admin_mutex_);
   database_.ThrowIfFailed();
   database_.errors.Check(admin_->checkpoint(admin_, nullptr), "taking a checkpoint");
 }
@@ -507,6 +513,7 @@ EngineInfo WiredtigerEngineInfo() {
                 "WiredTigerLog.#",    "WiredTigerPreplog.#",
                 "WiredTigerTmplog.#", "*.wt"};
   info.recognises = &wiredtiger::Recognises;
+  info.check_options = wiredtiger::CheckSettings;
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<wiredtiger::WiredtigerEngine>(dir, options);
   };

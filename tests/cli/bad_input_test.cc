@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "tests/cli/command.h"
+#include "tests/paths.h"
 
 namespace testbed {
 namespace {
@@ -64,6 +65,7 @@ const BadValue kBadValues[] = {
     {"--rows-per-transaction", "0"},
     {"--distribution", "normal"},
     {"--zipf-theta", "-1"},
+    {"--zipf-theta", "5"},
     {"--hot-fraction", "0"},
     {"--hot-probability", "1.5"},
     {"--hit-ratio", "2"},
@@ -72,11 +74,21 @@ const BadValue kBadValues[] = {
     {"--mix", "fly=3", "--workload insert,mixed"},
     {"--mix", "update=0", "--workload insert,mixed"},
     {"--verify", "some"},
+    {"--verify-every", "-1"},
     {"--consume", "all"},
     {"--repeat", "0"},
+    {"--repeat-runs", "0"},
     {"--account", "deep"},
+    {"--added-delay", "-1"},
     {"--json", "/nonexistent/x.json"},
+    {"--json", "''"},
     {"--csv", "/nonexistent/x.csv"},
+    {"--csv-series", "/nonexistent/x.csv"},
+    {"--report-interval", "0"},
+    {"--label", "''"},
+    {"--out", "''"},
+    {"--save", "''"},
+    {"--rounds", "0"},
 };
 
 using BadInputTest = CommandTest;
@@ -84,7 +96,7 @@ using BadInputTest = CommandTest;
 TEST_F(BadInputTest, ACommandThatLacksAWordSaysWhich) {
   ExpectRefused(Run("compare"), "testbed compare needs FILES (the base and the other); see");
   ExpectRefused(Run("compare one.json"), "testbed compare needs FILES (");
-  ExpectRefused(Run("report"), "testbed report needs FILE (results written by --json)");
+  ExpectRefused(Run("report"), "testbed report needs RESULTS (results written by --json");
   ExpectRefused(Run("scratch"), "testbed scratch needs a command: clean");
   ExpectRefused(Run("advise"), "testbed advise needs --engine (");
   ExpectRefused(Run("findings"), "testbed findings needs RESULTS (");
@@ -263,7 +275,7 @@ TEST_F(DatabaseTest, AFullDiskIsOneSentence) {
   // The command runs in a mount namespace of its own, so that nothing stays mounted.
   const std::string command =
       "unshare --mount --propagation private sh -c 'cd " + directory_.string() + " && " + mount +
-      " && exec " TESTBED_BINARY
+      " && exec " + TestbedBinary() +
       " --engine btree --dir small/d --ram 64M --rows 50000 --workload insert "
       "--quiet' >" +
       (directory_ / "out").string() + " 2>" + (directory_ / "err").string();
@@ -283,7 +295,7 @@ TEST_F(DatabaseTest, AReadOnlyDirectoryIsOneSentence) {
   std::filesystem::create_directory(directory_ / "ro");
   const std::string command =
       "unshare --mount --propagation private sh -c 'cd " + directory_.string() +
-      " && mount -t tmpfs -o ro none ro && exec " TESTBED_BINARY
+      " && mount -t tmpfs -o ro none ro && exec " + TestbedBinary() +
       " --engine btree --dir ro/d --ram 64M --rows 100 --workload insert --quiet' 2>" +
       (directory_ / "err").string();
   const int status = std::system(command.c_str());

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "engines/registry.h"
+#include "tests/paths.h"
 
 namespace testbed {
 
@@ -36,8 +37,8 @@ class CommandTest : public testing::Test {
 
   CommandResult Run(const std::string& arguments, const std::string& environment = "") {
     const std::string err = directory_.parent_path() / (directory_.filename().string() + ".err");
-    const std::string command = "cd " + directory_.string() + " && " + environment +
-                                " " TESTBED_BINARY " " + arguments + " 2>" + err + " </dev/null";
+    const std::string command = "cd " + directory_.string() + " && " + environment + " " +
+                                TestbedBinary() + " " + arguments + " 2>" + err + " </dev/null";
     CommandResult result;
     FILE* pipe = popen(command.c_str(), "r");
     char buffer[4096];

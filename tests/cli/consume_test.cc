@@ -63,8 +63,8 @@ TEST_F(ConsumeTest, ChecksDoNotReadForTheOperation) {
 
 TEST_F(ConsumeTest, ScansReadTheRowsTheyReturn) {
   if (geteuid() != 0) GTEST_SKIP() << "who read is known to root only";
-  for (const std::string engine :
-       {"rocksdb", "wiredtiger", "btree", "lmdb", "innodb", "fractal", "mmapv1"}) {
+  for (const std::string engine : {"rocksdb", "wiredtiger", "btree", "lmdb", "innodb", "fractal",
+                                   "mmapv1", "sqlite", "mdbx"}) {
     if (!HasEngine(engine)) continue;
     const std::string common =
         fmt::format("--engine {0} --dir {0}.db --ram 96M --rows 40000 ", engine);

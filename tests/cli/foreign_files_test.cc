@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/cli/started_command.h"
+#include "tests/paths.h"
 
 namespace testbed {
 namespace {
@@ -206,10 +207,10 @@ TEST_F(ForeignFilesTest, AUserWithoutRightsTouchesNothingOfRoot) {
   ASSERT_EQ(::chmod((directory_ / "testbed-00000000000000e2.tmp").c_str(), 0755), 0);
   ASSERT_EQ(::chmod(directory_.c_str(), 0777), 0);
   const std::string as_nobody =
-      "setpriv --reuid 65534 --regid 65534 --clear-groups " TESTBED_BINARY " ";
+      "setpriv --reuid 65534 --regid 65534 --clear-groups " + TestbedBinary() + " ";
   const std::string command = "cd " + directory_.string() + " && " + as_nobody;
   if (::system((command + "list >/dev/null 2>&1").c_str()) != 0) {
-    GTEST_SKIP() << "a user without rights cannot run " TESTBED_BINARY;
+    GTEST_SKIP() << "a user without rights cannot run " << TestbedBinary();
   }
   EXPECT_EQ(::system((command + "scratch clean >/dev/null").c_str()), 0);
   EXPECT_EQ(::system((command + kLoad + " >/dev/null").c_str()), 0);
@@ -239,8 +240,8 @@ TEST_F(ForeignFilesTest, RunsOfTwoProcessNamespacesShareADirectory) {
   EXPECT_TRUE(Becomes([&] { return loaded() == 2; }));
   Clean();
   EXPECT_EQ(loaded(), 2u);
-  const std::string clean = "cd " + directory_.string() + " && " + kOwnProcesses +
-                            " " TESTBED_BINARY " scratch clean >/dev/null";
+  const std::string clean = "cd " + directory_.string() + " && " + kOwnProcesses + " " +
+                            TestbedBinary() + " scratch clean >/dev/null";
   EXPECT_EQ(::system(clean.c_str()), 0);
   EXPECT_EQ(loaded(), 2u) << "a namespace in which their numbers are nobody's cleaned";
   // After the kill of one run, cleaning must remove only that run's directory.

@@ -87,7 +87,8 @@ TEST_F(InsertBenchmarkRunTest, EveryStepRunsAndItsTotalsAreTheSumsOverItsSeconds
 // --verify all and the check after each step compare every row and every index entry.
 TEST_F(InsertBenchmarkRunTest, EveryEngineKeepsEveryRowOfEveryStep) {
   // innodb maintains the indexes itself, from ib.x on.
-  for (const char* engine : {"rocksdb", "wiredtiger", "lmdb", "innodb", "mmapv1", "fractal"}) {
+  for (const char* engine :
+       {"rocksdb", "wiredtiger", "lmdb", "innodb", "mmapv1", "fractal", "sqlite", "mdbx"}) {
     if (!HasEngine(engine)) continue;
     const CommandResult result = Run(
         std::string("--json run.json --workload ib.i0,ib.x,ib.i1,ib.i2,ib.vac,ib.qr100,ib.qp100 "

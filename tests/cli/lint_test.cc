@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/cli/command.h"
+#include "tests/paths.h"
 
 namespace testbed {
 namespace {
@@ -18,7 +19,7 @@ class LintTest : public CommandTest {
  protected:
   void SetUp() override {
     CommandTest::SetUp();
-    const fs::path source = TESTBED_SOURCE_DIR;
+    const fs::path source = SourceDir();
     fs::create_directories(directory_ / "tools");
     fs::copy(source / "tools/lint", directory_ / "tools/lint");
     fs::copy(source / "tools/lint.sh", directory_ / "tools/lint.sh");
@@ -33,14 +34,14 @@ class LintTest : public CommandTest {
     std::ofstream(directory_ / name) << text;
   }
   // The exit code of one rule, what it printed in `*text`. The pinned tools are those of the tree.
-  int Lint(const std::string& rule, std::string* text = nullptr) {
+  int Lint(const std::string& rule, std::string* text = nullptr, const std::string& more = "") {
     const fs::path log = directory_.string() + ".log";
-    const std::string tools = std::string(TESTBED_SOURCE_DIR) + "/build/lint";
+    const std::string tools = SourceDir() + "/build/lint";
     // The tree around this one is git's, and has nothing to do with it.
     const std::string command = "GIT_CEILING_DIRECTORIES=" + directory_.parent_path().string() +
                                 " TESTBED_LINT_TOOLS=" + tools + " " +
                                 (directory_ / "tools/lint.sh").string() + " --strict --only " +
-                                rule + " >" + log.string() + " 2>&1 </dev/null";
+                                rule + more + " >" + log.string() + " 2>&1 </dev/null";
     const int status = std::system(command.c_str());
     if (text != nullptr) *text = Read(log);
     fs::remove(log);
@@ -120,6 +121,44 @@ TEST_F(LintTest, AMisspeltWordIsFound) {
                "It is reci"
                "eved.\n",
                "received");
+}
+
+TEST_F(LintTest, AMemberThatIsReadWithoutItsMutexIsFound) {
+  fs::create_directories(directory_ / "device/os");
+  fs::copy(fs::path(SourceDir()) / "device/os/mutex.h", directory_ / "device/os/mutex.h");
+  const std::string begin =
+      "#include \"device/os/mutex.h\"\n"
+      "struct Sum {\n  testbed::Mutex mutex;\n  int value GUARDED_BY(mutex) = 0;\n};\n";
+  Write("device/sum.cc", begin +
+                             "int Get(Sum* sum) {\n  testbed::LockGuard lock(sum->mutex);\n"
+                             "  return sum->value;\n}\n");
+  const std::string command = "clang++ -std=c++20 -I" + directory_.string() + " -c ";
+  std::string commands = "[";
+  for (const char* name : {"device/sum.cc", "device/open.cc"}) {
+    commands += std::string(commands.size() == 1 ? "" : ",") + "{\"directory\": \"" +
+                directory_.string() + "\", \"file\": \"" + name + "\", \"command\": \"" + command +
+                name + "\"}";
+  }
+  Write("build/release/compile_commands.json", commands + "]");
+  ExpectBroken("threads", "device/open.cc", begin + "int Get(Sum* sum) { return sum->value; }\n",
+               "requires holding mutex");
+}
+
+TEST_F(LintTest, OnlyChangedFilesAreLookedAt) {
+  Write("docs/old.md", "[nowhere](nowhere.md)\n");
+  const std::string git = "git -C " + directory_.string() + " -c user.name=a -c user.email=a@b ";
+  ASSERT_EQ(std::system((git + "init --quiet && " + git + "add . && " + git +
+                         "commit --quiet -m all >/dev/null 2>&1")
+                            .c_str()),
+            0);
+  std::string text;
+  EXPECT_EQ(Lint("links", &text), 1) << text;
+  EXPECT_EQ(Lint("links", &text, " --changed HEAD"), 0) << text;
+  Write("docs/page.md", "[neither](neither.md)\n");
+  EXPECT_EQ(Lint("links", &text, " --changed HEAD"), 1) << text;
+  EXPECT_NE(text.find("page.md"), std::string::npos) << text;
+  EXPECT_EQ(text.find("old.md"), std::string::npos) << text;
+  EXPECT_EQ(Lint("links", &text, " --changed nosuch"), 2) << text;
 }
 
 TEST_F(LintTest, ARuleThatIsNotThereIsRefused) {

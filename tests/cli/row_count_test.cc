@@ -146,7 +146,7 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
 
 INSTANTIATE_TEST_SUITE_P(Engines, RowCountTest,
                          testing::Values("btree", "rocksdb", "wiredtiger", "lmdb", "innodb",
-                                         "mmapv1", "fractal"));
+                                         "mmapv1", "fractal", "sqlite", "mdbx"));
 
 TEST_P(RowCountTest, InsertBenchmarkWithDeletes) {
   tables_ = {"pi1", "pi2", "pi3"};

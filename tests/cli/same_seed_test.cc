@@ -54,7 +54,7 @@ class SameSeedTest : public CommandTest {
 };
 
 TEST_F(SameSeedTest, GivesTheSameOperations) {
-  for (const char* engine : {"btree", "rocksdb", "wiredtiger", "lmdb"}) {
+  for (const char* engine : {"btree", "rocksdb", "wiredtiger", "lmdb", "sqlite"}) {
     const CommandResult list = Run("list");
     if (list.out.find(engine) == std::string::npos) continue;
     const std::string base = std::string("--engine ") + engine + " ";
@@ -99,6 +99,26 @@ TEST_F(SameSeedTest, GivesOneClientOfBtreeTheSameBlocks) {
       const auto [at, is_new] = first.try_emplace(io, blocks);
       EXPECT_EQ(at->second, blocks) << io;
     }
+  }
+}
+
+// The second phase must not ask for the rows that the first one has just cached.
+TEST_F(SameSeedTest, EachPhaseOfARunDrawsRowsOfItsOwn) {
+  const std::string common =
+      "--engine btree --dir d --rows 20000 --ram 128M --io direct --threads 1 --quiet --json "
+      "run.json --warmup 0 --operations 300 ";
+  ASSERT_EQ(Run(common + "--workload insert").code, 0);
+  for (const char* then : {"point-read", "multi-get --workload-option keys=1"}) {
+    SCOPED_TRACE(then);
+    const CommandResult result = Run(common + "--reuse --workload point-read," + then);
+    ASSERT_EQ(result.code, 0) << result.err;
+    const json document = Json("run.json");
+    const json& phases = document["runs"][0]["phases"];
+    const auto misses = [&](size_t phase) {
+      return phases[phase]["account"]["engine"]["block_reads"].get<int>();
+    };
+    EXPECT_GT(misses(0), 200);
+    EXPECT_GT(misses(1), misses(0) / 2);
   }
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/cli/command.h"
+#include "tests/paths.h"
 
 namespace testbed {
 
@@ -23,7 +24,7 @@ class StartedCommandTest : public CommandTest {
   // Starts testbed in the test's directory. `prefix` is a command that runs it, such as timeout.
   // Returns the id of the started process.
   pid_t Start(const std::string& arguments, const std::string& prefix = "") {
-    const std::string command = "exec " + prefix + " " TESTBED_BINARY " " + arguments;
+    const std::string command = "exec " + prefix + " " + TestbedBinary() + " " + arguments;
     const pid_t child = ::fork();
     if (child == 0) {
       // In a session of its own, the process gets no signals of the terminal.

@@ -10,7 +10,10 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <functional>
+#include <optional>
+#include <string>
 #include <thread>
 
 #include "device/error.h"
@@ -49,6 +52,39 @@ inline uint64_t RunAndKill(uint64_t from, std::chrono::microseconds after_first,
   ::waitpid(child, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status)) << "the child ended by itself";
   return rows;
+}
+
+// Runs `work` in a child and returns the text that it returned, or nothing when it had a failure,
+// which it prints, threw an error or ended by itself. An engine that keeps threads for the process
+// (rocksdb's pool) must not be opened before a fork: the child would wait for threads that it has not.
+inline std::optional<std::string> InChild(const std::function<std::string()>& work) {
+  int pipe[2];
+  EXPECT_EQ(::pipe(pipe), 0);
+  fflush(stdout);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(pipe[0]);
+    bool good = false;
+    try {
+      const std::string text = work();
+      good = !testing::Test::HasFailure() &&
+             ::write(pipe[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    } catch (const std::exception& error) {
+      printf("%s\n", error.what());
+    }
+    fflush(stdout);
+    ::_exit(good ? 0 : 1);
+  }
+  ::close(pipe[1]);
+  std::string text;
+  char buffer[512];
+  for (ssize_t n; (n = ::read(pipe[0], buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<size_t>(n));
+  }
+  ::close(pipe[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status == 0 ? std::optional(text) : std::nullopt;
 }
 
 }  // namespace testbed

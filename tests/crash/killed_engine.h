@@ -50,8 +50,24 @@ class KilledEngine {
     });
   }
 
-  // Whole transactions are there and all that were acknowledged as durable. Returns their rows.
+  // Expects that whole transactions are there, and all that were acknowledged as durable. Returns
+  // their rows. It looks in a child, see InChild.
   uint64_t ExpectWhole() {
+    const std::optional<std::string> rows = InChild([this] { return std::to_string(Look()); });
+    EXPECT_TRUE(rows) << "the child that looked has printed why";
+    if (rows) rows_ = std::stoull(*rows);
+    return rows_;
+  }
+
+  void ExpectSound(const std::string& when) const {
+    const Inspection found = FindEngine(engine_).check(dir_, InspectOptions());
+    for (const Fault& fault : found.faults.kept) ADD_FAILURE() << when << ": " << fault.Text();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  uint64_t Look() {
     const std::unique_ptr<Engine> engine = Open();
     const TableId tables[] = {engine->OpenTable("even"), engine->OpenTable("odd")};
     const auto session = engine->NewSession();
@@ -84,14 +100,6 @@ class KilledEngine {
     EXPECT_EQ(walked, there);
     return rows_;
   }
-
-  void ExpectSound(const std::string& when) const {
-    const Inspection found = FindEngine(engine_).check(dir_, InspectOptions());
-    for (const Fault& fault : found.faults.kept) ADD_FAILURE() << when << ": " << fault.Text();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
 
   static std::string Key(uint64_t i) { return "key" + std::to_string(i * 2654435761u % 1000003u); }
   std::string Value(uint64_t i) const {

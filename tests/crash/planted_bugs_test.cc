@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/paths.h"
+
 namespace testbed {
 namespace {
 
@@ -47,7 +49,7 @@ Patch Read(const fs::path& path) {
 }
 
 TEST(PlantedBugsTest, EachCanBePlanted) {
-  const fs::path source = TESTBED_SOURCE_DIR;
+  const fs::path source = SourceDir();
   size_t patches = 0;
   for (const auto& entry : fs::directory_iterator(source / "tests/crash/planted")) {
     SCOPED_TRACE(entry.path().filename().string());
@@ -69,7 +71,7 @@ TEST(PlantedBugsTest, EachCanBePlanted) {
 
 // A bug that docs/crash-testing.md does not list was not tried.
 TEST(PlantedBugsTest, EachIsInTheTable) {
-  const fs::path source = TESTBED_SOURCE_DIR;
+  const fs::path source = SourceDir();
   const std::string table = Contents(source / "docs/crash-testing.md");
   for (const auto& entry : fs::directory_iterator(source / "tests/crash/planted")) {
     const std::string name = entry.path().stem();

@@ -109,6 +109,31 @@ TEST_F(InnodbTest, SettingsAreInForce) {
   EXPECT_TRUE(buffering == "all" || buffering == "(none)") << buffering;
 }
 
+// Whoever opens the database again does not have to say how its pages were made, and cannot say it
+// wrongly: counts of bytes rest on it.
+TEST_F(InnodbTest, ADatabaseKeepsItsKeyBlockSize) {
+  options_.page_size = 16384;
+  options_.extra = {{"key_block_size", "8k"}};
+  { Open()->OpenTable("t"); }
+  options_.extra = {};
+  {
+    const std::unique_ptr<Engine> engine = Open();
+    EXPECT_EQ(Setting(*engine, "key_block_size"), "8192");
+    engine->OpenTable("u");
+  }
+  for (const char* wrong : {"4k", "16k"}) {
+    options_.extra = {{"key_block_size", wrong}};
+    EXPECT_THROW(Open(), Error) << wrong;
+  }
+  options_.extra = {{"key_block_size", "8k"}};
+  EXPECT_EQ(Setting(*Open(), "key_block_size"), "8192");
+  // A database without it does not take it later.
+  options_.extra = {};
+  { Open("plain")->OpenTable("t"); }
+  options_.extra = {{"key_block_size", "8k"}};
+  EXPECT_THROW(Open("plain"), Error);
+}
+
 TEST_F(InnodbTest, PagesAndTheirCopiesAreAllThatItWrites) {
   for (const char* compression : {"none", "zlib"}) {
     SCOPED_TRACE(compression);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/cli/command.h"
+#include "tests/paths.h"
 #include "tools/experiment/experiment.h"
 
 namespace testbed {
@@ -110,8 +111,7 @@ metrics = ["qps"]
 TEST_F(ExperimentRunTest, GoesOnWhereItWasInterrupted) {
   std::ofstream(directory_ / "mine.toml") << kTwoCells;
   const std::string script =
-      "( cd " + directory_.string() +
-      "; " TESTBED_BINARY
+      "( cd " + directory_.string() + "; " + TestbedBinary() +
       " experiment mine.toml --rounds 1 --quiet --out o >out 2>err & pid=$!; for i in {1..600}; do"
       " ls o/cells/*short*.json >/dev/null && break; sleep 0.1; done 2>/dev/null;"
       " sleep 0.5; kill -TERM $pid; wait $pid; echo $? >code )";
@@ -207,7 +207,7 @@ TEST_F(ExperimentRunTest, ACellDoesNotDifferFromItself) {
   const int runs = asked == nullptr ? 1 : std::atoi(asked);
   int parts = 0, alarms = 0;
   for (int run = 0; run < runs; ++run) {
-    const CommandResult result = Run("experiment " TESTBED_SOURCE_DIR
+    const CommandResult result = Run("experiment " + SourceDir() +
                                      "/tests/experiment/self.toml --scale tiny --quiet "
                                      "--fresh --out o --json v.json --set seed=" +
                                      std::to_string(100 * run + 1));

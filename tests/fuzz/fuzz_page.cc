@@ -24,10 +24,11 @@ uint64_t ReadAnything(const Node& node, std::string_view key) {
   if (node.leaf()) {
     const uint32_t at = node.LowerBoundInside(key, &found);
     if (found) add(node.Value(at).bytes);
+    sum += node.CoversAt(key, at, found);
   } else {
     sum += node.Child(node.ChildIndex(key)) + node.Child(node.ChildIndexBelow(key));
   }
-  Node::PrefetchSearch(reinterpret_cast<const char*>(node.header()));
+  Node::PrefetchSearch(reinterpret_cast<const char*>(node.header()), kPageSize);
   return sum;
 }
 

@@ -15,6 +15,7 @@
 #include "tools/experiment/results_dir.h"
 #include "tools/output/json_text.h"
 #include "tools/report/compare.h"
+#include "tools/report/csv.h"
 #include "tools/report/report.h"
 
 namespace testbed {
@@ -39,8 +40,10 @@ void UseResults(const std::string& path) {
   if (!Attempt([&] { document = ReadResults(path); })) return;
   Require(Attempt([&] {
             (void)ReportText(document);
-            (void)ReportCsv(document);
-            (void)CompareText(document, document);
+            (void)RunsCsv({&document});
+            (void)SeriesCsv({&document});
+            (void)ReportText(document, {.wide = true, .markdown = true});
+            (void)ComparisonText(document, document, CompareDocuments(document, document, {}));
           }),
           "a results file that was read cannot be printed");
 }

@@ -15,6 +15,7 @@
 
 #include "engines/btree/page/node.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/paths.h"
 
 namespace testbed {
 namespace {
@@ -27,7 +28,7 @@ double Setting(const char* name, double otherwise) {
 }
 
 std::string CorpusOf(const std::string& target) {
-  return std::string(TESTBED_SOURCE_DIR) + "/tests/fuzz/corpus/" + target;
+  return SourceDir() + "/tests/fuzz/corpus/" + target;
 }
 
 // Returns the seeds of a target by name.

@@ -104,7 +104,7 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
 RunOptions RehearsalOptions(const RunOptions& options) {
   RunOptions rehearsal = options;
   rehearsal.threads = {*std::max_element(options.threads.begin(), options.threads.end())};
-  rehearsal.repeat = 1;
+  rehearsal.repeat = rehearsal.repeat_runs = 1;
   rehearsal.readahead_model = false;
   if (rehearsal.seconds) rehearsal.seconds = Shorter(*rehearsal.seconds);
   // The length of the insert benchmark's read steps, which are phases limited by time.

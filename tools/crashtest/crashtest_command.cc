@@ -10,6 +10,17 @@
 namespace testbed {
 namespace {
 
+constexpr char kExamples[] =
+    "\nExamples:\n"
+    "  testbed crashtest --engine btree --kills 200\n"
+    "      kills the process 200 times at random moments, and compares after each\n"
+    "  sudo testbed crashtest --engine fractal --io direct --kills 0 --power-cuts 50 --disk-cuts "
+    "50\n"
+    "      cuts the power of the file system, and of a disk that loses and tears what was not "
+    "flushed\n"
+    "  sudo testbed crashtest --engine rocksdb --kills 0 --disk-errors 25 --go-on\n"
+    "      refuses writes as a failing disk does, and counts after how many something was lost\n";
+
 constexpr int kStoppedExitCode = 130;  // as a shell says of a command that SIGINT ended
 
 // Makes the crashes and prints the result; returns the exit code.
@@ -118,6 +129,11 @@ void AddCrashtestCommand(CLI::App& app, std::function<int()>* command) {
                                            "and compare every row with what it acknowledged");
   crash->run.engine.durability = Durability::kSync;  // --durability lazy: the other promise
   AddEngineOptions(*crashtest, crash->run);
+  crashtest->get_option("--durability")
+      ->description(
+          "What is promised of a commit: sync (durable when it returns), lazy (within "
+          "--lazy-interval) [sync]");
+  crashtest->footer(kExamples);
   AddCrashes(crashtest, crash.get());
   AddErrors(crashtest, crash.get());
   AddRounds(crashtest, crash.get());

@@ -69,6 +69,15 @@ std::string KeysText(const nlohmann::json& keys) {
   return fmt::format("--keys {} ({} bytes, hash {})", text("name"), text("size"), text("hash"));
 }
 
+// Returns the names of the workloads that run on a database that `loader` made.
+std::vector<std::string> WorkloadsOn(const std::string& loader) {
+  std::vector<std::string> names;
+  for (const WorkloadInfo& info : Workloads()) {
+    if (info.loader == loader && (!info.loads || info.adds)) names.push_back(info.name);
+  }
+  return names;
+}
+
 }  // namespace
 
 DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(options.dir) {
@@ -130,6 +139,19 @@ nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std
           {"seed", data.seed}};
 }
 
+void CheckWorkloadFits(const nlohmann::json& record, const std::string& workload,
+                       const std::string& dir) {
+  const nlohmann::json recorded = record.value("workload", nlohmann::json());
+  const std::string& needed = FindWorkload(workload).loader;
+  if (!recorded.is_string() || recorded == needed) return;
+  const std::string loader = recorded;
+  throw Error(
+      Error::kUsage,
+      fmt::format("--reuse: the database in {} was loaded by {}, and --workload {} needs one that "
+                  "{} loaded; give --workload {}, or load it anew with --fresh",
+                  dir, loader, workload, needed, fmt::join(WorkloadsOn(loader), " or ")));
+}
+
 nlohmann::json DatabaseDir::Record() const {
   nlohmann::json record = DatabaseIdentity(options_, {FindWorkload(options_.workloads[0]).loader});
   if (!options_.data.keys_file.empty()) record["keys"]["name"] = options_.data.keys_file;
@@ -159,6 +181,7 @@ void DatabaseDir::CheckReuse() {
                             path_));
   }
   const nlohmann::json expected = Record();
+  CheckWorkloadFits(found, options_.workloads[0], path_);
   // The keys are compared before their order and number, which follow from the file of keys.
   const nlohmann::json keys = found.value("keys", nlohmann::json());
   if (!SameKeys(keys, expected["keys"])) {

@@ -31,6 +31,11 @@ namespace testbed {
 // (kUsage) when that file cannot be read.
 nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std::string>& loads);
 
+// Throws Error (kUsage), which names the workloads that fit, when the database in `dir`, whose record
+// is `record`, was loaded by another loader than the one that `workload` needs.
+void CheckWorkloadFits(const nlohmann::json& record, const std::string& workload,
+                       const std::string& dir);
+
 // One database directory. Not thread-safe.
 class DatabaseDir {
  public:

@@ -51,10 +51,14 @@ std::vector<std::optional<double>> RowsAfterPhases(const json& document, const j
 }
 
 std::optional<double> MeanRowBytes(const json& document) {
+  constexpr double kIndexAttribute = 8;  // in an entry, before the row's key (Dataset::IndexKey)
   const json data = document.value("data", json::object());
   if (!data.contains("rows") || LoaderOf(document) != "insert") return {};
-  return (data.at("key_bytes").get<double>() + data.at("value_bytes").get<double>()) /
-         data.at("rows").get<double>();
+  const double rows = data.at("rows");
+  const double key = data.at("key_bytes").get<double>() / rows;
+  const double value = data.at("value_bytes").get<double>() / rows;
+  const double indexes = document.value("/options/indexes"_json_pointer, 0.0);
+  return key + value + indexes * (kIndexAttribute + key);
 }
 
 }  // namespace testbed

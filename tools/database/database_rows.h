@@ -15,8 +15,8 @@ namespace testbed {
 std::vector<std::optional<double>> RowsAfterPhases(const nlohmann::json& document,
                                                    const nlohmann::json& run);
 
-// Returns the mean size of a row's key and value in bytes; nothing unless --rows or --keys made the
-// rows, since other workloads make rows of their own.
+// Returns the mean size of a row's key, value and index entries in bytes, as user_bytes_written counts
+// them; nothing unless --rows or --keys made the rows, since other workloads make rows of their own.
 std::optional<double> MeanRowBytes(const nlohmann::json& document);
 
 }  // namespace testbed

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <xxhash.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "device/error.h"
@@ -13,8 +15,10 @@
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/run.h"
+#include "tools/experiment/sweep/forecast.h"
 #include "tools/experiment/tables.h"
 #include "tools/experiment/verdict/advise.h"
+#include "tools/option_check.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "tools/output/table.h"
@@ -42,6 +46,7 @@ struct Arguments {
   std::string out, json_file, csv_file;
   PlanOptions plan;
   uint64_t shuffle = 0;
+  int most_rounds = 0;  // of advise: rounds that finalists get at most; 0: none
   bool fresh = false;
   ExperimentRunOptions run;
 };
@@ -56,7 +61,7 @@ std::pair<std::string, std::string> NameAndValue(const std::string& option,
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-void Settle(Arguments* a) {
+void SettleArguments(Arguments* a) {
   for (const std::string& text : a->set) {
     auto [name, value] = NameAndValue("--set", text);
     // Accepts --set engine-option.NAME=VALUE and --set engine-option=NAME=VALUE.
@@ -128,7 +133,8 @@ OptionMap CommonOptions(const std::vector<Cell>& cells) {
   return common.value_or(OptionMap());
 }
 
-int Plan(std::vector<Cell> cells) {
+int Plan(const std::vector<Cell>& all) {
+  std::vector<Cell> cells = all;
   const int rounds = cells.back().round;
   std::erase_if(cells, [](const Cell& cell) { return cell.round != 1; });
   const OptionMap common = CommonOptions(cells);
@@ -149,7 +155,8 @@ int Plan(std::vector<Cell> cells) {
                : !cell.skipped.empty() ? cell.skipped
                                        : fmt::format("{}", fmt::join(options, " "))});
   }
-  fmt::print("{}{}", shared.Text(), table.Text());
+  fmt::print("{}{}{}", shared.Text(), table.Text(),
+             ForecastText(ForecastOf(all, [](const Cell&) { return false; }), "to run it"));
   if (rounds > 1) {
     fmt::print("\nAll of it in {} rounds, each on databases of its own and with another seed.\n",
                rounds);
@@ -162,21 +169,60 @@ std::string ResultsText(const ResultSet& results) {
   return ExperimentText(results) + (advises ? AdviceText(results) : "");
 }
 
+// Returns what is still to be run, and refuses what has no room.
+Forecast WhatIsToCome(const std::vector<Cell>& cells, const Arguments& a) {
+  const ResultsDir dir(a.out);
+  const Forecast forecast =
+      ForecastOf(cells, [&](const Cell& cell) { return !a.fresh && dir.HasCell(cell); });
+  const bool scratch = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
+    return cell.options.contains("scratch");
+  });
+  if (!scratch && forecast.cells != 0) CheckRoom(forecast, a.out);
+  return forecast;
+}
+
+// Measures the ways that cannot be told from the fastest in further rounds, until one is decided or
+// `most` rounds are done: then it is a tie. Returns whether all cells could be run.
+bool RunFinals(const Experiment& e, const Arguments& a, int most, ResultsDir* dir) {
+  bool complete = true;
+  for (int round = RoundsOf(e, a.plan) + 1; round <= most && !StopRequested(); ++round) {
+    const std::vector<std::string> names = Finalists(ResultSet::Read(a.out));
+    if (names.empty()) break;
+    PlanOptions plan = a.plan;
+    plan.rounds = round;
+    std::vector<Cell> cells = PlanCells(e, plan);
+    std::erase_if(cells, [&](const Cell& cell) {
+      return cell.round != round || std::find(names.begin(), names.end(), cell.name) == names.end();
+    });
+    if (cells.empty()) break;
+    if (!a.run.quiet) {
+      fmt::print(stderr, "advise: {} ways cannot be told apart; round {} of at most {} for them\n",
+                 names.size(), round, most);
+    }
+    dir->Create(e, plan);
+    complete = RunExperiment(e, cells, *dir, a.run) && complete;
+  }
+  return complete;
+}
+
 int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   if (a->out.empty()) a->out = fmt::format("testbed-{}-{}", e.name, a->plan.scale);
-  CheckOutputFile("--json", a->json_file);
-  CheckOutputFile("--csv", a->csv_file);
+  CheckOutputFiles({{"--json", a->json_file}, {"--csv", a->csv_file}});
+  const Forecast forecast = WhatIsToCome(cells, *a);
   ResultsDir dir(a->out);
   const bool fresh = a->fresh && dir.Exists();
   if (fresh) dir.Remove();
   dir.Create(e, a->plan, fresh);
-  const bool complete = RunExperiment(e, cells, dir, a->run);
+  // Whatever is refused is refused before this line, so that a refusal is one sentence.
+  if (!a->run.quiet) fmt::print(stderr, "{}", ForecastText(forecast, e.name));
+  bool complete = RunExperiment(e, cells, dir, a->run);
+  if (a->most_rounds != 0) complete = RunFinals(e, *a, a->most_rounds, &dir) && complete;
   // All cells are read, not only those that --only chose now: a claim is judged by the cells that
   // it names.
   const ResultSet results = ResultSet::Read(a->out);
-  fmt::print("{}", ResultsText(results));
-  WriteOutputFile("--json", a->json_file, JsonText(FindingsJson(results), 1) + "\n");
-  WriteOutputFile("--csv", a->csv_file, TablesCsv(results));
+  WriteOutputs({{"--json", a->json_file, [&] { return JsonText(FindingsJson(results), 1) + "\n"; }},
+                {"--csv", a->csv_file, [&] { return CellsCsv(results); }}},
+               ResultsText(results));
   if (StopRequested()) {
     fmt::print(stderr, "testbed: interrupted; the same command goes on from here\n");
     return 130;
@@ -186,7 +232,7 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
 }
 
 int ExperimentMain(Arguments a) {
-  Settle(&a);
+  SettleArguments(&a);
   const std::string& first = a.words[0];
   if (first == "list") return List();
   const bool explains = first == "show" || first == "plan";
@@ -200,6 +246,33 @@ int ExperimentMain(Arguments a) {
   const std::vector<Cell> cells = PlanCells(e, a.plan);
   return first == "plan" ? Plan(cells) : RunIt(e, cells, &a);
 }
+
+}  // namespace
+
+int RunSweep(const Sweep& sweep) {
+  const RunOptions& o = sweep.output;
+  const Experiment& e = sweep.experiment;
+  if (!o.save_file.empty()) {
+    const std::vector<OutputFile> files = {{"--save", o.save_file, [&e] { return e.text; }}};
+    CheckOutputFiles(files);
+    WriteOutputs(files, fmt::format("written: {}\nrun it: testbed experiment {}\n", o.save_file,
+                                    o.save_file));
+    return 0;
+  }
+  Arguments a;
+  a.out = o.out_dir;
+  a.csv_file = o.csv_file;
+  a.fresh = o.fresh;
+  a.run.quiet = o.quiet;
+  if (a.out.empty()) {
+    a.out = fmt::format("testbed-sweep-{:08x}",
+                        static_cast<uint32_t>(XXH3_64bits(e.text.data(), e.text.size())));
+  }
+  const std::vector<Cell> cells = PlanCells(e, a.plan);
+  return o.forecast ? Plan(cells) : RunIt(e, cells, &a);
+}
+
+namespace {
 
 void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
   auto a = std::make_shared<Arguments>();
@@ -234,23 +307,25 @@ void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
       ->check(CLI::Range(1, kMaxRounds))
       ->type_name("N");
   experiment->add_flag("--keep-databases", a->run.keep_databases, "Do not remove the databases");
-  experiment->add_option("--json", a->json_file, "Write the verdicts to a file")->type_name("FILE");
-  experiment->add_option("--csv", a->csv_file, "Write the tables to a file")->type_name("FILE");
+  AddFileOption(*experiment, "--json", &a->json_file,
+                "Write the verdicts to a file; - is standard output");
+  AddFileOption(*experiment, "--csv", &a->csv_file,
+                "Write a row for each cell and round to a file; - is standard output");
   experiment->add_flag("--quiet", a->run.quiet, "No progress lines");
   experiment->callback([a, command] { *command = [a] { return ExperimentMain(*a); }; });
 }
 
-void AddAdviseCommand(CLI::App& app, std::function<int()>* command) {
-  auto advice = std::make_shared<Arguments>();
-  auto asked = std::make_shared<std::map<std::string, std::string>>();
-  CLI::App* advise = app.add_subcommand(
-      "advise", "Measure which page size, IO mode and cache share serve a workload best");
-  advise->footer(
-      "\nExamples:\n"
-      "  testbed advise --engine rocksdb --ram 1G\n"
-      "  testbed advise --engine wiredtiger --ram 512M --set compression=zstd --set "
-      "value-size=1000 "
-      "\\\n      --set distribution=zipfian --set db-ratio=8\n");
+constexpr char kAdviseExamples[] =
+    "\nExamples:\n"
+    "  testbed advise --engine rocksdb --ram 1G\n"
+    "  testbed advise --engine innodb --mix point-read=80,update=20 --read-iops 3000\n"
+    "      for a mix, on a volume of 3000 reads a second (root)\n"
+    "  testbed advise --engine wiredtiger --ram 512M --set compression=zstd --set "
+    "value-size=1000 "
+    "\\\n      --set distribution=zipfian --set db-ratio=8\n";
+
+// Options of the run that have names of their own in `testbed advise`; --set has the others.
+void AddAsked(CLI::App* advise, const std::shared_ptr<std::map<std::string, std::string>>& asked) {
   const auto ask = [&](const char* name, const char* type, const char* help) {
     advise
         ->add_option_function<std::string>(
@@ -263,6 +338,37 @@ void AddAdviseCommand(CLI::App& app, std::function<int()>* command) {
   ask("engine", "NAME", "Storage engine");
   ask("ram", "SIZE", "Memory budget, page cache included [256M]");
   ask("seconds", "S", "Length of each measurement [5]");
+  ask("workload", "LIST", "What to serve, after a load [insert,point-read]");
+  ask("mix", "LIST", "A mix to serve, such as point-read=80,update=20; implies workload mixed");
+  ask("threads", "N", "Clients [8]");
+  ask("read-iops", "N", "Most reads a second that the volume answers (root) [what it can]");
+  ask("db-ratio", "RATIO", "Size of the database to --ram [4]");
+}
+
+void TakeAsked(const std::map<std::string, std::string>& asked, Arguments* advice) {
+  for (const auto& [name, value] : asked) {
+    CheckOptionValue(name, value);
+    advice->set.push_back(name + "=" + value);
+  }
+  (void)FindKnownEngine(asked.at("engine").substr(0, asked.at("engine").find(':')));
+  if (asked.contains("mix") && !asked.contains("workload")) {
+    advice->set.push_back("workload=insert,mixed");
+  }
+  if (advice->most_rounds == 0) advice->most_rounds = 3 * kAdviseRounds;
+}
+
+void AddAdviseCommand(CLI::App& app, std::function<int()>* command) {
+  auto advice = std::make_shared<Arguments>();
+  auto asked = std::make_shared<std::map<std::string, std::string>>();
+  CLI::App* advise = app.add_subcommand(
+      "advise", "Measure which page size, IO mode and cache share serve a workload best");
+  advise->footer(kAdviseExamples);
+  AddAsked(advise, asked);
+  advise
+      ->add_option("--most-rounds", advice->most_rounds,
+                   "Rounds that ways get which cannot be told from the best [9]")
+      ->check(CLI::Range(1, kMaxRounds))
+      ->type_name("N");
   advise
       ->add_option("--set", advice->set,
                    "Any other option of a run, to describe the workload; may be given again")
@@ -280,7 +386,7 @@ void AddAdviseCommand(CLI::App& app, std::function<int()>* command) {
   advise->add_flag("--quiet", advice->run.quiet, "No progress lines");
   advise->callback([advice, asked, command] {
     *command = [advice, asked] {
-      for (const auto& [name, value] : *asked) advice->set.push_back(name + "=" + value);
+      TakeAsked(*asked, advice.get());
       if (advice->out.empty()) advice->out = "testbed-advise-" + asked->at("engine");
       advice->words = {"advise"};
       return ExperimentMain(*advice);
@@ -292,6 +398,10 @@ void AddFindingsCommand(CLI::App& app, std::function<int()>* command) {
   auto dirs = std::make_shared<std::vector<std::string>>();
   CLI::App* findings =
       app.add_subcommand("findings", "Print the tables and verdicts of experiments that were run");
+  findings->footer(
+      "\nExamples:\n"
+      "  testbed findings testbed-read-size-small\n"
+      "  testbed findings results/* --markdown >findings.md\n");
   findings->add_option("results", *dirs, "Directories of results")->required()->type_name("DIR");
   auto markdown = std::make_shared<bool>(false);
   findings->add_flag("--markdown", *markdown,

@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "tools/experiment/sweep/sweep.h"
+
 namespace CLI {
 class App;
 }
@@ -14,6 +16,10 @@ namespace testbed {
 // Adds the three subcommands to `app`. When the command line names one of them, parsing sets
 // *command to a function that executes it and returns the exit code. `command` must outlive `app`.
 void AddExperimentCommands(CLI::App& app, std::function<int()>* command);
+
+// Runs a sweep, writes it as a file, or says what it would take, as its options ask. Returns the
+// exit code. Throws Error as `testbed experiment` does.
+int RunSweep(const Sweep& sweep);
 
 }  // namespace testbed
 

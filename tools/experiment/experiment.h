@@ -41,7 +41,7 @@ using Where = std::map<std::string, std::vector<std::string>>;
 
 constexpr int kMaxRounds = 1000;
 
-struct Scale {
+struct ExperimentScale {
   OptionMap options;                                       // override the experiment's
   std::map<std::string, OptionMap> engine_options;         // by engine; override the engine's
   std::map<std::string, std::vector<std::string>> labels;  // by axis; other values are left out
@@ -57,6 +57,7 @@ struct TableSpec {
   std::vector<std::string> rows;     // axes that label the rows
   std::string columns;               // axis whose values are spread over columns; may be empty
   std::vector<std::string> metrics;  // columns of the table, or of each value of that axis
+  std::string best;  // "max" or "min": the best figure of the first metric is marked; may be empty
   Where where;
   std::vector<std::string> published_columns;
   std::vector<std::vector<std::string>> published;
@@ -103,7 +104,7 @@ struct Experiment {
   std::map<std::string, OptionMap> engine_options;       // by engine
   std::map<std::string, OptionMap> engine_load_options;  // by engine; override load_options
   std::vector<Axis> axes;                                // the last axis varies fastest
-  std::map<std::string, Scale> scales;
+  std::map<std::string, ExperimentScale> scales;
   std::vector<Skip> skips;
   std::vector<Metric> metrics;
   std::vector<TableSpec> tables;

@@ -13,6 +13,7 @@
 #include "device/error.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/expression.h"
+#include "tools/option_check.h"
 
 namespace testbed {
 namespace {
@@ -43,7 +44,13 @@ class Parser {
   std::vector<std::string> Texts(const toml::table& table, const char* key) const;
   std::string Needed(const toml::table& table, const char* key) const;
   OptionMap Options(const toml::node* node) const;
+  void CheckOption(const toml::node& at, const std::string& name, const std::string& value) const;
   Where ParseWhere(const toml::table& table) const;
+  // Returns the file and, when the part was noted by Note, its line.
+  std::string PlaceOf(const std::string& part) const;
+  void Note(const std::string& part, const toml::node& at) {
+    lines_.emplace(part, at.source().begin.line);
+  }
   template <typename F>
   void ForEachTable(const char* key, F use);
 
@@ -60,7 +67,13 @@ class Parser {
   const std::string origin_;
   toml::table root_;
   Experiment e_;
+  std::map<std::string, toml::source_index> lines_;  // of tables, findings, skips and scales
 };
+
+std::string Parser::PlaceOf(const std::string& part) const {
+  const auto line = lines_.find(part);
+  return line == lines_.end() ? origin_ : fmt::format("{}:{}", origin_, line->second);
+}
 
 void Parser::CheckKeys(const toml::table& table, const std::set<std::string>& known) const {
   for (const auto& [key, node] : table) {
@@ -113,13 +126,34 @@ OptionMap Parser::Options(const toml::node* node) const {
     const std::string name(key.str());
     if (!value.is_table()) {
       options[name] = AsText(value);
+      CheckOption(value, name, options[name]);
       continue;
     }
     for (const auto& [inner, setting] : *value.as_table()) {
-      options[name + "." + std::string(inner.str())] = AsText(setting);
+      const std::string both = name + "." + std::string(inner.str());
+      options[both] = AsText(setting);
+      CheckOption(setting, name == "load" ? std::string(inner.str()) : both, options[both]);
     }
   }
   return options;
+}
+
+// Refuses an option that a run does not have or a value that it does not take, by the names that
+// the experiment calls them by.
+void Parser::CheckOption(const toml::node& at, const std::string& name,
+                         const std::string& value) const {
+  const bool of_experiment = name == "label" || (name == "ram" && value == "auto") ||
+                             (name == "scratch" && value == "none");
+  if (of_experiment) return;
+  try {
+    CheckOptionValue(name, value);
+  } catch (const Error& error) {
+    std::string why = error.what();
+    for (size_t dashes; (dashes = why.find("--" + name)) != std::string::npos;) {
+      why.erase(dashes, 2);
+    }
+    Refuse(at, why);
+  }
 }
 
 Where Parser::ParseWhere(const toml::table& table) const {
@@ -151,6 +185,7 @@ void Parser::ParseAxis(const toml::table& table) {
     if (!node.is_table()) {
       value.label = AsText(node);
       value.options[axis.name] = value.label;
+      CheckOption(node, axis.name, value.label);
     } else {
       value.options = Options(&node);
       value.label = Needed(*node.as_table(), "label");
@@ -164,7 +199,8 @@ void Parser::ParseAxis(const toml::table& table) {
 
 void Parser::ParseScale(const std::string& name, const toml::table& table) {
   CheckKeys(table, {"options", "engine", "axes", "rounds"});
-  Scale& scale = e_.scales[name];
+  Note("scale " + name, table);
+  ExperimentScale& scale = e_.scales[name];
   if (const toml::node* rounds = table.get("rounds")) {
     const auto* number = rounds->as_integer();
     if (number == nullptr || number->get() < 1 || number->get() > kMaxRounds) {
@@ -186,9 +222,14 @@ void Parser::ParseScale(const std::string& name, const toml::table& table) {
 }
 
 void Parser::ParseTable(const toml::table& table) {
-  CheckKeys(table, {"title", "note", "rows", "columns", "metrics", "where", "published"});
+  CheckKeys(table, {"title", "note", "rows", "columns", "metrics", "best", "where", "published"});
   TableSpec spec;
   spec.title = Needed(table, "title");
+  Note("table \"" + spec.title + "\"", table);
+  spec.best = Text(table, "best");
+  if (!spec.best.empty() && spec.best != "max" && spec.best != "min") {
+    Refuse(*table.get("best"), "best must be max or min");
+  }
   spec.note = Text(table, "note");
   spec.rows = Texts(table, "rows");
   spec.columns = Text(table, "columns");
@@ -234,6 +275,7 @@ void Parser::ParseFinding(const toml::table& table) {
   CheckKeys(table, {"id", "claim", "systems", "part", "waits_for", "untestable", "mechanism"});
   Finding finding;
   finding.id = Needed(table, "id");
+  Note("finding " + finding.id, table);
   finding.claim = Needed(table, "claim");
   finding.systems = Text(table, "systems");
   finding.waits_for = Texts(table, "waits_for");
@@ -264,7 +306,7 @@ void Parser::CheckReferences() const {
   const auto check_axis = [&](const std::string& axis, const std::string& in) {
     if (e_.FindAxis(axis) != nullptr) return;
     throw Error(Error::kUsage,
-                fmt::format("{}: {} names the axis {}, which is not there", origin_, in, axis));
+                fmt::format("{}: {} names the axis {}, which is not there", PlaceOf(in), in, axis));
   };
   const auto check_where = [&](const Where& where, const std::string& in) {
     for (const auto& [axis, labels] : where) {
@@ -275,8 +317,8 @@ void Parser::CheckReferences() const {
                         [&](const AxisValue& v) { return v.label == label; })) {
           continue;
         }
-        throw Error(Error::kUsage, fmt::format("{}: {} names {} = {}, which is not there", origin_,
-                                               in, axis, label));
+        throw Error(Error::kUsage, fmt::format("{}: {} names {} = {}, which is not there",
+                                               PlaceOf(in), in, axis, label));
       }
     }
   };
@@ -288,15 +330,15 @@ void Parser::CheckReferences() const {
     for (const std::string& metric : table.metrics) {
       if (e_.FindMetric(metric) != nullptr) continue;
       throw Error(Error::kUsage, fmt::format("{}: {} names the metric {}, which is not there",
-                                             origin_, in, metric));
+                                             PlaceOf(in), in, metric));
     }
   }
   for (const Skip& skip : e_.skips) {
     check_where(skip.where, "skip");
     for (const std::string& scale : skip.scales) {
       if (e_.scales.contains(scale)) continue;
-      throw Error(Error::kUsage,
-                  fmt::format("{}: skip names the scale {}, which is not there", origin_, scale));
+      throw Error(Error::kUsage, fmt::format("{}: skip names the scale {}, which is not there",
+                                             PlaceOf("skip"), scale));
     }
   }
   for (const Finding& finding : e_.findings) {
@@ -304,8 +346,8 @@ void Parser::CheckReferences() const {
       for (const std::string& scale : part.scales) {
         if (e_.scales.contains(scale)) continue;
         throw Error(Error::kUsage,
-                    fmt::format("{}: finding {} names the scale {}, which is not there", origin_,
-                                finding.id, scale));
+                    fmt::format("{}: finding {} names the scale {}, which is not there",
+                                PlaceOf("finding " + finding.id), finding.id, scale));
       }
     }
   }
@@ -327,7 +369,8 @@ void Parser::CheckExpressions(
   for (const Finding& finding : e_.findings) {
     const auto check_expression = [&](const std::string& expression) {
       if (expression.empty()) return;
-      const std::string in = fmt::format("{}: finding {}", origin_, finding.id);
+      const std::string in =
+          fmt::format("{}: finding {}", PlaceOf("finding " + finding.id), finding.id);
       try {
         const Statement statement(expression, is_metric,
                                   [](const Selection&) { return Statement::Groups{{0}}; });
@@ -414,6 +457,7 @@ Experiment Parser::Parse() {
   }
   ForEachTable("skip", [&](const toml::table& t) {
     CheckKeys(t, {"where", "scale", "why"});
+    Note("skip", t);
     e_.skips.push_back({ParseWhere(t), Texts(t, "scale"), Needed(t, "why")});
   });
   ParseMetrics();

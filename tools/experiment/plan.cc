@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "device/error.h"
+#include "engines/log_settings.h"
 #include "engines/registry.h"
 #include "tools/database/database_dir.h"
 #include "tools/output/json_text.h"
@@ -34,10 +35,10 @@ uint64_t RamOf(const std::string& text) {
 
 // Returns the scale of that name. For a number, returns the scale "full" with its memory multiplied
 // by the number. Throws Error (kUsage) for any other name.
-Scale FindScale(const Experiment& e, const std::string& name) {
+ExperimentScale FindScale(const Experiment& e, const std::string& name) {
   const auto known = e.scales.find(name);
   if (known != e.scales.end()) {
-    Scale scale = known->second;
+    ExperimentScale scale = known->second;
     const auto ram = scale.options.find("ram");
     if (ram != scale.options.end()) ram->second = std::to_string(RamOf(ram->second));
     return scale;
@@ -54,7 +55,7 @@ Scale FindScale(const Experiment& e, const std::string& name) {
                             fmt::join(names, ", "),
                             full == e.scales.end() ? "" : ", or a factor of full such as 0.1"));
   }
-  Scale scale = full->second;
+  ExperimentScale scale = full->second;
   const auto ram = scale.options.find("ram");
   const uint64_t base = RamOf(ram == scale.options.end() ? "auto" : ram->second);
   scale.options["ram"] =
@@ -106,14 +107,20 @@ OptionMap LoadOptions(const Experiment& e, const std::string& engine, const Opti
   return options;
 }
 
-// Returns the reason why the engine cannot load with these options; an empty string when it can.
-std::string WhyNotLoaded(const EngineInfo& engine, OptionMap options) {
+// Plans the load of a shared database: its room on a scratch device. Sets `skipped` when the engine
+// cannot load with the cell's load options.
+void PlanLoad(const EngineInfo& engine, Cell* cell) {
+  OptionMap options = cell->load_options;
   options.erase("scratch");
   try {
-    CheckEngineOptions(engine, CellRunOptions(options).engine);
-    return "";
+    const RunOptions load = CellRunOptions(options);
+    CheckEngineOptions(engine, load.engine);
+    // With the memory of the machine it may keep far more log than the run does.
+    cell->scratch_bytes = std::max(
+        cell->scratch_bytes,
+        ScratchBytesFor(cell->data_bytes, cell->databases, CheckpointLogBytes(load.engine)));
   } catch (const Error& error) {
-    return fmt::format("its database cannot be loaded: {}", error.what());
+    cell->skipped = fmt::format("its database cannot be loaded: {}", error.what());
   }
 }
 
@@ -134,7 +141,8 @@ void CheckSet(const Experiment& e, const OptionMap& set) {
   }
 }
 
-void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale, Cell* cell) {
+void SettleCell(const Experiment& e, const PlanOptions& options, const ExperimentScale& scale,
+                Cell* cell) {
   const OptionMap of_axes = cell->options;
   const auto engine_of = [&]() -> std::string {
     for (const OptionMap* map : {&options.set, &of_axes, &scale.options, &e.options}) {
@@ -175,6 +183,8 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
     cell->data_bytes =
         DataBytes(run.workloads, std::make_shared<const Dataset>(run.data), run.workload);
     cell->databases = run.databases;
+    cell->scratch_bytes =
+        ScratchBytesFor(cell->data_bytes, run.databases, CheckpointLogBytes(run.engine));
     cell->seed = run.data.seed;
     const CellPhases phases = PhasesOf(run.workloads);
     const bool shared = !phases.load.empty() && !phases.rest.empty() &&
@@ -183,9 +193,20 @@ void Settle(const Experiment& e, const PlanOptions& options, const Scale& scale,
     if (!shared) return;
     cell->load_key = LoadKey(run, scratch, phases.load);
     cell->load_options = LoadOptions(e, engine, cell->options, run.data.rows);
-    cell->skipped = WhyNotLoaded(*info, cell->load_options);
+    PlanLoad(*info, cell);
   } catch (const Error& error) {
     cell->skipped = error.what();
+  }
+}
+
+// Makes cells that share a database load it with the options of the first of them. Otherwise a round
+// in another order would load it with other options, which show in its figures, and in the levels of
+// an LSM tree.
+void ShareLoads(std::vector<Cell>* cells) {
+  std::map<std::string, const Cell*> first;
+  for (Cell& cell : *cells) {
+    if (!cell.runs() || cell.load_key.empty()) continue;
+    cell.load_options = first.try_emplace(cell.load_key, &cell).first->second->load_options;
   }
 }
 
@@ -277,7 +298,7 @@ CellPhases PhasesOf(const std::vector<std::string>& workloads) {
   return phases;
 }
 
-RunOptions CellRunOptions(const OptionMap& options) {
+std::vector<std::string> OptionWords(const OptionMap& options) {
   std::vector<std::string> words;
   for (const auto& [name, value] : options) {
     const size_t dot = name.find('.');
@@ -291,7 +312,11 @@ RunOptions CellRunOptions(const OptionMap& options) {
       words.push_back(value);
     }
   }
-  RunOptions run = ParseRunOptions(words);
+  return words;
+}
+
+RunOptions CellRunOptions(const OptionMap& options) {
+  RunOptions run = ParseRunOptions(OptionWords(options));
   run.Resolve();
   return run;
 }
@@ -308,7 +333,7 @@ int RoundsOf(const Experiment& e, const PlanOptions& options) {
 }
 
 std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
-  const Scale scale = FindScale(e, options.scale);
+  const ExperimentScale scale = FindScale(e, options.scale);
   CheckSet(e, options.set);
   for (const auto& [axis, labels] : options.only) {
     if (e.FindAxis(axis) == nullptr) {
@@ -324,7 +349,8 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   for (Cell& cell : all) {
     if (Matches(cell.labels, keep)) cells.push_back(cell);
   }
-  for (Cell& cell : cells) Settle(e, options, scale, &cell);
+  for (Cell& cell : cells) SettleCell(e, options, scale, &cell);
+  ShareLoads(&cells);
   if (std::none_of(cells.begin(), cells.end(), [](const Cell& c) { return c.runs(); })) {
     throw Error(Error::kUsage,
                 cells.empty()

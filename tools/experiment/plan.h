@@ -35,6 +35,7 @@ struct Cell {
   std::string skipped, waits_for;
   uint64_t data_bytes = 0;  // bytes of keys and values
   uint32_t databases = 1;
+  uint64_t scratch_bytes = 0;  // of a device with room for the load and for the run
   uint64_t seed = 0;
   bool runs() const { return skipped.empty() && waits_for.empty(); }
 };
@@ -53,6 +54,9 @@ int RoundsOf(const Experiment& experiment, const PlanOptions& options);
 // (kUsage) when a scale or an axis does not exist, when --set changes an option that an axis sets,
 // and when no cell is left that can run.
 std::vector<Cell> PlanCells(const Experiment& experiment, const PlanOptions& options);
+
+// Returns the options of a cell as words of a command line.
+std::vector<std::string> OptionWords(const OptionMap& options);
 
 // Returns the options of a cell as the resolved options of a run. Throws Error (kUsage).
 RunOptions CellRunOptions(const OptionMap& options);

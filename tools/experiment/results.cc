@@ -59,10 +59,18 @@ void Flatten(const json& node, const std::string& path, Figures* figures) {
 // A run that held this share of --ram at some moment filled it: the kernel reclaimed page cache.
 constexpr double kFull = 0.97;
 
+// Returns a list of the document in place; an empty list when it has none. A copy of all phases
+// would take longer than reading them.
+const json& ListOf(const json& document, const char* name) {
+  static const json none = json::array();
+  const auto found = document.find(name);
+  return found == document.end() ? none : *found;
+}
+
 // Adds the figures of the last measured phase, whatever its workload, as "measured", and those of
 // its most frequent operation as "measured.operation".
 void FlattenMeasured(const json& run, Figures* figures) {
-  const json phases = run.value("phases", json::array());
+  const json& phases = ListOf(run, "phases");
   const auto last = std::find_if(phases.rbegin(), phases.rend(), [](const json& phase) {
     return phase.value("kind", "") == "measure";
   });
@@ -72,7 +80,7 @@ void FlattenMeasured(const json& run, Figures* figures) {
       Flatten(value, "measured." + FigureName(key), figures);
     }
   }
-  const json operations = last->value("operations", json::array());
+  const json& operations = ListOf(*last, "operations");
   const auto most = std::max_element(
       operations.begin(), operations.end(),
       [](const json& a, const json& b) { return a.value("count", 0.0) < b.value("count", 0.0); });
@@ -85,7 +93,7 @@ void FlattenHeld(const json& run, Figures* figures) {
     double share = 0;  // largest share of --ram held at any moment
   };
   std::map<std::string, Held> most;  // by kind of phase
-  for (const json& phase : run.value("phases", json::array())) {
+  for (const json& phase : ListOf(run, "phases")) {
     const json memory = phase.value("memory", json::object());
     Held& of_kind = most[phase.value("kind", "")];
     of_kind.mean = std::max(of_kind.mean, memory.value("held_mean", 0.0));
@@ -98,6 +106,16 @@ void FlattenHeld(const json& run, Figures* figures) {
   if (held.share > 0) (*figures)["held.full"] = held.share >= kFull;
 }
 
+// Adds the rows that the loads of the run inserted. How many a load inserts is planned, by --rows or
+// by an option of the workload.
+void FlattenLoaded(const json& run, Figures* figures) {
+  double rows = 0;
+  for (const json& phase : ListOf(run, "phases")) {
+    if (phase.value("kind", "") == "load") rows += phase.value("rows_inserted", 0.0);
+  }
+  if (rows > 0) (*figures)["loaded.rows"] = rows;
+}
+
 double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -108,8 +126,9 @@ Figures FiguresOf(const json& document, const json& run) {
   Figures figures;
   FlattenMeasured(run, &figures);
   FlattenHeld(run, &figures);
+  FlattenLoaded(run, &figures);
   std::map<std::string, int> seen;
-  for (const json& phase : run.value("phases", json::array())) {
+  for (const json& phase : ListOf(run, "phases")) {
     std::string name = FigureName(phase.value("name", ""));
     const int n = ++seen[name];
     if (n > 1) name += fmt::format("_{}", n);
@@ -177,7 +196,7 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
     }
   }
   NoteSurroundings(cell, document);
-  for (const json& run : document.value("runs", json::array())) {
+  for (const json& run : ListOf(document, "runs")) {
     if (run.contains("error")) {
       failures_.push_back(of_round.name + ": " + run.at("error").value("sentence", ""));
       continue;
@@ -293,15 +312,6 @@ const std::vector<double>& ResultSet::Values(size_t cell, const std::string& met
     at->second.push_back(MeanOf(values));
   }
   return at->second;
-}
-
-std::vector<double> ResultSet::RepeatValues(size_t cell, const std::string& metric) const {
-  const std::string& expression = experiment_.FindMetric(metric)->expression;
-  std::vector<double> values;
-  for (const std::vector<Figures>& repeats : runs_[cell]) {
-    for (const Figures& figures : repeats) values.push_back(EvaluateFigures(expression, figures));
-  }
-  return values;
 }
 
 double ResultSet::Mean(size_t cell, const std::string& metric) const {

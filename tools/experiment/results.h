@@ -25,6 +25,7 @@ namespace testbed {
 // - "held.bytes" is the memory that the run held (docs/results.md, "held_mean") in the measured
 //   phase that held most, or in the load that held most when no other phase was measured.
 // - "held.full" is 1 when such a phase held nearly all of --ram at some moment; otherwise 0.
+// - "loaded.rows" is the number of rows that all loads of the run inserted.
 Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run);
 
 // The place and time of the runs. Where runs differ, all values are listed.
@@ -70,8 +71,6 @@ class ResultSet {
   // Returns the metric's value in each finished round, the mean over its repeats; NaN where it is
   // not known.
   const std::vector<double>& Values(size_t cell, const std::string& metric) const;
-  // Returns the metric's value in each repeat of each round.
-  std::vector<double> RepeatValues(size_t cell, const std::string& metric) const;
   double Mean(size_t cell, const std::string& metric) const;  // over the rounds
   // Returns the mean of a figure (FiguresOf) over all finished runs of a cell; NaN when no run has
   // it.

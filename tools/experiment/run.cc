@@ -1,10 +1,12 @@
 #include "tools/experiment/run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "device/error.h"
 #include "device/machine/scratch.h"
@@ -34,12 +36,18 @@ class ExperimentRun {
   RunOptions OptionsOf(const OptionMap& map, const std::string& dir) const;
   bool Load(const Cell& cell, const std::string& dir);
   bool One(const Cell& cell, const std::string& dir);
-  bool Run(RunOptions run, const std::string& what, json* document) const;
+  bool Run(const RunOptions& run, const std::vector<std::string>& command, const std::string& what,
+           json* document) const;
   bool LastOfLoad(size_t i) const;
   // Failures are printed even with --quiet.
   static void Complain(const std::string& text) { fmt::print(stderr, "testbed: {}\n", text); }
-  void Say(const std::string& text) const {
-    if (!options_.quiet && ::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "{}\n", text);
+  // Names the cell that begins: each on a line of its own on a terminal, otherwise one a minute.
+  void Say(const std::string& text) {
+    if (!options_.quiet && ::isatty(STDERR_FILENO) == 1) {
+      fmt::print(stderr, "{}\n", text);
+    } else {
+      progress_.Say(text);
+    }
   }
   std::string TimeLeft() const;
 
@@ -50,8 +58,26 @@ class ExperimentRun {
   std::string scratch_asked_;  // option "scratch" that scratch_ was made for; empty: no device
   std::string base_;           // directory that databases are made in
   size_t left_ = 0, wanted_ = 0;
+  ProgressLine progress_{"experiment", {.quiet = options_.quiet}};
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+// Returns the command that repeats a run on a database that cells share, in a directory of its own;
+// the experiment's directory is gone then. `mode` is --fresh for the load and --reuse for the rest.
+std::vector<std::string> CommandOf(OptionMap options, const RunOptions& run,
+                                   const std::string& mode) {
+  options.erase("scratch");
+  options["dir"] = "testbed-repeat";
+  options["workload"] = fmt::format("{}", fmt::join(run.workloads, ","));
+  for (auto option = options.begin(); option != options.end();) {
+    const bool foreign = option->first.starts_with("workload-option.") &&
+                         !run.workload.extra.contains(option->first.substr(16));
+    option = foreign ? options.erase(option) : std::next(option);
+  }
+  std::vector<std::string> words = OptionWords(options);
+  words.push_back(mode);
+  return words;
+}
 
 // Returns the scratch device that a cell asks for; an empty string when it asks for none.
 std::string AskedScratch(const Cell& cell) {
@@ -80,7 +106,7 @@ void ExperimentRun::UseScratch(const Cell& cell) {
   uint64_t bytes = 0;
   for (const Cell& other : cells_) {
     if (!other.runs() || ScratchOf(other) != asked) continue;
-    bytes = std::max(bytes, ScratchBytesFor(other.data_bytes, other.databases));
+    bytes = std::max(bytes, other.scratch_bytes);
   }
   const size_t comma = asked.find(',');
   const std::string size = asked.substr(0, comma);
@@ -89,7 +115,7 @@ void ExperimentRun::UseScratch(const Cell& cell) {
   scratch.bytes = size == "auto" ? bytes : ParseSize("scratch", size, 64 << 20, UINT64_MAX);
   scratch.file_system = file_system == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
   scratch.directory = results_.path();
-  ProgressLine progress("scratch device", options_.quiet);
+  ProgressLine progress("scratch device", {.quiet = options_.quiet});
   scratch.progress = [&progress](uint64_t done, uint64_t all) {
     progress.Say(fmt::format("{} of {} written", ShortSize(done), ShortSize(all)));
   };
@@ -105,11 +131,15 @@ RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir
   run.exclusive_device = scratch_ != nullptr;
   run.rehearsals_dir = results_.path() + "/rehearsals";
   run.quiet = options_.quiet;
+  // The rounds are the loads; what repeats within a round is a run.
+  run.repeat_runs *= run.repeat;
+  run.repeat = 1;
   return run;
 }
 
-bool ExperimentRun::Run(RunOptions run, const std::string& what, json* document) const {
-  *document = ExecuteRuns(run, {"experiment", what});
+bool ExperimentRun::Run(const RunOptions& run, const std::vector<std::string>& command,
+                        const std::string& what, json* document) const {
+  *document = ExecuteRuns(run, command);
   if (StopRequested()) return false;
   for (const json& one : (*document)["runs"]) {
     if (!one.contains("error")) continue;
@@ -125,10 +155,13 @@ bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
   run.workloads = PhasesOf(run.workloads).load;
   run.workload.extra = OptionsOfWorkloads(run.workload.extra, run.workloads);
   run.threads.resize(1);
-  run.repeat = 1;
+  run.repeat_runs = 1;
   run.fresh = true;
   json document;
-  if (!Run(run, "loading for " + cell.name, &document)) return false;
+  if (!Run(run, CommandOf(cell.load_options, run, "--fresh"), "loading for " + cell.name,
+           &document)) {
+    return false;
+  }
   NoteScratch(cell, &document);
   results_.WriteLoad(cell.load_key, document);
   return true;
@@ -143,7 +176,11 @@ bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
     run.reuse = true;
   }
   json document;
-  if (!Run(run, cell.name, &document)) return false;
+  const bool shares = !cell.load_key.empty();
+  const std::vector<std::string> command =
+      shares ? CommandOf(cell.options, run, "--reuse") : OptionWords(cell.options);
+  if (!Run(run, command, cell.name, &document)) return false;
+  if (shares) document["load_command"] = results_.ReadLoad(cell.load_key)["command"];
   NoteScratch(cell, &document);
   results_.WriteCell(cell, std::move(document));
   return true;

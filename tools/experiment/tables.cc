@@ -7,128 +7,14 @@
 #include <cmath>
 #include <map>
 
+#include "tools/experiment/grid.h"
 #include "tools/experiment/verdict/equal_terms.h"
-#include "tools/output/statistics.h"
+#include "tools/output/csv.h"
 #include "tools/output/table.h"
+#include "tools/statistics/estimate.h"
 
 namespace testbed {
 namespace {
-
-std::string MetricTitle(const Experiment& e, const std::string& name) {
-  const Metric* metric = e.FindMetric(name);
-  return metric->unit.empty() ? name : fmt::format("{} ({})", name, metric->unit);
-}
-
-// A table before it becomes text: each figure with the cells of the experiment that it comes from.
-struct Grid {
-  struct Figure {
-    std::vector<size_t> cells;  // empty when the combination was not measured
-    Estimate estimate;
-  };
-  struct Row {
-    std::string name;
-    std::vector<Figure> figures;
-  };
-  std::string title;
-  std::vector<std::string> columns;  // the first column holds the rows' names
-  std::vector<Row> rows;
-  std::vector<size_t> cells;  // all cells that the table shows
-};
-
-// Returns the estimate of a metric over the rounds. When the table does not name an axis in which
-// cells differ, several cells fall into one figure. Then their mean in each round counts, because
-// the difference between the cells is no spread of the figure. With a single round the repeats
-// count.
-Estimate EstimateOf(const ResultSet& results, const std::vector<size_t>& cells,
-                    const std::string& metric) {
-  std::vector<double> values;
-  if (results.rounds() == 1) {
-    for (size_t cell : cells) {
-      const std::vector<double> repeats = results.RepeatValues(cell, metric);
-      values.insert(values.end(), repeats.begin(), repeats.end());
-    }
-    return EstimateMean(values);
-  }
-  values = results.Values(cells[0], metric);
-  for (size_t i = 1; i < cells.size(); ++i) {
-    const std::vector<double>& more = results.Values(cells[i], metric);
-    values.resize(std::min(values.size(), more.size()));
-    for (size_t round = 0; round < values.size(); ++round) values[round] += more[round];
-  }
-  for (double& value : values) value /= static_cast<double>(cells.size());
-  return EstimateMean(values);
-}
-
-bool Shows(const ResultSet& results, size_t cell, const TableSpec& spec) {
-  return results.measured(cell) && Matches(results.cells()[cell].labels, spec.where);
-}
-
-// Returns the labels of the column axis that have a cell; a single empty label when the table has
-// no column axis.
-std::vector<std::string> ColumnLabels(const ResultSet& results, const TableSpec& spec) {
-  if (spec.columns.empty()) return {""};
-  std::vector<std::string> labels;
-  for (const AxisValue& value : results.experiment().FindAxis(spec.columns)->values) {
-    for (size_t i = 0; i < results.cells().size(); ++i) {
-      if (!Shows(results, i, spec)) continue;
-      if (results.cells()[i].labels.at(spec.columns) != value.label) continue;
-      labels.push_back(value.label);
-      break;
-    }
-  }
-  return labels;
-}
-
-void NameColumns(const ResultSet& results, const TableSpec& spec,
-                 const std::vector<std::string>& labels, Grid* grid) {
-  const Experiment& e = results.experiment();
-  grid->title = spec.title;
-  if (!spec.columns.empty() && spec.metrics.size() == 1) {
-    grid->title += ": " + MetricTitle(e, spec.metrics[0]);
-  }
-  grid->columns = {fmt::format("{}", fmt::join(spec.rows, " "))};
-  for (const std::string& label : labels) {
-    for (const std::string& metric : spec.metrics) {
-      const std::string title = MetricTitle(e, metric);
-      const std::string value = spec.columns + "=" + label;
-      grid->columns.push_back(spec.columns.empty()       ? title
-                              : spec.metrics.size() == 1 ? value
-                                                         : value + " " + title);
-    }
-  }
-}
-
-// Makes the grid of a table, with rows in the order of the cells and a column for each value of the
-// column axis and each metric.
-Grid MakeGrid(const ResultSet& results, const TableSpec& spec) {
-  const std::vector<std::string> labels = ColumnLabels(results, spec);
-  Grid grid;
-  NameColumns(results, spec, labels, &grid);
-  std::vector<std::string> row_names;
-  std::map<std::string, std::map<std::string, std::vector<size_t>>> found;
-  for (size_t i = 0; i < results.cells().size(); ++i) {
-    if (!Shows(results, i, spec)) continue;
-    const Cell& cell = results.cells()[i];
-    std::vector<std::string> of_row;
-    for (const std::string& axis : spec.rows) of_row.push_back(cell.labels.at(axis));
-    const std::string row = fmt::format("{}", fmt::join(of_row, " "));
-    if (!found.contains(row)) row_names.push_back(row);
-    found[row][spec.columns.empty() ? "" : cell.labels.at(spec.columns)].push_back(i);
-    grid.cells.push_back(i);
-  }
-  for (const std::string& name : row_names) {
-    Grid::Row row{name, {}};
-    for (const std::string& label : labels) {
-      const std::vector<size_t>& cells = found[name][label];
-      for (const std::string& metric : spec.metrics) {
-        row.figures.push_back(
-            {cells, cells.empty() ? Estimate() : EstimateOf(results, cells, metric)});
-      }
-    }
-    grid.rows.push_back(std::move(row));
-  }
-  return grid;
-}
 
 bool AnyNotInForce(const ResultSet& results, const std::vector<size_t>& cells) {
   return std::any_of(cells.begin(), cells.end(),
@@ -143,8 +29,59 @@ std::string FigureText(const ResultSet& results, const Grid::Figure& figure) {
   return AnyNotInForce(results, figure.cells) ? text + "*" : text;
 }
 
-// Returns the lines under a table that restrict its figures: settings that were not in force, and
-// unequal terms between engines.
+// Returns the best figure of the table's first metric; null when the table marks none, or has not
+// two to choose from.
+const Grid::Figure* BestOf(const Grid& grid, const TableSpec& spec) {
+  if (spec.best.empty()) return nullptr;
+  const Grid::Figure* best = nullptr;
+  size_t known = 0;
+  for (const Grid::Row& row : grid.rows) {
+    for (size_t i = 0; i < row.figures.size(); i += spec.metrics.size()) {
+      const Grid::Figure& figure = row.figures[i];
+      if (figure.cells.empty() || !std::isfinite(figure.estimate.mean)) continue;
+      ++known;
+      const bool better =
+          best == nullptr || (spec.best == "max" ? figure.estimate.mean > best->estimate.mean
+                                                 : figure.estimate.mean < best->estimate.mean);
+      if (better) best = &figure;
+    }
+  }
+  return known > 1 ? best : nullptr;
+}
+
+// Returns the mark of a figure beside the best: " ~" when their intervals overlap, so that the
+// rounds cannot tell them apart. One round has no intervals.
+std::string MarkOf(const Grid::Figure& figure, const Grid::Figure* best) {
+  if (best == nullptr || figure.cells.empty()) return "";
+  if (&figure == best) return " best";
+  const Estimate &a = figure.estimate, &b = best->estimate;
+  const bool told = a.n < 2 || b.n < 2 || std::abs(a.mean - b.mean) > a.half_width + b.half_width;
+  return told ? "" : " ~";
+}
+
+Table TextTable(const ResultSet& results, const Grid& grid, const TableSpec& spec) {
+  Table table(grid.title, grid.columns);
+  const Grid::Figure* best = BestOf(grid, spec);
+  for (const Grid::Row& row : grid.rows) {
+    std::vector<std::string> cells = {row.name};
+    for (size_t i = 0; i < row.figures.size(); ++i) {
+      const bool first_metric = i % spec.metrics.size() == 0;
+      cells.push_back(FigureText(results, row.figures[i]) +
+                      (first_metric ? MarkOf(row.figures[i], best) : ""));
+    }
+    table.Row(std::move(cells));
+  }
+  return table;
+}
+
+Table PublishedTable(const TableSpec& spec) {
+  Table table("published", spec.published_columns);
+  for (const std::vector<std::string>& row : spec.published) table.Row(row);
+  return table;
+}
+
+}  // namespace
+
 std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cells) {
   std::vector<std::string> refused;
   for (size_t cell : cells) {
@@ -157,67 +94,16 @@ std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cell
   return text + UnequalTerms(results, cells);
 }
 
-Table TextTable(const ResultSet& results, const Grid& grid) {
-  Table table(grid.title, grid.columns);
-  for (const Grid::Row& row : grid.rows) {
-    std::vector<std::string> cells = {row.name};
-    for (const Grid::Figure& figure : row.figures) cells.push_back(FigureText(results, figure));
-    table.Row(std::move(cells));
-  }
-  return table;
-}
-
-Table PublishedTable(const TableSpec& spec) {
-  Table table("published", spec.published_columns);
-  for (const std::vector<std::string>& row : spec.published) table.Row(row);
-  return table;
-}
-
-std::string NumberText(double value) {
-  return std::isfinite(value) ? fmt::format("{:.9g}", value) : "";
-}
-
-// Makes a table with each figure and, when a figure has several values, half the width of its 95 %
-// confidence interval.
-Table CsvTable(const ResultSet& results, const Grid& grid) {
-  bool spread = false;
-  for (const Grid::Row& row : grid.rows) {
-    for (const Grid::Figure& figure : row.figures) spread = spread || figure.estimate.n > 1;
-  }
-  const bool marked = AnyNotInForce(results, grid.cells);
-  std::vector<std::string> columns = {grid.columns[0]};
-  for (size_t i = 1; i < grid.columns.size(); ++i) {
-    columns.push_back(grid.columns[i]);
-    if (spread) columns.push_back(grid.columns[i] + " ±");
-  }
-  if (marked) columns.push_back("not in force");
-  Table table(grid.title, columns);
-  for (const Grid::Row& row : grid.rows) {
-    std::vector<std::string> cells = {row.name};
-    std::string refused;
-    for (const Grid::Figure& figure : row.figures) {
-      cells.push_back(figure.cells.empty() ? "" : NumberText(figure.estimate.mean));
-      if (spread) {
-        cells.push_back(figure.estimate.n > 1 ? NumberText(figure.estimate.half_width) : "");
-      }
-      for (size_t cell : figure.cells) {
-        if (refused.empty()) refused = results.not_in_force(cell);
-      }
-    }
-    if (marked) cells.push_back(refused);
-    table.Row(std::move(cells));
-  }
-  return table;
-}
-
-}  // namespace
-
 std::string TablesText(const ResultSet& results) {
   std::string text;
   for (const TableSpec& spec : results.experiment().tables) {
     const Grid grid = MakeGrid(results, spec);
     if (grid.rows.empty()) continue;
-    text += TextTable(results, grid).Text();
+    const std::string table = TextTable(results, grid, spec).Text();
+    text += table;
+    if (table.find(" ~") != std::string::npos && !spec.best.empty()) {
+      text += "~ cannot be told from the best\n\n";
+    }
     const std::string under = LinesUnder(results, grid.cells);
     if (!under.empty()) text += under + "\n";
     if (!spec.published.empty()) text += PublishedTable(spec).Text();
@@ -226,13 +112,31 @@ std::string TablesText(const ResultSet& results) {
   return text;
 }
 
-std::string TablesCsv(const ResultSet& results) {
-  std::string text;
-  for (const TableSpec& spec : results.experiment().tables) {
-    const Grid grid = MakeGrid(results, spec);
-    if (!grid.rows.empty()) text += CsvTable(results, grid).Csv();
+std::string CellsCsv(const ResultSet& results) {
+  const Experiment& e = results.experiment();
+  std::vector<std::string> columns = {"experiment", "scale", "round"};
+  for (const Axis& axis : e.axes) columns.push_back(axis.name);
+  for (const Metric& metric : e.metrics) columns.push_back(metric.name);
+  columns.push_back("not_in_force");
+  Csv csv(columns);
+  for (size_t i = 0; i < results.cells().size(); ++i) {
+    size_t known = 0;  // finished rounds of this cell so far
+    for (int round = 1; round <= results.rounds(); ++round) {
+      if (!results.finished(i, round)) continue;
+      std::vector<std::string> row = {CsvText(e.name), CsvText(results.scale()),
+                                      std::to_string(round)};
+      for (const Axis& axis : e.axes) {
+        row.push_back(CsvText(results.cells()[i].labels.at(axis.name)));
+      }
+      for (const Metric& metric : e.metrics) {
+        row.push_back(CsvNumber(results.Values(i, metric.name)[known]));
+      }
+      row.push_back(CsvText(results.not_in_force(i)));
+      csv.Row(row);
+      ++known;
+    }
   }
-  return text;
+  return csv.Text();
 }
 
 }  // namespace testbed

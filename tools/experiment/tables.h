@@ -4,16 +4,22 @@
 #define TESTBED_TOOLS_EXPERIMENT_TABLES_H_
 
 #include <string>
+#include <vector>
 
 #include "tools/experiment/results.h"
 
 namespace testbed {
 
+// Returns the lines under a table that restrict its figures: settings that were not in force, and
+// unequal terms between engines.
+std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cells);
+
 std::string TablesText(const ResultSet& results);
 
-// Returns the tables as comma-separated values, with full precision and the spread in columns of
-// its own.
-std::string TablesCsv(const ResultSet& results);
+// Returns a row for each finished cell and round as comma-separated values: the experiment, the
+// scale, the round, the label of each axis, each metric with full precision, and what was not in
+// force.
+std::string CellsCsv(const ResultSet& results);
 
 }  // namespace testbed
 

@@ -21,7 +21,7 @@ using nlohmann::json;
 constexpr size_t kShown = 20;          // faults printed without --all; a quarter as many notes
 constexpr uint64_t kDescribed = 1000;  // faults in the document without --all
 
-constexpr char kExamples[] =
+constexpr char kCheckExamples[] =
     "\nDIR is the directory that a run had as --dir, or the engine's own one inside it. Nothing in "
     "it\nis changed. A database that was not closed (a crash, a kill) is checked as recovery would "
     "first\nleave it: torn pages and changes of shape are put right in memory, rows that wait in "
@@ -37,7 +37,7 @@ constexpr char kExamples[] =
     "      every fault, and all of it for programs\n"
     "  testbed check d/db && cp -r d backup\n";
 
-struct Arguments {
+struct CheckArguments {
   std::string dir, json_file;
   bool all = false, quiet = false;
 };
@@ -140,10 +140,13 @@ json CheckJson(const Checked& checked) {
   return j;
 }
 
-int Check(const Arguments& a) {
-  CheckOutputFile("--json", a.json_file);
-  const InspectedDir dir(a.dir, "check", [](const EngineInfo& e) -> auto& { return e.check; });
+int CheckDatabase(const CheckArguments& a) {
   json document = {{"schema", "testbed-check/1"}, {"databases", json::array()}};
+  const std::vector<OutputFile> files = {
+      {"--json", a.json_file, [&document] { return DumpJson(document); }}};
+  CheckOutputFiles(files);
+  std::string text;
+  const InspectedDir dir(a.dir, "check", [](const EngineInfo& e) -> auto& { return e.check; });
   uint64_t faults = 0;
   bool stopped = false;
   for (const InspectedDir::Database& database : dir.databases()) {
@@ -155,14 +158,14 @@ int Check(const Arguments& a) {
     options.progress = nullptr;  // destroys the progress line, which clears it
     checked.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (&database != &dir.databases().front()) fmt::print("\n");
-    fmt::print("{}", CheckText(checked, a.all ? SIZE_MAX : kShown));
+    if (&database != &dir.databases().front()) text += "\n";
+    text += CheckText(checked, a.all ? SIZE_MAX : kShown);
     document["databases"].push_back(CheckJson(checked));
     faults += checked.result.faults.count;
     stopped = checked.result.stopped;
     if (stopped) break;
   }
-  WriteOutputFile("--json", a.json_file, DumpJson(document));
+  WriteOutputs(files, text);
   if (stopped) return 130;
   return faults == 0 ? 0 : 1;
 }
@@ -170,15 +173,16 @@ int Check(const Arguments& a) {
 }  // namespace
 
 void AddCheckCommand(CLI::App& app, std::function<int()>* command) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<CheckArguments>();
   CLI::App* check = app.add_subcommand(
       "check", "Verify every page, pointer and log record of a database, and say what is wrong");
-  check->footer(kExamples);
+  check->footer(kCheckExamples);
   check->add_option("DIR", a->dir, "Directory of the database")->required()->type_name("");
   check->add_flag("--all", a->all, "Show all faults, not only the first 20");
-  check->add_option("--json", a->json_file, "Write what was found to a file")->type_name("FILE");
+  AddFileOption(*check, "--json", &a->json_file,
+                "Write what was found to a file; - is standard output");
   check->add_flag("--quiet", a->quiet, "No progress line");
-  check->callback([a, command] { *command = [a] { return Check(*a); }; });
+  check->callback([a, command] { *command = [a] { return CheckDatabase(*a); }; });
 }
 
 }  // namespace testbed

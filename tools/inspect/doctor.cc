@@ -332,10 +332,8 @@ Check CheckReclaim(const HostFacts& host) {
       check.means =
           "DAMON, the kernel's access monitor, evicts page cache that was not touched "
           "for about ten seconds though memory is free: reads that ought to hit may go "
-          "to the device. Mapped and populated pages are exempt";
-      check.change =
-          "it is the host's and left alone; experiments that need pages to stay hold "
-          "them mapped. Its administrator can switch it off";
+          "to the device";
+      check.change = "it is the host's and left alone; its administrator can switch it off";
       break;
     case Reclaim::kUnknown:
       check.state = State::kLimited;

@@ -28,6 +28,11 @@ void AddDoctorCommand(CLI::App& app, std::function<int()>* command) {
   auto directory = std::make_shared<std::string>(".");
   CLI::App* doctor = app.add_subcommand(
       "doctor", "Say what this machine can and cannot measure, and how to change that");
+  doctor->footer(
+      "\nExamples:\n"
+      "  testbed doctor\n"
+      "  testbed doctor --dir /mnt/nvme\n"
+      "      the same for another device\n");
   doctor->add_option("--dir", *directory, "Directory that would hold the database")
       ->type_name("DIR");
   doctor->callback([directory, command] {

@@ -119,7 +119,7 @@ std::function<void(uint64_t done, uint64_t total)> InspectProgress(const std::st
                                                                    bool quiet) {
   using Clock = std::chrono::steady_clock;
   struct State {
-    State(const std::string& what, bool quiet) : line(what, quiet) {}
+    State(const std::string& what, bool quiet) : line(what, {.quiet = quiet}) {}
     ProgressLine line;
     Clock::time_point begin = Clock::now(), next = begin + std::chrono::seconds(2);
   };

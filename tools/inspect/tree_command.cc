@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kExamples[] =
+constexpr char kTreeExamples[] =
     "\nDIR is the directory that a run had as --dir, or the engine's own one inside it. Nothing in "
     "it\nis changed. Shown are, for each table: height, rows, pages, bytes and fill of each level; "
     "how full\nits leaves are; what a row's bytes are, so that the parts add up to all bytes of "
@@ -35,16 +35,19 @@ constexpr char kExamples[] =
     "  testbed tree d --table default --pages --levels 2\n"
     "      draws the root and its children\n";
 
-struct Arguments {
+struct TreeArguments {
   std::string dir, json_file, table;
   bool pages = false, quiet = false;
   uint32_t levels = 3;
 };
 
-int Tree(const Arguments& a) {
-  CheckOutputFile("--json", a.json_file);
-  const InspectedDir dir(a.dir, "tree", [](const EngineInfo& e) -> auto& { return e.tree; });
+int Tree(const TreeArguments& a) {
   json document = {{"schema", "testbed-tree/1"}, {"databases", json::array()}};
+  const std::vector<OutputFile> files = {
+      {"--json", a.json_file, [&document] { return DumpJson(document); }}};
+  CheckOutputFiles(files);
+  std::string text;
+  const InspectedDir dir(a.dir, "tree", [](const EngineInfo& e) -> auto& { return e.tree; });
   int code = 0;
   for (const InspectedDir::Database& database : dir.databases()) {
     InspectOptions options;
@@ -53,8 +56,8 @@ int Tree(const Arguments& a) {
     options.progress = InspectProgress("tree " + database.path, a.quiet);
     const Inspection result = database.engine->tree(database.path, options);
     options.progress = nullptr;  // destroys the progress line, which clears it
-    if (&database != &dir.databases().front()) fmt::print("\n");
-    fmt::print("{}", TreeText(database.path + ": " + database.engine->name, result));
+    if (&database != &dir.databases().front()) text += "\n";
+    text += TreeText(database.path + ": " + database.engine->name, result);
     json j = {{"path", database.path}, {"engine", database.engine->name}};
     j.update(TreeJson(result));
     document["databases"].push_back(std::move(j));
@@ -71,24 +74,25 @@ int Tree(const Arguments& a) {
       break;
     }
   }
-  WriteOutputFile("--json", a.json_file, DumpJson(document));
+  WriteOutputs(files, text);
   return code;
 }
 
 }  // namespace
 
 void AddTreeCommand(CLI::App& app, std::function<int()>* command) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<TreeArguments>();
   CLI::App* tree = app.add_subcommand(
       "tree", "Show the shape and fill of a database's trees, and where its files' space goes");
-  tree->footer(kExamples);
+  tree->footer(kTreeExamples);
   tree->add_option("DIR", a->dir, "Directory of the database")->required()->type_name("");
   tree->add_option("--table", a->table, "Only this table")->type_name("NAME");
   tree->add_flag("--pages", a->pages, "Draw the pages from the root down, for small trees");
   tree->add_option("--levels", a->levels, "Levels that --pages draws [3]")
       ->type_name("N")
       ->check(CLI::Range(1, 16));
-  tree->add_option("--json", a->json_file, "Write the figures to a file")->type_name("FILE");
+  AddFileOption(*tree, "--json", &a->json_file,
+                "Write the figures to a file; - is standard output");
   tree->add_flag("--quiet", a->quiet, "No progress line");
   tree->callback([a, command] { *command = [a] { return Tree(*a); }; });
 }

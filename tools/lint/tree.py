@@ -38,6 +38,6 @@ if __name__ == "__main__":
     parser.add_argument("root")
     parser.add_argument("--changed")
     parser.add_argument("patterns", nargs="*")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     for found in files(given.root, given.patterns, given.changed):
         print(found)

@@ -103,6 +103,10 @@ constexpr size_t kMostLevels = 500;
 
 }  // namespace
 
+std::string Utf8Text(std::string_view text) { return Escaped(text); }
+
+std::string BytesOfUtf8Text(std::string_view text) { return Unescaped(text); }
+
 std::string JsonText(const json& document, int indent) {
   return Changed(document, Escaped).dump(indent);
 }

@@ -23,6 +23,11 @@ std::string JsonText(const nlohmann::json& document, int indent = -1);
 nlohmann::json ParseJson(std::string_view text);
 nlohmann::json ParseJson(std::istream& in);
 
+// Returns the text as valid UTF-8: the bytes that JSON text writes as \xHH written so. The other
+// returns the bytes that such a text stands for.
+std::string Utf8Text(std::string_view text);
+std::string BytesOfUtf8Text(std::string_view text);
+
 // Returns what the exception says, without the library's code in front.
 std::string JsonErrorText(const nlohmann::json::exception& error);
 

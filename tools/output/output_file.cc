@@ -1,38 +1,198 @@
 #include "tools/output/output_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <map>
+#include <optional>
 
 #include "device/error.h"
 #include "device/file/file.h"
+#include "tools/option_values.h"
 
 namespace testbed {
+namespace {
 
 namespace fs = std::filesystem;
 
-void CheckOutputFile(const std::string& option, const std::string& path) {
-  if (path.empty()) return;
-  const fs::path parent = fs::absolute(path).parent_path();
-  if (!fs::is_directory(parent)) {
-    throw Error(Error::kUsage, fmt::format("{} {} cannot be written: {} is not a directory", option,
-                                           path, parent.string()));
+constexpr char kStandardOutput[] = "-";
+
+// Returns the path with symbolic links followed, so that a rename replaces what a link names.
+std::string Followed(const std::string& path) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  return error ? path : real.string();
+}
+
+// Returns whether `path` is there and no regular file, such as a pipe or a terminal.
+bool WrittenInPlace(const std::string& path) {
+  struct stat about {};
+  return ::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
+}
+
+[[noreturn]] void Refuse(const OutputFile& file, const std::string& why) {
+  throw Error(Error::kUsage,
+              fmt::format("{} {} cannot be written: {}", file.option, file.path, why));
+}
+
+// Returns why a file cannot be written, and what to do. The sentence of Error::Io advises on --dir,
+// and names the unfinished file.
+std::string WhyNot(const Error& error) {
+  if (error.code() == 0) return error.what();
+  const std::string why = std::strerror(error.code());
+  return error.disk_is_full() ? why + "; free space or give another file" : why;
+}
+
+// A file beside `path` that takes its place when it is whole. The destructor removes it otherwise.
+class Replacement {
+ public:
+  // Throws Error (kIo).
+  explicit Replacement(std::string path) : path_(std::move(path)), unfinished_(path_ + ".XXXXXX") {
+    fd_ = ::mkostemp(unfinished_.data(), O_CLOEXEC);
+    if (fd_ < 0) throw Error::Io("create", unfinished_, errno);
   }
-  if (fs::is_directory(path)) {
-    throw Error(Error::kUsage,
-                fmt::format("{} {} cannot be written: it is a directory; give the name of a file",
-                            option, path));
+  ~Replacement() {
+    ::close(fd_);
+    if (!done_) ::unlink(unfinished_.c_str());
+  }
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+  // These throw Error (kIo).
+  void Write(const std::string& text) const {
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t n = ::write(fd_, text.data() + done, text.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) throw Error::Io("write", unfinished_, errno);
+      done += static_cast<size_t>(n);
+    }
+    if (::fsync(fd_) != 0) throw Error::Io("sync", unfinished_, errno);
+  }
+  void TakePlace() {
+    struct stat about {};
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    const bool there = ::stat(path_.c_str(), &about) == 0;
+    ::fchmod(fd_, there ? about.st_mode & 07777 : 0666 & ~mask);
+    if (::rename(unfinished_.c_str(), path_.c_str()) != 0) {
+      throw Error::Io("rename", unfinished_, errno);
+    }
+    done_ = true;
+  }
+
+ private:
+  const std::string path_;
+  std::string unfinished_;
+  int fd_ = -1;
+  bool done_ = false;
+};
+
+void WriteInPlace(const std::string& path, const std::string& text) {
+  FILE* out = std::fopen(path.c_str(), "we");
+  if (out == nullptr) throw Error::Io("open", path, errno);
+  const bool all = std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  if (const int error = errno; std::fclose(out) != 0 || !all) {
+    throw Error::Io("write", path, all ? errno : error);
   }
 }
 
+void WriteFile(const OutputFile& file) {
+  const std::string text = file.text();
+  try {
+    if (WrittenInPlace(file.path)) {
+      WriteInPlace(file.path, text);
+      return;
+    }
+    Replacement replacement(Followed(file.path));
+    replacement.Write(text);
+    replacement.TakePlace();
+  } catch (const Error& error) {
+    throw Error(Error::kRun,
+                fmt::format("{} {} cannot be written: {}", file.option, file.path, WhyNot(error)));
+  }
+}
+
+void CheckOne(const OutputFile& file) {
+  const fs::path parent = fs::absolute(Followed(file.path)).parent_path();
+  if (!fs::is_directory(parent)) Refuse(file, parent.string() + " is not a directory");
+  if (fs::is_directory(file.path)) Refuse(file, "it is a directory; give the name of a file");
+  if (fs::exists(file.path) && ::access(file.path.c_str(), W_OK) != 0) {
+    Refuse(file, std::strerror(errno));
+  }
+  if (WrittenInPlace(file.path)) return;
+  // Only a file that is really made and filled shows that there is room for one.
+  constexpr size_t kLeastRoom = 256 << 10;
+  try {
+    const Replacement trial(Followed(file.path));
+    trial.Write(std::string(kLeastRoom, ' '));
+  } catch (const Error& error) {
+    Refuse(file, WhyNot(error));
+  }
+}
+
+}  // namespace
+
+CLI::Option* AddFileOption(CLI::App& app, const std::string& option, std::string* path,
+                           const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          option,
+          [option, path](const std::string& text) {
+            if (text.empty()) RefuseValue(option, "''", "the name of a file, or - for the output");
+            *path = text;
+          },
+          help)
+      ->type_name("FILE");
+}
+
+void CheckOutputFiles(const std::vector<OutputFile>& files) {
+  std::map<std::string, std::string> options;  // by file
+  for (const OutputFile& file : files) {
+    if (file.path.empty()) continue;
+    const bool prints = file.path == kStandardOutput;
+    const auto [other, first] = options.emplace(
+        prints ? file.path : fs::weakly_canonical(fs::absolute(file.path)).string(), file.option);
+    if (!first) {
+      throw Error(Error::kUsage, fmt::format("{} and {} both name {}; give each a file of its own",
+                                             other->second, file.option, file.path));
+    }
+    if (!prints) CheckOne(file);
+  }
+}
+
+void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text) {
+  std::optional<Error> failure;
+  const OutputFile* printed = nullptr;
+  for (const OutputFile& file : files) {
+    if (file.path.empty()) continue;
+    if (file.path == kStandardOutput) {
+      printed = &file;
+      continue;
+    }
+    try {
+      WriteFile(file);
+    } catch (const Error& error) {
+      if (!failure) failure = error;
+    }
+  }
+  const std::string out = printed != nullptr ? printed->text() : text;
+  std::fwrite(out.data(), 1, out.size(), stdout);
+  std::fflush(stdout);
+  if (failure) throw *failure;
+}
+
+void CheckOutputFile(const std::string& option, const std::string& path) {
+  CheckOutputFiles({{option, path}});
+}
+
 void WriteOutputFile(const std::string& option, const std::string& path, const std::string& text) {
-  if (path.empty()) return;
-  std::ofstream out(path);
-  out << text;
-  if (!out.flush()) throw Error(Error::kIo, fmt::format("{} {} cannot be written", option, path));
+  if (!path.empty()) WriteFile({option, path, [&text] { return text; }});
 }
 
 void ReplaceFile(const std::string& path, const std::string& text) {

@@ -1,14 +1,48 @@
 #include "tools/output/progress.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
+#include <new>
 
 namespace testbed {
+namespace {
 
-ProgressLine::ProgressLine(std::string what, bool quiet)
-    : what_(std::move(what)), on_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+constexpr double kMinute = 60;
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Returns the time of the last line that this program printed in any of its processes; at first the
+// time of the first call.
+std::atomic<double>& LastLine() {
+  static std::atomic<double>* const last = [] {
+    static std::atomic<double> alone;
+    void* memory =
+        ::mmap(nullptr, sizeof(alone), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    auto* shared = memory == MAP_FAILED ? &alone : new (memory) std::atomic<double>;
+    *shared = Now();
+    return shared;
+  }();
+  return *last;
+}
+
+double LineSeconds(const ProgressOptions& options) {
+  if (options.line_seconds > 0) return options.line_seconds;
+  return ::isatty(STDERR_FILENO) == 1 ? 0 : kMinute;
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(std::string what, ProgressOptions options)
+    : what_(std::move(what)), on_(!options.quiet), line_seconds_(LineSeconds(options)) {
+  LastLine();
+}
 
 void ProgressLine::Show(const PhaseOptions::Progress& p) {
   std::string text = fmt::format("{:.0f} s, {:.0f} operations/s", p.seconds, p.rate);
@@ -19,11 +53,31 @@ void ProgressLine::Show(const PhaseOptions::Progress& p) {
   Say(text);
 }
 
+bool ProgressLine::Due(double grace_seconds) const {
+  // The runner reports about once a second, so a line may come a little before its time.
+  constexpr double kEarly = 0.1;
+  return Now() - LastLine() >= line_seconds_ + grace_seconds - kEarly;
+}
+
+void ProgressLine::PrintLine(const std::string& text) {
+  LastLine() = Now();
+  fmt::print(stderr, "{}: {}\n", what_, text);
+}
+
 void ProgressLine::Say(const std::string& text) {
   if (!on_) return;
+  if (line_seconds_ > 0) {
+    if (Due(0)) PrintLine(text);
+    return;
+  }
   fmt::print(stderr, "\r\x1b[K{}: {}", what_, text);
   std::fflush(stderr);
   shown_ = true;
+}
+
+void ProgressLine::SayIfSilent(const std::string& text) {
+  constexpr double kGraceSeconds = 3;
+  if (on_ && line_seconds_ > 0 && Due(kGraceSeconds)) PrintLine(text);
 }
 
 void ProgressLine::Clear() {

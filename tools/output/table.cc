@@ -4,43 +4,147 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+
+#include "tools/output/csv.h"
 
 namespace testbed {
 
-std::string Table::Text() const {
+namespace {
+
+// Returns how many characters a terminal shows of UTF-8 text.
+size_t Characters(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+std::string Padded(const std::string& text, size_t width, bool left) {
+  const size_t n = Characters(text);
+  const std::string spaces(width > n ? width - n : 0, ' ');
+  return left ? text + spaces : spaces + text;
+}
+
+// Escapes what Markdown or HTML would take for markup.
+std::string MarkdownCell(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '\n':
+      case '\r':
+        out += ' ';
+        break;
+      default:
+        if (std::string_view("|\\`*_[]").find(c) != std::string_view::npos) out += '\\';
+        out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<size_t> Table::Shown(bool all) const {
+  std::vector<size_t> shown;
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    if (all || !wide_.contains(columns_[c])) shown.push_back(c);
+  }
+  return shown;
+}
+
+std::vector<size_t> Table::Widths() const {
   std::vector<size_t> width(columns_.size());
   for (size_t c = 0; c < columns_.size(); ++c) {
-    width[c] = columns_[c].size();
-    for (const auto& row : rows_) width[c] = std::max(width[c], row[c].size());
+    width[c] = Characters(columns_[c]);
+    for (const auto& row : rows_) width[c] = std::max(width[c], Characters(row[c]));
   }
+  return width;
+}
+
+std::string Table::Text(size_t most) const {
+  const std::vector<size_t> width = Widths();
+  std::vector<size_t> shown = Shown(most == SIZE_MAX);
+  const auto line_width = [&] {
+    size_t sum = 0;
+    for (const size_t c : shown) sum += 2 + width[c];
+    return sum;
+  };
+  const size_t before = shown.size();
+  while (shown.size() > 2 && line_width() > most) shown.pop_back();
   auto line = [&](const std::vector<std::string>& cells) {
-    std::string text = fmt::format("  {:<{}}", cells[0], width[0]);
-    for (size_t c = 1; c < cells.size(); ++c) {
-      text += cells_ == kWords ? fmt::format("  {:<{}}", cells[c], width[c])
-                               : fmt::format("  {:>{}}", cells[c], width[c]);
+    std::string text;
+    for (const size_t c : shown) {
+      text += "  " + Padded(OneLine(cells[c]), width[c], IsLeft(c));
     }
     return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
   };
   std::string text = title_ + "\n" + line(columns_);
   for (const auto& row : rows_) text += line(row);
+  if (const size_t out = before - shown.size(); out != 0) {
+    text += fmt::format("  ({} more column{} with --wide)\n", out, out == 1 ? "" : "s");
+  }
   return text + "\n";
 }
 
 std::string Table::Csv() const {
-  auto quoted = [](const std::string& cell) {
-    if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
-    std::string out = "\"";
-    for (char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + "\"";
-  };
-  auto line = [&](const std::string& first, const std::vector<std::string>& cells) {
-    std::string text = quoted(first);
-    for (const std::string& cell : cells) text += "," + quoted(cell);
-    return text + "\n";
-  };
-  std::string text = line("table", columns_);
-  for (const auto& row : rows_) text += line(title_, row);
+  class Csv csv(columns_);
+  for (const auto& row : rows_) {
+    std::vector<std::string> cells;
+    for (const std::string& cell : row) cells.push_back(CsvText(cell));
+    csv.Row(cells);
+  }
+  return csv.Text();
+}
+
+std::string Table::Markdown(bool all) const {
+  const std::vector<size_t> shown = Shown(all);
+  std::string text = "### " + MarkdownCell(title_) + "\n\n|", rule = "|";
+  for (const size_t c : shown) {
+    text += " " + MarkdownCell(columns_[c]) + " |";
+    rule += IsLeft(c) ? "---|" : "---:|";
+  }
+  text += "\n" + rule + "\n";
+  for (const auto& row : rows_) {
+    text += "|";
+    for (const size_t c : shown) text += " " + MarkdownCell(row[c]) + " |";
+    text += "\n";
+  }
   return text + "\n";
+}
+
+std::string OneLine(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return text;
+}
+
+std::string Wrapped(const std::string& text, size_t most) {
+  std::string out;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    const size_t indent = line.find_first_not_of(' ');
+    while (Characters(line) > most) {
+      size_t at = line.rfind(' ', most);
+      if (at == std::string::npos || indent == std::string::npos || at <= indent + 2) break;
+      out += line.substr(0, at) + "\n";
+      line = std::string(indent + 2, ' ') + line.substr(at + 1);
+      if (line.find(' ', indent + 2) == std::string::npos) break;
+    }
+    out += line + "\n";
+    begin = end + 1;
+  }
+  return out;
 }
 
 std::string Short(double x) {

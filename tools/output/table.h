@@ -1,8 +1,10 @@
-// A table of a report, printed with aligned columns for a terminal or as comma-separated values.
+// A table of a report, printed with aligned columns for a terminal or as GitHub draws it. Data for
+// programs is in csv.h.
 #ifndef TESTBED_TOOLS_OUTPUT_TABLE_H_
 #define TESTBED_TOOLS_OUTPUT_TABLE_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,17 +18,45 @@ class Table {
   enum Cells { kNumbers, kWords };
   Table(std::string title, std::vector<std::string> columns, Cells cells = kNumbers)
       : title_(std::move(title)), columns_(std::move(columns)), cells_(cells) {}
+  // Marks columns that only a wide table has: not the figures that decide first.
+  Table& Wide(std::set<std::string> names) {
+    wide_ = std::move(names);
+    return *this;
+  }
+  // Aligns these columns, by their places from 0, to the left.
+  Table& Words(std::set<size_t> places) {
+    words_ = std::move(places);
+    return *this;
+  }
   void Row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.empty(); }
-  // Returns the title, the names of the columns and the rows as aligned lines.
-  std::string Text() const;
-  // Returns comma-separated lines, each with the table's title as its first cell.
+  const std::string& title() const { return title_; }
+  const std::vector<std::string>& columns() const { return columns_; }
+
+  static constexpr size_t kNarrow = 100;  // characters of a line
+  // Returns the title, the names of the columns and the rows as aligned lines. With `most` no line
+  // is longer than that many characters if leaving out columns can do it: those that Wide marked,
+  // then the last ones, which a line under the table then counts.
+  std::string Text(size_t most = SIZE_MAX) const;
+  // Returns the columns and the cells as they are shown, as comma-separated values without the
+  // title. Tables whose cells have units are no data; csv.h is for those.
   std::string Csv() const;
+  // Returns the same as a table of GitHub's Markdown, under a heading; `all` says whether the
+  // columns that Wide marked are in it. What would be markup in a cell is escaped.
+  std::string Markdown(bool all) const;
 
  private:
+  bool IsLeft(size_t column) const {
+    return column == 0 || cells_ == kWords || words_.contains(column);
+  }
+  std::vector<size_t> Shown(bool all) const;
+  std::vector<size_t> Widths() const;
+
   std::string title_;
   std::vector<std::string> columns_;
   Cells cells_;
+  std::set<std::string> wide_;
+  std::set<size_t> words_;
   std::vector<std::vector<std::string>> rows_;
 };
 
@@ -35,6 +65,14 @@ class Table {
 std::string Short(double x);
 std::string Count(uint64_t n);      // 1234567 -> "1,234,567"
 std::string Percent(double share);  // 0.1234 -> "12.3 %"
+
+// Returns the text with spaces in place of control characters: a name that a user chose may have
+// line breaks, or what a terminal takes for commands.
+std::string OneLine(std::string text);
+
+// Returns the text with line breaks at spaces, so that no line is longer than `most` characters if
+// its words allow that; lines that continue one are indented by two spaces.
+std::string Wrapped(const std::string& text, size_t most);
 
 }  // namespace testbed
 

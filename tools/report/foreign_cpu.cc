@@ -22,11 +22,18 @@ std::optional<double> Share(const json& phase) {
   return share->get<double>();
 }
 
+// Returns a list of the document in place, without a copy; an empty list when it has none.
+const json& ListOf(const json& document, const char* name) {
+  static const json none = json::array();
+  const auto found = document.find(name);
+  return found == document.end() ? none : *found;
+}
+
 }  // namespace
 
 std::optional<double> MostForeignCpu(const json& run) {
   std::optional<double> most;
-  for (const json& phase : run.value("phases", json::array())) {
+  for (const json& phase : ListOf(run, "phases")) {
     if (const auto share = Share(phase)) most = std::max(most.value_or(0), *share);
   }
   return most;
@@ -35,8 +42,8 @@ std::optional<double> MostForeignCpu(const json& run) {
 std::string ForeignCpuLine(const json& document) {
   double most = 0;
   std::vector<std::string> names;  // distinct names, in the order of the phases
-  for (const json& run : document.value("runs", json::array())) {
-    for (const json& phase : run.value("phases", json::array())) {
+  for (const json& run : ListOf(document, "runs")) {
+    for (const json& phase : ListOf(run, "phases")) {
       const double share = Share(phase).value_or(0);
       if (share < kNotableForeignCpu) continue;
       most = std::max(most, share);

@@ -8,6 +8,8 @@
 #include <limits>
 #include <string>
 
+#include "tools/report/figures.h"
+
 namespace testbed {
 namespace {
 
@@ -15,12 +17,6 @@ using nlohmann::json;
 
 constexpr double kSlaShare = 0.95;  // share of the target rate that a read step must reach
 constexpr double kShortSecond = 0.5;
-
-double Number(const json& j, const std::string& pointer) {
-  const json::json_pointer at(pointer);
-  return j.contains(at) && j[at].is_number() ? j[at].get<double>()
-                                             : std::numeric_limits<double>::quiet_NaN();
-}
 
 // Returns the operation whose latency and rate the step is about: the query of a read step, the
 // writing of indexes in ib.x, the insert of any other step.
@@ -135,10 +131,14 @@ void PutHost(const json& phase, double secs, double rate, json* m) {
 
 void PutDevice(const json& phase, double secs, double ips, double rate, json* m) {
   if (!phase.at("account").contains("device") || phase.at("series").empty()) return;
-  const double reads = SeriesSum(phase, "device_reads") / secs;
-  const double read_bytes = SeriesSum(phase, "device_read_bytes") / secs;
-  const double writes = SeriesSum(phase, "device_writes") / secs;
-  const double write_bytes = SeriesSum(phase, "device_write_bytes") / secs;
+  const DeviceIo other = OtherProgramsIo(phase.at("account"));
+  const auto per_second = [&](const char* figure, double others) {
+    return std::max(0.0, SeriesSum(phase, figure) - others) / secs;
+  };
+  const double reads = per_second("device_reads", other.reads);
+  const double read_bytes = per_second("device_read_bytes", other.read_bytes);
+  const double writes = per_second("device_writes", other.writes);
+  const double write_bytes = per_second("device_write_bytes", other.write_bytes);
   Put(m, "rps", reads);
   Put(m, "rmbps", read_bytes / 1024 / 1024);
   Put(m, "wps", writes);
@@ -195,8 +195,9 @@ json InsertBenchmarkMetrics(const json& phase) {
   }
   // These two include the dirty pages that the step left in the page cache, which are written back
   // when it ends.
-  Put(&m, "device_write_bytes", Number(phase, "/account/device/write_bytes"));
-  Put(&m, "device_write_mbps", Number(phase, "/account/device/write_bytes") / 1e6 / secs);
+  const double written = OwnDeviceIo(phase.at("account")).write_bytes;
+  Put(&m, "device_write_bytes", written);
+  Put(&m, "device_write_mbps", written / 1e6 / secs);
   if (phase.contains("thread_seconds") && !phase.at("thread_seconds").empty()) {
     const auto ends = phase.at("thread_seconds").get<std::vector<double>>();
     const auto [first, last] = std::minmax_element(ends.begin(), ends.end());

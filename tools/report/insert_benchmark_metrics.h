@@ -6,7 +6,7 @@
 // ledger can give: the blocks that each kind of operation caused itself.
 //
 //   nlohmann::json m = InsertBenchmarkMetrics(phase);   // null when the phase is no step
-//   m["ips"], m["qps"], m["rpq"], ...                   // docs/workloads.md lists them
+//   const double ips = m["ips"];                        // docs/workloads.md lists them
 //   for (const nlohmann::json& b : m["blocks"]) ...     // by kind of operation
 #ifndef TESTBED_TOOLS_REPORT_INSERT_BENCHMARK_METRICS_H_
 #define TESTBED_TOOLS_REPORT_INSERT_BENCHMARK_METRICS_H_

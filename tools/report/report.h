@@ -1,19 +1,29 @@
-// Prints a results document (docs/results.md) as tables. All figures come from the document, so a
-// stored file prints the same report as the run that wrote it.
+// Prints a results document (docs/results.md) as tables, the few figures that decide first. All
+// figures come from the document, so a stored file prints the same report as the run that wrote it.
+// csv.h has them as data.
 #ifndef TESTBED_TOOLS_REPORT_REPORT_H_
 #define TESTBED_TOOLS_REPORT_REPORT_H_
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace testbed {
 
-std::string ReportText(const nlohmann::json& document);
-std::string ReportCsv(const nlohmann::json& document);
+struct ReportStyle {
+  bool wide = false;      // all columns, however wide; otherwise lines of 100 characters
+  bool markdown = false;  // tables as GitHub draws them
+};
+// Throws json::exception when the document lacks a part that every one has (ReadResults checks).
+std::string ReportText(const nlohmann::json& document, const ReportStyle& style = {});
 
-// Reads a results file. Throws Error (kUsage) when the file cannot be read, is not a results file,
+// Reads a results file; the path "-" is standard input. Throws Error (kUsage) when the file cannot be read, is not a results file,
 // has a schema that this version does not know, or lacks something that the functions here print.
 nlohmann::json ReadResults(const std::string& path);
+
+// Returns the JSON files of a directory, in the order of their names. Throws Error (kUsage) when it
+// cannot be read.
+std::vector<std::string> JsonFilesIn(const std::string& directory);
 
 }  // namespace testbed
 

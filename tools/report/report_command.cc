@@ -8,32 +8,133 @@
 #include <string>
 #include <vector>
 
-#include "tools/report/compare.h"
+#include "device/error.h"
+#include "tools/ab/ab_report.h"
+#include "tools/command_words.h"
+#include "tools/html/report_page.h"
+#include "tools/report/columns.h"
+#include "tools/report/csv.h"
 #include "tools/report/report.h"
 
 namespace testbed {
+namespace {
+
+constexpr char kReportExamples[] =
+    "\nExamples:\n"
+    "  testbed report run.json\n"
+    "      the tables of a run, in lines of 100 characters; --wide has all columns\n"
+    "  testbed report run.json --markdown\n"
+    "      the same for an issue or a post\n"
+    "  testbed report *.json --csv >runs.csv\n"
+    "      a row for each run, phase and operation, with settings and machine as columns\n"
+    "  testbed report run.json --command\n"
+    "      the command that repeats it\n"
+    "  testbed report run.json --html run.html\n"
+    "      one page with plots, which opens from disk without a network\n"
+    "  testbed report before.json after.json results/ --html all.html --svg plots\n"
+    "      several results on one page; each plot as a file, too\n"
+    "  testbed --engine btree --json - | testbed report -\n";
+
+constexpr char kExplainExamples[] =
+    "\nExamples:\n"
+    "  testbed explain 'kernel B/read'\n"
+    "  testbed explain memory\n"
+    "      all columns of the memory table\n"
+    "  testbed explain\n";
+
+struct TextForms {
+  ReportStyle style;
+  bool csv = false, csv_series = false, command = false;
+};
+
+void AddTextForms(CLI::App* report, TextForms* forms) {
+  report->add_flag("--wide", forms->style.wide, "All columns of the tables, however wide");
+  report->add_flag("--markdown", forms->style.markdown, "Tables as GitHub draws them");
+  report->add_flag("--csv", forms->csv, "A row for each run, phase and operation, as CSV");
+  report->add_flag("--csv-series", forms->csv_series,
+                   "A row for each second of each phase, as CSV");
+  report->add_flag("--command", forms->command, "The command that repeats the runs");
+}
+
+// Returns the results of all files in the form that the user asked for. Tables and commands of
+// several files follow each other; CSV has one header.
+std::string TextOfFiles(const std::vector<std::string>& files, const TextForms& forms) {
+  std::vector<nlohmann::json> documents;
+  std::vector<const nlohmann::json*> pointers;
+  std::string text;
+  documents.reserve(files.size());
+  for (const std::string& file : files) {
+    // The document of a comparison has a report of its own, and no rows of runs.
+    const bool tables = !forms.csv && !forms.csv_series && !forms.command;
+    if (const nlohmann::json ab = tables && file != "-" ? ReadAbDocument(file) : nlohmann::json();
+        !ab.is_null()) {
+      text += AbReportText(ab);
+      continue;
+    }
+    documents.push_back(ReadResults(file));
+    pointers.push_back(&documents.back());
+    if (forms.csv || forms.csv_series) continue;
+    if (!text.empty()) text += "\n";
+    text +=
+        forms.command ? RepeatCommand(documents.back()) : ReportText(documents.back(), forms.style);
+  }
+  if (forms.csv) return RunsCsv(pointers);
+  return forms.csv_series ? SeriesCsv(pointers) : text;
+}
+
+void AddPageOptions(CLI::App* report, PageOutputs* page) {
+  report->add_option("--html", page->html, "Write a page with plots to a file")->type_name("FILE");
+  report->add_option("--svg", page->svg, "Write each plot of the page to a directory, as SVG")
+      ->type_name("DIR");
+  report->add_option("--png", page->png, "Write each plot of the page to a directory, as PNG")
+      ->type_name("DIR");
+}
+
+void AddExplainCommand(CLI::App& app, std::function<int()>* command) {
+  auto what = std::make_shared<std::string>();
+  auto markdown = std::make_shared<bool>(false);
+  CLI::App* explain =
+      app.add_subcommand("explain", "Say what a column or a table of a report means");
+  explain->footer(kExplainExamples);
+  explain->add_option("what", *what, "A column or a table, or a part of its name [all]");
+  explain->add_flag("--markdown", *markdown, "All of it as a Markdown page");
+  explain->callback([what, markdown, command] {
+    *command = [what, markdown] {
+      fmt::print("{}", *markdown ? ColumnsPage() : ExplainText(*what));
+      return 0;
+    };
+  });
+}
+
+}  // namespace
 
 void AddReportCommands(CLI::App& app, std::function<int()>* command) {
   auto files = std::make_shared<std::vector<std::string>>();
-  auto as_csv = std::make_shared<bool>(false);
-  CLI::App* report = app.add_subcommand("report", "Print the tables of a results file");
-  report->add_option("file", *files, "Results written by --json")->required()->expected(1);
-  report->add_flag("--csv", *as_csv, "As comma-separated values");
-  report->callback([files, as_csv, command] {
-    *command = [files, as_csv] {
-      const nlohmann::json document = ReadResults(files->front());
-      fmt::print("{}", *as_csv ? ReportCsv(document) : ReportText(document));
+  auto forms = std::make_shared<TextForms>();
+  auto page = std::make_shared<PageOutputs>();
+  CLI::App* report = app.add_subcommand(
+      "report", "Print the tables of results, or make a page with plots of them");
+  report->footer(kReportExamples);
+  report
+      ->add_option(
+          "results", *files,
+          "Results written by --json, - being standard input; with --html, --svg and --png "
+          "directories too")
+      ->required()
+      ->type_name("FILE");
+  AddTextForms(report, forms.get());
+  AddPageOptions(report, page.get());
+  report->callback([files, forms, page, command] {
+    *command = [files, forms, page] {
+      if (page->any()) {
+        WritePages(*files, *page);
+        return 0;
+      }
+      fmt::print("{}", TextOfFiles(*files, *forms));
       return 0;
     };
   });
-  CLI::App* compare = app.add_subcommand("compare", "Set two results files side by side");
-  compare->add_option("files", *files, "The base and the other")->required()->expected(2);
-  compare->callback([files, command] {
-    *command = [files] {
-      fmt::print("{}", CompareText(ReadResults(files->front()), ReadResults(files->back())));
-      return 0;
-    };
-  });
+  AddExplainCommand(app, command);
 }
 
 }  // namespace testbed

@@ -1,5 +1,4 @@
-// `testbed report` prints a results file as tables; `testbed compare` sets two of them side by
-// side.
+// `testbed report` prints a results file as tables, or makes a page of several.
 #ifndef TESTBED_TOOLS_REPORT_REPORT_COMMAND_H_
 #define TESTBED_TOOLS_REPORT_REPORT_COMMAND_H_
 
@@ -11,7 +10,7 @@ class App;
 
 namespace testbed {
 
-// Adds both subcommands to `app`. When the command line names one of them, parsing sets *command to
+// Adds the command to `app`. When the command line names it, parsing sets *command to
 // a function that executes it and returns the exit code. `command` must outlive `app`.
 void AddReportCommands(CLI::App& app, std::function<int()>* command);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/os/mutex.h"
+
 namespace testbed {
 namespace {
 
@@ -42,14 +44,14 @@ void MemoryWatch::Take() {
 }
 
 void MemoryWatch::Watch(std::chrono::milliseconds interval) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!wake_.wait_for(lock, interval, [this] { return stop_; })) Take();
+  UniqueLock lock(mutex_);
+  while (!wake_.wait_for(mutex_, interval, [this]() REQUIRES(mutex_) { return stop_; })) Take();
 }
 
 MemoryWatch::Held MemoryWatch::Stop() {
   if (thread_.joinable()) {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      LockGuard lock(mutex_);
       stop_ = true;
     }
     wake_.notify_one();

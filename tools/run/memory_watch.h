@@ -9,14 +9,13 @@
 #define TESTBED_TOOLS_RUN_MEMORY_WATCH_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "device/machine/memory_budget.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
 
@@ -61,8 +60,8 @@ class MemoryWatch {
 
   const std::function<Sample()> sample_;
   const std::function<void()> relieve_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
+  Mutex mutex_;
+  CondVar wake_;
   bool stop_ = false;
   Held sums_;
   std::thread thread_;

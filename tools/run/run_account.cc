@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
+
 #include "device/account/journal.h"
 #include "engines/registry.h"
 
 namespace testbed {
-
-using nlohmann::json;
 
 RunAccount::RunAccount(const RunOptions& options, const RunPlan& plan)
     : options_(options), plan_(plan) {
@@ -45,9 +45,9 @@ InForce RunAccount::InForceHere() const {
   return in_force;
 }
 
-json RunAccount::Describe() const {
+RunAccounting RunAccount::Describe() const {
   static constexpr const char* kDepths[] = {"off", "file", "kernel", "device"};
-  json missing = json::array();
+  std::vector<std::string> missing;
   if (!kernel_) {
     missing.push_back("requests and bytes per operation kind and thread at the kernel level" +
                       (why_no_kernel_.empty() ? "" : " (" + why_no_kernel_ + ")"));
@@ -61,29 +61,17 @@ json RunAccount::Describe() const {
   if (!FindEngine(options_.engine_name).capabilities.file_layer) {
     missing.push_back("calls to files: " + options_.engine_name + " does its IO itself");
   }
-  const Grade grade = DecideGrade(InForceHere());
-  return {{"depth", kDepths[static_cast<size_t>(options_.account)]},
-          {"grade", std::string(1, grade.letter)},
-          {"grade_reasons", grade.reasons},
-          {"kernel_account", kernel_ != nullptr},
-          {"missing", missing}};
+  return {.depth = kDepths[static_cast<size_t>(options_.account)],
+          .grade = DecideGrade(InForceHere()),
+          .in_kernel = kernel_ != nullptr,
+          .missing = std::move(missing)};
 }
 
-void RunAccount::GradePhase(json* phase, json* accounting) const {
-  const json& account = (*phase)["account"];
-  Closure closure;
-  if (account.contains("closure")) {
-    const json& c = account["closure"];
-    closure = {c["reads"], c["read_bytes"], c["writes"], c["write_bytes"], c["at_rest"]};
-  }
-  const Grade grade = DecideGrade(InForceHere(), account.contains("closure") ? &closure : nullptr);
-  (*phase)["grade"] = std::string(1, grade.letter);
-  (*phase)["grade_reasons"] = grade.reasons;
-  if ((*phase)["kind"] == "warm-up" || (*phase)["kind"] == "tune") return;
-  Grade worst{(*accounting)["grade"].get<std::string>()[0], (*accounting)["grade_reasons"]};
-  KeepWorse(grade, &worst);
-  (*accounting)["grade"] = std::string(1, worst.letter);
-  (*accounting)["grade_reasons"] = worst.reasons;
+void RunAccount::GradePhase(PhaseRecord* phase, Grade* of_run) const {
+  const std::optional<Closure>& closure = phase->account.closure;
+  phase->grade = DecideGrade(InForceHere(), closure ? &*closure : nullptr);
+  if (phase->kind == PhaseKind::kWarmUp || phase->kind == PhaseKind::kTune) return;
+  KeepWorse(phase->grade, of_run);
 }
 
 }  // namespace testbed

@@ -4,7 +4,6 @@
 #define TESTBED_TOOLS_RUN_RUN_ACCOUNT_H_
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -13,6 +12,7 @@
 #include "device/account/kernel_account.h"
 #include "tools/options.h"
 #include "tools/run/run_child.h"
+#include "tools/run/run_record.h"
 
 namespace testbed {
 
@@ -28,11 +28,11 @@ class RunAccount {
   const BlockDevice* device() const { return device_ ? &*device_ : nullptr; }
   // Returns whether the kernel account is running.
   bool in_kernel() const { return kernel_ != nullptr; }
-  // Returns "accounting" of the results document.
-  nlohmann::json Describe() const;
-  // Sets the grade of *phase, which follows from its closure, and lowers the run's grade in
-  // *accounting when the phase's is worse. Warm-up and tuning phases do not lower the run's grade.
-  void GradePhase(nlohmann::json* phase, nlohmann::json* accounting) const;
+  // Returns the depth, the grade that the settings promise, and what is missing.
+  RunAccounting Describe() const;
+  // Sets the grade of *phase, which follows from its closure, and lowers *of_run when the phase's
+  // is worse. Warm-up and tuning phases do not lower the run's grade.
+  void GradePhase(PhaseRecord* phase, Grade* of_run) const;
 
  private:
   InForce InForceHere() const;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,11 +18,13 @@
 #include "engines/registry.h"
 #include "tools/cache/cache_tuning.h"
 #include "tools/output/progress.h"
-#include "tools/report/insert_benchmark_metrics.h"
 #include "tools/run/memory_watch.h"
-#include "tools/run/phase_json.h"
 #include "tools/run/run_account.h"
+#include "tools/run/run_json.h"
+#include "tools/run/run_record.h"
+#include "tools/run/run_slices.h"
 #include "workloads/measure/clock.h"
+#include "workloads/measure/harness_cost.h"
 #include "workloads/measure/meter.h"
 #include "workloads/population.h"
 #include "workloads/registry.h"
@@ -32,15 +35,17 @@ namespace {
 
 using nlohmann::json;
 
+// Returns the share of the processors that other programs used between two readings.
+std::optional<double> ForeignCpu(const CpuUse& before, const CpuUse& after) {
+  return ForeignCpuShare(before, after, ::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 class Run {
  public:
-  Run(const RunOptions& options, const RunPlan& plan, bool (*stop)(), json* document,
-      std::function<void(const json&)> report)
-      : options_(options),
-        plan_(plan),
-        stop_(stop),
-        document_(*document),
-        report_(std::move(report)) {}
+  // Fills in *record while it runs.
+  Run(const RunOptions& options, const RunPlan& plan, bool (*stop)(), RunRecord* record,
+      RunTalk talk)
+      : options_(options), plan_(plan), stop_(stop), record_(*record), talk_(std::move(talk)) {}
 
   void Execute();
 
@@ -50,44 +55,48 @@ class Run {
   void CountRows();
   void ReportLoaded(bool at_end);
   void RunWorkload(const std::string& name);
-  void Measure(const std::string& name, const std::string& kind, Workload& workload,
-               const PhaseOptions& phase);
+  void RunSlices(const std::string& name, Workload& workload);
+  PhaseRecord Measure(const std::string& name, PhaseKind kind, Workload& workload,
+                      const PhaseOptions& options);
   uint64_t ShareBytes(double cache_pct) const;
   void ReopenWithShare(double cache_pct);
   CacheTrial TryShare(const std::string& name, double cache_pct);
+  CacheTrial TrialOf(double cache_pct, const PhaseRecord& trial) const;
+  Readahead2014 Readahead(uint64_t operations) const;
   std::function<SharePrediction(const std::vector<CacheTrial>&)> SharePredictor(
       const std::string& name);
   void TuneCache(const std::string& name);
-  void Step(const std::string& name, const std::string& kind, OpKind op, const std::string& what,
-            const std::function<json()>& does);
+  void Step(const std::string& name, PhaseKind kind, OpKind op, const std::string& what,
+            const std::function<void(PhaseRecord*)>& does);
   void Settle();
-  void Finish(json phase, const Reading& before, const Reading& after);
+  void Finish(const Reading& before, const Reading& after, PhaseRecord* phase);
   PhaseOptions MeasuredPhase(bool loads) const;
+  Reading ReadBorder() const;
 
   const RunOptions& options_;
   bool opened_ = false;                                 // OpenEngine has run before
   uint64_t cache_bytes_ = options_.engine.cache_bytes;  // size of the engine's cache now
   const RunPlan& plan_;
   bool (*const stop_)();
-  json& document_;
-  const std::function<void(const json&)> report_;
+  RunRecord& record_;
+  const RunTalk talk_;
   std::optional<RunAccount> account_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Meter> meter_;
   std::shared_ptr<const Dataset> dataset_;
   WorkloadOptions workload_ = options_.workload;  // the user's options plus the population
+  std::optional<PhaseKind> last_kind_;            // of the phase that was finished last
   bool loaded_ = false;                           // {"loaded": true} was reported
+  uint64_t drawing_ = 0;                          // workloads so far that drew their rows
 };
 
 void Run::OpenEngine() {
   EngineOptions engine_options = options_.engine;
   engine_options.cache_bytes = cache_bytes_;
   // Only a load creates a database, and only when the run opens the engine for the first time: a
-  // database that is missing later is an error, never a reason to begin with an empty one. A run
-  // without phases only tries the engine's options, in an empty directory.
+  // database that is missing later is an error, never a reason to begin with an empty one.
   const bool first = !std::exchange(opened_, true);
-  engine_options.create = first && (plan_.phases.empty() ||
-                                    (!options_.reuse && FindWorkload(plan_.phases.front()).loads));
+  engine_options.create = first && !options_.reuse && FindWorkload(plan_.phases.front()).loads;
   if (options_.cache_auto) {
     engine_options.most_cache_bytes =
         ShareBytes(FindEngine(options_.engine_name).capabilities.most_cache_pct);
@@ -98,13 +107,12 @@ void Run::OpenEngine() {
         OpenDatabases(options_.engine_name, plan_.engine_dir, engine_options, options_.databases);
   }
   meter_ = std::make_unique<Meter>(*engine_, plan_.engine_dir, options_.account, account_->device(),
-                                   account_->in_kernel());
-  const EngineInfo& info = FindEngine(options_.engine_name);
-  json effective = json::object();
-  for (const auto& [name, value] : engine_->EffectiveSettings()) effective[name] = value;
-  document_["engine"] = {{"name", options_.engine_name},
-                         {"version", effective.value("version", info.version)},
-                         {"effective", effective}};
+                                   plan_.exclusive_device, account_->in_kernel());
+  EngineInUse in_use{options_.engine_name, FindEngine(options_.engine_name).version, {}};
+  for (const auto& [name, value] : engine_->EffectiveSettings()) in_use.effective[name] = value;
+  const auto own = in_use.effective.find("version");
+  if (own != in_use.effective.end()) in_use.version = own->second;
+  record_.engine = std::move(in_use);
 }
 
 PhaseOptions Run::MeasuredPhase(bool loads) const {
@@ -114,10 +122,12 @@ PhaseOptions Run::MeasuredPhase(bool loads) const {
   const Capabilities& can = FindEngine(options_.engine_name).capabilities;
   phase.verify_every = can.persistent && can.reads ? options_.verify_every : 0;
   phase.consume = options_.consume;
+  phase.added_delay_ns = options_.added_delay_ns;
   phase.rate = options_.rate;
   phase.arrivals = options_.arrivals;
   phase.seed = options_.data.seed;
   phase.device = account_->device();
+  phase.budget = plan_.budget;
   phase.stop = stop_;
   if (!loads) {
     phase.queue_depth = options_.queue_depth;
@@ -127,110 +137,113 @@ PhaseOptions Run::MeasuredPhase(bool loads) const {
   return phase;
 }
 
-void Run::Measure(const std::string& name, const std::string& kind, Workload& workload,
-                  const PhaseOptions& phase) {
+// Reads the meter at the border of a phase. In slices nothing is said of phases as a whole, so the
+// reading does not wait for a device that other sides and programs use, too.
+Reading Run::ReadBorder() const { return plan_.in_slices ? meter_->ReadNow() : meter_->Read(); }
+
+PhaseRecord Run::Measure(const std::string& name, PhaseKind kind, Workload& workload,
+                         const PhaseOptions& options) {
   ReportBeginning(name);
-  ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.quiet);
-  PhaseOptions with_progress = phase;
+  ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.progress());
+  PhaseOptions with_progress = options;
   with_progress.progress = [&progress](const PhaseOptions::Progress& p) { progress.Show(p); };
   // Only reads that pass the file layer can be recorded.
-  const bool model = options_.readahead_model && kind == "measure" &&
+  const bool model = options_.readahead_model && kind == PhaseKind::kMeasure &&
                      FindEngine(options_.engine_name).capabilities.file_layer;
-  const Reading before = meter_->Read();
+  const Reading before = ReadBorder();
   // The recording takes memory of the run's budget, so it is limited to a sixteenth of it.
   if (model) {
     const uint64_t room = options_.ram_bytes == 0 ? 256 << 20 : options_.ram_bytes / 16;
     ReadTrace::Start(room / sizeof(ReadTrace::Read));
   }
   MemoryWatch watch(plan_.budget);
-  const PhaseResult result = RunPhase(*engine_, workload, with_progress);
+  PhaseRecord phase{.name = name, .kind = kind};
+  PhaseResult& result = phase.work
+                            .emplace(PhaseRecord::Work{options.threads,
+                                                       options.rate,
+                                                       workload.ops(),
+                                                       RunPhase(*engine_, workload, with_progress),
+                                                       {}})
+                            .result;
   const MemoryWatch::Held held = watch.Stop();
   progress.Clear();
-  const Reading after = meter_->Read();
+  const Reading after = ReadBorder();
 
-  json j = PhaseJson(name, kind, phase, workload.ops(), result);
+  phase.seconds = result.seconds;
+  phase.foreign_cpu_share = ForeignCpu(result.cpu_begin, result.cpu_end);
   std::string wrong;
-  if (!result.partial && phase.verify_every != 0) {
+  if (!result.partial && options.verify_every != 0) {
     const IoScope scope(VerifyOp());
     wrong = workload.CheckDatabase(*engine_);
   }
-  if (json details = workload.Details(); !details.is_null()) j["details"] = std::move(details);
-  if (model) {
-    const uint64_t cache = plan_.budget == nullptr
-                               ? 0
-                               : options_.ram_bytes - std::min(options_.ram_bytes, cache_bytes_);
-    j["readahead_2014"] = ReadaheadModelJson(
-        ReadTrace::Stop(), result.operations(), cache,
-        options_.engine.io == IoMode::kMmap && options_.engine.mmap_advice == Advice::kRandom);
-  }
-  if (held.samples != 0) j["memory"] = HeldJson(held, options_.engine.io != IoMode::kDirect);
-  Finish(j, before, after);
+  phase.work->details = workload.Details();
+  if (model) phase.readahead = Readahead(result.operations());
+  if (held.samples != 0) phase.held = {held, options_.engine.io != IoMode::kDirect};
+  Finish(before, after, &phase);
   if (!wrong.empty()) throw Error(Error::kRun, wrong);
   if (result.wrong != 0) {
     throw Error(Error::kRun, fmt::format("{}; {} of {} checked answers were wrong",
                                          result.first_wrong, result.wrong, result.verified));
   }
+  return phase;
 }
 
-void Run::Finish(json phase, const Reading& before, const Reading& after) {
-  phase["account"] = meter_->Account(before, after);
-  account_->GradePhase(&phase, &document_["accounting"]);
+// Ends the recording of a phase of `operations` operations and returns what the model makes of it.
+Readahead2014 Run::Readahead(uint64_t operations) const {
+  const uint64_t cache =
+      plan_.budget == nullptr ? 0 : options_.ram_bytes - std::min(options_.ram_bytes, cache_bytes_);
+  const bool random =
+      options_.engine.io == IoMode::kMmap && options_.engine.mmap_advice == Advice::kRandom;
+  return ReplayReadahead2014(ReadTrace::Stop(), operations, cache, random);
+}
+
+// Completes a phase that ended at the reading `after`, and sends it to the parent.
+void Run::Finish(const Reading& before, const Reading& after, PhaseRecord* phase) {
+  phase->account = meter_->Account(before, after);
+  account_->GradePhase(phase, &record_.accounting->grade);
   if (plan_.budget != nullptr) {
-    phase["memory"].update(MemoryJson(*plan_.budget, after.engine.cache_bytes.value_or(0)));
+    phase->memory = {plan_.budget->Parts(after.engine.cache_bytes.value_or(0)),
+                     plan_.budget->Usage()};
   }
   const DiskSize size = engine_->SizeOnDisk();
-  phase["database_bytes"] = size.total();
-  phase["log_file_bytes"] = size.log_bytes;
-  if (json metrics = InsertBenchmarkMetrics(phase); !metrics.is_null()) {
-    phase["details"]["metrics"] = std::move(metrics);
-  }
-  // A trial's histograms and series are dropped: memory that the document takes is lost to the page
-  // cache, and would change the trials that follow.
-  if (phase["kind"] == "tune") {
-    for (const char* part : {"operations", "series"}) phase[part] = json::array();
-  }
-  report_({{"phase", phase}});
-  document_["phases"].push_back(std::move(phase));
+  phase->database_bytes = size.total();
+  phase->log_file_bytes = size.log_bytes;
+  talk_.report({{"phase", PhaseJson(*phase)}});
+  last_kind_ = phase->kind;
 }
 
-// Tells the parent which phase begins, and sends the document as far as it is known, so that the
-// parent can report both if this process dies in the phase.
+// Tells the parent which phase begins, and sends what is known of the run, so that the parent can
+// report both if this process dies in the phase.
 void Run::ReportBeginning(const std::string& phase) {
-  json known = json::object();
-  for (const auto& [name, value] : document_.items()) {
-    if (name != "phases") known[name] = value;  // the parent has the phases already
-  }
-  report_({{"run", std::move(known)}, {"begins", phase}});
+  talk_.report({{"run", RunJson(record_)}, {"begins", phase}});
 }
 
-// Runs `does` as a step between phases, measures its time and charges its IO to `op`. `does`
-// returns further fields for the step's JSON.
-void Run::Step(const std::string& name, const std::string& kind, OpKind op, const std::string& what,
-               const std::function<json()>& does) {
+// Runs `does` as a step between phases, measures its time and charges its IO to `op`. `does` may
+// add to the step's record.
+void Run::Step(const std::string& name, PhaseKind kind, OpKind op, const std::string& what,
+               const std::function<void(PhaseRecord*)>& does) {
   const Clock& clock = Clock::Get();
   ReportBeginning(name);
-  ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.quiet);
+  ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.progress());
   progress.Say(what);
-  json step = {{"name", name}, {"kind", kind}};
-  const Reading before = meter_->Read();
+  PhaseRecord step{.name = name, .kind = kind};
+  const Reading before = ReadBorder();
   const CpuUse cpu_before = ReadCpuUse();
   const uint64_t start = clock.Now();
   {
     const IoScope scope(op);
-    step.update(does());
+    does(&step);
   }
-  step["seconds"] = static_cast<double>(clock.ToNs(clock.Now() - start)) / 1e9;
-  step["foreign_cpu_share"] = ForeignCpuJson(cpu_before, ReadCpuUse());
-  const Reading after = meter_->Read();
+  step.seconds = static_cast<double>(clock.ToNs(clock.Now() - start)) / 1e9;
+  step.foreign_cpu_share = ForeignCpu(cpu_before, ReadCpuUse());
+  const Reading after = ReadBorder();
   progress.Clear();
-  Finish(std::move(step), before, after);
+  Finish(before, after, &step);
 }
 
 void Run::Settle() {
-  Step("settle", "settle", kSettle, "flushing, compacting, taking a checkpoint", [this] {
-    engine_->Settle();
-    return json::object();
-  });
+  Step("settle", PhaseKind::kSettle, kSettle, "flushing, compacting, taking a checkpoint",
+       [this](PhaseRecord*) { engine_->Settle(); });
 }
 
 // Counts the rows of a database whose last run was killed or failed, and so did not record them.
@@ -238,11 +251,14 @@ void Run::Settle() {
 // cached would speed up the phases that are measured next.
 void Run::CountRows() {
   static const OpKind op = DefineOp("count-rows", Ground::kBackground);
-  Step("count-rows", "count", op, "an earlier run did not end, so the rows are counted", [this] {
-    workload_.population->Count(*engine_, stop_);
-    const bool known = workload_.population->known();
-    return known ? json{{"rows", workload_.population->there().count()}} : json{{"partial", true}};
-  });
+  Step("count-rows", PhaseKind::kCount, op, "an earlier run did not end, so the rows are counted",
+       [this](PhaseRecord* step) {
+         workload_.population->Count(*engine_, stop_);
+         step->counted.emplace();
+         if (workload_.population->known()) {
+           step->counted->rows = workload_.population->there().count();
+         }
+       });
   engine_.reset();
   DropPages(plan_.engine_dir);
   OpenEngine();
@@ -253,8 +269,7 @@ void Run::CountRows() {
 // lazy durability get their interval first, and a load without durability is not reported yet.
 void Run::ReportLoaded(bool at_end) {
   if (loaded_ || !FindWorkload(plan_.phases.front()).loads) return;
-  const json& phases = document_["phases"];
-  const bool at_rest = !phases.empty() && phases.back()["kind"] == "settle";
+  const bool at_rest = last_kind_ == PhaseKind::kSettle;
   if (!at_rest && !at_end) {
     if (options_.engine.durability == Durability::kNone) return;
     if (options_.engine.durability == Durability::kLazy) {
@@ -262,7 +277,7 @@ void Run::ReportLoaded(bool at_end) {
     }
   }
   loaded_ = true;
-  report_({{"loaded", true}});
+  talk_.report({{"loaded", true}});
 }
 
 uint64_t Run::ShareBytes(double cache_pct) const {
@@ -272,27 +287,12 @@ uint64_t Run::ShareBytes(double cache_pct) const {
 // Opens the engine again with a cache of this share, so that it is measured in the state of a run
 // that starts with it. After many cache sizes the blocks that the engine still holds lie scattered
 // over the allocator's pages, which therefore cannot be returned and are lost to the page cache (18
-// MB of 256 MB were seen). The document grew between the engine's blocks, so it is copied, too.
+// MB of 256 MB were seen).
 void Run::ReopenWithShare(double cache_pct) {
   engine_.reset();
-  const std::vector<uint8_t> document = json::to_cbor(document_);
-  document_ = nullptr;
   ::malloc_trim(0);
-  document_ = json::from_cbor(document);
   cache_bytes_ = ShareBytes(cache_pct);
   OpenEngine();
-}
-
-double OperationCount(const json& phase) { return std::max(1.0, phase["count"].get<double>()); }
-
-double DeviceReadsPerOperation(const json& phase) {
-  return phase["account"].value("device", json::object()).value("reads", 0.0) /
-         OperationCount(phase);
-}
-
-double CachedBytes(const json& phase) {
-  const json memory = phase.value("memory", json::object());
-  return memory.value("engine_cache", 0.0) + memory.value("page_cache", 0.0);
 }
 
 // Measures the cost of an operation with the share that is set: runs phases until both caches are
@@ -304,8 +304,8 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
   WorkloadOptions drawn = workload_;
   const auto measure = [&](const char* part) {
     drawn.seed = Mix64(drawn.seed + static_cast<uint64_t>(cache_pct * 8));
-    Measure(fmt::format("{} {}", name, part), "tune", *FindWorkload(name).make(dataset_, drawn),
-            phase);
+    return Measure(fmt::format("{} {}", name, part), PhaseKind::kTune,
+                   *FindWorkload(name).make(dataset_, drawn), phase);
   };
   // Both caches must fill again, which takes longer than a phase on a slow device. While they fill,
   // the device reads hardly fall at first, so the bytes cached are watched as well.
@@ -313,40 +313,42 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
   constexpr double kSettled = 0.97, kFull = 0.02;
   double reads = -1, held = 0;
   for (int i = 0; i < kMostSettling && !stop_(); ++i) {
-    measure("settling");
-    const json& settled = document_["phases"].back();
-    const double now = DeviceReadsPerOperation(settled), holds = CachedBytes(settled);
+    const PhaseRecord settling = measure("settling");
+    const double now = settling.DeviceReadsPerOperation(), holds = settling.CachedBytes();
     const bool fills = holds > held + kFull * static_cast<double>(options_.ram_bytes);
     if (now == 0 || (reads >= 0 && now > reads * kSettled && !fills)) break;
     reads = now;
     held = holds;
   }
   ::malloc_trim(0);
-  measure("trial");
-  const json& trial = document_["phases"].back();
-  const double count = OperationCount(trial);
-  const json& account = trial["account"];
-  const json device = account.value("device", json::object());
-  const double cpu =
-      account.value("cpu_user_seconds", 0.0) + account.value("cpu_system_seconds", 0.0);
-  const json memory = trial.value("memory", json::object());
+  return TrialOf(cache_pct, measure("trial"));
+}
+
+// Returns the figures of the phase that tried the share.
+CacheTrial Run::TrialOf(double cache_pct, const PhaseRecord& trial) const {
+  const auto count = static_cast<double>(std::max<uint64_t>(1, trial.operations()));
+  const PhaseAccount& account = trial.account;
+  const auto misses = static_cast<double>(account.engine.block_reads.value_or(0));
+  const auto miss_bytes = static_cast<double>(account.engine.block_read_bytes.value_or(0));
   const double clients = static_cast<double>(plan_.threads) * options_.queue_depth;
+  const double reads = trial.DeviceReadsPerOperation();
   // Under --read-iops each client waits for its turn, and the device's own statistics do not count
   // that wait.
   const double device_seconds =
-      options_.read_iops > 0
-          ? DeviceReadsPerOperation(trial) * clients / static_cast<double>(options_.read_iops)
-          : device.value("read_ms", 0.0) / 1000 / count;
-  return {cache_pct,
-          {.rate = trial["rate"],
-           .engine_misses = account["engine"].value("block_reads", 0.0) / count,
-           .device_reads = DeviceReadsPerOperation(trial),
-           .cpu_seconds = cpu / count,
-           .device_seconds = device_seconds,
-           .clients = clients},
-          std::max(0.0, memory.value("process_other", 0.0)) + memory.value("kernel", 0.0),
-          account["engine"].value("block_read_bytes", 0.0) /
-              std::max(1.0, account["engine"].value("block_reads", 0.0))};
+      options_.read_iops > 0 ? reads * clients / static_cast<double>(options_.read_iops)
+      : account.device       ? static_cast<double>(account.device->read_ms) / 1000 / count
+                             : 0;
+  const MemoryParts memory = trial.memory ? trial.memory->parts : MemoryParts{};
+  return {
+      cache_pct,
+      {.rate = static_cast<double>(trial.operations()) / trial.seconds,
+       .engine_misses = misses / count,
+       .device_reads = reads,
+       .cpu_seconds = (account.cpu_user_seconds + account.cpu_system_seconds) / count,
+       .device_seconds = device_seconds,
+       .clients = clients},
+      std::max(0.0, static_cast<double>(memory.process_other)) + static_cast<double>(memory.kernel),
+      miss_bytes / std::max(1.0, misses)};
 }
 
 // Returns a function that predicts, from trials, how the rate of point reads depends on the share;
@@ -398,20 +400,8 @@ void Run::TuneCache(const std::string& name) {
   double best = options_.cache_pct;
   const std::vector<CacheTrial> trials = ClimbShare(search, &best);
   if (stop_()) return;
-  json tuning = {
-      {"start_pct", options_.cache_pct}, {"chosen_pct", best}, {"trials", json::array()}};
-  for (const CacheTrial& trial : trials) {
-    tuning["trials"].push_back({{"cache_pct", trial.cache_pct},
-                                {"times", trial.times},
-                                {"rate", trial.measured.rate},
-                                {"engine_misses_per_operation", trial.measured.engine_misses},
-                                {"device_reads_per_operation", trial.measured.device_reads},
-                                {"cpu_us_per_operation", trial.measured.cpu_seconds * 1e6},
-                                {"device_us_per_operation", trial.measured.device_seconds * 1e6},
-                                {"other_bytes", trial.other_bytes}});
-  }
-  if (search.predict) tuning["prediction"] = search.predict(trials).ToJson();
-  document_["cache_tuning"] = std::move(tuning);
+  record_.cache_tuning = {options_.cache_pct, best, trials,
+                          search.predict ? search.predict(trials).ToJson() : json()};
   // Both caches must come to rest at the chosen share before the workload is measured. The search
   // is cleared first, because its prediction holds data on each page, in memory that the page cache
   // would otherwise use.
@@ -421,23 +411,44 @@ void Run::TuneCache(const std::string& name) {
   ::malloc_trim(0);
 }
 
+// Measures the workload in the slices that the parent grants. The phase has no end of its own.
+void Run::RunSlices(const std::string& name, Workload& workload) {
+  meter_->WriteBack();  // what the load left in the page cache must not be written during slices
+  ParentSlices slices(*meter_, talk_);
+  PhaseOptions phase = MeasuredPhase(false);
+  phase.operations = 0;
+  phase.seconds = 0;
+  phase.rate = 0;
+  phase.slices = &slices;
+  Measure(name, PhaseKind::kMeasure, workload, phase);
+}
+
 void Run::RunWorkload(const std::string& name) {
   const WorkloadInfo& info = FindWorkload(name);
   WorkloadOptions workload_options = workload_;
   workload_options.directory = std::filesystem::path(plan_.engine_dir).parent_path();
   std::unique_ptr<Workload> workload = info.make(dataset_, workload_options);
+  const bool draws = !info.loads && workload->operations() == 0;
+  if (draws && drawing_++ != 0) {
+    // With the same seed it would access the rows of the phase before it, in the same order, and find
+    // them cached.
+    workload_options.seed = Mix64(workload_options.seed ^ Mix64(drawing_));
+    workload = info.make(dataset_, workload_options);
+  }
   if (!info.loads && options_.drop_caches) DropPages(plan_.engine_dir);
-  if (!info.loads && workload->operations() == 0 && options_.warmup.value_or(0) > 0) {
+  if (plan_.in_slices && name == plan_.phases.back()) return RunSlices(name, *workload);
+  if (draws && options_.warmup.value_or(0) > 0) {
     PhaseOptions warmup = MeasuredPhase(false);
     warmup.operations = 0;
     warmup.seconds = *options_.warmup;
-    Measure(name + " warm-up", "warm-up", *workload, warmup);
+    Measure(name + " warm-up", PhaseKind::kWarmUp, *workload, warmup);
     workload_options.seed = Mix64(workload_options.seed);  // draws rows other than the warm-up's
     workload = info.make(dataset_, workload_options);
   }
   if (options_.cache_auto && !info.loads && !stop_()) TuneCache(name);
   if (stop_()) return;
-  Measure(name, info.loads ? "load" : "measure", *workload, MeasuredPhase(info.loads));
+  Measure(name, info.loads ? PhaseKind::kLoad : PhaseKind::kMeasure, *workload,
+          MeasuredPhase(info.loads));
   if (workload->settles() && !stop_()) Settle();
 }
 
@@ -445,11 +456,10 @@ void Run::Execute() {
   account_.emplace(options_, plan_);
   dataset_ = std::make_shared<const Dataset>(options_.data);
   PhaseOptions calibration = MeasuredPhase(false);
-  document_["accounting"] = account_->Describe();
-  document_["accounting"]["harness_ns_per_operation"] =
+  record_.accounting = account_->Describe();
+  record_.accounting->harness_ns_per_operation =
       HarnessCostNs(calibration, dataset_, options_.workload);
-  document_["accounting"]["clock"] = Clock::Get().uses_tsc() ? "tsc" : "clock_gettime";
-  document_["accounting"]["latency_relative_error"] = Histogram::kRelativeError;
+  record_.accounting->clock_is_tsc = Clock::Get().uses_tsc();
   if (plan_.budget != nullptr) plan_.budget->Enter();
   if (plan_.read_limit != nullptr) plan_.read_limit->Enter();
   if (HasPopulation(plan_.phases)) {
@@ -465,22 +475,18 @@ void Run::Execute() {
     if (!info.loads) ReportLoaded(false);
     RunWorkload(phase);
   }
-  if (!stop_() && !plan_.phases.empty()) ReportLoaded(true);
+  if (!stop_()) ReportLoaded(true);
   // The engine may have chosen settings while it ran, so they are read once more.
   for (const auto& [name, value] : engine_->EffectiveSettings()) {
-    document_["engine"]["effective"][name] = value;
+    record_.engine->effective[name] = value;
   }
-  document_["database"] = {{"bytes", engine_->SizeOnDisk().total()}};
+  record_.database_bytes = engine_->SizeOnDisk().total();
   if (!population || population->known()) {
-    document_["database"]["rows"] = population ? population->there().count() : dataset_->rows();
+    record_.database_rows = population ? population->there().count() : dataset_->rows();
   }
-  document_["partial"] = stop_();
+  record_.partial = stop_();
   engine_.reset();
-  if (population) document_["population"] = population->ToJson();
-}
-
-json ErrorJson(const std::string& sentence, int exit_code) {
-  return {{"sentence", sentence}, {"exit_code", exit_code}};
+  if (population) record_.population = population->ToJson();
 }
 
 }  // namespace
@@ -490,19 +496,19 @@ bool HasPopulation(const std::vector<std::string>& workloads) {
 }
 
 json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
-                const std::function<void(const json&)>& report) {
-  json document = {{"threads", plan.threads}, {"repeat", plan.repeat}, {"phases", json::array()}};
-  Run run(options, plan, stop, &document, report);
+                const RunTalk& talk) {
+  RunRecord record{.threads = plan.threads, .repeat = plan.repeat};
+  Run run(options, plan, stop, &record, talk);
   try {
     run.Execute();
   } catch (const Error& e) {
-    document["error"] = ErrorJson(e.what(), e.kind() == Error::kUsage ? 2 : 1);
+    record.error = {e.what(), e.kind() == Error::kUsage ? 2 : 1};
   } catch (const std::bad_alloc&) {
-    document["error"] = ErrorJson("memory is exhausted; give a larger --ram or a smaller cache", 1);
+    record.error = {"memory is exhausted; give a larger --ram or a smaller cache", 1};
   } catch (const std::exception& e) {
-    document["error"] = ErrorJson(e.what(), 1);
+    record.error = {e.what(), 1};
   }
-  return document;
+  return RunJson(record);
 }
 
 }  // namespace testbed

@@ -1,5 +1,6 @@
 // One run, executed in the process that was forked for it (run_process.h): opens the engine, runs
-// the phases, and returns the measurements as a JSON document (docs/results.md, "run").
+// the phases, sends each finished phase to a callback, and returns the rest of the run's document
+// (docs/results.md, "run").
 #ifndef TESTBED_TOOLS_RUN_RUN_CHILD_H_
 #define TESTBED_TOOLS_RUN_RUN_CHILD_H_
 
@@ -15,9 +16,9 @@
 namespace testbed {
 
 struct RunPlan {
-  std::vector<std::string> phases;  // names of workloads, in order
+  std::vector<std::string> phases;  // names of workloads, in order; at least one
   int threads = 1;
-  int repeat = 0;                         // number of this repetition of the setting, from 0
+  int repeat = 0;                         // number of this run of the setting on its load, from 0
   std::string label;                      // begins the progress lines
   std::string engine_dir;                 // directory of the engine's files
   bool exclusive_device = false;          // only this run does IO on the device
@@ -26,23 +27,33 @@ struct RunPlan {
   // The rows that a loaded database holds (workloads/population.h, ToJson). Null when they are not
   // known; then the run counts them before its first phase.
   nlohmann::json population;
+  // The last phase works in slices, which the parent grants (run_process.h); it then has no warm-up
+  // and no end of its own.
+  bool in_slices = false;
+};
+
+// The child's talk with its parent, in the lines of run_process.h.
+struct RunTalk {
+  std::function<void(const nlohmann::json&)> report;
+  // Blocks until the parent's next line and returns it; {"end": true} when the run is to end.
+  // Needed for a plan in slices.
+  std::function<nlohmann::json()> await;
 };
 
 // Returns whether these workloads work on the rows of a Dataset, which a Population tracks.
 bool HasPopulation(const std::vector<std::string>& workloads);
 
-// Runs the plan in this process and returns its document. Never throws: an error becomes "error" of
-// the document, which keeps the phases that were measured before it. The run ends early, and its
-// document is marked partial, once `stop` returns true.
+// Runs the plan in this process and returns its document without "phases", which `report` was given.
+// Never throws: an error becomes "error" of the document. The run ends early, and its document is
+// marked partial, once `stop` returns true.
 //
-// `report` is called at once when a phase begins, with {"run": ..., "begins": NAME}; when a phase
-// is finished, with {"phase": ...}; and when the database is loaded and at rest, with {"loaded":
-// true}.
+// `talk.report` is called at once when a phase begins and when it is finished, when the database is
+// loaded and at rest, and after each slice.
 //
 // The document of a run that came to its end, or was stopped, tells the rows that the database then
 // holds ("population").
 nlohmann::json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
-                          const std::function<void(const nlohmann::json&)>& report);
+                          const RunTalk& talk);
 
 }  // namespace testbed
 

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -10,23 +11,24 @@
 #include <functional>
 #include <set>
 
-#include "device/account/block_device.h"
 #include "device/error.h"
 #include "device/file/page_cache.h"
-#include "device/machine/host.h"
 #include "device/machine/memory_budget.h"
-#include "device/machine/readahead.h"
-#include "device/machine/scratch.h"
 #include "device/os/signal_guard.h"
 #include "engines/registry.h"
+#include "tools/build_info.h"
 #include "tools/cache/cache_rehearsal.h"
+#include "tools/command_words.h"
 #include "tools/database/database_dir.h"
 #include "tools/database/database_files.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "tools/output/progress.h"
+#include "tools/report/csv.h"
 #include "tools/report/report.h"
+#include "tools/run/run_checks.h"
 #include "tools/run/run_process.h"
+#include "tools/run/surroundings.h"
 #include "workloads/dataset.h"
 #include "workloads/registry.h"
 
@@ -36,213 +38,67 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// Memory that a sanitizer needs for itself (shadow memory, red zones, quarantine) is added to the
-// budget, because --ram does not cover it.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr uint64_t kSanitizerBytes = 1ull << 30;
-#else
-constexpr uint64_t kSanitizerBytes = 0;
-#endif
-
-// Returns the directory that will hold the database, or its nearest existing parent.
-std::string ExistingDirectory(const std::string& path) {
-  fs::path at = fs::absolute(path.empty() ? "." : path);
-  while (!fs::exists(at)) at = at.parent_path();
-  return at.string();
-}
-
-// Records that the machine refused a setting that the user asked for: as a note for readers, and in
-// "not_in_force", by its option, for programs.
-void NotInForce(const std::string& option, const std::string& how, const std::string& why,
-                json* document) {
-  (*document)["notes"].push_back(fmt::format("--{} {}: {}", option, how, why));
-  (*document)["not_in_force"].push_back({{"option", option}, {"why", why}});
-}
-
-// The settings of the machine for the runs: the scratch device and the readahead, which the
-// destructor undoes on every path, and whether --ram and --read-iops can be enforced. The
-// constructor also removes what killed runs left behind. It throws Error (kUsage) when a setting
-// cannot be made and --strict is given.
-class Surroundings {
- public:
-  Surroundings(const RunOptions& options, json* document) : options_(options) {
-    json& notes = (*document)["notes"] = json::array();
-    for (const std::string& sentence : ReadaheadGuard::RestoreStale()) notes.push_back(sentence);
-    for (const std::string& sentence : MemoryBudget::CleanLeftovers()) notes.push_back(sentence);
-    for (const std::string& sentence : ReadLimit::CleanLeftovers()) notes.push_back(sentence);
-    MakeScratch();
-    (*document)["not_in_force"] = json::array();
-    SetReadahead(document);
-    CheckBudget(document);
-    CheckReadLimit(document);
-  }
-
-  // Returns a new budget for one run, `spare` bytes larger than --ram; null when --ram is 0 or
-  // cannot be enforced.
-  std::unique_ptr<MemoryBudget> NewBudget(uint64_t spare = 0) const {
-    if (options_.ram_bytes == 0) return nullptr;
-    std::string why;
-    return MemoryBudget::Create(options_.ram_bytes + kSanitizerBytes + spare, &why);
-  }
-  // Returns a new limit of reads per second for one run; null when --read-iops is 0 or cannot be
-  // enforced. The limit refers to `budget`, which may be null.
-  std::unique_ptr<ReadLimit> NewReadLimit(const MemoryBudget* budget) const {
-    std::string why;
-    return LimitReads(budget, &why);
-  }
-  const std::string& scratch_path() const { return scratch_path_; }
-  bool exclusive_device() const { return scratch_ != nullptr || options_.exclusive_device; }
-
- private:
-  void MakeScratch();
-  void SetReadahead(json* document);
-  void CheckBudget(json* document);
-  void CheckReadLimit(json* document);
-  std::string Where() const;
-  std::unique_ptr<ReadLimit> LimitReads(const MemoryBudget* budget, std::string* why) const;
-
-  const RunOptions& options_;
-  std::unique_ptr<ScratchDevice> scratch_;
-  std::string scratch_path_;
-  std::unique_ptr<ReadaheadGuard> readahead_;
-};
-
-void Surroundings::MakeScratch() {
-  if (options_.scratch_bytes == 0) return;
-  ScratchOptions scratch;
-  scratch.bytes = options_.scratch_bytes;
-  scratch.file_system = options_.scratch_fs == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
-  scratch.directory = ".";
-  ProgressLine progress("scratch device", options_.quiet);
-  scratch.progress = [&progress](uint64_t done, uint64_t all) {
-    progress.Say(fmt::format("{} of {} written", ShortSize(done), ShortSize(all)));
-  };
-  scratch_ = ScratchDevice::Create(scratch);
-  scratch_path_ = scratch_->path();
-}
-
-std::string Surroundings::Where() const {
-  return scratch_ ? scratch_path_ : options_.dir.empty() ? "." : options_.dir;
-}
-
-void Surroundings::SetReadahead(json* document) {
-  if (!options_.readahead_bytes) return;
-  try {
-    readahead_ =
-        ReadaheadGuard::Under(ExistingDirectory(Where()), *options_.readahead_bytes / 1024);
-  } catch (const Error& e) {
-    if (options_.strict) throw;
-    NotInForce("readahead", "is not in force", e.what(), document);
-  }
-}
-
-void Surroundings::CheckBudget(json* document) {
-  if (options_.ram_bytes == 0) return;
-  std::string why;
-  if (MemoryBudget::Create(options_.ram_bytes, &why) != nullptr) return;
-  if (options_.strict) throw Error(Error::kUsage, "--ram cannot be enforced: " + why);
-  NotInForce("ram", "is not enforced, the page cache may hold more", why, document);
-}
-
-std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,
-                                                    std::string* why) const {
-  if (options_.read_iops == 0) return nullptr;
-  const std::optional<BlockDevice> device = BlockDevice::Find(ExistingDirectory(Where()));
-  if (device) return ReadLimit::Create(*device, options_.read_iops, budget, why);
-  *why = "the database's file system has no block device";
-  return nullptr;
-}
-
-void Surroundings::CheckReadLimit(json* document) {
-  if (options_.read_iops == 0) return;
-  std::string why;
-  if (LimitReads(NewBudget().get(), &why) != nullptr) return;
-  if (options_.strict) throw Error(Error::kUsage, "--read-iops cannot be enforced: " + why);
-  NotInForce("read-iops", "is not enforced", why, document);
-}
-
-void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset,
-                const std::string& where) {
-  const uint64_t need = DataBytes(options.workloads, dataset, options.workload);
-  std::error_code error;
-  const fs::space_info space = fs::space(where, error);
-  if (!error && space.available < need) {
-    throw Error(
-        Error::kUsage,
-        fmt::format("the file system of {} has {} free, and the database needs {} at least; "
-                    "free space, or give fewer --rows or another --dir",
-                    where, ShortSize(space.available), ShortSize(need)));
-  }
-}
-
 bool Loads(const std::string& workload) { return FindWorkload(workload).loads; }
 
 // Returns whether the workload only reads. Such a workload leaves the database as it was, so that
 // the next run can use it too.
 bool ReadsOnly(const std::string& workload) { return FindWorkload(workload).reads_only; }
 
-void CheckReads(const RunOptions& options) {
-  if (FindEngine(options.engine_name).capabilities.reads) return;
-  for (const std::string& name : options.workloads) {
-    if (Loads(name)) continue;
-    throw Error(Error::kUsage,
-                fmt::format("--workload {} reads, and nothing can be read from --engine {}; give "
-                            "one that only loads, such as {}",
-                            name, options.engine_name, FindWorkload(name).loader));
-  }
-}
-
-// Opens the engine in an empty directory, so that a wrong value of --engine-option is refused
-// before anything is created or removed. Only the engine can judge these values, and it does when
-// it opens.
-void TryEngineOptions(const RunOptions& options, const std::string& where) {
-  if (options.engine.extra.empty()) return;
-  const TemporaryDatabase directory(where);
-  RunPlan plan;
-  plan.engine_dir = directory.engine_path();
-  const json trial = ExecuteRunInChild(options, plan);
-  if (trial.contains("error") && trial["error"]["exit_code"] == 2) {
-    throw Error(Error::kUsage, trial["error"]["sentence"].get<std::string>());
-  }
-}
-
 // Executes the runs that the options ask for, one after the other, until a run fails or the user
 // stops them.
 class Runs {
  public:
   // `writers` are the names of the workloads that write.
-  Runs(const RunOptions& options, const Surroundings& surroundings, DatabaseDir* dir,
+  // `options` are those that `dir` was made with; each load sets its seed in them.
+  Runs(RunOptions* options, const Surroundings& surroundings, DatabaseDir* dir,
        const std::set<std::string>& writers, json* document)
-      : options_(options),
+      : options_(*options),
+        seed_(options->data.seed),
         surroundings_(surroundings),
         dir_(*dir),
         writers_(writers),
         document_(*document) {}
+  ~Runs() { UseLoad(0); }
 
   void Execute() {
-    const std::vector<std::string>& all = options_.workloads;
-    const auto first_other = std::find_if_not(all.begin(), all.end(), Loads);
-    const bool shared = std::all_of(first_other, all.end(), ReadsOnly);
-    if (shared && first_other != all.begin() && first_other != all.end()) {
-      // All later workloads only read, so one load serves every number of threads and repetition.
-      if (!Fresh({all.begin(), first_other}, options_.threads[0], 0)) return;
-      ForEach(
-          [&](int threads, int repeat) { return One({first_other, all.end()}, threads, repeat); });
-    } else if (Loads(all[0]) && !options_.reuse) {
-      ForEach([&](int threads, int repeat) { return Fresh(all, threads, repeat); });
-    } else {
-      ForEach([&](int threads, int repeat) { return One(all, threads, repeat); });
+    for (int load = 0; load < options_.repeat; ++load) {
+      UseLoad(load);
+      if (!ExecuteLoad()) return;
     }
   }
 
  private:
+  // Loads differ in their seed: the same data, laid out in the same order, would differ less than
+  // those of another day.
+  void UseLoad(int load) {
+    load_ = load;
+    options_.data.seed = options_.workload.seed = seed_ + static_cast<uint64_t>(load);
+  }
+
+  bool ExecuteLoad() {
+    const std::vector<std::string>& all = options_.workloads;
+    const auto first_other = std::find_if_not(all.begin(), all.end(), Loads);
+    const bool shared = std::all_of(first_other, all.end(), ReadsOnly);
+    if (shared && first_other != all.begin() && first_other != all.end()) {
+      // All later workloads only read, so one load serves every number of threads and every run.
+      return Fresh({all.begin(), first_other}, options_.threads[0], 0) &&
+             ForEach(
+                 [&](int threads, int run) { return One({first_other, all.end()}, threads, run); });
+    }
+    if (Loads(all[0]) && !options_.reuse) {
+      return ForEach([&](int threads, int run) { return Fresh(all, threads, run); });
+    }
+    return ForEach([&](int threads, int run) { return One(all, threads, run); });
+  }
+
   template <typename Function>
-  void ForEach(Function run) {
+  bool ForEach(Function run) {
     for (int threads : options_.threads) {
-      for (int repeat = 0; repeat < options_.repeat; ++repeat) {
-        if (!run(threads, repeat)) return;
+      for (int i = 0; i < options_.repeat_runs; ++i) {
+        if (!run(threads, i)) return false;
       }
     }
+    return true;
   }
 
   bool Fresh(std::vector<std::string> phases, int threads, int repeat) {
@@ -298,12 +154,16 @@ class Runs {
     if (run.contains("error") && budget != nullptr && budget->OomKilled()) {
       run["error"]["out_of_memory"] = true;
     }
+    run["load"] = load_;
+    run["seed"] = options_.data.seed;
     const bool go_on = !run.contains("error") && !run.value("partial", false);
     document_["runs"].push_back(std::move(run));
     return go_on && !StopRequested();
   }
 
-  const RunOptions& options_;
+  RunOptions& options_;
+  const uint64_t seed_;  // of the first load
+  int load_ = 0;
   const Surroundings& surroundings_;
   DatabaseDir& dir_;
   const std::set<std::string>& writers_;
@@ -360,7 +220,7 @@ void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, RunOptions
   json rehearsals = KeptRehearsals(*options);
   if (rehearsals.is_null()) {
     const RunOptions rehearsal = RehearsalOptions(*options);
-    const auto ram = static_cast<double>(options->ram_bytes + kSanitizerBytes);
+    const auto ram = static_cast<double>(options->ram_bytes + SanitizerBytes());
     double chosen = 0;
     const std::vector<Rehearsal> all = FindMostShare(
         options->cache_pct, ram,
@@ -397,20 +257,57 @@ int ExitCode(const json& document) {
   return document.value("partial", false) ? 130 : 0;
 }
 
-}  // namespace
+std::string HostName() {
+  char name[256] = "";
+  ::gethostname(name, sizeof(name) - 1);
+  return name;
+}
 
-json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& command_line) {
+// Returns the options with what they leave open and the record of the database to reuse tells.
+RunOptions WithRecord(RunOptions options, const std::vector<std::string>& words) {
+  if (!options.reuse || options.dir.empty()) return options;
+  const std::optional<json> record = ReadRecord(options.dir);
+  if (!record && options.engine_name.empty()) {
+    throw Error(Error::kUsage,
+                fmt::format("--dir {} holds no database that testbed loaded; load one first, "
+                            "without --reuse",
+                            options.dir));
+  }
+  if (!record) return options;  // DatabaseDir refuses the directory
+  std::vector<std::string> all = words;
+  for (std::string& word : WordsOfRecord(*record, words)) all.push_back(std::move(word));
+  RunOptions known = ParseRunOptions(all);
+  // A loaded database is not loaded again unless the user says so.
+  if (!Gives(words, "--workload")) std::erase_if(known.workloads, Loads);
+  if (!known.workloads.empty()) CheckWorkloadFits(*record, known.workloads[0], options.dir);
+  return known;
+}
+
+// Returns the document of runs before the first of them: what was asked, and of which program.
+json NewDocument(const RunOptions& options, const std::vector<std::string>& command_line) {
   json document = {
       {"schema", "testbed-results/1"},
       {"testbed", TESTBED_VERSION},
       {"command", command_line},
+      {"build",
+       {{"commit", ThisBuild().commit},
+        {"compiler", ThisBuild().compiler},
+        {"type", ThisBuild().type}}},
+      {"host", HostName()},
       {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
       {"options", options.ToJson()},
       {"runs", json::array()}};
-  // The checks come first, so that nothing has been created when one of them throws.
-  CheckEngineOptions(FindEngine(options.engine_name), options.engine);
-  CheckReads(options);
+  if (!options.label.empty()) document["label"] = options.label;
+  return document;
+}
+
+}  // namespace
+
+json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& command_line) {
+  json document = NewDocument(options, command_line);
   const auto dataset = std::make_shared<const Dataset>(options.data);
+  // The checks come first, so that nothing has been created when one of them throws.
+  CheckRun(options, dataset);
   document["data"] = {{"rows", dataset->rows()},
                       {"key_bytes", dataset->key_bytes()},
                       {"value_bytes", dataset->value_bytes()}};
@@ -418,8 +315,6 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
   for (const std::string& name : options.workloads) {
     if (FindWorkload(name).make(dataset, options.workload)->writes()) writers.insert(name);
   }
-  CheckWorkloadOptions(options.workloads, options.workload);
-  CheckLoaders(options.workloads, options.reuse);
   if (!options.reuse && options.dir.empty() && !Loads(options.workloads[0])) {
     throw Error(Error::kUsage,
                 fmt::format("--workload {} needs a loaded database; begin with {}, or "
@@ -442,17 +337,10 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
   const std::string where = ExistingDirectory(dir->path());
   if (!options.reuse) CheckSpace(options, dataset, where);
   TryEngineOptions(options, where);
-  document["machine"] = json::object();
-  for (const auto& [name, value] : ReadHostFacts(where).Fields()) document["machine"][name] = value;
-  if (std::optional<BlockDevice> device = BlockDevice::Find(where)) {
-    json queue = json::object();
-    for (const auto& [name, value] : device->QueueSettings()) queue[name] = value;
-    document["device"] = {
-        {"name", device->name()}, {"queue", queue}, {"exclusive", surroundings.exclusive_device()}};
-  }
+  document.update(MachineJson(where, surroundings.exclusive_device()));
   SetMostCache(surroundings, dir.get(), &placed, &document);
   do {
-    if (!StopRequested()) Runs(placed, surroundings, dir.get(), writers, &document).Execute();
+    if (!StopRequested()) Runs(&placed, surroundings, dir.get(), writers, &document).Execute();
   } while (LowerMostCache(&placed, &document));
   const auto partial = [](const json& run) { return run.value("partial", false); };
   document["partial"] =
@@ -461,18 +349,18 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
 }
 
 int RunCommand(RunOptions options, const std::vector<std::string>& command_line) {
+  options = WithRecord(std::move(options), command_line);
   options.Resolve();
-  CheckOutputFile("--json", options.json_file);
-  CheckOutputFile("--csv", options.csv_file);
-  const json document = ExecuteRuns(options, command_line);
-  // The report is printed first, so that a file that cannot be written does not cost it.
+  json document;
+  const std::vector<OutputFile> files = {
+      {"--json", options.json_file, [&document] { return JsonText(document, 1) + "\n"; }},
+      {"--csv", options.csv_file, [&document] { return RunsCsv({&document}); }},
+      {"--csv-series", options.csv_series_file, [&document] { return SeriesCsv({&document}); }}};
+  CheckOutputFiles(files);
+  document = ExecuteRuns(options, command_line);
   const auto measured = [](const json& run) { return !run["phases"].empty(); };
-  if (std::any_of(document["runs"].begin(), document["runs"].end(), measured)) {
-    fmt::print("{}", ReportText(document));
-    std::fflush(stdout);
-  }
-  WriteOutputFile("--json", options.json_file, JsonText(document, 1) + "\n");
-  WriteOutputFile("--csv", options.csv_file, ReportCsv(document));
+  const bool any = std::any_of(document["runs"].begin(), document["runs"].end(), measured);
+  WriteOutputs(files, any ? ReportText(document, {.wide = options.wide}) : "");
   for (const json& run : document["runs"]) {
     if (run.contains("error")) {
       fmt::print(stderr, "testbed: {}\n", run["error"]["sentence"].get<std::string>());

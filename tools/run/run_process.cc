@@ -1,17 +1,21 @@
 #include "tools/run/run_process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <exception>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +24,7 @@
 #include "device/os/child_process.h"
 #include "device/os/signal_guard.h"
 #include "tools/output/json_text.h"
+#include "tools/output/progress.h"
 
 namespace testbed {
 namespace {
@@ -36,13 +41,110 @@ void WriteAll(int fd, const std::string& text) {
   }
 }
 
-// Collects the lines that a child sends, one JSON object each: {"run": ..., "begins": NAME} before
-// each phase, {"phase": ...} after it, {"loaded": true} when the database is loaded and at rest,
-// and {"run": ..., "ended": true} as the last line.
-class RunOfChild {
+// Makes malloc return freed memory to the system. Memory that the allocator keeps serves neither
+// the engine's cache nor the page cache, and could make the kernel kill a run with a budget. There
+// is one arena for each CPU, not glibc's eight, since memory that a thread frees stays with its
+// arena. Large blocks are always mapped one by one: by default glibc raises the threshold, to up to
+// 32 MB, when such a block is freed, and keeps later blocks below it.
+void SettleAllocator() {
+  constexpr int kLargeBlock = 256 << 10;
+  ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))));
+  ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+}
+
+// Returns whether the directory's files are memory.
+bool InMemory(const std::string& dir) {
+  struct statfs about {};
+  return ::statfs(dir.c_str(), &about) == 0 &&
+         (about.f_type == TMPFS_MAGIC || about.f_type == RAMFS_MAGIC);
+}
+
+// Returns one sentence about the death of a child that did not end by itself.
+std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status,
+                      const std::string& phase_under_way, size_t n) {
+  std::string where, kept;
+  if (!phase_under_way.empty()) where = " in phase " + phase_under_way;
+  if (n != 0) {
+    kept = fmt::format("; {} finished phase{} before it {} kept", n, n == 1 ? "" : "s",
+                       n == 1 ? "is" : "are");
+  }
+  if (plan.budget != nullptr && plan.budget->OomKilled() && InMemory(plan.engine_dir)) {
+    return fmt::format(
+        "the kernel ended the run (signal 9) because the database is on a tmpfs, whose files are "
+        "memory and count in --ram {}{}; give a --dir on a disk, or a --ram that holds the "
+        "database too{}",
+        ShortSize(options.ram_bytes), where, kept);
+  }
+  if (plan.budget != nullptr && plan.budget->OomKilled()) {
+    return fmt::format(
+        "the kernel ended the run (signal 9) because it needed more than --ram {}{}; give a larger "
+        "--ram or a smaller --cache-pct{}",
+        ShortSize(options.ram_bytes), where, kept);
+  }
+  if (WIFSIGNALED(status)) {
+    return fmt::format("the run was ended by signal {} ({}){}{}", WTERMSIG(status),
+                       ::strsignal(WTERMSIG(status)), where, kept);
+  }
+  return fmt::format("the run ended without a result{}{}", where, kept);
+}
+
+// The parent's lines, as the child reads them. A parent that has died, or has been asked to stop
+// together with the child, counts as one that wants the run to end.
+class ParentLines {
  public:
-  RunOfChild(const RunPlan& plan, std::function<void()> loaded)
-      : document_({{"threads", plan.threads}, {"repeat", plan.repeat}}),
+  explicit ParentLines(int fd) : fd_(fd) {}
+  json Await() {
+    size_t end;
+    while ((end = text_.find('\n')) == std::string::npos) {
+      pollfd ready{fd_, POLLIN, 0};
+      if (StopRequested()) return kEnd;
+      if (::poll(&ready, 1, 100) <= 0) continue;
+      char bytes[4096];
+      const ssize_t n = ::read(fd_, bytes, sizeof bytes);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return kEnd;
+      text_.append(bytes, static_cast<size_t>(n));
+    }
+    json line = ParseJson(std::string_view(text_).substr(0, end));
+    text_.erase(0, end + 1);
+    return line;
+  }
+
+ private:
+  const json kEnd = {{"end", true}};
+  const int fd_;
+  std::string text_;
+};
+
+// Runs the plan in the child process, and ends the process.
+[[noreturn]] void BeTheChild(const RunOptions& options, const RunPlan& plan, int to_parent,
+                             int from_parent, const std::function<void()>& before) {
+  SettleAllocator();
+  if (before) before();
+  ParentLines answers(from_parent);
+  RunTalk talk;
+  talk.report = [&](const json& line) {
+    WriteAll(to_parent, JsonText(line) + "\n");
+    // The child waits: it must not change the database, or measure, while the parent writes the
+    // database's record.
+    if (line.contains("loaded")) answers.Await();
+  };
+  talk.await = [&] { return answers.Await(); };
+  talk.report({{"run", ExecuteRun(options, plan, &StopRequested, talk)}, {"ended", true}});
+  ::close(to_parent);
+  // The child must not run destructors: they would undo settings that belong to the parent.
+  std::fflush(nullptr);
+  ::_exit(0);
+}
+
+}  // namespace
+
+// Collects the lines that a child sends.
+class RunProcess::Lines {
+ public:
+  Lines(const RunPlan& plan, const ProgressOptions& progress, std::function<void()> loaded)
+      : progress_(plan.label, progress),
+        document_({{"threads", plan.threads}, {"repeat", plan.repeat}}),
         loaded_(std::move(loaded)) {}
 
   // Takes the next bytes of the child's output; the last, incomplete line waits for its rest.
@@ -63,12 +165,27 @@ class RunOfChild {
     return document;
   }
 
+  // Says how long the phase has lasted when the child, which says more, has long said nothing.
+  void SayIfSilent() {
+    if (under_way_.empty()) return;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began_;
+    progress_.SayIfSilent(fmt::format("{} for {:.0f} s", under_way_, passed.count()));
+  }
+
+  bool ready = false;  // the child waits for a slice
+  std::vector<json> slices;
+
  private:
   void TakeLine(json line) {
     if (!line.is_object()) return;
     if (line.contains("run")) document_ = std::move(line["run"]);
-    if (line.contains("begins")) under_way_ = line["begins"];
+    if (line.contains("begins")) {
+      under_way_ = line["begins"];
+      began_ = std::chrono::steady_clock::now();
+    }
     if (line.contains("loaded")) loaded_();
+    if (line.contains("ready")) ready = true;
+    if (line.contains("slice")) slices.push_back(std::move(line["slice"]));
     if (line.contains("phase")) {
       under_way_.clear();
       phases_.push_back(std::move(line["phase"]));
@@ -76,6 +193,8 @@ class RunOfChild {
     ended_ = line.contains("ended");
   }
 
+  ProgressLine progress_;  // made before the fork, to share the time of the last line
+  std::chrono::steady_clock::time_point began_;  // of the phase under way
   json document_;
   const std::function<void()> loaded_;
   json phases_ = json::array();
@@ -83,115 +202,104 @@ class RunOfChild {
   bool ended_ = false;
 };
 
-// Reads the child's lines until it closes the pipe. A signal sent to this process's id does not
-// reach the child, so a request to stop is forwarded as SIGTERM, and so is the answer of `enough`.
-void ReadAll(int fd, pid_t child, const std::function<bool(const json&)>& enough, RunOfChild* run) {
-  std::vector<char> buffer(65536);
-  bool told = false;
-  size_t phases = 0;
-  while (true) {
-    pollfd ready{fd, POLLIN, 0};
-    if (::poll(&ready, 1, 100) <= 0) {
-      if (StopRequested() && !std::exchange(told, true)) ::kill(child, SIGTERM);
-      continue;
-    }
-    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;
-    run->Take(buffer.data(), static_cast<size_t>(n));
-    const bool another = std::exchange(phases, run->phases().size()) != run->phases().size();
-    if (!told && enough && another && enough(run->phases())) {
-      told = true;
-      ::kill(child, SIGTERM);
-    }
-  }
-}
-
-// Makes malloc return freed memory to the system. Memory that the allocator keeps serves neither
-// the engine's cache nor the page cache, and could make the kernel kill a run with a budget. There
-// is one arena for each CPU, not glibc's eight, since memory that a thread frees stays with its
-// arena. Large blocks are always mapped one by one: by default glibc raises the threshold, to up to
-// 32 MB, when such a block is freed, and keeps later blocks below it.
-void SettleAllocator() {
-  constexpr int kLargeBlock = 256 << 10;
-  ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))));
-  ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
-}
-
-// Returns one sentence about the death of a child that did not end by itself.
-std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status,
-                      const RunOfChild& run) {
-  std::string where, kept;
-  if (!run.phase_under_way().empty()) where = " in phase " + run.phase_under_way();
-  if (const size_t n = run.phases().size(); n != 0) {
-    kept = fmt::format("; {} finished phase{} before it {} kept", n, n == 1 ? "" : "s",
-                       n == 1 ? "is" : "are");
-  }
-  if (plan.budget != nullptr && plan.budget->OomKilled()) {
-    return fmt::format(
-        "the kernel ended the run (signal 9) because it needed more than --ram {}{}; give a larger "
-        "--ram or a smaller --cache-pct{}",
-        ShortSize(options.ram_bytes), where, kept);
-  }
-  if (WIFSIGNALED(status)) {
-    return fmt::format("the run was ended by signal {} ({}){}{}", WTERMSIG(status),
-                       ::strsignal(WTERMSIG(status)), where, kept);
-  }
-  return fmt::format("the run ended without a result{}{}", where, kept);
-}
-
-}  // namespace
-
-json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan, const RunWatch& watch) {
-  // The child sends its lines through pipe_fds. The parent answers {"loaded": true} with one byte
-  // through noted_fds, when watch.loaded has returned.
-  int pipe_fds[2], noted_fds[2];
-  if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);
-  if (::pipe(noted_fds) != 0) throw Error::Io("pipe", "", errno);
-  const pid_t child = ForkChild();
-  if (child == 0) {
-    ::close(pipe_fds[0]);
-    ::close(noted_fds[1]);
-    SettleAllocator();
-    const auto report = [&](const json& line) {
-      WriteAll(pipe_fds[1], JsonText(line) + "\n");
-      // The child waits: it must not change the database, or measure, while the parent writes the
-      // database's record.
-      char noted;
-      while (line.contains("loaded") && ::read(noted_fds[0], &noted, 1) < 0 && errno == EINTR) {
-      }
-    };
-    json document = ExecuteRun(options, plan, &StopRequested, report);
-    document.erase("phases");  // the parent has them
-    report({{"run", std::move(document)}, {"ended", true}});
-    ::close(pipe_fds[1]);
-    // The child must not run destructors: they would undo settings that belong to the parent.
-    std::fflush(nullptr);
-    ::_exit(0);
-  }
-  ::close(pipe_fds[1]);
-  ::close(noted_fds[0]);
-  RunOfChild run(plan, [&] {
-    if (watch.loaded) watch.loaded();
-    WriteAll(noted_fds[1], "n");
+RunProcess::RunProcess(const RunOptions& options, const RunPlan& plan, RunWatch watch,
+                       const std::function<void()>& before)
+    : options_(options), plan_(plan), watch_(std::move(watch)) {
+  lines_ = std::make_unique<Lines>(plan, options.progress(), [this] {
+    if (watch_.loaded) watch_.loaded();
+    Answer({{"noted", true}});
   });
-  std::exception_ptr failure;
-  try {
-    ReadAll(pipe_fds[0], child, watch.enough, &run);
-  } catch (...) {
-    failure = std::current_exception();
-    ::kill(child, SIGKILL);
+  int out[2], in[2];
+  if (::pipe2(out, O_CLOEXEC) != 0) throw Error::Io("pipe", "", errno);
+  if (::pipe2(in, O_CLOEXEC) != 0) {
+    ::close(out[0]);
+    ::close(out[1]);
+    throw Error::Io("pipe", "", errno);
   }
-  ::close(pipe_fds[0]);
-  ::close(noted_fds[1]);
-  const int status = AwaitChild(child);
-  if (failure) std::rethrow_exception(failure);
-  json document = run.Document();
-  if (run.ended() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return document;
+  child_ = ForkChild();
+  if (child_ == 0) {
+    ::close(out[0]);
+    ::close(in[1]);
+    BeTheChild(options, plan, out[1], in[0], before);
+  }
+  ::close(out[1]);
+  ::close(in[0]);
+  from_child_ = out[0];
+  to_child_ = in[1];
+}
+
+RunProcess::~RunProcess() {
+  if (child_ > 0) {
+    ::kill(child_, SIGKILL);
+    AwaitChild(child_);
+  }
+  if (from_child_ >= 0) ::close(from_child_);
+  if (to_child_ >= 0) ::close(to_child_);
+}
+
+void RunProcess::AwaitAny(const std::vector<RunProcess*>& runs, int milliseconds) {
+  std::vector<pollfd> fds;
+  for (const RunProcess* run : runs) fds.push_back({run->from_child_, POLLIN, 0});
+  ::poll(fds.data(), fds.size(), milliseconds);
+}
+
+bool RunProcess::Take(int milliseconds) {
+  if (StopRequested()) Stop();
+  pollfd ready{from_child_, POLLIN, 0};
+  if (::poll(&ready, 1, milliseconds) <= 0) {
+    lines_->SayIfSilent();
+    return true;
+  }
+  char buffer[65536];
+  const ssize_t n = ::read(from_child_, buffer, sizeof buffer);
+  if (n < 0 && errno == EINTR) return true;
+  if (n <= 0) return false;
+  const size_t before = lines_->phases().size();
+  lines_->Take(buffer, static_cast<size_t>(n));
+  if (!told_to_stop_ && watch_.enough && lines_->phases().size() != before &&
+      watch_.enough(lines_->phases())) {
+    Stop();
+  }
+  return true;
+}
+
+// A signal sent to this process's id does not reach the child, so the child gets one of its own.
+void RunProcess::Stop() {
+  if (child_ > 0 && !std::exchange(told_to_stop_, true)) ::kill(child_, SIGTERM);
+}
+
+bool RunProcess::ready() const { return lines_->ready; }
+
+std::vector<json> RunProcess::TakeSlices() { return std::exchange(lines_->slices, {}); }
+
+void RunProcess::GrantSlice(double seconds) {
+  lines_->ready = false;
+  Answer({{"slice", seconds}});
+}
+
+void RunProcess::EndSlices() {
+  lines_->ready = false;
+  Answer({{"end", true}});
+}
+
+void RunProcess::Answer(const json& line) { WriteAll(to_child_, JsonText(line) + "\n"); }
+
+json RunProcess::Finish() {
+  while (Take(100)) {
+  }
+  const int status = AwaitChild(std::exchange(child_, -1));
+  json document = lines_->Document();
+  if (lines_->ended() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return document;
   document.erase("population");
   document["partial"] = true;
-  document["error"] = {{"sentence", WhatEnded(options, plan, status, run)}, {"exit_code", 1}};
+  document["error"] = {{"sentence", WhatEnded(options_, plan_, status, lines_->phase_under_way(),
+                                              lines_->phases().size())},
+                       {"exit_code", 1}};
   return document;
+}
+
+json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan, const RunWatch& watch) {
+  return RunProcess(options, plan, watch).Finish();
 }
 
 }  // namespace testbed

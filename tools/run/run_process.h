@@ -1,10 +1,20 @@
 // Executes one run in a child process, so that the run has a memory budget of its own and its crash
-// does not end the program.
+// does not end the program. Parent and child talk in lines of JSON over two pipes.
+//
+// The child sends {"run": ..., "begins": NAME} before each phase, {"phase": ...} after it,
+// {"loaded": true} when the database is loaded and at rest, {"slice": ...} after a slice, and
+// {"run": ..., "ended": true} as its last line. The parent answers {"loaded": true} with {"noted":
+// true}. With RunPlan::in_slices the child sends {"ready": true} when it waits for a slice of its
+// last phase, and the parent answers {"slice": SECONDS} or {"end": true}.
 #ifndef TESTBED_TOOLS_RUN_RUN_PROCESS_H_
 #define TESTBED_TOOLS_RUN_RUN_PROCESS_H_
 
+#include <sys/types.h>
+
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "tools/run/run_child.h"
 
@@ -24,6 +34,52 @@ struct RunWatch {
 // made, and whatever a callback of `watch` throws, after killing the child.
 nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
                                  const RunWatch& watch = {});
+
+// The same, for a caller that talks to several runs at once: it starts them, waits for what any of
+// them sends (AwaitAny), and grants slices. Not thread-safe.
+class RunProcess {
+ public:
+  // Forks the child. `before`, which may be empty, is called in the child first. `options` and
+  // `plan` must outlive the object. Throws Error (kIo) when no pipe can be made.
+  RunProcess(const RunOptions& options, const RunPlan& plan, RunWatch watch = {},
+             const std::function<void()>& before = {});
+  // Kills the child if it still runs, and waits for its end.
+  ~RunProcess();
+  RunProcess(const RunProcess&) = delete;
+  RunProcess& operator=(const RunProcess&) = delete;
+
+  // Reads what the child has sent; waits for it up to `milliseconds`. Returns false when the child
+  // has closed its pipe, and so has nothing more to send. Throws what a callback of the watch
+  // throws. When this process was asked to stop, the child is told once.
+  bool Take(int milliseconds);
+  // Waits until one of the runs has something to take, or for `milliseconds`.
+  static void AwaitAny(const std::vector<RunProcess*>& runs, int milliseconds);
+  // Asks the child to end early, as a signal from the user does.
+  void Stop();
+  // Waits for the child's end and returns the run's document, as ExecuteRunInChild does.
+  nlohmann::json Finish();
+
+  // Returns whether the child waits for a slice, and the slices that it sent since the last call.
+  bool ready() const;
+  std::vector<nlohmann::json> TakeSlices();
+  // Answer a child that is ready.
+  void GrantSlice(double seconds);
+  void EndSlices();
+
+  pid_t pid() const { return child_; }
+
+ private:
+  class Lines;
+  void Answer(const nlohmann::json& line);
+
+  const RunOptions& options_;
+  const RunPlan& plan_;
+  const RunWatch watch_;
+  std::unique_ptr<Lines> lines_;
+  pid_t child_ = -1;  // -1 after its end
+  int from_child_ = -1, to_child_ = -1;
+  bool told_to_stop_ = false;
+};
 
 }  // namespace testbed
 

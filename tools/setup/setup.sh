@@ -34,8 +34,8 @@ mariadbd_package() {
 # for the library that the innodb engine loads.
 packages=(
   cmake ninja-build g++
-  librocksdb-dev liblmdb-dev libmariadb-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev
-  libxxhash-dev
+  librocksdb-dev liblmdb-dev libsqlite3-dev libmariadb-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev libboost-dev
+  libxxhash-dev duktape-dev
   libbpf-dev libfuse3-dev libbson-dev libflatbuffers-dev
   libsnappy-dev liblz4-dev libzstd-dev zlib1g-dev
   libgtest-dev libgmock-dev libbenchmark-dev
@@ -109,6 +109,13 @@ provide_wiredtiger() {
     wiredtiger_root=$("$source_dir/tools/setup/build_wiredtiger.sh" 9>&-) || exit 1
 }
 
+# libmdbx, whose engine is left out where it cannot be had: cargo is no package that testbed needs.
+provide_mdbx() {
+  command -v cargo >/dev/null || return 0
+  "$source_dir/tools/setup/build_mdbx.sh" >"$log_dir/mdbx.log" 2>&1 9>&- </dev/null ||
+    say "the engine mdbx is left out: its library could not be built (see $log_dir/mdbx.log)"
+}
+
 set_up() {
   { mkdir -p "$log_dir" 2>/dev/null && [[ -w $build_dir && -w $log_dir ]]; } ||
     die "the build folder $build_dir is not writable; has another user built there?"
@@ -120,6 +127,7 @@ set_up() {
   fi
   install_packages
   provide_wiredtiger
+  provide_mdbx
 }
 
 release_lock() { exec 9>&-; }

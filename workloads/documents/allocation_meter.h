@@ -1,7 +1,8 @@
 // Counts the allocations of one thread that go through metered allocators, and on request measures
 // their time: which share of an operation malloc and free take.
 //
-//   using Json = nlohmann::basic_json<..., MeteredAllocator>;
+//   using Json = nlohmann::basic_json<std::map, std::vector, std::string, bool, int64_t, uint64_t,
+//                                     double, MeteredAllocator>;
 //   AllocationMeter& meter = AllocationMeter::ThisThread();
 //   meter.timed = true;          // reads the clock around each call: use on a sample
 //   ...

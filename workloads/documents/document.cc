@@ -1,9 +1,9 @@
 #include "workloads/documents/document.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/extra_options.h"
 #include "workloads/documents/allocation_meter.h"
 #include "workloads/documents/cpu_profile.h"
@@ -226,7 +226,6 @@ class QueryClient : public Client {
         session_(session),
         table_(table),
         hit_ratio_(options.hit_ratio),
-        settings_(settings),
         codec_(settings.NewCodec()),
         chooser_(dataset, options, Mix64(options.seed) + static_cast<uint64_t>(thread)),
         keys_(kBatch * dataset.max_key_size()),
@@ -350,7 +349,6 @@ class QueryClient : public Client {
   Session& session_;
   const TableId table_;
   const double hit_ratio_;
-  const DocumentSettings& settings_;
   const std::unique_ptr<DocumentCodec> codec_;
   RowChooser chooser_;
   std::vector<char> keys_;
@@ -407,25 +405,25 @@ class DocumentQuery : public Workload {
   void OpenTables(Engine& engine) override { table_ = engine.OpenTable(kMainTable); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
     {
-      std::lock_guard lock(mutex_);
+      LockGuard lock(mutex_);
       if (profiled_ && clients_++ == 0) profile_ = std::make_unique<CpuProfile>();
     }
     return std::make_unique<QueryClient>(*dataset_, options_, settings_, session, table_, thread,
                                          [this](const Split& split) {
-                                           std::lock_guard lock(mutex_);
+                                           LockGuard lock(mutex_);
                                            split_.Add(split);
                                            if (profiled_ && --clients_ == 0) EndProfile();
                                          });
   }
   json Details() const override {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     json details = split_.ToJson(settings_);
     if (profiled_) details["profile"] = profile_json_;
     return details;
   }
 
  private:
-  void EndProfile() {
+  void EndProfile() REQUIRES(mutex_) {
     const std::vector<CpuProfile::Function> functions = profile_->Stop();
     profile_json_ = functions.empty() ? json{{"missing", profile_->why()}} : ProfileJson(functions);
     profile_.reset();
@@ -437,12 +435,12 @@ class DocumentQuery : public Workload {
   std::shared_ptr<const Dataset> dataset_;
   const WorkloadOptions options_;
   TableId table_ = 0;
-  mutable std::mutex mutex_;
-  Split split_;  // sums of the clients that have ended
+  mutable Mutex mutex_;
+  Split split_ GUARDED_BY(mutex_);  // sums of the clients that have ended
   const bool profiled_;
-  int clients_ = 0;  // clients that have not ended
-  std::unique_ptr<CpuProfile> profile_;
-  json profile_json_;
+  int clients_ GUARDED_BY(mutex_) = 0;  // clients that have not ended
+  std::unique_ptr<CpuProfile> profile_ GUARDED_BY(mutex_);
+  json profile_json_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

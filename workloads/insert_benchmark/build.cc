@@ -106,6 +106,8 @@ class IbBuilder : public Client {
     size_t rows = 0;
     bool on = cursor->Seek({from, sizeof from});
     for (; on && rows < kRowsPerScan; on = cursor->Next(), ++rows) {
+      consume_(cursor->key());
+      consume_(cursor->value());
       const uint64_t id = IbGet(cursor->key().data(), IbSchema::kKeySize);
       next_id_ = id + 1;
       if (tables_.schema().ClientOf(id, client_) != client_) continue;

@@ -2,9 +2,9 @@
 // index: sorted runs go to a temporary file and are merged when they are read.
 //
 //   IbSorter sorter(path, entry_size, 100000);
-//   while (...) sorter.Add(entry);      // writes a run when the memory is full
+//   for (const IbSorter::Entry& entry : entries) sorter.Add(entry);  // writes a run when the memory is full
 //   sorter.Finish();
-//   while (sorter.Next(&entry)) ...     // in order
+//   while (sorter.Next(&entry)) ...                                  // in order
 //
 // All entries have the same size and compare as bytes. The temporary file is created with the first
 // run; its I/O has kind temp in the ledger. It is unlinked as soon as it is open, so nothing stays

@@ -7,8 +7,8 @@
 // deleted. Open refuses a database that was made with other settings.
 //
 //   IbTables tables(schema_options);
-//   tables.Open(engine, clients, IbTables::kIndexed);
-//   tables.client(c).next ...
+//   tables.Open(engine, clients, IbTables::kIndexed, "ib.qp100");
+//   uint64_t next = tables.client(c).inserter.next;
 //   std::string wrong = tables.Check(engine, 1000000);
 #ifndef TESTBED_WORKLOADS_INSERT_BENCHMARK_TABLES_H_
 #define TESTBED_WORKLOADS_INSERT_BENCHMARK_TABLES_H_

@@ -3,7 +3,7 @@
 //
 //   Access access(settings, options);             // shared by the threads
 //   Chooser chooser(access, seed);                // one per thread
-//   switch (chooser.NextOp()) { case kGetLinkList: id1 = chooser.LinkRead(); ...
+//   if (chooser.NextOp() == kGetLinkList) id1 = chooser.LinkRead();
 //
 // A stream of accesses draws a rank by Gray's Zipf law and turns the rank into an id with a
 // shuffler. Links are accessed by two streams. The correlated stream uses the shuffler of the

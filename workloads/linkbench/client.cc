@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device/os/mutex.h"
+
 namespace testbed::linkbench {
 namespace {
 
@@ -59,7 +61,7 @@ RunClient::RunClient(RunState* state, Session& session, int thread, int threads)
       chooser_(state->access, ClientSeed(*state, thread)) {}
 
 RunClient::~RunClient() {
-  std::lock_guard lock(state_.mutex);
+  LockGuard lock(state_.mutex);
   state_.found.Add(found_);
 }
 
@@ -236,7 +238,7 @@ void RunClient::Put(TableId table, std::string_view key, std::string_view value)
 
 // Performs addlink and updatelink: an existing link is updated, a missing one inserted.
 void RunClient::WriteLink(const Step& step) {
-  std::lock_guard lock(state_.locks.Of(step.id.id1, step.id.type));
+  LockGuard lock(state_.locks.Of(step.id.id1, step.id.type));
   session_.Begin();
   LinkRow old{};
   const bool exists = Get(tables_.link, LinkKeyOf(step)) && ReadLink(value_, &old);
@@ -265,7 +267,7 @@ void RunClient::WriteLink(const Step& step) {
 
 // Hides the link; its row stays.
 void RunClient::DeleteLink(const Step& step) {
-  std::lock_guard lock(state_.locks.Of(step.id.id1, step.id.type));
+  LockGuard lock(state_.locks.Of(step.id.id1, step.id.type));
   session_.Begin();
   char link[kLinkHead + kMaxLinkData], entry[kIndexHead + kMaxLinkData];
   char old_key[kIndexKeySize], new_key[kIndexKeySize];
@@ -301,7 +303,7 @@ void RunClient::DeleteLink(const Step& step) {
 }
 
 void RunClient::UpdateNode(const Step& step) {
-  std::lock_guard lock(state_.locks.Of(step.id.id1, kAllTypes));
+  LockGuard lock(state_.locks.Of(step.id.id1, kAllTypes));
   hit_ = Get(tables_.node, NodeKeyOf(step));
   if (hit_) Put(tables_.node, NodeKeyOf(step), NodeValueOf(step));
   found_.updatenode_missing += !hit_;
@@ -309,7 +311,7 @@ void RunClient::UpdateNode(const Step& step) {
 }
 
 void RunClient::DeleteNode(const Step& step) {
-  std::lock_guard lock(state_.locks.Of(step.id.id1, kAllTypes));
+  LockGuard lock(state_.locks.Of(step.id.id1, kAllTypes));
   hit_ = Get(tables_.node, NodeKeyOf(step));
   if (hit_) session_.Erase(tables_.node, NodeKeyOf(step));
   found_.deletenode_missing += !hit_;

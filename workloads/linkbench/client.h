@@ -11,11 +11,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
+#include "device/os/mutex.h"
 #include "workloads/linkbench/access.h"
 #include "workloads/linkbench/history.h"
 #include "workloads/linkbench/schema.h"
@@ -26,14 +26,14 @@ namespace testbed::linkbench {
 class RowLocks {
  public:
   // Returns the lock of the row; `type` is a link type, or 0 for a node.
-  std::mutex& Of(uint64_t id, uint64_t type) {
+  Mutex& Of(uint64_t id, uint64_t type) {
     return stripes_[Mix64(id ^ Mix64(type)) % kStripes].mutex;
   }
 
  private:
   static constexpr size_t kStripes = 4096;
   struct alignas(64) Stripe {
-    std::mutex mutex;
+    Mutex mutex;
   };
   std::array<Stripe, kStripes> stripes_;
 };
@@ -65,8 +65,8 @@ struct RunState {
   double history_share = 0.003;
   uint64_t seed = 0;
   RowLocks locks;
-  std::mutex mutex;
-  Found found;  // sums of the requesters that have ended
+  Mutex mutex;
+  Found found GUARDED_BY(mutex);  // sums of the requesters that have ended
 };
 
 // One requester. Not thread-safe.

@@ -88,6 +88,8 @@ class IndexClient : public Client {
       for (bool on = links->Seek(LinkKey(from, id1_first, key)); on; on = links->Next()) {
         const LinkId link = ReadLinkKey(links->key(), id1_first);
         if (link.id1 > last || (!id1_first && link.type != from.type)) break;
+        consume_(links->key());
+        consume_(links->value());
         AddEntry(link, links->value());
       }
     }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
 #include "device/account/ledger.h"
+#include "device/os/mutex.h"
 #include "engines/extra_options.h"
 #include "workloads/linkbench/check.h"
 #include "workloads/linkbench/schema.h"
@@ -37,7 +37,7 @@ struct LoadState {
     uint64_t most_links = 0;               // links of one node and type, at most
     uint64_t begin = UINT64_MAX, end = 0;  // ticks
   };
-  std::mutex mutex;
+  mutable Mutex mutex;
   Sums sums;
 };
 
@@ -47,7 +47,7 @@ class LoadClient : public Client {
   LoadClient(LoadState* state, Session& session) : state_(*state), session_(session) {}
   ~LoadClient() override {
     if (sums_.end == 0) sums_.end = Clock::Get().Now();  // the phase was stopped early
-    std::lock_guard lock(state_.mutex);
+    LockGuard lock(state_.mutex);
     LoadState::Sums& all = state_.sums;
     all.nodes += sums_.nodes;
     all.links += sums_.links;
@@ -258,7 +258,7 @@ class Load : public Workload {
                                     &found_);
   }
   nlohmann::json Details() const override {
-    const LoadState::Sums& sums = state_.sums;
+    const LoadState::Sums sums = AllSums();
     const double seconds =
         sums.end <= sums.begin
             ? 0
@@ -282,6 +282,11 @@ class Load : public Workload {
   }
 
  private:
+  LoadState::Sums AllSums() const {
+    LockGuard lock(state_.mutex);
+    return state_.sums;
+  }
+
   const std::string name_ = "linkbench-load";
   const std::vector<OpKind> ops_ = {DefineOp("load-nodes", Ground::kForeground),
                                     DefineOp("load-links", Ground::kForeground),

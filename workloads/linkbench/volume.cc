@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
+
+#include "device/os/mutex.h"
 
 namespace testbed::linkbench {
 namespace {
@@ -34,9 +35,9 @@ LoadVolume Count(const DegreeOptions& options) {
 }  // namespace
 
 LoadVolume VolumeOf(const DegreeOptions& options) {
-  static std::mutex mutex;
-  static std::map<DegreeOptions, LoadVolume> known;
-  std::lock_guard lock(mutex);
+  static Mutex mutex;
+  static std::map<DegreeOptions, LoadVolume> known GUARDED_BY(mutex);
+  LockGuard lock(mutex);
   const auto at = known.find(options);
   return at != known.end() ? at->second : known.emplace(options, Count(options)).first->second;
 }

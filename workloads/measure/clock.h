@@ -36,6 +36,12 @@ class Clock {
   uint64_t FromNs(uint64_t ns) const {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << kShift) / multiplier_);
   }
+  // Keeps the processor busy for `ns` nanoseconds.
+  void Spin(uint64_t ns) const {
+    const uint64_t begin = Now(), ticks = FromNs(ns);
+    while (Now() - begin < ticks) {
+    }
+  }
   bool uses_tsc() const { return use_tsc_; }
 
   // Returns CLOCK_MONOTONIC in nanoseconds.

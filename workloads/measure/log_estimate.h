@@ -2,7 +2,7 @@
 // shows: bytes written to the log, and log syncs.
 //
 //   LogWriteEstimate e = EstimateLogWrites(656878594048, 370923966);  // 1771 bytes a sync
-//   e.expected_bytes / e.bytes                                        // 3.0: what iostat would say
+//   double amplification = e.expected_bytes / e.bytes;  // 3.0: what iostat would say
 //
 // A sync of a buffered file writes whole pages. An append of n bytes at an arbitrary offset touches
 // (n - a) / page + 1 pages on average, where every offset and length is a multiple of `a`. The mean

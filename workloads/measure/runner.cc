@@ -4,18 +4,18 @@
 #include <time.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "device/error.h"
 #include "device/machine/host_activity.h"
-#include "engines/null/null_engine.h"
+#include "device/os/mutex.h"
+#include "workloads/measure/check_times.h"
 #include "workloads/measure/clock.h"
-#include "workloads/rows/point_read.h"
+#include "workloads/measure/gate.h"
+#include "workloads/measure/interval_surroundings.h"
 
 namespace testbed {
 namespace {
@@ -54,7 +54,8 @@ class Phase {
         workload_(workload),
         options_(options),
         threads_(options.threads * workload.threads_per_client()),
-        clock_(Clock::Get()) {
+        clock_(Clock::Get()),
+        gate_(threads_, options.slices != nullptr) {
     for (int t = 0; t < threads_; ++t) {
       workers_.push_back(std::make_unique<Worker>());
       for (size_t k = 0; k < workload_.ops().size(); ++k) {
@@ -69,9 +70,13 @@ class Phase {
   void ThreadMain(int t);
   template <bool kRated>
   void Loop(Client& client, Worker& worker, int t, uint64_t quota);
+  void Execute(Client& client, size_t i) const {
+    client.Execute(i);
+    if (options_.added_delay_ns != 0) clock_.Spin(options_.added_delay_ns);
+  }
   std::vector<Lane> MakeLanes(Session& session, int t);
   bool StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t lane);
-  void QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker);
+  void QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker, int t);
   void AwaitStart(int t);
   uint64_t AwaitIntended(uint64_t intended);
   // Returns a thread's operations per second; 0 means no limit.
@@ -81,13 +86,16 @@ class Phase {
   }
   void Check(Client& client, Worker& worker, size_t i);
   void Report();
+  void RunSlices();
+  void AwaitThreads(double seconds);
+  bool AskedToStop() const { return options_.stop != nullptr && options_.stop(); }
   Interval Sample(double seconds);
-  bool Stopping() const { return stop_.load(std::memory_order_relaxed); }
+  bool Stopping() const { return gate_.Stopping(); }
   // Returns how many operations client `t` performs. With a queue depth above 1 each thread has
   // several clients.
   uint64_t Quota(int t) const {
     if (options_.operations == 0) return UINT64_MAX;
-    const auto n = static_cast<uint64_t>(threads_ * options_.queue_depth);
+    const auto n = static_cast<uint64_t>(threads_) * static_cast<uint64_t>(options_.queue_depth);
     return options_.operations / n + (static_cast<uint64_t>(t) < options_.operations % n);
   }
 
@@ -98,18 +106,17 @@ class Phase {
   const Clock& clock_;
   const OpKind verify_ = VerifyOp();
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::atomic<bool> stop_{false};
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int ready_ = 0, done_ = 0;
-  bool started_ = false;
+  Gate gate_;
+  Mutex mutex_;
+  CondVar changed_;
+  int ready_ GUARDED_BY(mutex_) = 0, done_ GUARDED_BY(mutex_) = 0;
+  bool started_ GUARDED_BY(mutex_) = false;
+  std::exception_ptr failure_ GUARDED_BY(mutex_);
   uint64_t start_ = 0;  // ticks
-  std::exception_ptr failure_;
   std::vector<Interval> series_;
   std::vector<HistogramCounts> last_latency_;  // at the last sample, by kind of operation
   std::vector<uint64_t> last_counts_;
-  DeviceStats last_device_;
-  HostActivity last_host_;
+  std::optional<IntervalSurroundings> surroundings_;  // made when the phase begins
   CpuUse cpu_begin_;
 };
 
@@ -150,13 +157,14 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
   const bool account = options_.account != AccountDepth::kOff;
   std::optional<ArrivalTimes> arrivals;
   if constexpr (kRated) arrivals.emplace(options_.arrivals, RateOf(t), t, threads_, options_.seed);
+  CheckTimes checks;
   uint32_t until_check = options_.verify_every;
   uint64_t done = 0;
   while (done < quota && !Stopping()) {
     const size_t n = client.Generate(std::min<uint64_t>(kBatch, quota - done));
     if (n == 0) {
       // The other clients would soon run out too.
-      if (!workload_.EndedBecause().empty()) stop_.store(true, std::memory_order_relaxed);
+      if (!workload_.EndedBecause().empty()) gate_.Stop();
       break;
     }
     uint64_t begin = clock_.Now();
@@ -166,13 +174,18 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
         intended = start_ + clock_.FromNs(arrivals->Next());
         begin = AwaitIntended(intended);
       }
-      if (Stopping()) break;
+      if (gate_.Halted()) {
+        if (Stopping()) break;
+        gate_.Rest(t);
+        if (Stopping()) break;
+        begin = clock_.Now();
+      }
       const size_t k = client.OpOf(i);
       if (account) {
         IoScope scope(ops[k], ledger);
-        client.Execute(i);
+        Execute(client, i);
       } else {
-        client.Execute(i);
+        Execute(client, i);
       }
       Worker::Op& op = *worker.ops[k];
       op.count.Add(1);
@@ -180,8 +193,9 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
         const uint64_t end = clock_.Now();
         op.latency.Record(clock_.ToNs(end - begin));
         if constexpr (kRated) {
-          op.intended.Record(clock_.ToNs(end - std::min(intended, begin)));
-          worker.backlog_ns = clock_.ToNs(begin - std::min(intended, begin));
+          const uint64_t due = std::min(intended + checks.Since(intended), begin);
+          op.intended.Record(clock_.ToNs(end - due));
+          worker.backlog_ns = clock_.ToNs(begin - due);
         }
         begin = end;
       }
@@ -189,7 +203,9 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
       if (until_check != 0 && --until_check == 0) {
         until_check = options_.verify_every;
         Check(client, worker, i);
-        begin = clock_.Now();
+        const uint64_t checked = clock_.Now();
+        if constexpr (kRated) checks.Add(begin, checked);
+        begin = checked;
       }
     }
   }
@@ -206,12 +222,12 @@ std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
   return lanes;
 }
 
-// Starts the lane's next operation. Returns false when the lane's operations are done or the phase
-// ends.
+// Starts the lane's next operation. Returns false when the lane's operations are done, or the
+// thread must rest or stop.
 bool Phase::StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t number) {
   constexpr size_t kLaneBatch = 16;  // small, since the thread's other reads wait during Generate
   Lane& lane = lanes[number];
-  if (lane.left == 0 || Stopping()) return false;
+  if (lane.left == 0 || gate_.Halted()) return false;
   if (++lane.at >= lane.prepared) {
     lane.at = 0;
     lane.prepared = lane.client->Generate(std::min<uint64_t>(kLaneBatch, lane.left));
@@ -229,10 +245,20 @@ bool Phase::StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t numbe
   return true;
 }
 
-void Phase::QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker) {
+void Phase::QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker, int t) {
   uint32_t in_flight = 0, until_check = options_.verify_every;
-  for (uint32_t i = 0; i < lanes.size(); ++i) in_flight += StartNext(queue, lanes, i);
-  while (in_flight > 0) {
+  const auto start_all = [&] {
+    for (uint32_t i = 0; i < lanes.size(); ++i) in_flight += StartNext(queue, lanes, i);
+  };
+  start_all();
+  while (true) {
+    if (in_flight == 0) {
+      // The reads in flight end before the thread rests, and are all started anew after it.
+      if (!gate_.Halted() || Stopping()) break;
+      gate_.Rest(t);
+      start_all();
+      continue;
+    }
     bool found;
     std::string_view value;
     const uint32_t number = queue.Finish(&found, &value);
@@ -242,6 +268,7 @@ void Phase::QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker
     {
       const IoTask::Work work(account ? &lane.task : nullptr);
       lane.client->TakeAnswer(lane.at, found, value);
+      if (options_.added_delay_ns != 0) clock_.Spin(options_.added_delay_ns);
     }
     if (options_.latency) op.latency.Record(clock_.ToNs(clock_.Now() - lane.begin));
     if (account) lane.task.End();
@@ -255,9 +282,9 @@ void Phase::QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker
 }
 
 void Phase::AwaitStart(int t) {
-  std::unique_lock lock(mutex_);
+  const LockGuard lock(mutex_);
   if (++ready_ == threads_) changed_.notify_all();
-  changed_.wait(lock, [this] { return started_; });
+  changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return started_; });
 }
 
 void Phase::ThreadMain(int t) {
@@ -278,9 +305,10 @@ void Phase::ThreadMain(int t) {
     }
     AwaitStart(t);
     waited = true;
+    gate_.Rest(t);
     worker.start = clock_.Now();
     if (queue != nullptr) {
-      QueueLoop(*queue, lanes, worker);
+      QueueLoop(*queue, lanes, worker, t);
     } else if (RateOf(t) > 0) {
       Loop<true>(*lanes[0].client, worker, t, Quota(t));
     } else {
@@ -290,12 +318,13 @@ void Phase::ThreadMain(int t) {
     for (const Lane& lane : lanes) worker.totals += lane.client->totals();
   } catch (...) {
     worker.end = clock_.Now();
-    stop_.store(true);
-    std::lock_guard lock(mutex_);
+    gate_.Stop();
+    const LockGuard lock(mutex_);
     if (!failure_) failure_ = std::current_exception();
   }
   if (!waited) AwaitStart(t);
-  std::lock_guard lock(mutex_);
+  gate_.Leave(t);
+  const LockGuard lock(mutex_);
   ++done_;
   changed_.notify_all();
 }
@@ -323,24 +352,12 @@ Interval Phase::Sample(double seconds) {
     last_latency_[k] = std::move(latency);
     all.Add(delta);
   }
+  interval.mean_ns = all.mean_ns();
   interval.p50_ns = all.Percentile(0.5);
   interval.p99_ns = all.Percentile(0.99);
+  interval.p999_ns = all.Percentile(0.999);
   interval.max_ns = all.max_ns();
-  if (options_.device != nullptr) {
-    const DeviceStats now = options_.device->Stats();
-    const DeviceStats d = now - last_device_;
-    interval.device_reads = d.reads;
-    interval.device_read_bytes = d.read_bytes;
-    interval.device_writes = d.writes;
-    interval.device_write_bytes = d.write_bytes;
-    last_device_ = now;
-  }
-  const HostActivity host = ReadHostActivity();
-  interval.host_context_switches = host.context_switches - last_host_.context_switches;
-  interval.host_user_seconds = host.user_seconds - last_host_.user_seconds;
-  interval.host_system_seconds = host.system_seconds - last_host_.system_seconds;
-  interval.resident_bytes = ProcessResidentBytes();
-  last_host_ = host;
+  surroundings_->Sample(&interval);
   return interval;
 }
 
@@ -351,12 +368,10 @@ void Phase::Report() {
   double next = 1, last_seconds = 0;
   const uint64_t total = options_.operations != 0 ? options_.operations : workload_.operations();
   const double seconds = workload_.operations() == 0 ? options_.seconds : 0;
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   while (done_ < threads_) {
     const double now = static_cast<double>(clock_.ToNs(clock_.Now() - start_)) / 1e9;
-    if ((seconds > 0 && now >= seconds) || (options_.stop != nullptr && options_.stop())) {
-      stop_.store(true, std::memory_order_relaxed);
-    }
+    if ((seconds > 0 && now >= seconds) || AskedToStop()) gate_.Stop();
     if (now >= next) {
       lock.unlock();
       Interval interval = Sample(now);
@@ -377,10 +392,44 @@ void Phase::Report() {
     }
     double wait = std::min(next - now, 0.1);
     if (seconds > 0) wait = std::min(wait, std::max(0.0, seconds - now));
-    changed_.wait_for(lock, std::chrono::duration<double>(wait));
+    changed_.wait_for(mutex_, std::chrono::duration<double>(wait));
   }
   // Samples the rest of the last second, so that the series adds up to the phase.
   series_.push_back(Sample(static_cast<double>(clock_.ToNs(clock_.Now() - start_)) / 1e9));
+}
+
+// Waits until all threads have ended, the phase stops, or `seconds` have passed.
+void Phase::AwaitThreads(double seconds) {
+  const uint64_t end = clock_.Now() + clock_.FromNs(static_cast<uint64_t>(seconds * 1e9));
+  const LockGuard lock(mutex_);
+  while (done_ < threads_ && !Stopping()) {
+    const auto left = static_cast<int64_t>(end - clock_.Now());
+    if (left <= 0) return;
+    if (AskedToStop()) return gate_.Stop();
+    const double wait = static_cast<double>(clock_.ToNs(static_cast<uint64_t>(left))) / 1e9;
+    changed_.wait_for(mutex_, std::chrono::duration<double>(std::min(wait, 0.1)));
+  }
+}
+
+// Runs on the main thread in place of Report.
+void Phase::RunSlices() {
+  double worked = 0;
+  while (!Stopping()) {
+    const std::optional<double> granted = options_.slices->Next();
+    if (!granted || AskedToStop()) break;
+    Sample(worked);  // leaves out what the device and the machine did during the rest
+    gate_.Open();
+    AwaitThreads(*granted);
+    const double seconds = gate_.Close();
+    worked += seconds;
+    series_.push_back(Sample(worked));
+    options_.slices->Done(series_.back(), seconds);
+    const LockGuard lock(mutex_);
+    if (done_ == threads_) break;
+  }
+  gate_.Stop();
+  const LockGuard lock(mutex_);
+  changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return done_ == threads_; });
 }
 
 PhaseResult Phase::Run() {
@@ -388,19 +437,21 @@ PhaseResult Phase::Run() {
   std::vector<std::thread> threads;
   for (int t = 0; t < threads_; ++t) threads.emplace_back([this, t] { ThreadMain(t); });
   {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return ready_ == threads_; });
-    if (options_.device != nullptr) last_device_ = options_.device->Stats();
-    last_host_ = ReadHostActivity();
+    const LockGuard lock(mutex_);
+    changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return ready_ == threads_; });
+    surroundings_.emplace(options_.account, options_.device, options_.budget);
     cpu_begin_ = ReadCpuUse();
     start_ = clock_.Now();
     started_ = true;
     changed_.notify_all();
   }
-  Report();
+  options_.slices != nullptr ? RunSlices() : Report();
   const CpuUse cpu_end = ReadCpuUse();
   for (std::thread& thread : threads) thread.join();
-  if (failure_) std::rethrow_exception(failure_);
+  {
+    const LockGuard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+  }
 
   PhaseResult result;
   uint64_t end = start_;
@@ -415,8 +466,11 @@ PhaseResult Phase::Run() {
     uint64_t operations = 0;
     for (const auto& op : worker->ops) operations += op->count.Get();
     result.thread_operations.push_back(operations);
-    result.thread_seconds.push_back(
-        static_cast<double>(clock_.ToNs(worker->end - std::min(start_, worker->end))) / 1e9);
+    const auto t = static_cast<int>(result.thread_seconds.size());
+    const uint64_t ns = options_.slices != nullptr
+                            ? gate_.WorkedNs(t)
+                            : clock_.ToNs(worker->end - std::min(start_, worker->end));
+    result.thread_seconds.push_back(static_cast<double>(ns) / 1e9);
     result.totals += worker->totals;
     result.verified += worker->verified.Get();
     result.wrong += worker->wrong.Get();
@@ -425,9 +479,12 @@ PhaseResult Phase::Run() {
         std::max(result.backlog_seconds, static_cast<double>(worker->backlog_ns) / 1e9);
   }
   result.seconds = static_cast<double>(clock_.ToNs(end - start_)) / 1e9;
+  if (options_.slices != nullptr) {
+    result.seconds = series_.empty() ? 0 : series_.back().end_seconds;
+  }
   result.cpu_begin = cpu_begin_;
   result.cpu_end = cpu_end;
-  result.partial = options_.stop != nullptr && options_.stop();
+  result.partial = AskedToStop();
   result.ended_because = workload_.EndedBecause();
   result.series = std::move(series_);
   return result;
@@ -442,27 +499,6 @@ OpKind VerifyOp() {
 
 PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& options) {
   return Phase(engine, workload, options).Run();
-}
-
-double HarnessCostNs(const PhaseOptions& options, std::shared_ptr<const Dataset> dataset,
-                     WorkloadOptions draws) {
-  draws.extra.clear();  // options of other workloads
-  EngineOptions null_options;
-  null_options.extra["value_size"] = std::to_string(dataset->options().value_size);
-  std::unique_ptr<Engine> engine = NullEngineInfo().open("", null_options);
-  auto workload = MakePointRead(std::move(dataset), draws);
-  PhaseOptions calibration;
-  calibration.operations = 200000;
-  calibration.verify_every = 0;
-  calibration.latency = options.latency;
-  calibration.account = options.account;
-  calibration.consume = options.consume;
-  double best = 1e9;
-  for (int i = 0; i < 3; ++i) {
-    const PhaseResult result = RunPhase(*engine, *workload, calibration);
-    best = std::min(best, result.seconds * 1e9 / static_cast<double>(result.operations()));
-  }
-  return best;
 }
 
 }  // namespace testbed

@@ -20,8 +20,10 @@
 
 #include "device/account/block_device.h"
 #include "device/machine/host_activity.h"
+#include "device/machine/memory_budget.h"
 #include "workloads/measure/arrivals.h"
 #include "workloads/measure/histogram.h"
+#include "workloads/measure/slices.h"
 #include "workloads/workload.h"
 
 namespace testbed {
@@ -37,9 +39,14 @@ struct PhaseOptions {
   uint32_t verify_every = 64;  // one operation in this many is verified; 0 = none
   Consume consume = Consume::kTouch;
   bool latency = true;
+  uint64_t added_delay_ns = 0;  // every operation keeps its processor busy for so long in addition
   AccountDepth account = AccountDepth::kFile;
-  const BlockDevice* device = nullptr;  // sampled once a second for the series; may be null
-  bool (*stop)() = nullptr;             // true: end the phase early
+  const BlockDevice* device = nullptr;   // sampled once a second for the series; may be null
+  const MemoryBudget* budget = nullptr;  // likewise
+  bool (*stop)() = nullptr;              // true: end the phase early
+  // Set: the clients work in slices of time, which it grants, and rest between them (slices.h);
+  // `seconds` and the rate are 0 then.
+  SliceControl* slices = nullptr;
 
   struct Progress {
     double seconds;
@@ -50,30 +57,14 @@ struct PhaseOptions {
   std::function<void(const Progress&)> progress;  // called about once a second
 };
 
-// One second of a phase; the last interval may be shorter. The intervals' counts add up to the
-// phase's.
-struct Interval {
-  double end_seconds;  // since the phase began
-  uint64_t operations;
-  uint64_t p50_ns, p99_ns, max_ns;
-  std::vector<uint64_t> counts;          // operations of each kind, by index into Workload::ops()
-  std::vector<uint64_t> max_latency_ns;  // maximum latency of each kind, likewise indexed
-  uint64_t device_reads, device_read_bytes, device_writes, device_write_bytes;
-  // CPU time and context switches of the whole machine, and this process's memory in RAM at the end
-  // of the second.
-  uint64_t host_context_switches;
-  double host_user_seconds, host_system_seconds;
-  // Bytes of this process in memory at the end of the second.
-  uint64_t resident_bytes;
-};
-
 struct PhaseResult {
   struct Op {
     OpKind op;
     uint64_t count = 0;
     HistogramCounts latency, intended;  // from the real, the intended start
   };
-  double seconds = 0;  // from the start of the phase to the end of its last thread
+  // From the start of the phase to the end of its last thread; the sum of its slices, if any.
+  double seconds = 0;
   std::vector<Op> ops;
   Client::Totals totals;
   uint64_t verified = 0, wrong = 0;
@@ -84,7 +75,7 @@ struct PhaseResult {
   std::vector<Interval> series;
   CpuUse cpu_begin, cpu_end;  // at the start of the phase, and after its last thread ended
   std::vector<uint64_t> thread_operations;  // operations of each thread, in thread order
-  std::vector<double> thread_seconds;       // from the start of the phase to the end of each thread
+  std::vector<double> thread_seconds;       // that each thread worked
   uint64_t operations() const {
     uint64_t n = 0;
     for (const Op& op : ops) n += op.count;
@@ -99,13 +90,6 @@ OpKind VerifyOp();
 // ended. Rethrows the first exception that a thread threw. `options` and all it points to must stay
 // valid during the call.
 PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& options);
-
-// Returns the harness's own cost per operation, in nanoseconds. It runs point reads, of rows drawn
-// as `draws` says, on an engine that returns values of the dataset's value size and does nothing
-// else, with the accounting, latency and consume settings of `options`. The best of three runs
-// counts.
-double HarnessCostNs(const PhaseOptions& options, std::shared_ptr<const Dataset> dataset,
-                     WorkloadOptions draws);
 
 }  // namespace testbed
 

@@ -48,6 +48,7 @@ struct MixedPhase {
   const WorkloadOptions& options;
   const Mix mix;
   std::vector<TableId> tables;
+  uint64_t number = 0;  // of this phase on the database (Population::BeginPhase)
   // The action for which no row was left, which ends the phase; kActions while the phase goes on.
   std::atomic<Action> missed{kActions};
 
@@ -68,7 +69,8 @@ class MixedClient : public Client {
         held_(population_),
         chooser_(dataset_, phase.options,
                  Mix64(phase.options.seed) + static_cast<uint64_t>(thread)),
-        version_(Mix64(phase.options.seed ^ Mix64(static_cast<uint64_t>(thread)))),
+        version_(
+            Mix64(phase.options.seed ^ Mix64(static_cast<uint64_t>(thread) ^ Mix64(phase.number)))),
         key_room_(dataset_.max_key_size() + 8),
         room_(key_room_ * tables_.size() + dataset_.options().value_size),
         buffer_(kBatch * room_) {}
@@ -244,7 +246,7 @@ class MixedClient : public Client {
   Population& population_;
   Population::Client held_;
   RowChooser chooser_;
-  uint64_t version_;  // version of the last update; other phases begin at another number
+  uint64_t version_;  // version of the last update; each phase on a database begins at another
   const size_t key_room_, room_;
   std::vector<char> buffer_;
   Step steps_[kBatch];
@@ -281,6 +283,7 @@ class Mixed : public Workload {
   }
   void OpenTables(Engine& engine) override {
     phase_.tables = OpenDatasetTables(engine, *dataset_);
+    if (writes()) phase_.number = options_.population->BeginPhase();
     phase_.missed.store(kActions);
   }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {

@@ -84,7 +84,9 @@ uint32_t Node::LowerBoundInside(std::string_view key, bool* found) const {
 
 uint32_t Node::PlaceOf(std::string_view key, bool* found) const {
   const uint32_t n = count();
-  if (header()->run > 0 && n > 0 && Suffix(n - 1) < SuffixOf(key)) {
+  // On a page that is not the key's, the key may be shorter than the prefix.
+  const std::string_view suffix = key.substr(std::min<size_t>(header()->prefix, key.size()));
+  if (header()->run > 0 && n > 0 && Suffix(n - 1) < suffix) {
     *found = false;
     return n;
   }

@@ -37,6 +37,24 @@
 
 namespace testbed::btree {
 
+// Returns whether n bytes are the same. It calls memcmp for more than 16 bytes only: keys are short,
+// and the call costs more than to compare them.
+inline bool SameBytes(const char* a, const char* b, size_t n) {
+  const auto same = [&](auto word, size_t at) {
+    auto other = word;
+    std::memcpy(&word, a + at, sizeof word);
+    std::memcpy(&other, b + at, sizeof other);
+    return word == other;
+  };
+  if (n > 16) return std::memcmp(a, b, n) == 0;
+  if (n >= 8) return same(uint64_t{}, 0) && same(uint64_t{}, n - 8);
+  if (n >= 4) return same(uint32_t{}, 0) && same(uint32_t{}, n - 4);
+  for (size_t i = 0; i < n; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
 struct NodeHeader {
   uint64_t checksum;
   Lsn lsn;
@@ -111,17 +129,21 @@ class Node {
   uint32_t LowerBoundInside(std::string_view key, bool* found) const;
   // The same where the row is to be written: looks at the last one first where rows came in order.
   uint32_t PlaceOf(std::string_view key, bool* found) const;
-  // Whether the key lies between the fences.
-  // Whether the key, whose place LowerBoundInside told, may be in this page. That compares only
-  // what follows the prefix: of a key that was found the prefix remains to be compared.
-  bool MayHold(std::string_view key, bool found) const {
-    return found ? key.starts_with(Prefix()) : Covers(key);
+  // Returns whether the key, whose place is `at` as LowerBoundInside or PlaceOf told, lies between the
+  // fences. The search has compared only what follows the prefix, so the prefix is compared here.
+  // Entries on both sides of the place lie between the fences, and then so does the key.
+  bool CoversAt(std::string_view key, uint32_t at, bool found) const {
+    const std::string_view prefix = Prefix();
+    return key.size() >= prefix.size() && SameBytes(key.data(), prefix.data(), prefix.size()) &&
+           (found ||
+            ((at > 0 || key >= LowFence()) && (at < count() || unbounded() || key < HighFence())));
   }
+  // Returns whether the key lies between the fences.
   bool Covers(std::string_view key) const {
     return key >= LowFence() && (unbounded() || key < HighFence());
   }
   // Has the processor fetch what a search will look at first, all at once.
-  static void PrefetchSearch(const char* page);
+  static void PrefetchSearch(const char* page, uint32_t page_size);
   // Inner: the entry whose child covers `key`, which lies between the fences.
   uint32_t ChildIndex(std::string_view key) const;
   // Inner: the entry whose child holds the greatest keys below `key`, which lies between the fences
@@ -242,8 +264,10 @@ inline uint32_t KeyHead(std::string_view suffix) {
   return head;
 }
 
-inline void Node::PrefetchSearch(const char* page) {
+inline void Node::PrefetchSearch(const char* page, uint32_t page_size) {
   for (size_t at = 0; at < 640; at += 64) __builtin_prefetch(page + at);
+  // The fences lie at the end (Init, Compact), and the low one has the prefix, which CoversAt reads.
+  __builtin_prefetch(page + page_size - 64);
 }
 
 size_t CommonPrefix(std::string_view a, std::string_view b);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 
 namespace testbed::btree {
 
@@ -23,7 +24,7 @@ void Space::EnsureLength(uint64_t pages) {
 }
 
 void Space::Restore(const SpaceSnapshot& snapshot) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   EnsureLength(snapshot.pages);
   used_ = snapshot.words;
   used_.resize((pages_ + 63) / 64);
@@ -35,7 +36,7 @@ void Space::Restore(const SpaceSnapshot& snapshot) {
 }
 
 SpaceSnapshot Space::Snapshot() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return {pages_, used_};
 }
 
@@ -54,7 +55,8 @@ void Space::GrowBy(uint64_t pages) {
   uint64_t target = std::min<uint64_t>(pages_ + std::max(pages, Step()), kMaxPages);
   try {
     grow_(static_cast<uint32_t>(target));
-  } catch (...) {
+  } catch (const Error& error) {
+    if (!error.disk_is_full()) throw;
     // A nearly full disk may still have space for the pages that are needed now.
     target = pages_ + pages;
     grow_(static_cast<uint32_t>(target));
@@ -63,20 +65,20 @@ void Space::GrowBy(uint64_t pages) {
 }
 
 void Space::Promise(uint64_t pages) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   const uint64_t free = pages_ - used_count_ - reserved_count_;
   if (free < promised_ + pages) GrowBy(promised_ + pages - free);
   promised_ += pages;
 }
 
 void Space::Unpromise(uint64_t pages) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   promised_ -= pages;
   if (pages > Step()) GiveBackLocked();
 }
 
 void Space::GiveBack() {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   GiveBackLocked();
 }
 
@@ -90,7 +92,7 @@ void Space::GiveBackLocked() {
   try {
     shrink_(static_cast<uint32_t>(keep));
   } catch (const Error&) {
-    return;  // the file keeps its length
+    return;  // the file may keep its length; if the error lasts, its owner takes no more commits
   }
   pages_ = static_cast<uint32_t>(keep);
   used_.resize((pages_ + 63) / 64);
@@ -113,14 +115,14 @@ uint32_t Space::FindRun(uint32_t pages, uint32_t begin, uint32_t end) const {
 }
 
 PageId Space::ReserveBeside(uint32_t pages) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   const uint64_t free = pages_ - used_count_ - reserved_count_;
   if (free < promised_ + pages) GrowBy(promised_ + pages - free);
   return ReserveLocked(pages);
 }
 
 PageId Space::Reserve(uint32_t pages) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return ReserveLocked(pages);
 }
 
@@ -140,37 +142,37 @@ PageId Space::ReserveLocked(uint32_t pages) {
 }
 
 void Space::Cancel(PageId first, uint32_t pages) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   Set(&reserved_, first, pages, false, &reserved_count_);
   hint_ = std::min(hint_, first);
 }
 
 void Space::MarkUsed(PageId first, uint32_t pages) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   EnsureLength(static_cast<uint64_t>(first) + pages);
   Set(&reserved_, first, pages, false, &reserved_count_);
   Set(&used_, first, pages, true, &used_count_);
 }
 
 void Space::MarkFree(PageId first, uint32_t pages) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   EnsureLength(static_cast<uint64_t>(first) + pages);
   Set(&used_, first, pages, false, &used_count_);
   hint_ = std::min(hint_, first);
 }
 
 bool Space::IsUsed(PageId page) const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return page < pages_ && (used_[page / 64] >> (page % 64) & 1) != 0;
 }
 
 uint32_t Space::file_pages() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return pages_;
 }
 
 uint32_t Space::used_pages() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return used_count_;
 }
 

@@ -20,9 +20,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <vector>
 
+#include "device/os/mutex.h"
 #include "engines/btree/page/page.h"
 
 namespace testbed::btree {
@@ -72,28 +72,28 @@ class Space {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
-  void EnsureLength(uint64_t pages);
-  void GrowBy(uint64_t pages);
-  uint64_t Step() const;
-  void GiveBackLocked();
-  PageId ReserveLocked(uint32_t pages);
-  uint32_t FindRun(uint32_t pages, uint32_t begin, uint32_t end) const;
-  bool Taken(uint32_t page) const {
+  void EnsureLength(uint64_t pages) REQUIRES(mutex_);
+  void GrowBy(uint64_t pages) REQUIRES(mutex_);
+  uint64_t Step() const REQUIRES(mutex_);
+  void GiveBackLocked() REQUIRES(mutex_);
+  PageId ReserveLocked(uint32_t pages) REQUIRES(mutex_);
+  uint32_t FindRun(uint32_t pages, uint32_t begin, uint32_t end) const REQUIRES(mutex_);
+  bool Taken(uint32_t page) const REQUIRES(mutex_) {
     return ((used_[page / 64] | reserved_[page / 64]) >> (page % 64) & 1) != 0;
   }
-  void Set(std::vector<uint64_t>* bits, PageId first, uint32_t pages, bool value,
-           uint32_t* counter);
+  void Set(std::vector<uint64_t>* bits, PageId first, uint32_t pages, bool value, uint32_t* counter)
+      REQUIRES(mutex_);
 
   const uint32_t page_size_;
   const Grow grow_;
   const Shrink shrink_;
-  mutable std::mutex mutex_;               // protects the members below
-  std::vector<uint64_t> used_, reserved_;  // one bit per page
-  uint32_t pages_ = 0;                     // length of the file in pages
-  uint32_t touched_ = 0;                   // pages from this number on were never given out
-  uint32_t used_count_ = 0, reserved_count_ = 0;
-  uint64_t promised_ = 0;  // pages
-  uint32_t hint_ = 1;      // where the next search for free pages begins
+  mutable Mutex mutex_;  // protects the members below
+  std::vector<uint64_t> used_ GUARDED_BY(mutex_), reserved_ GUARDED_BY(mutex_);  // one bit per page
+  uint32_t pages_ GUARDED_BY(mutex_) = 0;    // length of the file in pages
+  uint32_t touched_ GUARDED_BY(mutex_) = 0;  // pages from this number on were never given out
+  uint32_t used_count_ GUARDED_BY(mutex_) = 0, reserved_count_ GUARDED_BY(mutex_) = 0;
+  uint64_t promised_ GUARDED_BY(mutex_) = 0;  // pages
+  uint32_t hint_ GUARDED_BY(mutex_) = 1;      // where the next search for free pages begins
 };
 
 }  // namespace testbed::btree

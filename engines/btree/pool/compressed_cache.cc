@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "device/os/mutex.h"
+
 namespace testbed::btree {
 
 bool CompressedCache::Get(PageId id, char* to) { return PartOf(id).Get(id, to); }
@@ -27,7 +29,7 @@ CompressedCache::Counters CompressedCache::Count() const {
 }
 
 bool CompressedCache::Part::Get(PageId id, char* to) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   ++requests_;
   const auto found = index_.find(id);
   if (found == index_.end()) return false;
@@ -44,14 +46,14 @@ bool CompressedCache::Part::Get(PageId id, char* to) {
 }
 
 void CompressedCache::Part::Put(PageId id, std::string_view stored, bool only_replace) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   if (only_replace && index_.count(id) == 0) return;
   Forget(id);
   Append(id, stored);
 }
 
 void CompressedCache::Part::Erase(PageId id) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   Forget(id);
 }
 
@@ -94,9 +96,10 @@ void CompressedCache::Part::Append(PageId id, std::string_view stored) {
 }
 
 void CompressedCache::Part::Resize(uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   if (bytes == bytes_) return;
   Part old;
+  const LockGuard lock_old(old.mutex_);
   std::swap(old.ring_, ring_);
   std::swap(old.capacity_, capacity_);
   std::swap(old.old_, old_);
@@ -117,7 +120,7 @@ void CompressedCache::Part::Resize(uint64_t bytes) {
 }
 
 void CompressedCache::Part::Count(Counters* sum) const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   sum->requests += requests_;
   sum->hits += hits_;
   sum->pages += index_.size();

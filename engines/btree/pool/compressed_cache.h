@@ -13,10 +13,10 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <unordered_map>
 
+#include "device/os/mutex.h"
 #include "engines/btree/page/page.h"
 
 namespace testbed::btree {
@@ -64,26 +64,29 @@ class CompressedCache {
     static constexpr uint64_t kIndexShare = 32;  // the index gets 1 / kIndexShare of the budget
     // Returns the bytes of the ring that a page of `bytes` bytes takes.
     static uint64_t Needed(uint64_t bytes) { return sizeof(Record) + (bytes + 7) / 8 * 8; }
-    char* At(uint64_t position) { return ring_.get() + position % capacity_; }
-    Record* RecordAt(uint64_t position) { return reinterpret_cast<Record*>(At(position)); }
-    void Append(PageId id, std::string_view stored);
-    void DropOldest();
-    void Forget(PageId id);
-    bool Full(uint64_t more) const {
+    char* At(uint64_t position) REQUIRES(mutex_) { return ring_.get() + position % capacity_; }
+    Record* RecordAt(uint64_t position) REQUIRES(mutex_) {
+      return reinterpret_cast<Record*>(At(position));
+    }
+    void Append(PageId id, std::string_view stored) REQUIRES(mutex_);
+    void DropOldest() REQUIRES(mutex_);
+    void Forget(PageId id) REQUIRES(mutex_);
+    bool Full(uint64_t more) const REQUIRES(mutex_) {
       return young_ - old_ + more > capacity_ || index_.size() >= most_records_;
     }
 
-    mutable std::mutex mutex_;  // protects the members below
-    std::unique_ptr<char[]> ring_;
-    uint64_t bytes_ = 0;         // memory budget
-    uint64_t capacity_ = 0;      // bytes of the ring, a multiple of 8
-    uint64_t most_records_ = 0;  // pages for which the index has room
+    mutable Mutex mutex_;  // protects the members below
+    std::unique_ptr<char[]> ring_ GUARDED_BY(mutex_);
+    uint64_t bytes_ GUARDED_BY(mutex_) = 0;         // memory budget
+    uint64_t capacity_ GUARDED_BY(mutex_) = 0;      // bytes of the ring, a multiple of 8
+    uint64_t most_records_ GUARDED_BY(mutex_) = 0;  // pages for which the index has room
     // Records lie from position old_ to young_. Positions only grow; modulo capacity_ they are
     // offsets in the ring.
-    uint64_t old_ = 0, young_ = 0;
-    std::unordered_map<PageId, uint64_t> index_;  // position of each page's record
-    uint64_t held_ = 0;                           // bytes of the pages in the ring
-    uint64_t requests_ = 0, hits_ = 0;
+    uint64_t old_ GUARDED_BY(mutex_) = 0, young_ GUARDED_BY(mutex_) = 0;
+    std::unordered_map<PageId, uint64_t> index_
+        GUARDED_BY(mutex_);                 // position of each page's record
+    uint64_t held_ GUARDED_BY(mutex_) = 0;  // bytes of the pages in the ring
+    uint64_t requests_ GUARDED_BY(mutex_) = 0, hits_ GUARDED_BY(mutex_) = 0;
   };
   static constexpr size_t kParts = 8;
   Part& PartOf(PageId id) { return parts_[id % kParts]; }

@@ -1,16 +1,17 @@
 #include "engines/btree/pool/guards.h"
 
+#include "device/os/mutex.h"
 #include "engines/btree/pool/pool.h"
 
 namespace testbed::btree {
 
 PoolClient::PoolClient(Pool* pool) : pool_(pool) {
-  std::lock_guard lock(pool_->clients_mutex_);
+  LockGuard lock(pool_->clients_mutex_);
   pool_->clients_.insert(this);
 }
 
 PoolClient::~PoolClient() {
-  std::lock_guard lock(pool_->clients_mutex_);
+  LockGuard lock(pool_->clients_mutex_);
   pool_->clients_.erase(this);
   pool_->past_requests_ += requests.Get();
   pool_->past_misses_ += misses.Get();

@@ -47,10 +47,7 @@ PageFile::PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite
       options_(options),
       pages_at_open_(static_cast<PageId>(data_->Size() / page_size)) {
   if (data_->options().mode != IoMode::kDirect) {
-    FileOptions watch;
-    watch.kind = FileKind::kData;
-    watch.read_only = true;
-    write_back_ = File::Open(data_->path(), watch);
+    write_back_ = std::make_unique<WriteBackWatch>(data_->path(), FileKind::kData);
   }
   if (!options_.compressed) return;
   units_ = std::make_unique<Units>(kMaxPages);
@@ -73,6 +70,19 @@ void PageFile::OrFail(const Action& action) {
   }
 }
 
+// Space growing and shrinking the file: other threads may be writing a batch, so that the file's
+// lock is taken for an error alone.
+template <typename Action>
+void PageFile::ResizeOrFail(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    if (error.disk_is_full()) throw;  // nothing was written, and the same call may succeed later
+    LockGuard lock(mutex_);
+    OrFail([&error] { throw Error(error); });
+  }
+}
+
 void PageFile::SyncData() {
   OrFail([this] { data_->Sync(); });
   recent_writes_.Clear();
@@ -80,7 +90,7 @@ void PageFile::SyncData() {
 }
 
 void PageFile::StopDoublewrite() {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   FinishLastBatch();
   SyncData();
   OrFail([this] {
@@ -91,7 +101,7 @@ void PageFile::StopDoublewrite() {
 }
 
 void PageFile::Retry() {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   if (failed_) throw Error(*failed_);
   FinishLastBatch();
 }
@@ -144,16 +154,7 @@ void PageFile::TakeSpace(const WriteBatch& batch) {
 }
 
 void PageFile::CheckWriteBack(PageId id) {
-  if (!recent_writes_.Has(id) || write_back_ == nullptr) return;
-  std::lock_guard lock(write_back_mutex_);
-  if (!write_back_failed_) {
-    try {
-      write_back_->CheckWriteBack();
-    } catch (const Error& error) {
-      write_back_failed_ = error;
-    }
-  }
-  if (write_back_failed_) throw Error(*write_back_failed_);
+  if (recent_writes_.Has(id) && write_back_ != nullptr) write_back_->Check();
 }
 
 PageState PageFile::Inspect(PageId id, char* page) {
@@ -284,7 +285,7 @@ void PageFile::PunchBehind(PageId id, uint32_t bytes) {
 void PageFile::Write(WriteBatch* batch) {
   if (batch->count() == 0) return;
   if (options_.codec != PageCodec::kNone) batch->Compress(options_.codec);
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   FinishLastBatch();
   if (doublewrite_ != nullptr) WriteCopies(batch);
   unsynced_ = true;
@@ -295,11 +296,13 @@ void PageFile::Write(WriteBatch* batch) {
   });
   half_written_ = false;
   if (units_ == nullptr) return;
+  OrFail([&] {
+    for (uint32_t i = 0; i < batch->count(); ++i) PunchBehind(batch->id(i), batch->stored_bytes(i));
+  });
+  if (compressed_cache_ == nullptr) return;
   for (uint32_t i = 0; i < batch->count(); ++i) {
     const PageId id = batch->id(i);
     const char* page = batch->page(i);
-    PunchBehind(id, batch->stored_bytes(i));
-    if (compressed_cache_ == nullptr) continue;
     if (IsCompressed(page)) {
       compressed_cache_->Replace(id, {page, CompressedBytes(page, page_size_)});
     } else {
@@ -309,7 +312,7 @@ void PageFile::Write(WriteBatch* batch) {
 }
 
 void PageFile::Sync() {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   FinishLastBatch();
   SyncData();
 }
@@ -318,9 +321,11 @@ void PageFile::Grow(uint32_t pages) {
   const uint64_t size = data_->Size();
   const uint64_t wanted = static_cast<uint64_t>(pages) * page_size_;
   if (wanted <= size) return;
-  // The space of a compressed file is allocated by writes, so that holes take none.
-  if (!options_.compressed) data_->Allocate(size, wanted - size);
-  if (data_->Size() < wanted) data_->Truncate(wanted);  // without fallocate(2)
+  ResizeOrFail([&] {
+    // The space of a compressed file is allocated by writes, so that holes take none.
+    if (!options_.compressed) data_->Allocate(size, wanted - size);
+    if (data_->Size() < wanted) data_->Truncate(wanted);  // without fallocate(2)
+  });
 }
 
 void PageFile::CutPartialPage() {
@@ -329,7 +334,7 @@ void PageFile::CutPartialPage() {
 }
 
 void PageFile::Shrink(uint32_t pages) {
-  data_->Truncate(static_cast<uint64_t>(pages) * page_size_);
+  ResizeOrFail([&] { data_->Truncate(static_cast<uint64_t>(pages) * page_size_); });
 }
 
 void PageFile::FindTorn(const std::function<void(PageId id, const char* copy)>& use) {

@@ -16,18 +16,16 @@
 //
 // Reads may come from any thread; one batch is written at a time.
 //
-// Unless IO is direct, the system writes pages back when it likes. When it fails, it takes them for
-// clean all the same, may drop them, and a read returns what was there before: an older version of
-// the page, and valid. Only the next sync would tell. So a read of a page that was written since the
-// last sync asks first whether a write-back has failed, and then throws. In mmap mode it asks
-// when a page is looked up, not at each access through the mapping.
+// A read of a page that was written since the last sync asks whether the system has failed to write
+// pages back (write_back_watch.h), and then throws. In mmap mode it asks when a page is looked up, not
+// at each access through the mapping.
 //
-// Errors. A write or sync that fails is not tried again, but for a write that found the disk full:
-// after a failed sync nobody knows what the device holds, and the next one would say that all is
-// well. From then on every Write and Sync throws the first error again, so nothing overwrites the
-// copies in the doublewrite file, from which the next opening makes the data file whole. A batch
-// that found the disk full in the middle is put in place from its copies before anything else is
-// written; until there is room for that, Write and Sync throw.
+// Errors. A call that writes, syncs, grows, shrinks or makes holes and fails is not tried again, but
+// for one that found the disk full: after a failed sync nobody knows what the device holds, and the
+// next one would say that all is well. From then on every Write and Sync throws the first error
+// again, so nothing overwrites the copies in the doublewrite file, from which the next opening makes
+// the data file whole. A batch that found the disk full in the middle is put in place from its
+// copies before anything else is written; until there is room for that, Write and Sync throw.
 #ifndef TESTBED_ENGINES_BTREE_POOL_PAGE_FILE_H_
 #define TESTBED_ENGINES_BTREE_POOL_PAGE_FILE_H_
 
@@ -35,7 +33,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -44,6 +41,8 @@
 #include "device/error.h"
 #include "device/file/file.h"
 #include "device/file/read_ring.h"
+#include "device/file/write_back_watch.h"
+#include "device/os/mutex.h"
 #include "engines/btree/page/page_codec.h"
 #include "engines/btree/pool/compressed_cache.h"
 #include "engines/btree/pool/recent_writes.h"
@@ -92,8 +91,8 @@ class PageFile {
   // The page in place (mmap mode). `check` makes sure that it is valid.
   const char* View(PageId id, bool check);
 
-  // Called with each error of Write and Sync, and whether it lasts, under the file's lock. To be
-  // set before other threads use the file.
+  // Called with each error of Write and Sync, and with those of Grow and Shrink that last, and with
+  // whether it lasts, under the file's lock. To be set before other threads use the file.
   using OnError = std::function<void(const Error& error, bool lasts)>;
   void SetOnError(OnError on_error) { on_error_ = std::move(on_error); }
   // After an error of a full disk: makes the last batch whole in its place, or throws.
@@ -123,7 +122,7 @@ class PageFile {
   using Copies = std::unordered_map<PageId, std::string>;
   uint32_t RestoreTorn(Copies* kept = nullptr);
   // Before others use the file.
-  void KeepCopies(Copies copies);
+  void KeepCopies(Copies copies) NO_THREAD_SAFETY_ANALYSIS;
 
   Error Broken(PageId id) const;
   // Whether reads may be in flight: not of a mapping, nor where a page is not aligned to the
@@ -162,11 +161,13 @@ class PageFile {
   bool ForEachCopy(const std::function<void(PageId id, const char* copy)>& use);
   template <typename Action>
   void OrFail(const Action& action);
-  void SyncData();
-  void FinishLastBatch();
+  template <typename Action>
+  void ResizeOrFail(const Action& action);
+  void SyncData() REQUIRES(mutex_);
+  void FinishLastBatch() REQUIRES(mutex_);
   bool TakeCopy(PageId id, char* page) const;
   void TakeSpace(const WriteBatch& batch);
-  void WriteCopies(WriteBatch* batch);
+  void WriteCopies(WriteBatch* batch) REQUIRES(mutex_);
   void WriteInPlace(const WriteBatch& batch);
   void PunchBehind(PageId id, uint32_t bytes);
 
@@ -179,19 +180,16 @@ class PageFile {
   std::unique_ptr<Units> units_;
   const PageId pages_at_open_;  // what lies behind these was never written
   std::unique_ptr<CompressedCache> compressed_cache_;
-  std::mutex mutex_;           // of Write and Sync
-  bool unsynced_ = false;      // pages of the last batch may not be durable in their places
-  bool half_written_ = false;  // nor whole there: the disk was full
+  Mutex mutex_;                                   // of Write and Sync
+  bool unsynced_ GUARDED_BY(mutex_) = false;      // pages of the last batch may not be durable
+  bool half_written_ GUARDED_BY(mutex_) = false;  // nor whole there: the disk was full
   // Whole copies of pages that are torn in their places, as long as uses_copies_ says so.
   Copies copies_;
   std::atomic<bool> uses_copies_{false};
   std::optional<Error> failed_;
   OnError on_error_;
-  // Asks for failed write-backs. It is a descriptor of its own, as the system tells each once.
-  std::unique_ptr<File> write_back_;  // null with direct IO
-  RecentWrites recent_writes_;        // Note and Clear under mutex_
-  std::mutex write_back_mutex_;
-  std::optional<Error> write_back_failed_;  // under write_back_mutex_
+  std::unique_ptr<WriteBackWatch> write_back_;  // null with direct IO
+  RecentWrites recent_writes_;                  // Note and Clear under mutex_
   std::atomic<uint64_t> pages_written_{0}, bytes_written_{0}, bytes_skipped_{0};
   std::atomic<uint64_t> doublewrite_bytes_{0};
 };

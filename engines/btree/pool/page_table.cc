@@ -17,31 +17,11 @@ void PageTable::Wake(PageId id) {
 }
 
 void PageTable::Unshare(PageId id) {
-  uint64_t w = words_[id].load(std::memory_order_relaxed);
-  for (;;) {
-    const bool last = (w & PageWord::kReaders) == 1;
-    const bool wake = last && (w & PageWord::kSleepers) != 0;
-    const uint64_t next = (w - 1) & ~(wake ? PageWord::kSleepers : 0);
-    if (words_[id].compare_exchange_weak(w, next, std::memory_order_release,
-                                         std::memory_order_relaxed)) {
-      if (wake) Wake(id);
-      return;
-    }
-  }
+  if (Protocol::Unshare(words_[id])) Wake(id);
 }
 
 void PageTable::Unexclude(PageId id, uint32_t frame, uint8_t visits, bool share) {
-  uint64_t w = words_[id].load(std::memory_order_relaxed);
-  for (;;) {
-    PageWord next = PageWord{w}.WithFrame(frame).WithVisits(visits);
-    next.bits &= ~(PageWord::kExclusive | PageWord::kSleepers);
-    next.bits += (1ull << PageWord::kVersionShift) + (share ? 1 : 0);
-    if (words_[id].compare_exchange_weak(w, next.bits, std::memory_order_release,
-                                         std::memory_order_relaxed)) {
-      if ((w & PageWord::kSleepers) != 0) Wake(id);
-      return;
-    }
-  }
+  if (Protocol::Unexclude(words_[id], frame, visits, share)) Wake(id);
 }
 
 void PageTable::AwaitRelease(PageId id, PageWord seen) {

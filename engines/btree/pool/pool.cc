@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 
 namespace testbed::btree {
 namespace {
@@ -48,13 +49,13 @@ Pool::Pool(PageFile* file, RedoLog* log, uint64_t bytes)
       flush_batch_(page_size_, WriteBatch::PagesFor(page_size_)) {
   SetLimit();
   // The first pages, which hold the upper levels of the trees, without a race.
-  if (std::unique_lock lock(mutex_); MemoryIsShort()) MakeMemoryReady(&lock);
+  if (UniqueLock lock(mutex_); MemoryIsShort()) MakeMemoryReady();
   cleaner_ = std::thread([this] { CleanerLoop(); });
 }
 
 Pool::~Pool() {
   {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     stop_ = true;
   }
   work_for_cleaner_.notify_all();
@@ -82,7 +83,7 @@ void Pool::SetVisits(uint32_t frame, uint8_t visits) {
 PoolCounters Pool::Counters() const {
   PoolCounters c;
   {
-    std::lock_guard lock(clients_mutex_);
+    LockGuard lock(clients_mutex_);
     c.requests = past_requests_;
     c.misses = past_misses_;
     c.fetched = past_fetched_;
@@ -95,7 +96,7 @@ PoolCounters Pool::Counters() const {
   c.written = file_->pages_written();
   c.images = images_.load(std::memory_order_relaxed);
   c.image_bytes = image_bytes_.load(std::memory_order_relaxed);
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   c.evictions = evictions_;
   c.cleaned = cleaned_pages_;
   c.frame_waits = frame_waits_;
@@ -103,7 +104,7 @@ PoolCounters Pool::Counters() const {
 }
 
 uint64_t Pool::MemoryBytes() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   const uint64_t pages = highest_page_ + 1ull;
   const uint64_t ahead = std::max<uint32_t>(ready_, made_) - made_;
   return BytesFor(ActiveFrames(), page_size_, pages) + ahead * page_size_ +
@@ -111,12 +112,12 @@ uint64_t Pool::MemoryBytes() const {
 }
 
 uint64_t Pool::bytes() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return bytes_;
 }
 
 uint32_t Pool::frames() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return limit_;
 }
 

@@ -2,11 +2,14 @@
 //
 //   PoolClient client(&pool);                       // one a thread
 //   OptimisticGuard leaf = pool.Optimistic(&client, id);
-//   copy what is needed of leaf.page(); if (!leaf.Valid()) read it again
+//   Copy(leaf.page());                              // what is needed of it
+//   if (!leaf.Valid()) ...                          // it was changed meanwhile: read it again
+//
 //   SharedGuard page = pool.Read(&client, id);      // latched until the guard ends
-//   use(page.page());
+//   Use(page.page());
+//
 //   ExclusiveGuard page = pool.Write(&client, id);
-//   change(page.page());
+//   Change(page.page());
 //   page.MarkDirty(begin, end);                     // of the log record that describes the change
 //
 // Page 0, the superblock, never comes through the pool.
@@ -15,7 +18,7 @@
 // page by now, and asks whether the version still holds before it believes any of it (Node's reads
 // stay in the page whatever it holds). docs/btree.md has the order in which latches are taken. In
 // builds with ThreadSanitizer, to which such reads are races, optimistic guards hold the page
-// shared.
+// shared; page_word_test.cc tries the protocol itself in all executions that C++ allows.
 //
 // Memory is exact: frames, their tables and the page table together never take more than the bytes
 // given, but for the write batches (kFixedBytes). Resize changes it at any time.
@@ -37,10 +40,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <shared_mutex>
@@ -51,6 +52,7 @@
 #include <vector>
 
 #include "device/account/ledger.h"
+#include "device/os/mutex.h"
 #include "engines/btree/pool/frame.h"
 #include "engines/btree/pool/guards.h"
 #include "engines/btree/pool/page_file.h"
@@ -164,15 +166,17 @@ class Pool : private VisitCounts {
   static constexpr uint64_t kMostAhead = 64u << 20;  // bytes made ready before they are needed
   // Candidates that wake the cleaner; few in a small pool, where readers would else take the few
   // clean pages from each other, and one look-up its own upper levels.
-  size_t CleanStart() const { return std::min<size_t>(32, limit_ / 8); }
+  size_t CleanStart() const REQUIRES(mutex_) { return std::min<size_t>(32, limit_ / 8); }
   // Frames that the pool may have. While pages cannot be written it has a few more than those that
   // hold them, so that readers find some that are clean.
-  uint32_t Limit() const {
+  uint32_t Limit() const REQUIRES(mutex_) {
     if (!clean_error_) return limit_;
     return std::min(std::max(limit_, unwritable_) + kMinFrames, most_frames_);
   }
   // Candidates for the cleaner at which the search for a clean page ends.
-  size_t MostToClean() const { return std::max<size_t>(CleanStart(), limit_ / 16); }
+  size_t MostToClean() const REQUIRES(mutex_) {
+    return std::max<size_t>(CleanStart(), limit_ / 16);
+  }
   using Clock = std::chrono::steady_clock;
   enum class Load : uint8_t { kRead, kNew, kAny };
 
@@ -197,35 +201,37 @@ class Pool : private VisitCounts {
 
   uint32_t AcquireFrame(PageId id);
   uint32_t TryAcquireFrame(PageId id);
-  uint32_t GiveFrame(PageId id);
-  uint32_t TakeFrame();
-  uint32_t TryPolicy();
-  bool TryEvict(uint32_t index);
-  void WaitForFrame(std::unique_lock<std::mutex>* lock, Clock::time_point give_up);
+  uint32_t GiveFrame(PageId id) REQUIRES(mutex_);
+  uint32_t TakeFrame() REQUIRES(mutex_);
+  uint32_t TryPolicy() REQUIRES(mutex_);
+  bool TryEvict(uint32_t index) REQUIRES(mutex_);
+  void WaitForFrame(Clock::time_point give_up) REQUIRES(mutex_);
   void ThrowIfNotCleaned() const;
-  bool GrowWhileFull();
+  bool GrowWhileFull() REQUIRES(mutex_);
   uint32_t HugePageFrames() const { return static_cast<uint32_t>(memory_.kHugePage / page_size_); }
-  uint32_t FramesAhead() const;
-  uint32_t NextHugePage() const;
-  bool MemoryIsShort() const;
-  void MakeMemoryReady(std::unique_lock<std::mutex>* lock);
-  void DropMemoryAhead();
+  uint32_t FramesAhead() const REQUIRES(mutex_);
+  uint32_t NextHugePage() const REQUIRES(mutex_);
+  bool MemoryIsShort() const REQUIRES(mutex_);
+  void MakeMemoryReady() REQUIRES(mutex_);
+  void DropMemoryAhead() REQUIRES(mutex_);
   void ReleaseMemory(uint32_t frame, uint32_t frames);
-  uint32_t ActiveFrames() const { return made_ - static_cast<uint32_t>(retired_.size()); }
-  void SetLimit();
-  void Retire(uint32_t index);
+  uint32_t ActiveFrames() const REQUIRES(mutex_) {
+    return made_ - static_cast<uint32_t>(retired_.size());
+  }
+  void SetLimit() REQUIRES(mutex_);
+  void Retire(uint32_t index) REQUIRES(mutex_);
 
   // Writing (pool_write.cc).
   void CleanerLoop();
   bool HasDirtyPage() const;
-  void CollectForCleaning(std::vector<uint32_t>* frames);
+  void CollectForCleaning(std::vector<uint32_t>* frames) REQUIRES(mutex_);
   void CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch);
   bool BeginWrite(uint32_t frame, WriteBatch* batch, std::vector<Frame*>* writing);
   void FinishWrite(WriteBatch* batch, std::vector<Frame*>* writing);
   Lsn LogImages(const WriteBatch& batch, const std::vector<Frame*>& writing);
   void NoteImage(uint32_t frame);
   void UndoWrite(std::vector<Frame*>* writing);
-  void FlushPages(const std::vector<PageId>& dirty);
+  void FlushPages(const std::vector<PageId>& dirty) REQUIRES(flush_mutex_);
 
   PageFile* const file_;
   RedoLog* const log_;
@@ -237,21 +243,23 @@ class Pool : private VisitCounts {
   ReservedArray<Frame> frames_;
 
   // Free frames and replacement. A frame is made when first needed.
-  mutable std::mutex mutex_;
-  Replacement replacement_;
-  uint64_t bytes_;
-  uint32_t limit_ = 0;             // frames to have
-  std::atomic<uint32_t> made_{0};  // frames that have ever been used: the first ones
+  mutable Mutex mutex_;
+  Replacement replacement_ GUARDED_BY(mutex_);
+  uint64_t bytes_ GUARDED_BY(mutex_);
+  uint32_t limit_ GUARDED_BY(mutex_) = 0;  // frames to have
+  std::atomic<uint32_t> made_{0};          // frames that have ever been used: the first ones
   // Frames whose memory the cleaner made ready, the first ones: clearing a huge page takes up to
   // some milliseconds, for which a client would wait in the middle of an operation.
-  uint32_t ready_ = 0;
-  bool can_make_ready_ = true;
-  std::vector<uint32_t> retired_;  // of these without memory, since the limit fell
-  std::vector<uint32_t> free_;
-  PageId highest_page_ = 0;         // whose word is in use
-  std::vector<uint32_t> cleaned_;   // written and not asked for since: the next to go
-  std::vector<uint32_t> to_clean_;  // chosen to go, but dirty
-  std::condition_variable frames_available_, work_for_cleaner_;
+  uint32_t ready_ GUARDED_BY(mutex_) = 0;
+  bool can_make_ready_ GUARDED_BY(mutex_) = true;
+  std::vector<uint32_t> retired_
+      GUARDED_BY(mutex_);  // of these without memory, since the limit fell
+  std::vector<uint32_t> free_ GUARDED_BY(mutex_);
+  PageId highest_page_ GUARDED_BY(mutex_) = 0;  // whose word is in use
+  std::vector<uint32_t> cleaned_
+      GUARDED_BY(mutex_);  // written and not asked for since: the next to go
+  std::vector<uint32_t> to_clean_ GUARDED_BY(mutex_);  // chosen to go, but dirty
+  CondVar frames_available_, work_for_cleaner_;
   uint32_t waiters_ = 0;
   std::chrono::milliseconds patience_{30000};
   uint64_t clean_rounds_ = 0;
@@ -268,13 +276,16 @@ class Pool : private VisitCounts {
   std::atomic<Lsn> floor_set_{kNoLsn};
   std::atomic<uint64_t> images_{0}, image_bytes_{0};
 
-  std::mutex flush_mutex_;  // one flush at a time
-  WriteBatch flush_batch_;
+  Mutex flush_mutex_;  // one flush at a time
+  WriteBatch flush_batch_ GUARDED_BY(flush_mutex_);
 
-  std::set<PoolClient*> clients_;
-  mutable std::mutex clients_mutex_;
-  uint64_t past_requests_ = 0, past_misses_ = 0, past_fetched_ = 0;  // of clients that are gone
-  uint64_t evictions_ = 0, cleaned_pages_ = 0, frame_waits_ = 0;     // under mutex_
+  mutable Mutex clients_mutex_;
+  std::set<PoolClient*> clients_ GUARDED_BY(clients_mutex_);
+  uint64_t past_requests_ GUARDED_BY(clients_mutex_) = 0,
+                          past_misses_ GUARDED_BY(clients_mutex_) = 0,
+                          past_fetched_ GUARDED_BY(clients_mutex_) = 0;  // of clients that are gone
+  uint64_t evictions_ GUARDED_BY(mutex_) = 0, cleaned_pages_ GUARDED_BY(mutex_) = 0,
+                      frame_waits_ GUARDED_BY(mutex_) = 0;  // under mutex_
   std::thread cleaner_;
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/btree/pool/pool.h"
 
 namespace testbed::btree {
@@ -58,12 +59,12 @@ uint32_t Pool::TryPolicy() {
   return kNone;
 }
 
-void Pool::WaitForFrame(std::unique_lock<std::mutex>* lock, Clock::time_point give_up) {
+void Pool::WaitForFrame(Clock::time_point give_up) {
   ++frame_waits_;
   ++waiters_;
   const uint64_t round = clean_rounds_;
   work_for_cleaner_.notify_one();
-  frames_available_.wait_for(*lock, std::chrono::milliseconds(20), [&] {
+  frames_available_.wait_for(mutex_, std::chrono::milliseconds(20), [&]() REQUIRES(mutex_) {
     return clean_rounds_ != round || !free_.empty() || !cleaned_.empty();
   });
   --waiters_;
@@ -122,12 +123,12 @@ bool Pool::MemoryIsShort() const {
   return can_make_ready_ && made_ + FramesAhead() >= NextHugePage() + HugePageFrames();
 }
 
-void Pool::MakeMemoryReady(std::unique_lock<std::mutex>* lock) {
+void Pool::MakeMemoryReady() {
   const uint32_t next = NextHugePage();
   const uint64_t from = uint64_t{next} * page_size_;
-  lock->unlock();
+  mutex_.unlock();
   const bool done = memory_.Populate(from, memory_.kHugePage);
-  lock->lock();
+  mutex_.lock();
   can_make_ready_ = done;
   ready_ = std::max(ready_, next + HugePageFrames());
   // What must not have memory, since the limit fell meanwhile.
@@ -170,7 +171,7 @@ uint32_t Pool::GiveFrame(PageId id) {
 }
 
 uint32_t Pool::AcquireFrame(PageId id) {
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   std::optional<Clock::time_point> give_up;
   for (;;) {
     const uint32_t index = GiveFrame(id);
@@ -181,7 +182,7 @@ uint32_t Pool::AcquireFrame(PageId id) {
     } else {
       give_up = Clock::now() + patience_;
     }
-    WaitForFrame(&lock, *give_up);
+    WaitForFrame(*give_up);
   }
 }
 
@@ -197,30 +198,30 @@ bool Pool::GrowWhileFull() {
 }
 
 void Pool::RetryCleaning() {
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   const uint64_t round = clean_rounds_;
   ++waiters_;
   while (clean_error_ && clean_rounds_ == round && !stop_) {
     work_for_cleaner_.notify_one();
-    frames_available_.wait_for(lock, std::chrono::milliseconds(20));
+    frames_available_.wait_for(mutex_, std::chrono::milliseconds(20));
   }
   --waiters_;
   ThrowIfNotCleaned();
 }
 
 void Pool::BeginRecovery() {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   recovers_ = true;
 }
 
 void Pool::EndRecovery() {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   recovers_ = false;
   if (unwritable_ != 0) unwritable_ = ActiveFrames();
 }
 
 uint32_t Pool::TryAcquireFrame(PageId id) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   const uint32_t index = GiveFrame(id);
   if (index == kNone) work_for_cleaner_.notify_one();
   return index;
@@ -233,7 +234,7 @@ void Pool::Retire(uint32_t index) {
 }
 
 void Pool::Resize(uint64_t bytes) {
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   bytes_ = bytes;
   SetLimit();
   replacement_.SetFrames(limit_);
@@ -249,7 +250,7 @@ void Pool::Resize(uint64_t bytes) {
     } else {
       give_up = Clock::now() + patience_;
     }
-    WaitForFrame(&lock, *give_up);
+    WaitForFrame(*give_up);
   }
 }
 

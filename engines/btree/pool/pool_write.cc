@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/btree/pool/pool.h"
 #include "engines/btree/pool/redo.h"
 
@@ -138,7 +139,7 @@ void Pool::CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch) {
   }
   const size_t pages = writing.size();
   FinishWrite(batch, &writing);
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   cleaned_pages_ += pages;
 }
 
@@ -152,13 +153,16 @@ bool Pool::HasDirtyPage() const {
 void Pool::CleanerLoop() {
   WriteBatch batch(page_size_, WriteBatch::PagesFor(page_size_));
   std::vector<uint32_t> frames;
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   for (;;) {
-    const auto cleaning = [this] { return waiters_ > 0 || to_clean_.size() >= CleanStart(); };
-    work_for_cleaner_.wait(lock, [&] { return stop_ || cleaning() || MemoryIsShort(); });
+    const auto cleaning = [this]() REQUIRES(mutex_) {
+      return waiters_ > 0 || to_clean_.size() >= CleanStart();
+    };
+    work_for_cleaner_.wait(
+        mutex_, [&]() REQUIRES(mutex_) { return stop_ || cleaning() || MemoryIsShort(); });
     if (stop_) return;
     if (!cleaning()) {
-      MakeMemoryReady(&lock);
+      MakeMemoryReady();
       continue;
     }
     CollectForCleaning(&frames);
@@ -185,7 +189,8 @@ void Pool::CleanerLoop() {
     frames_available_.notify_all();
     // Nothing to do for those who wait, or no way to do it: let them run first.
     if (frames.empty() || error) {
-      work_for_cleaner_.wait_for(lock, std::chrono::milliseconds(5), [this] { return stop_; });
+      work_for_cleaner_.wait_for(mutex_, std::chrono::milliseconds(5),
+                                 [this]() REQUIRES(mutex_) { return stop_; });
     }
   }
 }
@@ -210,7 +215,7 @@ void Pool::FlushPages(const std::vector<PageId>& dirty) {
 }
 
 void Pool::FlushBefore(Lsn lsn) {
-  std::lock_guard one(flush_mutex_);
+  LockGuard one(flush_mutex_);
   std::vector<PageId> dirty;
   for (;;) {
     dirty.clear();

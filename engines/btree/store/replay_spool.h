@@ -3,7 +3,7 @@
 // larger ones go through a temporary file, so recovery needs little memory however long the log is.
 // On a full device they stay in memory: a database must open there, so that space can be made.
 //
-//   spool.Add(lsn, end, transaction, more, operations);
+//   spool.Add(record);
 //   spool.ForEach([](const SpooledRecord& r) { ... });    // in the order in which they were added
 #ifndef TESTBED_ENGINES_BTREE_STORE_REPLAY_SPOOL_H_
 #define TESTBED_ENGINES_BTREE_STORE_REPLAY_SPOOL_H_

@@ -16,14 +16,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <numeric>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "device/os/mutex.h"
 #include "engines/write_set.h"
 
 namespace testbed::btree {
@@ -79,7 +78,7 @@ class RowLocks {
     if (commits_of_many_.load(std::memory_order_acquire) == 0) return true;
     const Row row = RowOf(table, key);
     Shard& shard = shards_[ShardOf(row)];
-    std::lock_guard lock(shard.mutex);
+    LockGuard lock(shard.mutex);
     return !shard.locked.Contains(row);
   }
 
@@ -89,8 +88,8 @@ class RowLocks {
     if (commits_of_many_.load(std::memory_order_acquire) == 0) return;
     const Row row = RowOf(table, key);
     Shard& shard = shards_[ShardOf(row)];
-    std::unique_lock lock(shard.mutex);
-    shard.WaitFor(row, &lock);
+    UniqueLock lock(shard.mutex);
+    shard.WaitFor(row);
   }
 
  private:
@@ -179,27 +178,27 @@ class RowLocks {
 
   struct alignas(64) Shard {
     void Lock(std::span<const Row> rows) {
-      std::unique_lock lock(mutex);
+      UniqueLock lock(mutex);
       for (const Row row : rows) {
-        while (!locked.Insert(row)) WaitFor(row, &lock);
+        while (!locked.Insert(row)) WaitFor(row);
       }
     }
     void Unlock(std::span<const Row> rows) {
-      std::lock_guard lock(mutex);
+      LockGuard lock(mutex);
       locked.Erase(rows);
       if (waiting > 0) unlocked.notify_all();
     }
-    void WaitFor(Row row, std::unique_lock<std::mutex>* lock) {
+    void WaitFor(Row row) REQUIRES(mutex) {
       while (locked.Contains(row)) {
         ++waiting;
-        unlocked.wait(*lock);
+        unlocked.wait(mutex);
         --waiting;
       }
     }
-    std::mutex mutex;  // protects waiting and locked
-    std::condition_variable unlocked;
-    uint32_t waiting = 0;  // number of threads in WaitFor
-    RowSet locked;
+    Mutex mutex;  // protects waiting and locked
+    CondVar unlocked;
+    uint32_t waiting GUARDED_BY(mutex) = 0;  // number of threads in WaitFor
+    RowSet locked GUARDED_BY(mutex);
   };
 
   std::atomic<uint32_t> commits_of_many_{0};  // commits of several rows that are under way

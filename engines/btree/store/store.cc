@@ -5,12 +5,13 @@
 #include <cstring>
 #include <filesystem>
 
+#include "device/os/mutex.h"
 #include "engines/btree/store/commit_attempt.h"
 
 namespace testbed::btree {
 
 void Store::Fail(const std::string& why) {
-  std::lock_guard lock(failure_mutex_);
+  LockGuard lock(failure_mutex_);
   if (failed()) return;
   failure_ = why;
   service_.store(Service::kFailed);
@@ -18,7 +19,7 @@ void Store::Fail(const std::string& why) {
 
 void Store::NoteFileError(const Error& error, bool lasts) {
   if (lasts) return Fail(error.what());
-  std::lock_guard lock(failure_mutex_);
+  LockGuard lock(failure_mutex_);
   if (failed()) return;
   failure_ = error.what();
   service_.store(Service::kDiskFull);
@@ -29,7 +30,7 @@ void Store::ThrowUnlessUsable() {
     try {
       file_->Retry();
       pool_->RetryCleaning();
-      std::lock_guard lock(failure_mutex_);
+      LockGuard lock(failure_mutex_);
       if (!failed()) {
         service_.store(Service::kUsable);
         return;
@@ -38,7 +39,7 @@ void Store::ThrowUnlessUsable() {
       // NoteFileError has kept the error.
     }
   }
-  std::lock_guard lock(failure_mutex_);
+  LockGuard lock(failure_mutex_);
   if (!failed()) {
     throw Error(Error::kIo,
                 "the btree database in " + dir_ + " takes no commits while its disk is full (" +
@@ -60,20 +61,21 @@ void Store::NoteLogGrowth(Lsn end) {
     return end > redo ? end - redo : 0;
   };
   if (grown() < options_.checkpoint_log_bytes) return;
-  std::unique_lock lock(wake_mutex_);
+  UniqueLock lock(wake_mutex_);
   if (!wanted_) {
     wanted_ = true;
     wake_.notify_one();
   }
   if (grown() < 2 * options_.checkpoint_log_bytes) return;
   const uint64_t round = checkpoint_rounds_;
-  checkpointed_.wait(lock, [&] { return checkpoint_rounds_ != round || stop_; });
+  checkpointed_.wait(wake_mutex_,
+                     [&]() REQUIRES(wake_mutex_) { return checkpoint_rounds_ != round || stop_; });
 }
 
 void Store::CheckpointLoop() {
-  std::unique_lock lock(wake_mutex_);
+  UniqueLock lock(wake_mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return stop_ || wanted_; });
+    wake_.wait(wake_mutex_, [this]() REQUIRES(wake_mutex_) { return stop_ || wanted_; });
     if (stop_) return;
     lock.unlock();
     try {
@@ -93,7 +95,7 @@ void Store::CheckpointLoop() {
 // the log from that position on has everything that the pages in the file lack.
 Lsn Store::RedoPoint() {
   Lsn redo = redo_.EndLsn();
-  std::lock_guard lock(clients_mutex_);
+  LockGuard lock(clients_mutex_);
   for (const CommitSlot* slot : slots_) {
     redo = std::min(redo, slot->active.load(std::memory_order_seq_cst));
   }
@@ -103,7 +105,7 @@ Lsn Store::RedoPoint() {
 void Store::Flush() { pool_->FlushBefore(redo_.EndLsn()); }
 
 void Store::Checkpoint() {
-  std::lock_guard one(checkpoint_mutex_);
+  LockGuard one(checkpoint_mutex_);
   CheckUsable();
   const Lsn redo = RedoPoint();
   const uint64_t images = pool_->image_bytes();
@@ -141,7 +143,7 @@ void Store::Checkpoint() {
 }
 
 std::map<std::string, uint32_t> Store::TableNames() const {
-  std::lock_guard lock(tables_mutex_);
+  LockGuard lock(tables_mutex_);
   return table_names_;
 }
 
@@ -198,7 +200,7 @@ Tree* Store::AddTable(const std::string& name, std::string_view value) {
 // Creates a new table by one log record, with the image of its root page and its row of the
 // catalogue, so that a crash leaves both or neither.
 Tree* Store::OpenTable(const std::string& name) {
-  std::lock_guard lock(tables_mutex_);
+  LockGuard lock(tables_mutex_);
   if (auto known = table_names_.find(name); known != table_names_.end()) {
     return Table(known->second);
   }

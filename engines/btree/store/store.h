@@ -30,12 +30,10 @@
 #define TESTBED_ENGINES_BTREE_STORE_STORE_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
@@ -46,6 +44,7 @@
 #include "device/error.h"
 #include "device/file/file.h"
 #include "device/log/log.h"
+#include "device/os/mutex.h"
 #include "engines/btree/page/meta.h"
 #include "engines/btree/page/page_codec.h"
 #include "engines/btree/page/space.h"
@@ -87,6 +86,10 @@ struct StoreOptions {
   uint64_t change_buffer_bytes = 0;
   LogOptions log;
 };
+
+// Throws Error (kUsage), as Store::Open does, when no directory can hold a database with these
+// options. Opens nothing. Thread-safe.
+void CheckOptions(const StoreOptions& options);
 
 struct RecoveryResult {
   bool needed = false;         // the log had records after the checkpoint
@@ -214,11 +217,11 @@ class Store {
   CheckpointState ReadDurableCheckpoint() const;
   void Recover(const CheckpointState& state);
   void RunAgain(ReplaySpool* spool);
-  void RunOperation(StoreClient* client, const RowWrite& op);
-  void LoadCatalogue();
-  void LoadChangeBuffer();
+  void RunOperation(StoreClient* client, const RowWrite& op) NO_THREAD_SAFETY_ANALYSIS;
+  void LoadCatalogue() NO_THREAD_SAFETY_ANALYSIS;
+  void LoadChangeBuffer() NO_THREAD_SAFETY_ANALYSIS;
   void StartChangeBuffer();
-  Tree* AddTable(const std::string& name, std::string_view value);
+  Tree* AddTable(const std::string& name, std::string_view value) REQUIRES(tables_mutex_);
   Lsn RedoPoint();
   void CheckpointLoop();
   void ThrowUnlessUsable();
@@ -239,21 +242,21 @@ class Store {
   RecoveryResult recovery_;
   CheckpointState state_;  // state of the last checkpoint
 
-  mutable std::mutex tables_mutex_;         // protects the members up to next_table_
+  mutable Mutex tables_mutex_;              // protects the members up to next_table_
   std::vector<std::atomic<Tree*>> tables_;  // by number; read without the mutex
-  std::deque<std::unique_ptr<Tree>> owned_tables_;
-  std::map<std::string, uint32_t> table_names_;
-  uint32_t next_table_ = 1;  // number of the next new table
+  std::deque<std::unique_ptr<Tree>> owned_tables_ GUARDED_BY(tables_mutex_);
+  std::map<std::string, uint32_t> table_names_ GUARDED_BY(tables_mutex_);
+  uint32_t next_table_ GUARDED_BY(tables_mutex_) = 1;  // number of the next new table
 
-  mutable std::mutex clients_mutex_;  // protects slots_
-  std::set<CommitSlot*> slots_;
+  mutable Mutex clients_mutex_;  // protects slots_
+  std::set<CommitSlot*> slots_ GUARDED_BY(clients_mutex_);
 
-  mutable std::mutex failure_mutex_;  // protects failure_ and changes of service_
+  mutable Mutex failure_mutex_;  // protects failure_ and changes of service_
   enum class Service : uint8_t { kUsable, kDiskFull, kFailed };
   std::atomic<Service> service_{Service::kUsable};
-  std::string failure_;  // why service_ is not kUsable
+  std::string failure_ GUARDED_BY(failure_mutex_);  // why service_ is not kUsable
 
-  std::mutex checkpoint_mutex_;    // held by the thread that takes a checkpoint
+  Mutex checkpoint_mutex_;         // held by the thread that takes a checkpoint
   std::atomic<Lsn> last_redo_{0};  // redo point of the last checkpoint
   // Bytes of page images that the pool had logged about when that redo point was taken.
   std::atomic<uint64_t> images_at_redo_{0};
@@ -261,10 +264,11 @@ class Store {
   // The number of the next transaction that is logged in parts. At an open it is set to the end of
   // the log, which grows faster than this number, so that no number is used twice.
   std::atomic<uint64_t> next_transaction_{0};
-  std::mutex wake_mutex_;  // protects wanted_, stop_ and checkpoint_rounds_
-  std::condition_variable wake_, checkpointed_;
-  bool wanted_ = false, stop_ = false;
-  uint64_t checkpoint_rounds_ = 0;  // checkpoints that the checkpointer has tried
+  Mutex wake_mutex_;  // protects wanted_, stop_ and checkpoint_rounds_
+  CondVar wake_, checkpointed_;
+  bool wanted_ GUARDED_BY(wake_mutex_) = false, stop_ GUARDED_BY(wake_mutex_) = false;
+  // Checkpoints that the checkpointer has tried.
+  uint64_t checkpoint_rounds_ GUARDED_BY(wake_mutex_) = 0;
   std::thread checkpointer_;
 };
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "device/os/mutex.h"
 #include "engines/btree/store/commit_attempt.h"
 
 namespace testbed::btree {
@@ -16,12 +17,12 @@ StoreClient::StoreClient(Store* store) : store_(store), context_(store->pool()) 
   context_.read_ahead =
       static_cast<uint32_t>(store->options_.scan_readahead_bytes / store->options_.page_size);
   if (store->change_buffer() != nullptr) context_.filler = this;
-  std::lock_guard lock(store_->clients_mutex_);
+  LockGuard lock(store_->clients_mutex_);
   store_->slots_.insert(&slot_);
 }
 
 StoreClient::~StoreClient() {
-  std::lock_guard lock(store_->clients_mutex_);
+  LockGuard lock(store_->clients_mutex_);
   store_->slots_.erase(&slot_);
 }
 

@@ -3,6 +3,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include "device/file/directory.h"
 #include "device/file/durable.h"
 #include "device/log/log_format.h"
+#include "device/os/mutex.h"
 #include "device/os/random_id.h"
 #include "engines/btree/store/replay_spool.h"
 #include "engines/btree/store/store.h"
@@ -52,6 +54,12 @@ void CheckCompression(const StoreOptions& options) {
                                  "--page-size 8k or more and another torn_page");
 }
 
+// Returns the frames that the cache holds beside the compressed pages.
+uint32_t Frames(const StoreOptions& options) {
+  const uint64_t compressed = options.cache_bytes / 100 * options.compressed_cache_pct;
+  return Pool::FramesFor(options.cache_bytes - compressed, options.page_size);
+}
+
 void CheckFormat(const SuperblockFields& super, const std::string& dir,
                  const StoreOptions& options) {
   if (!super.compressed && options.compression != PageCodec::kNone) {
@@ -64,6 +72,24 @@ void CheckFormat(const SuperblockFields& super, const std::string& dir,
                                    " may have compressed pages: give --io direct or buffered and "
                                    "another torn_page than atomic, or --fresh");
   }
+}
+
+// The file was so long when the checkpoint became durable, and no page that was ever in use is cut off.
+void CheckLength(const std::string& path, uint32_t page_size, const SpaceSnapshot& space) {
+  uint64_t used = 0;
+  for (size_t i = 0; i < space.words.size(); ++i) {
+    if (space.words[i] != 0) used = i * 64 + static_cast<uint64_t>(std::bit_width(space.words[i]));
+  }
+  FileOptions options;
+  options.kind = FileKind::kData;
+  options.read_only = true;
+  const uint64_t bytes = File::Open(path, options)->Size();
+  if (bytes > (used - 1) * page_size) return;  // of a compressed page the file may end within it
+  throw Error(Error::kCorruption, "file " + path + " has " + std::to_string(bytes) +
+                                      " bytes, and its last page in use begins at " +
+                                      std::to_string((used - 1) * page_size) +
+                                      ": it was cut; restore the database from a copy, or load it "
+                                      "again");
 }
 
 // A database without its data file is not a new one: only what a Create that did not end has left,
@@ -89,6 +115,16 @@ void RefuseUnlessNew(const std::string& dir, bool create) {
 
 }  // namespace
 
+void CheckOptions(const StoreOptions& options) {
+  CheckCompression(options);
+  if (Frames(options) == 0) {
+    throw Error(Error::kUsage, "a btree cache of " + std::to_string(options.cache_bytes) +
+                                   " bytes holds fewer than " + std::to_string(Pool::kMinFrames) +
+                                   " pages of " + std::to_string(options.page_size) +
+                                   " bytes: give a larger --cache-pct");
+  }
+}
+
 bool Store::Exists(const std::string& dir) { return IsThere(DataPath(dir)); }
 
 Store::Store(const std::string& dir, const StoreOptions& options)
@@ -101,15 +137,7 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
     throw Error(Error::kUsage,
                 "the directory " + dir + " does not exist: make it, or choose another --dir");
   }
-  CheckCompression(options);
-  const uint64_t compressed = options.cache_bytes / 100 * options.compressed_cache_pct;
-  const uint32_t frames = Pool::FramesFor(options.cache_bytes - compressed, options.page_size);
-  if (frames == 0) {
-    throw Error(Error::kUsage, "a btree cache of " + std::to_string(options.cache_bytes) +
-                                   " bytes holds fewer than " + std::to_string(Pool::kMinFrames) +
-                                   " pages of " + std::to_string(options.page_size) +
-                                   " bytes: give a larger --cache-pct");
-  }
+  CheckOptions(options);
   auto store = std::unique_ptr<Store>(new Store(dir, options));
   // Before the lock file is made: what is refused leaves nothing.
   const bool is_new = !IsThere(DataPath(dir));
@@ -126,7 +154,7 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
 Store::~Store() {
   if (checkpointer_.joinable()) {
     {
-      std::lock_guard lock(wake_mutex_);
+      LockGuard lock(wake_mutex_);
       stop_ = true;
     }
     wake_.notify_all();
@@ -237,6 +265,7 @@ CheckpointState Store::OpenFiles() {
   CheckFormat(super, dir_, options_);
   state_.database = super.database;
   CheckpointState state = ReadDurableCheckpoint();
+  CheckLength(DataPath(dir_), options_.page_size, state.space);
   auto data = OpenFile(DataPath(dir_), FileKind::kData, options_.io, FileOptions::kMustExist,
                        options_.advice);
   // A mapping is for reading pages in place; the doublewrite file is only written.
@@ -312,7 +341,7 @@ void Store::Recover(const CheckpointState& state) {
   {
     PoolClient client(pool_.get());
     StructureReplay replay(pool_.get(), space_.get(), &client);
-    redo_.Attach(Log::Open(LogPath(dir_), options_.log, state.redo, [&](const LogRecord& r) {
+    const auto apply = [&](const LogRecord& r) {
       recovery_.needed = true;
       recovery_.log_bytes = r.end - state.redo;
       const DecodedRecord record = DecodeRecord(r.bytes);
@@ -323,14 +352,10 @@ void Store::Recover(const CheckpointState& state) {
                    (record.flags & kMoreParts) != 0,
                    record.operations});
       }
-    }));
+    };
+    redo_.Attach(Log::Open(LogPath(dir_), options_.log, state.redo, apply, state.log_id));
     replay.CheckWhole();
     recovery_.pages_changed = replay.pages_changed();
-  }
-  if (redo_.log()->id() != state.log_id) {
-    throw Error(Error::kCorruption, "the log in " + LogPath(dir_) +
-                                        " belongs to another database: restore the "
-                                        "database from a copy, or load it again");
   }
   file_->Grow(space_->file_pages());
   file_->CutPartialPage();
@@ -348,6 +373,8 @@ void Store::Recover(const CheckpointState& state) {
     if (!e.disk_is_full()) throw;
   }
   space_->GiveBack();
+  // A file that could not be shrunk ends the opening; a full disk does not, because reads go on.
+  if (failed()) CheckUsable();
   // Until here pages were written without the log.
   if (options_.torn_page == TornPage::kFullPageImage) {
     pool_->SetImageFloor(last_redo_.load());

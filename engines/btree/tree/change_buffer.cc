@@ -1,5 +1,6 @@
 #include "engines/btree/tree/change_buffer.h"
 
+#include "device/os/mutex.h"
 #include "engines/btree/tree/cursor.h"
 
 namespace testbed::btree {
@@ -109,7 +110,7 @@ std::vector<BufferedRow> ChangeBuffer::RowsBetween(TreeContext* context, uint32_
 }
 
 bool ChangeBuffer::NextRow(TreeContext* context, uint32_t* table, std::string* key) {
-  std::lock_guard lock(next_mutex_);
+  LockGuard lock(next_mutex_);
   TreeCursor cursor(tree_, context, page_size_);
   if (!cursor.SeekForward(next_, false) && !cursor.SeekForward({}, false)) return false;
   *table = TableOf(cursor.key());

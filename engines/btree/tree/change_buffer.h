@@ -25,12 +25,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "device/os/mutex.h"
 #include "engines/btree/tree/tree.h"
 
 namespace testbed::btree {
@@ -99,8 +99,8 @@ class ChangeBuffer {
   std::vector<std::atomic<uint64_t>> counts_;  // number of rows by table
   std::atomic<uint64_t> bytes_{0}, rows_{0}, rows_buffered_{0};
   std::atomic<uint64_t> moves_{0}, leaves_filled_{0}, rows_moved_{0};
-  std::mutex next_mutex_;  // protects next_
-  std::string next_;       // key in the buffer at which the next NextRow begins
+  Mutex next_mutex_;                          // protects next_
+  std::string next_ GUARDED_BY(next_mutex_);  // key in the buffer at which the next NextRow begins
 };
 
 }  // namespace testbed::btree

@@ -17,7 +17,8 @@ OptimisticGuard Tree::Descend(TreeContext* context, Bound bound, std::string_vie
   OptimisticGuard guard = env_.pool->Optimistic(&context->client, root_);
   for (;;) {
     const Node node(guard.page(), page_size());
-    if (node.leaf() || node.header()->level <= level) return guard;
+    const uint8_t above = node.header()->level;  // 0: a leaf
+    if (above <= level) return guard;
     uint32_t i = 0;
     switch (bound) {
       case Bound::kCover:
@@ -31,14 +32,13 @@ OptimisticGuard Tree::Descend(TreeContext* context, Bound bound, std::string_vie
         break;
     }
     const PageId child = node.Child(i);
-    const uint8_t below = static_cast<uint8_t>(node.header()->level - 1);
     if (guard.Valid()) {
       try {
         // The parent's version is compared after the child's version was taken: if it is unchanged,
         // the child was the parent's child at that moment.
         OptimisticGuard next = env_.pool->Optimistic(&context->client, child);
-        Node::PrefetchSearch(next.page());
-        const bool falls = Header(next.page())->level == below;
+        Node::PrefetchSearch(next.page(), page_size());
+        const bool falls = Header(next.page())->level + 1 == above;
         if (guard.Valid()) {
           if (!falls && next.Valid() && guard.Valid()) ThrowWrongPage(child);
           guard = std::move(next);
@@ -64,9 +64,7 @@ ExclusiveGuard Tree::FindLeafExclusive(TreeContext* context, std::string_view ke
   for (;;) {
     OptimisticGuard guard = Descend(context, Bound::kCover, key);
     ExclusiveGuard leaf = env_.pool->Upgrade(&context->client, &guard);
-    if (!leaf || Header(leaf.page())->level != 0) continue;
-    if (!Node(leaf.page(), page_size()).Covers(key)) ThrowWrongPage(leaf.id());
-    return leaf;
+    if (leaf && Header(leaf.page())->level == 0) return leaf;
   }
 }
 
@@ -102,7 +100,7 @@ bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) c
     if (found && !stored.overflow) value->assign(stored.bytes);
     // If the file had an old version of this page, its key range would be another one: such a page
     // must not be taken for one without the row, or with another value.
-    const bool covers = node.MayHold(key, found);
+    const bool covers = node.CoversAt(key, at, found);
     if (!leaf.Valid()) continue;
     if (!covers) ThrowWrongPage(leaf.id());
     if (!stored.overflow) return found;
@@ -115,28 +113,28 @@ bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) c
 Lookup::State Tree::Continue(TreeContext* context, Lookup* lookup, std::string* value) const {
   using State = Lookup::State;
   for (;;) {
-    const bool begins = lookup->at.page() == nullptr;
+    const bool begins = lookup->at_.page() == nullptr;
     PageId next = root_;
     uint8_t below = 0;
     if (!begins) {
-      const Node node(lookup->at.page(), page_size());
+      const Node node(lookup->at_.page(), page_size());
       if (node.leaf()) {
         bool found;
         const uint32_t at = node.LowerBoundInside(lookup->key, &found);
         const LeafValue stored = found ? node.Value(at) : LeafValue{};
         if (found && !stored.overflow) value->assign(stored.bytes);
-        const bool covers = node.MayHold(lookup->key, found);
-        const bool valid = lookup->at.Valid();
-        const PageId id = lookup->at.id();
-        lookup->at = {};
+        const bool covers = node.CoversAt(lookup->key, at, found);
+        const bool valid = lookup->at_.Valid();
+        const PageId id = lookup->at_.id();
+        lookup->at_ = {};
         if (!valid) continue;
         if (!covers) ThrowWrongPage(id);
         return !found ? State::kAbsent : stored.overflow ? State::kLong : State::kFound;
       }
       next = node.Child(node.ChildIndex(lookup->key));
       below = static_cast<uint8_t>(node.header()->level - 1);
-      if (!lookup->at.Valid()) {
-        lookup->at = {};
+      if (!lookup->at_.Valid()) {
+        lookup->at_ = {};
         continue;
       }
     }
@@ -144,31 +142,31 @@ Lookup::State Tree::Continue(TreeContext* context, Lookup* lookup, std::string* 
     const Pool::Look look = env_.pool->TryOptimistic(next, &child, &lookup->missing);
     // As in Descend: if the parent's version is unchanged, the child was the parent's child when it
     // was latched or its version was taken.
-    if (!begins && !lookup->at.Valid()) {
+    if (!begins && !lookup->at_.Valid()) {
       if (look == Pool::Look::kMissing) env_.pool->EndRead(lookup->missing, false);
-      lookup->at = {};
+      lookup->at_ = {};
       continue;
     }
-    if (look != Pool::Look::kBusy && std::exchange(lookup->asked, next) != next) {
+    if (look != Pool::Look::kBusy && std::exchange(lookup->asked_, next) != next) {
       context->client.requests.Add(1);
     }
     if (look == Pool::Look::kHere) {
-      if (!begins && Header(child.page())->level != below && child.Valid() && lookup->at.Valid()) {
+      if (!begins && Header(child.page())->level != below && child.Valid() && lookup->at_.Valid()) {
         ThrowWrongPage(next);
       }
-      lookup->at = std::move(child);
-      lookup->asked = kNoPage;
+      lookup->at_ = std::move(child);
+      lookup->asked_ = kNoPage;
       continue;
     }
-    if constexpr (kLatchedReads) lookup->at = {};  // no latch but the missing page's is kept
+    if constexpr (kLatchedReads) lookup->at_ = {};  // no latch but the missing page's is kept
     return look == Pool::Look::kMissing ? State::kMissing : State::kBusy;
   }
 }
 
 void Tree::FailedRead(Lookup* lookup, const Error& error) const {
-  const bool root = lookup->at.page() == nullptr;
-  if (root || lookup->at.Valid()) throw error;
-  lookup->at = {};
+  const bool root = lookup->at_.page() == nullptr;
+  if (root || lookup->at_.Valid()) throw error;
+  lookup->at_ = {};
 }
 
 // Get for a row with its value in overflow pages. The leaf's latch keeps these pages from being
@@ -181,7 +179,7 @@ bool Tree::GetLong(TreeContext* context, std::string_view key, std::string* valu
     const Node node(leaf.page(), page_size());
     bool found;
     const uint32_t at = node.LowerBoundInside(key, &found);
-    if (!node.MayHold(key, found)) ThrowWrongPage(leaf.id());
+    if (!node.CoversAt(key, at, found)) ThrowWrongPage(leaf.id());
     if (!found) return false;
     const LeafValue stored = node.Value(at);
     if (stored.overflow) {
@@ -296,6 +294,7 @@ void Tree::Write(TreeContext* context, const LeafWrite& row, ExclusiveGuard* lea
     Node node(leaf->page(), page_size());
     bool found;
     const uint32_t at = node.PlaceOf(row.key, &found);
+    if (!node.CoversAt(row.key, at, found)) ThrowWrongPage(leaf->id());
     if (row.erase && !found) {
       if (context->recovers) leaf->MarkDirty(context->commit.begin, context->commit.end);
       return;

@@ -90,8 +90,8 @@ struct Lookup {
 
  private:
   friend class Tree;
-  OptimisticGuard at;      // the node that the look-up has reached; none: it begins at the root
-  PageId asked = kNoPage;  // the page that was counted as a request, so that it is counted once
+  OptimisticGuard at_;      // the node that the look-up has reached; none: it begins at the root
+  PageId asked_ = kNoPage;  // the page that was counted as a request, so that it is counted once
 };
 
 class Tree {
@@ -159,7 +159,6 @@ class Tree {
 
   // Row writes. `at` is the row's place in the leaf, and `found` whether the leaf has the row. Each
   // returns false, with the leaf unchanged, when the leaf has no room.
-  bool WriteInLeaf(ExclusiveGuard* leaf, const LeafWrite& row, uint32_t at, bool found);
   bool WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const LeafWrite& row,
                          uint32_t at, bool found);
   static bool ChangeRow(Node* node, const LeafWrite& row, uint32_t at, bool found);

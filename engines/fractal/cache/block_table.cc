@@ -1,5 +1,6 @@
 #include "engines/fractal/cache/block_table.h"
 
+#include "device/os/mutex.h"
 #include "engines/fractal/node/wire.h"
 
 namespace testbed::fractal {
@@ -91,7 +92,7 @@ void BlockTable::Replace(Blocks* blocks, BlockId block, const BlockPlace& place)
 
 bool BlockTable::Restore(Blocks blocks, uint64_t table_offset, uint64_t table_bytes,
                          std::string* why) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   bool sound = space_.Reserve(table_offset, table_bytes);
   table_offset_ = table_offset;
   table_bytes_ = table_bytes;
@@ -109,30 +110,30 @@ bool BlockTable::Restore(Blocks blocks, uint64_t table_offset, uint64_t table_by
 }
 
 std::optional<BlockPlace> BlockTable::Find(BlockId block) const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   const auto at = current_.find(block);
   if (at == current_.end()) return std::nullopt;
   return at->second;
 }
 
 uint64_t BlockTable::Allocate(uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return space_.Allocate(bytes);
 }
 
 void BlockTable::Discard(uint64_t offset, uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   space_.Free(offset, bytes);
 }
 
 void BlockTable::Set(BlockId block, const BlockPlace& place, bool current, bool in_progress) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   if (in_progress) Replace(&in_progress_, block, place);
   if (current) Replace(&current_, block, place);
 }
 
 void BlockTable::Remove(BlockId block) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   const auto at = current_.find(block);
   if (at == current_.end()) return;
   live_bytes_ -= at->second.bytes;
@@ -141,13 +142,13 @@ void BlockTable::Remove(BlockId block) {
 }
 
 void BlockTable::BeginCheckpoint() {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   in_progress_ = current_;
   for (const auto& [block, place] : in_progress_) Use(place);
 }
 
 std::string BlockTable::SerializeInProgress() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   std::string bytes;
   Append(static_cast<uint64_t>(in_progress_.size()), &bytes);
   for (const auto& [block, place] : in_progress_) {
@@ -161,7 +162,7 @@ std::string BlockTable::SerializeInProgress() const {
 }
 
 void BlockTable::EndCheckpoint(uint64_t table_offset, uint64_t table_bytes) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   for (const auto& [block, place] : checkpointed_) Drop(place);
   checkpointed_ = std::move(in_progress_);
   in_progress_.clear();
@@ -171,13 +172,13 @@ void BlockTable::EndCheckpoint(uint64_t table_offset, uint64_t table_bytes) {
 }
 
 void BlockTable::AbortCheckpoint() {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   for (const auto& [block, place] : in_progress_) Drop(place);
   in_progress_.clear();
 }
 
 BlockTable::Sizes BlockTable::sizes() const {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   return {space_.end(), space_.free_bytes(), live_bytes_, current_.size()};
 }
 

@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,6 +23,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "device/os/mutex.h"
 #include "engines/fractal/node/node.h"
 
 namespace testbed::fractal {
@@ -92,16 +92,19 @@ class BlockTable {
   Sizes sizes() const;
 
  private:
-  void Use(const BlockPlace& place);
-  void Drop(const BlockPlace& place);
-  void Replace(Blocks* blocks, BlockId block, const BlockPlace& place);
+  void Use(const BlockPlace& place) REQUIRES(mutex_);
+  void Drop(const BlockPlace& place) REQUIRES(mutex_);
+  void Replace(Blocks* blocks, BlockId block, const BlockPlace& place) REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  FreeSpace space_;
-  Blocks current_, checkpointed_, in_progress_;
-  std::unordered_map<uint64_t, uint32_t> users_;  // of the extent at this offset: tables
-  uint64_t table_offset_ = 0, table_bytes_ = 0;   // where the checkpointed table is
-  uint64_t live_bytes_ = 0;
+  mutable Mutex mutex_;
+  FreeSpace space_ GUARDED_BY(mutex_);
+  Blocks current_ GUARDED_BY(mutex_), checkpointed_ GUARDED_BY(mutex_),
+      in_progress_ GUARDED_BY(mutex_);
+  std::unordered_map<uint64_t, uint32_t> users_
+      GUARDED_BY(mutex_);  // of the extent at this offset: tables
+  // The place of the checkpointed table.
+  uint64_t table_offset_ GUARDED_BY(mutex_) = 0, table_bytes_ GUARDED_BY(mutex_) = 0;
+  uint64_t live_bytes_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace testbed::fractal

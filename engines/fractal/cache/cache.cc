@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 
 namespace testbed::fractal {
 
@@ -11,14 +12,16 @@ namespace testbed::fractal {
 class Cache::Claim {
  public:
   Claim(Shard* shard, BlockId block, size_t part) : shard_(shard), what_(block, part) {
-    std::unique_lock lock(shard->mutex);
+    UniqueLock lock(shard->mutex);
     mine_ = shard->loading.insert(what_).second;
-    if (!mine_) shard->loaded.wait(lock, [this] { return !shard_->loading.contains(what_); });
+    if (!mine_) {
+      while (shard->loading.contains(what_)) shard->loaded.wait(shard->mutex);
+    }
   }
   ~Claim() {
     if (!mine_) return;
     {
-      std::lock_guard lock(shard_->mutex);
+      LockGuard lock(shard_->mutex);
       shard_->loading.erase(what_);
     }
     shard_->loaded.notify_all();
@@ -42,7 +45,7 @@ struct Cache::WantedPart {
 
 NodeRef Cache::Find(BlockId block) {
   Shard& shard = ShardOf(block);
-  std::lock_guard lock(shard.mutex);
+  LockGuard lock(shard.mutex);
   const auto at = shard.nodes.find(block);
   return at == shard.nodes.end() ? nullptr : at->second;
 }
@@ -90,7 +93,7 @@ NodeRef Cache::Get(BlockId block, ReadCounters* counters) {
     }
     node->extent = place->offset;
     Account(node.get());
-    std::lock_guard lock(shard.mutex);
+    LockGuard lock(shard.mutex);
     shard.nodes.emplace(block, node);
     return node;
   }
@@ -174,7 +177,7 @@ NodeRef Cache::Create(uint32_t height) {
   node->dirty = true;
   node->heat = 1;
   Shard& shard = ShardOf(block);
-  std::lock_guard lock(shard.mutex);
+  LockGuard lock(shard.mutex);
   shard.nodes.emplace(block, node);
   return node;
 }
@@ -196,7 +199,7 @@ void Cache::BeforeChange(Node* node) {
   if (node->pending) {
     node->pending = false;
     writes_.snapshots.fetch_add(1, std::memory_order_relaxed);
-    std::lock_guard lock(saved_mutex_);
+    LockGuard lock(saved_mutex_);
     saved_.push_back(TakeSnapshot(*node));
   }
   node->dirty = true;
@@ -210,17 +213,17 @@ void Cache::Remove(Node* node) {
   Uncount(std::exchange(node->accounted, 0));
   table_->Remove(node->block);
   Shard& shard = ShardOf(node->block);
-  std::lock_guard lock(shard.mutex);
+  LockGuard lock(shard.mutex);
   shard.nodes.erase(node->block);
 }
 
 void Cache::Evict(Unwritable unwritable) {
   if (!over_limit()) return;
-  std::unique_lock lock(evicting_, std::try_to_lock);
-  if (!lock.owns_lock()) {
+  if (!evicting_.try_lock()) {
     if (used() <= limit() + limit() / 16) return;  // somebody is at it
-    lock.lock();
+    evicting_.lock();
   }
+  const LockGuard lock(evicting_, std::adopt_lock);
   IoScope scope(kEviction);
   constexpr int kMostRounds = 40;  // more than any heat
   bool may_write = true;
@@ -228,7 +231,7 @@ void Cache::Evict(Unwritable unwritable) {
     if (round_.empty()) {
       ++rounds;
       for (Shard& shard : shards_) {
-        std::lock_guard shard_lock(shard.mutex);
+        LockGuard shard_lock(shard.mutex);
         for (const auto& [block, node] : shard.nodes) round_.push_back(block);
       }
       std::sort(round_.begin(), round_.end(), std::greater<>());  // the oldest is last
@@ -303,7 +306,7 @@ void Cache::DropParts(const NodeRef& node) {
 // Takes a node without parts out of memory, unless somebody has come to need it.
 void Cache::Forget(const NodeRef& node) {
   Shard& shard = ShardOf(node->block);
-  std::lock_guard lock(shard.mutex);
+  LockGuard lock(shard.mutex);
   if (node.use_count() > 2 || node->dirty || node->gone) return;
   Uncount(std::exchange(node->accounted, 0));
   shard.nodes.erase(node->block);

@@ -24,10 +24,8 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -37,6 +35,7 @@
 
 #include "device/account/ledger.h"
 #include "device/file/file.h"
+#include "device/os/mutex.h"
 #include "engines/fractal/cache/block_table.h"
 #include "engines/fractal/cache/gate.h"
 #include "engines/fractal/node/node.h"
@@ -125,7 +124,7 @@ class Cache {
     for (Shard& shard : shards_) {
       std::vector<NodeRef> nodes;
       {
-        std::lock_guard lock(shard.mutex);
+        LockGuard lock(shard.mutex);
         for (const auto& [block, node] : shard.nodes) nodes.push_back(node);
       }
       for (const NodeRef& node : nodes) visit(node);
@@ -136,10 +135,10 @@ class Cache {
   static constexpr size_t kShards = 64;
   static constexpr size_t kHeaderPart = ~size_t{0};
   struct alignas(64) Shard {
-    std::mutex mutex;
-    std::unordered_map<BlockId, NodeRef> nodes;
-    std::condition_variable loaded;
-    std::set<std::pair<BlockId, size_t>> loading;
+    Mutex mutex;
+    std::unordered_map<BlockId, NodeRef> nodes GUARDED_BY(mutex);
+    CondVar loaded;
+    std::set<std::pair<BlockId, size_t>> loading GUARDED_BY(mutex);
   };
   class Claim;
   struct WantedPart;
@@ -174,13 +173,14 @@ class Cache {
   WriteCounters writes_;
 
   std::atomic<bool> keep_on_full_disk_{false};
-  std::mutex evicting_;
-  std::vector<BlockId> round_;  // blocks that the hand has yet to pass
+  Mutex evicting_;
+  std::vector<BlockId> round_ GUARDED_BY(evicting_);  // blocks that the hand has yet to pass
 
   std::vector<BlockId> pending_;  // of the checkpoint under way
-  std::mutex saved_mutex_;
-  std::vector<Snapshot> saved_;       // of pending nodes that were changed since
-  std::vector<AlignedBuffer> spare_;  // for images
+  Mutex saved_mutex_;
+  std::vector<Snapshot> saved_
+      GUARDED_BY(saved_mutex_);  // of pending nodes that were changed since
+  std::vector<AlignedBuffer> spare_ GUARDED_BY(saved_mutex_);  // for images
 };
 
 }  // namespace testbed::fractal

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/fractal/cache/cache.h"
 
 namespace testbed::fractal {
@@ -11,7 +12,7 @@ namespace testbed::fractal {
 // Images are as long as nodes: their memory is used again, or the allocator would scatter what
 // lives long around them.
 AlignedBuffer Cache::TakeBuffer() {
-  std::lock_guard lock(saved_mutex_);
+  LockGuard lock(saved_mutex_);
   if (spare_.empty()) return {};
   AlignedBuffer buffer = std::move(spare_.back());
   spare_.pop_back();
@@ -20,7 +21,7 @@ AlignedBuffer Cache::TakeBuffer() {
 
 void Cache::KeepBuffer(AlignedBuffer buffer) {
   constexpr size_t kMostKept = 2;  // an evictor's and a checkpoint's
-  std::lock_guard lock(saved_mutex_);
+  LockGuard lock(saved_mutex_);
   if (spare_.size() < kMostKept) spare_.push_back(std::move(buffer));
 }
 
@@ -52,7 +53,7 @@ BlockPlace Cache::WriteImage(const NodeImage& image, const Snapshot& snapshot) {
 }
 
 void Cache::Write(const NodeRef& node) {
-  std::lock_guard writing(node->writing);
+  LockGuard writing(node->writing);
   Snapshot snapshot;
   {
     std::shared_lock latch(node->latch);
@@ -123,7 +124,7 @@ void Cache::WriteSaved() {
   for (;;) {
     Snapshot snapshot;
     {
-      std::lock_guard lock(saved_mutex_);
+      LockGuard lock(saved_mutex_);
       if (saved_.empty()) return;
       snapshot = std::move(saved_.back());
       saved_.pop_back();
@@ -143,7 +144,7 @@ void Cache::AbandonCheckpoint() {
   });
   pending_.clear();
   {
-    std::lock_guard lock(saved_mutex_);
+    LockGuard lock(saved_mutex_);
     saved_.clear();
   }
   table_->AbortCheckpoint();

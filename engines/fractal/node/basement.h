@@ -10,7 +10,10 @@
 // leaf as it was by keeping its basements, and makes a flush a merge of two sorted runs.
 //
 //   BasementBuilder builder(page_size);
-//   while (...) if (!builder.Fits(key, value)) Close(builder.Finish()); builder.Add(key, value);
+//   for (const auto& [key, value] : rows) {
+//     if (!builder.Fits(key, value)) Close(builder.Finish());
+//     builder.Add(key, value);
+//   }
 #ifndef TESTBED_ENGINES_FRACTAL_NODE_BASEMENT_H_
 #define TESTBED_ENGINES_FRACTAL_NODE_BASEMENT_H_
 

@@ -4,7 +4,7 @@
 //
 //   std::shared_lock latch(node->latch);
 //   const Part& part = node->parts[node->PartOf(key)];
-//   if (!part.there(*node)) ... release, have the cache fetch it, begin again
+//   if (!part.there()) ...   // release the latch, have the cache fetch the part, begin again
 //
 // Rules. `latch` guards all fields that are not atomic. A node that is dirty - other than the file
 // has it - has all its parts in memory. A shared_ptr to a node pins it: neither it nor one of its
@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/os/mutex.h"
 #include "engines/fractal/node/basement.h"
 #include "engines/fractal/node/codec.h"
 #include "engines/fractal/node/message_buffer.h"
@@ -124,7 +125,7 @@ struct Node {
   // Held by who flushes this inner node: its children, and what becomes of them, are theirs. Taken
   // before latches, parent before child.
   std::mutex flushing;
-  std::mutex writing;  // one writes it at a time
+  Mutex writing;  // one writes it at a time
   std::atomic<uint8_t> heat{0};
 };
 

@@ -66,12 +66,13 @@ void DatabaseCheck::Replay() {
       break;
     case OpenState::kJournaled:
       try {
-        const ReplayResult replayed = ReplayJournal(dir_, [&](std::string_view body) {
+        const auto replay = [&](std::string_view body) {
           ForEachEntry(body, [&](DiskLoc at, std::string_view bytes) {
             files_.Replay(at, bytes);
             ++needed.rows;
           });
-        });
+        };
+        const ReplayResult replayed = ReplayJournal(dir_, files_.ns()->database, replay);
         needed.log_bytes = replayed.bytes;
         needed.records = replayed.sections;
         needed.transactions = replayed.sections;

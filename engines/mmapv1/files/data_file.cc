@@ -10,7 +10,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "device/error.h"
 #include "device/file/directory.h"
 #include "device/file/file_faults.h"
 #include "engines/mmapv1/files/format.h"
@@ -43,6 +42,15 @@ void PageMarks::Mark(uint64_t ofs, uint64_t n) {
   }
 }
 
+bool PageMarks::Any(uint64_t ofs, uint64_t n) const {
+  const uint64_t last = (ofs + std::max<uint64_t>(n, 1) - 1) / kMemoryPage;
+  for (uint64_t page = ofs / kMemoryPage; page <= last; ++page) {
+    const uint64_t word = words_[page / kPagesPerWord].load(std::memory_order_relaxed);
+    if ((word >> page % kPagesPerWord & 1) != 0) return true;
+  }
+  return false;
+}
+
 uint64_t PageMarks::Clear(uint64_t begin, uint64_t end) {
   uint64_t cleared = 0;
   const uint64_t last = end / kMemoryPage;
@@ -70,12 +78,12 @@ void DataFile::Create(const std::string& path, uint64_t bytes, bool zero_fill) {
     // Where the file system cannot allocate, zeros are written.
     if (zero_fill || !file->Allocate(0, bytes)) WriteZeros(file.get(), bytes);
     file->Sync(true);
+    RenameFile(unfinished, path);
   } catch (...) {
     std::error_code ignored;
     std::filesystem::remove(unfinished, ignored);
     throw;
   }
-  RenameFile(unfinished, path);
   try {
     SyncDirectory(std::filesystem::path(path).parent_path());
   } catch (...) {
@@ -101,6 +109,9 @@ DataFile::DataFile(const std::string& path, Views views, Advice advice)
   if (bytes_ == 0 || bytes_ > kMostFileBytes) {
     throw Error(Error::kCorruption, "file " + path + " has " + std::to_string(bytes_) +
                                         " bytes, which no file of mmapv1 has");
+  }
+  if (views != kPrivateView) {
+    write_back_ = std::make_unique<WriteBackWatch>(path, FileKind::kData);
   }
   if (views != kPrivateView) shared_ = Map(PROT_READ | PROT_WRITE, MAP_SHARED, advice);
   if (views != kSharedView) private_ = Map(PROT_READ | PROT_WRITE, MAP_PRIVATE, advice);
@@ -134,9 +145,10 @@ void DataFile::DropPrivate(uint64_t begin, uint64_t end) {
 
 uint64_t DataFile::Sync() {
   const uint64_t whole = (bytes_ + kMemoryPage - 1) / kMemoryPage * kMemoryPage;
+  if (shared_marks_.count() == 0) return 0;
+  syncs_.store(true);
   // Before: what is changed meanwhile is of the next time.
   const uint64_t pages = shared_marks_.Clear(0, whole);
-  if (pages == 0) return 0;
   CallMark mark(FileKind::kData);
   const int fault = FileFaults::Next(true);
   if (fault != 0 || ::msync(shared_, bytes_, MS_SYNC) != 0) {
@@ -144,6 +156,7 @@ uint64_t DataFile::Sync() {
     shared_marks_.Mark(0, bytes_);
     throw Error::Io("msync", path(), code);
   }
+  syncs_.store(false);
   return pages * kMemoryPage;
 }
 

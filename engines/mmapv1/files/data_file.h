@@ -3,11 +3,12 @@
 // changes. A change reaches the shared view only when its journal section is durable (store.h).
 // Without a journal there is one view, the shared one.
 //
-//   DataFile::Create(path, bytes, zero_fill);       // durable when it returns
+//   DataFile::Create(path, size, zero_fill);        // durable when it returns
 //   DataFile file(path, DataFile::kBothViews, Advice::kNormal);
-//   file.view()[ofs] = ...;                         // private
+//   file.view()[ofs] = byte;                        // private
 //   file.MarkPrivate(ofs, n);
-//   memcpy(file.shared() + ofs, ...);  file.MarkShared(ofs, n);
+//   memcpy(file.shared() + ofs, bytes, n);
+//   file.MarkShared(ofs, n);
 //   file.DropPrivate(begin, end);                   // REMAP: shows the shared bytes again
 //   file.Sync();                                    // msync
 //
@@ -23,7 +24,9 @@
 #include <string>
 #include <vector>
 
+#include "device/error.h"
 #include "device/file/file.h"
+#include "device/file/write_back_watch.h"
 
 namespace testbed::mmapv1 {
 
@@ -35,6 +38,8 @@ class PageMarks {
   void Mark(uint64_t ofs, uint64_t n);
   // Takes the marks of whole pages [begin, end) away; returns how many there were.
   uint64_t Clear(uint64_t begin, uint64_t end);
+  // Returns whether a page of [ofs, ofs + n) is marked.
+  bool Any(uint64_t ofs, uint64_t n) const;
   uint64_t count() const { return count_.load(std::memory_order_relaxed); }
 
  private:
@@ -75,6 +80,16 @@ class DataFile {
   // Writes changed pages of the shared view and waits for the device. Returns how many bytes of
   // pages had been changed since the last time; the kernel may have written some before.
   uint64_t Sync();
+  // Whether pages were changed in the shared view and may not be durable: after reading one, ask
+  // CheckWriteBack (write_back_watch.h).
+  bool MayBeOld(uint64_t ofs, uint64_t n) const {
+    return syncs_.load(std::memory_order_acquire) || shared_marks_.Any(ofs, n);
+  }
+  bool AnyMayBeOld() const {
+    return syncs_.load(std::memory_order_acquire) || shared_marks_.count() > 0;
+  }
+  // Throws Error (kIo) when the kernel has failed to write pages back since the file was opened.
+  void CheckWriteBack() { write_back_->Check(); }
   // Whether all pages of a range are in memory.
   bool InMemory(uint64_t ofs, uint64_t n) const;
 
@@ -86,6 +101,8 @@ class DataFile {
   char* shared_ = nullptr;
   char* private_ = nullptr;
   PageMarks private_marks_, shared_marks_;
+  std::atomic<bool> syncs_{false};  // marks were taken away, and their pages may not be durable
+  std::unique_ptr<WriteBackWatch> write_back_;  // null with the private view alone
 };
 
 }  // namespace testbed::mmapv1

@@ -13,8 +13,9 @@
 
 #include <pthread.h>
 
-#include <condition_variable>
 #include <mutex>
+
+#include "device/os/mutex.h"
 
 namespace testbed::mmapv1 {
 
@@ -39,10 +40,10 @@ class DatabaseLock {
   friend class CommitTurn;
   friend class CommitWriteLock;
   pthread_rwlock_t lock_;
-  std::mutex writers_;  // of whom one at a time is at lock_
-  std::mutex mutex_;    // of commit_turn_
-  std::condition_variable turn_over_;
-  bool commit_turn_ = false;
+  Mutex writers_;  // of whom one at a time is at lock_
+  Mutex mutex_;    // of commit_turn_
+  CondVar turn_over_;
+  bool commit_turn_ GUARDED_BY(mutex_) = false;
 };
 
 class ReadLock {
@@ -56,25 +57,30 @@ class ReadLock {
   DatabaseLock& lock_;
 };
 
+// The analysis does not follow the writers' mutex, which a WriteLock holds as long as it lives.
 class WriteLock {
  public:
-  explicit WriteLock(DatabaseLock& lock) : lock_(lock), writer_(lock.writers_, std::try_to_lock) {
-    waited_ = !writer_.owns_lock();
-    if (waited_) writer_.lock();
+  explicit WriteLock(DatabaseLock& lock) NO_THREAD_SAFETY_ANALYSIS
+      : lock_(lock),
+        waited_(!lock.writers_.try_lock()) {
+    if (waited_) lock_.writers_.lock();
     {
-      std::unique_lock turn(lock_.mutex_);
-      lock_.turn_over_.wait(turn, [this] { return !lock_.commit_turn_; });
+      UniqueLock turn(lock_.mutex_);
+      lock_.turn_over_.wait(lock_.mutex_,
+                            [this]() REQUIRES(lock_.mutex_) { return !lock_.commit_turn_; });
     }
     ::pthread_rwlock_wrlock(&lock_.lock_);
   }
-  ~WriteLock() { ::pthread_rwlock_unlock(&lock_.lock_); }
+  ~WriteLock() NO_THREAD_SAFETY_ANALYSIS {
+    ::pthread_rwlock_unlock(&lock_.lock_);
+    lock_.writers_.unlock();
+  }
   WriteLock(const WriteLock&) = delete;
   WriteLock& operator=(const WriteLock&) = delete;
   bool waited() const { return waited_; }  // for another writer
 
  private:
   DatabaseLock& lock_;
-  std::unique_lock<std::mutex> writer_;
   bool waited_;
 };
 
@@ -82,12 +88,12 @@ class WriteLock {
 class CommitTurn {
  public:
   explicit CommitTurn(DatabaseLock& lock) : lock_(lock) {
-    std::lock_guard turn(lock_.mutex_);
+    LockGuard turn(lock_.mutex_);
     lock_.commit_turn_ = true;
   }
   ~CommitTurn() {
     {
-      std::lock_guard turn(lock_.mutex_);
+      LockGuard turn(lock_.mutex_);
       lock_.commit_turn_ = false;
     }
     lock_.turn_over_.notify_all();

@@ -118,9 +118,17 @@ void Files::CloseUnused() {
   count_.store(n, std::memory_order_release);
 }
 
-void Files::CheckHeaders() const {
-  for (int32_t n = 0; n < count(); ++n) {
-    const auto& header = *As<FileHeader>({n, 0});
+std::vector<FileHeader> Files::Headers() const {
+  std::vector<FileHeader> headers;
+  for (int32_t n = 0; n < count(); ++n) headers.push_back(*As<FileHeader>({n, 0}));
+  return headers;
+}
+
+void Files::CheckHeaders(const std::vector<FileHeader>& headers) const {
+  auto used = static_cast<int32_t>(headers.size());
+  while (used > 0 && headers[static_cast<size_t>(used - 1)].magic == 0) --used;
+  for (int32_t n = 0; n < used; ++n) {
+    const FileHeader& header = headers[static_cast<size_t>(n)];
     if (header.magic == kFileMagic && header.database == ns()->database &&
         header.number == static_cast<uint32_t>(n) && header.bytes == file(n).bytes()) {
       continue;
@@ -159,6 +167,7 @@ char* Files::Write(DiskLoc loc, uint32_t n) {
   DataFile& file = *files_[range.slot];
   if (views_kind_ == DataFile::kSharedView) {
     file.MarkShared(range.ofs, n);
+    any_changed_.store(true);
   } else if (!known) {
     pending_.push_back(range);
     pending_bytes_.store(pending_bytes() + n, std::memory_order_relaxed);
@@ -268,6 +277,7 @@ void Files::WriteToDataFiles(std::string_view body) {
     std::memcpy(to.shared() + ofs, bytes.data(), bytes.size());
     to.MarkShared(ofs, bytes.size());
   });
+  any_changed_.store(true);
 }
 
 void Files::Replay(DiskLoc at, std::string_view bytes) {
@@ -276,6 +286,7 @@ void Files::Replay(DiskLoc at, std::string_view bytes) {
   const auto ofs = static_cast<uint32_t>(at.ofs);
   std::memcpy((to.shared() != nullptr ? to.shared() : to.view()) + ofs, bytes.data(), bytes.size());
   to.MarkShared(ofs, bytes.size());
+  any_changed_.store(true);
 }
 
 void Files::DropUnlessPending(uint32_t slot, uint64_t begin, uint64_t end) {
@@ -336,8 +347,18 @@ uint64_t Files::shared_bytes() const {
 }
 
 uint64_t Files::Sync() {
-  uint64_t sum = file(kNsFile).Sync();
-  for (int32_t n = 0; n < count(); ++n) sum += file(n).Sync();
+  syncs_.store(true);
+  // What is changed from here on sets it again.
+  any_changed_.store(false);
+  uint64_t sum = 0;
+  try {
+    sum += file(kNsFile).Sync();
+    for (int32_t n = 0; n < count(); ++n) sum += file(n).Sync();
+  } catch (...) {
+    any_changed_.store(true);
+    throw;
+  }
+  syncs_.store(false);
   counts_.flushed_bytes.fetch_add(sum, std::memory_order_relaxed);
   return sum;
 }

@@ -32,6 +32,34 @@
 
 namespace testbed::mmapv1 {
 
+class Files;
+
+// What a thread reads of the files while it exists, and holds the read lock or the write lock, is
+// what was written last, if Check then finds no error; see DataFile::MayBeOld. Without it a reader
+// could be given an older version of a row after a write-back that failed.
+//
+//   ReadWatch watch(files);
+//   ... files.At(...) ...
+//   watch.Check();  // throws Error (kIo)
+class ReadWatch {
+ public:
+  explicit ReadWatch(const Files& files);
+  ~ReadWatch();
+  ReadWatch(const ReadWatch&) = delete;
+  ReadWatch& operator=(const ReadWatch&) = delete;
+  void Check() const {
+    if (read_ != nullptr) [[unlikely]]
+      Ask();
+  }
+
+ private:
+  friend class Files;
+  void Ask() const;
+  const Files& files_;
+  DataFile* read_ = nullptr;  // a file that may be old was read, and
+  bool more_ = false;         // further ones
+};
+
 // One changed range in a journal section: this header, then the bytes.
 struct EntryHeader {
   uint32_t bytes;
@@ -61,6 +89,8 @@ class Files {
     const uint64_t ofs = static_cast<uint32_t>(loc.ofs);
     if (slot >= kSlots || ofs + n > views_[slot].bytes) [[unlikely]]
       NotThere(loc, n);
+    if (ReadWatch* const watch = watch_) [[unlikely]]
+      Note(watch, slot, ofs, n);
     return views_[slot].base + ofs;
   }
   template <typename T>
@@ -101,13 +131,21 @@ class Files {
   uint64_t shared_bytes() const;  // of pages that the next Sync writes; or that a replay changed
   // msync of every file that changed; returns the bytes of changed pages. No lock.
   uint64_t Sync();
+  // Whether pages may be older than what was written last. Pages that were changed since the last
+  // REMAP have their private copies and are not meant.
+  bool AnyMayBeOld() const { return any_changed_.load() || syncs_.load(); }
+  // Calls DataFile::CheckWriteBack for each file of which that is so.
+  void CheckWriteBack() const;
 
   // The state is written past the journal, and is durable when this returns.
   void SetState(OpenState state);
   // After a replay: lets go of the files that are only preallocated.
   void CloseUnused();
-  // After a replay: throws Error (kCorruption) when a data file is not the one that belongs here.
-  void CheckHeaders() const;
+  // The headers of the data files, by number.
+  std::vector<FileHeader> Headers() const;
+  // Throws Error (kCorruption) when a data file with such a header is not the one that belongs here.
+  // Files at the end without a header are only preallocated.
+  void CheckHeaders(const std::vector<FileHeader>& headers) const;
   // A replayed entry goes to the shared view, or to the only one there is.
   void Replay(DiskLoc at, std::string_view bytes);
 
@@ -123,6 +161,7 @@ class Files {
   const Counts& counts() const { return counts_; }
 
  private:
+  friend class ReadWatch;
   static constexpr uint32_t kSlots = kMostFiles + 1;
   struct View {
     char* base = nullptr;
@@ -140,6 +179,7 @@ class Files {
   };
 
   [[noreturn]] void NotThere(DiskLoc loc, uint64_t n) const;
+  void Note(ReadWatch* watch, uint32_t slot, uint64_t ofs, uint64_t n) const;
   void OpenFile(int32_t n);
   void AddFile(uint32_t least);
   void StartFile(int32_t n);
@@ -153,6 +193,8 @@ class Files {
   std::array<View, kSlots> views_;
   std::vector<std::unique_ptr<DataFile>> files_;  // by slot; never moves
   std::atomic<int32_t> count_{0};                 // data files
+  static inline thread_local ReadWatch* watch_ = nullptr;
+  std::atomic<bool> any_changed_{false}, syncs_{false};  // since the last Sync; one is under way
   std::unique_ptr<Preallocator> preallocator_;
 
   std::vector<Range> pending_;

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/mmapv1/files/data_file.h"
 
 namespace testbed::mmapv1 {
@@ -17,7 +17,7 @@ Preallocator::Preallocator(bool zero_fill) : zero_fill_(zero_fill), thread_([thi
 
 Preallocator::~Preallocator() {
   {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
@@ -26,14 +26,21 @@ Preallocator::~Preallocator() {
 
 void Preallocator::Make(const std::string& path, uint64_t bytes) {
   IoScope scope(PreallocateOp());
-  DataFile::Create(path, bytes, zero_fill_);
+  try {
+    DataFile::Create(path, bytes, zero_fill_);
+  } catch (const Error& error) {
+    // What it leaves behind when even removing the file fails is whole and may lack a durable name.
+    LockGuard lock(mutex_);
+    if (!error.disk_is_full() && !failure_) failure_ = error;
+    throw;
+  }
   allocated_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void Preallocator::Run() {
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stop_ || !path_.empty(); });
+    changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return stop_ || !path_.empty(); });
     if (stop_) return;
     const std::string path = std::exchange(path_, {});
     const uint64_t bytes = bytes_;
@@ -51,23 +58,24 @@ void Preallocator::Run() {
 }
 
 void Preallocator::Request(const std::string& path, uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   path_ = path;
   bytes_ = bytes;
   changed_.notify_all();
 }
 
 void Preallocator::WaitUntilIdle() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !working_ && path_.empty(); });
+  UniqueLock lock(mutex_);
+  changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return !working_ && path_.empty(); });
 }
 
 void Preallocator::Take(const std::string& path, uint64_t bytes) {
   {
-    std::unique_lock lock(mutex_);
+    UniqueLock lock(mutex_);
     path_.clear();  // one that has not been begun is made here, by whoever needs it
     if (working_) waits_.fetch_add(1, std::memory_order_relaxed);
-    changed_.wait(lock, [this] { return !working_; });
+    changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return !working_; });
+    if (failure_) throw Error(*failure_);
   }
   std::error_code none;
   const uintmax_t there = std::filesystem::file_size(path, none);

@@ -4,19 +4,22 @@
 //   preallocator.Request(path, bytes);
 //   preallocator.Take(path, bytes);    // the file is there: waits for it, or makes it now
 //
-// A file that could not be made in the background is tried again by Take, whose error (kIo) is then
-// the caller's. The destructor waits for a file that is being made. Thread-safe.
+// A file that could not be made in the background because the disk was full is tried again by Take,
+// whose error (kIo) is then the caller's. Any other error lasts: every Take from then on throws it,
+// because a file that is there may be one whose name is not durable. The destructor waits for a file
+// that is being made. Thread-safe.
 #ifndef TESTBED_ENGINES_MMAPV1_FILES_PREALLOCATOR_H_
 #define TESTBED_ENGINES_MMAPV1_FILES_PREALLOCATOR_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "device/account/ledger.h"
+#include "device/error.h"
+#include "device/os/mutex.h"
 
 namespace testbed::mmapv1 {
 
@@ -44,12 +47,13 @@ class Preallocator {
 
   const bool zero_fill_;
   std::atomic<uint64_t> allocated_{0}, waits_{0};
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::string path_;  // wanted; empty: none
-  uint64_t bytes_ = 0;
-  bool working_ = false, stop_ = false;
-  std::thread thread_;  // last: it uses the others
+  Mutex mutex_;
+  CondVar changed_;
+  std::string path_ GUARDED_BY(mutex_);  // wanted; empty: none
+  uint64_t bytes_ GUARDED_BY(mutex_) = 0;
+  bool working_ GUARDED_BY(mutex_) = false, stop_ GUARDED_BY(mutex_) = false;
+  std::optional<Error> failure_ GUARDED_BY(mutex_);  // the first that lasts
+  std::thread thread_;                               // last: it uses the others
 };
 
 }  // namespace testbed::mmapv1

@@ -9,6 +9,7 @@
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/os/mutex.h"
 #include "device/os/random_id.h"
 #include "engines/mmapv1/files/preallocator.h"
 #include "engines/mmapv1/journal/journal_format.h"
@@ -54,8 +55,13 @@ void RemoveJournal(const std::string& dir) {
   if (!files.empty()) SyncDirectory(dir);
 }
 
-Journal::Journal(const std::string& dir, const Settings& settings, uint64_t next_seq)
-    : dir_(dir), settings_(settings), seq_(next_seq - 1), number_(next_seq - 1) {
+Journal::Journal(const std::string& dir, const Settings& settings, uint64_t next_seq,
+                 uint64_t database)
+    : dir_(dir),
+      database_(database),
+      settings_(settings),
+      seq_(next_seq - 1),
+      number_(next_seq - 1) {
   flushed_seq_ = seq_;
   // A file begins with its first section, so numbers by it never meet those of older files.
   NextFile();
@@ -63,7 +69,7 @@ Journal::Journal(const std::string& dir, const Settings& settings, uint64_t next
 
 void Journal::Place(const std::string& path) {
   {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     if (std::exchange(spare_, false)) {
       RenameFile(SparePath(dir_), path);
       counts_.files_recycled.fetch_add(1, std::memory_order_relaxed);
@@ -101,14 +107,14 @@ void Journal::NextFile() {
   file_id_ = RandomId();
   AlignedBuffer block(kSectionPadding);
   std::memset(block.data(), 0, kSectionPadding);
-  JournalFileHeader header{kJournalMagic, number, file_id_, seq_ + 1, 0};
+  JournalFileHeader header{kJournalMagic, number, file_id_, seq_ + 1, database_, file->Size(), 0};
   header.checksum = ChecksumOf(header);
   std::memcpy(block.data(), &header, sizeof header);
   file->Write(0, block.data(), kSectionPadding);
   counts_.written_bytes.fetch_add(kSectionPadding, std::memory_order_relaxed);
   file->Sync(true);
   SyncDirectory(dir_);
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   if (file_ != nullptr) past_.push_back({number_, seq_, ofs_});
   file_ = std::move(file);
   number_ = number;
@@ -152,7 +158,7 @@ uint64_t Journal::Append(std::string_view body, const std::function<void()>& flu
   ofs_ += section_bytes_;
   if (section_.size() > settings_.kept_buffer()) section_ = AlignedBuffer();
   {
-    std::lock_guard lock(mutex_);
+    LockGuard lock(mutex_);
     ++seq_;
   }
   counts_.commits.fetch_add(1, std::memory_order_relaxed);
@@ -175,7 +181,7 @@ void Journal::WriteLsn() {
 }
 
 void Journal::Flushed(uint64_t seq, uint64_t written) {
-  std::lock_guard lock(mutex_);
+  LockGuard lock(mutex_);
   flushed_seq_ = seq;
   WriteLsn();
   flushed_.store(written, std::memory_order_relaxed);

@@ -1,11 +1,11 @@
 // The journal: what the private views have and the shared views may get, in files journal.N that
 // are appended to by direct IO.
 //
-//   Journal journal(dir, settings, next_seq);
+//   Journal journal(dir, settings, next_seq, database);
 //   uint64_t seq = journal.Append(body);    // a section: durable when this returns
 //   journal.Flushed(seq, written);          // it and all before are in the data files, durably
 //
-//   ReplayResult replayed = ReplayJournal(dir, [&](std::string_view body) { ... });
+//   ReplayResult replayed = ReplayJournal(dir, database, [&](std::string_view body) { ... });
 //
 // A section is one group commit: a header {magic, compressed length, raw length, sequence number,
 // file id}, the entries compressed with snappy, and XXH3 over both, padded to 8192 bytes and
@@ -32,12 +32,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "device/file/file.h"
+#include "device/os/mutex.h"
 #include "engines/mmapv1/settings.h"
 
 namespace testbed::mmapv1 {
@@ -47,7 +47,8 @@ inline constexpr uint64_t kSectionPadding = 8192;
 class Journal {
  public:
   // The files in `dir` of another life are left alone; they have numbers below the new ones.
-  Journal(const std::string& dir, const Settings& settings, uint64_t next_seq);
+  // `database` is the random number of the database, which its files hold.
+  Journal(const std::string& dir, const Settings& settings, uint64_t next_seq, uint64_t database);
 
   // `flush`: called when there is no room for another file; it may make some by flushing.
   uint64_t Append(std::string_view body, const std::function<void()>& flush = {});
@@ -76,9 +77,10 @@ class Journal {
   void NextFile();
   void Place(const std::string& path);
   void BuildSection(std::string_view body, uint64_t seq);
-  void WriteLsn();
+  void WriteLsn() REQUIRES(mutex_);
 
   const std::string dir_;
+  const uint64_t database_;
   const Settings& settings_;
   uint64_t seq_;  // of the last section
   std::unique_ptr<File> file_;
@@ -87,10 +89,10 @@ class Journal {
   uint64_t section_bytes_ = 0;
   bool direct_ = true;
 
-  std::mutex mutex_;        // of what follows
-  std::vector<Past> past_;  // files before the one that is written, oldest first
-  bool spare_ = false;      // there is a file to be used again
-  uint64_t flushed_seq_ = 0, lsn_writes_ = 0;
+  Mutex mutex_;                                // of what follows
+  std::vector<Past> past_ GUARDED_BY(mutex_);  // files before the one that is written, oldest first
+  bool spare_ GUARDED_BY(mutex_) = false;      // there is a file to be used again
+  uint64_t flushed_seq_ GUARDED_BY(mutex_) = 0, lsn_writes_ GUARDED_BY(mutex_) = 0;
   std::atomic<uint64_t> flushed_{0};
   Counts counts_;
 };
@@ -105,9 +107,9 @@ struct ReplayResult {
 // Calls MakeDurable (device/file/file.h) for each file of the journal, before it is replayed.
 void MakeJournalDurable(const std::string& dir);
 // Calls `apply` with the body of each section after the last data flush. Changes nothing. Throws
-// Error (kCorruption) when sections are missing or damaged that were durable, after `apply` was
-// called with those before.
-ReplayResult ReplayJournal(const std::string& dir,
+// Error (kCorruption) when sections are missing or damaged that were durable, or a file was cut or
+// is another database's, after `apply` was called with the sections before.
+ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
                            const std::function<void(std::string_view body)>& apply);
 
 // Removes all journal files in `dir`.

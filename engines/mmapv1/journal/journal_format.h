@@ -11,7 +11,7 @@
 namespace testbed::mmapv1 {
 
 inline constexpr char kJournalBase[] = "journal.";
-inline constexpr uint64_t kJournalMagic = 0x6c6e72754a314d4d;  // "MM1Journl", cut
+inline constexpr uint64_t kJournalMagic = 0x326c6e724a314d4d;  // "MM1Jrnl2"
 inline constexpr uint32_t kSectionMagic = 0x31636553;          // "Sec1"
 inline constexpr uint64_t kLsnMagic = 0x326e734c314d4d;        // "MM1Lsn2"
 
@@ -21,6 +21,8 @@ struct JournalFileHeader {
   uint64_t number;
   uint64_t file_id;  // random; of each section, too
   uint64_t first_seq;
+  uint64_t database;  // as in the namespace file
+  uint64_t bytes;     // length of the file, which never shrinks
   uint64_t checksum;  // of the fields before
 };
 

@@ -70,8 +70,12 @@ class SectionReader {
              header.checksum == ChecksumOf(header);
     file_id_ = header.file_id;
     first_seq_ = header.first_seq;
+    database_ = header.database;
+    was_cut_ = bytes_ < header.bytes;
   }
   bool valid() const { return valid_; }
+  uint64_t database() const { return database_; }
+  bool was_cut() const { return was_cut_; }
   uint64_t first_seq() const { return first_seq_; }
   uint64_t section_bytes() const { return section_bytes_; }
 
@@ -133,7 +137,8 @@ class SectionReader {
 
   std::unique_ptr<File> file_;
   uint64_t bytes_;
-  bool valid_ = false;
+  bool valid_ = false, was_cut_ = false;
+  uint64_t database_ = 0;
   uint64_t file_id_ = 0, first_seq_ = 0, ofs_ = kSectionPadding, section_bytes_ = 0;
   std::string buffer_;
 };
@@ -160,7 +165,7 @@ void MakeJournalDurable(const std::string& dir) {
   if (error) throw Error::Io("list", dir, error.value());
 }
 
-ReplayResult ReplayJournal(const std::string& dir,
+ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
                            const std::function<void(std::string_view)>& apply) {
   ReplayResult result;
   const LsnSlot lsn = ReadLsn(dir);
@@ -181,6 +186,10 @@ ReplayResult ReplayJournal(const std::string& dir,
       if (number == lsn.newest || reader.HoldsFrom(expected)) Damaged(path, expected);
       continue;  // it had just got its name
     }
+    if (reader.database() != database) {
+      throw Error(Error::kCorruption, "file " + path + " belongs to another database");
+    }
+    if (reader.was_cut()) Damaged(path, expected);
     ++result.files;
     if (reader.first_seq() > expected || (next > lsn.seq && reader.first_seq() != next)) {
       Lacks(dir, expected);

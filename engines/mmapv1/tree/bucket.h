@@ -3,7 +3,7 @@
 //   Bucket bucket(&files, loc);
 //   bool found;
 //   int pos = bucket.Search(key, &found);          // among its own keys
-//   if (!bucket.Insert(pos, key, record, left, right)) ...   // no room: split it
+//   if (!bucket.Insert(&files, pos, key, record, left, right)) ...   // no room: split it
 //
 // A key node has the child with the keys before its key, the row's record and where the key is.
 // Child(n()) has the keys after the last one. Any child may be null, also in a bucket with others

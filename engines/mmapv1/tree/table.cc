@@ -89,16 +89,25 @@ std::optional<uint32_t> FindTable(const Files& files, std::string_view name) {
   return found ? slot : std::nullopt;
 }
 
-void CheckLastExtents(const Files& files) {
-  const uint64_t room = files.file(kNsFile).bytes() - kNsHeaderBytes;
-  const uint64_t slots = std::min<uint64_t>(files.ns()->slots, room / sizeof(NsEntry));
-  for (uint64_t slot = 0; slot < slots; ++slot) {
-    const auto& entry = *files.As<NsEntry>(EntryLoc(static_cast<uint32_t>(slot)));
+void CheckLastExtents(const std::string& dir, std::string_view ns,
+                      const std::vector<FileHeader>& headers) {
+  const auto missing = [&](DiskLoc at) {
+    throw Error(Error::kCorruption,
+                "the database in " + dir + " is damaged: a table's last extent, at " +
+                    std::to_string(at.ofs) + " of data file " + std::to_string(at.file) +
+                    ", is not there; put the file back, or load the database anew with --fresh");
+  };
+  for (uint64_t at = kNsHeaderBytes; at + sizeof(NsEntry) <= ns.size(); at += sizeof(NsEntry)) {
+    NsEntry entry;
+    std::memcpy(&entry, ns.data() + at, sizeof entry);
     if (entry.used == 0) continue;
     for (const Space* space : {&entry.heap, &entry.index}) {
-      if (space->last_extent.null()) continue;
-      files.As<ExtentHeader>(space->last_extent);
-      files.At(space->last_extent, space->last_extent_bytes);
+      const DiskLoc extent = space->last_extent;
+      if (extent.null()) continue;
+      if (extent.file >= static_cast<int32_t>(headers.size())) missing(extent);
+      const FileHeader& header = headers[static_cast<size_t>(extent.file)];
+      const uint64_t end = uint64_t{static_cast<uint32_t>(extent.ofs)} + space->last_extent_bytes;
+      if (header.magic == 0 || end > header.unused) missing(extent);
     }
   }
 }

@@ -1,7 +1,7 @@
 // A table: its entry in the namespace file, its heap of records and its b-tree.
 //
 //   std::optional<uint32_t> slot = FindTable(files, name);
-//   Table table(&files, settings, CreateTable(&files, name));     // or a slot that was found
+//   Table table(&files, settings, &counts, CreateTable(&files, name));     // or a slot that was found
 //   table.Put(key, value);
 //
 // A row is a record with the BSON document {_id: <binary key>, v: <binary value>} and a key in the
@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engines/mmapv1/files/files.h"
 #include "engines/mmapv1/tree/space.h"
@@ -32,8 +33,10 @@ std::optional<uint32_t> FindTable(const Files& files, std::string_view name);
 // The table is not there. Throws Error (kUsage) when the namespace file is full.
 uint32_t CreateTable(Files* files, std::string_view name);
 DiskLoc EntryLoc(uint32_t slot);
-// Throws Error (kCorruption) when the last extent of a table lies in a file that is missing.
-void CheckLastExtents(const Files& files);
+// Throws Error (kCorruption) when the last extent of a table of this namespace file, whose bytes are
+// `ns`, lies outside of what the data files with these headers use.
+void CheckLastExtents(const std::string& dir, std::string_view ns,
+                      const std::vector<FileHeader>& headers);
 // Throws Error (kUsage) for a name that no table can have.
 void CheckTableName(const std::string& name);
 

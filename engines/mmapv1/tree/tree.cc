@@ -24,15 +24,15 @@ DiskLoc Tree::NewBucket(DiskLoc parent) {
 }
 
 bool Tree::Find(std::string_view key, TreePosition* at) const {
-  at->bucket = entry_->root;
+  Bucket bucket = Root();
   for (int steps = 0;; Step(&steps)) {
-    const Bucket bucket = BucketAt(at->bucket);
+    at->bucket = bucket.loc();
     bool found = false;
     at->i = bucket.Search(key, &found);
     if (found) return IsRow(*at);
     const DiskLoc child = bucket.Child(at->i);
     if (child.null()) return false;
-    at->bucket = child;
+    bucket = BucketAt(child);
   }
 }
 
@@ -108,12 +108,13 @@ bool Tree::Prev(TreePosition* at) const {
 }
 
 bool Tree::First(TreePosition* at) const {
-  *at = {entry_->root, -1};
+  *at = {Root().loc(), -1};
   return Next(at);
 }
 
 bool Tree::Last(TreePosition* at) const {
-  *at = {entry_->root, BucketAt(entry_->root).n()};
+  const Bucket root = Root();
+  *at = {root.loc(), root.n()};
   return Prev(at);
 }
 

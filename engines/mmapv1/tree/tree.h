@@ -76,6 +76,13 @@ class Tree {
       Damaged("the parts of a bucket do not add up");
     return bucket;
   }
+  Bucket Root() const {
+    const Bucket root = BucketAt(entry_->root);
+    // It had one as soon as another bucket became the root.
+    if (!root.parent().null()) [[unlikely]]
+      Damaged("its root has a parent");
+    return root;
+  }
   [[noreturn]] void Damaged(const char* how) const;
   // Counts the steps of one way up or down, which has few unless buckets lead round in a circle.
   void Step(int* steps) const {

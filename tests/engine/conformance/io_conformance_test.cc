@@ -112,7 +112,10 @@ TEST_P(IoTest, EveryByteWrittenIsChargedToAnOperation) {
   EXPECT_EQ(delta.ops[kUnscoped.id].FileTotal().reads, 0u);
   // The values do not compress, so both hold them at least once.
   EXPECT_GE(data, kRows * kSize);
-  EXPECT_GE(log, kRows * kSize);
+  // A rollback journal holds what was there before, and where a file grows there was nothing.
+  if (GetParam().variant != "delete") {
+    EXPECT_GE(log, kRows * kSize);
+  }
   // An engine's catalogue may be a table too.
   EXPECT_GE(data + meta, loaded.block_write_bytes.value_or(0));
   if (loaded.log_written_bytes) {

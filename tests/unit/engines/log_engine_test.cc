@@ -4,8 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
+#include "device/file/file_faults.h"
 #include "engines/registry.h"
 #include "tests/unit/device/log/log_test_util.h"
 
@@ -174,6 +178,111 @@ TEST_F(LogEngineTest, OptionsThatCannotBeLeaveNothing) {
     }
     EXPECT_TRUE(std::filesystem::is_empty(directory_)) << name;
   }
+}
+
+TEST_F(LogEngineTest, WhatIsMissingIsNotNew) {
+  options_.durability = Durability::kSync;
+  Open()->NewSession()->Put(0, "key", "value");
+  const std::string log = append_log::LogDirectory(directory_), tables = log + "/tables";
+  const auto expect_refused = [&](const std::string& named) {
+    for (const bool create : {true, false}) {
+      options_.create = create;
+      try {
+        Open();
+        ADD_FAILURE() << "no error";
+      } catch (const Error& e) {
+        EXPECT_EQ(e.kind(), Error::kCorruption) << e.what();
+        EXPECT_THAT(e.what(), testing::HasSubstr(named));
+      }
+    }
+    options_.create = true;
+  };
+  std::filesystem::rename(tables, directory_ + "/away");
+  expect_refused(tables);
+  std::filesystem::rename(directory_ + "/away", tables);
+  EXPECT_THAT(Transactions(), ElementsAre("0:key=value"));
+  std::filesystem::create_directory(directory_ + "/segments");
+  for (const std::string& path : LogSegmentPaths(log)) {
+    std::filesystem::rename(
+        path, directory_ + "/segments/" + std::filesystem::path(path).filename().string());
+  }
+  expect_refused("the log in " + log);
+  EXPECT_TRUE(LogSegmentPaths(log).empty());
+}
+
+// A creation that was killed before the file with the names of tables was there.
+TEST_F(LogEngineTest, AnUnfinishedCreationIsMadeAnew) {
+  Open();
+  std::filesystem::remove(append_log::LogDirectory(directory_) + "/tables");
+  options_.create = false;
+  EXPECT_THROW(Open(), Error);
+  options_.create = true;
+  EXPECT_EQ(Open()->OpenTable("a"), 1u);
+  std::filesystem::remove_all(append_log::LogDirectory(directory_));
+  std::filesystem::create_directory(append_log::LogDirectory(directory_));
+  EXPECT_EQ(Open()->OpenTable("b"), 1u);
+}
+
+TEST_F(LogEngineTest, OneProcessAtATime) {
+  const auto engine = Open();
+  try {
+    Open();
+    ADD_FAILURE() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage) << e.what();
+  }
+}
+
+TEST_F(LogEngineTest, NamesOfTablesAreAsTheyWereWritten) {
+  const std::string tables = append_log::LogDirectory(directory_) + "/tables";
+  const auto read = [&] {
+    std::ostringstream text;
+    text << std::ifstream(tables).rdbuf();
+    return text.str();
+  };
+  {
+    const auto engine = Open();
+    EXPECT_EQ(engine->OpenTable("a"), 1u);
+    EXPECT_EQ(engine->OpenTable("b"), 2u);
+    std::ofstream(tables + ".new") << "what a crash has left";
+    EXPECT_EQ(engine->OpenTable("c"), 3u);
+    std::ofstream(tables + ".new") << "what a crash has left";
+  }
+  EXPECT_EQ(Open()->OpenTable("c"), 3u);
+  const std::string right = read();
+  const auto expect_refused = [&](const std::string& text) {
+    std::ofstream(tables) << text;
+    try {
+      Open();
+      ADD_FAILURE() << "no error for " << text;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kCorruption) << e.what();
+    }
+    EXPECT_EQ(read(), text);
+  };
+  for (size_t i = 0; i < right.size(); ++i) {
+    expect_refused(right.substr(0, i));
+    std::string flipped = right;
+    flipped[i] ^= 1;
+    expect_refused(flipped);
+  }
+  expect_refused(right + "d\n");
+  std::filesystem::remove_all(append_log::LogDirectory(directory_));
+  Open();
+  const std::string empty = read();
+  expect_refused(right);  // another log's
+  std::ofstream(tables) << empty;
+  EXPECT_EQ(Open()->OpenTable("c"), 1u);
+}
+
+// The first failed write of a name may have left part of it.
+TEST_F(LogEngineTest, NoTableAfterAFailedSync) {
+  const auto engine = Open();
+  FileFaults::Set(1, 2, EIO);  // the sync
+  EXPECT_THROW(engine->OpenTable("a"), Error);
+  EXPECT_EQ(FileFaults::Clear(), 2u);
+  EXPECT_THROW(engine->OpenTable("a"), Error);
+  EXPECT_EQ(engine->OpenTable("default"), 0u);
 }
 
 TEST_F(LogEngineTest, ManyThreadsLoseNothing) {

@@ -178,6 +178,10 @@ TEST(PopulationTest, IsAsItWasAfterItWasWrittenDown) {
   other.FromJson(text);
   EXPECT_EQ(other.ToJson(), text);
   EXPECT_EQ(other.next(), 15u);
+  population.BeginPhase();
+  const uint64_t last = population.BeginPhase();
+  other.FromJson(population.ToJson());
+  EXPECT_EQ(other.BeginPhase(), last + 1) << "a phase of a later run has a number of its own";
   other.FromJson(nullptr);
   EXPECT_FALSE(other.known());
   for (const json& damaged :

@@ -6,16 +6,21 @@
 #include <cmath>
 
 #include "engines/registry.h"
+#include "tools/experiment/verdict/advice_config.h"
 #include "tools/experiment/verdict/resample.h"
-#include "tools/output/statistics.h"
 #include "tools/output/table.h"
+#include "tools/statistics/estimate.h"
 
 namespace testbed {
 namespace {
 
+// Rounds before a way may be left out (experiment/command.cc).
+constexpr size_t kLeastRounds = kAdviseRounds;
+
 struct Way {
   size_t index;
   const Cell* cell;
+  std::vector<double> rates;  // of the rounds that are compared
   Estimate rate;
   double device_reads, bytes, cpu_us;
   std::vector<double> chosen_pct;  // sorted shares that --cache-pct auto chose in the rounds
@@ -30,7 +35,7 @@ std::string OptionsText(const Way& way) {
     const auto found = way.cell->options.find(name);
     return found == way.cell->options.end() ? std::string() : found->second;
   };
-  const std::string text = fmt::format("--io {} --page-size {}", option("io"), option("page-size"));
+  std::string text = fmt::format("--io {} --page-size {}", option("io"), option("page-size"));
   if (!FindEngine(option("engine")).capabilities.cache) return text;
   const std::string share =
       way.chosen_pct.empty() ? option("cache-pct") : fmt::format("{:.0f}", Middle(way.chosen_pct));
@@ -50,43 +55,70 @@ std::string EvidenceText(const Way& way) {
   return text;
 }
 
+// Returns the number of rounds in which the cell was measured.
+size_t RoundsOf(const ResultSet& results, size_t cell) {
+  size_t rounds = 0;
+  for (int round = 1; round <= results.rounds(); ++round) {
+    rounds += results.finished(cell, round) ? 1 : 0;
+  }
+  return rounds;
+}
+
 // Returns a line for each measurement that is missing from the comparison.
 std::string MissingText(const ResultSet& results) {
+  constexpr size_t kNamed = 5;
   std::string text;
+  std::vector<std::string> missing;
   for (size_t i = 0; i < results.cells().size(); ++i) {
     const Cell& cell = results.cells()[i];
     if (!cell.runs()) continue;
-    if (!results.finished(i)) text += fmt::format("not measured in each round: {}\n", cell.name);
+    if (RoundsOf(results, i) < std::min<size_t>(kLeastRounds, results.rounds())) {
+      missing.push_back(cell.name);
+    }
     if (!results.not_in_force(i).empty()) {
       text += fmt::format("not in force with {}: {}\n", cell.name, results.not_in_force(i));
     }
   }
+  for (size_t i = 0; i < std::min(missing.size(), kNamed); ++i) {
+    text += fmt::format("not measured in each round: {}\n", missing[i]);
+  }
+  if (missing.size() > kNamed) text += fmt::format("and {} more\n", missing.size() - kNamed);
   return text.empty() ? text : "This advice is from an incomplete comparison:\n" + text;
 }
 
 // Returns the least distance between the mean logarithms of two rates at which the ways differ for
 // sure; infinity when that cannot be told.
-double SureDistance(const ResultSet& results, const std::vector<Way>& ways) {
+double SureDistance(const std::vector<Way>& ways) {
+  // Ways that were left out after fewer rounds had lost by what was known then.
   std::vector<std::vector<double>> rates;
   for (const Way& way : ways) {
-    rates.push_back(results.Values(way.index, "qps"));
+    rates.push_back(way.rates);
     for (double& rate : rates.back()) rate = std::log(rate);
   }
   return HonestlySignificantDifference(rates);
 }
 
-}  // namespace
-
-std::string AdviceText(const ResultSet& results) {
+// Returns the ways that were measured in the most rounds, the fastest first. Ways with fewer were
+// left out as slower for sure, or the user stopped.
+std::vector<Way> WaysOf(const ResultSet& results) {
   std::vector<Way> ways;
+  std::vector<size_t> counts;
   for (size_t i = 0; i < results.cells().size(); ++i) {
-    if (!results.finished(i)) continue;
+    if (RoundsOf(results, i) != 0) counts.push_back(RoundsOf(results, i));
+  }
+  std::sort(counts.rbegin(), counts.rend());
+  // A round that was interrupted after its first way is no reason to drop the others.
+  const size_t most = counts.empty() ? 0 : counts[std::min<size_t>(1, counts.size() - 1)];
+  for (size_t i = 0; i < results.cells().size(); ++i) {
+    if (RoundsOf(results, i) == 0 || RoundsOf(results, i) < most) continue;
     const auto mean = [&](const char* metric) { return results.Mean(i, metric); };
-    const Estimate rate = EstimateMean(results.rounds() == 1 ? results.RepeatValues(i, "qps")
-                                                             : results.Values(i, "qps"));
+    std::vector<double> rates = results.Values(i, "qps");
+    rates.resize(std::min(rates.size(), most));
+    const Estimate rate = EstimateMean(rates);
     if (!std::isfinite(rate.mean)) continue;
     ways.push_back({i,
                     &results.cells()[i],
+                    rates,
                     rate,
                     mean("device_reads"),
                     mean("bytes_per_query"),
@@ -98,21 +130,61 @@ std::string AdviceText(const ResultSet& results) {
     }
     std::sort(chosen.begin(), chosen.end());
   }
-  if (ways.empty()) return MissingText(results);
   std::sort(ways.begin(), ways.end(),
             [](const Way& a, const Way& b) { return a.rate.mean > b.rate.mean; });
+  return ways;
+}
+
+double MeanLog(const Way& way) {
+  double sum = 0;
+  for (double rate : way.rates) sum += std::log(rate);
+  return sum / static_cast<double>(way.rates.size());
+}
+
+// Returns the bytes of the way's cache and the whole budget.
+AdvisedWay ForServers(const ResultSet& results, const Way& way) {
+  const auto option = [&](const char* name) {
+    const auto found = way.cell->options.find(name);
+    return found == way.cell->options.end() ? std::string() : found->second;
+  };
+  AdvisedWay advised{option("engine").substr(0, option("engine").find(':')), option("io")};
+  const double ram = results.Figure(way.index, "options.ram");
+  const double share =
+      way.chosen_pct.empty() ? results.Mean(way.index, "cache_pct") : Middle(way.chosen_pct);
+  const double page = results.Figure(way.index, "options.page_size");
+  const auto bytes = [](double x) {
+    return std::isfinite(x) && x > 0 ? static_cast<uint64_t>(x) : uint64_t{0};
+  };
+  advised.page_size = bytes(page);
+  advised.ram_bytes = bytes(ram);
+  advised.cache_bytes = bytes(ram * share / 100);
+  return advised;
+}
+
+}  // namespace
+
+std::vector<std::string> Finalists(const ResultSet& results) {
+  const std::vector<Way> ways = WaysOf(results);
+  std::vector<std::string> names;
+  if (ways.empty() || RoundsOf(results, ways[0].index) < 2) return names;
+  const double sure = SureDistance(ways);
+  for (const Way& way : ways) {
+    const bool slower = MeanLog(ways[0]) - MeanLog(way) > sure;
+    if (!slower) names.push_back(way.cell->name);
+  }
+  return names.size() < 2 ? std::vector<std::string>() : names;
+}
+
+std::string AdviceText(const ResultSet& results) {
+  const std::vector<Way> ways = WaysOf(results);
+  if (ways.empty()) return MissingText(results);
   const Way& best = ways[0];
+  const size_t rounds = RoundsOf(results, best.index);
   std::string text = fmt::format("\nAdvice: {}\n  {}\n", OptionsText(best), EvidenceText(best));
-  const double sure = SureDistance(results, ways);
+  const double sure = SureDistance(ways);
   size_t alike = 0;
   for (size_t i = 1; i < ways.size(); ++i) {
-    const auto mean_log = [&](const Way& way) {
-      const std::vector<double>& rates = results.Values(way.index, "qps");
-      double sum = 0;
-      for (double rate : rates) sum += std::log(rate);
-      return sum / static_cast<double>(rates.size());
-    };
-    const bool slower = mean_log(best) - mean_log(ways[i]) > sure;
+    const bool slower = MeanLog(best) - MeanLog(ways[i]) > sure;
     alike += !slower;
     if (i > 3) continue;
     text +=
@@ -120,15 +192,19 @@ std::string AdviceText(const ResultSet& results) {
                     100 * ways[i].rate.mean / best.rate.mean,
                     slower ? "" : ", which cannot be told from the best", EvidenceText(ways[i]));
   }
-  if (results.rounds() == 1 && ways.size() > 1) {
+  if (rounds == 1 && ways.size() > 1) {
     text += "One round cannot tell ways apart: repeat with --rounds 3 or more.\n";
   } else if (alike != 0) {
     text += fmt::format(
         "{} {} cannot be told from the best by {} rounds: repeat with more --rounds or longer "
         "--seconds before choosing between them.\n",
-        alike, alike == 1 ? "way" : "ways", results.rounds());
+        alike, alike == 1 ? "way" : "ways", rounds);
   }
-  return text + MissingText(results);
+  const Circumstances& at = results.circumstances();
+  if (at.foreign_runs != 0) {
+    text += "! " + ForeignCpuText(at) + ": measure again on an idle machine\n";
+  }
+  return text + MissingText(results) + "\n" + ConfigurationText(ForServers(results, best));
 }
 
 }  // namespace testbed

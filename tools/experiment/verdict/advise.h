@@ -4,6 +4,7 @@
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_H_
 
 #include <string>
+#include <vector>
 
 #include "tools/experiment/results.h"
 
@@ -13,6 +14,13 @@ namespace testbed {
 // the rates of the next ones relative to it, and the reads and CPU time that explain them. Without
 // a finished cell, returns only the list of missing measurements.
 std::string AdviceText(const ResultSet& results);
+
+// The rounds in which all ways are measured before the finalists are measured on.
+constexpr int kAdviseRounds = 3;
+
+// Returns the names of the cells that cannot be told from the fastest by the rounds so far; empty
+// when the fastest is decided, or fewer than two rounds are there.
+std::vector<std::string> Finalists(const ResultSet& results);
 
 }  // namespace testbed
 

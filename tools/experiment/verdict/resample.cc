@@ -4,23 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numbers>
 #include <numeric>
 #include <utility>
 
 namespace testbed {
-
-double Normal::operator()() {
-  if (has_spare_) {
-    has_spare_ = false;
-    return spare_;
-  }
-  const double radius = std::sqrt(-2 * std::log(1 - random_.Unit()));
-  const double angle = 2 * std::numbers::pi * random_.Unit();
-  spare_ = radius * std::sin(angle);
-  has_spare_ = true;
-  return radius * std::cos(angle);
-}
 
 Resampler::Resampler(const std::vector<Measured>& figures, uint64_t seed)
     : drawn_(figures.size()), normal_(seed) {

@@ -31,22 +31,9 @@
 #include <functional>
 #include <vector>
 
-#include "workloads/random.h"
+#include "tools/statistics/normal.h"
 
 namespace testbed {
-
-// Generates standard normal numbers (Box, Muller, "A note on the generation of random normal
-// deviates", Annals of Mathematical Statistics, 1958). Not thread-safe.
-class Normal {
- public:
-  explicit Normal(uint64_t seed) : random_(seed) {}
-  double operator()();
-
- private:
-  Random random_;
-  double spare_ = 0;
-  bool has_spare_ = false;
-};
 
 // The values of a figure, one for each round. All figures of a statement have equally many rounds.
 struct Measured {

@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "tests/paths.h"
 #include "tools/inspect/doctor.h"
 
 namespace testbed {
@@ -18,7 +19,7 @@ using testing::SizeIs;
 
 // Returns the table of grades in docs/accounting.md, keyed by "<kernel> <own device>".
 std::map<std::string, std::string> TableOfTheDocs() {
-  std::ifstream in(TESTBED_SOURCE_DIR "/docs/accounting.md");
+  std::ifstream in(SourceDir() + "/docs/accounting.md");
   std::map<std::string, std::string> table;
   bool inside = false;
   for (std::string line; std::getline(in, line);) {

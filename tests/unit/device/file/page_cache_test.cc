@@ -109,47 +109,14 @@ TEST_F(PageCacheTest, TreesAreSummedAndLinksPassedOver) {
   EXPECT_EQ(Residency(directory_ + "/sub/link").size, kMiB) << "a path that is itself a link";
 }
 
-TEST_F(PageCacheTest, HeldPagesSurviveADrop) {
-  const std::string path = Make("f", 3 * kMiB + 5, true);
-  const uint64_t pages = 3 * kMiB + static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  DropPages(path);
-  {
-    PageHold hold(path);
-    EXPECT_EQ(hold.size(), pages);
-    EXPECT_EQ(hold.Resident(), pages);
-    const DropResult dropped = DropPages(path);
-    EXPECT_EQ(dropped.after.cached, pages) << "mapped pages must stay";
-    const PageHold moved(std::move(hold));
-    EXPECT_EQ(moved.Resident(), pages);
-  }
-  EXPECT_EQ(DropPages(path).after.cached, 0u);
-}
-
-TEST_F(PageCacheTest, RefreshBringsBackWhatWasEvicted) {
-  Make("a", kMiB, true);
-  Make("b", kMiB, true);
-  PageHold hold(directory_);
-  EXPECT_EQ(hold.Resident(), 2 * kMiB);
-  // Truncating a file and extending it again evicts its pages even though they are mapped.
-  const int fd = open((directory_ + "/a").c_str(), O_RDWR);
-  ASSERT_EQ(ftruncate(fd, 0), 0);
-  ASSERT_EQ(ftruncate(fd, kMiB), 0);
-  close(fd);
-  EXPECT_EQ(hold.Resident(), kMiB);
-  hold.Refresh();
-  EXPECT_EQ(hold.Resident(), 2 * kMiB);
-}
-
 TEST_F(PageCacheTest, AMissingPathIsAnError) {
   EXPECT_THROW(Residency(directory_ + "/none"), Error);
   EXPECT_THROW(DropPages(directory_ + "/none"), Error);
-  EXPECT_THROW(PageHold(directory_ + "/none"), Error);
 }
 
 TEST_F(PageCacheTest, AnEmptyDirectoryHoldsNothing) {
   EXPECT_EQ(Residency(directory_).files, 0u);
   EXPECT_EQ(DropPages(directory_).dropped(), 0u);
-  EXPECT_EQ(PageHold(directory_).size(), 0u);
 }
 
 }  // namespace

@@ -110,7 +110,9 @@ TEST_F(LogRecoveryTest, CutOffAnywhereItEndsBeforeTheCut) {
           const std::string what = "cut at " + std::to_string(cut);
           Spill(small.file, bytes.substr(0, cut));
           const ReadBack back = ReadLog(directory);
-          if (cut > 0 && cut < kSegmentHeaderUsed) {
+          // A file that had all of its bytes from the beginning was cut by somebody.
+          const bool was_whole = bytes.size() == options.segment_bytes && cut < bytes.size();
+          if (cut > 0 && (cut < kSegmentHeaderUsed || was_whole)) {
             ASSERT_TRUE(back.damage) << what;
             continue;
           }
@@ -415,7 +417,40 @@ TEST_F(LogSegmentsLostTest, AMissingSegmentIsDamage) {
   const ReadBack back = ReadLog(directory_);
   ASSERT_TRUE(back.damage);
   EXPECT_THAT(*back.damage, HasSubstr(segments_[1].path));
-  ExpectPrefix(back.records, records_, 10, "");
+}
+
+// Nothing behind it tells that there was one.
+TEST_F(LogSegmentsLostTest, AMissingLastSegmentIsDamage) {
+  const std::string last = segments_.back().path;
+  const std::string bytes = Slurp(last);
+  std::filesystem::remove(last);
+  EXPECT_THAT(ReadLog(directory_).damage.value_or(""), HasSubstr(last));
+  Spill(last, "");
+  EXPECT_THAT(ReadLog(directory_).damage.value_or(""), HasSubstr(last));
+  Spill(last, std::string(bytes.size(), '\0'));
+  EXPECT_THAT(ReadLog(directory_).damage.value_or(""), HasSubstr(last));
+  Spill(last, Slurp(segments_.front().path));
+  EXPECT_THAT(ReadLog(directory_).damage.value_or(""), HasSubstr(last));
+  Spill(last, bytes);
+  EXPECT_EQ(ReadLog(directory_).records, records_);
+}
+
+TEST_F(LogSegmentsLostTest, ExchangedSegmentsAreDamage) {
+  std::filesystem::rename(segments_[0].path, directory_ + "/away");
+  std::filesystem::rename(segments_[1].path, segments_[0].path);
+  std::filesystem::rename(directory_ + "/away", segments_[1].path);
+  EXPECT_THAT(ReadLog(directory_).damage.value_or(""), HasSubstr(segments_[0].path));
+}
+
+// The segment has no frame any more, and those behind it have some.
+TEST_F(LogSegmentsLostTest, ASegmentOfZerosIsDamage) {
+  for (size_t i = 0; i + 1 < segments_.size(); ++i) {
+    const std::string bytes = Slurp(segments_[i].path);
+    Spill(segments_[i].path, bytes.substr(0, kSegmentHeaderBytes) +
+                                 std::string(bytes.size() - kSegmentHeaderBytes, '\0'));
+    EXPECT_TRUE(ReadLog(directory_).damage) << i;
+    Spill(segments_[i].path, bytes);
+  }
 }
 
 TEST_F(LogSegmentsLostTest, ABlankedHeaderIsDamage) {

@@ -91,6 +91,46 @@ TEST_P(NodeTest, BehavesAsAMapDoes) {
 
 // What docs/btree.md calls "Limits": a full leaf always splits into two that both take a row of the
 // largest size, whatever the keys are.
+// A search compares what follows the prefix. Its place then tells whether the key is the page's.
+TEST_P(NodeTest, ThePlaceOfAKeyTellsWhetherThePageCoversIt) {
+  const std::string low = "commonka", high = "commonkb";
+  int covered = 0, others = 0;
+  for (const bool unbounded : {false, true}) {
+    AlignedBuffer page = NewPage();
+    Node node(page.data(), page_size());
+    node.Init(7, 1, PageType::kLeaf, 0, low, unbounded ? std::string_view() : high, unbounded);
+    for (int i = 0; i < 3000; ++i) {
+      std::string key = RandomKey(i % 2 == 0 ? "commonka" : "", 14);
+      if (i % 7 == 0) key = "commonk" + RandomKey("", 6);
+      if (i % 11 == 0) key = "cXmmonka" + RandomKey("", 6);
+      bool found;
+      uint32_t at = node.LowerBoundInside(key, &found);
+      const bool covers = node.Covers(key);
+      ASSERT_EQ(node.CoversAt(key, at, found), covers) << key;
+      at = node.PlaceOf(key, &found);
+      ASSERT_EQ(node.CoversAt(key, at, found), covers) << key;
+      covered += covers;
+      others += !covers;
+      if (covers && !found && i < 60) node.InsertLeaf(at, key, {"value", false});
+    }
+    ASSERT_GT(node.count(), 5u);
+  }
+  EXPECT_GT(covered, 500);
+  EXPECT_GT(others, 500);
+}
+
+TEST(SameBytesTest, IsMemcmp) {
+  const std::string text = "0123456789abcdefghijklmnopqrstuv";
+  for (size_t n = 0; n <= 20; ++n) {
+    EXPECT_TRUE(SameBytes(text.data(), std::string(text).data(), n));
+    for (size_t at = 0; at < text.size(); ++at) {
+      std::string other = text;
+      ++other[at];
+      EXPECT_EQ(SameBytes(text.data(), other.data(), n), at >= n) << n << ' ' << at;
+    }
+  }
+}
+
 TEST_P(NodeTest, AFullLeafSplitsIntoTwoWithRoom) {
   for (int round = 0; round < 200; ++round) {
     AlignedBuffer page = NewPage();

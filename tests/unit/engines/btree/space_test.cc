@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <random>
 #include <set>
 #include <vector>
@@ -103,6 +104,22 @@ TEST(SpaceTest, WhatWasPromisedIsThereOnAFullDisk) {
   full = false;
   space.Promise(1);
   space.Unpromise(1);
+}
+
+// A file that grew by less after a full disk grows by what is needed; another error is not tried again.
+TEST(SpaceTest, OnlyAFullDiskIsAskedForLess) {
+  for (const int code : {ENOSPC, EIO}) {
+    int calls = 0;
+    Space space(4096, [&](uint32_t) {
+      if (++calls == 1) throw Error::Io("allocate", "f", code);
+    });
+    if (code == ENOSPC) {
+      space.Promise(10);
+    } else {
+      EXPECT_THROW(space.Promise(10), Error);
+    }
+    EXPECT_EQ(calls, code == ENOSPC ? 2 : 1);
+  }
 }
 
 }  // namespace

@@ -3,11 +3,14 @@
 #include <filesystem>
 
 #include "device/error.h"
+#include "device/file/directory.h"
+#include "device/log/log_reader.h"
 #include "engines/btree/inspect/check.h"
 #include "engines/btree/page/meta.h"
 #include "engines/btree/store/store.h"
 #include "engines/fractal/check.h"
 #include "engines/fractal/store.h"
+#include "engines/log/log_engine.h"
 #include "engines/mmapv1/check/check.h"
 #include "engines/mmapv1/files/format.h"
 #include "engines/mmapv1/settings.h"
@@ -160,6 +163,73 @@ class Mmapv1Faults : public FaultDatabase {
   TableId table_ = 0;
 };
 
+// The engine log, whose rows are read from its log when the database is opened.
+class LogFaults : public FaultDatabase {
+ public:
+  LogFaults(IoMode io, const char* space) {
+    options_.io = io;
+    options_.durability = Durability::kSync;
+    options_.extra = {{"log_space", space}, {"log_segment", "1M"}, {"log_keep", "1M"}};
+  }
+  ~LogFaults() override { Close(); }
+  void Open(const std::string& dir, bool create) override {
+    options_.create = create;
+    // As the command does.
+    if (create) MakeDirectories(dir);
+    engine_ = OpenEngine("log", dir, options_);
+    table_ = engine_->OpenTable("t");
+    session_ = engine_->NewSession();
+    if (!create) ReadRows(append_log::LogDirectory(dir));
+  }
+  void Commit(const std::map<std::string, FaultRow>& rows) override {
+    session_->Begin();
+    for (const auto& [key, value] : rows) {
+      value ? session_->Put(table_, key, *value) : session_->Erase(table_, key);
+    }
+    session_->Commit();
+  }
+  FaultRow Get(const std::string& key) override {
+    const auto row = rows_.find(key);
+    return row == rows_.end() ? std::nullopt : row->second;
+  }
+  void Checkpoint() override { engine_->Checkpoint(); }
+  void Close() override {
+    session_.reset();
+    engine_.reset();
+  }
+  bool Exists(const std::string& dir) const override {
+    return std::filesystem::exists(append_log::LogDirectory(dir) + "/tables");
+  }
+  std::string Check(const std::string&) override { return {}; }  // reading its rows is one
+  bool reads() const override { return false; }
+
+ private:
+  void ReadRows(const std::string& directory) {
+    rows_.clear();
+    LogReader reader(directory);
+    LogRecord record;
+    while (reader.Next(&record)) {
+      append_log::Row row;
+      for (std::string_view rest = record.bytes; append_log::NextRow(&rest, &row);) {
+        if (row.table != table_) continue;
+        rows_[std::string(row.key)] = row.erase ? std::nullopt : FaultRow(row.value);
+      }
+    }
+  }
+
+  EngineOptions options_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Session> session_;
+  std::map<std::string, FaultRow> rows_;
+  TableId table_ = 0;
+};
+
+std::unique_ptr<FaultDatabase> RecycledLog() {
+  return std::make_unique<LogFaults>(IoMode::kDirect, "recycled");
+}
+std::unique_ptr<FaultDatabase> GrowingLog() {
+  return std::make_unique<LogFaults>(IoMode::kBuffered, "growing");
+}
 template <btree::TornPage kTorn, IoMode kIo, btree::PageCodec kCodec, bool kBuffer>
 std::unique_ptr<FaultDatabase> Btree() {
   return std::make_unique<BtreeFaults>(kTorn, kIo, kCodec, kBuffer);
@@ -185,6 +255,8 @@ const std::vector<FaultMode>& FaultModes() {
       {"fractal_buffered", Fractal<IoMode::kBuffered>},
       {"fractal_direct", Fractal<IoMode::kDirect>},
       {"mmapv1", Mmapv1},
+      {"log_recycled", RecycledLog},
+      {"log_growing", GrowingLog},
   };
   return modes;
 }

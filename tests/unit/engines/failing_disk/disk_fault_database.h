@@ -25,6 +25,7 @@ class FaultDatabase {
   virtual bool Exists(const std::string& dir) const = 0;
   // Returns the first fault of a closed database; an empty string when it is sound.
   virtual std::string Check(const std::string& dir) = 0;
+  virtual bool reads() const { return true; }  // while it is open
   virtual int commits() const { return 120; }  // number of commits in a run
 };
 

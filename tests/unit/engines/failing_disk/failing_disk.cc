@@ -152,8 +152,8 @@ void Model::SyncNames(const std::string& directory) {
   names[directory] = std::move(now);
 }
 
-void Model::DropCleanPages(DeviceFile* file) {
-  if (file->is_mapped) return;  // mapped pages stay in the cache
+void Model::DropCleanPages(DeviceFile* file, bool mapped_too) {
+  if (file->is_mapped && !mapped_too) return;
   struct stat st;
   if (::stat(file->path.c_str(), &st) != 0) return;
   const long own = ::syscall(SYS_openat, AT_FDCWD, file->path.c_str(), O_RDWR | O_CLOEXEC);
@@ -256,7 +256,7 @@ void FailingDisk::FailWriteBack(const std::string& ending) {
     if (!file->path.ends_with(ending)) continue;
     ++file->write_back_errors;
     model.Sync(file.get(), true);
-    model.DropCleanPages(file.get());
+    model.DropCleanPages(file.get(), true);
   }
 }
 void FailingDisk::CutAfter(uint64_t calls, uint64_t seed) {

@@ -121,15 +121,43 @@ ssize_t WriteCall(int fd, const void* data, size_t n, off_t at) {
         const ssize_t done = part == 0 ? 0 : RealPwrite(fd, data, part, at);
         if (done > 0) {
           TheModel().MarkDirty(file, static_cast<uint64_t>(at), static_cast<uint64_t>(at + done));
-          if ((::fcntl(fd, F_GETFL) & O_DIRECT) != 0) {
-            // It passes by the page cache.
-            file->stuck.erase(file->stuck.lower_bound(static_cast<uint64_t>(at) / kBlock),
-                              file->stuck.lower_bound(static_cast<uint64_t>(at + done) / kBlock));
+          const uint64_t begin = static_cast<uint64_t>(at) / kBlock;
+          const uint64_t end = static_cast<uint64_t>(at + done - 1) / kBlock + 1;
+          const bool direct = (::fcntl(fd, F_GETFL) & O_DIRECT) != 0;
+          if (direct)
+            file->stuck.erase(file->stuck.lower_bound(begin), file->stuck.lower_bound(end));
+          for (uint64_t block = begin; block < end; ++block) {
+            direct ? static_cast<void>(file->direct.insert(block))
+                   : static_cast<void>(file->direct.erase(block));
           }
         }
         if (!fails || is_short) return done;
         errno = error;
         return -1;
+      },
+      real);
+}
+
+// A direct read passes by the page cache: of blocks that a failed sync has lost it finds what the
+// device holds.
+ssize_t ReadCall(int fd, void* to, size_t n, off_t at) {
+  const auto real = [&] { return static_cast<ssize_t>(::syscall(SYS_pread64, fd, to, n, at)); };
+  if (!Hold::IsFree() || (::fcntl(fd, F_GETFL) & O_DIRECT) == 0) return real();
+  return WithFile(
+      fd,
+      [&](DeviceFile* file) -> ssize_t {
+        const ssize_t got = real();
+        for (ssize_t i = 0; i < got; i += kSector) {
+          const uint64_t from = static_cast<uint64_t>(at + i);
+          const auto found = file->blocks.find(from / kBlock);
+          if (found == file->blocks.end() || found->second) continue;
+          if (file->direct.contains(from / kBlock)) continue;
+          char* const sector = static_cast<char*>(to) + i;
+          const size_t length = std::min<size_t>(kSector, static_cast<size_t>(got - i));
+          std::fill_n(sector, length, '\0');
+          if (from < file->bytes.size()) file->bytes.copy(sector, length, from);
+        }
+        return got;
       },
       real);
 }
@@ -250,10 +278,11 @@ int MsyncCall(void* at, size_t n, int flags) {
     for (const Mapping& map : model.mappings) {
       if (map.begin != at) continue;
       const bool fails = model.Fails(DiskCall::kMsync);
+      const bool tells = !fails && model.TellsOfWriteBack(map.fd, *map.file);
       const int error = errno;
       if (!model.is_cut) model.Sync(map.file.get(), fails);
       errno = error;
-      return fails ? -1 : 0;
+      return fails || tells ? -1 : 0;
     }
   }
   return static_cast<int>(::syscall(SYS_msync, at, n, flags));
@@ -292,7 +321,7 @@ void* MapCall(void* hint, size_t n, int protection, int flags, int fd, off_t at)
   const FileRef file = model.FileAt(PathOf(fd));
   if (file == nullptr) return map;
   file->is_mapped = true;
-  model.mappings.push_back({static_cast<char*>(map), n, file});
+  model.mappings.push_back({static_cast<char*>(map), n, file, fd});
   WatchLostPages(model.mappings.back());
   return map;
 }
@@ -300,8 +329,11 @@ void* MapCall(void* hint, size_t n, int protection, int flags, int fd, off_t at)
 int AdviseCall(int fd, off_t at, off_t n, int advice) {
   if (advice == POSIX_FADV_DONTNEED && Hold::IsFree()) {
     const Hold hold;
-    const FileRef file = TheModel().FileAt(PathOf(fd));
+    const std::string path = PathOf(fd);
+    const FileRef file = TheModel().FileAt(path);
     if (file != nullptr && !TheModel().is_cut) TheModel().DropCleanPages(file.get());
+    // The system drops clean pages alone, and no sync of the program has reached the real file.
+    if (path.starts_with(TheModel().dir)) ::syscall(SYS_fdatasync, fd);
   }
   return ::syscall(SYS_fadvise64, fd, at, n, advice) == 0 ? 0 : errno;
 }
@@ -334,6 +366,8 @@ ssize_t pwrite(int fd, const void* data, size_t n, off_t at) { return WriteCall(
 ssize_t pwrite64(int fd, const void* data, size_t n, off64_t at) {
   return WriteCall(fd, data, n, at);
 }
+ssize_t pread(int fd, void* to, size_t n, off_t at) { return ReadCall(fd, to, n, at); }
+ssize_t pread64(int fd, void* to, size_t n, off64_t at) { return ReadCall(fd, to, n, at); }
 int fdatasync(int fd) { return SyncCall(fd, SYS_fdatasync); }
 int fsync(int fd) { return SyncCall(fd, SYS_fsync); }
 int sync_file_range(int fd, off64_t at, off64_t n, unsigned flags) {

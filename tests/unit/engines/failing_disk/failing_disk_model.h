@@ -27,6 +27,7 @@ struct DeviceFile {
   std::map<uint64_t, bool> blocks;  // blocks that differ from the page cache; false: lost, clean
   bool is_mapped = false;           // has a writable shared mapping: changes show by comparing
   std::set<uint64_t> written;       // blocks that have reached the device since they were allocated
+  std::set<uint64_t> direct;        // blocks whose last write passed by the page cache
   std::set<uint64_t> stuck;         // blocks that no sync writes while their page is in the cache
   uint64_t write_back_errors = 0;   // of the system's own write-backs
 };
@@ -36,6 +37,7 @@ struct Mapping {
   char* begin;
   size_t bytes;
   FileRef file;
+  int fd;  // that it was made of
 };
 
 // The state of the disk. `mutex` protects all members.
@@ -66,7 +68,8 @@ struct Model {
   void SyncNames(const std::string& directory);
   // Returns whether a write-back has failed that the descriptor has not been told of, and tells it.
   bool TellsOfWriteBack(int fd, const DeviceFile& file);
-  void DropCleanPages(DeviceFile* file);
+  // Pages of a mapping stay, unless the system itself wants their memory.
+  void DropCleanPages(DeviceFile* file, bool mapped_too = false);
   void NoteFreed(DeviceFile* file, uint64_t from,
                  uint64_t end);  // the blocks' space was given back
   void Cut(uint64_t seed);

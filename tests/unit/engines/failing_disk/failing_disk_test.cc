@@ -349,6 +349,7 @@ TEST_P(FailingDiskModeTest, AWriteBackThatFailedIsNotReadOver) {
   if (std::string(mode().name).find("direct") != std::string::npos) {
     GTEST_SKIP() << "direct writes pass by the page cache";
   }
+  if (!database_->reads()) GTEST_SKIP() << "nothing is read while it is open";
   int told = 0;
   for (int commits = 300; commits < 900; commits += 75) {
     SCOPED_TRACE(std::to_string(commits) + " commits before");

@@ -44,7 +44,7 @@ class AdviseTest : public testing::Test {
                           {"account",
                            {{"cpu_user_seconds", 0.01},
                             {"cpu_system_seconds", 0.01},
-                            {"device", {{"reads", 500}, {"read_bytes", 4096000}}}}}};
+                            {"own", {{"reads", 500}, {"read_bytes", 4096000}}}}}};
       json run = {{"accounting", {{"grade", "A"}}}};
       run["phases"].push_back(phase);
       json document;
@@ -56,9 +56,8 @@ class AdviseTest : public testing::Test {
       }
     }
   }
-  std::string Advice() const {
-    return AdviceText(ResultSet(LoadExperiment("advise"), cells_, dir_));
-  }
+  ResultSet Results() const { return ResultSet(LoadExperiment("advise"), cells_, dir_); }
+  std::string Advice() const { return AdviceText(Results()); }
 
   const std::string directory_;
   ResultsDir dir_;
@@ -85,6 +84,34 @@ TEST_F(AdviseTest, WaysThatDifferByLessThanTheirRoundsAreSaidToBeAlike) {
   Write(2, {1040, 900, 1110});
   EXPECT_THAT(Advice(), HasSubstr("(98 % of it, which cannot be told from the best)"));
   EXPECT_THAT(Advice(), HasSubstr("1 way cannot be told from the best by 3 rounds"));
+}
+
+TEST_F(AdviseTest, FinalistsAreWaysThatCannotBeToldFromTheBest) {
+  Plan(3);
+  Write(0, {1000, 1100, 900});
+  Write(1, {500, 505, 510});
+  Write(2, {1040, 900, 1110});
+  const std::vector<std::string> two = Finalists(Results());
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_THAT(two, testing::Not(testing::Contains(cells_[1].name)));
+  Write(0, {1000, 1001, 1002});
+  Write(2, {2040, 2041, 2042});
+  EXPECT_TRUE(Finalists(Results()).empty()) << "it is decided";
+}
+
+// After three rounds only the finalists went on; the loser's fewer rounds are no gap.
+TEST_F(AdviseTest, AWayThatLostEarlyIsNoGapAndAnInterruptedRoundDropsNone) {
+  Plan(4);
+  Write(0, {1000, 1010, 1020, 1000});
+  Write(1, {500, 505, 510});
+  Write(2, {2000, 2010, 2020, 2010});
+  EXPECT_THAT(Advice(), HasSubstr("Advice: --io buffered"));
+  EXPECT_THAT(Advice(), Not(HasSubstr("incomplete")));
+  EXPECT_THAT(Advice(), Not(HasSubstr("--cache-pct 75")));
+  Plan(5);
+  Write(0, {1000, 1010, 1020, 1000, 9000});
+  EXPECT_THAT(Advice(), HasSubstr("--io buffered --page-size 8k --cache-pct 20"))
+      << "the other finalist has not had its fifth round";
 }
 
 TEST_F(AdviseTest, OneRoundTellsNothingApart) {

@@ -48,7 +48,8 @@ Experiment Equal() { return ParseExperiment(kText, "equal.toml"); }
 struct Terms {
   double held = 0;
   double rows = 1000, operations = 0, seconds = 20;
-  double limit = 0;  // --ram in MiB; 0: not known
+  double limit = 0;   // --ram in MiB; 0: not known
+  double loaded = 0;  // rows that the load inserted; 0: not known
 };
 
 class EqualTermsTest : public testing::Test {
@@ -71,6 +72,7 @@ class EqualTermsTest : public testing::Test {
         return json{{"name", kind == std::string("load") ? "insert" : "point-read"},
                     {"kind", kind},
                     {"rate", 5},
+                    {"rows_inserted", kind == std::string("load") ? terms.loaded : 7},
                     {"memory",
                      {{"held_mean", held * (1 << 20)},
                       {"held_most", held * (1 << 20)},
@@ -145,6 +147,17 @@ TEST_F(EqualTermsTest, RoundsOfAnotherLengthAreNamed) {
   Write("engine=null size=small", {100, 1000, 0, 10});
   EXPECT_EQ(Lines(), "! engines ran rounds of different length, in seconds: btree 20, null 10\n");
   Write("engine=null size=small", {100});
+  EXPECT_EQ(Lines(), "");
+}
+
+// As with rows_per_round of concurrent-inserts, which one engine alone is given.
+TEST_F(EqualTermsTest, RoundsThatAnOptionOfTheWorkloadMadeShorterAreNamed) {
+  Write("engine=btree size=small", {.held = 100, .loaded = 1000});
+  Write("engine=null size=small", {.held = 100, .loaded = 500});
+  EXPECT_EQ(Lines(),
+            "! engines ran rounds of different length, in rows that were loaded: btree 1000, null "
+            "500\n");
+  Write("engine=null size=small", {.held = 100, .loaded = 1000});
   EXPECT_EQ(Lines(), "");
 }
 

@@ -126,7 +126,7 @@ TEST(ExperimentTest, ARoundHasItsOwnDatabasesAndSeed) {
   std::set<std::string> loads;
   for (const Cell& cell : cells) {
     if (cell.load_key.empty()) continue;
-    const auto seed = static_cast<uint64_t>(41 + cell.round);
+    const auto seed = uint64_t{41} + static_cast<uint64_t>(cell.round);
     EXPECT_EQ(CellRunOptions(cell.options).data.seed, seed);
     EXPECT_EQ(CellRunOptions(cell.options).workload.seed, seed);
     EXPECT_EQ(CellRunOptions(cell.load_options).data.seed, seed);
@@ -196,6 +196,17 @@ TEST(ExperimentTest, ALoadMayHaveOtherMemoryButTheSameRows) {
   EXPECT_EQ(load.threads, std::vector<int>{1});
 }
 
+// An engine that loads with more memory keeps more log, which the scratch device has to hold as well.
+TEST(ExperimentTest, TheScratchDeviceHasRoomForTheLogOfTheLoad) {
+  for (const uint64_t gib : {1, 2}) {
+    std::string text = kSmall;
+    text += fmt::format("[engine.btree]\nload = {{ ram = \"{}G\" }}\n", gib);
+    const Cell cell = PlanCells(ParseExperiment(text, "x"), {"tiny", {}, {}, {}})[0];
+    EXPECT_LT(CellRunOptions(cell.options).ram_bytes, 1ull << 30);
+    EXPECT_GT(cell.scratch_bytes, cell.data_bytes + (gib << 30));
+  }
+}
+
 TEST(ExperimentTest, ASkipMayBeOfOneScale) {
   std::string text = kSmall;
   text.replace(text.find("why = "), 6, "scale = \"full\"\nwhy = ");
@@ -207,6 +218,28 @@ TEST(ExperimentTest, ASkipMayBeOfOneScale) {
   EXPECT_FALSE(skipped("tiny"));
   text.replace(text.find("scale = \"full\""), 14, "scale = \"big\" ");
   EXPECT_THAT(ErrorOf([&] { ParseExperiment(text, "x"); }), HasSubstr("the scale big"));
+}
+
+// Which cell comes first in a round is drawn; how the database is loaded must not be.
+TEST(ExperimentTest, EveryRoundLoadsASharedDatabaseAlike) {
+  std::string text = kSmall;
+  text.replace(text.find("threads = 1\n"), 12, "");  // of [load]: cells differ in it now
+  text.replace(
+      text.find("\"buffered\"]\n[[axis]]"), 20,
+      "{ label = \"buffered\", io = \"buffered\", threads = 3, ram = \"128M\" }]\n[[axis]]");
+  PlanOptions options;
+  options.scale = "full";
+  options.rounds = 6;
+  std::set<std::string> orders;
+  std::set<OptionMap> loads;
+  for (Cell& cell : PlanCells(ParseExperiment(text, "x"), options)) {
+    if (!cell.runs() || cell.labels.at("page-size") != "4k") continue;
+    orders.insert(cell.name + std::to_string(cell.round));
+    cell.load_options.erase("seed");
+    loads.insert(cell.load_options);
+  }
+  EXPECT_EQ(orders.size(), 12u);
+  EXPECT_EQ(loads.size(), 1u);
 }
 
 TEST(ExperimentTest, ShufflingKeepsCellsOfOneDatabaseTogether) {

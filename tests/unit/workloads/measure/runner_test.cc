@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "device/error.h"
+#include "workloads/measure/check_times.h"
+#include "workloads/population.h"
 #include "workloads/registry.h"
 #include "workloads/row_chooser.h"
 #include "workloads/rows/insert.h"
@@ -197,6 +200,60 @@ TEST_F(RunnerTest, HitRatioIsTheShareOfKeysThatExist) {
   EXPECT_EQ(result.wrong, 0u);
 }
 
+// Grants slices of 20 ms, and collects what they counted.
+class SomeSlices : public SliceControl {
+ public:
+  explicit SomeSlices(int n) : left_(n) {}
+  std::optional<double> Next() override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // a rest
+    return left_-- > 0 ? std::optional<double>(0.02) : std::nullopt;
+  }
+  void Done(const Interval& slice, double seconds) override {
+    operations += slice.operations;
+    this->seconds += seconds;
+    ++slices;
+  }
+  uint64_t operations = 0;
+  double seconds = 0;
+  int slices = 0;
+
+ private:
+  int left_;
+};
+
+TEST_F(RunnerTest, SlicesAddUpToThePhaseAndRestsCountForNothing) {
+  Load(1, 100);
+  for (const int depth : {1, 5}) {
+    SomeSlices slices(5);
+    PhaseOptions phase;
+    phase.threads = 2;
+    phase.queue_depth = depth;
+    phase.slices = &slices;
+    phase.verify_every = 1;
+    const PhaseResult result = Read(phase);
+    EXPECT_EQ(slices.slices, 5);
+    EXPECT_EQ(result.series.size(), 5u);
+    EXPECT_GT(result.operations(), 0u);
+    EXPECT_EQ(result.operations(), slices.operations);
+    EXPECT_EQ(result.operations(), result.ops[0].latency.count());
+    EXPECT_EQ(result.verified, result.operations());
+    EXPECT_EQ(result.wrong, 0u);
+    EXPECT_NEAR(result.seconds, slices.seconds, 1e-9);
+    EXPECT_GE(slices.seconds, 5 * 0.01);
+    EXPECT_FALSE(result.partial);
+  }
+}
+
+TEST_F(RunnerTest, APhaseInSlicesEndsWhenItsOperationsAreDone) {
+  Load(1, 100);
+  SomeSlices slices(1000000);
+  PhaseOptions phase;
+  phase.threads = 2;
+  phase.operations = 100;
+  phase.slices = &slices;
+  EXPECT_EQ(Read(phase).operations(), 100u);
+}
+
 TEST_F(RunnerTest, AWrongValueIsFoundAndToldOf) {
   Load(1, 100);
   engine_.wrong_values = true;
@@ -243,6 +300,25 @@ TEST_F(RunnerTest, LatencyCoversTheOperationAndNotTheCheck) {
   EXPECT_EQ(result.ops[0].latency.count(), 4u);
   EXPECT_GE(result.ops[0].latency.Percentile(0.01), 19000000u);
   EXPECT_LT(result.ops[0].latency.max_ns(), 300000000u);
+  // The operations that are due while a check runs do not wait for the engine.
+  phase.rate = 10;
+  const PhaseResult rated = RunPhase(engine_, workload, phase);
+  EXPECT_EQ(rated.ops[0].intended.count(), 4u);
+  EXPECT_LT(rated.ops[0].intended.max_ns(), 200000000u);
+  EXPECT_LT(rated.backlog_seconds, 0.2);
+}
+
+TEST(CheckTimesTest, CountsWhatCameAfter) {
+  CheckTimes checks;
+  EXPECT_EQ(checks.Since(0), 0u);
+  checks.Add(10, 15);
+  checks.Add(20, 30);
+  EXPECT_EQ(checks.Since(5), 15u);
+  EXPECT_EQ(checks.Since(12), 13u);
+  EXPECT_EQ(checks.Since(15), 10u);
+  checks.Add(40, 41);
+  EXPECT_EQ(checks.Since(29), 2u);
+  EXPECT_EQ(checks.Since(41), 0u);
 }
 
 TEST_F(RunnerTest, AnOpenLoopKeepsItsRateAndCountsWaitingFromTheIntendedStart) {
@@ -301,6 +377,56 @@ TEST_F(RunnerTest, MixedKeepsItsProportionsAndItsRowsRight) {
   EXPECT_NEAR(static_cast<double>(result.ops[1].count) / 30000, 0.2, 0.02);
   EXPECT_EQ(engine_.table(0).size(), engine_.table(1).size());
   EXPECT_EQ(engine_.table(1).size(), engine_.table(2).size());
+}
+
+// An engine may leave out a write that changes nothing, as InnoDB does. A later run with the same
+// seed updates the same rows, so it must give them other values.
+TEST_F(RunnerTest, ALaterPhaseOnTheDatabaseUpdatesToOtherValues) {
+  Load(1, 100);
+  nlohmann::json record = Population(dataset_).ToJson();
+  const auto update = [&] {
+    WorkloadOptions options;
+    options.mix = {{"update", 1}};
+    options.population = std::make_shared<Population>(dataset_);
+    options.population->FromJson(record);
+    auto mixed = FindWorkload("mixed").make(dataset_, options);
+    PhaseOptions phase;
+    phase.operations = 2000;
+    RunPhase(engine_, *mixed, phase);
+    record = options.population->ToJson();
+    return engine_.table(0);
+  };
+  const std::map<std::string, std::string> loaded = engine_.table(0), first = update();
+  const std::map<std::string, std::string> second = update();
+  int updated = 0, again = 0;
+  for (const auto& [key, value] : first) {
+    if (value == loaded.at(key)) continue;
+    ++updated;
+    again += second.at(key) != value;
+  }
+  EXPECT_GT(updated, 1000);
+  EXPECT_EQ(again, updated);
+}
+
+// Phases differ in their seed. Were other rows popular in each, a warm-up would fill the caches with
+// rows that the phase after it does not ask for.
+TEST(RowChooserTest, PopularRowsAreThoseOfTheDataSetWhateverThePhasesSeed) {
+  DatasetOptions rows;
+  rows.rows = 1000;
+  const auto popular = [&](uint64_t data_seed, uint64_t phase_seed) {
+    rows.seed = data_seed;
+    const Dataset data(rows);
+    WorkloadOptions options;
+    options.distribution = Distribution::kZipfian;
+    options.zipf_theta = 1.3;
+    options.seed = phase_seed;
+    RowChooser chooser(data, options, phase_seed);
+    std::vector<int> drawn(1000);
+    for (int i = 0; i < 20000; ++i) ++drawn[chooser.Next()];
+    return std::max_element(drawn.begin(), drawn.end()) - drawn.begin();
+  };
+  EXPECT_EQ(popular(42, 42), popular(42, Mix64(42)));
+  EXPECT_NE(popular(42, 42), popular(43, 42));
 }
 
 TEST(RowChooserTest, HotRowsAreTheFirstOnes) {

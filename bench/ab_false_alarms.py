@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Compares equal sides with `testbed ab` again and again, and counts how often they are called different.
+
+Four kinds of work take turns: cached reads and IO-bound reads in interleaved slices, inserts and mixed work in rounds. Each comparison has
+another seed. Its answer is kept in --dir, so that a run that was ended goes on where it was. What is called faster or slower is a false
+alarm, since both sides are the same; with the stated 95 % at most one in twenty may be.
+
+    bench/ab_false_alarms.py --testbed build/release/testbed --comparisons 200 --time 60
+"""
+import argparse
+import collections
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+KINDS = {
+    "cached reads": ["--engine", "btree", "--ram", "128M", "--rows", "20000", "--workload", "point-read", "--threads", "1", "--slice", "0.1"],
+    "IO-bound reads": ["--engine", "btree", "--io", "direct", "--ram", "64M", "--cache-size", "4M", "--rows", "60000", "--workload", "point-read",
+                       "--threads", "2", "--slice", "0.1"],
+    "inserts": ["--engine", "btree", "--ram", "64M", "--rows", "30000", "--workload", "insert", "--threads", "1", "--account", "file"],
+    "mixed": ["--engine", "rocksdb", "--ram", "128M", "--rows", "20000", "--workload", "mixed", "--mix", "point-read=50,update=50", "--threads", "1",
+              "--seconds", "0.5", "--warmup", "0.1", "--account", "file"],
+}
+
+
+def compare(options, words, seed, file):
+    """Runs one comparison; returns its document, reduced to what is counted."""
+    document = file.with_suffix(".whole")
+    command = [options.testbed, "ab", "--a", "", "--b", "", "--time", str(options.time), "--seed", str(seed), "--json", str(document), "--quiet", *words]
+    result = subprocess.run(command, cwd=options.dir, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(command)}\nended with {result.returncode}: {result.stderr}")
+    whole = json.loads(document.read_text(encoding="utf-8"))
+    document.unlink()
+    return {key: whole[key] for key in ("way", "loads", "seconds", "answers")}
+
+
+def upper_bound(alarms, n):
+    """The upper end of the one-sided exact 95 % interval of a share (Clopper and Pearson, 1934)."""
+    low, high = alarms / n, 1.0
+    for _ in range(60):
+        p = (low + high) / 2
+        at_most = sum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(alarms + 1))
+        low, high = (p, high) if at_most > 0.05 else (low, p)
+    return high
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--testbed", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
+    parser.add_argument("--comparisons", type=int, default=200)
+    parser.add_argument("--time", type=float, default=60, help="seconds of one comparison at most")
+    parser.add_argument("--dir", type=pathlib.Path, default=pathlib.Path("ab-false-alarms"))
+    options = parser.parse_args()
+    options.dir = options.dir.resolve()
+    options.dir.mkdir(exist_ok=True)
+    counts = collections.defaultdict(collections.Counter)
+    spread = collections.defaultdict(list)
+    for number in range(options.comparisons):
+        kind = list(KINDS)[number % len(KINDS)]
+        file = options.dir / f"{number:04}.json"
+        if not file.exists():
+            kept = compare(options, KINDS[kind], 1000 + number, file)
+            file.write_text(json.dumps(kept), encoding="utf-8")
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        rate = next(answer for answer in kept["answers"] if answer["metric"] == "rate")
+        others = [a for a in kept["answers"] if not a["asked"] and a["answer"] in ("higher", "lower")]
+        counts[kind][rate["answer"]] += 1
+        counts[kind]["other metrics"] += bool(others)
+        if rate["effect"]:
+            spread[kind].append(math.log(rate["effect"]))
+        print(f"{number + 1}: {kind}, {kept['loads']} loads in {kept['seconds']:.0f} s: {rate['answer']}, ratio {rate['effect']:.4f}"
+              + (f"; differ: {', '.join(a['metric'] for a in others)}" if others else ""), flush=True)
+    alarms = total = 0
+    print(f"\n{'kind':16} {'n':>4} {'same':>5} {'untold':>6} {'false alarms':>12} {'in other metrics':>16} {'spread of the ratio':>20}")
+    for kind, count in counts.items():
+        n = count["same"] + count["cannot be told"] + count["faster"] + count["slower"]
+        wrong = count["faster"] + count["slower"]
+        alarms, total = alarms + wrong, total + n
+        deviation = math.sqrt(sum(x * x for x in spread[kind]) / len(spread[kind]))
+        print(f"{kind:16} {n:4} {count['same']:5} {count['cannot be told']:6} {wrong:12} {count['other metrics']:16} {deviation * 100:18.2f} %")
+    print(f"\n{alarms} false alarms in {total} comparisons: {100 * alarms / total:.1f} %; with 95 % confidence below {100 * upper_bound(alarms, total):.1f} %")
+
+
+if __name__ == "__main__":
+    main()

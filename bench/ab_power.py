@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Finds how long `testbed ab` takes to find a known slowdown, and how exact it is beside five runs of each side.
+
+--added-delay makes every operation of side b slower by a share of its time, which is measured first. For each way, the slowdown
+is looked for --repeats times; a row has how often it was found, the median and the longest time, and the mean of the ratios. The last table
+sets the spread of the ratio of equal sides beside that of the plain way, five runs of one side and then five of the other in the same time.
+
+    bench/ab_power.py --testbed build/release/testbed --work null --ways interleave --slowdowns 2 5 --limit 180 --repeats 10
+"""
+import argparse
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+BASE = 1000  # nanoseconds that both sides are delayed by, so that the delay's own loop costs both alike
+
+WORK = {
+    "null": ["--engine", "null", "--rows", "20000", "--workload", "point-read", "--threads", "1"],
+    "cached": ["--engine", "btree", "--ram", "128M", "--rows", "20000", "--workload", "point-read", "--threads", "1"],
+    "io": ["--engine", "btree", "--io", "direct", "--ram", "64M", "--cache-size", "4M", "--rows", "60000", "--workload", "point-read", "--threads", "2"],
+    "insert": ["--engine", "btree", "--ram", "64M", "--rows", "100000", "--workload", "insert", "--threads", "1"],
+}
+
+
+def testbed(options, words, directory, accepted=(0,)):
+    file = pathlib.Path(directory) / "result.json"
+    command = [options.testbed, *words, "--quiet", "--json", str(file)]
+    result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    if result.returncode not in accepted:
+        sys.exit(f"{' '.join(command)}\nended with {result.returncode}: {result.stderr}")
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def ab(options, work, way, delay, limit, seed, directory, until):
+    words = ["ab", "--a", f"added-delay={BASE}", "--b", f"added-delay={BASE + delay}", "--way", way, "--time", str(limit), "--until", f"{until}%", "--seed", str(seed)]
+    if way != "rounds":
+        words += ["--slice", "0.1"]
+    if way == "duet":
+        words += ["--threads", "1"]
+    document = testbed(options, words + WORK[work], directory)
+    rate = next(answer for answer in document["answers"] if answer["metric"] == "rate")
+    return rate, document
+
+
+def calibrate(options, work, directory):
+    """Returns the time of one operation on one client, in nanoseconds."""
+    words = ["--added-delay", str(BASE)]
+    words += WORK[work] if work == "insert" else ["--seconds", "3", "--warmup", "1", *WORK[work]]
+    words = [word if word != "point-read" else "insert,point-read" for word in words]
+    periods = []
+    for _ in range(3):
+        phases = [phase for run in testbed(options, words, directory)["runs"] for phase in run["phases"]]
+        wanted = [phase for phase in phases if phase["kind"] == ("load" if work == "insert" else "measure")]
+        periods.append(1e9 * wanted[-1]["threads"] / wanted[-1]["rate"])
+    return statistics.median(periods)
+
+
+def find(options, work, way, slowdown, period, directory):
+    delay = round(period * slowdown / (1 - slowdown))
+    times, ratios, found = [], [], 0
+    for repeat in range(options.repeats):
+        rate, document = ab(options, work, way, delay, options.limit, 100 + repeat, directory, 100 * slowdown / 2)
+        found += rate["answer"] == "slower"
+        if rate["answer"] == "slower":
+            times.append(document["seconds"])
+        if rate["effect"]:
+            ratios.append(rate["effect"])
+    print(f"{work:8} {way:11} {100 * slowdown:4.1f} % ({delay} ns): found {found} of {options.repeats} within {options.limit:.0f} s"
+          + (f", median {statistics.median(times):.0f} s, longest {max(times):.0f} s" if times else "")
+          + f"; mean change {100 * (statistics.mean(ratios) - 1):+.2f} %", flush=True)
+
+
+def plain(options, work, seconds, directory):
+    """Returns the log of the ratio that five runs of each side give, one after the other."""
+    means = []
+    begin = time.monotonic()
+    for _ in range(2):
+        rates = []
+        for _ in range(5):
+            words = WORK[work] if work == "insert" else ["--seconds", str(max(0.3, seconds / 10 - 1)), "--warmup", "0.2", *WORK[work]]
+            words = [word if word != "point-read" else "insert,point-read" for word in words]
+            phases = [phase for run in testbed(options, words, directory)["runs"] for phase in run["phases"]]
+            rates.append([phase["rate"] for phase in phases if phase["kind"] in ("load", "measure")][-1])
+        means.append(statistics.mean(rates))
+    return math.log(means[1] / means[0]), time.monotonic() - begin
+
+
+def accuracy(options, work, way, directory):
+    ours, theirs, took, took_plain = [], [], [], []
+    for repeat in range(options.repeats):
+        rate, document = ab(options, work, way, 0, options.equal_time, 500 + repeat, directory, 0.001)
+        ours.append(math.log(rate["effect"]))
+        took.append(document["seconds"])
+        ratio, seconds = plain(options, work, options.equal_time, directory)
+        theirs.append(ratio)
+        took_plain.append(seconds)
+    of = [math.sqrt(statistics.mean(x * x for x in values)) for values in (ours, theirs)]
+    print(f"{work:8} {way:11} equal sides: ratio off by {100 * of[0]:.2f} % in {statistics.mean(took):.0f} s, five runs of each {100 * of[1]:.2f} %"
+          f" in {statistics.mean(took_plain):.0f} s: {of[1] / of[0]:.1f} times more exact", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--testbed", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
+    parser.add_argument("--work", nargs="+", choices=WORK, default=["null", "cached", "io", "insert"])
+    parser.add_argument("--ways", nargs="+", choices=["interleave", "duet", "rounds"], default=["interleave"])
+    parser.add_argument("--slowdowns", nargs="*", type=float, default=[1, 2, 5], help="in per cent")
+    parser.add_argument("--limit", type=float, default=180, help="seconds of one comparison at most")
+    parser.add_argument("--equal-time", type=float, default=0, help="seconds of one comparison with equal sides; 0: leave these out")
+    parser.add_argument("--repeats", type=int, default=10)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=".", prefix="ab-power-") as directory:
+        for work in options.work:
+            period = calibrate(options, work, directory)
+            print(f"{work}: one operation takes {period:.0f} ns", flush=True)
+            for way in options.ways:
+                if work == "insert" and way != "rounds":
+                    continue
+                for slowdown in options.slowdowns:
+                    find(options, work, way, slowdown / 100, period, directory)
+                if options.equal_time > 0:
+                    accuracy(options, work, way, directory)
+
+
+if __name__ == "__main__":
+    main()

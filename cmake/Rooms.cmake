@@ -1,0 +1,29 @@
+# Compiles the files of a room (a folder) together, a few at a time. Most of a first build is the reading
+# of CLI11, fmt and nlohmann-json, which each file would read anew. A name in an unnamed namespace is
+# therefore given once in a room.
+#
+#   testbed_compile_by_room(testbed_tools 6)     at most 6 files at a time
+
+option(TESTBED_BY_ROOM "Compile the files of a room together" ON)
+
+function(testbed_compile_by_room target most)
+  if(NOT TESTBED_BY_ROOM)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(SORT sources)
+  set(last "")
+  foreach(source IN LISTS sources)
+    get_filename_component(room ${source} DIRECTORY)
+    if(NOT room STREQUAL last)
+      set(last ${room})
+      set(files 0)
+      file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${room})
+      string(MAKE_C_IDENTIFIER "${name}" name)
+    endif()
+    math(EXPR part "${files} / ${most}")
+    math(EXPR files "${files} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name}_${part})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()

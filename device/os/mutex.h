@@ -1,0 +1,157 @@
+// Mutexes that clang checks: std::mutex and its companions with clang's thread-safety annotations,
+// which libstdc++'s types do not have (clang.llvm.org/docs/ThreadSafetyAnalysis.html).
+//
+//   class Queue {
+//    public:
+//     void Push(int value) {
+//       LockGuard lock(mutex_);
+//       values_.push_back(value);
+//       changed_.notify_one();
+//     }
+//     int Pop() {
+//       LockGuard lock(mutex_);
+//       changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return !values_.empty(); });
+//       return Take();
+//     }
+//
+//    private:
+//     int Take() REQUIRES(mutex_);        // the caller holds mutex_
+//
+//     Mutex mutex_;
+//     CondVar changed_;
+//     std::deque<int> values_ GUARDED_BY(mutex_);
+//   };
+//
+// `tools/lint.sh --only threads` compiles every file that includes this header with clang's
+// -Wthread-safety -Werror: a member marked GUARDED_BY is touched only where its mutex is held. The
+// wrappers add nothing to the code that is run, and mean nothing to another compiler.
+//
+// Latches that are handed from one call to the next (of btree's frames and of fractal's nodes) are
+// not checked: the analysis ends at the border of a function.
+#ifndef TESTBED_DEVICE_OS_MUTEX_H_
+#define TESTBED_DEVICE_OS_MUTEX_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#ifdef __clang__
+#define TESTBED_THREAD_ATTRIBUTE(x) __attribute__((x))
+#else
+#define TESTBED_THREAD_ATTRIBUTE(x)
+#endif
+#define CAPABILITY(name) TESTBED_THREAD_ATTRIBUTE(capability(name))
+#define SCOPED_CAPABILITY TESTBED_THREAD_ATTRIBUTE(scoped_lockable)
+#define GUARDED_BY(mutex) TESTBED_THREAD_ATTRIBUTE(guarded_by(mutex))
+#define PT_GUARDED_BY(mutex) TESTBED_THREAD_ATTRIBUTE(pt_guarded_by(mutex))
+#define REQUIRES(...) TESTBED_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
+#define EXCLUDES(...) TESTBED_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
+#define ACQUIRE(...) TESTBED_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
+#define RELEASE(...) TESTBED_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
+#define TRY_ACQUIRE(...) TESTBED_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
+#define RETURN_CAPABILITY(mutex) TESTBED_THREAD_ATTRIBUTE(lock_returned(mutex))
+// A function whose locking the analysis cannot follow. A comment at each use says why.
+#define NO_THREAD_SAFETY_ANALYSIS TESTBED_THREAD_ATTRIBUTE(no_thread_safety_analysis)
+
+namespace testbed {
+
+class CAPABILITY("mutex") Mutex {
+ public:
+  void lock() ACQUIRE() { mutex_.lock(); }
+  void unlock() RELEASE() { mutex_.unlock(); }
+  bool try_lock() TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  // The std::mutex itself, for what is not checked.
+  std::mutex& native() { return mutex_; }
+
+ private:
+  std::mutex mutex_;
+};
+
+// Holds a mutex until the end of its scope.
+class SCOPED_CAPABILITY LockGuard {
+ public:
+  explicit LockGuard(Mutex& mutex) ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  // Takes over a mutex that the caller has locked, as by try_lock.
+  LockGuard(Mutex& mutex, std::adopt_lock_t) REQUIRES(mutex) : mutex_(mutex) {}
+  ~LockGuard() RELEASE() { mutex_.unlock(); }
+  LockGuard(const LockGuard&) = delete;
+  LockGuard& operator=(const LockGuard&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+// Holds a mutex until the end of its scope, and may let go of it in between.
+class SCOPED_CAPABILITY UniqueLock {
+ public:
+  explicit UniqueLock(Mutex& mutex) ACQUIRE(mutex) : mutex_(mutex) { lock(); }
+  ~UniqueLock() RELEASE() {
+    if (held_) mutex_.unlock();
+  }
+  UniqueLock(const UniqueLock&) = delete;
+  UniqueLock& operator=(const UniqueLock&) = delete;
+  void lock() ACQUIRE() {
+    mutex_.lock();
+    held_ = true;
+  }
+  void unlock() RELEASE() {
+    held_ = false;
+    mutex_.unlock();
+  }
+
+ private:
+  Mutex& mutex_;
+  bool held_ = false;
+};
+
+// std::condition_variable. The caller holds the mutex, which is released while the thread waits. A
+// predicate that reads guarded members is a lambda marked REQUIRES; it must not throw.
+class CondVar {
+ public:
+  void notify_one() { condition_.notify_one(); }
+  void notify_all() { condition_.notify_all(); }
+  void wait(Mutex& mutex) REQUIRES(mutex) {
+    Adopted lock(mutex);
+    condition_.wait(lock.held);
+  }
+  // The analysis does not see that the predicate runs under the mutex.
+  template <typename Predicate>
+  void wait(Mutex& mutex, Predicate predicate) REQUIRES(mutex) NO_THREAD_SAFETY_ANALYSIS {
+    while (!predicate()) wait(mutex);
+  }
+  template <typename Time>
+  std::cv_status wait_until(Mutex& mutex, const Time& time) REQUIRES(mutex) {
+    Adopted lock(mutex);
+    return condition_.wait_until(lock.held, time);
+  }
+  template <typename Time, typename Predicate>
+  bool wait_until(Mutex& mutex, const Time& time, Predicate predicate)
+      REQUIRES(mutex) NO_THREAD_SAFETY_ANALYSIS {
+    while (!predicate()) {
+      if (wait_until(mutex, time) == std::cv_status::timeout) return predicate();
+    }
+    return true;
+  }
+  template <typename Duration>
+  std::cv_status wait_for(Mutex& mutex, const Duration& duration) REQUIRES(mutex) {
+    Adopted lock(mutex);
+    return condition_.wait_for(lock.held, duration);
+  }
+  template <typename Duration, typename Predicate>
+  bool wait_for(Mutex& mutex, const Duration& duration, Predicate predicate) REQUIRES(mutex) {
+    return wait_until(mutex, std::chrono::steady_clock::now() + duration, predicate);
+  }
+
+ private:
+  // A std::unique_lock over a mutex that is held before and afterwards.
+  struct Adopted {
+    explicit Adopted(Mutex& mutex) : held(mutex.native(), std::adopt_lock) {}
+    ~Adopted() { held.release(); }
+    std::unique_lock<std::mutex> held;
+  };
+  std::condition_variable condition_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_OS_MUTEX_H_

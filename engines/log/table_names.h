@@ -1,0 +1,56 @@
+// The names of the engine log's tables, by number. The log's records name tables by number alone, so
+// a wrong or missing name would make rows another table's.
+//
+//   DIR/tables = "testbed-log-tables 2 LOG CHECKSUM\n", then a name a line. LOG is the number of the
+//                log that the names belong to (Log::id), CHECKSUM the XXH3-64 of the names with LOG
+//                as seed; both have 16 hexadecimal digits. Table 0, "default", is not in the file,
+//                so that a run on that table writes only log bytes.
+//
+// The file is replaced as a whole for each new name: a crash leaves the old one or the new one.
+#ifndef TESTBED_ENGINES_LOG_TABLE_NAMES_H_
+#define TESTBED_ENGINES_LOG_TABLE_NAMES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+#include "device/os/mutex.h"
+#include "engines/engine.h"
+
+namespace testbed {
+namespace append_log {
+
+// Thread-safe.
+class TableNames {
+ public:
+  static std::string Path(const std::string& directory);
+  // The file that becomes Path's; a crash may leave it.
+  static std::string UnfinishedPath(const std::string& directory);
+  // Reads the names of the log in `directory` from the device. Changes nothing. Throws Error
+  // (kCorruption) when the file is not as it was written, kIo when it cannot be read.
+  explicit TableNames(const std::string& directory);
+  // Begins the names of a new log, and makes their file durable. No file of names may be there.
+  TableNames(const std::string& directory, uint64_t log_id);
+
+  // Returns the number of the table, which is new if no table has this name. Its name is durable
+  // then. After a write that failed, but for a full disk, no new name is taken: it is not known
+  // which file the device holds. Throws Error: kUsage for a name that cannot be, kIo.
+  TableId Open(const std::string& name);
+  uint64_t log_id() const { return log_id_; }
+
+ private:
+  void Replace(const std::string& names);
+
+  const std::string directory_;
+  uint64_t log_id_ = 0;
+  Mutex mutex_;
+  std::vector<std::string> names_ GUARDED_BY(mutex_) = {"default"};
+  std::optional<Error> failure_ GUARDED_BY(mutex_);
+};
+
+}  // namespace append_log
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_LOG_TABLE_NAMES_H_

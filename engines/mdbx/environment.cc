@@ -1,0 +1,242 @@
+#include "engines/mdbx/environment.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "device/account/ledger.h"
+#include "device/file/file.h"
+
+namespace testbed::mdbx {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mdbx_mode_t kMode = 0644;
+constexpr const char* kOpening = "opening the database";
+
+bool DeviceIsFull(const std::string& dir) {
+  struct statvfs room {};
+  return ::statvfs(dir.c_str(), &room) == 0 && uint64_t{room.f_bavail} * room.f_frsize < (1 << 20);
+}
+
+}  // namespace
+
+std::string DataFile(const std::string& dir) { return dir + "/mdbx.dat"; }
+std::string LockFile(const std::string& dir) { return dir + "/mdbx.lck"; }
+
+Environment::Environment(const std::string& dir, const Settings& settings)
+    : dir_(dir), settings_(settings) {
+  std::error_code error;
+  fs::create_directories(dir_, error);
+  if (error) throw Error::Io("create", dir_, error.value());
+  lock_ = DirLock(dir_, "the database in");
+  const bool is_new = !fs::exists(DataFile(dir_), error);
+  if (settings_.map_size == 0) settings_.map_size = DefaultMapSize(dir_, settings_.page_size);
+  try {
+    Open();
+    RegisterFiles();
+    if (is_new) {
+      // The new file's directory entry must survive a power cut.
+      Sync();
+      SyncDirectory(dir_);
+    }
+  } catch (...) {
+    if (env_ != nullptr) ::mdbx_env_close(env_);
+    if (is_new) {
+      fs::remove(DataFile(dir_), error);
+      fs::remove(LockFile(dir_), error);
+    }
+    throw;
+  }
+}
+
+Environment::~Environment() { ::mdbx_env_close(env_); }
+
+void Environment::Open() {
+  Check(::mdbx_env_create(&env_), kOpening);
+  // The file begins small and grows by libmdbx's own steps.
+  Check(::mdbx_env_set_geometry(env_, -1, -1, static_cast<intptr_t>(settings_.map_size), -1, -1,
+                                static_cast<intptr_t>(settings_.page_size)),
+        kOpening);
+  Check(::mdbx_env_set_maxdbs(env_, settings_.max_tables), kOpening);
+  Check(::mdbx_env_set_maxreaders(env_, settings_.max_readers), kOpening);
+  const int code =
+      ::mdbx_env_open(env_, dir_.c_str(), static_cast<MDBX_env_flags_t>(settings_.flags), kMode);
+  if (code == ENOMEM) {
+    throw Error(Error::kUsage,
+                fmt::format("mdbx found no address space for a database of up to {} bytes: give "
+                            "a smaller --engine-option map_size",
+                            settings_.map_size));
+  }
+  Check(code, kOpening);
+  const MDBX_envinfo info = Info();
+  if (info.mi_dxb_pagesize != settings_.page_size) {
+    throw Error(Error::kUsage,
+                fmt::format("the database in {} has {}-byte pages, not {}: give "
+                            "--page-size {}, or load it anew with --fresh",
+                            dir_, info.mi_dxb_pagesize, settings_.page_size, info.mi_dxb_pagesize));
+  }
+  settings_.map_size = info.mi_geo.upper;
+  longest_key_ = static_cast<size_t>(::mdbx_env_get_maxkeysize_ex(env_, MDBX_DB_DEFAULTS));
+  longest_value_ = static_cast<size_t>(::mdbx_env_get_maxvalsize_ex(env_, MDBX_DB_DEFAULTS));
+}
+
+// Registers the files, which libmdbx opens itself, so that the block IO that the kernel reports can
+// be counted by kind of file.
+void Environment::RegisterFiles() const {
+  struct stat st {};
+  if (::stat(DataFile(dir_).c_str(), &st) == 0) {
+    Ledger::Get().RegisterFile(st.st_dev, st.st_ino, FileKind::kData);
+  }
+  if (::stat(LockFile(dir_).c_str(), &st) == 0) {
+    Ledger::Get().RegisterFile(st.st_dev, st.st_ino, FileKind::kTemp);
+  }
+}
+
+MDBX_envinfo Environment::Info() const {
+  MDBX_envinfo info{};
+  Check(::mdbx_env_info_ex(env_, nullptr, &info, sizeof info), "looking at the database");
+  return info;
+}
+
+TableId Environment::OpenTable(const std::string& table) {
+  if (table.empty() || table.find('\0') != std::string::npos || table.size() > longest_key_) {
+    throw Error(Error::kUsage, "mdbx cannot name a table '" + table + "': a name has 1 to " +
+                                   std::to_string(longest_key_) + " bytes, none of them zero");
+  }
+  LockGuard one(opening_);
+  {
+    LockGuard lock(mutex_);
+    const auto open = std::find(names_.begin(), names_.end(), table);
+    if (open != names_.end()) return static_cast<TableId>(open - names_.begin());
+  }
+  IoScope scope(kOpen);
+  MDBX_txn* txn = BeginWrite();
+  MDBX_dbi dbi = 0;
+  const int code = ::mdbx_dbi_open(txn, table.c_str(), MDBX_CREATE, &dbi);
+  if (code != MDBX_SUCCESS) {
+    AbortWrite(txn);
+    Fail(code, "opening table " + table);
+  }
+  CommitWrite(txn);
+  LockGuard lock(mutex_);
+  names_.push_back(table);
+  tables_.push_back(dbi);
+  table_count_.store(static_cast<uint32_t>(tables_.size()), std::memory_order_release);
+  return static_cast<TableId>(tables_.size() - 1);
+}
+
+std::vector<MDBX_dbi> Environment::Tables() const {
+  LockGuard lock(mutex_);
+  return tables_;
+}
+
+MDBX_txn* Environment::BeginWrite() {
+  if (writer_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
+    throw Error(Error::kRun,
+                "mdbx has one writer at a time, and a transaction of this thread is writing: "
+                "commit it or roll it back first");
+  }
+  if (sync_failed_.load(std::memory_order_relaxed)) [[unlikely]] {
+    LockGuard lock(mutex_);
+    throw Error(*sync_failure_);
+  }
+  MDBX_txn* txn = nullptr;
+  Check(::mdbx_txn_begin(env_, nullptr, MDBX_TXN_READWRITE, &txn), "beginning to write");
+  writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  return txn;
+}
+
+void Environment::CommitWrite(MDBX_txn* txn) {
+  writer_.store({}, std::memory_order_relaxed);  // before libmdbx lets the next writer in
+  CallMark mark(FileKind::kData);
+  Check(::mdbx_txn_commit(txn), "committing");
+  commits_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+void Environment::AbortWrite(MDBX_txn* txn) {
+  writer_.store({}, std::memory_order_relaxed);
+  ::mdbx_txn_abort(txn);
+}
+
+void Environment::CheckWriter() const {
+  if (writer_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
+  throw Error(Error::kRun,
+              "mdbx holds a lock of the thread on which a transaction began to write: it must "
+              "write and end there");
+}
+
+void Environment::Sync() {
+  CallMark mark(FileKind::kData);
+  const int code = ::mdbx_env_sync_ex(env_, /*force=*/true, /*nonblock=*/false);
+  // MDBX_RESULT_TRUE: there was nothing to sync.
+  if (code != MDBX_RESULT_TRUE) Check(code, "syncing");
+}
+
+void Environment::SyncLazily() {
+  IoScope scope(kCheckpoint);
+  try {
+    Sync();
+  } catch (const Error& error) {
+    LockGuard lock(mutex_);
+    if (!sync_failure_) sync_failure_ = error;
+    sync_failed_.store(true, std::memory_order_relaxed);
+  }
+}
+
+void Environment::Fail(int code, const std::string& doing) const {
+  if (code == EIO && DeviceIsFull(dir_)) code = ENOSPC;
+  if (code > 0) throw Error::Io("mdbx, " + doing + " in", dir_, code);
+  const std::string begin = "mdbx failed at " + doing + " in " + dir_ + ": ";
+  switch (code) {
+    case MDBX_MAP_FULL:
+      throw Error(Error::kRun,
+                  begin + fmt::format("the database has grown to all of its {} bytes; give a "
+                                      "larger --engine-option map_size",
+                                      settings_.map_size));
+    case MDBX_DBS_FULL:
+      throw Error(Error::kUsage, begin + fmt::format("it has more than {} tables; give a larger "
+                                                     "--engine-option max_tables",
+                                                     settings_.max_tables));
+    case MDBX_READERS_FULL:
+      throw Error(Error::kUsage, begin + fmt::format("more than {} sessions and cursors read; "
+                                                     "give a larger --engine-option max_readers",
+                                                     settings_.max_readers));
+    case MDBX_TXN_FULL:
+      throw Error(Error::kRun, begin + "the transaction has changed too many pages; commit sooner");
+    case MDBX_BAD_TXN:
+      throw Error(Error::kRun, begin + "the transaction has failed before, nothing of it is kept");
+    case MDBX_PANIC:
+      throw Error(Error::kRun, begin + "an error before made mdbx stop; open the database again");
+    case MDBX_VERSION_MISMATCH:
+      throw Error(Error::kUsage, begin + "another version of libmdbx wrote it; load it anew");
+    case MDBX_INVALID:
+    case MDBX_CORRUPTED:
+    case MDBX_PAGE_NOTFOUND:
+      throw Error(Error::kCorruption, begin + ::mdbx_strerror(code) + "; load it anew");
+    default:
+      throw Error(Error::kRun, begin + ::mdbx_strerror(code));
+  }
+}
+
+bool Snapshot::Refresh() {
+  if (showing_ && commits_ == env_->commits() && tables_ == env_->table_count()) return false;
+  Release();
+  // Both are read before the transaction begins, so that it shows at least them.
+  tables_ = env_->table_count();
+  commits_ = env_->commits();
+  if (txn_ == nullptr) {
+    env_->Check(::mdbx_txn_begin(env_->env_, nullptr, MDBX_TXN_RDONLY, &txn_), "beginning to read");
+  } else {
+    env_->Check(::mdbx_txn_renew(txn_), "beginning to read");
+  }
+  showing_ = true;
+  return true;
+}
+
+}  // namespace testbed::mdbx

@@ -1,0 +1,136 @@
+// An Environment is an open database of libmdbx, one data file with all tables in it. A Snapshot is
+// a read transaction on it. Both are what engines/snapshot_session.h asks for.
+//
+// Check and Fail turn libmdbx's codes into Error. An Environment is thread-safe. A Snapshot may be
+// used by one thread at a time. A write transaction must end on the thread on which it began,
+// because that thread holds libmdbx's write lock.
+#ifndef TESTBED_ENGINES_MDBX_ENVIRONMENT_H_
+#define TESTBED_ENGINES_MDBX_ENVIRONMENT_H_
+
+#include <mdbx.h>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/error.h"
+#include "device/os/dir_lock.h"
+#include "device/os/mutex.h"
+#include "engines/engine.h"
+#include "engines/mdbx/settings.h"
+
+namespace testbed::mdbx {
+
+class Environment {
+ public:
+  // Opens the database in `dir`, creating it when `dir` holds none. Throws Error when it cannot;
+  // then no file of a new database is left. kUsage: another process has it open, it has another
+  // page size, or there is no address space for map_size.
+  Environment(const std::string& dir, const Settings& settings);
+  ~Environment();
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+  const std::string& dir() const { return dir_; }
+  const Settings& settings() const { return settings_; }
+  MDBX_envinfo Info() const;
+  size_t longest_key() const { return longest_key_; }  // bytes
+  size_t longest_value() const { return longest_value_; }
+  // Returns a number that grows with each commit of this process.
+  uint64_t commits() const { return commits_.load(std::memory_order_acquire); }
+
+  // Returns the table's id, and creates the table when it does not exist. Throws Error (kUsage) for
+  // a name that libmdbx cannot have, and Error (kRun) when a table is opened for the first time
+  // while this thread has a write transaction open.
+  TableId OpenTable(const std::string& table);
+  // Returns libmdbx's handles of the tables that were opened, by TableId.
+  std::vector<MDBX_dbi> Tables() const;
+  uint32_t table_count() const { return table_count_.load(std::memory_order_acquire); }
+
+  // Begins the write transaction, and waits for that of another thread to end. Throws Error (kRun)
+  // when this thread has a write transaction already, and the sync's Error after a lazy sync has
+  // failed.
+  MDBX_txn* BeginWrite();
+  // Both end the transaction, even when CommitWrite throws.
+  void CommitWrite(MDBX_txn* txn);
+  void AbortWrite(MDBX_txn* txn);
+  // Throws Error (kRun) when the open write transaction is not that of the calling thread.
+  void CheckWriter() const;
+
+  // Makes all commits durable.
+  void Sync();
+  // The same for lazy durability, on its thread. Each BeginWrite after a failure throws the failure.
+  void SyncLazily();
+
+  void Check(int code, const char* doing) const {
+    if (code != MDBX_SUCCESS) [[unlikely]]
+      Fail(code, doing);
+  }
+  // Throws the Error for libmdbx's `code`. `doing` names in the sentence what failed: "reading a
+  // row".
+  [[noreturn]] void Fail(int code, const std::string& doing) const;
+
+ private:
+  friend class Snapshot;
+  void Open();
+  void RegisterFiles() const;
+
+  const std::string dir_;
+  Settings settings_;
+  DirLock lock_;
+  MDBX_env* env_ = nullptr;
+  size_t longest_key_ = 0, longest_value_ = 0;
+  std::atomic<std::thread::id> writer_{};  // the thread that writes
+  std::atomic<uint64_t> commits_{0};
+
+  Mutex opening_;        // lets one thread at a time open a table; locked before mutex_
+  mutable Mutex mutex_;  // protects names_, tables_ and sync_failure_
+  std::vector<std::string> names_ GUARDED_BY(mutex_);  // names of the opened tables, by TableId
+  std::vector<MDBX_dbi> tables_ GUARDED_BY(mutex_);    // libmdbx's handles of them
+  std::optional<Error> sync_failure_ GUARDED_BY(mutex_);
+  std::atomic<uint32_t> table_count_{0};
+  std::atomic<bool> sync_failed_{false};
+};
+
+// A Snapshot is a read transaction that is used again and again: Refresh makes it show the newest
+// commit. While it shows a commit, libmdbx does not reuse the pages that later commits free. Not
+// thread-safe.
+class Snapshot {
+ public:
+  explicit Snapshot(Environment* env) : env_(env) {}
+  ~Snapshot() {
+    if (txn_ != nullptr) ::mdbx_txn_abort(txn_);
+  }
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+  // Shows the newest commit, with all tables. Returns false when the snapshot showed that commit
+  // already; then its cursors keep their positions. When it returns true, the caller must renew the
+  // cursors on this snapshot.
+  bool Refresh();
+  // Stops showing a commit. Bytes that were read from the snapshot are no longer valid.
+  void Release() {
+    if (!showing_) return;
+    ::mdbx_txn_reset(txn_);
+    showing_ = false;
+  }
+  MDBX_txn* txn() const { return txn_; }
+
+ private:
+  Environment* const env_;
+  MDBX_txn* txn_ = nullptr;
+  bool showing_ = false;
+  uint64_t commits_ = 0;  // of the environment when it was refreshed
+  uint32_t tables_ = 0;   // likewise
+};
+
+// Return the paths of the database file and of libmdbx's lock file.
+std::string DataFile(const std::string& dir);
+std::string LockFile(const std::string& dir);
+
+}  // namespace testbed::mdbx
+
+#endif  // TESTBED_ENGINES_MDBX_ENVIRONMENT_H_

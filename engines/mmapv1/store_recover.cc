@@ -1,0 +1,81 @@
+// What a Store does with the files of a database before it is used.
+#include <algorithm>
+#include <cstring>
+
+#include "device/error.h"
+#include "device/file/file.h"
+#include "engines/mmapv1/store.h"
+
+namespace testbed::mmapv1 {
+
+ReplayResult Store::ReadJournal(const std::function<void(DiskLoc, std::string_view)>& each) const {
+  return ReplayJournal(dir_, files_.ns()->database, [&](std::string_view body) {
+    if (ForEachEntry(body, each)) return;
+    throw Error(Error::kCorruption, "the journal in " + dir_ + " has a section that is none");
+  });
+}
+
+std::string_view Store::NsBytes() const {
+  const uint64_t bytes = files_.file(kNsFile).bytes();
+  return {files_.At({kNsFile, 0}, bytes), bytes};
+}
+
+// Copies of the namespace file and of the data files' headers are replayed to: they tell whether
+// the database would be whole, and the files stay as they are.
+void Store::CheckReplay() const {
+  std::vector<FileHeader> headers = files_.Headers();
+  std::string ns(NsBytes());
+  const auto replay = [](DiskLoc at, std::string_view bytes, void* to, size_t size) {
+    const auto ofs = static_cast<uint32_t>(at.ofs);
+    if (ofs >= size) return;
+    std::memcpy(static_cast<char*>(to) + ofs, bytes.data(), std::min(bytes.size(), size - ofs));
+  };
+  ReadJournal([&](DiskLoc at, std::string_view bytes) {
+    files_.At(at, bytes.size());
+    if (at.file == kNsFile) {
+      replay(at, bytes, ns.data(), ns.size());
+    } else if (at.file < static_cast<int32_t>(headers.size())) {
+      replay(at, bytes, &headers[static_cast<size_t>(at.file)], sizeof(FileHeader));
+    }
+  });
+  files_.CheckHeaders(headers);
+  CheckLastExtents(dir_, ns, headers);
+}
+
+// Leaves the files as the last whole section of the journal has them, and without a journal.
+void Store::Recover() {
+  // Of names, too.
+  SyncDirectory(dir_);
+  switch (files_.ns()->state) {
+    case OpenState::kClean:
+      break;
+    case OpenState::kJournaled:
+      MakeJournalDurable(dir_);
+      // All of it is read before any of it is replayed: a database that is refused stays as it is.
+      CheckReplay();
+      replayed_ =
+          ReadJournal([this](DiskLoc at, std::string_view bytes) { files_.Replay(at, bytes); });
+      CheckFiles();
+      files_.Sync();
+      break;
+    default:
+      throw Error(Error::kUsage,
+                  "the database in " + dir_ +
+                      " was open without a journal (--durability none) when its process ended, so "
+                      "nobody knows what its files hold: load it anew with --fresh");
+  }
+  CheckFiles();
+  // Also when it was found: if its sync failed, the kernel's cache alone has it, and the device
+  // still says that there is a journal.
+  files_.SetState(OpenState::kClean);
+  RemoveJournal(dir_);
+}
+
+// Before the journal, which may be what repairs them, goes.
+void Store::CheckFiles() {
+  files_.CloseUnused();
+  files_.CheckHeaders(files_.Headers());
+  CheckLastExtents(dir_, NsBytes(), files_.Headers());
+}
+
+}  // namespace testbed::mmapv1

@@ -1,0 +1,407 @@
+// Sessions and cursors of an engine whose library has LMDB's interface: one b-tree file in a mapping,
+// one write transaction at a time, and snapshots for readers. lmdb and mdbx are such engines. A
+// Library names the types and calls of the library (engines/lmdb/session.h shows one), an Environment
+// and a Snapshot:
+//
+//   using LmdbSession = SnapshotSession<LmdbLibrary>;
+//   std::make_unique<LmdbSession>(&env);
+//
+//   class Environment:  longest_key(), Tables(), BeginWrite(), CommitWrite(txn), AbortWrite(txn),
+//                       CheckWriter(), Check(code, doing), Fail(code, doing)
+//   class Snapshot:     Snapshot(env), Refresh(), Release(), txn()    (engines/lmdb/environment.h)
+//
+// Reads: a session has a Snapshot for Get, and each Cursor has one of its own. A Get, and a call
+// that positions a cursor (Seek, First, ...), sees the newest commit. Next and Prev walk the commit
+// in which the cursor was positioned. The keys and values that they return are bytes of the
+// library's pages in the mapping, not copies. A Snapshot keeps these pages from being reused: that
+// of Get at least until the session's next call; that of a cursor until the cursor leaves its row,
+// is destroyed, or its session writes. A session that keeps no value or row holds back no pages, so
+// that the library can reuse them.
+//
+// Writes: there is one write transaction at a time. A transaction of a session begins it at its
+// first write and holds it to its end; a write outside Begin and Commit is a transaction of its
+// own. From its first write on, a transaction reads the newest commit plus its own writes, and no
+// other thread can commit meanwhile. Other threads may have changed the rows that it read before
+// its first write.
+//
+// The library's cursors must not be read after a write. So before each write the session parks its
+// Cursors: a parked Cursor keeps its key and finds its row again at its next move.
+#ifndef TESTBED_ENGINES_SNAPSHOT_SESSION_H_
+#define TESTBED_ENGINES_SNAPSHOT_SESSION_H_
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "device/error.h"
+#include "engines/engine.h"
+
+namespace testbed {
+
+template <typename Library>
+class SnapshotCursor;
+
+template <typename Library>
+class SnapshotSession : public Session {
+ public:
+  using Environment = typename Library::Environment;
+  using Snapshot = typename Library::Snapshot;
+  using Txn = typename Library::Txn;
+  using Table = typename Library::Table;
+
+  explicit SnapshotSession(Environment* env) : env_(env), snapshot_(env) {}
+  ~SnapshotSession() override {
+    for (SnapshotCursor<Library>* walk : walks_) walk->Detach();
+    if (write_ != nullptr) env_->AbortWrite(write_);
+  }
+
+  void Begin() override {
+    if (in_transaction_) throw Error(Error::kRun, Name() + ": Begin inside a transaction");
+    in_transaction_ = true;
+    ReleaseGet();
+  }
+  void Commit() override {
+    if (!in_transaction_) throw Error(Error::kRun, Name() + ": Commit without Begin");
+    EndTransaction(true);
+  }
+  void Rollback() override {
+    if (!in_transaction_) throw Error(Error::kRun, Name() + ": Rollback without Begin");
+    EndTransaction(false);
+  }
+  bool Get(TableId table, std::string_view key, std::string_view* value) override;
+  void Put(TableId table, std::string_view key, std::string_view value) override;
+  void Erase(TableId table, std::string_view key) override;
+  std::unique_ptr<Cursor> NewCursor(TableId table) override {
+    ReleaseGet();
+    return std::make_unique<SnapshotCursor<Library>>(this, Find(table));
+  }
+
+ private:
+  friend class SnapshotCursor<Library>;
+  static std::string Name() { return Library::kName; }
+  static bool Overlap(std::string_view a, std::string_view b) {
+    const std::less<const char*> before;
+    return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
+           before(b.data(), a.data() + a.size());
+  }
+  Table Find(TableId table) { return table < tables_.size() ? tables_[table] : Learn(table); }
+  Table Learn(TableId table);
+  void CheckRow(std::string_view key, std::string_view value) const;
+  // Calls change(txn), which returns the library's code, with the transaction's write transaction;
+  // outside Begin and Commit with a new one, which it commits. Throws Error when `change` fails.
+  template <typename Change>
+  void Write(Change&& change);
+  void EndTransaction(bool commit);
+  // ReleaseGet releases the pages that Get has read. ReleaseAll also releases those of the cursors.
+  void ReleaseGet() {
+    snapshot_.Release();
+    lent_ = {};
+  }
+  void ReleaseAll() {
+    ReleaseGet();
+    for (SnapshotCursor<Library>* walk : walks_) walk->Release();
+  }
+  // Returns `bytes`, the key or value of a write. Bytes that were read in the same write
+  // transaction are copied to *copy first, because the write may move them.
+  std::string_view Steady(std::string_view bytes, std::string* copy) const;
+
+  Environment* const env_;
+  std::vector<Table> tables_;  // the library's handles by TableId; Learn adds new tables
+  Snapshot snapshot_;          // used by Get
+  std::string_view lent_;      // the value that Get returned last
+  bool in_transaction_ = false;
+  Txn* write_ = nullptr;  // set from the transaction's first write to its end
+  std::string key_copy_, value_copy_;
+  std::vector<SnapshotCursor<Library>*> walks_;   // all open cursors of the session
+  std::vector<std::unique_ptr<Snapshot>> spare_;  // Snapshots of destroyed cursors, for new ones
+};
+
+template <typename Library>
+class SnapshotCursor : public Cursor {
+ public:
+  using Session = SnapshotSession<Library>;
+  using Handle = typename Library::Cursor;
+  using Op = typename Library::Move;
+
+  SnapshotCursor(Session* session, typename Library::Table table);
+  ~SnapshotCursor() override;
+
+  bool Seek(std::string_view key) override;
+  bool SeekForPrev(std::string_view key) override;
+  bool First() override { return Arrive(Ready(), Library::kFirst); }
+  bool Last() override { return Arrive(Ready(), Library::kLast); }
+  bool Next() override;
+  bool Prev() override;
+  std::string_view key() const override { return key_; }
+  std::string_view value() const override { return value_; }
+
+ private:
+  friend class SnapshotSession<Library>;
+  enum class State : uint8_t {
+    kNowhere,
+    kOnRow,
+    kParked,  // the row's key is in parked_key_
+  };
+  // Returns the library's cursor on the state that the session sees now: the open write
+  // transaction, else the newest commit. The cursor has no position.
+  Handle* Ready();
+  // Both move the library's cursor and return whether it found a row. When it found none, Arrive
+  // releases the snapshot, and Move keeps it for another try.
+  bool Move(Handle* cursor, Op move, std::string_view key = {});
+  bool Arrive(Handle* cursor, Op move, std::string_view key = {}) {
+    return Move(cursor, move, key) || Nowhere();
+  }
+  bool Nowhere() {  // leaves the row; returns false
+    state_ = State::kNowhere;
+    Release();
+    return false;
+  }
+  // Returns `key`, or a copy of it when it is this cursor's own key, which the search would lose.
+  std::string_view Wanted(std::string_view key) {
+    if (!Session::Overlap(key, key_)) return key;
+    parked_key_ = key;
+    return parked_key_;
+  }
+  // Called by the session.
+  void Park() {  // before a write: remembers the row's key
+    if (state_ != State::kOnRow) return;
+    parked_key_ = key_;
+    state_ = State::kParked;
+  }
+  void Release() {  // after a write: releases the pages that were read
+    snapshot_->Release();
+    value_ = {};
+    key_ = {};
+  }
+  void LeaveTransaction() {  // before the transaction ends
+    Park();
+    if (on_write_ != nullptr) Library::Close(std::exchange(on_write_, nullptr));
+    Release();
+  }
+  void Detach();  // before the session is destroyed
+
+  Session* session_;  // null after the session was destroyed
+  const typename Library::Table table_;
+  std::unique_ptr<typename Library::Snapshot> snapshot_;
+  Handle* on_snapshot_ = nullptr;  // cursor on snapshot_
+  Handle* on_write_ = nullptr;     // cursor on the session's write transaction
+  Handle* at_ = nullptr;           // on_snapshot_ or on_write_, which stands on the row
+  State state_ = State::kNowhere;
+  std::string parked_key_;
+  std::string_view key_, value_;
+};
+
+template <typename Library>
+typename Library::Table SnapshotSession<Library>::Learn(TableId table) {
+  tables_ = env_->Tables();
+  if (table >= tables_.size()) {
+    throw Error(Error::kUsage, fmt::format("table {} of {} is not open", table, Library::kName));
+  }
+  return tables_[table];
+}
+
+template <typename Library>
+void SnapshotSession<Library>::CheckRow(std::string_view key, std::string_view value) const {
+  const size_t longest = env_->longest_key();
+  if (key.size() < Library::kShortestKey || key.size() > longest) {
+    throw Error(Error::kUsage,
+                fmt::format("{} takes keys of {} to {} bytes, not of {}", Library::kName,
+                            Library::kShortestKey, longest, key.size()));
+  }
+  if (value.size() > env_->longest_value()) {
+    throw Error(Error::kUsage, fmt::format("{} takes values of up to {} bytes, not of {}",
+                                           Library::kName, env_->longest_value(), value.size()));
+  }
+}
+
+template <typename Library>
+std::string_view SnapshotSession<Library>::Steady(std::string_view bytes, std::string* copy) const {
+  // Without a write transaction, read bytes lie in pages of a commit, which the write does not
+  // change.
+  if (write_ == nullptr) return bytes;
+  bool lent = Overlap(bytes, lent_);
+  for (const SnapshotCursor<Library>* walk : walks_) {
+    lent = lent || Overlap(bytes, walk->key_) || Overlap(bytes, walk->value_);
+  }
+  if (!lent) return bytes;
+  copy->assign(bytes);
+  return *copy;
+}
+
+template <typename Library>
+void SnapshotSession<Library>::EndTransaction(bool commit) {
+  if (write_ != nullptr) env_->CheckWriter();
+  in_transaction_ = false;
+  ReleaseGet();
+  if (write_ == nullptr) return;
+  for (SnapshotCursor<Library>* walk : walks_) walk->LeaveTransaction();
+  Txn* const txn = std::exchange(write_, nullptr);
+  commit ? env_->CommitWrite(txn) : env_->AbortWrite(txn);
+}
+
+template <typename Library>
+bool SnapshotSession<Library>::Get(TableId table, std::string_view key, std::string_view* value) {
+  const Table found_in = Find(table);
+  if (write_ == nullptr) snapshot_.Refresh();
+  std::string_view found;
+  const int code =
+      Library::Get(write_ != nullptr ? write_ : snapshot_.txn(), found_in, key, &found);
+  if (code == 0) {
+    lent_ = *value = found;
+    return true;
+  }
+  ReleaseGet();
+  // kBadSize: no row can have a key of this size.
+  if (code != Library::kNotFound && code != Library::kBadSize) env_->Fail(code, "reading a row");
+  return false;
+}
+
+template <typename Library>
+template <typename Change>
+void SnapshotSession<Library>::Write(Change&& change) {
+  if (write_ != nullptr) env_->CheckWriter();
+  for (SnapshotCursor<Library>* walk : walks_) walk->Park();
+  // The key and value may be bytes that this session has read, so their pages are released only
+  // after the write.
+  struct Release {
+    SnapshotSession* session;
+    ~Release() { session->ReleaseAll(); }
+  } release{this};
+  Txn* txn = write_ != nullptr ? write_ : env_->BeginWrite();
+  if (in_transaction_) write_ = txn;
+  const int code = change(txn);
+  if (code != 0 && !in_transaction_) env_->AbortWrite(txn);
+  if (code != 0) env_->Fail(code, "writing a row");
+  if (!in_transaction_) env_->CommitWrite(txn);
+}
+
+template <typename Library>
+void SnapshotSession<Library>::Put(TableId table, std::string_view key, std::string_view value) {
+  CheckRow(key, value);
+  const Table to = Find(table);
+  key = Steady(key, &key_copy_);
+  value = Steady(value, &value_copy_);
+  Write([&](Txn* txn) { return Library::Put(txn, to, key, value); });
+}
+
+template <typename Library>
+void SnapshotSession<Library>::Erase(TableId table, std::string_view key) {
+  const Table from = Find(table);
+  key = Steady(key, &key_copy_);
+  Write([&](Txn* txn) {
+    const int code = Library::Erase(txn, from, key);
+    return code == Library::kNotFound || code == Library::kBadSize ? 0 : code;
+  });
+}
+
+template <typename Library>
+SnapshotCursor<Library>::SnapshotCursor(Session* session, typename Library::Table table)
+    : session_(session), table_(table) {
+  if (session_->spare_.empty()) {
+    snapshot_ = std::make_unique<typename Library::Snapshot>(session_->env_);
+  } else {
+    snapshot_ = std::move(session_->spare_.back());
+    session_->spare_.pop_back();
+  }
+  session_->walks_.push_back(this);
+}
+
+template <typename Library>
+SnapshotCursor<Library>::~SnapshotCursor() {
+  if (session_ == nullptr) return;
+  std::erase(session_->walks_, this);
+  Session* const session = session_;
+  std::unique_ptr<typename Library::Snapshot> snapshot = std::move(snapshot_);
+  Detach();
+  snapshot->Release();
+  session->spare_.push_back(std::move(snapshot));
+}
+
+template <typename Library>
+void SnapshotCursor<Library>::Detach() {
+  if (on_snapshot_ != nullptr) Library::Close(on_snapshot_);
+  if (on_write_ != nullptr) Library::Close(on_write_);
+  on_snapshot_ = on_write_ = at_ = nullptr;
+  state_ = State::kNowhere;
+  snapshot_.reset();
+  session_ = nullptr;
+}
+
+template <typename Library>
+typename Library::Cursor* SnapshotCursor<Library>::Ready() {
+  auto* const env = session_->env_;
+  if (session_->write_ != nullptr) {
+    if (on_write_ == nullptr) {
+      env->Check(Library::Open(session_->write_, table_, &on_write_), "opening a cursor");
+    }
+    return on_write_;
+  }
+  const bool renewed = snapshot_->Refresh();
+  if (on_snapshot_ == nullptr) {
+    env->Check(Library::Open(snapshot_->txn(), table_, &on_snapshot_), "opening a cursor");
+  } else if (renewed) {
+    env->Check(Library::Renew(snapshot_->txn(), on_snapshot_), "opening a cursor");
+  }
+  return on_snapshot_;
+}
+
+template <typename Library>
+bool SnapshotCursor<Library>::Move(Handle* cursor, Op move, std::string_view key) {
+  std::string_view at = key, value;
+  const int code = Library::MoveTo(cursor, move, &at, &value);
+  if (code == Library::kNotFound) return false;
+  if (code != 0) {
+    Nowhere();
+    session_->env_->Fail(code, "scanning");
+  }
+  at_ = cursor;
+  state_ = State::kOnRow;
+  key_ = at;
+  value_ = value;
+  return true;
+}
+
+template <typename Library>
+bool SnapshotCursor<Library>::Seek(std::string_view key) {
+  if (key.empty()) return First();
+  const std::string_view wanted = Wanted(key);
+  return Arrive(Ready(), Library::kFrom, wanted);
+}
+
+template <typename Library>
+bool SnapshotCursor<Library>::SeekForPrev(std::string_view key) {
+  if (key.size() < Library::kShortestKey) return Nowhere();
+  const std::string_view wanted = Wanted(key);
+  Handle* const cursor = Ready();
+  if (!Move(cursor, Library::kFrom, wanted)) return Arrive(cursor, Library::kLast);
+  return key_ == wanted || Arrive(cursor, Library::kPrev);
+}
+
+template <typename Library>
+bool SnapshotCursor<Library>::Next() {
+  if (state_ == State::kNowhere) return false;
+  if (state_ == State::kOnRow) return Arrive(at_, Library::kNext);
+  // If the row of the parked key was erased, kFrom already finds the next row.
+  Handle* const cursor = Ready();
+  if (!Move(cursor, Library::kFrom, parked_key_)) return Nowhere();
+  return key_ != parked_key_ || Arrive(cursor, Library::kNext);
+}
+
+template <typename Library>
+bool SnapshotCursor<Library>::Prev() {
+  if (state_ == State::kNowhere) return false;
+  if (state_ == State::kOnRow) return Arrive(at_, Library::kPrev);
+  Handle* const cursor = Ready();
+  return Arrive(cursor,
+                Move(cursor, Library::kFrom, parked_key_) ? Library::kPrev : Library::kLast);
+}
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_SNAPSHOT_SESSION_H_

@@ -1,0 +1,291 @@
+#include "engines/sqlite/database.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "device/account/ledger.h"
+#include "device/file/directory.h"
+#include "device/file/file.h"
+#include "device/os/mutex.h"
+
+namespace testbed::sqlite {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kFrameHeader = 24;  // bytes of the WAL before each page
+constexpr uint32_t kReadersWaitMs = 500;
+
+// Returns the name of a table in SQL, quoted.
+std::string SqlName(const std::string& table) {
+  std::string name = "\"";
+  // A name that begins as those of SQLite's own tables has its first letter written in digits.
+  const bool reserved = table.starts_with("sqlite_");
+  for (size_t i = 0; i < table.size(); ++i) {
+    const char c = table[i];
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    if (plain && !(reserved && i == 0)) {
+      name += c;
+    } else {
+      name += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return name + "\"";
+}
+
+uint32_t BigEndian16(const char* bytes) {
+  return static_cast<uint32_t>(static_cast<unsigned char>(bytes[0])) << 8 |
+         static_cast<unsigned char>(bytes[1]);
+}
+
+}  // namespace
+
+Database::Database(const std::string& dir, const Settings& settings)
+    : dir_(dir), settings_(settings), shares_(settings.cache_bytes) {
+  std::error_code error;
+  fs::create_directories(dir_, error);
+  if (error) throw Error::Io("create", dir_, error.value());
+  lock_ = DirLock(dir_, "the database in");
+  const bool is_new = !IsThere(DatabaseFile(dir_));
+  if (is_new) {
+    // SQLite would take the log of another database for its own, or remove it.
+    for (const std::string& file : {WalFile(dir_), JournalFile(dir_)}) {
+      if (!IsThere(file)) continue;
+      throw Error(Error::kCorruption, "file " + DatabaseFile(dir_) + " is missing though " + file +
+                                          " is there: put it back, or load the database anew with "
+                                          "--fresh");
+    }
+  } else {
+    CheckHeader();
+  }
+  try {
+    Open(is_new);
+  } catch (...) {
+    writer_.reset();
+    vfs_.reset();
+    if (is_new) {
+      for (const std::string& file : {DatabaseFile(dir_), WalFile(dir_), JournalFile(dir_)}) {
+        fs::remove(file, error);
+      }
+    }
+    throw;
+  }
+}
+
+Database::~Database() {
+  IoScope scope(kOpen);
+  {
+    LockGuard lock(mutex_);
+    readers_.clear();
+  }
+  // SQLite ends its last connection with a checkpoint and removes the write-ahead log. What fails
+  // there is done when the database is opened again.
+  writer_.reset();
+  try {
+    if (settings_.durability != Durability::kNone) vfs_->SyncData();
+  } catch (const Error&) {
+    // A destructor cannot report an error.
+  }
+}
+
+// An empty file is what a crash may leave of a database that was being made.
+void Database::CheckHeader() const {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  std::ifstream file(DatabaseFile(dir_), std::ios::binary);
+  char header[18] = {};
+  if (!file.read(header, sizeof header)) return;
+  if (std::string_view(header, kMagic.size()) != kMagic) {
+    throw Error(Error::kCorruption, DatabaseFile(dir_) + " is not a database of SQLite");
+  }
+  const uint32_t stored = BigEndian16(header + kMagic.size());
+  const uint32_t page_size = stored == 1 ? 65536 : stored;
+  if (page_size == settings_.page_size) return;
+  throw Error(Error::kUsage, fmt::format("the database in {} has {}-byte pages, not {}: give "
+                                         "--page-size {}, or load it anew with --fresh",
+                                         dir_, page_size, settings_.page_size, page_size));
+}
+
+void Database::Open(bool is_new) {
+  vfs_ = std::make_unique<Vfs>(
+      Vfs::Options{.dir = dir_, .io = settings_.io, .advice = settings_.advice});
+  writer_ = std::make_unique<Connection>(
+      vfs_.get(), settings_, &shares_, [this](TableId table) { return NameOf(table); }, true);
+  ReadTables();
+  if (!is_new) return;
+  // The new file's directory entry must survive a power cut.
+  vfs_->SyncData();
+  SyncDirectory(dir_);
+}
+
+void Database::ReadTables() {
+  Connection::Call call(writer_.get());
+  sqlite3_stmt* stmt = nullptr;
+  int code = ::sqlite3_prepare_v2(
+      writer_->db(), "SELECT name FROM sqlite_master WHERE type='table'", -1, &stmt, nullptr);
+  if (code == SQLITE_OK) {
+    LockGuard lock(mutex_);
+    while ((code = ::sqlite3_step(stmt)) == SQLITE_ROW) {
+      all_.insert(
+          fmt::format("\"{}\"", reinterpret_cast<const char*>(::sqlite3_column_text(stmt, 0))));
+    }
+  }
+  ::sqlite3_finalize(stmt);
+  if (code != SQLITE_DONE) writer_->Fail(code, "reading the catalogue");
+}
+
+std::string Database::Pragma(const std::string& name) {
+  Connection::Call call(writer_.get());
+  return writer_->Run("PRAGMA " + name, "reading a setting");
+}
+
+std::string Database::NameOf(TableId table) const {
+  LockGuard lock(mutex_);
+  if (table >= names_.size()) {
+    throw Error(Error::kUsage, fmt::format("table {} of sqlite is not open", table));
+  }
+  return names_[table];
+}
+
+TableId Database::OpenTable(const std::string& table) {
+  if (table.empty() || table.find('\0') != std::string::npos) {
+    throw Error(Error::kUsage, "sqlite cannot name a table '" + table +
+                                   "': a name has at least one byte, and none of them is zero");
+  }
+  const std::string name = SqlName(table);
+  bool there;
+  {
+    LockGuard lock(mutex_);
+    const auto open = std::find(names_.begin(), names_.end(), name);
+    if (open != names_.end()) return static_cast<TableId>(open - names_.begin());
+    there = all_.contains(name);
+  }
+  if (!there) {
+    IoScope scope(kOpen);
+    Connection* writer = BeginWrite();
+    try {
+      Connection::Call call(writer);
+      writer->Run("CREATE TABLE IF NOT EXISTS " + name +
+                      "(k BLOB NOT NULL PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID",
+                  "creating a table");
+    } catch (...) {
+      EndWrite(false);
+      throw;
+    }
+    EndWrite(true);
+  }
+  LockGuard lock(mutex_);
+  all_.insert(name);
+  const auto open = std::find(names_.begin(), names_.end(), name);
+  if (open != names_.end()) return static_cast<TableId>(open - names_.begin());
+  names_.push_back(name);
+  table_count_.store(static_cast<uint32_t>(names_.size()), std::memory_order_release);
+  return static_cast<TableId>(names_.size() - 1);
+}
+
+Connection* Database::TakeReader() {
+  {
+    LockGuard lock(mutex_);
+    if (!unused_.empty()) {
+      Connection* reader = unused_.back();
+      unused_.pop_back();
+      return reader;
+    }
+  }
+  auto reader = std::make_unique<Connection>(
+      vfs_.get(), settings_, &shares_, [this](TableId table) { return NameOf(table); }, false);
+  LockGuard lock(mutex_);
+  readers_.push_back(std::move(reader));
+  return readers_.back().get();
+}
+
+void Database::GiveReader(Connection* reader) {
+  LockGuard lock(mutex_);
+  unused_.push_back(reader);
+}
+
+Connection* Database::BeginWrite() {
+  turn_.Take();
+  if (sync_failed_.load(std::memory_order_relaxed)) [[unlikely]] {
+    turn_.Pass();
+    LockGuard lock(mutex_);
+    throw Error(*sync_failure_);
+  }
+  return writer_.get();
+}
+
+void Database::EndWrite(bool committed) {
+  if (committed) {
+    commits_.fetch_add(1, std::memory_order_relaxed);
+    if (settings_.wal()) CheckpointInCommit();
+  }
+  turn_.Pass();
+}
+
+// The commit is made already, so a checkpoint that fails is no failure of it: the pages stay in the
+// log, and the next checkpoint tries again. A failed sync fails the next write (Vfs).
+void Database::CheckpointInCommit() {
+  const uint64_t pages = writer_->wal_pages();
+  const uint64_t distance =
+      std::max<uint64_t>(1, settings_.checkpoint_log_bytes / (settings_.page_size + kFrameHeader));
+  if (pages < distance) {
+    next_checkpoint_ = distance;
+    return;
+  }
+  if (pages < next_checkpoint_) return;
+  // When a reader holds it back, the log grows by a part before the next try.
+  next_checkpoint_ = pages + distance / 16 + 1;
+  IoScope scope(kCheckpoint);
+  Connection::Call call(writer_.get());
+  ::sqlite3_wal_checkpoint_v2(writer_->db(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  Vfs::TakeError();
+}
+
+void Database::Checkpoint() {
+  Connection* writer = BeginWrite();
+  try {
+    if (settings_.wal()) {
+      Connection::Call call(writer);
+      int code = ::sqlite3_wal_checkpoint_v2(writer->db(), nullptr, SQLITE_CHECKPOINT_PASSIVE,
+                                             nullptr, nullptr);
+      if (code == SQLITE_OK) {
+        // Waits for readers, but not for a cursor that goes on standing on a row.
+        writer->set_busy_wait_ms(std::min(kReadersWaitMs, settings_.busy_wait_ms));
+        code = ::sqlite3_wal_checkpoint_v2(writer->db(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
+                                           nullptr, nullptr);
+        writer->set_busy_wait_ms(settings_.busy_wait_ms);
+      }
+      if (code != SQLITE_OK && code != SQLITE_BUSY) writer->Fail(code, "a checkpoint");
+    }
+    vfs_->SyncLog();
+    vfs_->SyncData();
+  } catch (...) {
+    EndWrite(false);
+    throw;
+  }
+  EndWrite(false);
+}
+
+void Database::SyncLazily() {
+  IoScope scope(kLogWrite);
+  try {
+    vfs_->SyncLog();
+  } catch (const Error& error) {
+    LockGuard lock(mutex_);
+    if (!sync_failure_) sync_failure_ = error;
+    sync_failed_.store(true, std::memory_order_relaxed);
+  }
+}
+
+Connection::Counts Database::Counts() {
+  LockGuard lock(mutex_);
+  Connection::Counts counts = writer_->LockedCounts();
+  for (const auto& reader : readers_) counts += reader->LockedCounts();
+  return counts;
+}
+
+}  // namespace testbed::sqlite

@@ -1,0 +1,111 @@
+// A Database is an open SQLite database: one connection that writes, which the sessions use in
+// turn, and a connection for each session that reads. SQLite's manuals and its users recommend
+// this: the cache of a connection is dropped whenever another connection has committed, so that
+// only a single writer keeps its cache.
+//
+//   Database database(dir, settings);
+//   Connection* reader = database.TakeReader();
+//   Connection* writer = database.BeginWrite();     // waits for its turn
+//   { Connection::Call call(writer); ... }
+//   database.EndWrite(true);                        // after a commit; false after a rollback
+//   database.GiveReader(reader);
+//
+// Tables: the table `name` of the interface is SQLite's table of the same name, without a rowid,
+// with columns k (the key) and v. Letters and characters other than a to z, 0 to 9 and _ are
+// written as % and two hexadecimal digits, because SQLite's names do not tell "a" from "A".
+//
+// A Database is thread-safe. A connection may be used by one thread at a time.
+#ifndef TESTBED_ENGINES_SQLITE_DATABASE_H_
+#define TESTBED_ENGINES_SQLITE_DATABASE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+#include "device/os/dir_lock.h"
+#include "device/os/mutex.h"
+#include "engines/engine.h"
+#include "engines/sqlite/connection.h"
+#include "engines/sqlite/settings.h"
+#include "engines/sqlite/vfs.h"
+#include "engines/sqlite/writer_turn.h"
+
+namespace testbed::sqlite {
+
+class Database {
+ public:
+  // Opens the database in `dir`, creating it when `dir` holds none. Throws Error when it cannot;
+  // then no file of a new database is left.
+  Database(const std::string& dir, const Settings& settings);
+  // Empties the write-ahead log, which makes all commits durable unless durability is kNone.
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  const std::string& dir() const { return dir_; }
+  const Settings& settings() const { return settings_; }
+  CacheShares& shares() { return shares_; }
+  Vfs& vfs() { return *vfs_; }
+  uint64_t commits() const { return commits_.load(std::memory_order_relaxed); }
+  // Returns the value of a PRAGMA on the connection that writes.
+  std::string Pragma(const std::string& name);
+
+  // Returns the table's id, and creates the table when it does not exist. Throws Error (kUsage) for
+  // a name that SQLite cannot have, and Error (kRun) when a new table is opened while this thread
+  // has a write transaction open.
+  TableId OpenTable(const std::string& table);
+  uint32_t table_count() const { return table_count_.load(std::memory_order_acquire); }
+
+  Connection* TakeReader();
+  void GiveReader(Connection* reader);
+
+  // Waits for the turn to write and returns the connection for it. Throws Error (kRun) when this
+  // thread has the turn already, and the Error of a lazy sync that has failed.
+  Connection* BeginWrite();
+  // Passes the turn on. After a commit, first begins a checkpoint when the write-ahead log is long.
+  void EndWrite(bool committed);
+
+  // Makes all commits durable and empties the write-ahead log, unless a cursor stands on a row.
+  void Checkpoint();
+  // Makes commits durable for lazy durability, on its thread. Each BeginWrite after a failure
+  // throws the failure.
+  void SyncLazily();
+
+  Connection::Counts Counts();
+
+ private:
+  void Open(bool is_new);
+  void ReadTables();
+  void CheckHeader() const;
+  void CheckpointInCommit();
+  std::string NameOf(TableId table) const;
+
+  const std::string dir_;
+  const Settings settings_;
+  CacheShares shares_;
+  DirLock lock_;
+  std::unique_ptr<Vfs> vfs_;
+  std::unique_ptr<Connection> writer_;
+  WriterTurn turn_;
+  uint64_t next_checkpoint_ = 0;  // pages of WAL; used by the one that has the turn
+  std::atomic<uint64_t> commits_{0};
+
+  mutable Mutex mutex_;  // locked after turn_
+  // SQL names, quoted: of the opened tables by TableId, and of all tables of the file.
+  std::vector<std::string> names_ GUARDED_BY(mutex_);
+  std::set<std::string> all_ GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Connection>> readers_ GUARDED_BY(mutex_);
+  std::vector<Connection*> unused_ GUARDED_BY(mutex_);  // readers without a session
+  std::optional<Error> sync_failure_ GUARDED_BY(mutex_);
+  std::atomic<uint32_t> table_count_{0};
+  std::atomic<bool> sync_failed_{false};
+};
+
+}  // namespace testbed::sqlite
+
+#endif  // TESTBED_ENGINES_SQLITE_DATABASE_H_

@@ -1,0 +1,249 @@
+#include "engines/sqlite/session.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <utility>
+
+#include "device/error.h"
+
+namespace testbed::sqlite {
+namespace {
+
+constexpr const char* kFailedBefore =
+    "sqlite: a write of this transaction has failed before, so nothing of it is kept: roll it back";
+
+bool Overlap(std::string_view a, std::string_view b) {
+  const std::less<const char*> before;
+  return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
+         before(b.data(), a.data() + a.size());
+}
+
+}  // namespace
+
+SqliteSession::SqliteSession(Database* database)
+    : database_(database),
+      reader_(database->TakeReader()),
+      reader_before_(reader_->LockedCounts()) {}
+
+SqliteSession::~SqliteSession() {
+  for (SqliteCursor* cursor : cursors_) {
+    cursor->Stop();
+    cursor->session_ = nullptr;
+  }
+  if (writer_ != nullptr) {
+    try {
+      EndTransaction(false);
+    } catch (const Error&) {
+      // A destructor cannot report an error.
+    }
+  }
+  database_->GiveReader(reader_);
+}
+
+void SqliteSession::CheckTable(TableId table) const {
+  if (table < database_->table_count()) return;
+  throw Error(Error::kUsage, fmt::format("table {} of sqlite is not open", table));
+}
+
+void SqliteSession::Begin() {
+  if (in_transaction_) throw Error(Error::kRun, "sqlite: Begin inside a transaction");
+  in_transaction_ = true;
+}
+
+void SqliteSession::Commit() {
+  if (!in_transaction_) throw Error(Error::kRun, "sqlite: Commit without Begin");
+  EndTransaction(true);
+}
+
+void SqliteSession::Rollback() {
+  if (!in_transaction_) throw Error(Error::kRun, "sqlite: Rollback without Begin");
+  EndTransaction(false);
+}
+
+void SqliteSession::EndWrite(bool committed) {
+  const Connection::Counts now = writer_->LockedCounts();
+  writes_.hits += now.hits - writer_before_.hits;
+  writes_.misses += now.misses - writer_before_.misses;
+  writer_ = nullptr;
+  database_->EndWrite(committed);
+}
+
+void SqliteSession::EndTransaction(bool commit) {
+  in_transaction_ = false;
+  const bool failed = std::exchange(failed_, false);
+  if (writer_ != nullptr) ParkCursors();
+  if (commit && failed) {
+    if (writer_ != nullptr) EndTransaction(false);
+    throw Error(Error::kRun, kFailedBefore);
+  }
+  if (writer_ == nullptr) return;
+  try {
+    Connection::Call call(writer_);
+    commit ? writer_->Commit() : writer_->Rollback();
+  } catch (...) {
+    {
+      Connection::Call call(writer_);
+      try {
+        writer_->Rollback();
+      } catch (const Error&) {
+        // The first error is the one to report.
+      }
+    }
+    EndWrite(false);
+    throw;
+  }
+  EndWrite(commit);
+}
+
+bool SqliteSession::Get(TableId table, std::string_view key, std::string_view* value) {
+  Connection* connection = Reader();
+  Connection::Call call(connection);
+  CheckTable(table);
+  Statement get = connection->Take(table, Query::kGet);
+  get.BindBlob(1, key);
+  const bool found = get.Step("reading a row");
+  if (found) {
+    value_ = get.Column(0);
+    *value = value_;
+  }
+  connection->Give(std::move(get));
+  return found;
+}
+
+void SqliteSession::ParkCursors() {
+  for (SqliteCursor* cursor : cursors_) cursor->Park();
+}
+
+std::string_view SqliteSession::Steady(std::string_view bytes, std::string* copy) const {
+  bool lent = false;
+  for (const SqliteCursor* cursor : cursors_) {
+    lent = lent || Overlap(bytes, cursor->key_) || Overlap(bytes, cursor->value_);
+  }
+  if (!lent) return bytes;
+  copy->assign(bytes);
+  return *copy;
+}
+
+void SqliteSession::Write(TableId table, Query query, std::string_view key,
+                          const std::string_view* value) {
+  CheckTable(table);
+  // SQLite may have rolled all of it back, and what follows would be transactions of their own.
+  if (failed_) throw Error(Error::kRun, kFailedBefore);
+  ParkCursors();
+  const bool first = writer_ == nullptr;
+  if (first) {
+    writer_ = database_->BeginWrite();
+    writer_before_ = writer_->LockedCounts();
+  }
+  try {
+    Connection::Call call(writer_);
+    if (first && in_transaction_) writer_->Begin();
+    Statement write = writer_->Take(table, query);
+    write.BindBlob(1, key);
+    if (value != nullptr) write.BindBlob(2, *value);
+    write.Step("writing a row");
+    writer_->Give(std::move(write));
+  } catch (...) {
+    failed_ = in_transaction_;
+    if (!in_transaction_) EndWrite(false);
+    throw;
+  }
+  if (!in_transaction_) EndWrite(true);
+}
+
+void SqliteSession::Put(TableId table, std::string_view key, std::string_view value) {
+  if (key.size() > kLongestKey) {
+    throw Error(Error::kUsage, fmt::format("sqlite takes keys of up to {} bytes here, not of {}",
+                                           kLongestKey, key.size()));
+  }
+  value = Steady(value, &value_copy_);
+  Write(table, Query::kPut, Steady(key, &key_copy_), &value);
+}
+
+void SqliteSession::Erase(TableId table, std::string_view key) {
+  Write(table, Query::kErase, Steady(key, &key_copy_), nullptr);
+}
+
+std::unique_ptr<Cursor> SqliteSession::NewCursor(TableId table) {
+  CheckTable(table);
+  return std::make_unique<SqliteCursor>(this, table);
+}
+
+bool SqliteSession::BlockCounts(uint64_t* requests, uint64_t* misses) {
+  // SQLite does not count the pages that it reads in the mapping.
+  if (database_->settings().io == IoMode::kMmap) return false;
+  const Connection::Counts now = reader_->LockedCounts();
+  const uint64_t hits = now.hits - reader_before_.hits + writes_.hits;
+  *misses = now.misses - reader_before_.misses + writes_.misses;
+  *requests = hits + *misses;
+  return true;
+}
+
+SqliteCursor::SqliteCursor(SqliteSession* session, TableId table)
+    : session_(session), table_(table) {
+  session_->cursors_.push_back(this);
+}
+
+SqliteCursor::~SqliteCursor() {
+  if (session_ == nullptr) return;
+  Stop();
+  std::erase(session_->cursors_, this);
+}
+
+void SqliteCursor::Stop() {
+  state_ = State::kNowhere;
+  key_ = value_ = {};
+  if (!statement_) return;
+  Connection* connection = statement_.connection();
+  Connection::Call call(connection);
+  connection->Give(std::exchange(statement_, Statement()));
+}
+
+void SqliteCursor::Park() {
+  if (state_ != State::kOnRow) return;
+  parked_key_ = key_;
+  Stop();
+  state_ = State::kParked;
+}
+
+bool SqliteCursor::Start(Query query, std::string_view key) {
+  bound_key_ = key;  // before Stop, because it may be this cursor's own key
+  Stop();
+  Connection* connection = session_->Reader();
+  {
+    Connection::Call call(connection);
+    statement_ = connection->Take(table_, query);
+    if (query != Query::kLast) statement_.BindBlob(1, bound_key_);
+  }
+  return Step();
+}
+
+bool SqliteCursor::Step() {
+  {
+    Connection::Call call(statement_.connection());
+    state_ = State::kNowhere;  // when it fails
+    if (statement_.Step("scanning")) {
+      key_ = statement_.Column(0);
+      value_ = statement_.Column(1);
+      state_ = State::kOnRow;
+      return true;
+    }
+  }
+  Stop();
+  return false;
+}
+
+bool SqliteCursor::Next() {
+  if (state_ == State::kNowhere) return false;
+  if (state_ == State::kParked) return Start(Query::kAfter, parked_key_);
+  return Down(statement_.query()) ? Start(Query::kAfter, key_) : Step();
+}
+
+bool SqliteCursor::Prev() {
+  if (state_ == State::kNowhere) return false;
+  if (state_ == State::kParked) return Start(Query::kBefore, parked_key_);
+  return Down(statement_.query()) ? Step() : Start(Query::kBefore, key_);
+}
+
+}  // namespace testbed::sqlite

@@ -1,0 +1,100 @@
+#include "engines/sqlite/settings.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+
+#include "engines/extra_options.h"
+
+namespace testbed::sqlite {
+namespace {
+
+constexpr uint32_t kSmallestPage = 512, kLargestPage = 65536;
+constexpr size_t kLongestRow = 1'000'000'000;  // SQLITE_MAX_LENGTH, unless the library sets another
+
+// Returns how much write-ahead log lies between two checkpoints: half of what the memory budget
+// leaves to the page cache. SQLite reads its log again, for a checkpoint and for every page that was
+// not copied to the database yet, and writes over it in pieces of pages; a log that the page cache
+// does not hold costs a read of the device for each of them.
+uint64_t CheckpointLogBytes(const EngineOptions& options) {
+  constexpr uint64_t kLeast = 4 << 20, kMost = 256 << 20, kUnbounded = 64 << 20;
+  if (options.ram_bytes == 0) return kUnbounded;
+  const uint64_t page_cache = options.ram_bytes - std::min(options.ram_bytes, options.cache_bytes);
+  return std::clamp<uint64_t>(page_cache / 2 >> 20 << 20, kLeast, kMost);
+}
+
+// Returns the longest row in bytes that this build of the library takes.
+size_t LongestRow() {
+  ConfigureLibrary();
+  sqlite3* db = nullptr;
+  int longest = 0;
+  if (::sqlite3_open(":memory:", &db) == SQLITE_OK) {
+    longest = ::sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1);
+  }
+  ::sqlite3_close(db);
+  return longest > 0 ? static_cast<size_t>(longest) : kLongestRow;
+}
+
+std::string Synchronous(const std::string& journal, Durability durability) {
+  if (durability == Durability::kNone) return "OFF";
+  // EXTRA also syncs the directory after the journal was removed from it. Without that, a power cut
+  // can bring the journal back, which undoes the commit.
+  if (journal == "delete") return "EXTRA";
+  // With NORMAL, the WAL is synced before a checkpoint only; the engine's thread syncs it within
+  // the interval. A rollback journal has no such way: commits that are not synced could leave half
+  // a transaction behind.
+  return journal == "wal" && durability == Durability::kLazy ? "NORMAL" : "FULL";
+}
+
+}  // namespace
+
+void ConfigureLibrary() {
+  static const bool once = [] {
+    ::sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
+    ::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    return ::sqlite3_initialize() == SQLITE_OK;
+  }();
+  static_cast<void>(once);
+}
+
+Settings MakeSettings(const EngineOptions& options) {
+  const ExtraOptions extra("sqlite", options.extra);
+  Settings s;
+  s.journal = extra.Choice("journal", "wal", {"wal", "delete", "truncate", "persist"});
+  s.synchronous = Synchronous(s.journal, options.durability);
+  s.page_size = options.page_size;
+  s.cache_bytes = options.cache_bytes;
+  s.checkpoint_log_bytes =
+      extra.Bytes("checkpoint_log_bytes", CheckpointLogBytes(options), 64 << 10, 1ull << 40);
+  s.busy_wait_ms = static_cast<uint32_t>(extra.Integer("busy_wait_ms", 10000, 0, 1000000));
+  s.io = options.io;
+  s.advice = options.io == IoMode::kMmap ? options.mmap_advice : options.file_advice;
+  s.durability = options.durability;
+  s.lazy_interval_ms = options.lazy_interval_ms;
+  return s;
+}
+
+Capabilities SqliteCapabilities() {
+  Capabilities can;
+  can.io_modes = {IoMode::kBuffered, IoMode::kDirect, IoMode::kMmap};
+  can.durabilities = {Durability::kSync, Durability::kLazy, Durability::kNone};
+  can.compressions = {"none"};
+  can.min_page_size = kSmallestPage;
+  can.max_page_size = kLargestPage;
+  can.max_key_size = kLongestKey;
+  can.max_value_size = LongestRow() - kLongestKey - kRecordHeader;
+  can.resizable_cache = true;
+  can.min_cache_bytes = 1 << 20;
+  can.checksums = false;
+  can.extra_options = {
+      {"journal", "wal, delete, truncate, persist: how commits are made atomic (wal)"},
+      {"checkpoint_log_bytes",
+       "a commit that finds so much WAL begins a checkpoint (half of --ram without the cache, 4M "
+       "to "
+       "256M)"},
+      {"busy_wait_ms", "how long a call waits for other sessions' locks (10000)"},
+  };
+  return can;
+}
+
+}  // namespace testbed::sqlite

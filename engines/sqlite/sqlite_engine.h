@@ -1,0 +1,22 @@
+// The sqlite engine implements Engine with SQLite: each table of the interface is a table without a
+// rowid, a b-tree of rows. docs/sqlite.md describes the engine for users.
+//
+// Durability with the write-ahead log: with sync, each commit syncs the log. With lazy, the
+// engine's thread syncs it within lazy_interval_ms. With none nothing is synced, and a power cut can
+// destroy the database. With a rollback journal lazy is as sync, because SQLite has no commit there
+// that is whole before it is durable.
+//
+// Threads: none of its own but that of lazy. A commit that finds the log long begins a checkpoint,
+// on its own thread, charged to checkpoint.
+#ifndef TESTBED_ENGINES_SQLITE_SQLITE_ENGINE_H_
+#define TESTBED_ENGINES_SQLITE_SQLITE_ENGINE_H_
+
+#include "engines/registry.h"
+
+namespace testbed {
+
+EngineInfo SqliteEngineInfo();
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_SQLITE_SQLITE_ENGINE_H_

@@ -1,0 +1,77 @@
+// A WriterTurn lets one session write at a time, because SQLite has one writer at a time. SQLite
+// itself would have the others try again after sleeps.
+//
+//   turn.Take();      // waits; throws Error when this thread has the turn already
+//   ...
+//   turn.Pass();      // may be called on another thread
+//
+// Whoever comes when the turn is free takes it, so that a session that writes again and again need
+// not wait for another thread to wake. But when the session that waits longest has waited for more
+// than a millisecond, the turn is handed to it (the "starvation mode" of Go's sync.Mutex).
+// Thread-safe.
+#ifndef TESTBED_ENGINES_SQLITE_WRITER_TURN_H_
+#define TESTBED_ENGINES_SQLITE_WRITER_TURN_H_
+
+#include <chrono>
+#include <deque>
+#include <thread>
+
+#include "device/error.h"
+#include "device/os/mutex.h"
+
+namespace testbed::sqlite {
+
+class WriterTurn {
+ public:
+  void Take() {
+    LockGuard lock(mutex_);
+    if (taken_ && owner_ == std::this_thread::get_id()) {
+      throw Error(Error::kRun,
+                  "sqlite has one writer at a time, and a transaction of this thread is writing: "
+                  "commit it or roll it back first");
+    }
+    if (taken_) Wait();
+    taken_ = true;
+    owner_ = std::this_thread::get_id();
+  }
+  void Pass() {
+    LockGuard lock(mutex_);
+    taken_ = false;
+    owner_ = {};
+    if (waiters_.empty()) return;
+    Waiter* first = waiters_.front();
+    if (Clock::now() - first->since > kPatience) {
+      taken_ = first->given = true;
+      waiters_.pop_front();
+    }
+    first->woken.notify_one();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kPatience{1};
+  struct Waiter {
+    Clock::time_point since = Clock::now();
+    bool given = false;
+    CondVar woken;
+  };
+
+  void Wait() REQUIRES(mutex_) {
+    Waiter self;
+    waiters_.push_back(&self);
+    // The one that is woken is the first.
+    self.woken.wait(mutex_, [&]() REQUIRES(mutex_) {
+      return self.given || (!taken_ && waiters_.front() == &self);
+    });
+    if (!self.given) waiters_.pop_front();
+  }
+
+  Mutex mutex_;
+  bool taken_ GUARDED_BY(mutex_) = false;
+  std::thread::id owner_ GUARDED_BY(mutex_);
+  std::deque<Waiter*> waiters_ GUARDED_BY(mutex_);
+};
+
+}  // namespace testbed::sqlite
+
+#endif  // TESTBED_ENGINES_SQLITE_WRITER_TURN_H_

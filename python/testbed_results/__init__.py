@@ -1,0 +1,417 @@
+"""The results of testbed as tables and plots.
+
+    import testbed_results as tr
+    results = tr.results("run.json")     # a row for each run, phase and operation, as pandas
+
+Paths are results documents (docs/results.md), directories of them, the results of experiments, and
+stores of `testbed results` (docs/store.md). The columns are those of `testbed --csv`; columns.json,
+which the program made, says what each is read from. Reading takes the standard library alone;
+tables take pandas or polars, plots matplotlib.
+"""
+
+import json
+import math
+import pathlib
+import sqlite3
+import statistics
+import urllib.parse
+
+__all__ = ["ResultsError", "documents", "rows", "results", "series", "runs", "cells", "query", "plot_time",
+           "plot_percentiles", "plot_reads", "plot_written", "plot_curve"]
+
+SCHEMA = "testbed-results/1"
+STORE_APPLICATION, STORE_VERSION = 0x74627273, 1
+COLUMNS = json.loads((pathlib.Path(__file__).parent / "columns.json").read_text(encoding="utf-8"))
+# Okabe and Ito's colours, which the colour-blind can tell apart.
+COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#000000", "#999999"]
+STALL_US = 1e6  # an operation that took this long makes its second a stall, as in the report
+
+
+class ResultsError(ValueError):
+    """A file holds no results; the sentence says why."""
+
+
+# Reading -------------------------------------------------------------------------------------------
+
+
+def _files(paths):
+    """Yields the files that the paths stand for, in the order of their names."""
+    for path in [paths] if isinstance(paths, (str, pathlib.Path)) else paths:
+        path = pathlib.Path(path)
+        if not path.is_dir():
+            yield path
+            continue
+        folders = [path / "cells", path / "loads"] if (path / "experiment.json").exists() else [path]
+        found = [file for folder in folders for file in sorted(folder.glob("*.json"))]
+        if not found:
+            raise ResultsError(f"{path} holds no results; give a directory with files written by --json")
+        yield from found
+
+
+def _is_store(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError as error:
+        raise ResultsError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _document(path):
+    try:
+        document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ResultsError(f"{path} is no JSON, or it is cut off: {error}") from error
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema != SCHEMA:
+        raise ResultsError(f"{path} is no results document of this version: its schema is {schema!r}, not {SCHEMA}")
+    return document
+
+
+def documents(paths):
+    """Returns a list of (path, document)."""
+    return [(str(path), _document(path)) for path in _files(paths)]
+
+
+def _open_store(path):
+    store = sqlite3.connect(f"file:{urllib.parse.quote(str(pathlib.Path(path).absolute()))}?mode=ro", uri=True)
+    try:
+        known = [store.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    except sqlite3.DatabaseError as error:
+        store.close()
+        raise ResultsError(f"{path} is no store of testbed: {error}") from error
+    if known != [STORE_APPLICATION, STORE_VERSION]:
+        store.close()
+        raise ResultsError(f"{path} is no store of this version of testbed; `testbed results add` makes one")
+    return store
+
+
+def _ask(path, sql, parameters=()):
+    store = _open_store(path)
+    try:
+        answer = store.execute(sql, parameters)
+        names = [column[0] for column in answer.description or ()]
+        return [dict(zip(names, row)) for row in answer]
+    except sqlite3.Error as error:
+        raise ResultsError(f"{path} cannot answer: {error}") from error
+    finally:
+        store.close()
+
+
+def _at(value, steps):
+    for step in steps:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _number(value):
+    """The number that a fact's text is; the value itself when it is none."""
+    if not isinstance(value, str) or not value.lstrip("-")[:1].isdigit():
+        return value
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    return value
+
+
+def _cell(value):
+    """A value as a cell has it: what a CSV leaves empty is None, lists and objects are text."""
+    if isinstance(value, list) and not any(isinstance(part, (list, dict)) for part in value):
+        value = " ".join(part if isinstance(part, str) else json.dumps(part) for part in value)
+    elif isinstance(value, (list, dict)):
+        value = json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True) if value else ""
+    if value == "" or isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _others(account, figure):
+    """What other programs did with the device: files that are not the database's."""
+    threads = [thread for thread in account.get("other_threads") or () if thread.get("kind") == "other-file"]
+    return sum((float(_at(thread, ["kernel", figure]) or 0) for thread in threads), 0.0)
+
+
+def _own(account, figure):
+    device = _at(account, ["device", figure])
+    return None if device is None else max(0.0, device - _others(account, figure))
+
+
+def _background(second, steps):
+    work = second.get("background")
+    if not work:
+        return None
+    if steps == ["name"]:
+        return [part.get("name") for part in work]
+    return sum((float(_at(part, steps) or 0) for part in work), 0.0)
+
+
+def _row(columns, document, run, run_index, phase=None, phase_index=None, operation=None, second=None):
+    account = (phase or {}).get("account") or {}
+    causes = {cause.get("name"): cause for cause in account.get("causes") or ()}
+    sources = {"document": document, "fact": document, "run": run, "phase": phase, "operation": operation,
+               "cause": causes.get((operation or {}).get("name")), "second": second}
+    row = {}
+    for column in columns:
+        of, steps = column["of"], column["at"].split("/")[1:]
+        if of == "run_index":
+            value = run_index
+        elif of == "phase_index":
+            value = phase_index
+        elif of == "own":
+            value = _own(account, steps[0])
+        elif of == "other_programs":
+            value = _others(account, steps[0])
+        elif of == "background":
+            value = _background(second, steps)
+        else:
+            value = _at(sources[of], steps)
+        row[column["name"]] = _cell(_number(value) if of == "fact" else value)
+    return row
+
+
+def _rows_of(document, table):
+    columns = COLUMNS[table]
+    for run_index, run in enumerate(document["runs"]):
+        if table == "runs":
+            yield _row(columns, document, run, run_index)
+            continue
+        for phase_index, phase in enumerate(run["phases"]):
+            place = (columns, document, run, run_index, phase, phase_index)
+            if table == "series":
+                for second in phase.get("series") or ():
+                    yield _row(*place, second=second)
+                continue
+            for operation in phase.get("operations") or [None]:
+                yield _row(*place, operation=operation)
+
+
+def rows(paths, table="results"):
+    """Returns the rows of "results", "series" or "runs" as a list of dictionaries; "path" is the file of each."""
+    if table not in COLUMNS:
+        raise ResultsError(f"there is no table {table!r} of documents; there are {', '.join(COLUMNS)}")
+    found = []
+    for path in _files(paths):
+        if _is_store(path):
+            found += [{"path": str(path), **row} for row in _ask(path, f"SELECT * FROM {table} ORDER BY rowid")]
+            continue
+        try:
+            found += [{"path": str(path), **row} for row in _rows_of(_document(path), table)]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ResultsError(f"{path} is damaged, or no results document of this version: {error!r}") from error
+    return found
+
+
+# Tables --------------------------------------------------------------------------------------------
+
+
+def _frame(found, library):
+    if library == "pandas":
+        import pandas
+        return pandas.DataFrame(found)
+    if library == "polars":
+        import polars
+        return polars.DataFrame(found, infer_schema_length=None)
+    raise ResultsError(f"library={library!r} is neither 'pandas' nor 'polars'")
+
+
+def results(paths, library="pandas"):
+    """A row for each run, phase and operation."""
+    return _frame(rows(paths, "results"), library)
+
+
+def series(paths, library="pandas"):
+    """A row for each second of each phase."""
+    return _frame(rows(paths, "series"), library)
+
+
+def runs(paths, library="pandas"):
+    """A row for each run, those that failed included."""
+    return _frame(rows(paths, "runs"), library)
+
+
+def cells(store, library="pandas"):
+    """A row for each cell, round and metric of the experiments in a store."""
+    return query(store, "SELECT * FROM cells ORDER BY rowid", library=library)
+
+
+def query(store, sql, parameters=(), library="pandas"):
+    """The answer of a store to a question in SQL. The store is opened for reading."""
+    _is_store(store)
+    return _frame(_ask(store, sql, parameters), library)
+
+
+# Plots ---------------------------------------------------------------------------------------------
+
+
+def _dicts(table):
+    """The rows of a pandas or polars table, or of a list of dictionaries."""
+    if isinstance(table, list):
+        return table
+    found = table.to_dicts() if hasattr(table, "to_dicts") else table.to_dict("records")
+    return [{name: _cell(value) for name, value in row.items()} for row in found]
+
+
+def _axes(axes, **settings):
+    if axes is not None:
+        return axes
+    import matplotlib.pyplot as pyplot
+    return pyplot.subplots(figsize=(7.6, settings.pop("height", 3.6)), layout="constrained", **settings)[1]
+
+
+def _measured(table):
+    """The rows of the last phase that measured, or else of the last phase."""
+    found = _dicts(table)
+    if not found:
+        raise ResultsError("there are no rows to plot")
+    last = ([row for row in found if row.get("kind") == "measure"] or found)[-1]
+    same = ("path", "document", "run", "phase_index")
+    return [row for row in found if all(row.get(name) == last.get(name) for name in same)]
+
+
+def plot_time(table, axes=None):
+    """Rate, latency and memory of each second of one phase: the last that measured, unless the rows are of another.
+
+    Stalls are shaded: seconds in which the rate fell below a tenth of the median, or in which an operation took a
+    second or longer. `table` is of series(); `axes` are three, above each other.
+    """
+    seconds = _measured(table)
+    axes = _axes(axes, height=6.4, nrows=3, sharex=True)
+    ends = [row["end_seconds"] for row in seconds]
+    begins = [0.0] + ends[:-1]
+    rates = [row["operations"] / max(end - begin, 1e-9) for row, begin, end in zip(seconds, begins, ends)]
+    axes[0].step(ends, rates, where="pre", color=COLOURS[0])
+    axes[0].set(ylabel="operations/s", ylim=(0, None), title=f"{seconds[0]['engine']}, {seconds[0]['phase']}")
+    for name, colour in (("max_us", 5), ("p99_us", 1), ("p50_us", 0)):
+        axes[1].plot(ends, [row[name] or math.nan for row in seconds], color=COLOURS[colour], label=name[:-3])
+    axes[1].set(ylabel="latency, us", yscale="log")
+    axes[1].legend(loc="upper right")
+    for name, colour in (("process_memory_bytes", 0), ("page_cache_bytes", 2), ("kernel_memory_bytes", 7)):
+        held = [row.get(name) for row in seconds]
+        if any(value is not None for value in held):
+            axes[2].plot(ends, [math.nan if value is None else value / 2**20 for value in held],
+                         color=COLOURS[colour], label=name[:-6].replace("_", " "))
+            axes[2].legend(loc="upper right")
+    axes[2].set(ylabel="memory, MiB", xlabel="seconds", ylim=(0, None))
+    usual = statistics.median(rates)
+    for row, begin, end, rate in zip(seconds, begins, ends, rates):
+        if rate < usual / 10 or (row["max_us"] or 0) >= STALL_US:
+            for one in axes:
+                one.axvspan(begin, end, color="#d55e00", alpha=0.2, linewidth=0)
+    return axes
+
+
+def _operations(paths):
+    """Yields (name, phase, operation) of what was measured; what differs between the documents is in the name."""
+    found = documents(paths)
+    for path, document in found:
+        prefix = (document.get("label") or pathlib.Path(path).stem) + ": " if len(found) > 1 else ""
+        for run in document["runs"]:
+            for phase in run["phases"]:
+                if phase.get("kind") != "measure":
+                    continue
+                for operation in phase.get("operations") or ():
+                    name = f"{prefix}{document['options']['engine']} {operation['name']}, {run['threads']} thr"
+                    yield name, phase, operation
+
+
+def plot_percentiles(paths, axes=None):
+    """Latency by percentile. Each mark of the axis is ten times rarer than the one before (HdrHistogram's axis)."""
+    axes = _axes(axes)
+    rarest = 10
+    for place, (name, _, operation) in enumerate(_operations(paths)):
+        buckets = operation["latency_ns_histogram"]
+        total, below, x, y = sum(count for _, count in buckets), 0, [], []
+        for least, count in buckets:
+            x.append(total / (total - below))
+            y.append(least / 1000)
+            below += count
+        rarest = max(rarest, total)
+        axes.step(x, y, where="post", color=COLOURS[place % len(COLOURS)], label=name)
+    axes.set(xscale="log", yscale="log", xlabel="percentile", ylabel="latency, us")
+    ticks = [10**power for power in range(int(math.log10(rarest)) + 1)]
+    axes.set_xticks(ticks, [f"{100 - 100 / tick:.10g} %" for tick in ticks])
+    axes.legend()
+    return axes
+
+
+def plot_reads(paths, axes=None):
+    """How many operations caused none, one, two or more block requests of the kernel (of the file, where the kernel's
+    account is not there)."""
+    axes = _axes(axes)
+    for place, (name, phase, operation) in enumerate(_operations(paths)):
+        for cause in phase["account"]["causes"]:
+            if cause["name"] != operation["name"]:
+                continue
+            level = "kernel" if cause.get("kernel") else "file"
+            counts = cause.get(f"{level}_reads_histogram") or []
+            axes.plot(range(len(counts)), [count or math.nan for count in counts], marker="o",
+                      color=COLOURS[place % len(COLOURS)], label=f"{name} ({level})")
+    axes.set(yscale="log", xlabel="reads of one operation (15: or more)", ylabel="operations")
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend()
+    return axes
+
+
+def plot_written(paths, axes=None):
+    """Bytes that the kernel wrote per byte that the user wrote, by the work that wrote them, of each phase."""
+    axes = _axes(axes)
+    bars = {}
+    for path, document in documents(paths):
+        for run in document["runs"]:
+            for phase in run["phases"]:
+                user = phase.get("user_bytes_written") or 0
+                if phase.get("kind") not in ("load", "measure") or not user:
+                    continue
+                name = f"{document.get('label') or pathlib.Path(path).stem}\n{document['options']['engine']}\n{phase['name']}"
+                for cause in phase["account"]["causes"]:
+                    written = _at(cause, ["kernel", "write_bytes"]) or _at(cause, ["file", "write_bytes"]) or 0
+                    work = bars.setdefault(cause["name"], {})
+                    work[name] = work.get(name, 0) + written / user
+    names = list(dict.fromkeys(name for work in bars.values() for name in work))
+    bottoms = [0.0] * len(names)
+    for place, (work, heights) in enumerate(sorted(bars.items())):
+        values = [heights.get(name, 0) for name in names]
+        if any(values):
+            axes.bar(names, values, bottom=bottoms, color=COLOURS[place % len(COLOURS)], label=work)
+            bottoms = [bottom + value for bottom, value in zip(bottoms, values)]
+    axes.set(ylabel="bytes written per user byte")
+    if names:
+        axes.legend()
+    return axes
+
+
+# Student's t, two-sided 95 %, for 1 to 10 degrees of freedom; beyond it falls slowly to 1.96.
+T_95 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228]
+
+
+def _interval(values):
+    """The mean, and half of its 95 % interval (0 of a single value)."""
+    freedom = len(values) - 1
+    if freedom == 0:
+        return values[0], 0.0
+    t = T_95[freedom - 1] if freedom <= len(T_95) else 1.96 + 2.5 / freedom
+    return statistics.fmean(values), t * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def plot_curve(table, x, y, by="engine", axes=None):
+    """A column over another, one line for each value of `by`; a band is the 95 % interval of the mean.
+
+    Rows with the same `x` and `by` are repeats. `table` is of any function above, or a part of one.
+    """
+    axes = _axes(axes)
+    groups = {}
+    for row in _dicts(table):
+        if row.get(x) is not None and row.get(y) is not None:
+            groups.setdefault(str(row.get(by)), {}).setdefault(row[x], []).append(row[y])
+    for place, (name, points) in enumerate(sorted(groups.items())):
+        at = sorted(points)
+        means, halves = zip(*(_interval(points[one]) for one in at))
+        colour = COLOURS[place % len(COLOURS)]
+        axes.plot(at, means, marker="o", color=colour, label=name)
+        axes.fill_between(at, [m - h for m, h in zip(means, halves)], [m + h for m, h in zip(means, halves)],
+                          color=colour, alpha=0.2, linewidth=0)
+    axes.set(xlabel=x, ylabel=y, ylim=(0, None))
+    if groups:
+        axes.legend(title=by)
+    return axes

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Drives the page of `testbed report --html` in headless Chromium.
+
+Usage: page_test.py TESTBED BROWSER DIRECTORY   (run.sh calls it)
+Makes results by TESTBED in DIRECTORY, opens their page from disk and checks what a reader relies on: nothing is fetched or
+complained of, each figure is the document's, links, folds, tooltips and themes work, it fits 400 pixels, axe-core finds nothing,
+and names of any content are text. Exit code 1 with a line for each thing that is not so.
+"""
+import json
+import os
+import subprocess
+import sys
+import time
+
+import axe_playwright_python
+from playwright.sync_api import sync_playwright
+
+HOSTILE = "</script><script>window.hit=1</script><img src=x onerror=window.hit=2> \" ' & \n,"
+EXPERIMENT = """
+name = "mine"
+title = "Rates by clients"
+about = "How rates grow."
+[options]
+engine = "null"
+workload = "insert,point-read"
+rows = 2000
+seconds = 0.1
+warmup = 0
+ram = "32M"
+[scale.tiny]
+rounds = 2
+[[axis]]
+name = "threads"
+values = [1, 2, 4]
+[[axis]]
+name = "value-size"
+values = [100, 400]
+[metrics]
+rate = { value = "point_read.rate", unit = "1/s" }
+[[table]]
+title = "Rates"
+rows = ["threads"]
+columns = "value-size"
+metrics = ["rate"]
+published = { columns = ["clients", "100", "400"], rows = [["1", "10", "20"]] }
+[[finding]]
+id = "X1"
+claim = "More clients, more reads"
+[[finding.part]]
+says = "two against one"
+published = "twice"
+holds = "rate[threads=2, value-size=100] > 0"
+"""
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]
+
+failures = []
+
+
+def check(condition, says):
+    if not condition:
+        failures.append(says)
+        print("FAILED:", says)
+
+
+def at(document, pointer):
+    for part in pointer.split("/")[1:]:
+        document = document[int(part)] if isinstance(document, list) else document[part.replace("~1", "/").replace("~0", "~")]
+    return document
+
+
+class Page:
+    """A page in a context of its own, which remembers what it asked for and complained of."""
+
+    def __init__(self, browser, path, width=1200, scheme="light", media=None):
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        self.page = self.context.new_page()
+        self.said, self.asked = [], []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.said.append("dialog " + dialog.message), dialog.dismiss()))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        begin = time.monotonic()
+        self.page.goto("file://" + path)
+        self.page.wait_for_selector("html[data-ready]", timeout=60000)
+        self.seconds = time.monotonic() - begin
+
+    def draw_all(self):
+        height = self.page.evaluate("document.documentElement.scrollHeight")
+        for y in range(0, height, 600):
+            self.page.evaluate("y => window.scrollTo(0, y)", y)
+            self.page.wait_for_timeout(40)
+        self.page.evaluate("window.scrollTo(0, 0)")
+
+    def close(self, what):
+        check(self.said == [], f"{what}: the console says {self.said}")
+        elsewhere = [url for url in self.asked if not url.startswith(("file:", "data:"))]
+        check(elsewhere == [], f"{what}: asks for {elsewhere}")
+        check(self.page.evaluate("window.hit === undefined"), f"{what}: a name was executed")
+        self.context.close()
+
+
+def make_results(testbed, directory):
+    def run(*words):
+        subprocess.run([testbed, *words], cwd=directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    run("--engine", "btree", "--ram", "32M", "--rows", "20000", "--seconds", "3.2", "--warmup", "0", "--threads", "1,2", "--workload", "insert,mixed",
+        "--quiet", "--json", "run.json")
+    with open(os.path.join(directory, "mine.toml"), "w", encoding="utf-8") as file:
+        file.write(EXPERIMENT)
+    run("experiment", "mine.toml", "--scale", "tiny", "--out", "results", "--quiet")
+    with open(os.path.join(directory, "run.json"), encoding="utf-8") as file:
+        document = json.load(file)
+    hostile = json.loads(json.dumps(document))
+    hostile["notes"] = [HOSTILE]
+    hostile["options"]["engine"] = HOSTILE
+    hostile["command"] = ["testbed", HOSTILE]
+    for one in hostile["runs"]:
+        one["engine"]["name"] = HOSTILE
+        for phase in one["phases"]:
+            phase["name"] += HOSTILE
+            for cause in phase["account"]["causes"]:
+                cause["name"] += HOSTILE
+            for operation in phase.get("operations", []):
+                operation["name"] += HOSTILE
+    with open(os.path.join(directory, "hostile.json"), "w", encoding="utf-8") as file:
+        json.dump(hostile, file)
+    run("report", "results", "run.json", "--html", "page.html")
+    run("report", "hostile.json", "--html", "hostile.html")
+    return document
+
+
+def figures_are_the_documents(page, document):
+    """Reads the figures of every phase of the document back from the page."""
+    read = 0
+    for i in range(page.locator(".choose").count()):
+        page.locator(".choose").nth(i).click()
+        for pointer, value, text in page.eval_on_selector_all(
+                "td[data-at]", "cells => cells.map(cell => [cell.dataset.at, Number(cell.dataset.value), cell.textContent])"):
+            check(at(document, pointer) == value, f"{pointer} is {value} on the page, {at(document, pointer)} in the document")
+            check(text not in ("", "–", "NaN"), f"{pointer} is shown as '{text}'")
+            read += 1
+    check(read >= 200, f"only {read} figures were read back")
+    return read
+
+
+def table_is_the_cells(page, directory):
+    cells = page.eval_on_selector_all("table.measured td[data-cells]", "cells => cells.map(c => [Number(c.dataset.value), c.querySelector('a').hash])")
+    check(len(cells) == 6, f"the table has {len(cells)} figures, not 6")
+    data = json.loads(page.locator("#data").text_content())
+    for value, link in cells:
+        experiment, cell = (int(part) for part in link.removeprefix("#cell-").split("-"))
+        rates = []
+        for run in data["experiments"][experiment]["cells"][cell]["runs"]:
+            with open(os.path.join(directory, "results", run["file"]), encoding="utf-8") as file:
+                phases = json.load(file)["runs"][0]["phases"]
+            rates += [phase["rate"] for phase in phases if phase["name"] == "point-read"]
+        check(abs(value - sum(rates) / len(rates)) <= 1e-9 * value, f"{link}: {value} is not the mean of {rates}")
+
+
+def a_reader_uses_it(browser, path, directory, document):
+    one = Page(browser, path)
+    page = one.page
+    print(f"ready after {one.seconds:.2f} s, {os.path.getsize(path) / 1e6:.1f} MB")
+    check(os.path.getsize(path) < 10e6, "the page has 10 MB or more")
+    answer = page.locator("#document-0 .answer").first.inner_text()
+    check(answer.startswith("mixed"), f"the answer is not about what was measured: {answer}")
+    print(figures_are_the_documents(page, document), "figures read back")
+    table_is_the_cells(page, directory)
+    one.draw_all()
+    plots = page.eval_on_selector_all(".plot", "plots => plots.map(plot => plot.querySelectorAll('svg path').length)")
+    check(len(plots) >= 6 and all(paths > 0 for paths in plots), f"plots without a line: {plots}")
+    # A tooltip.
+    plot = page.locator("figure", has_text="Latency by percentile").locator(".plot").first
+    plot.scroll_into_view_if_needed()
+    plot.hover(position={"x": 400, "y": 120})
+    page.wait_for_timeout(400)
+    check(" %" in plot.inner_text() and "s" in plot.inner_text(), "no tooltip on the latency plot")
+    # Folds.
+    page.locator(".finding summary").first.click()
+    check(page.get_by_text("two against one").first.is_visible(), "a finding does not open")
+    page.locator("summary", has_text="How to repeat it").last.click()
+    check(page.locator("pre.command").last.is_visible(), "the command does not show")
+    # Curves follow the choice.
+    before = page.locator("figure", has_text="Curves").inner_html()
+    page.locator(".controls select").nth(1).select_option(index=1)
+    page.wait_for_timeout(300)
+    check(page.locator("figure", has_text="Curves").inner_html() != before, "the curves do not change with their axis")
+    # A figure leads to its run.
+    page.locator("table.measured td a").nth(1).click()
+    page.wait_for_selector("html[data-cell]")
+    check(page.locator(".cell h2").first.is_visible() and "Cell: " in page.locator(".cell h2").first.inner_text(), "a figure does not lead to its run")
+    check(page.locator(".cell .answers").first.is_visible(), "the cell's run is not shown")
+    # The theme.
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.locator("button.theme").click()
+    check(page.evaluate(ground) != light, "the toggle changes nothing")
+    page.locator("button.theme").click()
+    check(page.evaluate(ground) == light, "the toggle does not go back")
+    one.close("page")
+
+
+def is_accessible(browser, path, scheme, width):
+    one = Page(browser, path, width=width, scheme=scheme)
+    one.draw_all()
+    where = f"{scheme}, {width} pixels"
+    wide = one.page.evaluate("document.documentElement.scrollWidth")
+    check(wide <= width, f"{where}: the page is {wide} pixels wide")
+    check(one.page.evaluate("document.documentElement.dataset.theme") == scheme, f"{where}: another theme")
+    with open(os.path.join(os.path.dirname(axe_playwright_python.__file__), "axe.min.js"), encoding="utf-8") as file:
+        one.page.evaluate(file.read() + "; undefined")
+    for violation in one.page.evaluate("axe.run().then(result => result.violations)"):
+        nodes = [node["html"][:120] for node in violation["nodes"][:3]]
+        check(False, f"{where}: axe-core, {violation['id']}: {violation['help']}: {nodes}")
+    one.close(where)
+
+
+def prints(browser, path):
+    one = Page(browser, path, scheme="dark")
+    pdf = one.page.pdf()
+    check(pdf.startswith(b"%PDF") and len(pdf) > 50000, "the page does not print")
+    one.close("print")
+
+
+def main():
+    testbed, executable, directory = sys.argv[1:4]
+    directory = os.path.abspath(directory)
+    document = make_results(os.path.abspath(testbed), directory)
+    page, hostile = os.path.join(directory, "page.html"), os.path.join(directory, "hostile.html")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        a_reader_uses_it(browser, page, directory, document)
+        for scheme, width in (("light", 1200), ("dark", 1200), ("light", 400), ("dark", 400)):
+            is_accessible(browser, page, scheme, width)
+        prints(browser, page)
+        one = Page(browser, hostile)
+        one.draw_all()
+        check("onerror" in one.page.inner_text("body"), "a hostile name is not shown as it is")
+        for plot in one.page.locator(".plot").all():
+            plot.scroll_into_view_if_needed()
+            plot.hover(position={"x": 250, "y": 60})
+            one.page.wait_for_timeout(100)
+        one.close("hostile names")
+        browser.close()
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,211 @@
+// Tests `testbed ab` of the real program at small scale: both ways, refusals, exit codes, and sides
+// that fail.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/cli/started_command.h"
+
+namespace testbed {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// Point reads of a few rows, in short slices on three loads.
+constexpr char kReads[] =
+    " --ram 64M --rows 5000 --threads 1 --workload point-read --time 6s --loads 3 --slice 0.05 "
+    "--warmup 0 --quiet ";
+
+class AbTest : public StartedCommandTest {
+ protected:
+  nlohmann::json Taken(const std::string& name) {
+    nlohmann::json document = Json(name);
+    std::filesystem::remove(directory_ / name);
+    return document;
+  }
+};
+
+TEST_F(AbTest, SlicesOfBothSidesAreMeasuredAndAnswered) {
+  const CommandResult result =
+      Run("ab --engine null --a '' --b 'added-delay=50000' --json ab.json --account file" +
+          std::string(kReads));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(result.out.starts_with("b is slower by")) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("interleave in slices of 0.05 s"));
+  EXPECT_EQ(Run("report ab.json").out, result.out);
+  const nlohmann::json document = Taken("ab.json");
+  EXPECT_EQ(document["schema"], "testbed-ab/1");
+  EXPECT_EQ(document["loads"], 3);
+  EXPECT_EQ(document["runs"].size(), 6u);
+  std::set<std::pair<int, int>> of_a, of_b;
+  for (const nlohmann::json& sample : document["samples"]) {
+    EXPECT_GT(sample["metrics"]["rate"], 0);
+    EXPECT_TRUE(sample.contains("rest"));
+    (sample["side"] == "a" ? of_a : of_b).emplace(sample["load"], sample["block"]);
+  }
+  EXPECT_EQ(of_a, of_b);
+  EXPECT_GE(of_a.size(), 3 * 8u);
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(AbTest, RoundsLoadAnewForEachRun) {
+  const CommandResult result =
+      Run("ab --engine btree --a '' --b 'page-size=4k env:SOME=thing' --ram 64M --rows 3000 "
+          "--threads 1 "
+          "--workload insert --time 60s --loads 3 --account file --json ab.json --quiet");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("insert by rounds: 3 loads"));
+  EXPECT_THAT(result.out, HasSubstr("size"));
+  const nlohmann::json document = Taken("ab.json");
+  EXPECT_EQ(document["samples"].size(), 6u);
+  for (const nlohmann::json& run : document["runs"]) {
+    EXPECT_EQ(run["phases"][0]["kind"], "load");
+    EXPECT_EQ(run["phases"][0]["rows_inserted"], 3000);
+  }
+  EXPECT_EQ(document["sides"][1]["environment"]["SOME"], "thing");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(AbTest, EachSideHasItsEnvironmentAndOptions) {
+  // The sizes of pages show that options reached the engine of the right side.
+  const CommandResult result = Run(
+      "ab --engine btree --a page-size=4k --b page-size=16k --json ab.json" + std::string(kReads));
+  ASSERT_EQ(result.code, 0) << result.err;
+  for (const nlohmann::json& run : Taken("ab.json")["runs"]) {
+    EXPECT_EQ(run["engine"]["effective"]["page_size"], run["side"] == "a" ? "4096" : "16384");
+  }
+}
+
+TEST_F(AbTest, ExitCodesOfFailIf) {
+  const auto code = [this](const std::string& sides, const std::string& loads) {
+    return Run("ab --engine null --account off --rows 1000 --threads 1 --workload point-read "
+               "--time "
+               "6s --slice 0.05 --warmup 0 --quiet --fail-if 'rate < -20%' --loads " +
+               loads + sides)
+        .code;
+  };
+  EXPECT_EQ(code(" --a '' --b added-delay=50000", "3"), 3);
+  EXPECT_EQ(code(" --a added-delay=50000 --b ''", "3"), 0);
+  EXPECT_EQ(code(" --a '' --b added-delay=50000", "1"), 125);
+}
+
+TEST_F(AbTest, RefusesBeforeAnythingRuns) {
+  const std::string reads(kReads);
+  ExpectRefused(Run("ab"), "ab compares two sides or more");
+  ExpectRefused(Run("ab --a engine=null"), "--b");
+  ExpectRefused(Run("ab --a '' --b ''" + reads), "--engine is missing");
+  ExpectRefused(Run("ab --engine null --a '' --b rows=7" + reads), "cannot be compared");
+  ExpectRefused(Run("ab --engine null --a '' --b key-size=20" + reads), "cannot be compared");
+  ExpectRefused(Run("ab --engine null --a '' --b engine=nul" + reads), "side b");
+  ExpectRefused(Run("ab --engine null --a '' --b nonsense" + reads), "--b: nonsense");
+  ExpectRefused(Run("ab --engine null --a '' --b '\"'" + reads), "quote");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --dir d" + reads), "--dir");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --repeat 2" + reads), "--repeat");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --way rond" + reads),
+                "interleave, duet, rounds");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --fail-if 'speed < 1%'" + reads), "--fail-if");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --rate 10 --way interleave" + reads), "--rate");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --seconds 10" + reads), "--seconds");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --until 0%" + reads), "--until");
+  ExpectRefused(Run("ab --engine btree --a '' --b engine-option=no_such=1" + reads), "no_such");
+  ExpectRefused(Run("ab --engine btree --a '' --b '' --way interleave --workload insert --rows 10"),
+                "--way rounds");
+  ExpectRefused(Run("ab --engine null --a '' --b threads=1000 --way duet" + reads), "--threads");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --json no/such/file" + reads), "--json");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(AbTest, ASideThatIsKilledCostsItselfOnly) {
+  const pid_t process = Start(
+      "ab --engine btree --a '' --b cache-pct=20 --ram 64M --rows 5000 --threads 1 --workload "
+      "point-read --time 4s --loads 1 --slice 0.1 --warmup 0 --json ab.json > out 2> err");
+  std::vector<pid_t> sides;
+  ASSERT_TRUE(Becomes([&] {
+    sides = Processes();
+    std::erase(sides, process);
+    return sides.size() == 2;
+  }));
+  ::kill(sides[1], SIGKILL);
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  const nlohmann::json document = Taken("ab.json");
+  ASSERT_EQ(document["errors"].size(), 1u);
+  EXPECT_THAT(document["errors"][0]["sentence"].get<std::string>(), HasSubstr("signal 9"));
+  const std::string failed = document["errors"][0]["side"], other = failed == "a" ? "b" : "a";
+  size_t kept = 0;
+  for (const nlohmann::json& sample : document["samples"]) kept += sample["side"] == other;
+  EXPECT_GT(kept, 0u);
+  EXPECT_THAT(Read(directory_ / "err"), HasSubstr("side " + failed + " failed"));
+  EXPECT_THAT(Processes(), IsEmpty());
+  for (const char* name : {"out", "err"}) std::filesystem::remove(directory_ / name);
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(AbTest, ASideThatNeedsMoreThanItsMemoryIsNamed) {
+  const CommandResult result = Run(
+      "ab --engine btree --a '' --b 'ram=32M cache-size=31M' --rows 200000 --json ab.json "
+      "--threads 1 --ram 128M --workload point-read --time 4s --loads 1 --slice 0.05 --warmup 0 "
+      "--quiet");
+  if (result.code == 0) GTEST_SKIP() << "this machine does not enforce --ram";
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("side b failed"));
+  EXPECT_THAT(result.err, HasSubstr("--ram 32M"));
+  const nlohmann::json document = Taken("ab.json");
+  size_t kept = 0;
+  for (const nlohmann::json& sample : document["samples"]) kept += sample["side"] == "a";
+  EXPECT_GT(kept, 0u);
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(AbTest, AStopAnswersWithWhatThereIs) {
+  const pid_t process = Start(
+      "ab --engine null --a '' --b '' --rows 1000 --threads 1 --workload point-read --time 60s "
+      "--until 0.001% --slice 0.05 --warmup 0 --json ab.json > out");
+  ASSERT_TRUE(Becomes([&] { return Processes().size() == 3; }));
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  ::kill(process, SIGINT);
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_THAT(Read(directory_ / "out"), HasSubstr("stopped by a signal"));
+  EXPECT_TRUE(Taken("ab.json")["partial"]);
+  EXPECT_THAT(Processes(), IsEmpty());
+  std::filesystem::remove(directory_ / "out");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(AbTest, AParentThatIsKilledLeavesNoProcessAndNoFileThatIsNotCleaned) {
+  const pid_t process = Start(
+      "ab --engine btree --a '' --b '' --ram 64M --rows 5000 --threads 1 --workload point-read "
+      "--time 60s --loads 1 --quiet");
+  ASSERT_TRUE(Becomes([&] { return Processes().size() == 3; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  ::kill(process, SIGKILL);
+  ::waitpid(process, nullptr, 0);
+  EXPECT_TRUE(Becomes([&] { return Processes().empty(); }, 10));
+  EXPECT_TRUE(Becomes(
+      [&] {
+        Run("scratch clean");
+        return DirectoryIsEmpty();
+      },
+      10));
+}
+
+TEST_F(AbTest, ADamagedFileIsRefused) {
+  std::ofstream(directory_ / "ab.json") << R"({"schema": "testbed-ab/1", "sides": 7})";
+  ExpectRefused(Run("report ab.json"), "is damaged");
+}
+
+}  // namespace
+}  // namespace testbed

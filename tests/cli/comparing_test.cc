@@ -1,0 +1,167 @@
+// Tests `testbed compare` and `testbed history` on results of real runs, some with other figures.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+class ComparingTest : public CommandTest {
+ protected:
+  void Measure() {
+    const CommandResult result =
+        Run("--engine btree --rows 2000 --operations 500 --threads 1 --warmup 0 --repeat 3 "
+            "--json base.json --quiet");
+    ASSERT_EQ(result.code, 0) << result.err;
+    base_ = Json("base.json");
+  }
+  // Writes the document with these rates of all phases, one for each load.
+  void Write(const std::string& file, json document, const std::vector<double>& rates) {
+    for (json& run : document["runs"]) {
+      for (json& phase : run["phases"]) {
+        if (!phase.contains("operations")) continue;
+        phase["rate"] = rates[run["load"].get<size_t>() % rates.size()];
+      }
+    }
+    std::ofstream(directory_ / file) << document;
+  }
+  // Adds a result of a night with this rate to the history.
+  void AddNight(int night, double rate) {
+    json document = base_;
+    document["started"] = fmt::format("2026-10-{:02}T02:00:00Z", night + 1);
+    Write("night.json", document, {rate, rate * 1.002, rate * 0.998});
+    const CommandResult added = Run(fmt::format("history add night.json --commit c{:02}", night));
+    ASSERT_EQ(added.code, 0) << added.err;
+  }
+  void ExpectRefused(const std::string& arguments, const std::string& sentence) {
+    const CommandResult result = Run(arguments);
+    EXPECT_EQ(result.code, 2) << arguments;
+    EXPECT_NE(result.err.find(sentence), std::string::npos) << result.err;
+    EXPECT_EQ(result.out, "");
+  }
+
+  json base_;
+};
+
+// The spread of nights, the same in each test.
+double Night(int night, double rate) { return rate * (1 + (night * 37 % 11 - 5) / 1000.0); }
+
+TEST_F(ComparingTest, CompareTellsByLoadsAndJudgesConditions) {
+  Measure();
+  Write("old.json", base_, {1000, 1010, 990});
+  Write("new.json", base_, {900, 910, 890});
+  const std::string files = "compare old.json new.json ";
+  const CommandResult slower = Run(files + "--fail-if 'rate < -3%' --metric rate");
+  EXPECT_EQ(slower.code, 1) << slower.out;
+  EXPECT_NE(slower.out.find("point-read, 1 thr: the second is slower by 10 % ("), std::string::npos)
+      << slower.out;
+  EXPECT_EQ(Run(files + "--fail-if 'rate < -30%'").code, 0);
+  EXPECT_EQ(Run(files + "--fail-if 'rate < -10%'").code, 3);
+  EXPECT_NE(Run(files + "--csv").out.find("point-read, 1 thr\",rate,1000,900,"), std::string::npos)
+      << Run(files + "--csv").out;
+  ExpectRefused(files + "--fail-if 'speed < -3%'", "--fail-if 'speed < -3%' names no metric");
+  ExpectRefused(files + "--within 0", "--within 0 is not a difference in per cent");
+  ExpectRefused(files + "--metric rate,speed", "--metric rate,speed names no metric: 'speed'");
+  json other = base_;
+  other["data"]["rows"] = 1;
+  Write("other.json", other, {1000});
+  ExpectRefused("compare old.json other.json", "their data differ: rows 2000 against 1");
+}
+
+TEST_F(ComparingTest, HistoryFindsTheNightsThatGotSlower) {
+  Measure();
+  AddNight(0, 1000);
+  EXPECT_EQ(Run("history check --otava none").code, 3);  // too few results
+  for (int night = 1; night < 12; ++night) AddNight(night, Night(night, 1000));
+  const std::string check = "history check --otava none --metric rate";
+  const CommandResult before = Run(check);
+  EXPECT_EQ(before.code, 0) << before.out;
+  for (int night = 12; night < 15; ++night) AddNight(night, Night(night, 930));
+  const CommandResult after = Run(check);
+  EXPECT_EQ(after.code, 1) << after.out;
+  EXPECT_NE(after.out.find("slower"), std::string::npos) << after.out;
+  const CommandResult shown = Run("history show");
+  EXPECT_TRUE(std::regex_search(shown.out, std::regex("2026-10-15T02:00:00Z +c14 "))) << shown.out;
+  EXPECT_EQ(Run("history check --otava none --metric engine_asks").code, 0);
+  if (std::system("command -v otava >/dev/null 2>&1") != 0) {
+    GTEST_SKIP() << "Apache Otava is not here (pip install apache-otava): its part is not tried";
+  }
+  const CommandResult otava = Run("history check --metric rate");
+  EXPECT_EQ(otava.code, 1) << otava.err;
+  const size_t at = otava.out.find("Change points by Apache Otava");
+  ASSERT_NE(at, std::string::npos) << otava.out << otava.err;
+  EXPECT_NE(otava.out.find("c12", at), std::string::npos) << otava.out;
+}
+
+// A program in Otava's place, whose report is known: its change points are read, and those among
+// the last results decide.
+TEST_F(ComparingTest, HistoryReadsTheReportOfOtava) {
+  Measure();
+  for (int night = 0; night < 12; ++night) AddNight(night, Night(night, 1000));
+  const auto otava = [&](const std::string& commit, const std::string& script) {
+    std::ofstream(directory_ / "otava")
+        << "#!/bin/bash\necho \"INFO: $*\" >&2\n"
+        << "[[ -r ${!#} ]] && grep -q 'file: ' \"${!#}\" || exit 9\n"
+        << fmt::format(
+               "report='{{\"series1\": [{{\"attributes\": {{\"commit\": \"{}\"}}, "
+               "\"changes\": [{{\"metric\": \"rate\", \"mean_before\": \"1000.0\", "
+               "\"mean_after\": \"930.0\"}}]}}]}}'\n",
+               commit)
+        << script << "\n";
+    std::filesystem::permissions(directory_ / "otava", std::filesystem::perms::owner_all);
+    return Run("history check --metric rate --otava " + (directory_ / "otava").string());
+  };
+  const CommandResult recent = otava("c10", "echo \"$report\"");
+  EXPECT_EQ(recent.code, 1) << recent.out << recent.err;
+  EXPECT_NE(recent.out.find("-7.0 %"), std::string::npos) << recent.out;
+  EXPECT_EQ(otava("c05", "echo \"$report\"").code, 0);  // long ago: known since
+  const CommandResult broken = otava("c10", "echo nonsense");
+  EXPECT_EQ(broken.code, 2);  // 1 would say that something got worse
+  EXPECT_NE(broken.err.find("otava printed no report"), std::string::npos) << broken.err;
+  EXPECT_EQ(otava("c10", "exit 3").code, 2);
+  std::filesystem::remove(directory_ / "otava");
+  ASSERT_EQ(Run("history export out").code, 0);
+  EXPECT_EQ(Read(directory_ / "out/series1.csv").find("time,commit,rate,"), 0u);
+}
+
+TEST_F(ComparingTest, HistoryKeepsWhatItHasAndRefusesTheRest) {
+  Measure();
+  ExpectRefused("history show", "--store testbed-history cannot be read");
+  AddNight(0, 1000);
+  std::ofstream(directory_ / "testbed-history/notes.txt") << "mine";
+  for (const char* commit : {"c00", "c01"}) {
+    ExpectRefused(std::string("history add night.json --commit ") + commit,
+                  "testbed-history has this result already");
+  }
+  ExpectRefused("history add night.json --commit 'a b'", "--commit 'a b' is no name");
+  ExpectRefused("history add night.json --commit c --branch ../x", "--branch '../x' is no name");
+  ExpectRefused("history add nothing.json --commit c", "nothing.json cannot be read");
+  ExpectRefused("history show --branch other", "has no result of --branch other");
+  ExpectRefused("history check --last 2", "--last");
+  json partial = base_;
+  partial["partial"] = true;
+  Write("partial.json", partial, {1});
+  ExpectRefused("history add night.json partial.json --commit c9 --branch b",
+                "partial.json is not added, because it was interrupted");
+  ExpectRefused("history show --branch b", "has no result");  // night.json was not added either
+  EXPECT_EQ(Read(directory_ / "testbed-history/notes.txt"), "mine");
+  const auto entry = [&] {
+    for (const auto& file : std::filesystem::directory_iterator(directory_ / "testbed-history")) {
+      if (file.path().extension() == ".json") return file.path();
+    }
+    return std::filesystem::path();
+  }();
+  std::filesystem::resize_file(entry, 100);
+  ExpectRefused("history show", "is damaged");
+}
+
+}  // namespace
+}  // namespace testbed

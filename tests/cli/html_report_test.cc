@@ -1,0 +1,250 @@
+// Tests the page of `testbed report --html` and the plot files as far as no browser is needed: what the
+// page loads, whether its figures are the document's, and what results of any content do to it.
+// page_browser_test.cc has the rest.
+#include <fmt/format.h>
+
+#include <map>
+#include <regex>
+#include <string>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kHostile[] =
+    "</script><script>alert(1)</script><!-- \" ' & \n,\t]]> <img src=x onerror=alert(2)>";
+
+constexpr size_t kMixed = 2;  // the phase after the load and its settle
+
+class HtmlReportTest : public CommandTest {
+ protected:
+  void MakeRun() {
+    const CommandResult run =
+        Run("--engine btree --ram 32M --rows 20000 --seconds 2.2 --warmup 0 --threads 2 --quiet "
+            "--workload insert,mixed --json run.json");
+    ASSERT_EQ(run.code, 0) << run.err;
+  }
+
+  json PageData(const std::string& name) const {
+    const std::string page = Read(directory_ / name);
+    const std::string begin = "<script type=\"application/json\" id=\"data\">";
+    const size_t from = page.find(begin) + begin.size();
+    return json::parse(page.substr(from, page.find("</script>", from) - from));
+  }
+
+  void WriteJson(const std::string& name, const json& document) const {
+    std::ofstream(directory_ / name) << document;
+  }
+};
+
+// Collects all numbers by their JSON pointers, but for the parts that the page keeps in another form.
+void Numbers(const json& node, const std::string& pointer, std::map<std::string, json>* numbers) {
+  if (node.is_number()) {
+    (*numbers)[pointer] = node;
+  } else if (node.is_structured()) {
+    for (const auto& [key, value] : node.items()) {
+      if (key == "series" || key == "latency_ns_histogram" || key == "latency_curve" ||
+          key == "effective" || key == "machine" || key == "device" || key == "population") {
+        if (key != "device" || pointer.find("account") == std::string::npos) continue;
+      }
+      Numbers(value, pointer + "/" + key, numbers);
+    }
+  }
+}
+
+TEST_F(HtmlReportTest, FiguresAreTheDocuments) {
+  MakeRun();
+  const CommandResult result = Run("report run.json --html run.html");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json document = Json("run.json"), entry = PageData("run.html")["documents"][0];
+  std::map<std::string, json> ours, page;
+  Numbers(document, "", &ours);
+  Numbers(entry["document"], "", &page);
+  EXPECT_GE(ours.size(), 200u);
+  EXPECT_EQ(ours, page);
+  // The series, which has another form, second by second.
+  const json& phase = document["runs"][0]["phases"][kMixed];
+  const json& columns = entry["document"]["runs"][0]["phases"][kMixed]["series"];
+  ASSERT_EQ(phase["name"], "mixed");
+  ASSERT_GE(phase["series"].size(), 2u);
+  for (size_t i = 0; i < phase["series"].size(); ++i) {
+    for (const char* figure : {"operations", "p99_us", "max_us", "device_read_bytes"}) {
+      EXPECT_EQ(phase["series"][i][figure], columns[figure][i]) << figure;
+    }
+  }
+  // The latency's curve: its last point is the slowest operation, and it never falls.
+  const json& operation = entry["document"]["runs"][0]["phases"][kMixed]["operations"][0];
+  const json& curve = operation["latency_curve"];
+  ASSERT_GT(curve.size(), 10u);
+  EXPECT_EQ(curve.back()[1], operation["latency_us"]["max"]);
+  for (size_t i = 1; i < curve.size(); ++i) EXPECT_GE(curve[i][1], curve[i - 1][1]);
+}
+
+constexpr char kExperiment[] = R"(
+name = "mine"
+title = "Rates by <clients>"
+about = "How rates grow."
+[options]
+engine = "null"
+workload = "insert,point-read"
+rows = 2000
+seconds = 0.1
+warmup = 0
+ram = "32M"
+[scale.tiny]
+rounds = 2
+[[axis]]
+name = "threads"
+values = [1, 2]
+[[axis]]
+name = "value-size"
+values = [100, 400]
+[metrics]
+rate = { value = "point_read.rate", unit = "1/s" }
+[[table]]
+title = "Rates"
+rows = ["threads"]
+columns = "value-size"
+metrics = ["rate"]
+published = { columns = ["clients", "100", "400"], rows = [["1", "10", "20"]] }
+[[finding]]
+id = "X1"
+claim = "More clients, more reads"
+[[finding.part]]
+says = "two against one"
+holds = "rate[threads=2, value-size=100] > 0"
+)";
+
+// Every cell of a table, computed from the documents of its runs.
+TEST_F(HtmlReportTest, TablesOfExperimentsAreTheirCells) {
+  std::ofstream(directory_ / "mine.toml") << kExperiment;
+  const CommandResult run = Run("experiment mine.toml --scale tiny --out results --quiet");
+  ASSERT_EQ(run.code, 0) << run.err;
+  ASSERT_EQ(Run("report results --html page.html --svg plots").code, 0);
+  const json page = PageData("page.html"), experiment = page["experiments"][0];
+  EXPECT_EQ(experiment["title"], "Rates by <clients>");
+  EXPECT_EQ(experiment["findings"][0]["id"], "X1");
+  EXPECT_EQ(experiment["tables"][0]["published"][0][1], "10");
+  size_t figures = 0;
+  for (const json& row : experiment["tables"][0]["rows"]) {
+    for (const json& figure : row["figures"]) {
+      ASSERT_EQ(figure["cells"].size(), 1u);
+      const json& cell = experiment["cells"][figure["cells"][0].get<size_t>()];
+      double sum = 0;
+      for (const json& of_round : cell["runs"]) {
+        const json document = Json("results/" + of_round["file"].get<std::string>());
+        for (const json& phase : document["runs"][0]["phases"]) {
+          if (phase["name"] == "point-read") sum += phase["rate"].get<double>();
+        }
+        EXPECT_TRUE(of_round["packed"].is_number());
+      }
+      EXPECT_DOUBLE_EQ(figure["mean"].get<double>(), sum / 2);
+      EXPECT_GT(figure["half_width"], 0);
+      ++figures;
+    }
+  }
+  EXPECT_EQ(figures, 4u);
+  EXPECT_EQ(page["packed"].size(), 8u);
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "plots/mine_rate_over_value-size.svg") ||
+              std::filesystem::exists(directory_ / "plots/mine_rate_over_threads.svg"));
+}
+
+TEST_F(HtmlReportTest, LoadsNothingFromElsewhere) {
+  MakeRun();
+  ASSERT_EQ(Run("report run.json --html run.html").code, 0);
+  const std::string page = Read(directory_ / "run.html");
+  EXPECT_LT(page.size(), 10u << 20);
+  EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+  const std::string markup = page.substr(0, page.find("<script"));
+  for (const char* loads : {"src=", "url(", "@import", "http:", "https:", "//"}) {
+    EXPECT_EQ(markup.find(loads), std::string::npos) << loads;
+  }
+  // The library names the namespaces of XML; nothing else on the page has an address.
+  EXPECT_FALSE(
+      std::regex_search(page, std::regex("<(script|link|img|iframe)[^>]*(src|href)=\"?(http|//)")));
+  EXPECT_EQ(page.find("<script src"), std::string::npos);
+}
+
+TEST_F(HtmlReportTest, NamesOfAnyContentAreText) {
+  MakeRun();
+  json document = Json("run.json");
+  document["notes"] = {kHostile};
+  document["command"].push_back(kHostile);
+  document["options"]["engine"] = kHostile;
+  for (json& run : document["runs"]) {
+    run["engine"]["name"] = kHostile;
+    for (json& phase : run["phases"]) {
+      phase["name"] = kHostile;
+      for (json& cause : phase["account"]["causes"]) cause["name"] = kHostile;
+      if (!phase.contains("operations")) continue;
+      for (json& operation : phase["operations"]) operation["name"] = kHostile;
+    }
+  }
+  WriteJson("<b>,\" .json", document);
+  const CommandResult result = Run("report '<b>,\" .json' --html run.html --svg plots");
+  ASSERT_EQ(result.code, 0) << result.err;
+  // The library, which follows the data, has markup of its own.
+  const std::string whole = Read(directory_ / "run.html");
+  const std::string page = whole.substr(0, whole.find("<script nonce"));
+  EXPECT_EQ(whole.find("<script>alert"), std::string::npos);
+  EXPECT_EQ(page.find("<img"), std::string::npos);
+  EXPECT_EQ(page.find("<!--"), std::string::npos);
+  EXPECT_EQ(PageData("run.html")["documents"][0]["document"]["notes"][0], kHostile);
+  size_t plots = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ / "plots")) {
+    const std::string svg = Read(entry.path());
+    EXPECT_EQ(svg.find("<script"), std::string::npos) << entry.path();
+    EXPECT_EQ(svg.find("<img"), std::string::npos) << entry.path();
+    EXPECT_EQ(entry.path().filename().string().find_first_of("<>\"' \n,"), std::string::npos);
+    ++plots;
+  }
+  EXPECT_GT(plots, 4u);
+  const std::string parse = "cd " + directory_.string() +
+                            " && python3 -c 'import glob, xml.dom.minidom\n"
+                            "for name in glob.glob(\"plots/*.svg\"): xml.dom.minidom.parse(name)'";
+  EXPECT_EQ(std::system(parse.c_str()), 0) << "a plot is no XML";
+}
+
+TEST_F(HtmlReportTest, PlotsAreFiles) {
+  MakeRun();
+  const CommandResult result = Run("report run.json --svg a/b");
+  EXPECT_EQ(result.code, 2) << "the parent of --svg must be there";
+  ASSERT_EQ(Run("report run.json --svg plots").code, 0);
+  const std::string time = Read(directory_ / "plots/run_mixed_time.svg");
+  EXPECT_EQ(time.find("<svg"), 0u);
+  EXPECT_NE(time.find("operations per second"), std::string::npos);
+  const std::string reads = Read(directory_ / "plots/run_mixed_latency.svg");
+  EXPECT_NE(reads.find("99.9 %"), std::string::npos);
+  // The same results give the same files.
+  ASSERT_EQ(Run("report run.json --svg again").code, 0);
+  EXPECT_EQ(Read(directory_ / "again/run_mixed_time.svg"), time);
+}
+
+TEST_F(HtmlReportTest, WhatIsNoResultIsRefused) {
+  MakeRun();
+  const std::string whole = Read(directory_ / "run.json");
+  std::ofstream(directory_ / "cut.json") << whole.substr(0, whole.size() / 2);
+  json document = json::parse(whole);
+  document["schema"] = "testbed-results/0";
+  WriteJson("old.json", document);
+  WriteJson("other.json", {{"benchmarks", json::array()}});
+  document = json::parse(whole);
+  document["runs"][0]["phases"][kMixed]["operations"][0]["latency_us"] = "fast";
+  WriteJson("damaged.json", document);
+  std::filesystem::create_directory(directory_ / "empty");
+  for (const char* bad :
+       {"cut.json", "old.json", "other.json", "damaged.json", "empty", "none.json"}) {
+    ExpectRefused(Run(fmt::format("report run.json {} --html page.html --svg plots", bad)), bad);
+  }
+  ExpectRefused(Run("report run.json --html none/page.html"), "--html");
+  ExpectRefused(Run("report run.json --html empty"), "--html");
+  ExpectRefused(Run("report run.json --svg run.json"), "--svg");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "page.html"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "plots"));
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,139 @@
+// Tests what reaches the user when readers go away, disks are full and nobody watches a terminal.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <sstream>
+#include <string>
+
+#include "tests/cli/started_command.h"
+#include "tests/paths.h"
+
+namespace testbed {
+namespace {
+
+constexpr char kSmall[] =
+    "--engine btree --ram 64M --rows 2000 --seconds 0.3 --warmup 0 --threads 2 --quiet ";
+
+class OutputTest : public StartedCommandTest {
+ protected:
+  // Runs testbed with standard output as a pipe whose reader has gone before the first write.
+  int RunIntoClosedPipe(const std::string& arguments) {
+    const std::string script =
+        fmt::format("cd {} && {{ sleep 0.2; {} {} 2>err; echo $? >code; }} | true; cat code",
+                    directory_.string(), TestbedBinary(), arguments);
+    FILE* pipe = popen(("bash -c '" + script + "'").c_str(), "r");
+    int code = -1;
+    EXPECT_EQ(fscanf(pipe, "%d", &code), 1);
+    pclose(pipe);
+    return code;
+  }
+};
+
+TEST_F(OutputTest, AReaderThatGoesAwayCostsNothing) {
+  EXPECT_EQ(RunIntoClosedPipe(std::string(kSmall) + "--json h.json --csv h.csv"), 0);
+  EXPECT_EQ(Read(directory_ / "err"), "");
+  EXPECT_EQ(Json("h.json")["runs"].size(), 2u);
+  EXPECT_GT(Read(directory_ / "h.csv").size(), 100u);
+  for (const char* command :
+       {"list", "report h.json", "report --csv h.json", "compare h.json h.json", "experiment list",
+        "experiment show read-size", "experiment plan read-size --scale tiny", "man", "--help",
+        "completion bash", "doctor"}) {
+    EXPECT_EQ(RunIntoClosedPipe(command), 0) << command;
+    EXPECT_EQ(Read(directory_ / "err"), "") << command;
+  }
+}
+
+// An interrupt also ends the reader of the pipe, as Ctrl-C ends tee.
+TEST_F(OutputTest, AnInterruptedRunWithoutAReaderKeepsItsResults) {
+  const pid_t run = Start(
+      "--engine btree --ram 64M --rows 2000 --seconds 60 --warmup 0 --json h.json | true", "");
+  ASSERT_TRUE(Becomes([this] { return !Processes().empty(); }));
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  for (const pid_t process : Processes()) kill(process, SIGINT);
+  ASSERT_TRUE(Becomes([this] { return std::filesystem::exists(directory_ / "h.json"); }));
+  int status = 0;
+  waitpid(run, &status, 0);
+  EXPECT_TRUE(Json("h.json")["partial"].get<bool>());
+  EXPECT_GT(Json("h.json")["runs"].back()["phases"].back()["count"], 0);
+}
+
+TEST_F(OutputTest, ADashIsStandardOutputAndAloneThere) {
+  const CommandResult result = Run(std::string(kSmall) + "--json - --csv h.csv");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(result.out)["schema"], "testbed-results/1");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "-"));
+  std::ofstream(directory_ / "h.json") << result.out;
+  const std::string piped =
+      fmt::format("cd {} && {} report - <h.json >piped", directory_.string(), TestbedBinary());
+  EXPECT_EQ(std::system(piped.c_str()), 0);
+  EXPECT_EQ(Read(directory_ / "piped"), Run("report h.json").out);
+  EXPECT_EQ(Run(std::string(kSmall) + "--csv -").out.substr(0, 4),
+            Read(directory_ / "h.csv").substr(0, 4));
+}
+
+TEST_F(OutputTest, FilesThatCannotBeAreToldBeforeTheRun) {
+  std::filesystem::create_directory(directory_ / "d");
+  const std::string run = "--engine btree --ram 64M --rows 1000 --seconds 1 --quiet ";
+  ExpectRefused(Run(run + "--json /proc/h.json"), "--json /proc/h.json cannot be written");
+  ExpectRefused(Run(run + "--json d"), "it is a directory");
+  ExpectRefused(Run(run + "--json no/h.json"), "is not a directory");
+  ExpectRefused(Run(run + "--json ''"), "--json '' is not accepted");
+  ExpectRefused(Run(run + "--csv ''"), "--csv '' is not accepted");
+  ExpectRefused(Run(run + "--json h --csv ./h"), "--json and --csv both name ./h");
+  ExpectRefused(Run(run + "--json - --csv -"), "--json and --csv both name -");
+  std::filesystem::remove(directory_ / "d");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(OutputTest, AFullDiskIsToldBeforeTheRunAndKeepsTheOldFile) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may mount a small file system";
+  std::filesystem::create_directory(directory_ / "small");
+  const std::string script = fmt::format(
+      "unshare -m bash -c 'cd {} && mount -t tmpfs -o size=64k none small && echo old >small/h && "
+      "{} --engine btree --ram 64M --rows 1000 --seconds 1 --json small/h 2>err; echo $? >code; "
+      "cat small/* >kept'",
+      directory_.string(), TestbedBinary());
+  if (std::system(script.c_str()) != 0) GTEST_SKIP() << "this machine mounts nothing for a test";
+  EXPECT_EQ(Read(directory_ / "code"), "2\n");
+  EXPECT_NE(Read(directory_ / "err").find("No space left"), std::string::npos);
+  EXPECT_EQ(Read(directory_ / "kept"), "old\n");
+}
+
+TEST_F(OutputTest, AnOldFileIsReplacedAsAWholeAndALinkIsFollowed) {
+  std::ofstream(directory_ / "old") << "old";
+  std::filesystem::permissions(directory_ / "old", std::filesystem::perms(0640));
+  std::filesystem::create_symlink("old", directory_ / "link");
+  ASSERT_EQ(Run(std::string(kSmall) + "--json link").code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link"));
+  EXPECT_EQ(Json("old")["schema"], "testbed-results/1");
+  EXPECT_EQ(std::filesystem::status(directory_ / "old").permissions(),
+            std::filesystem::perms(0640));
+}
+
+TEST_F(OutputTest, AnOutputThatIsFullIsAnErrorAndKeepsTheFiles) {
+  const CommandResult result = Run(std::string(kSmall) + "--json h.json >/dev/full");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.err, "testbed: standard output cannot be written: No space left on device\n");
+  EXPECT_EQ(Json("h.json")["runs"].size(), 2u);
+  EXPECT_EQ(Run("list >/dev/full").code, 1);
+  const CommandResult file = Run(std::string(kSmall) + "--json /dev/full --csv h.csv");
+  EXPECT_EQ(file.code, 1);
+  EXPECT_NE(file.err.find("--json /dev/full cannot be written"), std::string::npos) << file.err;
+  EXPECT_NE(file.out.find("Operations"), std::string::npos) << "the tables are printed anyway";
+  EXPECT_GT(Read(directory_ / "h.csv").size(), 100u);
+}
+
+TEST_F(OutputTest, LinesOfProgressComeWithoutATerminal) {
+  const std::string run = "--engine btree --ram 64M --rows 2000 --warmup 0 --threads 2 ";
+  const CommandResult result = Run(run + "--seconds 3.5 --report-interval 1");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_GE(std::count(result.err.begin(), result.err.end(), '\n'), 2) << result.err;
+  EXPECT_NE(result.err.find("btree, 2 threads point-read: "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find(" operations/s, "), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find('\r'), std::string::npos);
+  EXPECT_EQ(Run(run + "--seconds 2.5 --report-interval 1 --quiet").err, "");
+  EXPECT_EQ(Run(run + "--seconds 2.5").err, "") << "a minute has not passed";
+}
+
+}  // namespace
+}  // namespace testbed

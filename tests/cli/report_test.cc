@@ -1,0 +1,215 @@
+// Tests what a reader of a report sees: lines that fit, Markdown that is safe, columns that are
+// explained, doubts that stand at the top, and files that are no results.
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "tests/cli/command.h"
+#include "tests/paths.h"
+#include "tools/report/columns.h"
+#include "tools/report/run_tables.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+class ReportTest : public CommandTest {
+ protected:
+  // Makes run.json, with several operations, a target rate and repeats.
+  json Document() {
+    const CommandResult result =
+        Run("--engine btree --ram 64M --rows 3000 --seconds 0.4 --warmup 0 --threads 2 --repeat 2 "
+            "--workload insert,mixed --mix point-read=70,update=20,scan=10 --rate 3000 --quiet "
+            "--json run.json");
+    EXPECT_EQ(result.code, 0) << result.err;
+    return Json("run.json");
+  }
+  std::string Report(const json& document, const std::string& options = "") {
+    std::ofstream(directory_ / "other.json") << document.dump();
+    const CommandResult result = Run("report other.json " + options);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.out;
+  }
+};
+
+size_t LongestLine(const std::string& text) {
+  std::istringstream in(text);
+  size_t longest = 0;
+  for (std::string line; std::getline(in, line);) longest = std::max(longest, line.size());
+  return longest;
+}
+
+TEST_F(ReportTest, LinesFitAHundredColumnsUnlessWide) {
+  json document = Document();
+  EXPECT_LE(LongestLine(Report(document)), 100u) << Report(document);
+  EXPECT_GT(LongestLine(Report(document, "--wide")), 100u);
+  EXPECT_NE(Report(document, "--wide").find("harness ns/op"), std::string::npos);
+  document["runs"][0]["phases"][0]["name"] = std::string(30, 'n');
+  EXPECT_LE(LongestLine(Report(document)), 100u) << Report(document);
+  EXPECT_NE(Report(document).find("with --wide)"), std::string::npos);
+}
+
+TEST_F(ReportTest, NamesAreNoMarkup) {
+  json document = Document();
+  for (json& run : document["runs"]) {
+    for (json& phase : run["phases"]) phase["name"] = "a|b <script>alert(1)</script>\n`*_";
+  }
+  const std::string text = Report(document, "--markdown --wide");
+  EXPECT_NE(text.find("a\\|b &lt;script&gt;"), std::string::npos) << text;
+  std::istringstream in(text);
+  size_t columns = 0;  // of the table that the line is in
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("|")) {
+      EXPECT_EQ(line.find("<script>"), std::string::npos) << line;
+    }
+    if (!line.starts_with("|")) {
+      columns = 0;
+      continue;
+    }
+    size_t bars = 0;
+    for (size_t i = 0; i < line.size(); ++i) {
+      if (line[i] == '\\') {
+        ++i;
+      } else {
+        bars += line[i] == '|';
+      }
+    }
+    if (columns == 0) columns = bars;
+    EXPECT_EQ(bars, columns) << line;
+  }
+}
+
+TEST_F(ReportTest, EachColumnIsExplainedAndThePageIsUpToDate) {
+  const json document = Document();
+  std::set<std::pair<std::string, std::string>> explained, shown;
+  for (const ColumnMeaning& m : ColumnMeanings()) explained.emplace(m.table, m.column);
+  for (const Table& table : RunTables(document)) {
+    for (const std::string& column : table.columns()) shown.emplace(table.title(), column);
+  }
+  EXPECT_EQ(explained, shown);
+  EXPECT_EQ(Run("explain --markdown").out, Read(SourceDir() + "/docs/columns.md"))
+      << "make it anew: testbed explain --markdown >docs/columns.md";
+  const std::string one = Run("explain 'KERNEL b/read'").out;
+  EXPECT_NE(one.find("kernel B/read: Bytes of such a request."), std::string::npos) << one;
+  EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), 3) << one;
+  EXPECT_LE(LongestLine(Run("explain").out), 100u);
+}
+
+// Requests of other programs, which the kernel account tells apart, are in no figure of an
+// operation.
+TEST_F(ReportTest, OtherProgramsIoIsALineOfItsOwn) {
+  json document = Document();
+  json& run = document["runs"].back();
+  run["accounting"]["kernel_account"] = true;
+  json& phase = *std::find_if(run["phases"].begin(), run["phases"].end(),
+                              [](const json& p) { return p["name"] == "mixed"; });
+  phase["count"] = 1000;
+  phase["user_bytes_written"] = 1 << 20;
+  json& account = phase["account"];
+  for (json& cause : account["causes"]) cause.erase("kernel_by_kind");
+  account["causes"][0]["kernel_by_kind"]["data"] = {{"write_bytes", 4 << 20}};
+  account["device"] = {
+      {"reads", 3000}, {"read_bytes", 30000 * 4096.0}, {"writes", 500}, {"write_bytes", 20 << 20}};
+  account["closure"] = {
+      {"reads", 0}, {"read_bytes", 0}, {"writes", 0}, {"write_bytes", 0}, {"at_rest", true}};
+  account["other_threads"] = json::array();
+  account["other_threads"].push_back({{"thread", "rsync"},
+                                      {"kind", "other-file"},
+                                      {"kernel",
+                                       {{"reads", 1000},
+                                        {"read_bytes", 20000 * 4096.0},
+                                        {"writes", 100},
+                                        {"write_bytes", 16 << 20}}}});
+  const std::string text = Report(document);
+  EXPECT_NE(text.find("device, of this run"), std::string::npos) << text;
+  std::istringstream in(text);
+  bool own = false, other = false, reads = false, others_reads = false;
+  for (std::string line; std::getline(in, line);) {
+    const bool of_phase =
+        line.find("mixed") != std::string::npos && line.find("load 2") != std::string::npos;
+    if (!of_phase) continue;
+    if (line.find("device, of this run") != std::string::npos) {
+      own = line.find("4,194,304") != std::string::npos && line.find("4.00") != std::string::npos;
+    }
+    if (line.find("device, of other programs") != std::string::npos) {
+      other = line.find("16,777,216") != std::string::npos;
+    }
+    if (line.find("all operations") != std::string::npos &&
+        line.find("2.00") != std::string::npos) {
+      reads = true;
+    }
+    if (line.find(": others") != std::string::npos &&
+        line.find("1,000 in all") != std::string::npos) {
+      others_reads = true;
+    }
+  }
+  EXPECT_TRUE(own && other && reads && others_reads) << text;
+  EXPECT_EQ(text.find("other files"), std::string::npos) << text;
+  const std::string csv = Report(document, "--csv");
+  EXPECT_NE(csv.find("phase_own_reads"), std::string::npos);
+}
+
+TEST_F(ReportTest, WhatIsNotInForceStandsAtTheTop) {
+  json document = Document();
+  document["not_in_force"] = json::array();
+  document["not_in_force"].push_back({{"option", "ram"}, {"why", "only root may"}});
+  document["notes"] = {"--ram is not enforced, the page cache may hold more: only root may"};
+  document["machine"]["file_system"] = "tmpfs";
+  std::string text = Report(document);
+  if (text.starts_with("! other programs")) text = text.substr(text.find("\n! ") + 1);
+  EXPECT_EQ(text.rfind("! --ram is not in force: only root may\n! the database is on tmpfs, ", 0),
+            0u)
+      << text;
+  EXPECT_NE(text.find("of ram 64M (not in"), std::string::npos) << text;
+  EXPECT_EQ(text.find("note: --ram"), std::string::npos) << "it is told once";
+}
+
+// A percentile that few operations lie above is not shown.
+TEST_F(ReportTest, SmallRunsHideWhatTheyCannotTell) {
+  json document = Document();
+  for (json& run : document["runs"]) {
+    for (json& phase : run["phases"]) {
+      if (!phase.contains("operations")) continue;
+      for (json& op : phase["operations"]) {
+        op["count"] = 900;
+        for (auto& [name, value] : op["latency_us"].items()) value = 777;
+      }
+    }
+  }
+  const auto shown = [](const std::string& text) {
+    size_t n = 0;
+    for (size_t at = 0; (at = text.find("777", at)) != std::string::npos; at += 3) ++n;
+    return n;
+  };
+  const size_t few = shown(Report(document));
+  for (json& run : document["runs"]) {
+    for (json& phase : run["phases"]) {
+      if (!phase.contains("operations")) continue;
+      for (json& op : phase["operations"]) op["count"] = 20000;
+    }
+  }
+  EXPECT_GT(shown(Report(document)), few);
+}
+
+TEST_F(ReportTest, FilesThatAreNoResultsGetASentence) {
+  const std::string whole = Document().dump();
+  const auto expect = [&](const std::string& text, const std::string& sentence) {
+    std::ofstream(directory_ / "bad.json") << text;
+    ExpectRefused(Run("report bad.json"), sentence);
+    ExpectRefused(Run("report bad.json --csv"), sentence);
+    ExpectRefused(Run("compare bad.json run.json"), sentence);
+  };
+  expect(whole.substr(0, whole.size() / 2), "it is cut off");
+  expect("", "it is empty");
+  expect("hello", "it is no JSON");
+  expect("[1, 2]", "it is JSON of another program");
+  expect(R"({"fio version": "fio-3.33", "jobs": []})", "it is JSON of another program");
+  expect(R"({"schema": "testbed-results/0"})", "another version of testbed");
+  expect(R"({"schema": "testbed-check/1"})", "but not of a run");
+  expect(R"({"schema": "testbed-results/1"})", "is damaged");
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,146 @@
+// Tests what a run knows of itself and of its database: what --reuse takes from the record, and the
+// command that repeats a run.
+#include <string>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+constexpr char kShort[] = " --ram 64M --seconds 0.2 --warmup 0 --threads 2 --quiet ";
+
+class ReuseTest : public CommandTest {
+ protected:
+  // Runs the lines of a shell that `testbed report FILE --command` printed.
+  int RunLines(std::string lines, const std::string& more) {
+    int code = 0;
+    while (!lines.empty()) {
+      const std::string line = lines.substr(0, lines.find('\n'));
+      lines.erase(0, line.size() + 1);
+      EXPECT_TRUE(line.starts_with("testbed ")) << line;
+      const CommandResult result = Run(line.substr(8) + (lines.empty() ? more : ""));
+      EXPECT_EQ(result.err, "") << line;
+      code = code == 0 ? result.code : code;
+    }
+    return code;
+  }
+};
+
+TEST_F(ReuseTest, TheRecordTellsWhatTheCommandLineDoesNot) {
+  const std::string load =
+      "--engine btree --dir d --page-size 16k --rows 1234 --key-size 20 "
+      "--value-size 77 --key-order random --seed 7 --compressibility 0.25 "
+      "--compression lz4 --indexes 1 --databases 2 --workload insert";
+  ASSERT_EQ(Run(load + kShort).code, 0);
+  for (const char* workload : {" --workload point-read", ""}) {
+    const CommandResult result =
+        Run(std::string("--dir d --reuse --verify all --json run.json") + workload + kShort);
+    ASSERT_EQ(result.code, 0) << result.err;
+    const nlohmann::json document = Json("run.json");
+    const nlohmann::json& options = document["options"];
+    EXPECT_EQ(options["engine"], "btree");
+    EXPECT_EQ(options["page_size"], 16384);
+    EXPECT_EQ(options["rows"], 1234);
+    EXPECT_EQ(options["key_size"], 20);
+    EXPECT_EQ(options["value_size"], 77);
+    EXPECT_EQ(options["key_order"], "random");
+    EXPECT_EQ(options["seed"], 7);
+    EXPECT_EQ(options["compressibility"], 0.25);
+    EXPECT_EQ(options["compression"], "lz4");
+    EXPECT_EQ(options["indexes"], 1);
+    EXPECT_EQ(options["databases"], 2);
+    EXPECT_EQ(options["workload"], nlohmann::json::array({"point-read"}));
+    EXPECT_EQ(document["runs"][0]["phases"].back()["name"], "point-read");
+  }
+  ExpectRefused(Run(std::string("--dir d --reuse --workload point-read --seed 8") + kShort),
+                "--seed 7");
+  ExpectRefused(Run(std::string("--dir d --reuse --workload point-read --engine fractal") + kShort),
+                "fractal");
+  ExpectRefused(Run(std::string("--dir none --reuse --workload point-read") + kShort),
+                "--dir none holds no database");
+}
+
+TEST_F(ReuseTest, AWorkloadOfAnotherDatabaseIsRefusedWithTheNamesOfThoseThatFit) {
+  const std::string load =
+      "--engine btree --dir d --rows 500 --workload linkbench-load --workload-option "
+      "distribution=2011";
+  ASSERT_EQ(Run(load + kShort).code, 0);
+  for (const char* wrong : {"", " --workload document-query"}) {
+    const CommandResult result = Run(std::string("--dir d --reuse") + wrong + kShort);
+    ExpectRefused(result, "was loaded by linkbench-load");
+    ExpectRefused(result, "linkbench or linkbench-check");
+  }
+  EXPECT_EQ(Run(std::string("--dir d --reuse --workload linkbench-check") + kShort).code, 0);
+}
+
+TEST_F(ReuseTest, KeysOfAFileAreFoundAgain) {
+  std::ofstream keys(directory_ / "keys.txt");
+  for (int i = 0; i < 500; ++i) keys << "some-key-" << i * 7 << "\n";
+  keys.close();
+  ASSERT_EQ(
+      Run("--engine btree --dir d --keys keys.txt --workload insert" + std::string(kShort)).code,
+      0);
+  const CommandResult result =
+      Run("--dir d --reuse --workload point-read --verify all" + std::string(kShort));
+  EXPECT_EQ(result.code, 0) << result.err;
+}
+
+TEST_F(ReuseTest, ARunTellsItsProvenanceAndItsCommandRepeatsIt) {
+  const std::string words =
+      "--engine btree --rows 777 --label 'it'\\''s \"one\" $HOME'" + std::string(kShort);
+  ASSERT_EQ(Run(words + "--json first.json").code, 0);
+  const nlohmann::json first = Json("first.json");
+  EXPECT_EQ(first["label"], "it's \"one\" $HOME");
+  EXPECT_FALSE(first["host"].get<std::string>().empty());
+  EXPECT_FALSE(first["build"]["commit"].get<std::string>().empty());
+  EXPECT_NE(first["build"]["compiler"].get<std::string>().find('.'), std::string::npos);
+  const std::string command = Run("report first.json --command").out;
+  EXPECT_NE(Run("report first.json").out.find("label: it's"), std::string::npos);
+  std::filesystem::remove(directory_ / "first.json");
+  ASSERT_EQ(RunLines(command, ""), 0);
+  EXPECT_EQ(Json("first.json")["options"], first["options"]);
+  EXPECT_EQ(Json("first.json")["label"], first["label"]);
+}
+
+TEST_F(ReuseTest, TheCommandOfACellRepeatsIt) {
+  std::ofstream(directory_ / "two.toml") << R"toml(
+name = "two"
+title = "Cells that share a load, and cells that do not"
+[options]
+engine = "btree"
+rows = 600
+ram = "64M"
+operations = 50
+threads = 1
+[load]
+cache-pct = 25
+[scale.tiny]
+options = { seed = 9 }
+[[axis]]
+name = "what"
+values = [
+  { label = "reads", workload = "insert,point-read" },
+  { label = "writes", workload = "insert,mixed", mix = "update=1" },
+]
+[metrics]
+qps = "measured.rate"
+)toml";
+  ASSERT_EQ(Run("experiment two.toml --scale tiny --out out --quiet --csv cells.csv").code, 0);
+  EXPECT_NE(Read(directory_ / "cells.csv").find("experiment,scale,round,what,qps"),
+            std::string::npos);
+  int cells = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ / "out/cells")) {
+    const nlohmann::json cell = nlohmann::json::parse(Read(entry.path()));
+    const std::string command = Run("report " + entry.path().string() + " --command").out;
+    ASSERT_EQ(RunLines(command, " --json again.json"), 0) << command;
+    const nlohmann::json again = Json("again.json");
+    for (const char* option : {"rows", "seed", "operations", "ram", "mix", "cache_size"}) {
+      EXPECT_EQ(again["options"][option], cell["options"][option]) << command << option;
+    }
+    ++cells;
+  }
+  EXPECT_EQ(cells, 2);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,96 @@
+// Tests sweeps: options with lists become an experiment that goes on where it was interrupted.
+#include <string>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+using SweepTest = CommandTest;
+
+constexpr char kCells[] =
+    "--engine btree,null --page-size 4k,8k --ram 64M --rows 500 --operations 100 --threads 1 ";
+
+TEST_F(SweepTest, ListsAreRunAsAGridWithTheBestMarkedAndGoOn) {
+  const std::string words = std::string(kCells) + "--out s --csv s.csv";
+  const CommandResult result = Run(words);
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("sweep: 4 cells to run; "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find(" of disk"), std::string::npos) << result.err;
+  EXPECT_NE(result.out.find("Operations a second"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("page-size=4k"), std::string::npos) << result.out;
+  const size_t best = result.out.find(" best");
+  ASSERT_NE(best, std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find(" best", best + 1), std::string::npos) << "one is marked";
+  const std::string csv = Read(directory_ / "s.csv");
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 4);
+  EXPECT_EQ(csv.rfind("experiment,scale,round,engine,page-size,cpu_us,", 0), 0u) << csv;
+  const CommandResult again = Run(words);
+  EXPECT_EQ(again.out, result.out);
+  EXPECT_NE(again.err.find("0 cells to run, 4 done before"), std::string::npos) << again.err;
+}
+
+TEST_F(SweepTest, ASweepIsSavedAsAnExperimentThatRunsTheSame) {
+  const CommandResult saved =
+      Run(std::string(kCells) + "--engine-option log_pad=off --drop-caches --save s.toml");
+  ASSERT_EQ(saved.code, 0) << saved.err;
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "testbed-sweep-small"));
+  const std::string file = Read(directory_ / "s.toml");
+  EXPECT_NE(file.find("name = \"page-size\"\nvalues = [\"4k\", \"8k\"]"), std::string::npos)
+      << file;
+  const CommandResult plan = Run("experiment plan s.toml");
+  ASSERT_EQ(plan.code, 0) << plan.err;
+  EXPECT_NE(plan.out.find("engine=btree page-size=8k"), std::string::npos) << plan.out;
+}
+
+TEST_F(SweepTest, AForecastRunsNothing) {
+  const CommandResult result =
+      Run("--engine btree --cache-pct 20,50 --seconds 30,60 --threads 1,8 --rounds 2 --forecast");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("16 cells to run; about "), std::string::npos) << result.out;
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(SweepTest, AListOfThreadsAloneIsOneDocumentAsBefore) {
+  ASSERT_EQ(Run("--engine null --ram 64M --rows 500 --operations 100 --threads 1,2 --json run.json "
+                "--quiet")
+                .code,
+            0);
+  EXPECT_EQ(Json("run.json")["runs"].size(), 3u) << "a load, and a run for each number";
+}
+
+TEST_F(SweepTest, WhatASweepCannotTakeIsRefusedBeforeAnything) {
+  ExpectRefused(Run("--engine btree,rokcsdb"), "did you mean rocksdb?");
+  ExpectRefused(Run("--engine btree --page-size 4k,3q"), "--page-size 3q is not accepted");
+  ExpectRefused(Run("--engine btree --page-size 4k,4k"), "4k is in the list twice");
+  ExpectRefused(Run("--engine btree --page-size 4k,"), "--page-size");
+  ExpectRefused(Run("--engine btree --page-size 4k,8k --json x"), "--json belongs to a single run");
+  ExpectRefused(Run("--engine btree --page-size 4k,8k --dir d"), "--dir belongs to a single run");
+  ExpectRefused(Run("--page-size 4k,8k"), "engine");
+  ExpectRefused(Run("--engine btree --page-size 4k,8k --rows 10G --forecast --save no/s.toml"),
+                "--save no/s.toml cannot be written");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+// An error of an experiment file names the line and calls options as the file does.
+TEST_F(SweepTest, ErrorsOfAnExperimentHaveFileAndLine) {
+  const auto expect = [&](const std::string& text, const std::string& error) {
+    std::ofstream(directory_ / "e.toml") << text;
+    ExpectRefused(Run("experiment plan e.toml"), error);
+  };
+  const std::string head = "name = \"e\"\ntitle = \"E\"\n[options]\nengine = \"btree\"\n";
+  expect(head + "value-sise = 3\n",
+         "e.toml:5: value-sise is no option of a run; did you mean "
+         "--value-size?");
+  expect(head + "page-size = \"3q\"\n", "e.toml:5: page-size 3q is not accepted");
+  expect(head + "[scale.small]\n[[axis]]\nname = \"io\"\nvalues = [\"direct\", \"fast\"]\n",
+         "e.toml:8: io fast is not accepted");
+  expect(
+      head +
+          "[scale.small]\n[[axis]]\nname = \"io\"\nvalues = [\"direct\"]\n[metrics]\nq = "
+          "\"measured.rate\"\n[[table]]\ntitle = \"T\"\nrows = [\"nosuch\"]\nmetrics = [\"q\"]\n",
+      "e.toml:11: table \"T\" names the axis nosuch");
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,323 @@
+// What is special to SQLite: one writer in turn, a cache for each connection within one bound, other
+// programs kept out, names of tables, journals that change, what a cursor holds. Its behaviour as an
+// engine is in the suite that all engines pass.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/account/ledger.h"
+#include "device/error.h"
+#include "engines/registry.h"
+#include "tests/engine/engine_test.h"
+
+#ifdef TESTBED_HAVE_SQLITE
+#include <sqlite3.h>
+
+#include "device/file/file_faults.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SqliteTest : public testing::Test {
+ protected:
+  SqliteTest() : options_(DefaultEngineOptions(FindEngine("sqlite"))) {
+    std::string pattern = fs::current_path() / "sqlite_test_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+    options_.durability = Durability::kNone;
+    options_.cache_bytes = 16 << 20;
+  }
+  ~SqliteTest() override {
+    Close();
+    std::error_code ignored;
+    fs::remove_all(dir_, ignored);
+  }
+  void Open() {
+    Close();
+    engine_ = OpenEngine("sqlite", dir_, options_);
+    table_ = engine_->OpenTable("t");
+    session_ = engine_->NewSession();
+  }
+  void Close() {
+    session_.reset();
+    engine_.reset();
+  }
+  void Put(uint64_t row, size_t size) { session_->Put(table_, RowKey(row), RowValue(row, size)); }
+  void Load(uint64_t rows, size_t size) {
+    session_->Begin();
+    for (uint64_t row = 0; row < rows; ++row) Put(row, size);
+    session_->Commit();
+  }
+  std::string GetBy(Session* session, uint64_t row) {
+    std::string_view value;
+    return session->Get(table_, RowKey(row), &value) ? std::string(value) : "(absent)";
+  }
+  std::string Setting(const std::string& name) const {
+    for (const auto& [setting, value] : engine_->EffectiveSettings()) {
+      if (setting == name) return value;
+    }
+    return "(none)";
+  }
+  std::string database() const { return dir_ + "/data.sqlite"; }
+  uint64_t wal_bytes() const {
+    std::error_code gone;
+    const uintmax_t size = fs::file_size(database() + "-wal", gone);
+    return gone ? 0 : size;
+  }
+
+  std::string dir_;
+  EngineOptions options_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Session> session_;
+  TableId table_ = 0;
+};
+
+// Runs SQL through SQLite's own VFS. Returns its code.
+int RunSql(const std::string& path, const char* sql) {
+  sqlite3* db = nullptr;
+  int code = ::sqlite3_open(path.c_str(), &db);
+  if (code == SQLITE_OK) code = ::sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
+  ::sqlite3_close(db);
+  return code;
+}
+
+TEST_F(SqliteTest, OtherProgramsAreKeptOutWhileItIsOpenAndReadItAfterwards) {
+  Open();
+  Load(100, 50);
+  EXPECT_EQ(RunSql(database(), "SELECT count(*) FROM t"), SQLITE_BUSY);
+  EXPECT_EQ(RunSql(database(), "DELETE FROM t"), SQLITE_BUSY);
+  EXPECT_EQ(GetBy(session_.get(), 99), RowValue(99, 50));
+  Close();
+  EXPECT_FALSE(fs::exists(database() + "-wal"));
+  EXPECT_EQ(RunSql(database(), "PRAGMA integrity_check; UPDATE t SET v=x'31'"), SQLITE_OK);
+  Open();
+  EXPECT_EQ(GetBy(session_.get(), 99), "1");
+}
+
+TEST_F(SqliteTest, ADatabaseThatAnotherProgramHasOpenIsRefused) {
+  Open();
+  Put(1, 10);
+  Close();
+  // SQLite's own VFS locks these bytes to read. (A lock of the open file, because this process would
+  // lose another kind of lock by any of its descriptors that is closed.)
+  const int fd = ::open(database().c_str(), O_RDWR | O_CLOEXEC);
+  struct flock shared = {};
+  shared.l_type = F_RDLCK;
+  shared.l_start = 0x40000002;
+  shared.l_len = 510;
+  ASSERT_EQ(::fcntl(fd, F_OFD_SETLK, &shared), 0);
+  const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+  EXPECT_NE(sentence.find(dir_), std::string::npos) << sentence;
+  ::close(fd);
+  Open();
+  EXPECT_EQ(GetBy(session_.get(), 1), RowValue(1, 10));
+}
+
+TEST_F(SqliteTest, AFileThatIsNoDatabaseIsLeftAsItIs) {
+  const std::string text(20000, 'x');
+  std::ofstream(database()) << text;
+  EXPECT_NE(ErrorOf(Error::kCorruption, [&] { Open(); }).find(database()), std::string::npos);
+  std::ifstream file(database());
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+}
+
+TEST_F(SqliteTest, NamesOfTablesAreAnyBytesButZero) {
+  Open();
+  const std::vector<std::string> names = {
+      "a", "A", "sqlite_x", "select", "\"", "a b", "%41", "\xff\xfe", "%%", std::string(300, 'n')};
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const std::string& name : names) {
+      const TableId table = engine_->OpenTable(name);
+      std::string_view value;
+      if (pass == 0) session_->Put(table, "k", name);
+      ASSERT_TRUE(session_->Get(table, "k", &value)) << name;
+      EXPECT_EQ(value, name);
+    }
+    Open();
+  }
+  ErrorOf(Error::kUsage, [&] { engine_->OpenTable(""); });
+  ErrorOf(Error::kUsage, [&] { engine_->OpenTable(std::string("a\0b", 3)); });
+}
+
+TEST_F(SqliteTest, TheJournalCanBeAnotherWithEachOpening) {
+  uint64_t rows = 0;
+  for (const char* journal : {"wal", "delete", "wal", "truncate", "persist", "wal"}) {
+    options_.extra["journal"] = journal;
+    Open();
+    EXPECT_EQ(Setting("journal_mode"), journal);
+    for (uint64_t row = 0; row < rows; ++row) {
+      ASSERT_EQ(GetBy(session_.get(), row), RowValue(row, 100)) << journal;
+    }
+    for (int i = 0; i < 20; ++i) Put(rows++, 100);
+  }
+}
+
+TEST_F(SqliteTest, AThreadThatWritesInTwoTransactionsIsToldSo) {
+  Open();
+  Put(1, 10);
+  const auto other = engine_->NewSession();
+  session_->Begin();
+  Put(2, 10);
+  ErrorOf(Error::kRun, [&] { other->Put(table_, RowKey(3), "x"); });
+  ErrorOf(Error::kRun, [&] { engine_->OpenTable("new"); });
+  EXPECT_EQ(GetBy(other.get(), 1), RowValue(1, 10));
+  EXPECT_EQ(GetBy(other.get(), 2), "(absent)");
+  session_->Commit();
+  other->Put(table_, RowKey(3), "x");
+  EXPECT_EQ(GetBy(session_.get(), 3), "x");
+}
+
+// Each of many writers gets its turn while the others never stop.
+TEST_F(SqliteTest, NoWriterStarves) {
+  Open();
+  std::atomic<bool> stop{false};
+  std::atomic<int> arrived{0};
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 6; ++t) {
+    threads.emplace_back([&, t] {
+      const auto session = engine_->NewSession();
+      for (int i = 0; !stop.load() || i < 20; ++i) {
+        session->Begin();
+        session->Put(table_, RowKey(t), RowValue(t, 100));
+        session->Put(table_, RowKey(t + 100), RowValue(t, 100));
+        session->Commit();
+        if (i == 19 && arrived.fetch_add(1) == 5) stop = true;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(stop.load());
+}
+
+// However many sessions read, their caches together keep to the bound; and the one that is left has
+// all of it.
+TEST_F(SqliteTest, SessionsShareTheCache) {
+  options_.cache_bytes = 8 << 20;
+  Open();
+  constexpr uint64_t kRows = 40000;
+  Load(kRows, 400);
+  engine_->Settle();
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (int s = 0; s < 8; ++s) sessions.push_back(engine_->NewSession());
+  for (uint64_t row = 0; row < kRows; row += 3) {
+    ASSERT_EQ(GetBy(sessions[row % 8].get(), row), RowValue(row, 400));
+    if (row % 1000 == 0) {
+      ASSERT_LE(*engine_->Counters().cache_bytes, options_.cache_bytes * 11 / 10) << row;
+    }
+  }
+  EXPECT_GE(*engine_->Counters().cache_bytes, options_.cache_bytes / 2);
+  // Rows that the bound holds and the share of one of nine does not.
+  sessions.resize(1);
+  constexpr uint64_t kFew = 12000;
+  uint64_t requests = 0, before = 0, misses = 0;
+  for (int pass = 0; pass < 6; ++pass) {
+    sessions[0]->BlockCounts(&requests, &before);
+    for (uint64_t row = 0; row < kFew; ++row) GetBy(sessions[0].get(), row);
+    sessions[0]->BlockCounts(&requests, &misses);
+  }
+  EXPECT_LE(misses - before, 20u) << "others that are gone keep a share";
+  EXPECT_LE(*engine_->Counters().cache_bytes, options_.cache_bytes * 11 / 10);
+}
+
+// A cursor on a row keeps its state and holds back only the log.
+TEST_F(SqliteTest, ACursorHoldsTheLogBackUntilItLeavesItsRow) {
+  options_.extra["checkpoint_log_bytes"] = "256k";
+  Open();
+  Load(200, 1000);
+  engine_->Settle();
+  EXPECT_EQ(wal_bytes(), 0u);
+  const auto reader = engine_->NewSession();
+  Put(500, 10);
+  auto cursor = reader->NewCursor(table_);
+  ASSERT_TRUE(cursor->First());
+  for (uint64_t row = 0; row < 2000; ++row) Put(row % 200, 1001);
+  EXPECT_GT(wal_bytes(), 2u << 20);
+  engine_->Settle();
+  EXPECT_GT(wal_bytes(), 2u << 20);
+  EXPECT_EQ(cursor->value(), RowValue(0, 1000));
+  ASSERT_TRUE(cursor->Next());
+  EXPECT_EQ(cursor->value(), RowValue(1, 1000));
+  cursor.reset();
+  engine_->Settle();
+  EXPECT_EQ(wal_bytes(), 0u);
+  EXPECT_EQ(GetBy(reader.get(), 1), RowValue(1, 1001));
+}
+
+TEST_F(SqliteTest, AWaitForACursorEndsInASentence) {
+  options_.extra["journal"] = "delete";
+  options_.extra["busy_wait_ms"] = "50";
+  Open();
+  Put(1, 10);
+  const auto reader = engine_->NewSession();
+  auto cursor = reader->NewCursor(table_);
+  ASSERT_TRUE(cursor->First());
+  const std::string sentence = ErrorOf(Error::kRun, [&] { Put(2, 10); });
+  EXPECT_NE(sentence.find("busy_wait_ms"), std::string::npos) << sentence;
+  cursor.reset();
+  EXPECT_EQ(GetBy(session_.get(), 2), "(absent)");
+  Put(2, 10);
+  EXPECT_EQ(GetBy(session_.get(), 2), RowValue(2, 10));
+}
+
+// A connection whose statement met an error goes on, and is closed in order.
+TEST_F(SqliteTest, AFailedCallLosesNoStatement) {
+  options_.cache_bytes = 1 << 20;
+  Open();
+  Load(5000, 400);
+  engine_->Settle();
+  FileFaults::Set(0, 1, EIO);
+  ErrorOf(Error::kIo, [&] { Put(6000, 10); });
+  FileFaults::Clear();
+  auto reader = engine_->NewSession();
+  auto cursor = reader->NewCursor(table_);
+  ASSERT_TRUE(cursor->First());
+  FileFaults::Set(0, UINT64_MAX, EIO);
+  ErrorOf(Error::kIo, [&] { EXPECT_EQ(GetBy(reader.get(), 4000), RowValue(4000, 400)); });
+  ErrorOf(Error::kIo, [&] {
+    while (cursor->Next()) {
+    }
+  });
+  EXPECT_FALSE(cursor->Next());
+  FileFaults::Clear();
+  ASSERT_TRUE(cursor->Seek(RowKey(4000)));
+  EXPECT_EQ(cursor->value(), RowValue(4000, 400));
+  EXPECT_EQ(GetBy(session_.get(), 6000), "(absent)");
+  Put(6000, 10);
+  cursor.reset();
+  reader.reset();
+  Close();
+  EXPECT_FALSE(fs::exists(database() + "-wal")) << "a connection stays open";
+}
+
+// What a checkpoint within a commit writes is charged to it and not to the commit.
+TEST_F(SqliteTest, ACheckpointInACommitIsChargedToItself) {
+  options_.extra["checkpoint_log_bytes"] = "256k";
+  const OpKind load = DefineOp("sqlite-load", Ground::kForeground);
+  Open();
+  const LedgerCounts before = Ledger::Get().Counts();
+  {
+    IoScope scope(load);
+    for (uint64_t row = 0; row < 3000; ++row) Put(row, 300);
+  }
+  const LedgerCounts delta = Ledger::Get().Counts() - before;
+  const auto data = static_cast<size_t>(FileKind::kData), log = static_cast<size_t>(FileKind::kLog);
+  EXPECT_EQ(delta.ops[load.id].file[data].writes, 0u);
+  EXPECT_GT(delta.ops[load.id].file[log].writes, 3000u);
+  EXPECT_GT(delta.ops[kCheckpoint.id].file[data].writes, 20u);
+}
+
+}  // namespace
+}  // namespace testbed
+
+#endif  // TESTBED_HAVE_SQLITE

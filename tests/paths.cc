@@ -1,0 +1,8 @@
+#include "tests/paths.h"
+
+namespace testbed {
+
+std::string TestbedBinary() { return TESTBED_BINARY; }
+std::string SourceDir() { return TESTBED_SOURCE_DIR; }
+
+}  // namespace testbed

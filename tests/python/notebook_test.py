@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Runs the notebook of the Python package on results of the real program, and tries its tables and plots.
+
+Usage: notebook_test.py TESTBED DIRECTORY     (needs testbed_results, pandas and matplotlib; polars and pyarrow if they are there)
+"""
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+os.environ["MPLBACKEND"] = "Agg"
+import matplotlib.pyplot as pyplot  # noqa: E402
+import pandas  # noqa: E402
+
+import testbed_results as tr  # noqa: E402
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+TESTBED = sys.argv[1]
+MEASURE = "--engine btree --ram 64M --rows 20000 --seconds 2.2 --warmup 0 --threads 1,2 --repeat 2 --quiet --json run.json --label x"
+
+
+def has(package):
+    return importlib.util.find_spec(package) is not None
+
+
+class NotebookTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = pathlib.Path(tempfile.mkdtemp(dir=sys.argv[2]))
+        for words in (MEASURE.split(), ["results", "add", "run.json"]):
+            subprocess.run([TESTBED, *words], cwd=cls.directory, check=True)
+        cls.file = cls.directory / "run.json"
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.directory)
+
+    def test_every_cell_runs_in_order(self):
+        notebook = json.loads((SOURCE / "python/results.ipynb").read_text(encoding="utf-8"))
+        names, before = {}, os.getcwd()
+        os.chdir(self.directory)
+        try:
+            for place, cell in enumerate(notebook["cells"]):
+                code = "".join(cell["source"])
+                if cell["cell_type"] != "code" or "to_parquet" in code and not has("pyarrow"):
+                    continue
+                exec(compile(code, f"cell {place}", "exec"), names)
+        finally:
+            os.chdir(before)
+        self.assertIsInstance(names["results"], pandas.DataFrame)
+        self.assertGreater(len(names["worst"]), 0)
+        self.assertGreaterEqual(len(pyplot.get_fignums()), 5)
+        for number in pyplot.get_fignums():
+            file = self.directory / f"plot{number}.png"
+            pyplot.figure(number).savefig(file)
+            self.assertGreater(file.stat().st_size, 5000, file)
+        pyplot.close("all")
+        if has("pyarrow"):
+            again = pandas.read_parquet(self.directory / "results.parquet")
+            self.assertEqual(list(again.rate.dropna()), list(names["results"].rate.dropna()))
+
+    def test_a_table_has_the_figures_of_the_document(self):
+        document = json.loads(self.file.read_text(encoding="utf-8"))
+        results = tr.results(self.file)
+        rates = [operation["rate"] for run in document["runs"] for phase in run["phases"]
+                 for operation in phase.get("operations", [])]
+        self.assertEqual(list(results.rate.dropna()), rates)
+        self.assertEqual(set(results.machine_cpus), {int(document["machine"]["cpus"])})
+        if has("polars"):
+            of_polars = tr.results(self.file, library="polars")
+            self.assertEqual([rate for rate in of_polars["rate"].to_list() if rate is not None], rates)
+            tr.plot_time(tr.series(self.file, library="polars"))
+
+    def test_plots_draw_the_figures(self):
+        axes = tr.plot_curve(tr.results(self.file).query("kind == 'measure'"), "threads", "rate", by="operation")
+        line = axes.get_lines()[0]
+        self.assertEqual(list(line.get_xdata()), [1, 2])
+        series = tr.rows(self.file, "series")
+        stalled = [row for row in series if row["kind"] == "measure"][-1]
+        stalled["max_us"] = 2e6
+        axes = tr.plot_time(series)
+        shaded = [patch for patch in axes[0].patches if patch.get_alpha() == 0.2]
+        self.assertTrue(shaded, "the stall is shaded")
+        pyplot.close("all")
+        with self.assertRaises(tr.ResultsError):
+            tr.plot_time([])
+
+
+if __name__ == "__main__":
+    pathlib.Path(sys.argv[2]).mkdir(parents=True, exist_ok=True)
+    unittest.main(argv=sys.argv[:1])

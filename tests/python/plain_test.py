@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Tests the Python package on results of the real program, with Python's standard library alone.
+
+Usage: plain_test.py TESTBED DIRECTORY     (DIRECTORY is made, and emptied at the end)
+"""
+import ast
+import csv
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "python"))
+import testbed_results as tr  # noqa: E402
+
+TESTBED = sys.argv[1]
+MEASURE = ("--engine btree --ram 64M --rows 2000 --seconds 1.2 --warmup 0.1 --threads 1,2 --quiet "
+           "--workload insert,mixed --mix point-read=70,update=30").split()
+
+
+def testbed(*words, directory):
+    return subprocess.run([TESTBED, *words], cwd=directory, check=True, capture_output=True, text=True).stdout
+
+
+def as_in_csv(value):
+    return {None: "", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else value
+
+
+class PlainTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = pathlib.Path(tempfile.mkdtemp(dir=sys.argv[2]))
+        testbed(*MEASURE, "--json", "run.json", "--csv", "run.csv", "--csv-series", "series.csv",
+                "--label", "a \"name\", with\nlines <script>", directory=cls.directory)
+        cls.file = cls.directory / "run.json"
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.directory)
+
+    def compare(self, found, name):
+        with open(self.directory / name, newline="", encoding="utf-8") as file:
+            expected = list(csv.DictReader(file))
+        self.assertEqual(len(found), len(expected))
+        compared = 0
+        for row, record in zip(found, expected):
+            self.assertEqual([column for column in row if column not in ("path", "document")], list(record))
+            for column, text in record.items():
+                value = as_in_csv(row[column])
+                if isinstance(value, (int, float)):
+                    self.assertEqual(value, float(text), column)
+                else:
+                    self.assertEqual(value, text, column)
+                compared += 1
+        self.assertGreater(compared, 50)
+
+    def test_rows_are_those_of_the_csv(self):
+        self.compare(tr.rows(self.file), "run.csv")
+        self.compare(tr.rows(self.file, "series"), "series.csv")
+        self.assertEqual([row["threads"] for row in tr.rows(self.file, "runs")], [1, 2])
+
+    def test_columns_are_the_programs(self):
+        now = testbed("results", "columns", "--json", "-", directory=self.directory)
+        kept = (SOURCE / "python/testbed_results/columns.json").read_text(encoding="utf-8")
+        self.assertEqual(now, kept, "make it anew: testbed results columns --json python/testbed_results/columns.json")
+
+    def test_a_store_has_the_same_rows(self):
+        try:
+            testbed("results", "add", "run.json", directory=self.directory)
+        except subprocess.CalledProcessError as error:
+            if "no SQLite" in error.stderr:
+                self.skipTest("this build has no SQLite")
+            raise
+        store = self.directory / "testbed-results.db"
+        for table in ("results", "series", "runs"):
+            of_file, of_store = tr.rows(self.file, table), tr.rows(store, table)
+            self.assertEqual(len(of_file), len(of_store))
+            for one, other in zip(of_file, of_store):
+                for name in tr.COLUMNS[table]:
+                    self.assertEqual(one[name["name"]], other[name["name"]], name)
+        with self.assertRaisesRegex(tr.ResultsError, "cannot answer"):
+            tr.query(store, "drop table results")
+
+    def test_directories_are_read(self):
+        (self.directory / "d").mkdir()
+        for name in ("a", "b"):
+            shutil.copy(self.file, self.directory / "d" / f"{name}.json")
+        self.assertEqual(len(tr.rows(self.directory / "d")), 2 * len(tr.rows(self.file)))
+        self.assertEqual(len(tr.documents([self.file, self.directory / "d"])), 3)
+
+    def test_what_is_no_results_file_is_a_sentence(self):
+        whole = self.file.read_text(encoding="utf-8")
+        broken = self.directory / "broken"
+        for text, sentence in ((whole[:len(whole) // 2], "cut off"), ("{\"schema\": \"testbed-results/0\"}", "its schema is"),
+                               ("[1]", "its schema is"), ("SQLite format 3\0" + "x" * 200, "is no store"),
+                               ("{\"schema\": \"testbed-results/1\", \"runs\": 7}", "is damaged"), ("[" * 100000, "is no JSON")):
+            broken.write_text(text, encoding="utf-8")
+            with self.assertRaisesRegex(tr.ResultsError, sentence):
+                tr.rows(broken)
+        for path in (self.directory / "none.json", SOURCE / "python"):
+            with self.assertRaises(tr.ResultsError):
+                tr.rows(path)
+
+    def test_the_notebook_is_one(self):
+        notebook = json.loads((SOURCE / "python/results.ipynb").read_text(encoding="utf-8"))
+        self.assertEqual(notebook["nbformat"], 4)
+        names = {"run", "store", "results", "measured", "series", "worst", "os", "tr"}
+        called = set()
+        for cell in notebook["cells"]:
+            self.assertIn(cell["cell_type"], ("code", "markdown"))
+            if cell["cell_type"] == "code":
+                self.assertEqual(cell["outputs"], [], "outputs are not kept")
+                for node in ast.walk(ast.parse("".join(cell["source"]))):
+                    if isinstance(node, ast.Name):
+                        self.assertIn(node.id, names)
+                    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "tr":
+                        called.add(node.attr)
+        self.assertLessEqual(called, set(tr.__all__))
+        self.assertGreater(len(called), 6)
+
+
+if __name__ == "__main__":
+    pathlib.Path(sys.argv[2]).mkdir(parents=True, exist_ok=True)
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,143 @@
+// Tests what a comparison's document says, and its exit code.
+#include "tools/ab/answers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tools/ab/ab_report.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+// A comparison of `loads` loads with 4 blocks each, in which side b's rate is `ratio` of side a's
+// and load i differs from the others for both sides alike, and for b alone by a noise of +-`noise`.
+json Comparison(int loads, double ratio, double noise, double asks_ratio = 1) {
+  json document = {{"schema", "testbed-ab/1"},
+                   {"workload", "point-read"},
+                   {"way", "interleave"},
+                   {"assumes", "assumes nothing"},
+                   {"until", 0.02},
+                   {"slice_seconds", 0.2},
+                   {"fail_if", json::array()},
+                   {"notes", json::array()},
+                   {"errors", json::array()},
+                   {"partial", false},
+                   {"loads", loads},
+                   {"seconds", 10.0},
+                   {"samples", json::array()}};
+  for (const char* label : {"a", "b"}) {
+    document["sides"].push_back(
+        {{"label", label}, {"settings", "engine=null"}, {"options", {{"engine", "null"}}}});
+  }
+  for (int load = 0; load < loads; ++load) {
+    for (int block = 0; block < 4; ++block) {
+      for (const bool b : {false, true}) {
+        const double sign = (load + block) % 2 == 0 ? 1 : -1;
+        double rate = 1000 + 50 * load;
+        double asks = 3;
+        if (b) {
+          rate *= ratio * (1 + noise * sign * (1 + 0.1 * load));
+          asks *= asks_ratio;
+        }
+        document["samples"].push_back({{"side", b ? "b" : "a"},
+                                       {"load", load},
+                                       {"block", block},
+                                       {"seconds", 0.2},
+                                       {"count", 100},
+                                       {"metrics", {{"rate", rate}, {"engine_asks", asks}}},
+                                       {"counters", {{"context_switches", b ? 200 : 100}}}});
+      }
+    }
+  }
+  return document;
+}
+
+const AbAnswer& Find(const std::vector<AbAnswer>& answers, const std::string& metric) {
+  for (const AbAnswer& answer : answers) {
+    if (answer.metric.name == metric) return answer;
+  }
+  throw std::out_of_range(metric);
+}
+
+TEST(AbAnswersTest, ADifferenceIsToldAndComesFirst) {
+  const json document = Comparison(8, 0.9, 0.002);
+  EXPECT_TRUE(IsAnswered(document));
+  EXPECT_EQ(Find(AbAnswers(document), "rate").answer.outcome, Outcome::kLess);
+  EXPECT_TRUE(AbReportText(document).starts_with("b is slower by 10 %")) << AbReportText(document);
+  EXPECT_EQ(AbExitCode(document), 0);
+}
+
+TEST(AbAnswersTest, EqualSidesAreTheSame) {
+  const json document = Comparison(8, 1, 0.001);
+  EXPECT_TRUE(IsAnswered(document));
+  EXPECT_EQ(Find(AbAnswers(document), "rate").answer.outcome, Outcome::kSame);
+}
+
+TEST(AbAnswersTest, OneLoadAnswersNothing) {
+  const json document = Comparison(1, 0.5, 0.001);
+  EXPECT_FALSE(IsAnswered(document));
+  EXPECT_THAT(AbReportText(document), HasSubstr("cannot be told from 1 load"));
+}
+
+TEST(AbAnswersTest, ASmallChangeOfACountIsFoundAtOnce) {
+  const json document = Comparison(3, 1, 0.05, 1.001);
+  const Answer asks = Find(AbAnswers(document), "engine_asks").answer;
+  EXPECT_EQ(asks.outcome, Outcome::kMore);
+  EXPECT_NEAR(asks.effect, 1.001, 1e-6);
+}
+
+TEST(AbAnswersTest, NamesTheCountersThatMoved) {
+  const std::vector<Moved> moved = MovedCounters(Comparison(8, 1, 0.001));
+  ASSERT_EQ(moved.size(), 1u);
+  EXPECT_EQ(moved[0].counter, "context_switches");
+  EXPECT_NEAR(moved[0].answer.effect, 2, 1e-6);
+}
+
+TEST(AbAnswersTest, SamplesOfALoadThatIsNotWholeAnswerNothing) {
+  json document = Comparison(8, 1, 0.001);
+  document["samples"].push_back({{"side", "b"},
+                                 {"load", 8},
+                                 {"block", 0},
+                                 {"seconds", 1},
+                                 {"count", 1},
+                                 {"metrics", {{"rate", 1}}},
+                                 {"counters", json::object()}});
+  EXPECT_EQ(Find(AbAnswers(document), "rate").answer.outcome, Outcome::kSame);
+}
+
+TEST(AbAnswersTest, TheExitCodeTellsHoldsFromDoesNotFromUnknown) {
+  const auto code = [](json document) {
+    document["fail_if"] = {"rate < -3 %"};
+    return AbExitCode(document);
+  };
+  EXPECT_EQ(code(Comparison(8, 0.9, 0.002)), 3);
+  EXPECT_EQ(code(Comparison(8, 1, 0.002)), 0);
+  EXPECT_EQ(code(Comparison(8, 1.2, 0.002)), 0);
+  EXPECT_EQ(code(Comparison(1, 0.5, 0.002)), 125);
+  EXPECT_EQ(code(Comparison(8, 0.97, 0.05)), 125);
+  json failed = Comparison(8, 1, 0.05);
+  failed["errors"] = {{{"side", "b"}, {"sentence", "it died"}}};
+  EXPECT_EQ(code(failed), 125);
+  EXPECT_EQ(AbExitCode(failed), 1);
+  EXPECT_THAT(AbReportText(failed), HasSubstr("side b failed: it died"));
+  failed["partial"] = true;
+  EXPECT_EQ(AbExitCode(failed), 130);
+}
+
+TEST(AbAnswersTest, FiguresOfTheOtherSideAreShownWhenOneFailed) {
+  json document = Comparison(1, 1, 0);
+  document["loads"] = 0;
+  auto& samples = document["samples"].get_ref<json::array_t&>();
+  std::erase_if(samples, [](const json& sample) { return sample["side"] == "b"; });
+  document["errors"] = {{{"side", "b"}, {"sentence", "it died"}}};
+  EXPECT_THAT(AbReportText(document), HasSubstr("1000"));
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,104 @@
+// Tests the text of a side, and which sides can be compared.
+#include "tools/ab/side.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string Refusal(const std::string& text, const RunOptions& common = {}) {
+  try {
+    ParseSide("b", text, common);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage);
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(AbSideTest, WordsAreSeparatedBySpaceAndKeptTogetherByQuotes) {
+  EXPECT_THAT(SplitWords("--a", ""), ElementsAre());
+  EXPECT_THAT(SplitWords("--a", "  one\ttwo \n"), ElementsAre("one", "two"));
+  EXPECT_THAT(SplitWords("--a", "x='a b' \"c d\"=1 ''"), ElementsAre("x=a b", "c d=1", ""));
+  EXPECT_THROW(SplitWords("--a", "x='a b"), Error);
+}
+
+TEST(AbSideTest, ChangesTheCommonOptionsOnly) {
+  RunOptions common = ParseRunOptions({"--engine", "btree", "--threads", "3", "--cache-pct", "10"});
+  const AbSide same = ParseSide("a", "", common);
+  EXPECT_EQ(same.options.engine_name, "btree");
+  EXPECT_THAT(same.options.threads, ElementsAre(3));
+  const AbSide other = ParseSide(
+      "b", "engine=rocksdb threads=2 engine-option=bloom_bits=0 engine-option=x=y drop-caches=true",
+      common);
+  EXPECT_EQ(other.options.engine_name, "rocksdb");
+  EXPECT_THAT(other.options.threads, ElementsAre(2));
+  EXPECT_EQ(other.options.cache_pct, 10);
+  EXPECT_TRUE(other.options.drop_caches);
+  EXPECT_EQ(other.options.engine.extra.at("bloom_bits"), "0");
+  EXPECT_EQ(other.options.engine.extra.at("x"), "y");
+  EXPECT_EQ(common.engine_name, "btree");
+}
+
+TEST(AbSideTest, TakesVariablesAndFiles) {
+  const std::string path = "ab_side_test_words";
+  std::ofstream(path) << "# comment\nengine=lmdb  # the rest\nenv:A=b\n\ncache-pct=7\n";
+  const AbSide side = ParseSide("b", "@" + path + " env:C='d e' cache-pct=8", {});
+  std::filesystem::remove(path);
+  EXPECT_EQ(side.options.engine_name, "lmdb");
+  EXPECT_EQ(side.options.cache_pct, 8);
+  EXPECT_EQ(side.environment.at("A"), "b");
+  EXPECT_EQ(side.environment.at("C"), "d e");
+  EXPECT_THAT(Refusal("@" + path), HasSubstr("@" + path + ": the file cannot be read"));
+}
+
+TEST(AbSideTest, RefusesWithTheNameOfTheSide) {
+  EXPECT_THAT(Refusal("engine"), HasSubstr("--b: engine is not accepted"));
+  EXPECT_THAT(Refusal("=x"), HasSubstr("--b: =x is not accepted"));
+  EXPECT_THAT(Refusal("env:=x"), HasSubstr("give env:NAME=VALUE"));
+  EXPECT_THAT(Refusal("env:x"), HasSubstr("give env:NAME=VALUE"));
+  EXPECT_THAT(Refusal("no-such=1"), HasSubstr("--b: "));
+  EXPECT_THAT(Refusal("cache-pct=200"), HasSubstr("--cache-pct"));
+  EXPECT_THAT(Refusal("threads=1,2"), HasSubstr("one number of threads"));
+  for (const char* name : {"workload", "dir", "seed", "seconds", "json", "scratch"}) {
+    EXPECT_THAT(Refusal(std::string(name) + "=1"), HasSubstr("is the same for all sides")) << name;
+  }
+}
+
+std::string Compared(const std::string& a, const std::string& b) {
+  RunOptions common = ParseRunOptions({"--engine", "btree", "--ram", "64M"});
+  std::vector<AbSide> sides = {ParseSide("a", a, common), ParseSide("b", b, common)};
+  for (AbSide& side : sides) side.options.Resolve();
+  try {
+    CheckComparable(sides);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(AbSideTest, SidesThatDoOtherWorkCannotBeCompared) {
+  EXPECT_EQ(Compared("cache-pct=10", "cache-pct=20 io=mmap threads=2"), "");
+  EXPECT_THAT(Compared("rows=10", "rows=20"), HasSubstr("rows is 10 on side a and 20 on side b"));
+  EXPECT_THAT(Compared("key-size=16", "key-size=32 rows=10"), HasSubstr("cannot be compared"));
+  EXPECT_THAT(Compared("rows=10", "rows=10 value-size=7"), HasSubstr("value-size"));
+  EXPECT_THAT(Compared("rows=10", "rows=10 distribution=zipfian"), HasSubstr("distribution"));
+  // Another budget means another number of rows, unless --rows fixes it.
+  EXPECT_THAT(Compared("", "ram=128M"), HasSubstr("give --rows"));
+  EXPECT_EQ(Compared("rows=1000", "rows=1000 ram=128M"), "");
+}
+
+}  // namespace
+}  // namespace testbed

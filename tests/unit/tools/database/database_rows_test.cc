@@ -1,0 +1,22 @@
+#include "tools/database/database_rows.h"
+
+#include <gtest/gtest.h>
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// What an update of a row writes and what a row takes on disk are told by the same user bytes.
+TEST(DatabaseRowsTest, ARowsBytesHaveItsIndexEntriesInThem) {
+  json document = {{"options", {{"workload", {"insert"}}, {"indexes", 0}}},
+                   {"data", {{"rows", 100}, {"key_bytes", 1600}, {"value_bytes", 40000}}}};
+  EXPECT_EQ(MeanRowBytes(document), 416);
+  document["options"]["indexes"] = 2;
+  EXPECT_EQ(MeanRowBytes(document), 416 + 2 * 24);
+  document["options"]["workload"] = {"document-load"};
+  EXPECT_EQ(MeanRowBytes(document), std::nullopt);
+}
+
+}  // namespace
+}  // namespace testbed

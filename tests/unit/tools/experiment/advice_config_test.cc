@@ -1,0 +1,43 @@
+// Tests that advice carries over to the files of servers, and says where it does not.
+#include "tools/experiment/verdict/advice_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace testbed {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr uint64_t kMega = 1 << 20;
+
+TEST(AdviceConfigTest, EachServerGetsItsOwnSettings) {
+  const std::string my = ConfigurationText({"innodb", "direct", 16384, 192 * kMega, 256 * kMega});
+  EXPECT_THAT(my, HasSubstr("innodb_buffer_pool_size = 192M\n"));
+  EXPECT_THAT(my, HasSubstr("innodb_flush_method = O_DIRECT\n"));
+  EXPECT_THAT(my, HasSubstr("innodb_page_size = 16k "));
+  const std::string rocks = ConfigurationText({"rocksdb", "mmap", 4096, 64 * kMega, 256 * kMega});
+  EXPECT_THAT(rocks, HasSubstr("use_direct_reads=false\n"));
+  EXPECT_THAT(rocks, HasSubstr("allow_mmap_reads=true\n"));
+  EXPECT_THAT(rocks, HasSubstr("block_size=4096\n"));
+  const std::string mongo =
+      ConfigurationText({"wiredtiger", "buffered", 32768, 512 * kMega, 1024 * kMega});
+  EXPECT_THAT(mongo, HasSubstr("cacheSizeGB: 0.50\n"));
+  EXPECT_THAT(mongo, HasSubstr("leaf_page_max=32kB'"));
+  EXPECT_THAT(mongo, Not(HasSubstr("does not carry over")));
+}
+
+TEST(AdviceConfigTest, WhatDoesNotCarryOverIsSaid) {
+  EXPECT_THAT(ConfigurationText({"wiredtiger", "direct", 8192, kMega, kMega}),
+              HasSubstr("direct does not carry over"));
+  const std::string hint = ConfigurationText({"btree", "direct", 4096, 50 * kMega, 256 * kMega});
+  EXPECT_THAT(hint, HasSubstr("As a hint only"));
+  EXPECT_THAT(hint, HasSubstr("shared_buffers = 50MB\n"));
+  EXPECT_THAT(hint, HasSubstr("direct does not carry over: PostgreSQL"));
+  EXPECT_THAT(hint, HasSubstr("pages of 4k do not carry over"));
+  EXPECT_THAT(ConfigurationText({"lmdb", "mmap", 4096, 0, kMega}), HasSubstr("No server's"));
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,64 @@
+#include "tools/history/history_series.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// A result whose loads were read at these rates.
+HistoryEntry Entry(int night, const std::vector<double>& rates, int cache_pct = 50) {
+  json document = {{"started", "2026-10-" + std::to_string(10 + night) + "T02:00:00Z"},
+                   {"options", {{"engine", "btree"}, {"cache_pct", cache_pct}, {"seed", night}}},
+                   {"testbed", std::to_string(night)},  // versions change, and the series goes on
+                   {"machine", {{"cpu_model", "x"}}},
+                   {"runs", json::array()}};
+  for (size_t load = 0; load < rates.size(); ++load) {
+    const json operations = json::array(
+        {{{"name", "point-read"}, {"latency_us", {{"p99", 30}}}, {"rate", rates[load]}}});
+    const json phase = {
+        {"name", "point-read"}, {"kind", "measure"},        {"count", 10},
+        {"rate", rates[load]},  {"operations", operations}, {"account", json::object()}};
+    document["runs"].push_back({{"threads", 1}, {"load", load}, {"phases", json::array({phase})}});
+  }
+  return {"main", "c" + std::to_string(night), document};
+}
+
+TEST(HistorySeriesTest, JoinsResultsOfTheSameSettingsWhateverTheVersions) {
+  std::vector<HistoryEntry> entries;
+  for (int night = 0; night < 3; ++night) entries.push_back(Entry(night, {100, 104}));
+  entries.push_back(Entry(3, {50}, 20));
+  const std::vector<HistorySeries> series = SeriesOf(entries, {"rate", "p99"});
+  ASSERT_EQ(series.size(), 4u);
+  EXPECT_EQ(series[0].title, "btree point-read, 1 thr");
+  EXPECT_EQ(series[0].points.size(), 3u);
+  EXPECT_EQ(series[0].points[2].commit, "c2");
+  EXPECT_EQ(series[0].points[2].value.mean, 102);
+  EXPECT_EQ(series[0].points[2].value.n, 2u);
+  EXPECT_EQ(series[2].title, "btree point-read, 1 thr (settings 2)");
+  EXPECT_EQ(series[2].points.size(), 1u);
+}
+
+TEST(HistorySeriesTest, FindsTheLastResultsWorseByNights) {
+  std::vector<HistoryEntry> entries;
+  for (int night = 0; night < 10; ++night) entries.push_back(Entry(night, {100.0 + night % 3}));
+  const auto changes = [&](size_t last) { return ChangesOf(SeriesOf(entries, {"rate"}), last); };
+  EXPECT_FALSE(GotWorse(changes(3)[0]));
+  for (int night = 10; night < 13; ++night) entries.push_back(Entry(night, {90.0 + night % 3}));
+  const std::vector<HistorySeries> series = SeriesOf(entries, {"rate", "p99"});
+  const std::vector<HistoryChange> worse = ChangesOf(series, 3);
+  ASSERT_EQ(worse.size(), 2u);
+  EXPECT_TRUE(GotWorse(worse[0]));
+  EXPECT_EQ(worse[0].answer.loads_a, 10);
+  EXPECT_EQ(worse[0].answer.loads_b, 3);
+  EXPECT_FALSE(GotWorse(worse[1]));
+  EXPECT_EQ(ChangesOf(series, 12)[0].answer.reason, Reason::kFewLoads);
+  EXPECT_EQ(ChangesOf(series, 100)[0].answer.outcome, Outcome::kUnknown);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,263 @@
+#include "tools/report/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+#include "tools/report/compare_terms.h"
+#include "tools/statistics/document_cells.h"
+#include "tools/statistics/metrics.h"
+#include "tools/statistics/normal.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+json Phase(const std::string& name, const std::string& kind, double rate) {
+  json operation = {{"name", name},
+                    {"count", 1000},
+                    {"rate", rate},
+                    {"latency_us", {{"mean", 1e6 / rate}, {"p50", 9}, {"p99", 30}, {"p999", 99}}}};
+  return {{"name", name},
+          {"kind", kind},
+          {"count", 1000},
+          {"rate", rate},
+          {"wrong", 0},
+          {"database_bytes", 4096},
+          {"operations", json::array({operation})},
+          {"account",
+           {{"causes", json::array({{{"name", name}, {"file", {{"reads", 500}}}},
+                                    {{"name", "flush"}, {"file", {{"reads", 100}}}}})},
+            {"engine", {{"block_requests", 3000}, {"block_hits", 2000}}},
+            {"device", {{"reads", 600}, {"write_bytes", 0}}},
+            {"cpu_user_seconds", 1.5},
+            {"cpu_system_seconds", 0.5}}}};
+}
+
+// A document whose loads were read at these rates.
+json Document(const std::vector<double>& rates) {
+  json document = {{"schema", "testbed-results/1"},
+                   {"testbed", "1"},
+                   {"command", {"--engine", "btree", "--json", "a b.json", "--repeat", "2"}},
+                   {"options", {{"engine", "btree"}, {"cache_pct", 50}, {"key_size", 16}}},
+                   {"data", {{"rows", 1000}}},
+                   {"machine", {{"cpu_model", "x"}, {"memory_bytes", "1000000"}}},
+                   {"runs", json::array()}};
+  int load = 0;
+  for (double rate : rates) {
+    document["runs"].push_back({{"threads", 1},
+                                {"repeat", 0},
+                                {"load", load++},
+                                {"engine", {{"version", "1.0"}}},
+                                {"phases", json::array({Phase("point-read", "measure", rate)})}});
+  }
+  return document;
+}
+
+Condition Slower() { return ParseCondition("--fail-if", "rate < -3%"); }
+
+// What another program did on the device meanwhile says nothing about the engine.
+TEST(DocumentCellsTest, OtherProgramsAreInNoMetric) {
+  json phase = Phase("point-read", "measure", 100);
+  json& account = phase["account"];
+  phase["user_bytes_written"] = 100;
+  account["causes"][0]["kernel"] = {{"reads", 300}, {"write_bytes", 0}};
+  account["device"] = {{"reads", 600}, {"write_bytes", 5000}};
+  account["other_threads"] = {{{"thread", "kworker"},
+                               {"kind", "data"},
+                               {"kernel", {{"reads", 100}, {"write_bytes", 1000}}}},
+                              {{"thread", "backup"},
+                               {"kind", "other-file"},
+                               {"kernel", {{"reads", 200}, {"write_bytes", 4000}}}}};
+  std::map<std::string, double> metrics = MetricsOf(phase).at("");
+  EXPECT_DOUBLE_EQ(metrics["device_reads"], 0.4);
+  EXPECT_DOUBLE_EQ(metrics["device_write_bytes"], 1);
+  EXPECT_DOUBLE_EQ(metrics["write_amplification"], 10);
+  EXPECT_DOUBLE_EQ(metrics["kernel_reads"], 0.4);
+  EXPECT_DOUBLE_EQ(metrics["kernel_write_bytes"], 1);
+}
+
+TEST(DocumentCellsTest, RunsBelongToLoads) {
+  json document = Document({100, 101, 102});
+  EXPECT_THAT(LoadsOfRuns(document), ElementsAre(0, 1, 2));
+  for (json& run : document["runs"]) run.erase("load");
+  EXPECT_THAT(LoadsOfRuns(document), ElementsAre(0, 0, 0));  // one load, three runs on it
+  for (json& run : document["runs"])
+    run["phases"].insert(run["phases"].begin(), Phase("insert", "load", 5));
+  EXPECT_THAT(LoadsOfRuns(document), ElementsAre(0, 1, 2));
+  const std::vector<DocumentCell> cells = CellsOf(document);
+  ASSERT_EQ(cells.size(), 2u);
+  EXPECT_EQ(cells[0].name, "insert, 1 thr");
+  EXPECT_EQ(cells[1].samples.at("rate").size(), 3u);
+  EXPECT_EQ(cells[1].samples.at("rate")[2].load, 2);
+}
+
+TEST(MetricsTest, AreFoundInAPhase) {
+  const auto metrics = MetricsOf(Phase("point-read", "measure", 100)).at("");
+  EXPECT_EQ(metrics.at("rate"), 100);
+  EXPECT_EQ(metrics.at("p99"), 30);
+  EXPECT_DOUBLE_EQ(metrics.at("cpu_us"), 2000);
+  EXPECT_EQ(metrics.at("engine_asks"), 3);
+  EXPECT_EQ(metrics.at("engine_misses"), 1);
+  EXPECT_EQ(metrics.at("file_reads"), 0.6);
+  EXPECT_EQ(metrics.at("device_reads"), 0.6);
+  EXPECT_FALSE(metrics.contains("kernel_reads"));
+  EXPECT_FALSE(metrics.contains("write_amplification"));
+  json mixed = Phase("mixed", "measure", 100);
+  json update = mixed["operations"][0];
+  update["name"] = "update";
+  mixed["operations"].push_back(update);
+  EXPECT_EQ(MetricsOf(mixed).size(), 3u);
+  EXPECT_FALSE(MetricsOf(mixed).at("").contains("p99"));
+  EXPECT_EQ(MetricsOf(mixed).at("update").at("p99"), 30);
+}
+
+TEST(CompareDocumentsTest, TellsADifferenceOverLoads) {
+  const json first = Document({100, 101, 99, 100}), second = Document({90, 91, 89, 90});
+  CompareSettings settings;
+  settings.fail_if = {Slower()};
+  const DocumentComparison comparison = CompareDocuments(first, second, settings);
+  EXPECT_EQ(CompareExitCode(comparison), 1);
+  const std::string text = ComparisonText(first, second, comparison);
+  EXPECT_THAT(text, HasSubstr("point-read, 1 thr: the second is slower by 10 % ("));
+  EXPECT_THAT(text, HasSubstr("rate < -3 %: holds in point-read, 1 thr"));
+  EXPECT_THAT(text, Not(HasSubstr("device_write_bytes")));  // 0 on both sides
+  EXPECT_THAT(text, Not(HasSubstr("differs")));
+  const DocumentComparison equal = CompareDocuments(first, first, settings);
+  EXPECT_EQ(CompareExitCode(equal), 0);
+  EXPECT_THAT(ComparisonText(first, first, equal), HasSubstr("the same within 2 %"));
+}
+
+TEST(CompareDocumentsTest, OneLoadTellsNothingAndTheCommandThatCouldIsNamed) {
+  const json one = Document({100}), many = Document({90, 91, 89, 90});
+  CompareSettings settings;
+  settings.fail_if = {Slower()};
+  const DocumentComparison comparison = CompareDocuments(one, many, settings);
+  EXPECT_EQ(CompareExitCode(comparison), 3);
+  const std::string text = ComparisonText(one, many, comparison);
+  EXPECT_THAT(text, HasSubstr("cannot be told from 1 load"));
+  EXPECT_THAT(text, HasSubstr("first: testbed --engine btree --repeat 5 --json FILE\n"));
+  EXPECT_THAT(text, Not(HasSubstr("second: testbed")));
+  // Runs on one load are no loads.
+  json runs = Document({100, 101, 99, 100});
+  for (json& run : runs["runs"]) run["load"] = 0;
+  EXPECT_THAT(ComparisonText(runs, many, CompareDocuments(runs, many, settings)),
+              HasSubstr("cannot be told from 1 load"));
+}
+
+TEST(CompareDocumentsTest, MachinesDifferencesAreNotCalledTheEngines) {
+  const json first = Document({100, 101, 99, 100});
+  json second = Document({50, 51, 49, 50});
+  second["machine"]["cpu_model"] = "y";
+  CompareSettings settings;
+  settings.fail_if = {Slower()};
+  const DocumentComparison comparison = CompareDocuments(first, second, settings);
+  EXPECT_EQ(CompareExitCode(comparison), 3);
+  const std::string text = ComparisonText(first, second, comparison);
+  EXPECT_THAT(text, HasSubstr("machine differs: cpu_model: x against y"));
+  EXPECT_THAT(text, HasSubstr("machines differ"));
+  EXPECT_THAT(text, Not(HasSubstr("slower")));
+  second["machine"]["cpu_model"] = "x";
+  second["machine"]["memory_bytes"] = "1010000";  // nearly the same
+  EXPECT_TRUE(CompareDocuments(first, second, {}).terms.same_machine());
+}
+
+TEST(CompareDocumentsTest, CountsOfTheSameSeedsArePairs) {
+  // Loads differ by 4 % in what they ask of the cache; the second side asks 0.1 % more on each.
+  json first = Document({100, 101, 99}), second = Document({100, 101, 99});
+  for (int load = 0; load < 3; ++load) {
+    for (auto [document, factor] : {std::pair(&first, 1000), std::pair(&second, 1001)}) {
+      json& run = (*document)["runs"][static_cast<size_t>(load)];
+      run["seed"] = 42 + load;
+      run["phases"][0]["account"]["engine"]["block_requests"] = (300 + 6 * load) * factor;
+    }
+  }
+  CompareSettings settings;
+  settings.metrics = {"engine_asks"};
+  DocumentComparison comparison = CompareDocuments(first, second, settings);
+  ASSERT_EQ(comparison.rows.size(), 1u);
+  EXPECT_EQ(comparison.rows[0].answer.outcome, Outcome::kMore);
+  EXPECT_NEAR(comparison.rows[0].answer.effect, 1.001, 1e-9);
+  second["runs"][0]["seed"] = 7;
+  comparison = CompareDocuments(first, second, settings);
+  EXPECT_EQ(comparison.rows[0].answer.outcome, Outcome::kUnknown);
+}
+
+TEST(CompareTermsTest, NameWhatDiffersAndWhatForbids) {
+  const json first = Document({100});
+  json second = Document({100});
+  second["options"]["cache_pct"] = 20;
+  second["testbed"] = "2";
+  const std::string text = TermsText(TermsOf(first, second));
+  EXPECT_EQ(text,
+            "version differs: testbed: 1 against 2\n"
+            "setting differs: cache_pct: 50 against 20\n");
+  EXPECT_EQ(WhyNotComparable(first, second, "a", "b"), "");
+  second["data"]["rows"] = 2000;
+  EXPECT_EQ(WhyNotComparable(first, second, "a", "b"),
+            "a and b cannot be compared, because their data differ: rows 1000 against 2000");
+  second = Document({100});
+  second["options"]["key_size"] = 32;
+  EXPECT_THAT(WhyNotComparable(first, second, "a", "b"), HasSubstr("--key-size 16 against 32"));
+  second = Document({100});
+  second["runs"][0]["phases"][0]["wrong"] = 1;
+  EXPECT_EQ(WhyNotComparable(first, second, "a", "b"),
+            "b cannot be compared, because its engine gave wrong answers in point-read");
+}
+
+TEST(CompareDocumentsTest, ManyCellsAreCorrected) {
+  // 40 cells without a difference: of such, two are outside of their own 95 % interval.
+  Normal normal(1);
+  json first = Document({}), second = Document({});
+  for (json* document : {&first, &second}) {
+    for (int cell = 1; cell <= 40; ++cell) {
+      for (int load = 0; load < 4; ++load) {
+        json run = Document({100 + normal()})["runs"][0];
+        run["load"] = load;
+        run["threads"] = cell;
+        (*document)["runs"].push_back(run);
+      }
+    }
+  }
+  CompareSettings settings;
+  settings.metrics = {"rate"};
+  const DocumentComparison comparison = CompareDocuments(first, second, settings);
+  ASSERT_EQ(comparison.rows.size(), 40u);
+  int raw = 0;
+  for (const ComparedRow& row : comparison.rows) {
+    EXPECT_NE(row.answer.outcome, Outcome::kLess) << row.cell;
+    EXPECT_NE(row.answer.outcome, Outcome::kMore) << row.cell;
+    const Answer uncorrected = AtLevel(row.answer, 0.05);
+    raw += uncorrected.low > 1 || uncorrected.high < 1;
+  }
+  EXPECT_GT(raw, 0);  // without the correction some would be called different
+}
+
+TEST(CompareDocumentsTest, WhatHasNothingInCommonIsRefused) {
+  const json first = Document({100});
+  json second = Document({100});
+  second["runs"][0]["threads"] = 2;
+  const DocumentComparison comparison = CompareDocuments(first, second, {});
+  try {
+    CheckCompared(comparison, "a", "b");
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(),
+                 "a and b have no phase in common: the first measured point-read, 1 thr, the "
+                 "second point-read, 2 thr");
+  }
+  CompareSettings settings;
+  settings.fail_if = {ParseCondition("--fail-if", "kernel_reads > 1%")};
+  EXPECT_THROW(CheckCompared(CompareDocuments(first, first, settings), "a", "b"), Error);
+}
+
+}  // namespace
+}  // namespace testbed

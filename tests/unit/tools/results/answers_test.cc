@@ -1,0 +1,126 @@
+// Tests the forms of an answer: table, CSV, JSON, and google-benchmark's document.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+#include "tests/unit/tools/results/small_document.h"
+#include "tools/results/benchmark_json.h"
+#include "tools/results/query.h"
+#include "tools/results/store.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+QueryAnswer SomeAnswer() {
+  return {{"name", "count", "rate"},
+          {{"a \"b\", c\nd", 12, 1234567.5}, {"<script>", nullptr, 0.000123456789}}};
+}
+
+TEST(AnswerTest, ATableAlignsTextsToTheLeftAndNumbersToTheRight) {
+  QueryAnswer answer = SomeAnswer();
+  answer.columns.push_back("word");
+  answer.rows[0].push_back("x");
+  answer.rows[1].push_back("longer");
+  EXPECT_EQ(AnswerTable(answer, SIZE_MAX),
+            "2 rows\n"
+            "  name        count         rate  word\n"
+            "  a \"b\", c d     12      1234568  x\n"
+            "  <script>        -  0.000123457  longer\n\n");
+  EXPECT_THAT(AnswerTable(answer, 30), HasSubstr("(2 more columns with --wide)"));
+}
+
+TEST(AnswerTest, CsvAndJsonKeepEveryValue) {
+  EXPECT_EQ(AnswerCsv(SomeAnswer()),
+            "name,count,rate\n\"a \"\"b\"\", c\nd\",12,1234567.5\n<script>,,0.000123456789\n");
+  EXPECT_EQ(AnswerJson(SomeAnswer()),
+            "[\n {\"name\": \"a \\\"b\\\", c\\nd\", \"count\": 12, \"rate\": 1234567.5},\n"
+            " {\"name\": \"<script>\", \"count\": null, \"rate\": 0.000123456789}\n]\n");
+  EXPECT_EQ(AnswerJson({{"a"}, {}}), "[]\n");
+  EXPECT_THROW(AnswerJson({{"a", "a"}, {{1, 2}}}), Error);
+}
+
+class BenchmarkTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!HasSqlite()) GTEST_SKIP() << "this build has no SQLite";
+    std::string pattern = testing::TempDir() + "benchmark_test_XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+    path_ = (directory_ / "store.db").string();
+  }
+  void TearDown() override {
+    if (!directory_.empty()) std::filesystem::remove_all(directory_);
+  }
+  void Add(const json& document) { ResultsStore(path_).Add({document, "run.json"}); }
+  json Export() { return BenchmarkJson(AskStore(path_, "SELECT * FROM results ORDER BY rowid")); }
+  static std::vector<std::string> Names(const json& exported) {
+    std::vector<std::string> names;
+    for (const json& entry : exported.at("benchmarks")) names.push_back(entry.at("name"));
+    return names;
+  }
+
+  std::filesystem::path directory_;
+  std::string path_;
+};
+
+TEST_F(BenchmarkTest, AnOperationIsABenchmark) {
+  Add(SmallDocument());
+  const json exported = Export();
+  EXPECT_EQ(exported["context"]["host_name"], "vm");
+  EXPECT_EQ(exported["context"]["num_cpus"], 2);
+  EXPECT_THAT(Names(exported),
+              ElementsAre("btree/insert/threads:8", "btree/mixed/point-read/threads:8",
+                          "btree/mixed/update/threads:8"));
+  const json& read = exported["benchmarks"][1];
+  EXPECT_EQ(read["run_type"], "iteration");
+  EXPECT_EQ(read["iterations"], 60);
+  EXPECT_EQ(read["real_time"], 20.5);
+  EXPECT_EQ(read["cpu_time"], 7500.0);  // 0.75 s for 100 operations of the phase
+  EXPECT_EQ(read["time_unit"], "us");
+  EXPECT_EQ(read["items_per_second"], 30.0);
+  EXPECT_EQ(read["kernel_reads_per_op"], 0.5);
+  EXPECT_EQ(read["device_reads_per_op"], 0.5);
+  EXPECT_EQ(read["written_per_user_byte"], 2.0);
+  EXPECT_EQ(read["label"], "before");
+  EXPECT_FALSE(exported["benchmarks"][2].contains("kernel_reads_per_op")) << "it is not known";
+}
+
+TEST_F(BenchmarkTest, RepetitionsShareANameAndOptionsThatVaryAreInIt) {
+  Add(SmallDocument());
+  json again = SmallDocument();
+  again["runs"][0]["repeat"] = 1;
+  again["options"]["seed"] = 43;
+  Add(again);
+  json exported = Export();
+  ASSERT_EQ(exported["benchmarks"].size(), 6u);
+  EXPECT_EQ(exported["benchmarks"][1]["name"], exported["benchmarks"][0]["name"]);
+  EXPECT_EQ(exported["benchmarks"][1]["repetition_index"], 1);
+  EXPECT_EQ(exported["benchmarks"][1]["repetitions"], 2);
+  json other = SmallDocument();
+  other["options"]["page_size"] = 4096;
+  auto& phases = other["runs"][0]["phases"];
+  phases.push_back(phases[2]);
+  Add(other);
+  exported = Export();
+  EXPECT_EQ(exported["benchmarks"][0]["name"], "btree/insert/threads:8/page_size:8192");
+  EXPECT_THAT(Names(exported),
+              testing::Contains("btree/mixed/update/threads:8/phase:2/page_size:4096").Times(1));
+}
+
+TEST_F(BenchmarkTest, WithoutAnOperationThereIsNothingToExport) {
+  json document = SmallDocument();
+  for (json& phase : document["runs"][0]["phases"]) phase["kind"] = "warm-up";
+  Add(document);
+  EXPECT_THROW(Export(), Error);
+}
+
+}  // namespace
+}  // namespace testbed

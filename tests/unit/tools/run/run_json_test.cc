@@ -1,0 +1,169 @@
+// The records of a run as JSON: each field has the value of its record, and docs/results.md names
+// each field.
+#include "tools/run/run_json.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "tests/paths.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+PhaseAccount FullAccount(OpKind op) {
+  PhaseAccount account;
+  account.counts_files = account.counts_in_kernel = true;
+  LedgerCounts::Op& counts = account.ledger.ops[op.id];
+  counts.operations = 4;
+  counts.file[static_cast<size_t>(FileKind::kData)] = {.reads = 8, .read_bytes = 800};
+  counts.kernel[static_cast<size_t>(FileKind::kData)] = {.reads = 6, .read_bytes = 600};
+  counts.file_reads[2] = counts.kernel_reads[1] = 4;
+  account.ledger.foreign.push_back({"jbd2", FileKind::kFsJournal, {.writes = 1}});
+  account.engine.block_requests = 20;
+  account.engine.block_hits = 12;
+  account.engine.more = {{"its_own", 3}};
+  account.log = LogWrites{.bytes = 70, .writes = 2, .syncs = 1, .device_bytes = 4096};
+  account.device = DeviceStats{.reads = 6, .read_bytes = 600, .read_ms = 5};
+  account.closure = Closure{.reads = 0, .write_bytes = -512};
+  return account;
+}
+
+// Returns a record in which every part is set.
+PhaseRecord FullPhase() {
+  static const OpKind read = DefineOp("point-read", Ground::kForeground);
+  static const OpKind write = DefineOp("insert", Ground::kForeground);
+  PhaseRecord phase{.name = "mixed", .kind = PhaseKind::kMeasure, .seconds = 2};
+  PhaseRecord::Work& work = phase.work.emplace();
+  work.threads = 3;
+  work.target_rate = 10;
+  work.ops = {read, write};
+  PhaseResult& result = work.result;
+  result.seconds = 2;
+  result.ops = {{.op = read, .count = 4, .latency = {}, .intended = {}},
+                {.op = write, .count = 1, .latency = {}, .intended = {}}};
+  result.ended_because = "no row is left";
+  Interval second{};
+  second.operations = 5;
+  second.counts = {4, 1};
+  second.max_latency_ns = {2000, 1000};
+  result.series = {second};
+  work.details = {{"of_the_workload", 1}};
+  phase.readahead = Readahead2014{.reads_recorded = 9, .settings = {{.read_ahead_kb = 16}}};
+  phase.held = PhaseRecord::Held{{.charged_mean = 50, .own_mean = 40}, true};
+  phase.memory.emplace().parts = {.limit = 100, .engine_cache = 30, .page_cache = 25};
+  phase.memory->parts.process_check = 7;
+  phase.account = FullAccount(read);
+  phase.grade = {'B', {"a reason"}};
+  phase.database_bytes = 5000;
+  phase.log_file_bytes = 70;
+  return phase;
+}
+
+RunRecord FullRun() {
+  RunRecord run{.threads = 3, .repeat = 1};
+  run.accounting = RunAccounting{.depth = "device", .grade = {'A', {}}, .in_kernel = true};
+  run.engine = EngineInUse{"btree", "1", {{"page", "4096"}}};
+  run.cache_tuning =
+      CacheTuning{20, 40, {{.cache_pct = 20, .measured = {.rate = 5}}}, json{{"curve", {}}}};
+  run.database_bytes = 5000;
+  run.database_rows = 10;
+  run.partial = false;
+  run.error = RunError{"a sentence", 2};
+  return run;
+}
+
+TEST(RunJsonTest, OfAPhaseEachFieldHasTheValueOfItsRecord) {
+  const json phase = PhaseJson(FullPhase());
+  EXPECT_EQ(phase["kind"], "measure");
+  EXPECT_EQ(phase["threads"], 3);
+  EXPECT_EQ(phase["count"], 5);
+  EXPECT_EQ(phase["rate"], 2.5);
+  EXPECT_EQ(phase["operations"][0]["name"], "point-read");
+  EXPECT_EQ(phase["operations"][0]["rate"], 2);
+  EXPECT_EQ(phase["series"][0]["by_operation"][0]["max_us"], 2);
+  EXPECT_EQ(phase["ended_because"], "no row is left");
+  EXPECT_EQ(phase["details"]["of_the_workload"], 1);
+  EXPECT_EQ(phase["readahead_2014"]["settings"][0]["name"], "16k");
+  EXPECT_EQ(phase["memory"]["held_mean"], 50);
+  EXPECT_EQ(phase["memory"]["unaccounted"], 45);
+  EXPECT_EQ(phase["grade"], "B");
+  EXPECT_TRUE(phase["foreign_cpu_share"].is_null());
+  const json& account = phase["account"];
+  ASSERT_EQ(account["causes"].size(), 1u) << "an operation that did nothing has no entry";
+  EXPECT_EQ(account["causes"][0]["kernel_by_kind"],
+            json({{"data", account["causes"][0]["kernel"]}}));
+  EXPECT_EQ(account["causes"][0]["file"]["reads"], 8);
+  EXPECT_EQ(account["other_threads"][0]["kind"], "fs-journal");
+  EXPECT_EQ(account["engine"]["block_hits"], 12);
+  EXPECT_FALSE(account["engine"].contains("block_reads")) << "the engine does not know it";
+  EXPECT_EQ(account["closure"]["write_bytes"], -512);
+  EXPECT_EQ(account["log"]["device_bytes"], 4096);
+}
+
+TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
+  PhaseRecord phase = FullPhase();
+  phase.account.counts_files = phase.account.counts_in_kernel = false;
+  phase.account.device.reset();
+  phase.account.closure.reset();
+  phase.account.log.reset();
+  phase.work.reset();
+  phase.held.reset();
+  phase.memory.reset();
+  phase.counted.emplace();
+  const json j = PhaseJson(phase);
+  for (const char* part : {"operations", "rate", "memory", "details", "rows"}) {
+    EXPECT_FALSE(j.contains(part)) << part;
+  }
+  EXPECT_EQ(j["partial"], true) << "the count was stopped";
+  for (const char* part : {"device", "closure", "log", "other_threads"}) {
+    EXPECT_FALSE(j["account"].contains(part)) << part;
+  }
+  for (const char* part : {"file", "file_by_kind", "kernel", "kernel_reads_histogram"}) {
+    EXPECT_FALSE(j["account"]["causes"][0].contains(part)) << part;
+  }
+  EXPECT_EQ(RunJson(RunRecord{}), json({{"threads", 1}, {"repeat", 0}}));
+}
+
+TEST(RunJsonTest, ATrialHasNeitherOperationsNorSeries) {
+  PhaseRecord phase = FullPhase();
+  phase.kind = PhaseKind::kTune;
+  EXPECT_EQ(PhaseJson(phase)["operations"], json::array());
+  EXPECT_EQ(PhaseJson(phase)["series"], json::array());
+  EXPECT_EQ(PhaseJson(phase)["count"], 5);
+}
+
+// Adds the names of all fields, except for those that an engine or a workload chooses.
+void AddNames(const json& node, std::set<std::string>* names) {
+  if (node.is_array()) {
+    for (const json& item : node) AddNames(item, names);
+  } else if (node.is_object()) {
+    for (const auto& [name, value] : node.items()) {
+      names->insert(name);
+      if (name != "details" && name != "more" && name != "now" && name != "effective" &&
+          name != "prediction") {
+        AddNames(value, names);
+      }
+    }
+  }
+}
+
+TEST(RunJsonTest, TheManualNamesEveryField) {
+  std::ifstream in(SourceDir() + "/docs/results.md");
+  const std::string manual(std::istreambuf_iterator<char>(in), {});
+  std::set<std::string> names;
+  AddNames(PhaseJson(FullPhase()), &names);
+  AddNames(RunJson(FullRun()), &names);
+  ASSERT_GT(names.size(), 100u);
+  for (const std::string& name : names) {
+    EXPECT_NE(manual.find('`' + name + '`'), std::string::npos) << name;
+  }
+}
+
+}  // namespace
+}  // namespace testbed

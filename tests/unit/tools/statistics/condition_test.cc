@@ -1,0 +1,57 @@
+#include "tools/statistics/condition.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+Answer Of(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<Sample> samples;
+  for (size_t i = 0; i < a.size(); ++i) {
+    samples.push_back({.side = kA, .load = static_cast<int>(i), .value = a[i]});
+    samples.push_back({.side = kB, .load = static_cast<int>(i), .value = b[i]});
+  }
+  return Compare(samples, {});
+}
+
+TEST(ConditionTest, ParsesAMetricASignAndAChange) {
+  const Condition slower = ParseCondition("--fail-if", "rate < -3%");
+  EXPECT_EQ(slower.metric, "rate");
+  EXPECT_TRUE(slower.less);
+  EXPECT_DOUBLE_EQ(slower.change, -0.03);
+  EXPECT_EQ(ConditionText(slower), "rate < -3 %");
+  EXPECT_EQ(ConditionText(ParseCondition("--fail-if", "p99>+12.5 %")), "p99 > 12.5 %");
+  for (const char* wrong : {"", "rate", "rate < ", "rate < 3", "rate <= 3%", "rate < -3%%",
+                            "speed < -3%", "rate < -100%", "rate < nan%", "rate < 1e9%",
+                            "rate < 9999999999%", "rate < -3% p99 > 3%"}) {
+    try {
+      ParseCondition("--fail-if", wrong);
+      ADD_FAILURE() << wrong;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kUsage);
+      EXPECT_TRUE(std::string(e.what()).starts_with("--fail-if '" + std::string(wrong)))
+          << e.what();
+    }
+  }
+}
+
+TEST(ConditionTest, HoldsOnlyWhenItIsSure) {
+  const Condition slower = ParseCondition("--fail-if", "rate < -3%");
+  EXPECT_EQ(Judge(slower, Of({100, 101, 100}, {90, 91, 90})), Judgement::kHolds);
+  EXPECT_EQ(Judge(slower, Of({100, 101, 100}, {99, 100, 99})), Judgement::kDoesNotHold);
+  EXPECT_EQ(Judge(slower, Of({100, 101, 100}, {95, 100, 97})), Judgement::kUnknown);
+  EXPECT_EQ(Judge(slower, Of({100}, {50})), Judgement::kUnknown);
+  const Condition more = ParseCondition("--fail-if", "p99 > 5%");
+  EXPECT_EQ(Judge(more, Of({100, 101, 100}, {120, 121, 120})), Judgement::kHolds);
+  EXPECT_EQ(Judge(more, Of({100, 101, 100}, {101, 102, 101})), Judgement::kDoesNotHold);
+  EXPECT_EQ(Judge(more, Of({0, 0, 0}, {0, 0, 0})), Judgement::kDoesNotHold);
+  EXPECT_EQ(Judge(more, Of({0, 0, 0}, {1, 1, 2})), Judgement::kUnknown);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,83 @@
+// The intervals hold the truth as often as they say, on simulated sides. bench/
+// statistics_simulation.cc is the same at length.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tools/statistics/comparison.h"
+#include "tools/statistics/looks.h"
+#include "tools/statistics/simulated_sides.h"
+
+namespace testbed {
+namespace {
+
+constexpr int kTimes = 1000;
+
+// Returns the share of comparisons whose interval holds the truth.
+double Coverage(const SimulatedWorld& world, const SimulatedPlan& plan,
+                const CompareOptions& options) {
+  constexpr double kTruth = 1.03;
+  SimulatedSides sides(11);
+  int covered = 0;
+  for (int i = 0; i < kTimes; ++i) {
+    const Answer answer = Compare(sides.Draw(world, plan, kTruth), options);
+    covered += answer.low <= kTruth && kTruth <= answer.high;
+  }
+  return static_cast<double>(covered) / kTimes;
+}
+
+TEST(CoverageTest, IsAsStatedInEachWorldAndDesign) {
+  for (SimulatedDesign design :
+       {SimulatedDesign::kInterleave, SimulatedDesign::kRounds, SimulatedDesign::kStored}) {
+    for (auto shape :
+         {SimulatedWorld::kNormal, SimulatedWorld::kSkewed, SimulatedWorld::kBimodal}) {
+      const SimulatedWorld world = {.shape = shape, .loads = 0.03};
+      const SimulatedPlan plan = {.design = design, .loads = 5, .slices = 3};
+      const double share = Coverage(world, plan, OptionsOf(plan));
+      EXPECT_GT(share, 0.925);  // 93 %, and what chance explains of 1000
+      EXPECT_LT(share, 0.985);
+    }
+  }
+}
+
+// What people do who count slices: it must fail here, or the test above would prove nothing.
+TEST(CoverageTest, SlicesTakenForLoadsCoverFarLess) {
+  const SimulatedWorld world = {.loads = 0.03, .slices = 0.01};
+  const SimulatedPlan plan = {.design = SimulatedDesign::kRounds, .loads = 1, .slices = 10};
+  SimulatedSides sides(12);
+  int covered = 0;
+  for (int i = 0; i < kTimes; ++i) {
+    std::vector<Sample> samples = sides.Draw(world, plan, 1);
+    for (Sample& sample : samples) sample.load = sample.block;
+    const Answer answer = Compare(samples, {});
+    covered += answer.low <= 1 && 1 <= answer.high;
+  }
+  EXPECT_LT(covered, kTimes / 2);
+}
+
+TEST(CoverageTest, LookingAllAlongRaisesNoFalseAlarm) {
+  const SimulatedWorld world = {.loads = 0.03, .slices = 0};
+  const SimulatedPlan plan = {.design = SimulatedDesign::kRounds, .loads = 20, .slices = 1};
+  SimulatedSides sides(13);
+  int alarms = 0, naive = 0;
+  for (int i = 0; i < kTimes; ++i) {
+    const std::vector<Sample> samples = sides.Draw(world, plan, 1);
+    bool alarm = false, naive_alarm = false;
+    for (int n = 3; n <= plan.loads; ++n) {
+      const auto seen = std::span(samples).first(static_cast<size_t>(2 * n));
+      const auto differs = [&](bool sequential) {
+        const Outcome outcome = Compare(seen, {.sequential = sequential}).outcome;
+        return outcome == Outcome::kLess || outcome == Outcome::kMore;
+      };
+      alarm = alarm || differs(true);
+      naive_alarm = naive_alarm || differs(false);
+    }
+    alarms += alarm;
+    naive += naive_alarm;
+  }
+  EXPECT_LT(alarms, 70);  // 5 %, and what chance explains
+  EXPECT_GT(naive, 150);  // looking without a correction is wrong three times as often
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,163 @@
+#include "tools/ab/ab_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "device/error.h"
+#include "tools/ab/ab_options.h"
+#include "tools/ab/ab_report.h"
+#include "tools/ab/session.h"
+#include "tools/output/json_text.h"
+#include "tools/output/output_file.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kExamples[] =
+    "\nExamples:\n"
+    "  testbed ab --a engine=rocksdb --b 'engine=rocksdb engine-option=bloom_bits=0' \\\n"
+    "      --workload point-read --until 2%\n"
+    "  testbed ab --engine btree --a io=direct --b io=buffered --threads 2 --time 5m\n"
+    "  testbed ab --engine btree --a durability=lazy --b durability=sync --workload insert\n"
+    "  testbed ab --a engine=btree --b engine=lmdb --fail-if 'rate < -3%'; echo $?\n"
+    "\nExit code: 0; 1 when a side failed; 2 when the options are wrong; 130 when stopped. With "
+    "--fail-if:\n"
+    "3 when a condition holds for sure, 0 when none does for sure, 125 when that cannot be told.\n";
+
+struct AbArguments {
+  std::map<std::string, std::string> sides;  // text by label
+  AbOptions options;
+};
+
+// Parses "2%" or "2 %" to 0.02.
+double ParsePercent(const std::string& option, std::string text) {
+  if (!text.empty() && text.back() == '%') text.pop_back();
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return ParseReal(option, text, 0.001, 100) / 100;
+}
+
+// Parses "90", "90s", "10m" or "1h" to seconds.
+double ParseDuration(const std::string& option, const std::string& text) {
+  static const std::map<char, double> kUnits = {{'s', 1}, {'m', 60}, {'h', 3600}};
+  const auto unit = text.empty() ? kUnits.end() : kUnits.find(text.back());
+  if (unit == kUnits.end()) return ParseReal(option, text, 1, 1e7);
+  return ParseReal(option, text.substr(0, text.size() - 1), 1e-3, 1e7) * unit->second;
+}
+
+void AddOption(CLI::App& app, const std::string& option, const std::string& type,
+               const std::string& help,
+               const std::function<void(const std::string& option, const std::string& text)>& set) {
+  app.add_option_function<std::string>(
+         option, [option, set](const std::string& text) { set(option, text); }, help)
+      ->type_name(type);
+}
+
+void AddSideOptions(CLI::App& app, AbArguments* arguments) {
+  for (const std::string label : {"a", "b", "c", "d"}) {
+    AddOption(app, "--" + label, "SETTINGS",
+              label == "a"
+                  ? "The base: words OPTION=VALUE, env:NAME=VALUE, @FILE with more such words"
+              : label == "b" ? "The side that is compared with it"
+                             : "A further side, if any",
+              [arguments, label](auto&, auto& text) { arguments->sides[label] = text; });
+  }
+}
+
+void AddComparisonOptions(CLI::App& app, AbArguments* arguments) {
+  AbOptions& o = arguments->options;
+  AddOption(
+      app, "--way", "WAY",
+      "How the sides share the machine: interleave (alternating slices), duet (both at once), "
+      "rounds "
+      "(whole runs in random order) [interleave for reads, else rounds]",
+      [&o](auto& option, auto& text) {
+        o.way = ParseName<Way>(
+            option, text,
+            {{"interleave", Way::kInterleave}, {"duet", Way::kDuet}, {"rounds", Way::kRounds}});
+      });
+  AddOption(app, "--until", "PERCENT",
+            "Sides within this are the same; end when that can be told [2%]",
+            [&o](auto& option, auto& text) { o.until = ParsePercent(option, text); });
+  AddOption(app, "--time", "TIME", "End after this time at the latest: 90s, 10m, 1h [10m]",
+            [&o](auto& option, auto& text) { o.seconds = ParseDuration(option, text); });
+  AddOption(app, "--loads", "N", "Most loads of each side [as many as the time allows]",
+            [&o](auto& option, auto& text) {
+              o.loads = static_cast<int>(ParseCount(option, text, 1, 100));
+            });
+  AddOption(
+      app, "--slice", "S", "Seconds of a slice, 0.05 to 10 [0.2]",
+      [&o](auto& option, auto& text) { o.slice_seconds = ParseReal(option, text, 0.05, 10); });
+  app.add_option_function<std::vector<std::string>>(
+         "--fail-if",
+         [&o](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             o.fail_if.push_back(ParseCondition("--fail-if", text));
+           }
+         },
+         "Ask whether a metric changes by more than that, such as 'rate < -3%'; may be given again")
+      ->type_name("CONDITION")
+      ->allow_extra_args(false);
+}
+
+int Ab(AbArguments* arguments, const std::vector<std::string>& words) {
+  AbOptions& options = arguments->options;
+  options.json_file = options.common.json_file;
+  if (!arguments->sides.contains("a") || !arguments->sides.contains("b")) {
+    throw Error(Error::kUsage,
+                "ab compares two sides or more; give --a 'OPTION=VALUE ...' and --b "
+                "'OPTION=VALUE ...'");
+  }
+  for (const auto& [label, text] : arguments->sides) {
+    options.sides.push_back(ParseSide(label, text, options.common));
+  }
+  options.Resolve();
+  CheckOutputFile("--json", options.json_file);
+  const json document = ExecuteAb(options, words);
+  // The file comes first, since a reader of the output that goes away ends this process; a file that
+  // cannot be written does not cost the report.
+  std::optional<Error> failure;
+  try {
+    WriteOutputFile("--json", options.json_file, JsonText(document, 1) + "\n");
+  } catch (const Error& e) {
+    failure = e;
+  }
+  fmt::print("{}", AbReportText(document));
+  std::fflush(stdout);
+  if (failure) throw *failure;
+  for (const json& error : document["errors"]) {
+    fmt::print(stderr, "testbed: side {} failed: {}\n", error["side"].get<std::string>(),
+               error["sentence"].get<std::string>());
+  }
+  return AbExitCode(document);
+}
+
+}  // namespace
+
+void AddAbCommand(CLI::App& app, const std::vector<std::string>& words,
+                  std::function<int()>* command) {
+  auto arguments = std::make_shared<AbArguments>();
+  CLI::App* ab = app.add_subcommand(
+      "ab",
+      "Measure two settings or more against each other, and say which is faster and how sure");
+  ab->footer(kExamples);
+  ab->option_defaults()->group("Comparison");
+  AddSideOptions(*ab, arguments.get());
+  AddComparisonOptions(*ab, arguments.get());
+  AddEngineOptions(*ab, arguments->options.common);
+  AddDataOptions(*ab, arguments->options.common);
+  AddWorkloadOptions(*ab, arguments->options.common);
+  AddOutputOptions(*ab, arguments->options.common);
+  ab->callback([arguments, words, command] {
+    *command = [arguments, words] { return Ab(arguments.get(), words); };
+  });
+}
+
+}  // namespace testbed

@@ -1,0 +1,147 @@
+#include "tools/ab/ab_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "device/error.h"
+#include "tools/ab/processors.h"
+#include "workloads/registry.h"
+
+namespace testbed {
+namespace {
+
+[[noreturn]] void Refuse(const std::string& sentence) { throw Error(Error::kUsage, sentence); }
+
+// Rounds are many rather than long: the loads are what is counted.
+constexpr double kRoundsInTime = 40, kLongestRound = 20, kShortestRound = 0.5;
+
+}  // namespace
+
+const char* WayName(Way way) {
+  switch (way) {
+    case Way::kInterleave:
+      return "interleave";
+    case Way::kDuet:
+      return "duet";
+    case Way::kRounds:
+      break;
+  }
+  return "rounds";
+}
+
+std::string WayAssumes(Way way) {
+  switch (way) {
+    case Way::kInterleave:
+      return "assumes that what a side at rest still does does not slow the other, and that its "
+             "caches stay as they were";
+    case Way::kDuet:
+      return "assumes that sides that work at once slow each other alike: by caches, memory and "
+             "the "
+             "device that they share";
+    case Way::kRounds:
+      break;
+  }
+  return "assumes that the machine does not change with the order of the runs, which is random";
+}
+
+// Puts the loader before the workloads when the list does not begin with one.
+void AbOptions::CompleteWorkloads() {
+  std::vector<std::string>& workloads = common.workloads;
+  const WorkloadInfo& first = FindWorkload(workloads.front());
+  if (!first.loads) workloads.insert(workloads.begin(), first.loader);
+}
+
+void AbOptions::CheckCommon() const {
+  if (!common.dir.empty() || common.fresh || common.reuse) {
+    Refuse(
+        "ab makes a database of its own for each load, below the current directory; leave out "
+        "--dir, --fresh and --reuse, and start it in another directory to have them elsewhere");
+  }
+  if (common.repeat != 1 || common.repeat_runs != 1) {
+    Refuse(
+        "ab repeats as often as the question needs; leave out --repeat and --repeat-runs, or give "
+        "--loads");
+  }
+  if (!common.csv_file.empty()) Refuse("ab has no --csv; give --json FILE");
+  if (common.readahead_model) Refuse("--readahead-model is not for ab; leave it out");
+}
+
+void AbOptions::ChooseWay() {
+  const WorkloadInfo& info = FindWorkload(measured());
+  const bool reads = info.reads_only && !info.loads;
+  if (!way) way = reads && common.rate == 0 ? Way::kInterleave : Way::kRounds;
+  if (in_slices() && !reads) {
+    Refuse(
+        fmt::format("--way {} is for workloads that leave the database unchanged, and {} changes "
+                    "what it measures; give --way rounds",
+                    WayName(*way), measured()));
+  }
+}
+
+void AbOptions::CheckSlices() const {
+  if (common.rate > 0) {
+    Refuse(
+        fmt::format("--rate starts operations by the clock, which goes on while a side rests; "
+                    "leave it out, or give --way rounds instead of {}",
+                    WayName(*way)));
+  }
+  if (common.seconds || common.operations != 0) {
+    Refuse(
+        "--seconds and --operations have no meaning in slices; give --time, the time of the whole "
+        "comparison, or --way rounds");
+  }
+  if (way != Way::kDuet) return;
+  const size_t processors = OwnProcessors().size();
+  if (processors < sides.size()) {
+    Refuse(
+        fmt::format("--way duet gives each side processors of its own, and {} sides have {} "
+                    "here; give --way interleave",
+                    sides.size(), processors));
+  }
+  const auto share = static_cast<int>(processors / sides.size());
+  for (const AbSide& side : sides) {
+    if (side.options.threads[0] <= share) continue;
+    Refuse(
+        fmt::format("--way duet gives each side {} of the {} processors, fewer than its {} "
+                    "clients; give --threads {}",
+                    share, processors, side.options.threads[0], share));
+  }
+}
+
+void AbOptions::Resolve() {
+  if (sides.size() < 2) {
+    Refuse("ab compares two sides or more; give --a 'OPTION=VALUE ...' and --b 'OPTION=VALUE ...'");
+  }
+  CheckCommon();
+  CompleteWorkloads();
+  for (AbSide& side : sides) side.options.workloads = common.workloads;
+  ChooseWay();
+  if (in_slices()) {
+    CheckSlices();
+  } else if (common.operations == 0) {
+    if (!common.seconds) {
+      common.seconds = std::clamp(seconds / kRoundsInTime, kShortestRound, kLongestRound);
+    }
+    if (!common.warmup) common.warmup = std::min(5.0, *common.seconds / 4);
+  }
+  for (AbSide& side : sides) {
+    RunOptions& options = side.options;
+    options.seconds = common.seconds;
+    options.warmup = common.warmup;
+    options.quiet = true;  // the comparison shows its own progress
+    try {
+      options.Resolve();
+    } catch (const Error& e) {
+      throw Error(e.kind(), fmt::format("side {}: {}", side.label, e.what()));
+    }
+    if (options.cache_auto || options.cache_most) {
+      Refuse(fmt::format("side {}: ab compares settings that are known; give --cache-pct a number",
+                         side.label));
+    }
+  }
+  CheckComparable(sides);
+}
+
+}  // namespace testbed

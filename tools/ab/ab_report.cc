@@ -1,0 +1,185 @@
+#include "tools/ab/ab_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+
+#include "device/error.h"
+#include "tools/ab/answers.h"
+#include "tools/output/json_text.h"
+#include "tools/output/table.h"
+#include "tools/statistics/sentence.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kHolds = 3, kCannotBeTold = 125, kFailed = 1, kStopped = 130;
+
+std::string JudgementText(const Judged& judged) {
+  const std::string condition =
+      fmt::format("{} of {}", ConditionText(judged.condition), judged.side);
+  switch (judged.judgement) {
+    case Judgement::kHolds:
+      return condition + ": holds for sure";
+    case Judgement::kDoesNotHold:
+      return condition + ": does not hold, for sure";
+    case Judgement::kUnknown:
+      break;
+  }
+  return condition + ": cannot be told";
+}
+
+// Returns the answers about what was asked, a sentence each.
+std::string Sentences(const json& document, const std::vector<AbAnswer>& answers) {
+  std::string text;
+  for (const AbAnswer& answer : answers) {
+    if (!answer.asked) continue;
+    const bool first = document.at("sides").size() == 2 && answer.metric.name == "rate";
+    text += fmt::format("{}{}\n", first ? "" : answer.side + " against a: ",
+                        Sentence(answer.answer, answer.metric, answer.side));
+  }
+  for (const Judged& judged : JudgeConditions(document)) text += JudgementText(judged) + "\n";
+  for (const json& error : document.at("errors")) {
+    text += fmt::format("side {} failed: {}\n", error.at("side").get<std::string>(),
+                        error.at("sentence").get<std::string>());
+  }
+  if (document.at("partial")) text += "stopped by a signal; the answer is from what there was\n";
+  return text;
+}
+
+std::string SideText(const json& side) {
+  std::string settings = side.at("settings");
+  if (settings.find("engine=") == std::string::npos) {
+    settings = "engine=" + side.at("options").at("engine").get<std::string>() +
+               (settings.empty() ? "" : " ") + settings;
+  }
+  return fmt::format("{}: {}\n", side.at("label").get<std::string>(), settings);
+}
+
+std::string HeadText(const json& document) {
+  std::string text;
+  for (const json& side : document.at("sides")) text += SideText(side);
+  const int loads = document.at("loads");
+  text += fmt::format(
+      "{} by {}{}: {} load{} of each side in {:.0f} s; {}\n",
+      document.at("workload").get<std::string>(), document.at("way").get<std::string>(),
+      document.at("slice_seconds").is_number()
+          ? fmt::format(" in slices of {} s", document.at("slice_seconds").get<double>())
+          : "",
+      loads, loads == 1 ? "" : "s", document.at("seconds").get<double>(),
+      document.at("assumes").get<std::string>());
+  for (const json& note : document.at("notes")) text += note.get<std::string>() + "\n";
+  return text;
+}
+
+// Returns the mean of a metric over all samples of a side, those of unfinished loads included.
+double MeanOf(const json& document, const std::string& side, const std::string& metric) {
+  double sum = 0;
+  int n = 0;
+  for (const json& sample : document.at("samples")) {
+    if (sample.at("side") != side || !sample.at("metrics").contains(metric)) continue;
+    sum += sample.at("metrics").at(metric).get<double>();
+    ++n;
+  }
+  return n == 0 ? std::nan("") : sum / n;
+}
+
+std::string MetricsTable(const json& document, const std::vector<AbAnswer>& answers) {
+  std::vector<std::string> columns = {"metric"};
+  const bool two = document.at("sides").size() == 2;
+  if (!two) columns.emplace_back("side");
+  for (const char* name : {"a", "side", "change", "answer"}) columns.emplace_back(name);
+  if (two) columns[2] = document.at("sides")[1].at("label");
+  Table table(two ? "Metrics, b against a" : "Metrics, each side against a", columns);
+  for (const AbAnswer& a : answers) {
+    const auto shown = [&](double of_answer, const std::string& side) {
+      return Short(std::isfinite(of_answer) ? of_answer : MeanOf(document, side, a.metric.name));
+    };
+    std::vector<std::string> row = {a.metric.name};
+    if (!two) row.push_back(a.side);
+    row.push_back(shown(a.answer.a, "a"));
+    row.push_back(shown(a.answer.b, a.side));
+    row.push_back(EffectText(a.answer));
+    row.push_back(OutcomeText(a.answer, a.metric));
+    table.Row(std::move(row));
+  }
+  return table.Text();
+}
+
+std::string MovedTable(const json& document) {
+  constexpr size_t kMost = 12;
+  Table table("What moved with it, per operation (facts, not causes)",
+              {"counter", "side", "a", "side's", "change"});
+  const std::vector<Moved> moved = MovedCounters(document);
+  for (size_t i = 0; i < std::min(kMost, moved.size()); ++i) {
+    const Moved& m = moved[i];
+    table.Row({m.counter, m.side, Short(m.answer.a), Short(m.answer.b), EffectText(m.answer)});
+  }
+  return table.empty() ? "" : table.Text();
+}
+
+// Returns what the sides did while they rested, for those that did anything.
+std::string RestTable(const json& document) {
+  std::map<std::string, std::map<std::string, double>> sums;
+  for (const json& sample : document.at("samples")) {
+    if (!sample.contains("rest")) continue;
+    for (const auto& [name, value] : sample.at("rest").items()) {
+      sums[sample.at("side")][name] += value.get<double>();
+    }
+  }
+  Table table("At rest, between its slices",
+              {"side", "seconds", "processors", "file reads/s", "file writes/s", "kernel reads/s",
+               "kernel writes/s"});
+  for (auto& [side, sum] : sums) {
+    const double seconds = sum["seconds"];
+    if (!(seconds > 0)) continue;
+    table.Row({side, Short(seconds),
+               Short((sum["cpu_user_seconds"] + sum["cpu_system_seconds"]) / seconds),
+               Short(sum["file_reads"] / seconds), Short(sum["file_writes"] / seconds),
+               Short(sum["kernel_reads"] / seconds), Short(sum["kernel_writes"] / seconds)});
+  }
+  return table.empty() ? "" : table.Text();
+}
+
+}  // namespace
+
+json ReadAbDocument(const std::string& path) {
+  std::ifstream in(path);
+  json document = ParseJson(in);
+  if (!document.is_object() || document.value("schema", json()) != "testbed-ab/1") return {};
+  // A comparison is whole when everything that is printed from it can be printed.
+  try {
+    (void)AbReportText(document);
+    (void)AbExitCode(document);
+  } catch (const json::exception& e) {
+    throw Error(Error::kUsage, fmt::format("{} is damaged, or not a comparison of this version: {}",
+                                           path, JsonErrorText(e)));
+  }
+  return document;
+}
+
+std::string AbReportText(const json& document) {
+  const std::vector<AbAnswer> answers = AbAnswers(document);
+  return Sentences(document, answers) + "\n" + HeadText(document) + "\n" +
+         MetricsTable(document, answers) + MovedTable(document) + RestTable(document);
+}
+
+int AbExitCode(const json& document) {
+  if (document.at("partial")) return kStopped;
+  const bool failed = !document.at("errors").empty();
+  if (document.at("fail_if").empty()) return failed ? kFailed : 0;
+  const std::vector<Judged> judged = JudgeConditions(document);
+  const auto any = [&](Judgement judgement) {
+    return std::any_of(judged.begin(), judged.end(),
+                       [&](const Judged& j) { return j.judgement == judgement; });
+  };
+  if (any(Judgement::kHolds)) return kHolds;
+  return failed || any(Judgement::kUnknown) ? kCannotBeTold : 0;
+}
+
+}  // namespace testbed

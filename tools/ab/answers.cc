@@ -1,0 +1,201 @@
+#include "tools/ab/answers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "tools/statistics/corrections.h"
+#include "tools/statistics/sentence.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// Returns a sample's value; NaN when it has none.
+using ValueOf = std::function<double(const json& sample)>;
+
+ValueOf MetricValue(const std::string& name) {
+  return [name](const json& sample) {
+    const json& metrics = sample.at("metrics");
+    const auto found = metrics.find(name);
+    return found != metrics.end() && found->is_number() ? found->get<double>() : kUnknownValue;
+  };
+}
+
+// A counter that is not in a sample was 0.
+ValueOf CounterValue(const std::string& name) {
+  return [name](const json& sample) {
+    const double count = sample.at("count").get<double>();
+    return count > 0 ? sample.at("counters").value(name, 0.0) / count : kUnknownValue;
+  };
+}
+
+std::vector<std::string> Labels(const json& document) {
+  std::vector<std::string> labels;
+  for (const json& side : document.at("sides")) labels.push_back(side.at("label"));
+  return labels;
+}
+
+Answer CompareSides(const json& document, const std::string& a, const std::string& b,
+                    const ValueOf& value, double resolution) {
+  std::vector<Sample> samples;
+  const int whole = document.at("loads");
+  for (const json& sample : document.at("samples")) {
+    const std::string& side = sample.at("side").get_ref<const std::string&>();
+    const int load = sample.at("load");
+    if ((side != a && side != b) || load >= whole) continue;
+    samples.push_back({.side = side == a ? kA : kB,
+                       .load = load,
+                       .run = 0,
+                       .block = sample.at("block"),
+                       .value = value(sample)});
+  }
+  return Compare(samples, {.margin = document.at("until"),
+                           .pairing = Pairing::kLoads,
+                           .sequential = true,
+                           .resolution = resolution,
+                           .seconds_per_load = document.value("seconds_per_load", 0.0)});
+}
+
+std::vector<Condition> Conditions(const json& document) {
+  std::vector<Condition> conditions;
+  for (const json& text : document.at("fail_if")) {
+    conditions.push_back(ParseCondition("--fail-if", text));
+  }
+  return conditions;
+}
+
+std::set<std::string> Asked(const json& document) {
+  std::set<std::string> names = {"rate"};
+  for (const Condition& condition : Conditions(document)) names.insert(condition.metric);
+  return names;
+}
+
+// Corrects the answers that `choose` takes, together.
+template <typename Answers, typename Choose>
+void Correct(Answers* all, Choose choose, void (*correct)(std::span<Answer>)) {
+  std::vector<Answer> chosen;
+  for (const auto& one : *all) {
+    if (choose(one)) chosen.push_back(one.answer);
+  }
+  correct(chosen);
+  size_t next = 0;
+  for (auto& one : *all) {
+    if (choose(one)) one.answer = chosen[next++];
+  }
+}
+
+bool Measured(const Answer& answer) {
+  const bool known = std::isfinite(answer.a) || std::isfinite(answer.b);
+  return known && !(answer.a == 0 && answer.b == 0);
+}
+
+std::vector<AbAnswer> Answers(const json& document, bool asked_alone) {
+  const std::vector<std::string> labels = Labels(document);
+  const std::set<std::string> asked = Asked(document);
+  std::vector<AbAnswer> answers;
+  for (size_t i = 1; i < labels.size(); ++i) {
+    for (const Metric& metric : Metrics()) {
+      const bool is_asked = asked.contains(metric.name);
+      if (asked_alone && !is_asked) continue;
+      Answer answer =
+          CompareSides(document, labels[0], labels[i], MetricValue(metric.name), metric.resolution);
+      if (is_asked || Measured(answer)) {
+        answers.push_back({labels[i], metric, is_asked, std::move(answer)});
+      }
+    }
+  }
+  for (const std::string& name : asked) {
+    Correct(&answers, [&](const AbAnswer& a) { return a.metric.name == name; }, CorrectByHolm);
+  }
+  Correct(&answers, [](const AbAnswer& a) { return !a.asked; }, CorrectByHolm);
+  return answers;
+}
+
+}  // namespace
+
+std::vector<AbAnswer> AbAnswers(const json& document) { return Answers(document, false); }
+
+std::vector<AbAnswer> AskedAnswers(const json& document) { return Answers(document, true); }
+
+std::vector<Moved> MovedCounters(const json& document) {
+  // By the metric that shows them.
+  static const std::set<std::string> kShown = {
+      "block_requests",    "file_reads",        "file_read_bytes",    "file_writes",
+      "kernel_reads",      "kernel_read_bytes", "kernel_writes",      "file_write_bytes",
+      "device_reads",      "device_read_bytes", "kernel_write_bytes", "device_writes",
+      "device_write_bytes"};
+  std::set<std::string> names;
+  for (const json& sample : document.at("samples")) {
+    for (const auto& [name, value] : sample.at("counters").items()) {
+      if (!kShown.contains(name)) names.insert(name);
+    }
+  }
+  const std::vector<std::string> labels = Labels(document);
+  std::vector<Moved> moved;
+  for (size_t i = 1; i < labels.size(); ++i) {
+    for (const std::string& name : names) {
+      moved.push_back(
+          {labels[i], name, CompareSides(document, labels[0], labels[i], CounterValue(name), 0)});
+    }
+  }
+  Correct(&moved, [](const Moved&) { return true; }, ControlFalseDiscoveries);
+  std::erase_if(moved, [](const Moved& m) {
+    return m.answer.outcome != Outcome::kLess && m.answer.outcome != Outcome::kMore;
+  });
+  const auto size = [](const Moved& m) {
+    return m.answer.scale == Scale::kRatio ? std::abs(std::log(m.answer.effect)) : HUGE_VAL;
+  };
+  std::stable_sort(moved.begin(), moved.end(),
+                   [&](const Moved& x, const Moved& y) { return size(x) > size(y); });
+  return moved;
+}
+
+std::vector<Judged> JudgeConditions(const json& document) {
+  const std::vector<Condition> conditions = Conditions(document);
+  std::vector<Judged> judged;
+  if (conditions.empty()) return judged;
+  for (const AbAnswer& answer : AskedAnswers(document)) {
+    for (const Condition& condition : conditions) {
+      if (condition.metric != answer.metric.name) continue;
+      judged.push_back({answer.side, condition, Judge(condition, answer.answer)});
+    }
+  }
+  return judged;
+}
+
+json AnswersJson(const json& document) {
+  const auto number = [](double value) { return std::isfinite(value) ? json(value) : json(); };
+  json all = json::array();
+  for (const AbAnswer& a : AbAnswers(document)) {
+    all.push_back({{"side", a.side},
+                   {"metric", a.metric.name},
+                   {"asked", a.asked},
+                   {"answer", OutcomeText(a.answer, a.metric)},
+                   {"scale", a.answer.scale == Scale::kRatio ? "ratio" : "difference"},
+                   {"a", number(a.answer.a)},
+                   {"b", number(a.answer.b)},
+                   {"effect", number(a.answer.effect)},
+                   {"low", number(a.answer.low)},
+                   {"high", number(a.answer.high)},
+                   {"p", a.answer.p},
+                   {"loads", a.answer.loads_a}});
+  }
+  return all;
+}
+
+bool IsAnswered(const json& document) {
+  const std::vector<Judged> judged = JudgeConditions(document);
+  if (!judged.empty()) {
+    return std::none_of(judged.begin(), judged.end(),
+                        [](const Judged& j) { return j.judgement == Judgement::kUnknown; });
+  }
+  const std::vector<AbAnswer> answers = AskedAnswers(document);
+  return std::all_of(answers.begin(), answers.end(),
+                     [](const AbAnswer& a) { return a.answer.told(); });
+}
+
+}  // namespace testbed

@@ -1,0 +1,62 @@
+// What a comparison's samples say (docs/results.md, "testbed-ab"): everything is found anew from the
+// document, so that a stored comparison is answered as a running one.
+//
+// Side "a" is the base; each other side is compared with it. The rate, and the metrics of --fail-if,
+// are what the comparison was made for: with two sides each is tested at the whole level; with more,
+// each is corrected by Holm for the number of sides. All other metrics are corrected by Holm
+// together. Samples of the last load are used only when every side finished it.
+#ifndef TESTBED_TOOLS_AB_ANSWERS_H_
+#define TESTBED_TOOLS_AB_ANSWERS_H_
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/statistics/comparison.h"
+#include "tools/statistics/condition.h"
+#include "tools/statistics/metrics.h"
+
+namespace testbed {
+
+struct AbAnswer {
+  std::string side;  // compared with the first
+  Metric metric;
+  bool asked = false;  // the rate, or a metric of --fail-if
+  Answer answer;
+};
+
+// Returns the answers by side, and for each in the order of Metrics(); metrics that were measured
+// on neither side, or are 0 on both, are left out. All throw nlohmann::json::exception for what is
+// no comparison.
+std::vector<AbAnswer> AbAnswers(const nlohmann::json& document);
+
+// Returns the answers about the metrics that were asked for, alone and quickly.
+std::vector<AbAnswer> AskedAnswers(const nlohmann::json& document);
+
+// A counter of the engine, the kernel or the process whose change per operation is sure.
+struct Moved {
+  std::string side, counter;
+  Answer answer;
+};
+// Returns the counters that changed, the largest change first; false discoveries are controlled.
+// Counters that a metric shows are left out.
+std::vector<Moved> MovedCounters(const nlohmann::json& document);
+
+struct Judged {
+  std::string side;
+  Condition condition;
+  Judgement judgement = Judgement::kUnknown;
+};
+// Returns what each --fail-if says about each side.
+std::vector<Judged> JudgeConditions(const nlohmann::json& document);
+
+// Returns the answers as "answers" of the document has them, for programs that read it.
+nlohmann::json AnswersJson(const nlohmann::json& document);
+
+// Returns whether nothing is left to ask: every --fail-if is judged, or without one, every rate told.
+bool IsAnswered(const nlohmann::json& document);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_AB_ANSWERS_H_

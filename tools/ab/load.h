@@ -1,0 +1,72 @@
+// One load of every side, and what is measured on it.
+#ifndef TESTBED_TOOLS_AB_LOAD_H_
+#define TESTBED_TOOLS_AB_LOAD_H_
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/ab/ab_options.h"
+#include "tools/ab/schedule.h"
+#include "tools/ab/side_run.h"
+
+namespace testbed {
+
+// What a load gave. `samples` and `runs` are those of docs/results.md; `whole` says that every side
+// was measured from beginning to end.
+struct LoadResult {
+  nlohmann::json samples = nlohmann::json::array();
+  nlohmann::json runs = nlohmann::json::array();
+  nlohmann::json errors = nlohmann::json::array();  // {"side", "sentence", "exit_code"}
+  bool whole = false;
+  double load_seconds = 0;  // that the sides took until they were loaded
+};
+
+// Not thread-safe. All that the constructor receives must outlive the object.
+class Load {
+ public:
+  using Say = std::function<void(const std::string&)>;
+  // `dirs` has a directory for each side. `number` counts the loads from 0. `say` shows progress.
+  Load(const AbOptions& options, const Surroundings& surroundings,
+       std::vector<std::unique_ptr<DatabaseDir>>* dirs, int number, Schedule* schedule, Say say);
+  ~Load();
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+  // Loads and measures all sides. When a side fails, the others finish.
+  LoadResult Run();
+
+ private:
+  void RunRounds();
+  void RunSlices();
+  void StartSide(int side);
+  bool AwaitReady(int side);
+  void Blocks(double seconds, bool keep);
+  void Block(const std::vector<int>& order, bool keep);
+  void Grant(int side);
+  void AwaitSlices(std::vector<int> sides, bool keep);
+  void TakeAll();
+  void Finish(int side);
+  std::vector<int> Alive() const;
+  const std::string& Label(int side) const { return options_.sides[At(side)].label; }
+  static size_t At(int side) { return static_cast<size_t>(side); }
+  void AddSlice(int side, const nlohmann::json& slice);
+  void AddRun(int side, const nlohmann::json& run);
+  void CheckRows();
+
+  const AbOptions& options_;
+  const Surroundings& surroundings_;
+  std::vector<std::unique_ptr<DatabaseDir>>& dirs_;
+  const int number_;
+  Schedule& schedule_;
+  const Say say_;
+  std::vector<std::unique_ptr<SideRun>> runs_;  // by side; null before its start and after its end
+  int block_ = 0;
+  LoadResult result_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_AB_LOAD_H_

@@ -1,0 +1,182 @@
+#include "tools/ab/session.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "device/error.h"
+#include "device/os/signal_guard.h"
+#include "tools/ab/answers.h"
+#include "tools/ab/load.h"
+#include "tools/ab/schedule.h"
+#include "tools/output/progress.h"
+#include "tools/run/run_checks.h"
+#include "tools/run/surroundings.h"
+#include "tools/statistics/looks.h"
+#include "tools/statistics/sentence.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+class AbSession {
+ public:
+  AbSession(const AbOptions& options, const std::vector<std::string>& command_line);
+  json Run();
+
+ private:
+  void Check();
+  void MakePlaces();
+  bool Again() const;
+  void Add(LoadResult load);
+  void Say(const std::string& what);
+  double Elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+  const AbOptions& options_;
+  // The sides with the directories in which their databases lie.
+  AbOptions placed_;
+  json document_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  RunOptions machine_;  // for the surroundings
+  std::unique_ptr<Surroundings> surroundings_;
+  std::vector<std::unique_ptr<DatabaseDir>> dirs_;
+  ProgressLine progress_;
+  std::string so_far_;  // the answer after the last load
+};
+
+AbSession::AbSession(const AbOptions& options, const std::vector<std::string>& command_line)
+    : options_(options), placed_(options), progress_("ab", options.common.progress()) {
+  json fail_if = json::array(), sides = json::array();
+  for (const Condition& condition : options.fail_if) fail_if.push_back(ConditionText(condition));
+  for (const AbSide& side : options.sides) {
+    sides.push_back({{"label", side.label},
+                     {"settings", side.text},
+                     {"environment", side.environment},
+                     {"options", side.options.ToJson()},
+                     {"threads", side.options.threads[0]}});
+  }
+  document_ = {{"schema", "testbed-ab/1"},
+               {"testbed", TESTBED_VERSION},
+               {"command", command_line},
+               {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+               {"workload", options.measured()},
+               {"way", WayName(*options.way)},
+               {"assumes", WayAssumes(*options.way)},
+               {"until", options.until},
+               {"time_seconds", options.seconds},
+               {"slice_seconds", options.in_slices() ? json(options.slice_seconds) : json()},
+               {"fail_if", std::move(fail_if)},
+               {"sides", std::move(sides)},
+               {"loads", 0},
+               {"samples", json::array()},
+               {"runs", json::array()},
+               {"errors", json::array()}};
+}
+
+// Refuses what any side's engine or workloads do not accept, before anything is loaded.
+void AbSession::Check() {
+  for (const AbSide& side : options_.sides) {
+    const auto dataset = std::make_shared<const Dataset>(side.options.data);
+    try {
+      CheckRun(side.options, dataset);
+    } catch (const Error& e) {
+      throw Error(e.kind(), fmt::format("side {}: {}", side.label, e.what()));
+    }
+  }
+}
+
+// Makes the scratch device and finds each side's directory.
+void AbSession::MakePlaces() {
+  machine_ = options_.sides.front().options;
+  machine_.quiet = options_.common.quiet;
+  machine_.scratch_bytes = options_.common.scratch_bytes;
+  for (const AbSide& side : options_.sides) {
+    if (options_.common.scratch_auto) machine_.scratch_bytes += side.options.scratch_bytes;
+  }
+  surroundings_ = std::make_unique<Surroundings>(machine_, &document_);
+  for (AbSide& side : placed_.sides) {
+    if (!surroundings_->scratch_path().empty()) {
+      side.options.dir = surroundings_->scratch_path() + "/" + side.label;
+    }
+    dirs_.push_back(std::make_unique<DatabaseDir>(side.options));
+  }
+  const std::string where = ExistingDirectory(dirs_.front()->path());
+  const AbSide& first = options_.sides.front();
+  CheckSpace(first.options, std::make_shared<const Dataset>(first.options.data), where,
+             options_.sides.size());
+  for (const AbSide& side : options_.sides) {
+    try {
+      TryEngineOptions(side.options, where);
+    } catch (const Error& e) {
+      throw Error(e.kind(), fmt::format("side {}: {}", side.label, e.what()));
+    }
+  }
+  document_.update(MachineJson(where, surroundings_->exclusive_device()));
+}
+
+// Returns whether there is to be another load.
+bool AbSession::Again() const {
+  const int loads = document_["loads"];
+  if (StopRequested() || !document_["errors"].empty()) return false;
+  if (loads == 0) return true;
+  if (IsAnswered(document_)) return false;
+  if (options_.loads > 0) return loads < options_.loads;
+  const double each = Elapsed() / loads;
+  return Elapsed() + each <= options_.seconds && NextLook(loads) != 0;
+}
+
+void AbSession::Say(const std::string& what) {
+  progress_.Say(fmt::format("load {}, {}; {}{:.0f} s of at most {:.0f}",
+                            document_["loads"].get<int>() + 1, what,
+                            so_far_.empty() ? "" : so_far_ + "; ", Elapsed(), options_.seconds));
+}
+
+void AbSession::Add(LoadResult load) {
+  for (auto [name, values] : {std::pair("samples", &load.samples), std::pair("runs", &load.runs),
+                              std::pair("errors", &load.errors)}) {
+    for (json& value : *values) document_[name].push_back(std::move(value));
+  }
+  if (!load.whole) return;
+  document_["loads"] = document_["loads"].get<int>() + 1;
+  document_["seconds_per_load"] = Elapsed() / document_["loads"].get<int>();
+  so_far_.clear();
+  for (const AbAnswer& answer : AskedAnswers(document_)) {
+    so_far_ += fmt::format("{}{} of {} {}", so_far_.empty() ? "" : ", ", answer.metric.name,
+                           answer.side, EffectText(answer.answer));
+  }
+}
+
+json AbSession::Run() {
+  Check();
+  MakePlaces();
+  begin_ = std::chrono::steady_clock::now();
+  Schedule schedule(static_cast<int>(options_.sides.size()),
+                    Mix64(options_.common.data.seed ^ static_cast<uint64_t>(std::time(nullptr))));
+  for (int number = 0; Again(); ++number) {
+    Load load(placed_, *surroundings_, &dirs_, number, &schedule,
+              [this](const std::string& what) { Say(what); });
+    Add(load.Run());
+  }
+  progress_.Clear();
+  document_["seconds"] = Elapsed();
+  document_["partial"] = StopRequested();
+  document_["answered"] = document_["errors"].empty() && IsAnswered(document_);
+  document_["answers"] = AnswersJson(document_);
+  return std::move(document_);
+}
+
+}  // namespace
+
+json ExecuteAb(const AbOptions& options, const std::vector<std::string>& command_line) {
+  return AbSession(options, command_line).Run();
+}
+
+}  // namespace testbed

@@ -1,0 +1,41 @@
+// The sides of a comparison: each is the common options of `testbed ab` with changes of its own.
+//
+//   --a 'engine=rocksdb' --b 'engine=rocksdb engine-option=bloom_bits=0 env:MALLOC_ARENA_MAX=1'
+//
+// The text of a side is a list of words: OPTION=VALUE for an option of the command line (without its
+// dashes; VALUE is true or false for a flag), env:NAME=VALUE for a variable of its process's
+// environment, and @FILE for a file that holds more words, in which # begins a comment. Words are
+// separated by white space; single or double quotes keep white space in a word.
+#ifndef TESTBED_TOOLS_AB_SIDE_H_
+#define TESTBED_TOOLS_AB_SIDE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/options.h"
+
+namespace testbed {
+
+struct AbSide {
+  std::string label;  // "a", "b", ...
+  std::string text;   // as the user gave it
+  std::map<std::string, std::string> environment;
+  RunOptions options;
+};
+
+// Splits the text into words. Throws Error (kUsage), which names `option`, for a quote that is not
+// closed.
+std::vector<std::string> SplitWords(const std::string& option, const std::string& text);
+
+// Returns the side: `common` with the changes of the text. Its options are not yet resolved. Throws
+// Error (kUsage), which names the option --LABEL.
+AbSide ParseSide(const std::string& label, const std::string& text, const RunOptions& common);
+
+// Throws Error (kUsage) when two sides would not do the same work on the same rows, so that their
+// figures could not be set against each other. The sides are resolved.
+void CheckComparable(const std::vector<AbSide>& sides);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_AB_SIDE_H_

@@ -1,0 +1,50 @@
+#include "tools/ab/side_run.h"
+
+#include <stdlib.h>
+
+#include <string>
+
+namespace testbed {
+
+using nlohmann::json;
+
+SideRun::SideRun(const AbSide& side, int load, bool in_slices, const Surroundings& surroundings,
+                 DatabaseDir* dir)
+    : options_(side.options) {
+  options_.data.seed += static_cast<uint64_t>(load);
+  options_.workload.seed = options_.data.seed;
+  dir->Prepare();
+  plan_.phases = options_.workloads;
+  plan_.threads = options_.threads[0];
+  plan_.repeat = load;
+  plan_.label = "side " + side.label;
+  plan_.engine_dir = dir->engine_path();
+  // In slices the sides' databases are on the device together.
+  plan_.exclusive_device = !in_slices && surroundings.exclusive_device();
+  plan_.in_slices = in_slices;
+  if (options_.ram_bytes != 0) {
+    std::string why;  // Surroundings has told the user of it
+    budget_ = MemoryBudget::Create(options_.ram_bytes + SanitizerBytes(), &why);
+  }
+  plan_.budget = budget_.get();
+  read_limit_ = surroundings.NewReadLimit(budget_.get());
+  plan_.read_limit = read_limit_.get();
+  process_ = std::make_unique<RunProcess>(options_, plan_, RunWatch{}, [&side] {
+    for (const auto& [name, value] : side.environment) {
+      ::setenv(name.c_str(), value.c_str(), 1);
+    }
+  });
+}
+
+json SideRun::Finish() {
+  json run = process_->Finish();
+  run.erase("population");
+  for (json& phase : run["phases"]) {
+    phase.erase("series");
+    if (!phase.contains("operations")) continue;
+    for (json& operation : phase["operations"]) operation.erase("latency_ns_histogram");
+  }
+  return run;
+}
+
+}  // namespace testbed

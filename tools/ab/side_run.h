@@ -1,0 +1,38 @@
+// One run of one side: its process, its memory budget and its seed.
+#ifndef TESTBED_TOOLS_AB_SIDE_RUN_H_
+#define TESTBED_TOOLS_AB_SIDE_RUN_H_
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tools/ab/side.h"
+#include "tools/database/database_dir.h"
+#include "tools/run/run_process.h"
+#include "tools/run/surroundings.h"
+
+namespace testbed {
+
+// Not thread-safe. All that the constructor receives must outlive the object.
+class SideRun {
+ public:
+  // Empties the directory and starts the process, which loads the database and runs the side's
+  // workloads; with `in_slices` the last of them waits for slices. `load` is added to the side's
+  // seed, so that each load has other rows, and the loads of that number have the same on all sides.
+  SideRun(const AbSide& side, int load, bool in_slices, const Surroundings& surroundings,
+          DatabaseDir* dir);
+
+  RunProcess& process() { return *process_; }
+  // Waits for the process's end and returns the run's document, without its series and histograms.
+  nlohmann::json Finish();
+
+ private:
+  RunOptions options_;
+  RunPlan plan_;
+  std::unique_ptr<MemoryBudget> budget_;
+  std::unique_ptr<ReadLimit> read_limit_;
+  std::unique_ptr<RunProcess> process_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_AB_SIDE_RUN_H_

@@ -1,0 +1,97 @@
+#include "tools/experiment/sweep/forecast.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "device/error.h"
+#include "workloads/registry.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A load's speed is not known before it was seen: 30 MB/s is what a small disk and a slow engine
+// reach, so that a forecast rather promises too little.
+constexpr double kLoadBytesPerSecond = 30e6;
+
+std::string TimeText(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 90 * 60) return fmt::format("{:.0f} minutes", seconds / 60);
+  return fmt::format("{:.1f} hours", seconds / 3600);
+}
+
+void AddMeasuring(const RunOptions& run, const std::vector<std::string>& phases, Forecast* sum) {
+  double seconds = 0;
+  for (const std::string& phase : phases) {
+    if (FindWorkload(phase).loads) continue;
+    seconds += run.warmup.value_or(0) + run.seconds.value_or(0);
+    sum->open_ended = sum->open_ended || run.operations != 0;
+  }
+  // --cache-pct auto measures each phase about ten times before it counts.
+  const double trials = run.cache_auto ? 10 : 1;
+  sum->open_ended = sum->open_ended || run.cache_most;
+  sum->measure_seconds += seconds * trials * run.repeat * static_cast<double>(run.threads.size());
+}
+
+}  // namespace
+
+Forecast ForecastOf(const std::vector<Cell>& cells,
+                    const std::function<bool(const Cell&)>& finished) {
+  Forecast sum;
+  std::set<std::string> loaded;
+  for (const Cell& cell : cells) {
+    if (!cell.runs()) continue;
+    if (finished(cell)) {
+      ++sum.done;
+      continue;
+    }
+    ++sum.cells;
+    const RunOptions run = [&] {
+      OptionMap options = cell.options;
+      options.erase("scratch");
+      return CellRunOptions(options);
+    }();
+    AddMeasuring(run, run.workloads, &sum);
+    const bool loads = cell.load_key.empty() ? !PhasesOf(run.workloads).load.empty()
+                                             : loaded.insert(cell.load_key).second;
+    if (loads) {
+      ++sum.loads;
+      sum.load_bytes += cell.data_bytes;
+    }
+    sum.disk_bytes = std::max(sum.disk_bytes, cell.scratch_bytes);
+  }
+  return sum;
+}
+
+std::string ForecastText(const Forecast& f, const std::string& name) {
+  std::string text = fmt::format("{}: {} cell{} to run", name, f.cells, f.cells == 1 ? "" : "s");
+  if (f.done != 0) text += fmt::format(", {} done before", f.done);
+  if (f.cells == 0) return text + "\n";
+  const double loading = static_cast<double>(f.load_bytes) / kLoadBytesPerSecond;
+  text += fmt::format(
+      "; {} {}: {} of measuring, and {} to load {} in {} load{} at 30 MB/s; up to {} of disk\n",
+      f.open_ended ? "more than" : "about", TimeText(f.measure_seconds + loading),
+      TimeText(f.measure_seconds), TimeText(loading), ShortSize(f.load_bytes), f.loads,
+      f.loads == 1 ? "" : "s", ShortSize(f.disk_bytes));
+  return text;
+}
+
+void CheckRoom(const Forecast& f, const std::string& dir) {
+  fs::path at = fs::absolute(dir);
+  while (!fs::exists(at) && at != at.parent_path()) at = at.parent_path();
+  std::error_code error;
+  const fs::space_info space = fs::space(at, error);
+  // What a database takes at least; scratch_bytes has room for the worst.
+  const uint64_t least = f.disk_bytes / 3;
+  if (error || space.available >= least) return;
+  throw Error(Error::kUsage,
+              fmt::format("the file system of {} has {} free, and a database of it may take {}; "
+                          "free space, or choose another --out or fewer --rows",
+                          at.string(), ShortSize(space.available), ShortSize(f.disk_bytes)));
+}
+
+}  // namespace testbed

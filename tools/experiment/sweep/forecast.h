@@ -1,0 +1,41 @@
+// What a plan will take before it starts: cells, loads, time and disk.
+//
+//   const Forecast forecast = ForecastOf(cells, [&](const Cell& c) { return dir.HasCell(c); });
+//   fmt::print(stderr, "{}", ForecastText(forecast, "read-size"));
+//   CheckRoom(forecast, "results");
+#ifndef TESTBED_TOOLS_EXPERIMENT_SWEEP_FORECAST_H_
+#define TESTBED_TOOLS_EXPERIMENT_SWEEP_FORECAST_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tools/experiment/plan.h"
+
+namespace testbed {
+
+struct Forecast {
+  size_t cells = 0;            // that are to run, in all rounds
+  size_t done = 0;             // that an earlier call finished
+  size_t loads = 0;            // databases that will be loaded
+  double measure_seconds = 0;  // warm-ups and measurements that have a length in seconds
+  bool open_ended = false;     // a phase has no length in seconds, so it takes longer than said
+  uint64_t load_bytes = 0;     // keys and values of all loads
+  uint64_t disk_bytes = 0;     // that the largest database may take; one lives at a time
+};
+
+// Adds up the cells for which `finished` is false.
+Forecast ForecastOf(const std::vector<Cell>& cells,
+                    const std::function<bool(const Cell&)>& finished);
+
+// Returns lines such as "read-size: 12 cells, 4 loads of 4.0G in all; about 9 minutes; ...".
+std::string ForecastText(const Forecast& forecast, const std::string& name);
+
+// Throws Error (kUsage) when the file system of `dir`, or of its nearest parent that exists, has
+// less room than the largest database takes. For plans without a scratch device.
+void CheckRoom(const Forecast& forecast, const std::string& dir);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_EXPERIMENT_SWEEP_FORECAST_H_

@@ -1,0 +1,217 @@
+#include "tools/experiment/sweep/sweep.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "device/error.h"
+#include "tools/command_words.h"
+#include "tools/option_check.h"
+#include "tools/option_values.h"
+#include "workloads/registry.h"
+
+namespace testbed {
+namespace {
+
+// Options that are of the sweep and not of its cells.
+const std::set<std::string> kOfOutput = {"out", "save",  "rounds", "forecast",       "fresh",
+                                         "csv", "quiet", "wide",   "report-interval"};
+// Options whose single values may have commas.
+const std::set<std::string> kNotSwept = {"workload", "mix",     "scratch",       "keys",
+                                         "label",    "threads", "engine-option", "workload-option",
+                                         "dir",      "json",    "csv-series"};
+const std::set<std::string> kOnlyInForce = {"out", "save", "rounds", "forecast"};
+
+struct Given {
+  std::string name, value;  // "page-size", "4k,8k"; of a flag the value is "true"
+};
+
+// Returns the options of the words; nothing when a word is none, which the parser of the command
+// line refuses better.
+std::optional<std::vector<Given>> OptionsOf(const std::vector<std::string>& words) {
+  std::vector<Given> all;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].starts_with("--")) return std::nullopt;
+    const size_t equals = words[i].find('=');
+    Given given{words[i].substr(2, equals == std::string::npos ? equals : equals - 2), "true"};
+    if (!IsRunOption(given.name)) return std::nullopt;
+    if (equals != std::string::npos) {
+      given.value = words[i].substr(equals + 1);
+    } else if (!IsRunFlag(given.name)) {
+      if (++i == words.size()) return std::nullopt;
+      given.value = words[i];
+    }
+    all.push_back(std::move(given));
+  }
+  return all;
+}
+
+bool IsList(const Given& given) {
+  return !kOfOutput.contains(given.name) && !kNotSwept.contains(given.name) &&
+         given.value.find(',') != std::string::npos;
+}
+
+Axis AxisOf(const Given& given) {
+  Axis axis{given.name, {}};
+  std::set<std::string> seen;
+  for (const std::string& value : Split(given.value, ',')) {
+    CheckOptionValue(given.name, value);
+    if (given.name == "engine") (void)FindKnownEngine(value.substr(0, value.find(':')));
+    if (!seen.insert(value).second) {
+      throw Error(Error::kUsage,
+                  fmt::format("--{} {}: {} is in the list twice", given.name, given.value, value));
+    }
+    axis.values.push_back({value, {{given.name, value}}});
+  }
+  return axis;
+}
+
+std::string Toml(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? fmt::format("\\u{:04X}", static_cast<int>(c))
+                                                : std::string(1, c);
+  }
+  return out + "\"";
+}
+
+// Returns the figures' prefix: a sweep of loads alone has no measured phase.
+std::string FigurePrefix(const std::string& workloads) {
+  std::string last = "insert";
+  for (const std::string& part : Split(workloads, ',')) {
+    last = part.substr(0, part.find(':'));
+    if (!FindKnownWorkload(last).loads) return "measured";
+  }
+  std::replace_if(last.begin(), last.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+  return last;
+}
+
+std::string MetricsText(const std::string& prefix) {
+  std::string text = "\n[metrics]\n";
+  const auto add = [&](const char* name, const std::string& value, const char* unit,
+                       const char* about) {
+    text += fmt::format("{} = {{ value = \"{}\", unit = \"{}\", about = \"{}\" }}\n", name, value,
+                        unit, about);
+  };
+  add("ops", prefix + ".rate", "/s", "of the last phase");
+  if (prefix == "measured") {
+    add("p99_us", "measured.operation.latency_us.p99", "us", "of the operation done most often");
+    add("device_reads", "measured.account.own.reads / measured.count", "",
+        "an operation, other programs' left out");
+  }
+  add("written", prefix + ".account.own.write_bytes / " + prefix + ".count", "B", "an operation");
+  add("cpu_us",
+      fmt::format("({0}.account.cpu_user_seconds + {0}.account.cpu_system_seconds) * 1000000 / "
+                  "{0}.count",
+                  prefix),
+      "us", "an operation");
+  add("database", "database.bytes / 1048576", "MiB", "on disk");
+  return text;
+}
+
+std::string Quoted(const std::vector<Axis>& axes, size_t n) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < n; ++i) names.push_back(Toml(axes[i].name));
+  return fmt::format("[{}]", fmt::join(names, ", "));
+}
+
+std::string TablesText(const std::vector<Axis>& axes, bool measured) {
+  const size_t n = axes.size();
+  std::string text = fmt::format(
+      "\n[[table]]\ntitle = \"Operations a second\"\nrows = {}\nmetrics = [\"ops\"]\nbest = "
+      "\"max\"\n",
+      Quoted(axes, n > 1 ? n - 1 : n));
+  if (n > 1) text += fmt::format("columns = {}\n", Toml(axes.back().name));
+  return text + fmt::format("\n[[table]]\ntitle = \"All figures\"\nrows = {}\nmetrics = [{}]\n",
+                            Quoted(axes, n),
+                            measured ? "\"ops\", \"p99_us\", \"device_reads\", \"written\", "
+                                       "\"cpu_us\", \"database\""
+                                     : "\"ops\", \"written\", \"cpu_us\", \"database\"");
+}
+
+// Returns the experiment as a file.
+std::string TextOf(const std::string& title, const OptionMap& options,
+                   const std::vector<Axis>& axes, int rounds) {
+  std::string text = fmt::format("name = \"sweep\"\ntitle = {}\n\n[options]\n", Toml(title));
+  for (const auto& [name, value] : options) {
+    const size_t dot = name.find('.');  // engine-option.NAME is a key of its own table
+    text += dot == std::string::npos ? fmt::format("{} = {}\n", name, Toml(value))
+                                     : fmt::format("{}.{} = {}\n", name.substr(0, dot),
+                                                   Toml(name.substr(dot + 1)), Toml(value));
+  }
+  text += fmt::format("\n[scale.small]\nrounds = {}\n", rounds == 0 ? 1 : rounds);
+  for (const Axis& axis : axes) {
+    std::vector<std::string> labels;
+    for (const AxisValue& value : axis.values) labels.push_back(Toml(value.label));
+    text += fmt::format("\n[[axis]]\nname = {}\nvalues = [{}]\n", Toml(axis.name),
+                        fmt::join(labels, ", "));
+  }
+  const auto workload = options.find("workload");
+  const std::string prefix =
+      workload == options.end() ? "measured" : FigurePrefix(workload->second);
+  return text + MetricsText(prefix) + TablesText(axes, prefix == "measured");
+}
+
+void AddOption(const Given& given, OptionMap* options) {
+  if (given.name != "engine-option" && given.name != "workload-option") {
+    CheckOptionValue(given.name, given.value);
+    (*options)[given.name] = given.value;
+    return;
+  }
+  std::map<std::string, std::string> settings;
+  ParseSettings("--" + given.name, {given.value}, &settings);
+  for (const auto& [name, value] : settings) (*options)[given.name + "." + name] = value;
+}
+
+}  // namespace
+
+std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
+  const std::optional<std::vector<Given>> given = OptionsOf(words);
+  if (!given) return std::nullopt;
+  const bool swept = std::any_of(given->begin(), given->end(), [](const Given& g) {
+    return IsList(g) || kOnlyInForce.contains(g.name);
+  });
+  if (!swept) return std::nullopt;
+  std::vector<Axis> axes;
+  OptionMap options;
+  std::vector<std::string> output;
+  for (const Given& g : *given) {
+    if (g.name == "dir" || g.name == "reuse" || g.name == "json" || g.name == "csv-series") {
+      throw Error(Error::kUsage,
+                  fmt::format("--{} belongs to a single run: a sweep makes its databases itself, "
+                              "and keeps a document for each cell in --out; leave it out",
+                              g.name));
+    }
+    if (kOfOutput.contains(g.name)) {
+      output.push_back("--" + g.name);
+      if (!IsRunFlag(g.name)) output.push_back(g.value);
+    } else if (IsList(g) || (g.name == "threads" && g.value.find(',') != std::string::npos)) {
+      axes.push_back(AxisOf(g));
+    } else {
+      AddOption(g, &options);
+    }
+  }
+  if (axes.empty() && options.contains("engine")) {  // a table needs an axis
+    axes.push_back({"engine", {{options["engine"], {{"engine", options["engine"]}}}}});
+    options.erase("engine");
+  }
+  Sweep sweep;
+  sweep.output = ParseRunOptions(output);
+  std::vector<std::string> asked;  // what is measured, not where it is kept
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string name = words[i].substr(2, words[i].find('=') - 2);
+    const bool skip = kOfOutput.contains(name);
+    const bool alone = IsRunFlag(name) || words[i].find('=') != std::string::npos;
+    if (!skip) asked.push_back(words[i]);
+    if (!alone && ++i < words.size() && !skip) asked.push_back(words[i]);
+  }
+  const std::string text =
+      TextOf("testbed " + ShellLine(asked), options, axes, sweep.output.rounds);
+  sweep.experiment = ParseExperiment(text, "the sweep");
+  return sweep;
+}
+
+}  // namespace testbed

@@ -1,0 +1,101 @@
+#include "tools/experiment/verdict/advice_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/option_values.h"
+
+namespace testbed {
+namespace {
+
+std::string Megabytes(uint64_t bytes) {
+  return fmt::format("{}M", std::max<uint64_t>(1, bytes >> 20));
+}
+
+std::string MyCnf(const AdvisedWay& way) {
+  const bool known = way.page_size >= 4096 && way.page_size <= 65536;
+  std::string text = fmt::format(
+      "my.cnf\n"
+      "  [mysqld]\n"
+      "  innodb_buffer_pool_size = {}\n"
+      "  innodb_flush_method = {}\n",
+      Megabytes(way.cache_bytes), way.io == "direct" ? "O_DIRECT" : "fsync");
+  if (known) {
+    text += fmt::format("  innodb_page_size = {}   # only when the data directory is initialised\n",
+                        ShortSize(way.page_size));
+  }
+  if (way.io == "mmap") {
+    text +=
+        "  # mmap does not carry over: InnoDB maps no data files; fsync reads by the page cache\n";
+  }
+  return text +
+         "  # the rest of the memory is the page cache's, which fsync uses and O_DIRECT does "
+         "not\n";
+}
+
+std::string PostgresqlConf(const AdvisedWay& way) {
+  std::string text = fmt::format(
+      "postgresql.conf\n"
+      "  shared_buffers = {}B\n"
+      "  effective_cache_size = {}B\n",
+      Megabytes(way.cache_bytes), Megabytes(way.ram_bytes));
+  if (way.io != "buffered") {
+    text += fmt::format("  # {} does not carry over: PostgreSQL reads through the page cache\n",
+                        way.io);
+  }
+  if (way.page_size != 8192) {
+    text += fmt::format(
+        "  # pages of {} do not carry over as a setting: a server is built --with-blocksize\n",
+        ShortSize(way.page_size));
+  }
+  return text;
+}
+
+std::string RocksdbOptions(const AdvisedWay& way) {
+  return fmt::format(
+      "RocksDB OPTIONS\n"
+      "  [DBOptions]\n"
+      "    use_direct_reads={}\n"
+      "    use_direct_io_for_flush_and_compaction={}\n"
+      "    allow_mmap_reads={}\n"
+      "  [TableOptions/BlockBasedTable \"default\"]\n"
+      "    block_size={}\n"
+      "    block_cache={}   # an OPTIONS file holds no cache; set it where the database is "
+      "opened\n",
+      way.io == "direct", way.io == "direct", way.io == "mmap", way.page_size,
+      Megabytes(way.cache_bytes));
+}
+
+std::string MongodConf(const AdvisedWay& way) {
+  std::string text = fmt::format(
+      "mongod.conf\n"
+      "  storage:\n"
+      "    wiredTiger:\n"
+      "      engineConfig:\n"
+      "        cacheSizeGB: {0:.2f}\n"
+      "  # pages of {1}: db.createCollection(NAME, {{storageEngine: {{wiredTiger: {{configString:\n"
+      "  #   'leaf_page_max={1}'}}}}}})\n",
+      static_cast<double>(way.cache_bytes) / (1 << 30), ShortSize(way.page_size) + "B");
+  if (way.io != "buffered") {
+    text += fmt::format("  # {} does not carry over: mongod has no setting for it\n", way.io);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ConfigurationText(const AdvisedWay& way) {
+  if (way.engine == "innodb") return MyCnf(way);
+  if (way.engine == "rocksdb") return RocksdbOptions(way);
+  if (way.engine == "wiredtiger") return MongodConf(way);
+  if (way.engine == "btree") {
+    return "As a hint only, since testbed's own b-tree was measured (--engine innodb measures "
+           "InnoDB):\n" +
+           MyCnf(way) + PostgresqlConf(way);
+  }
+  return fmt::format("No server's configuration: {} runs inside the program that uses it.\n",
+                     way.engine);
+}
+
+}  // namespace testbed

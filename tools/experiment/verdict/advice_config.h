@@ -1,0 +1,26 @@
+// Advice as lines for the configuration files of servers that people run: what of a way of reading
+// carries over to them, and what does not.
+#ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVICE_CONFIG_H_
+#define TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVICE_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+
+namespace testbed {
+
+struct AdvisedWay {
+  std::string engine;        // "innodb"
+  std::string io;            // "direct", "buffered", "mmap"
+  uint64_t page_size = 0;    // in bytes
+  uint64_t cache_bytes = 0;  // the engine's cache
+  uint64_t ram_bytes = 0;    // the whole budget
+};
+
+// Returns the lines for my.cnf (innodb), RocksDB's OPTIONS file (rocksdb) or mongod.conf
+// (wiredtiger), for my.cnf and postgresql.conf as a hint (btree); a sentence for engines that no
+// server has.
+std::string ConfigurationText(const AdvisedWay& way);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVICE_CONFIG_H_

@@ -1,0 +1,265 @@
+#include "tools/history/history_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "device/error.h"
+#include "device/os/child_process.h"
+#include "device/os/temporary_dir.h"
+#include "tools/history/history_series.h"
+#include "tools/history/history_store.h"
+#include "tools/history/otava.h"
+#include "tools/option_values.h"
+#include "tools/output/csv.h"
+#include "tools/output/table.h"
+#include "tools/report/compare.h"
+#include "tools/report/report.h"
+#include "tools/statistics/condition.h"
+#include "tools/statistics/document_cells.h"
+#include "tools/statistics/metrics.h"
+#include "tools/statistics/sentence.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kExamples[] =
+    "\nExamples:\n"
+    "  testbed history add run.json --commit \"$(git rev-parse HEAD)\"\n"
+    "  testbed history show --metric rate,p99\n"
+    "  testbed history check --last 3\n"
+    "      exit code 1 when a metric got worse, 3 when there are too few results to tell, else 0\n"
+    "  testbed history export otava; otava analyze series1 --config-file otava/otava.yaml\n";
+
+constexpr int kGotWorse = 1;
+constexpr int kTooFew = 3;
+
+struct HistoryWords {
+  std::string store = "testbed-history", branch = "main", commit, metrics, last = "3", otava;
+  std::string directory;
+  std::vector<std::string> files;
+  bool as_csv = false;
+};
+
+int Add(const HistoryWords& words) {
+  // All files are checked before the first is added.
+  std::vector<HistoryEntry> entries;
+  for (const std::string& file : words.files) {
+    entries.push_back({words.branch, words.commit, ReadResults(file)});
+    const nlohmann::json& document = entries.back().document;
+    const std::vector<std::string> wrong = PhasesWithWrongAnswers(document);
+    const char* why = document.value("partial", false) ? "it was interrupted"
+                      : !wrong.empty()                 ? "its engine gave wrong answers"
+                      : CellsOf(document).empty()      ? "it measured nothing"
+                                                       : nullptr;
+    if (why != nullptr) {
+      throw Error(Error::kUsage, fmt::format("{} is not added, because {}", file, why));
+    }
+  }
+  const HistoryStore store(words.store);
+  for (const HistoryEntry& entry : entries) store.Add(entry);
+  fmt::print("{} result{} of {} on {} added to {}\n", entries.size(),
+             entries.size() == 1 ? "" : "s", words.commit, words.branch, words.store);
+  return 0;
+}
+
+std::vector<HistorySeries> ReadSeries(const HistoryWords& words,
+                                      const std::vector<std::string>& metrics) {
+  const std::vector<HistoryEntry> entries = HistoryStore(words.store).Read(words.branch);
+  if (entries.empty()) {
+    throw Error(Error::kUsage,
+                fmt::format("--store {} has no result of --branch {}", words.store, words.branch));
+  }
+  return SeriesOf(entries, metrics);
+}
+
+std::vector<std::string> MetricsOr(const HistoryWords& words,
+                                   const std::vector<std::string>& otherwise) {
+  std::vector<std::string> metrics = ParseMetricNames("--metric", words.metrics);
+  return metrics.empty() ? otherwise : metrics;
+}
+
+int Show(const HistoryWords& words) {
+  const std::vector<std::string> columns = {"phase", "metric",     "started", "commit",
+                                            "mean",  "half_width", "loads"};
+  Csv csv(columns);
+  Table table("Results of " + words.branch,
+              {"phase", "metric", "started", "commit", "mean", "+-", "loads"});
+  for (const HistorySeries& series : ReadSeries(words, MetricsOr(words, {"rate"}))) {
+    for (const HistoryPoint& point : series.points) {
+      const Estimate& value = point.value;
+      const bool spread = value.n >= 2;
+      csv.Row({CsvText(series.title), CsvText(series.metric), CsvText(point.started),
+               CsvText(point.commit), CsvNumber(value.mean),
+               spread ? CsvNumber(value.half_width) : "", CsvNumber(value.n)});
+      table.Row({series.title, series.metric, point.started, point.commit.substr(0, 12),
+                 Short(value.mean),
+                 spread && value.mean != 0
+                     ? fmt::format("{:.1f} %", 100 * value.half_width / value.mean)
+                     : "-",
+                 fmt::format("{}", value.n)});
+    }
+  }
+  fmt::print("{}", words.as_csv ? csv.Text() : table.Text());
+  return 0;
+}
+
+int Export(const HistoryWords& words) {
+  const std::vector<HistorySeries> series =
+      ReadSeries(words, MetricsOr(words, DefaultCompareMetrics()));
+  std::error_code error;
+  fs::create_directories(words.directory, error);
+  if (error || !fs::is_directory(words.directory)) {
+    throw Error(Error::kUsage, fmt::format("{} cannot be made: {}", words.directory,
+                                           error ? error.message() : "it is no directory"));
+  }
+  for (const std::string& file : WriteOtavaFiles(series, words.directory)) {
+    fmt::print("{}\n", file);
+  }
+  return 0;
+}
+
+// Files for Otava in a directory of their own, which goes with the object.
+class OtavaFiles {
+ public:
+  explicit OtavaFiles(const std::vector<HistorySeries>& series)
+      : directory_(fs::temp_directory_path().string()),
+        files_(WriteOtavaFiles(series, directory_.path())) {}
+  OtavaFiles(const OtavaFiles&) = delete;
+  OtavaFiles& operator=(const OtavaFiles&) = delete;
+  ~OtavaFiles() {
+    std::error_code ignored;
+    for (const std::string& file : files_) fs::remove(file, ignored);
+  }
+  const std::string& path() const { return directory_.path(); }
+
+ private:
+  TemporaryDir directory_;
+  std::vector<std::string> files_;
+};
+
+// Returns the change points. A failure of Otava is one of the call, so that exit code 1 always means
+// that something got worse.
+std::vector<ChangePoint> ChangePointsBy(const std::string& otava,
+                                        const std::vector<HistorySeries>& series,
+                                        const std::string& directory) {
+  try {
+    return FindChangePoints(series, otava, directory);
+  } catch (const Error& e) {
+    throw Error(Error::kUsage, fmt::format("--otava {} cannot be used ({}); give another, or none",
+                                           otava, e.what()));
+  }
+}
+
+// Prints the change points, and returns whether one among the last results is for the worse.
+bool PrintChangePoints(const std::vector<HistorySeries>& series, const HistoryWords& words,
+                       size_t last) {
+  std::optional<std::string> otava = words.otava;
+  if (words.otava == "none") return false;
+  if (words.otava.empty()) otava = FindProgram("otava");
+  if (!otava) {
+    fmt::print(
+        "change points are left out: otava is not on the PATH (pip install apache-otava, or "
+        "--otava PROGRAM)\n");
+    return false;
+  }
+  const OtavaFiles files(series);
+  Table table("Change points by Apache Otava",
+              {"phase", "metric", "commit", "before", "after", "change"});
+  bool worse = false;
+  for (const ChangePoint& found : ChangePointsBy(*otava, series, files.path())) {
+    const double ratio = found.after / found.before;
+    table.Row({found.series->title, found.series->metric, found.commit.substr(0, 12),
+               Short(found.before), Short(found.after),
+               (ratio < 1 ? "-" : "+") + PercentText(std::abs(ratio - 1)) + " %"});
+    const bool speed = FindMetric(found.series->metric)->speed;
+    const bool recent = found.index + last >= found.series->points.size();
+    worse = worse || (recent && (speed ? ratio < 1 : ratio > 1));
+  }
+  fmt::print("{}", table.empty() ? "no change points by Apache Otava\n" : table.Text());
+  return worse;
+}
+
+int Check(const HistoryWords& words) {
+  const auto last = static_cast<size_t>(ParseCount("--last", words.last, kLeastLoads, 1000));
+  const std::vector<HistorySeries> series =
+      ReadSeries(words, MetricsOr(words, DefaultCompareMetrics()));
+  Table table(fmt::format("The last {} results against those before", last),
+              {"phase", "metric", "before", "last", "change (interval)", "answer", "results"});
+  bool worse = false, enough = false;
+  for (const HistoryChange& change : ChangesOf(series, last)) {
+    const Answer& answer = change.answer;
+    const Metric& metric = *FindMetric(change.series->metric);
+    enough = enough || (answer.reason != Reason::kFewLoads && answer.reason != Reason::kNoValues);
+    worse = worse || GotWorse(change);
+    table.Row({change.series->title, metric.name, Short(answer.a), Short(answer.b),
+               EffectText(answer), OutcomeText(answer, metric),
+               fmt::format("{}, {}", answer.loads_a, answer.loads_b)});
+  }
+  fmt::print("{}", table.Text());
+  if (!enough) {
+    fmt::print("cannot be told: no series has {} results before the last {}\n", kLeastLoads, last);
+  }
+  worse = PrintChangePoints(series, words, last) || worse;
+  return worse ? kGotWorse : enough ? 0 : kTooFew;
+}
+
+using Action = int (*)(const HistoryWords&);
+
+CLI::App* AddOne(CLI::App* history, const std::string& name, const std::string& what, Action action,
+                 const std::shared_ptr<HistoryWords>& words, std::function<int()>* command) {
+  CLI::App* one = history->add_subcommand(name, what);
+  one->add_option("--store", words->store, "Directory of the history [testbed-history]")
+      ->type_name("DIR");
+  one->add_option("--branch", words->branch, "Branch that the results are of [main]")
+      ->type_name("NAME");
+  if (name != "add") {
+    one->add_option("--metric", words->metrics, "All, or some of " + MetricNames())
+        ->type_name("LIST");
+  }
+  one->callback(
+      [action, words, command] { *command = [action, words] { return action(*words); }; });
+  return one;
+}
+
+}  // namespace
+
+void AddHistoryCommand(CLI::App& app, std::function<int()>* command) {
+  auto words = std::make_shared<HistoryWords>();
+  CLI::App* history = app.add_subcommand(
+      "history", "Keep results by branch and commit, and say what changed (docs/comparing.md)");
+  history->require_subcommand(1);
+  history->footer(kExamples);
+  const auto add_one = [&](const char* name, const char* what, Action action) {
+    return AddOne(history, name, what, action, words, command);
+  };
+  CLI::App* add = add_one("add", "Add results to the history", Add);
+  add->add_option("files", words->files, "Results written by --json")->required();
+  add->add_option("--commit", words->commit, "Commit that the results are of")
+      ->required()
+      ->type_name("COMMIT");
+  CLI::App* show = add_one("show", "Print the results in their order", Show);
+  show->add_flag("--csv", words->as_csv, "As comma-separated values");
+  CLI::App* check = add_one(
+      "check", "Say what changed: the last results against those before, and change points", Check);
+  check->add_option("--last", words->last, "Results that count as the last ones, 3 at least [3]")
+      ->type_name("N");
+  check
+      ->add_option("--otava", words->otava,
+                   "Program of Apache Otava, or none [otava, if it is on the PATH]")
+      ->type_name("PROGRAM");
+  CLI::App* exported =
+      add_one("export", "Write CSV files and a configuration for Apache Otava", Export);
+  exported->add_option("directory", words->directory, "Directory to write to")->required();
+}
+
+}  // namespace testbed

@@ -1,0 +1,51 @@
+// The results of a history as series in time, and what changed in them. Thread-safe.
+#ifndef TESTBED_TOOLS_HISTORY_HISTORY_SERIES_H_
+#define TESTBED_TOOLS_HISTORY_HISTORY_SERIES_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/history/history_store.h"
+#include "tools/statistics/comparison.h"
+#include "tools/statistics/estimate.h"
+
+namespace testbed {
+
+// One result of a series.
+struct HistoryPoint {
+  std::string commit, started;
+  Estimate value;  // over the loads of the result
+};
+
+// A metric of a cell over results with the same settings, data and machine.
+struct HistorySeries {
+  size_t group = 0;    // number of the settings and machine, from 0
+  std::string title;   // "btree point-read, 8 thr"; of later groups with their number
+  std::string metric;  // a name of Metrics()
+  std::vector<HistoryPoint> points;
+};
+
+// Returns the series of these metrics. Entries are of one group when nothing but their versions and
+// seeds differ. Throws Error (kUsage), which names the commit, when a document is damaged.
+std::vector<HistorySeries> SeriesOf(const std::vector<HistoryEntry>& entries,
+                                    const std::vector<std::string>& metrics);
+
+// What became of a series.
+struct HistoryChange {
+  const HistorySeries* series;
+  Answer answer;  // the last results (B) against those before (A)
+};
+
+constexpr size_t kMostBefore = 30;
+
+// Compares the last `last` points of each series with up to kMostBefore points before them, each
+// point one value (Welch), corrected for the number of series (ControlFalseDiscoveries). Series with
+// fewer than kLeastLoads points on a side are told to have too few.
+std::vector<HistoryChange> ChangesOf(const std::vector<HistorySeries>& series, size_t last);
+
+// Returns whether the answer says that the metric got worse: slower, or more of a cost.
+bool GotWorse(const HistoryChange& change);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_HISTORY_HISTORY_SERIES_H_

@@ -1,0 +1,121 @@
+#include "tools/history/history_store.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include "device/error.h"
+#include "tools/output/json_text.h"
+#include "tools/output/output_file.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kSchema = "testbed-history/1";
+
+void CheckName(const char* option, const std::string& name) {
+  static const std::regex* const kName = new std::regex(R"([A-Za-z0-9][A-Za-z0-9._/+-]{0,99})");
+  if (std::regex_match(name, *kName)) return;
+  throw Error(Error::kUsage,
+              fmt::format("{} '{}' is no name; give 1 to 100 letters, digits and . _ / + -, "
+                          "beginning with a letter or digit",
+                          option, name));
+}
+
+bool IsEntry(const std::string& file) {
+  static const std::regex* const kEntry =
+      new std::regex(R"([0-9TZ]{16}-[A-Za-z0-9._+-]{1,12}-[0-9a-f]{16}\.json)");
+  return std::regex_match(file, *kEntry);
+}
+
+// Returns the names of the entries by the time that they began, with which the names begin.
+std::vector<std::string> FilesOf(const std::string& directory, std::error_code* error) {
+  std::vector<std::string> files;
+  for (fs::directory_iterator at(directory, *error), end; !*error && at != end;
+       at.increment(*error)) {
+    const std::string name = at->path().filename().string();
+    if (IsEntry(name)) files.push_back(name);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+HistoryEntry ReadEntry(const std::string& path) {
+  std::ifstream in(path);
+  const json stored = in ? ParseJson(in) : json(json::value_t::discarded);
+  const auto damaged = [&](const std::string& why) {
+    return Error(Error::kUsage, fmt::format("{} is damaged, or not of a history of this version: "
+                                            "{}; remove it, or restore it from a copy",
+                                            path, why));
+  };
+  if (!stored.is_object()) throw damaged("it is no JSON object");
+  try {
+    if (stored.at("schema") != kSchema) throw damaged("its schema is another");
+    return {stored.at("branch"), stored.at("commit"), stored.at("document")};
+  } catch (const json::exception& e) {
+    throw damaged(JsonErrorText(e));
+  }
+}
+
+}  // namespace
+
+void HistoryStore::Add(const HistoryEntry& entry) const {
+  CheckName("--branch", entry.branch);
+  CheckName("--commit", entry.commit);
+  std::string started = entry.started();
+  std::erase_if(started, [](char c) { return c == '-' || c == ':'; });
+  static const std::regex* const kTime = new std::regex("[0-9]{8}T[0-9]{6}Z");
+  if (!std::regex_match(started, *kTime)) {
+    throw Error(Error::kUsage,
+                "the result does not tell when it was measured (\"started\"), so it "
+                "has no place in a history");
+  }
+  const std::string document = JsonText(entry.document);
+  const std::string ending =
+      fmt::format("-{:016x}.json", XXH3_64bits(document.data(), document.size()));
+  // A result of two commits would be wrong of one of them.
+  std::error_code none_yet;
+  for (const std::string& file : FilesOf(directory_, &none_yet)) {
+    if (!file.ends_with(ending)) continue;
+    throw Error(Error::kUsage, fmt::format("{} has this result already, as {}", directory_, file));
+  }
+  std::string commit = entry.commit.substr(0, 12);
+  std::replace(commit.begin(), commit.end(), '/', '_');
+  const std::string path = directory_ + "/" + started + "-" + commit + ending;
+  std::error_code error;
+  fs::create_directories(directory_, error);
+  if (error || !fs::is_directory(directory_)) {
+    throw Error(Error::kIo, fmt::format("--store {} cannot be made: {}", directory_,
+                                        error ? error.message() : "it is no directory"));
+  }
+  const json stored = {{"schema", kSchema},
+                       {"branch", entry.branch},
+                       {"commit", entry.commit},
+                       {"document", entry.document}};
+  ReplaceFile(path, JsonText(stored) + "\n");
+}
+
+std::vector<HistoryEntry> HistoryStore::Read(const std::string& branch) const {
+  std::error_code error;
+  const std::vector<std::string> files = FilesOf(directory_, &error);
+  if (error) {
+    throw Error(Error::kUsage,
+                fmt::format("--store {} cannot be read ({}); `testbed history add` makes it",
+                            directory_, error.message()));
+  }
+  std::vector<HistoryEntry> entries;
+  for (const std::string& file : files) {
+    HistoryEntry entry = ReadEntry(directory_ + "/" + file);
+    if (entry.branch == branch) entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace testbed

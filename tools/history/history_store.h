@@ -1,0 +1,49 @@
+// Where `testbed history` keeps results: documents (docs/results.md) by branch and commit.
+//
+//   HistoryStore store("testbed-history");
+//   store.Add({"main", "1f3a...", document});
+//   for (const HistoryEntry& entry : store.Read("main")) ...
+//
+// The store is a directory with a file for each result, STARTED-COMMIT-HASH.json (schema
+// testbed-history/1). A file is written at once or not at all, durably, and never changed, so that
+// several processes may add and read at the same time. Other files in the directory are left alone.
+// The rest of the program knows the store by these functions only. Thread-safe.
+#ifndef TESTBED_TOOLS_HISTORY_HISTORY_STORE_H_
+#define TESTBED_TOOLS_HISTORY_HISTORY_STORE_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace testbed {
+
+struct HistoryEntry {
+  std::string branch, commit;
+  nlohmann::json document;
+  // Returns when the measurement began, UTC: "2026-11-24T20:29:31Z".
+  std::string started() const { return document.value("started", ""); }
+};
+
+class HistoryStore {
+ public:
+  explicit HistoryStore(std::string directory) : directory_(std::move(directory)) {}
+
+  // Adds an entry; the first one makes the directory. Throws Error (kUsage) for a branch or commit
+  // that is no name, and for a result that the store has already; Error (kIo) when it cannot be
+  // written.
+  void Add(const HistoryEntry& entry) const;
+
+  // Returns the entries of a branch by the time that they began. Throws Error (kUsage) when there
+  // is no store, or a file of it is damaged.
+  std::vector<HistoryEntry> Read(const std::string& branch) const;
+
+  const std::string& directory() const { return directory_; }
+
+ private:
+  std::string directory_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_HISTORY_HISTORY_STORE_H_

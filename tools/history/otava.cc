@@ -1,0 +1,157 @@
+#include "tools/history/otava.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include "device/error.h"
+#include "device/os/child_process.h"
+#include "tools/output/json_text.h"
+#include "tools/output/output_file.h"
+#include "tools/statistics/metrics.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// The series of one cell: a file for Otava, with a column for each.
+using Cell = std::vector<const HistorySeries*>;
+
+std::vector<Cell> CellsOfSeries(const std::vector<HistorySeries>& series) {
+  std::vector<Cell> cells;
+  std::map<std::string, size_t> index;
+  for (const HistorySeries& s : series) {
+    const auto [at, added] = index.emplace(s.title, cells.size());
+    if (added) cells.emplace_back();
+    cells[at->second].push_back(&s);
+  }
+  return cells;
+}
+
+std::string TestName(size_t cell) { return fmt::format("series{}", cell + 1); }
+
+// A result has all metrics of a cell or leaves some out, which are then empty.
+std::string CsvOf(const Cell& cell) {
+  std::string text = "time,commit";
+  for (const HistorySeries* series : cell) text += "," + series->metric;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> rows;
+  for (size_t column = 0; column < cell.size(); ++column) {
+    for (const HistoryPoint& point : cell[column]->points) {
+      std::vector<std::string>& row = rows[{point.started, point.commit}];
+      row.resize(cell.size());
+      row[column] = fmt::format("{:.12g}", point.value.mean);
+    }
+  }
+  for (const auto& [key, row] : rows) {
+    text += fmt::format("\n{},{}", key.first, key.second);
+    for (const std::string& value : row) text += "," + value;
+  }
+  return text + "\n";
+}
+
+std::string YamlText(const std::string& text) {
+  std::string quoted = "'";
+  for (char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string YamlOf(const std::vector<Cell>& cells, const std::string& directory) {
+  std::string text = "tests:\n";
+  for (size_t i = 0; i < cells.size(); ++i) {
+    text += fmt::format(
+        "  {}:  # {}\n"
+        "    type: csv\n"
+        "    file: {}\n"
+        "    time_column: time\n"
+        "    attributes: [commit]\n"
+        "    metrics:\n",
+        TestName(i), cells[i][0]->title,
+        YamlText(fmt::format("{}/{}.csv", directory, TestName(i))));
+    for (const HistorySeries* series : cells[i]) {
+      text += fmt::format("      {0}: {{column: {0}, direction: {1}}}\n", series->metric,
+                          FindMetric(series->metric)->speed ? 1 : -1);
+    }
+    text += "    csv_options: {delimiter: ',', quote_char: '\"'}\n";
+  }
+  return text;
+}
+
+// Returns Otava's report: of its output the lines that are JSON objects, one for each test; the
+// others are of its log.
+json ReportOf(const std::string& output) {
+  json report = json::object();
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("{")) continue;
+    const json of_test = ParseJson(line);
+    if (of_test.is_object()) report.update(of_test);
+  }
+  if (!report.empty()) return report;
+  throw Error(Error::kRun, "otava printed no report that can be read: " + output.substr(0, 200));
+}
+
+double NumberOf(const json& value) {
+  return value.is_string() ? std::strtod(value.get_ref<const std::string&>().c_str(), nullptr)
+                           : value.get<double>();
+}
+
+void AddChangePoints(const Cell& cell, const json& of_test, std::vector<ChangePoint>* found) {
+  for (const json& change_point : of_test) {
+    const std::string commit = change_point.at("attributes").at("commit");
+    for (const json& change : change_point.at("changes")) {
+      const auto series = std::find_if(cell.begin(), cell.end(), [&](const HistorySeries* s) {
+        return s->metric == change.at("metric");
+      });
+      if (series == cell.end()) continue;
+      const auto point = std::find_if((*series)->points.begin(), (*series)->points.end(),
+                                      [&](const HistoryPoint& p) { return p.commit == commit; });
+      found->push_back({*series, commit, NumberOf(change.at("mean_before")),
+                        NumberOf(change.at("mean_after")),
+                        static_cast<size_t>(point - (*series)->points.begin())});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> WriteOtavaFiles(const std::vector<HistorySeries>& series,
+                                         const std::string& directory) {
+  const std::vector<Cell> cells = CellsOfSeries(series);
+  const std::string absolute = std::filesystem::absolute(directory).string();
+  std::vector<std::string> files = {absolute + "/otava.yaml"};
+  for (size_t i = 0; i < cells.size(); ++i) {
+    files.push_back(fmt::format("{}/{}.csv", absolute, TestName(i)));
+    ReplaceFile(files.back(), CsvOf(cells[i]));
+  }
+  ReplaceFile(files[0], YamlOf(cells, absolute));
+  return files;
+}
+
+std::vector<ChangePoint> FindChangePoints(const std::vector<HistorySeries>& series,
+                                          const std::string& otava, const std::string& directory) {
+  const std::vector<Cell> cells = CellsOfSeries(series);
+  std::vector<std::string> command = {otava, "analyze"};
+  for (size_t i = 0; i < cells.size(); ++i) command.push_back(TestName(i));
+  for (const char* word : {"--output", "json", "--since", "2000-01-01", "--config-file"}) {
+    command.push_back(word);
+  }
+  command.push_back(std::filesystem::absolute(directory).string() + "/otava.yaml");
+  const json report = ReportOf(RunProgram(command));
+  std::vector<ChangePoint> found;
+  try {
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (report.contains(TestName(i))) AddChangePoints(cells[i], report.at(TestName(i)), &found);
+    }
+  } catch (const json::exception& e) {
+    throw Error(Error::kRun,
+                "otava's report has another form than version 0.8 gave it: " + JsonErrorText(e));
+  }
+  return found;
+}
+
+}  // namespace testbed

@@ -1,0 +1,34 @@
+// Change points of a history by Apache Otava (https://otava.apache.org/), a program of its own that
+// reads CSV files. Thread-safe, but for RunProgram's demand on the calling thread.
+#ifndef TESTBED_TOOLS_HISTORY_OTAVA_H_
+#define TESTBED_TOOLS_HISTORY_OTAVA_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/history/history_series.h"
+
+namespace testbed {
+
+struct ChangePoint {
+  const HistorySeries* series;
+  std::string commit;            // the first with the new value
+  double before = 0, after = 0;  // means
+  size_t index = 0;              // of the point in its series
+};
+
+// Writes a CSV file for each cell (seriesN.csv, with a column for each metric) and otava.yaml, which
+// names them as tests, into an existing directory. Returns the names of the files. Throws Error
+// (kIo).
+std::vector<std::string> WriteOtavaFiles(const std::vector<HistorySeries>& series,
+                                         const std::string& directory);
+
+// Returns the change points that the program at `otava` finds in files that WriteOtavaFiles wrote to
+// `directory`. Throws Error (kRun) with what it said when it fails or its output is not understood.
+std::vector<ChangePoint> FindChangePoints(const std::vector<HistorySeries>& series,
+                                          const std::string& otava, const std::string& directory);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_HISTORY_OTAVA_H_

@@ -1,0 +1,30 @@
+// Turns the results of an experiment into the data of a page: its verdicts, its tables with the cells
+// that each figure comes from, and the metrics of every cell.
+#ifndef TESTBED_TOOLS_HTML_EXPERIMENT_DATA_H_
+#define TESTBED_TOOLS_HTML_EXPERIMENT_DATA_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tools/html/page_data.h"
+
+namespace testbed {
+
+// Returns the data of the experiment whose results are in the directory `path`:
+//
+// - "name", "title", "about", "source", "scale", "set", "rounds", "finished_runs", "planned_runs",
+//   "grades", "machines", "devices", "versions", "first", "last", "foreign_cpu", "failures";
+// - "findings", as `testbed experiment --json` writes them;
+// - "tables", each with "title", "note", "columns", "rows" (a "name", and "figures" with "cells",
+//   "mean", "half_width" and "n"), "under" (what restricts it), "published_columns", "published";
+// - "axes" ("name", "labels"), "metrics" ("name", "unit", "about"), "main_metric" (of the first table);
+// - "cells": "name", "labels" (indexes into those of each axis), "figures" (for each metric null, or
+//   the mean over the rounds and half of its 95 % interval), "not_in_force", and for each finished
+//   round its "file" and "packed", the index of its document in `data`, null when it had no room.
+//
+// Throws Error (kUsage) when the directory holds no results of this version.
+nlohmann::json ExperimentJson(const std::string& path, PageData* data);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_HTML_EXPERIMENT_DATA_H_

@@ -1,0 +1,114 @@
+// Figures as people read them, and where they stand in a document. ECMAScript 5: the program executes
+// this file, too (tools/html/plot_files.h).
+var testbed = {};
+
+(function (testbed) {
+  'use strict';
+
+  // Returns the number with about three significant digits: 30,327, 0.946, 5.8e-6.
+  function short(x) {
+    if (x === null || x === undefined || !isFinite(x)) return '–';
+    var size = Math.abs(x);
+    if (size === 0) return '0';
+    if (size >= 1000) return count(Math.round(x));
+    if (size < 0.001) return x.toExponential(1).replace('e-0', 'e-');
+    return String(parseFloat(x.toPrecision(3)));
+  }
+
+  // Returns a whole number with a comma after each three digits.
+  function count(n) {
+    if (n === null || n === undefined || !isFinite(n)) return '–';
+    var digits = String(Math.abs(Math.round(n)));
+    if (digits.indexOf('e') >= 0) return short(n);
+    return (n < 0 ? '−' : '') + digits.replace(/\B(?=(\d{3})+$)/g, ',');
+  }
+
+  function scaled(x, units, base) {
+    if (x === null || x === undefined || !isFinite(x)) return '–';
+    var i = 0;
+    while (Math.abs(x) >= base && i + 1 < units.length) {
+      x /= base;
+      ++i;
+    }
+    var text = Math.abs(x) >= 100 || x === 0 ? String(Math.round(x)) : String(parseFloat(x.toPrecision(3)));
+    return text + ' ' + units[i];
+  }
+
+  // Returns bytes as 13.1 KiB.
+  function bytes(b) {
+    return scaled(b, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'], 1024);
+  }
+
+  // Returns bytes in steps of a thousand, as devices are rated: 143 MB.
+  function decimalBytes(b) {
+    return scaled(b, ['B', 'kB', 'MB', 'GB', 'TB'], 1000);
+  }
+
+  // Returns microseconds as 253 µs, 9.44 ms or 1.2 s.
+  function time(us) {
+    if (us !== null && us !== undefined && us > 0 && us < 1) return scaled(us * 1000, ['ns'], 1e9);
+    return scaled(us, ['µs', 'ms', 's'], 1000);
+  }
+
+  // Returns 0.123 as 12.3 %.
+  function percent(share) {
+    if (share === null || share === undefined || !isFinite(share)) return '–';
+    return parseFloat((share * 100).toPrecision(share !== 0 && Math.abs(share) < 0.01 ? 1 : 3)) + ' %';
+  }
+
+  // Returns 1000, 12000, 3e6 as an axis has them: 1k, 12k, 3M.
+  function axis(x) {
+    var size = Math.abs(x);
+    if (size >= 1e9) return parseFloat((x / 1e9).toPrecision(3)) + 'G';
+    if (size >= 1e6) return parseFloat((x / 1e6).toPrecision(3)) + 'M';
+    if (size >= 1e3) return parseFloat((x / 1e3).toPrecision(3)) + 'k';
+    return String(parseFloat(x.toPrecision(3)));
+  }
+
+  // Returns what the JSON pointer names in the document; undefined when it names nothing.
+  function at(document, pointer) {
+    var here = document, parts = pointer.split('/');
+    for (var i = 1; i < parts.length; ++i) {
+      if (here === null || typeof here !== 'object') return undefined;
+      here = here[parts[i].replace(/~1/g, '/').replace(/~0/g, '~')];
+    }
+    return here;
+  }
+
+  // Returns the text for HTML, for the few places where the plotting library takes markup.
+  function escape(text) {
+    return String(text).replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;')
+        .replace(/"/g, '&quot;').replace(/'/g, '&#39;');
+  }
+
+  // Returns the text on one line, with control characters as spaces.
+  function line(text) {
+    return String(text).replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]+/g, ' ');
+  }
+
+  function sum(list, of) {
+    var all = 0;
+    for (var i = 0; i < list.length; ++i) all += (of ? of(list[i]) : list[i]) || 0;
+    return all;
+  }
+
+  // Returns the median of the finite numbers in the list.
+  function median(list) {
+    var sorted = list.filter(function (x) { return isFinite(x) && x !== null; })
+                     .sort(function (a, b) { return a - b; });
+    return sorted.length === 0 ? NaN : sorted[Math.floor(sorted.length / 2)];
+  }
+
+  testbed.short = short;
+  testbed.count = count;
+  testbed.bytes = bytes;
+  testbed.decimalBytes = decimalBytes;
+  testbed.time = time;
+  testbed.percent = percent;
+  testbed.axis = axis;
+  testbed.at = at;
+  testbed.escape = escape;
+  testbed.line = line;
+  testbed.sum = sum;
+  testbed.median = median;
+})(testbed);

@@ -1,0 +1,236 @@
+// The account of a phase (docs/results.md, "The account of a phase") as steps from the operation to the
+// device, and as the flows between them. ECMAScript 5.
+(function (testbed) {
+  'use strict';
+
+  var sum = testbed.sum;
+  var kindNames = {
+    'data': 'data files', 'log': 'log files', 'doublewrite': 'doublewrite file', 'temp': 'temporary files',
+    'meta': 'metadata files', 'other-file': 'other files', 'fs-journal': 'file system journal',
+    'fs-metadata': 'file system metadata'
+  };
+  testbed.kindName = function (kind) {
+    return Object.prototype.hasOwnProperty.call(kindNames, kind) ? kindNames[kind] : kind;
+  };
+
+  function bytesOf(counts, way) { return counts ? counts[way + '_bytes'] || 0 : 0; }
+
+  // Returns whether a request of a thread outside the run was the run's: kernel threads write back what the
+  // run's files left in the page cache. What touched other files is another program's.
+  function ofTheRun(entry) {
+    return entry.kind !== 'other-file' && /^(kworker|jbd2|kswapd|loop|xfs|kthread)/.test(entry.thread);
+  }
+
+  // Returns the flows of a phase in one way, 'read' or 'write':
+  // - causes: [{name, ground, file, kernel, fileByKind, kernelByKind}], in bytes;
+  // - writeback: bytes by kind that kernel threads moved for the run's files;
+  // - foreign: bytes of other programs; device: bytes by the device's own statistics, or null.
+  testbed.flows = function (account, way) {
+    var flows = {causes: [], writeback: {}, foreign: 0, device: null};
+    (account.causes || []).forEach(function (cause) {
+      var one = {name: cause.name, ground: cause.ground, fileByKind: {}, kernelByKind: {},
+                 file: bytesOf(cause.file, way), kernel: bytesOf(cause.kernel, way)};
+      ['file', 'kernel'].forEach(function (level) {
+        var kinds = cause[level + '_by_kind'] || {};
+        Object.keys(kinds).forEach(function (kind) {
+          var bytes = bytesOf(kinds[kind], way);
+          if (bytes > 0) one[level + 'ByKind'][kind] = bytes;
+        });
+      });
+      if (one.file + one.kernel > 0) flows.causes.push(one);
+    });
+    (account.other_threads || []).forEach(function (entry) {
+      var bytes = bytesOf(entry.kernel, way);
+      if (ofTheRun(entry)) {
+        flows.writeback[entry.kind] = (flows.writeback[entry.kind] || 0) + bytes;
+      } else {
+        flows.foreign += bytes;
+      }
+    });
+    if (account.device) flows.device = bytesOf(account.device, way);
+    flows.causes.sort(function (a, b) { return b.file + b.kernel - a.file - a.kernel; });
+    return flows;
+  };
+
+  // Returns the bytes of a block that the engine's cache missed, on the mean: by the engine's own count, or by what the
+  // operations then read of files. 0 when neither is known.
+  function blockBytes(account) {
+    var engine = account.engine || {}, missed = engine.block_requests - engine.block_hits;
+    if (engine.block_reads > 0 && engine.block_read_bytes > 0) return engine.block_read_bytes / engine.block_reads;
+    var own = sum(account.causes || [], function (c) {
+      return c.ground === 'foreground' ? bytesOf(c.file || c.kernel, 'read') : 0;
+    });
+    return missed > 0 && own > 0 ? own / missed : 0;
+  }
+
+  function level(name, calls, bytes, note, source) {
+    return {name: name, calls: calls, bytes: bytes, note: note || '', source: source || ''};
+  }
+
+  // Returns the steps of a phase in one way: [{name, calls, bytes, note}], from the operation down. `calls` and
+  // `bytes` are totals; null when the level does not know them.
+  testbed.levels = function (phase, way) {
+    var account = phase.account || {}, causes = account.causes || [], engine = account.engine || {};
+    var levels = [], calls = way + 's', reads = way === 'read';
+    if (reads) {
+      levels.push(level('operations', phase.count, null, testbed.count(phase.rows_read) + ' rows read', '/count'));
+      if (engine.block_requests !== undefined) {
+        var each = blockBytes(account), hit = engine.block_hits / engine.block_requests;
+        levels.push(level('engine asks its cache', engine.block_requests, each > 0 ? engine.block_requests * each : null,
+                          isFinite(hit) ? testbed.percent(hit) + ' hits' : '', '/account/engine/block_requests'));
+      }
+    } else if (phase.user_bytes_written > 0) {
+      levels.push(level('keys and values written', phase.rows_written, phase.user_bytes_written, '', '/rows_written'));
+    }
+    var files = causes.filter(function (cause) { return cause.file; });
+    if (files.length > 0) {
+      levels.push(level('file calls', sum(files, function (c) { return c.file[calls]; }),
+                        sum(files, function (c) { return bytesOf(c.file, way); }),
+                        reads ? '' : testbed.count(sum(files, function (c) { return c.file.syncs; })) + ' syncs'));
+    }
+    var kernels = causes.filter(function (cause) { return cause.kernel; });
+    if (kernels.length > 0) {
+      var threads = (account.other_threads || []).filter(ofTheRun).map(function (entry) { return entry.kernel; });
+      var parts = kernels.map(function (c) { return c.kernel; }).concat(threads);
+      var ahead = sum(parts, function (k) { return k.readahead_reads; });
+      levels.push(level('kernel requests', sum(parts, function (k) { return k[calls]; }),
+                        sum(parts, function (k) { return bytesOf(k, way); }),
+                        reads ? (ahead > 0 ? testbed.count(ahead) + ' by readahead' : '')
+                              : testbed.count(sum(parts, function (k) { return k.flushes; })) + ' flushes'));
+    }
+    var foreign = (account.other_threads || []).filter(function (entry) { return !ofTheRun(entry); });
+    if (sum(foreign, function (entry) { return entry.kernel[calls]; }) > 0) {
+      levels.push(level('other programs', sum(foreign, function (entry) { return entry.kernel[calls]; }),
+                        sum(foreign, function (entry) { return bytesOf(entry.kernel, way); }), 'not the run\u2019s'));
+    }
+    if (account.device) {
+      levels.push(level('device', account.device[calls], bytesOf(account.device, way),
+                        'by its own statistics', '/account/device/' + calls));
+    }
+    return levels;
+  };
+
+  function Graph() {
+    this.nodes = [];
+    this.links = [];
+    this.known = {};
+  }
+  Graph.prototype.node = function (id, depth, label) {
+    if (!this.known['$' + id]) {
+      this.known['$' + id] = true;
+      this.nodes.push({name: id, depth: depth, label: label});
+    }
+    return id;
+  };
+  Graph.prototype.link = function (from, to, bytes, work, says) {
+    if (bytes > 0) this.links.push({source: from, target: to, value: bytes, work: work, says: says || ''});
+  };
+
+  // Joins the causes that moved less than a hundredth of all, so that the picture stays readable.
+  function withoutSmall(causes) {
+    var all = sum(causes, function (c) { return Math.max(c.file, c.kernel); });
+    var large = causes.filter(function (c, i) { return i < 6 && Math.max(c.file, c.kernel) >= all / 100; });
+    var small = causes.filter(function (c) { return large.indexOf(c) < 0; });
+    if (small.length < 2) return causes;
+    var rest = {name: 'other work', ground: 'background', file: 0, kernel: 0, fileByKind: {}, kernelByKind: {}};
+    small.forEach(function (c) {
+      rest.file += c.file;
+      rest.kernel += c.kernel;
+      ['fileByKind', 'kernelByKind'].forEach(function (by) {
+        Object.keys(c[by]).forEach(function (kind) { rest[by][kind] = (rest[by][kind] || 0) + c[by][kind]; });
+      });
+    });
+    return large.concat([rest]);
+  }
+
+  function total(byKind) {
+    return sum(Object.keys(byKind), function (kind) { return byKind[kind]; });
+  }
+
+  // Returns, by kind, the kernel's bytes of a cause that no file call stands for: of the file system's own blocks, and
+  // of engines that call the operating system themselves. Other kernel bytes come out of the files' column.
+  function direct(cause, fileOf) {
+    var bytes = {};
+    Object.keys(cause.kernelByKind).forEach(function (kind) {
+      if (!fileOf[kind]) bytes[kind] = cause.kernelByKind[kind];
+    });
+    return bytes;
+  }
+
+  // Adds the columns in front of the files: for reads operations and the engine's cache, for writes what the clients
+  // wrote, the engine, and the work that it did.
+  function linkEngine(graph, phase, engineName, causes, moved, write) {
+    var account = phase.account || {}, engine = account.engine || {};
+    graph.node(engineName, 1, write ? engineName : engineName + ' cache');
+    if (write) {
+      if (phase.user_bytes_written > 0) {
+        graph.link(graph.node('user', 0, 'keys and values'), engineName, phase.user_bytes_written, 'user', 'written by the clients');
+      }
+      causes.forEach(function (c) {
+        if (moved[c.name] > 0) graph.link(engineName, graph.node('work ' + c.name, 2, c.name), moved[c.name], c.name, 'caused by ' + c.name);
+      });
+      return;
+    }
+    // The engine counts hits for all operations together: they are divided as the misses are.
+    var foreground = causes.filter(function (c) { return c.ground === 'foreground'; });
+    var missed = sum(foreground, function (c) { return moved[c.name]; }), hits = (engine.block_hits || 0) * blockBytes(account);
+    causes.forEach(function (c) {
+      if (!(moved[c.name] > 0)) return;
+      graph.node('work ' + c.name, 0, c.name);
+      if (c.ground !== 'foreground') return;
+      graph.link('work ' + c.name, engineName, moved[c.name] * (1 + hits / missed), c.name, 'blocks that it asked the engine\u2019s cache for');
+    });
+    if (hits > 0 && missed > 0) graph.link(engineName, graph.node('engine hits', 2, 'hits'), hits, 'hit', 'answered by the engine\u2019s cache');
+  }
+
+  // Returns the picture of a phase in one way: {nodes: [{name, depth, label}], links: [{source, target, value, work}]}.
+  // Widths are bytes. From left to right: what was asked, the engine, files by kind, kernel requests by kind, the
+  // device. Where a level moves fewer bytes than the one before, the rest ends in the page cache; where it moves
+  // more, the node grows.
+  testbed.ledgerGraph = function (phase, engineName, way) {
+    var flows = testbed.flows(phase.account || {}, way), graph = new Graph(), write = way === 'write';
+    var causes = withoutSmall(flows.causes), fileAt = write ? 3 : 2, fileOf = {}, kernelOf = {}, moved = {};
+    causes.forEach(function (c) {
+      Object.keys(c.fileByKind).forEach(function (kind) { fileOf[kind] = (fileOf[kind] || 0) + c.fileByKind[kind]; });
+    });
+    causes.forEach(function (c) { moved[c.name] = total(c.fileByKind) + total(direct(c, fileOf)); });
+    linkEngine(graph, phase, engineName, causes, moved, write);
+    function kernelNode(kind) { return graph.node('kernel ' + kind, fileAt + 1, testbed.kindName(kind)); }
+    function toDevice(kind, bytes, work, says) {
+      kernelOf[kind] = (kernelOf[kind] || 0) + bytes;
+      graph.link(kernelNode(kind), graph.node('device', fileAt + 2, 'device'), bytes, work, says);
+    }
+    causes.forEach(function (c) {
+      var source = write || c.ground !== 'foreground' ? 'work ' + c.name : engineName;
+      Object.keys(c.fileByKind).forEach(function (kind) {
+        graph.link(source, graph.node('file ' + kind, fileAt, testbed.kindName(kind)), c.fileByKind[kind], c.name, 'file calls of ' + c.name);
+      });
+      Object.keys(c.kernelByKind).forEach(function (kind) {
+        var bytes = c.kernelByKind[kind], says = 'kernel requests of ' + c.name;
+        graph.link(fileOf[kind] ? 'file ' + kind : source, kernelNode(kind), bytes, c.name, says);
+        toDevice(kind, bytes, c.name, says);
+      });
+    });
+    Object.keys(flows.writeback).forEach(function (kind) {
+      var bytes = flows.writeback[kind];
+      if (!(bytes > 0)) return;
+      var from = fileOf[kind] ? 'file ' + kind : graph.node('kernel threads', fileAt, 'kernel threads');
+      graph.link(from, kernelNode(kind), bytes, 'kernel threads', 'kernel threads, for the run\u2019s files');
+      toDevice(kind, bytes, 'kernel threads', 'kernel threads, for the run\u2019s files');
+    });
+    Object.keys(fileOf).forEach(function (kind) {
+      var rest = fileOf[kind] - (kernelOf[kind] || 0);
+      if (rest < total(fileOf) / 500) return;
+      graph.link('file ' + kind, graph.node('page cache', fileAt + 1, write ? 'stayed in the page cache' : 'page cache'), rest, 'hit',
+                 write ? 'not written to the device in this phase' : 'answered by the page cache');
+    });
+    if (flows.foreign > total(kernelOf) / 200) {
+      graph.link(graph.node('foreign', fileAt + 1, 'other programs'), graph.node('device', fileAt + 2, 'device'), flows.foreign, 'foreign',
+                 'requests of other programs');
+    }
+    var used = {};
+    graph.links.forEach(function (link) { used['$' + link.source] = used['$' + link.target] = true; });
+    var nodes = graph.nodes.filter(function (node) { return used['$' + node.name]; });
+    return {nodes: nodes, links: graph.links, work: causes.map(function (c) { return c.name; })};
+  };
+})(testbed);

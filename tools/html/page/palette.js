@@ -1,0 +1,125 @@
+// Colours and type of the plots. ECMAScript 5.
+//
+// The colours are those of Okabe and Ito ("Color universal design", 2008), which people with any form of
+// colour blindness can tell apart, and of Paul Tol's "muted" scheme where eight are not enough. An engine
+// has the same colour, dash and symbol in every plot; colour is never the only sign.
+(function (testbed) {
+  'use strict';
+
+  var engines = {
+    btree: {light: '#0072b2', dark: '#56a8dc', dash: 'solid', symbol: 'circle'},
+    rocksdb: {light: '#d55e00', dark: '#f08a3c', dash: 'solid', symbol: 'rect'},
+    wiredtiger: {light: '#009e73', dark: '#35c79b', dash: 'solid', symbol: 'triangle'},
+    lmdb: {light: '#b3589a', dark: '#dd8fc4', dash: 'solid', symbol: 'diamond'},
+    innodb: {light: '#a87400', dark: '#e6b23c', dash: 'solid', symbol: 'roundRect'},
+    fractal: {light: '#3a86c8', dark: '#8cc5f2', dash: 'dashed', symbol: 'emptyCircle'},
+    mmapv1: {light: '#6b5b95', dark: '#a99ad6', dash: 'dashed', symbol: 'emptyRect'}
+  };
+  var others = [
+    {light: '#117733', dark: '#66c08a', dash: 'dotted', symbol: 'emptyTriangle'},
+    {light: '#882255', dark: '#d2769f', dash: 'dotted', symbol: 'emptyDiamond'},
+    {light: '#555555', dark: '#b8b8b8', dash: 'dotted', symbol: 'emptyRoundRect'},
+    {light: '#7a6a00', dark: '#cfc24a', dash: 'dotted', symbol: 'pin'}
+  ];
+  var sequence = [
+    {light: '#0072b2', dark: '#56a8dc', dash: 'solid', symbol: 'circle'},
+    {light: '#d55e00', dark: '#f08a3c', dash: 'dashed', symbol: 'rect'},
+    {light: '#009e73', dark: '#35c79b', dash: 'dotted', symbol: 'triangle'},
+    {light: '#b3589a', dark: '#dd8fc4', dash: 'solid', symbol: 'diamond'},
+    {light: '#a87400', dark: '#e6b23c', dash: 'dashed', symbol: 'roundRect'},
+    {light: '#3a86c8', dark: '#8cc5f2', dash: 'dotted', symbol: 'emptyCircle'},
+    {light: '#555555', dark: '#b8b8b8', dash: 'solid', symbol: 'emptyRect'}
+  ];
+  // Kinds of work that every plot shows in the same colour.
+  var work = {
+    'flush': 4, 'checkpoint': 1, 'compaction': 2, 'eviction': 3, 'writeback': 5, 'cleaner': 5, 'journal': 6
+  };
+
+  // Without double quotes, because the library does not escape them in an SVG's attributes.
+  var sans = "system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif";
+  var themes = {
+    light: {
+      name: 'light', font: sans, ink: '#1c2024', muted: '#5c646c', rule: '#d5d9dd', faint: '#eceff1',
+      background: '#ffffff', band: 'rgba(213, 94, 0, 0.13)', alarm: '#b3470a', rest: '#8a939b'
+    },
+    dark: {
+      name: 'dark', font: sans, ink: '#e8eaed', muted: '#a3abb3', rule: '#3d4349', faint: '#2a2f34',
+      background: '#16191c', band: 'rgba(240, 138, 60, 0.2)', alarm: '#f5a05a', rest: '#7d868e'
+    }
+  };
+
+  function hash(text) {
+    var h = 0;
+    for (var i = 0; i < text.length; ++i) h = (h * 31 + text.charCodeAt(i)) % 65521;
+    return h;
+  }
+
+  // Returns {color, dash, symbol} of an engine.
+  testbed.engineLook = function (name, theme) {
+    var look = Object.prototype.hasOwnProperty.call(engines, name) ? engines[name] : others[hash(name) % others.length];
+    return {color: look[theme.name], dash: look.dash, symbol: look.symbol};
+  };
+
+  // Returns {color, dash, symbol} of the i-th of several things that are no engines.
+  testbed.look = function (i, theme) {
+    var look = sequence[i % sequence.length];
+    return {color: look[theme.name], dash: look.dash, symbol: look.symbol};
+  };
+
+  // Returns looks for these kinds of work, by name: background work has its own colours, operations
+  // take the others in their order.
+  testbed.workLooks = function (names, theme) {
+    var looks = {}, next = 0, order = [0, 3, 6, 1, 5, 2, 4];
+    names.forEach(function (name) {
+      if (Object.prototype.hasOwnProperty.call(work, name)) looks[name] = testbed.look(work[name], theme);
+    });
+    names.forEach(function (name) {
+      if (!looks[name]) looks[name] = testbed.look(order[next++ % order.length], theme);
+    });
+    return looks;
+  };
+
+  testbed.theme = function (name) { return themes[name]; };
+
+  // Returns the parts that all plots have in common.
+  testbed.basePlot = function (theme) {
+    return {
+      animation: false,
+      aria: {enabled: true},
+      backgroundColor: 'transparent',
+      textStyle: {fontFamily: theme.font, fontSize: 12, color: theme.ink},
+      tooltip: {
+        confine: true, backgroundColor: theme.background, borderColor: theme.rule, borderWidth: 1,
+        padding: [6, 10], textStyle: {color: theme.ink, fontSize: 12, fontFamily: theme.font},
+        extraCssText: 'box-shadow:0 2px 8px rgba(0,0,0,.18);border-radius:4px;'
+      }
+    };
+  };
+
+  // Returns an axis of these settings in the page's type.
+  testbed.plotAxis = function (theme, settings) {
+    var axis = {
+      axisLine: {show: true, lineStyle: {color: theme.rule}},
+      axisTick: {show: true, lineStyle: {color: theme.rule}},
+      axisLabel: {color: theme.muted, fontSize: 11, fontFamily: theme.font, hideOverlap: true},
+      nameTextStyle: {color: theme.muted, fontSize: 11, fontFamily: theme.font},
+      splitLine: {show: true, lineStyle: {color: theme.faint}},
+      minorSplitLine: {show: false}
+    };
+    Object.keys(settings).forEach(function (name) {
+      if (name === 'axisLabel') {
+        Object.keys(settings.axisLabel).forEach(function (n) { axis.axisLabel[n] = settings.axisLabel[n]; });
+      } else {
+        axis[name] = settings[name];
+      }
+    });
+    return axis;
+  };
+
+  testbed.plotLegend = function (theme, names) {
+    return {
+      show: names.length > 1, type: 'plain', data: names, top: 0, left: 0, itemWidth: 20, itemHeight: 8, itemGap: 14,
+      textStyle: {color: theme.ink, fontSize: 12, fontFamily: theme.font}, inactiveColor: theme.rest
+    };
+  };
+})(testbed);

@@ -1,0 +1,70 @@
+// The list of all plots of a page, for files (--svg, --png). ECMAScript 5.
+(function (testbed) {
+  'use strict';
+
+  function fileName(words) {
+    return words.map(function (word) { return String(word).replace(/[^A-Za-z0-9.]+/g, '-').replace(/^[-.]+|-+$/g, ''); })
+        .filter(function (word) { return word !== ''; }).join('_').substr(0, 120) || 'plot';
+  }
+
+  // Returns the plots of a phase: [{key, title, plot}].
+  testbed.phasePlots = function (document, run, phase, theme, width) {
+    var engine = testbed.engineName(run, document);
+    return [
+      {key: 'time', title: 'Rate and latency over time', plot: testbed.timePlot(phase, theme, width)},
+      {key: 'latency', title: 'Latency by percentile', plot: testbed.latencyPlot(testbed.phaseCurves(phase, theme), theme, width)},
+      {key: 'reads', title: 'Where reads come from', plot: testbed.ledgerPlot(phase, engine, 'read', theme, width)},
+      {key: 'writes', title: 'Where writes go', plot: testbed.ledgerPlot(phase, engine, 'write', theme, width)},
+      {key: 'blocks', title: 'Reads of one operation', plot: testbed.blocksPlot(phase, theme, width)},
+      {key: 'memory', title: 'Memory by part', plot: testbed.memoryPlot(phase, theme, width)}
+    ].filter(function (one) { return one.plot !== null; });
+  };
+
+  // Returns all plots of the page's data: [{name, width, height, option}]. Names are fit for files, and no two are
+  // the same.
+  testbed.allPlots = function (data, themeName, width) {
+    var theme = testbed.theme(themeName), plots = [], used = {};
+    function add(words, plot) {
+      var base = fileName(words), name = base;
+      for (var n = 2; used['$' + name]; ++n) name = base + '_' + n;
+      used['$' + name] = true;
+      plot.option.backgroundColor = theme.background;
+      plots.push({name: name, width: width, height: plot.height, option: plot.option});
+    }
+    testbed.comparisonGroups(data.documents).forEach(function (group) {
+      var rates = testbed.ratesPlot(group, theme, width), latency = testbed.latencyPlot(testbed.groupCurves(group, theme), theme, width);
+      if (rates) add(['side-by-side', group.title, 'rates'], rates);
+      if (latency) add(['side-by-side', group.title, 'latency'], latency);
+    });
+    (data.experiments || []).forEach(function (experiment) {
+      var choice = testbed.curveChoice(experiment);
+      if (choice === null) return;
+      experiment.metrics.forEach(function (metric, i) {
+        choice.metric = i;
+        var plot = testbed.curvePlot(experiment, choice, theme, width);
+        if (plot) add([experiment.name, metric.name, 'over', experiment.axes[choice.x].name], plot);
+      });
+    });
+    data.documents.forEach(function (entry) {
+      var document = entry.document, source = String(entry.source).replace(/^.*\//, '').replace(/\.json$/, '');
+      (document.runs || []).forEach(function (run) {
+        testbed.resultPhases(run).forEach(function (i) {
+          var phase = run.phases[i], words = [source, phase.name];
+          if (document.runs.length > 1) words.push(run.threads + 'thr', run.repeat > 0 ? 'repeat' + run.repeat : '');
+          testbed.phasePlots(document, run, phase, theme, width).forEach(function (one) { add(words.concat([one.key]), one.plot); });
+        });
+      });
+    });
+    return plots;
+  };
+
+  // Returns the plot as the text of an SVG file.
+  testbed.plotSvg = function (plot) {
+    var chart = echarts.init(null, null, {renderer: 'svg', ssr: true, width: plot.width, height: plot.height});
+    chart.setOption(plot.option);
+    var text = chart.renderToSVGString();
+    chart.dispose();
+    // Few programs but browsers know the property that centres a line of text; all know a shift of it.
+    return text.replace(/ dominant-baseline="central"/g, ' dy="0.35em"');
+  };
+})(testbed);

@@ -1,0 +1,180 @@
+// Curves of an experiment: a metric over any of its axes, with confidence bands. ECMAScript 5.
+(function (testbed) {
+  'use strict';
+
+  // Returns the number that a label begins with: 8k is 8192, 0.5 is 0.5; NaN for a label that is a name. A label such
+  // as 2x20 is a name.
+  testbed.labelNumber = function (label) {
+    var match = /^(-?[0-9]+(?:\.[0-9]+)?)\s*([kKmMgG%]?)[bB]?$/.exec(String(label));
+    if (!match) return NaN;
+    var scale = {'': 1, '%': 1, 'k': 1024, 'm': 1048576, 'g': 1073741824};
+    return Number(match[1]) * scale[match[2].toLowerCase()];
+  };
+
+  function used(experiment, a) {
+    var labels = {};
+    experiment.cells.forEach(function (cell) { if (cell) labels[cell.labels[a]] = true; });
+    return Object.keys(labels).map(Number).sort(function (x, y) { return x - y; });
+  }
+
+  // Returns the axes over which curves can be drawn: those with at least two measured labels. Axes of numbers come
+  // first, the longest first.
+  testbed.curveAxes = function (experiment) {
+    var list = [];
+    experiment.axes.forEach(function (axis, a) {
+      var labels = used(experiment, a);
+      if (labels.length < 2) return;
+      var numbers = labels.every(function (l) { return isFinite(testbed.labelNumber(axis.labels[l])); });
+      list.push({index: a, name: axis.name, labels: labels, numbers: numbers});
+    });
+    return list.sort(function (x, y) { return (y.numbers - x.numbers) || (y.labels.length - x.labels.length); });
+  };
+
+  // Returns the choice that shows most cells: {metric, x, fixed: {axis index: label index or -1 for all}}. The engine,
+  // otherwise the axis with most labels, tells the curves apart; other axes are held at their most measured label.
+  testbed.curveChoice = function (experiment) {
+    var axes = testbed.curveAxes(experiment);
+    if (axes.length === 0 || experiment.metrics.length === 0) return null;
+    var choice = {metric: 0, x: axes[0].index, fixed: {}}, others = axes.slice(1);
+    experiment.metrics.forEach(function (metric, i) { if (metric.name === experiment.main_metric) choice.metric = i; });
+    var many = others.filter(function (a) { return a.name === 'engine'; })[0] || others[0];
+    others.forEach(function (axis) {
+      if (axis === many) {
+        choice.fixed[axis.index] = -1;
+        return;
+      }
+      var counts = {}, best = axis.labels[0];
+      experiment.cells.forEach(function (cell) {
+        if (!cell) return;
+        var label = cell.labels[axis.index];
+        counts[label] = (counts[label] || 0) + 1;
+        if (counts[label] > (counts[best] || 0)) best = label;
+      });
+      choice.fixed[axis.index] = best;
+    });
+    return choice;
+  };
+
+  // Returns the curves of a choice: [{name, engine, points: [{x, label, mean, half, cell}]}].
+  testbed.curves = function (experiment, choice) {
+    var byName = {}, names = [];
+    experiment.cells.forEach(function (cell, i) {
+      if (!cell || !cell.figures[choice.metric]) return;
+      var parts = [], engine = '', kept = true;
+      experiment.axes.forEach(function (axis, a) {
+        if (a === choice.x) return;
+        var fixed = choice.fixed[a], label = axis.labels[cell.labels[a]];
+        if (fixed !== undefined && fixed >= 0 && fixed !== cell.labels[a]) kept = false;
+        if (fixed === -1) parts.push(axis.name === 'engine' ? label : axis.name + ' ' + label);
+        if (axis.name === 'engine') engine = label;
+      });
+      if (!kept) return;
+      var name = parts.join(', ') || (experiment.metrics[choice.metric] || {}).name;
+      if (!byName['$' + name]) {
+        byName['$' + name] = {name: name, engine: engine, points: []};
+        names.push(name);
+      }
+      var label = experiment.axes[choice.x].labels[cell.labels[choice.x]], figure = cell.figures[choice.metric];
+      byName['$' + name].points.push({x: testbed.labelNumber(label), order: cell.labels[choice.x], label: label, mean: figure[0], half: figure[1], cell: i});
+    });
+    return names.map(function (name) {
+      var curve = byName['$' + name];
+      curve.points.sort(function (p, q) { return isFinite(p.x) && isFinite(q.x) ? p.x - q.x : p.order - q.order; });
+      return curve;
+    });
+  };
+
+  function wide(values) {
+    var least = Infinity, most = 0;
+    values.forEach(function (v) {
+      if (v > 0) least = Math.min(least, v);
+      most = Math.max(most, v);
+    });
+    return values.every(function (v) { return v > 0; }) && most / least > 30;
+  }
+
+  // The band between mean - half and mean + half, as an invisible line with a stacked area on it.
+  function bands(theme, curve, look, points) {
+    if (!curve.points.some(function (p) { return p.half > 0; })) return [];
+    function one(values, area) {
+      return {name: curve.name, type: 'line', data: values, stack: 'band ' + curve.name, stackStrategy: 'all', symbol: 'none', silent: true, z: 1,
+              lineStyle: {width: 0, opacity: 0}, itemStyle: {color: look.color},
+              areaStyle: area ? {color: look.color, opacity: 0.18} : undefined, tooltip: {show: false}, emphasis: {disabled: true}};
+    }
+    return [one(points(function (p) { return p.mean - (p.half || 0); }), false), one(points(function (p) { return 2 * (p.half || 0); }), true)];
+  }
+
+  // Returns the plot of a choice; null when it shows no curve.
+  testbed.curvePlot = function (experiment, choice, theme, width) {
+    var curves = testbed.curves(experiment, choice).slice(0, 24), narrow = width < 560, all = [], labels = [], numbers = true;
+    if (curves.length === 0) return null;
+    curves.forEach(function (curve) {
+      curve.points.forEach(function (p) {
+        all.push(p.mean);
+        if (labels.indexOf(p.label) < 0) labels.push(p.label);
+        if (!isFinite(p.x)) numbers = false;
+      });
+    });
+    labels.sort(function (a, b) { return experiment.axes[choice.x].labels.indexOf(a) - experiment.axes[choice.x].labels.indexOf(b); });
+    var xs = labels.map(testbed.labelNumber), metric = experiment.metrics[choice.metric], axisName = experiment.axes[choice.x].name;
+    if (numbers) labels.sort(function (a, b) { return testbed.labelNumber(a) - testbed.labelNumber(b); });
+    // Numbers that span a factor of eight stand on a logarithmic axis; names, and series that begin at 0, side by side.
+    var least = Math.min.apply(null, xs), most = Math.max.apply(null, xs), logX = numbers && least > 0 && most / least >= 8;
+    var category = !numbers || (!logX && most / (xs.slice().sort(function (a, b) { return a - b; })[1] || 1) >= 8);
+    var option = testbed.basePlot(theme), logY = wide(all);
+    function point(p, value) { return category ? [p.label, value] : [p.x, value]; }
+    option.series = [];
+    curves.forEach(function (curve, i) {
+      var byEngine = experiment.axes.some(function (axis, a) { return axis.name === 'engine' && choice.fixed[a] === -1; });
+      var look = byEngine && curve.name === curve.engine ? testbed.engineLook(curve.engine, theme) : testbed.look(i, theme);
+      var of = function (f) { return curve.points.map(function (p) { return point(p, f(p)); }); };
+      if (!logY) option.series = option.series.concat(bands(theme, curve, look, of));
+      option.series.push({
+        name: curve.name, type: 'line', data: curve.points.map(function (p) {
+          return {value: point(p, p.mean), says: p, cell: p.cell};
+        }), symbol: look.symbol, symbolSize: 7, z: 3, lineStyle: {color: look.color, width: 1.8, type: look.dash}, itemStyle: {color: look.color},
+        emphasis: {focus: 'series'}
+      });
+      if (logY && curve.points.some(function (p) { return p.half > 0; })) option.series.push(whiskers(curve, look, point));
+    });
+    var rows = Math.ceil(testbed.sum(curves, function (c) { return c.name.length * 7 + 48; }) / Math.max(200, width - 20));
+    option.legend = testbed.plotLegend(theme, curves.map(function (c) { return c.name; }));
+    option.grid = {left: narrow ? 52 : 70, right: narrow ? 12 : 28, top: 34 + (curves.length > 1 ? rows * 22 : 0), bottom: 46};
+    var names = {};
+    labels.forEach(function (label) { names['$' + testbed.labelNumber(label)] = label; });
+    option.xAxis = testbed.plotAxis(theme, category ? {type: 'category', data: labels, boundaryGap: labels.length < 4} : {
+      type: logX ? 'log' : 'value', logBase: 2, min: logX ? least / 1.15 : least - (most - least) / 20, max: logX ? most * 1.15 : most + (most - least) / 20,
+      axisTick: {customValues: xs, show: true, lineStyle: {color: theme.rule}}, splitLine: {show: false},
+      axisLabel: {customValues: xs, formatter: function (x) { return names['$' + x] || names['$' + Math.round(x)] || testbed.axis(x); }}
+    });
+    option.xAxis.name = axisName;
+    option.xAxis.nameLocation = 'middle';
+    option.xAxis.nameGap = 28;
+    option.xAxis.splitLine = {show: false};
+    option.yAxis = testbed.plotAxis(theme, {type: logY ? 'log' : 'value', axisLabel: {formatter: testbed.axis}, min: logY ? undefined : 0,
+                                            name: metric.name.replace(/_/g, ' ') + (metric.unit ? ' (' + metric.unit + ')' : ''), nameLocation: 'end',
+                                            nameTextStyle: {align: 'left', padding: [0, 0, 0, narrow ? -44 : -62], color: theme.muted, fontSize: 11}});
+    option.tooltip.trigger = 'item';
+    option.tooltip.formatter = function (p) {
+      var says = p.data.says;
+      if (!says) return '';
+      return testbed.escape(p.seriesName) + '<br>' + testbed.escape(axisName + ' ' + says.label) + '&ensp;<b>' + testbed.short(says.mean) +
+          (says.half > 0 ? ' ± ' + testbed.short(says.half) : '') + '</b>';
+    };
+    return {option: option, height: 330 + (curves.length > 1 ? rows * 22 : 0)};
+  };
+
+  // On a logarithmic scale a stacked band would be wrong: the interval is a line through the point.
+  function whiskers(curve, look, point) {
+    return {
+      name: curve.name, type: 'custom', silent: true, z: 2, encode: {x: 0, y: [1, 2]},
+      data: curve.points.filter(function (p) { return p.half > 0; }).map(function (p) {
+        return {value: [point(p, 0)[0], Math.max(p.mean - p.half, p.mean / 100), p.mean + p.half], itemStyle: {color: look.color}};
+      }),
+      renderItem: function (params, api) {
+        var low = api.coord([api.value(0), api.value(1)]), high = api.coord([api.value(0), api.value(2)]);
+        return {type: 'line', shape: {x1: low[0], y1: low[1], x2: high[0], y2: high[1]}, style: {stroke: api.visual('color'), lineWidth: 1.6}};
+      }
+    };
+  }
+})(testbed);

@@ -1,0 +1,99 @@
+// Builds the page when it has loaded.
+(function (testbed) {
+  'use strict';
+
+  const {h, line} = testbed;
+  const dark = window.matchMedia('(prefers-color-scheme: dark)');
+  let chosen = null;  // 'light' or 'dark' by the toggle; null: as the system says
+
+  testbed.themeName = () => printing ? 'light' : chosen || (dark.matches ? 'dark' : 'light');
+  let printing = false;
+
+  function applyTheme(button) {
+    const name = testbed.themeName();
+    document.documentElement.dataset.theme = name;
+    button.textContent = name === 'dark' ? 'Light' : 'Dark';
+    button.setAttribute('aria-label', name === 'dark' ? 'Switch to the light theme' : 'Switch to the dark theme');
+    testbed.redraw();
+  }
+
+  function themeButton() {
+    const button = h('button', {type: 'button', class: 'theme', onclick: () => {
+      chosen = testbed.themeName() === 'dark' ? 'light' : 'dark';
+      applyTheme(button);
+    }});
+    dark.addEventListener('change', () => applyTheme(button));
+    window.addEventListener('beforeprint', () => {
+      printing = true;
+      applyTheme(button);
+      testbed.drawAll();
+    });
+    window.addEventListener('afterprint', () => {
+      printing = false;
+      applyTheme(button);
+    });
+    let pending = 0;
+    window.addEventListener('resize', () => {
+      cancelAnimationFrame(pending);
+      pending = requestAnimationFrame(testbed.redraw);
+    });
+    return button;
+  }
+
+  // Shows what `make` returns, or a sentence when the document holds something that no run writes.
+  function guarded(source, make) {
+    try {
+      return make();
+    } catch (error) {
+      return h('section', {class: 'result'}, h('h2', {}, line(source)),
+               h('p', {class: 'alarm'}, `This result cannot be shown: it holds something that no run writes (${line(error.message)}).`));
+    }
+  }
+
+  // Shows the cell that the address names, below everything else, and takes the reader there.
+  async function follow(data, holder) {
+    const match = /^#cell-(\d+)-(\d+)$/.exec(window.location.hash);
+    if (!match) return;
+    const cell = await testbed.cellView(data, Number(match[1]), Number(match[2]));
+    if (cell === null) return;
+    holder.replaceChildren(cell);
+    cell.scrollIntoView();
+    cell.focus({preventScroll: true});
+    testbed.redraw();
+    document.documentElement.dataset.cell = cell.id;
+  }
+
+  function pageTitle(data) {
+    const all = [...data.experiments.map((e) => e.title), ...data.documents.map((d) => testbed.documentTitle(d.document))];
+    return all.length === 1 ? line(all[0]) : `${all.length} results`;
+  }
+
+  // Returns the links to the results, when there are several.
+  function contents(data) {
+    const links = [...data.experiments.map((e, i) => [`#experiment-${i}`, e.title]),
+                   ...data.documents.map((d, i) => [`#document-${i}`, `${testbed.documentTitle(d.document)}: ${String(d.source).replace(/^.*\//, '')}`])];
+    if (links.length < 2) return null;
+    if (testbed.comparisonGroups(data.documents).length > 0) links.unshift(['#comparison', 'Side by side']);
+    return h('nav', {'aria-label': 'Results'}, h('ul', {}, links.map(([href, text]) => h('li', {}, h('a', {href}, line(text))))));
+  }
+
+  function start() {
+    const data = JSON.parse(document.getElementById('data').textContent);
+    const page = document.getElementById('page'), button = themeButton();
+    data.documents.forEach((entry, index) => { entry.index = index; });
+    document.title = `${pageTitle(data)} – testbed`;
+    const cell = h('div', {class: 'opened'});
+    page.append(h('header', {}, h('h1', {class: 'mark'}, 'testbed'),
+                  h('p', {class: 'question'}, 'What does one operation cost the device, and why?'), button),
+                h('main', {}, contents(data), data.documents.length > 1 ? guarded('Side by side', () => testbed.comparisonView(data.documents)) : null,
+                  data.experiments.map((experiment, e) => guarded(experiment.title, () => testbed.experimentView(experiment, e))),
+                  data.documents.map((entry) => guarded(entry.source, () => testbed.documentView(entry, data))), cell),
+                h('footer', {}, h('p', {}, `Made by testbed ${line(data.testbed)} from results documents alone. Plots by Apache ECharts.`)));
+    window.addEventListener('hashchange', () => follow(data, cell));
+    follow(data, cell);
+    applyTheme(button);
+    document.documentElement.dataset.ready = 'yes';
+  }
+
+  start();
+})(testbed);

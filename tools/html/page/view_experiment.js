@@ -1,0 +1,152 @@
+// Shows an experiment: its verdicts first, then tables beside the published ones, curves, and its cells.
+(function (testbed) {
+  'use strict';
+
+  const {h, table, fold, lazyFold, plot, count, short, line} = testbed;
+
+  // Verdicts and outcomes with the sign that stands before them; a sign is never the only difference.
+  const signs = [[/^(reproduced|holds)/, '✓', 'yes'], [/^in part/, '◐', 'part'], [/^(not reproduced|does not hold)/, '✗', 'no'], [/./, '·', 'open']];
+  function sign(text) {
+    const [, mark, name] = signs.find(([pattern]) => pattern.test(text)) || signs[3];
+    return h('span', {class: 'sign ' + name, 'aria-hidden': 'true'}, mark);
+  }
+
+  function confidenceOf(part) {
+    if (typeof part.true_share !== 'number') return part.outcome + (part.because ? ` (${part.because})` : '');
+    return `${part.outcome}; true in ${testbed.percent(part.true_share)} of resampled rounds`;
+  }
+
+  function finding(f) {
+    const parts = f.parts.map((part) => h('tr', {}, h('td', {class: 'wrap'}, line(part.says), part.stand_in ? h('em', {}, ` (of ${line(part.stand_in)}, which stands in and is not counted)`) : null),
+      h('td', {class: 'wrap'}, line(part.published || '–')), h('td', {class: 'wrap'}, line(part.ours || '–')),
+      h('td', {class: 'wrap'}, sign(part.outcome), ' ', line(confidenceOf(part)))));
+    return h('details', {class: 'finding'},
+             h('summary', {}, sign(f.verdict), h('span', {class: 'verdict'}, line(f.verdict)), h('span', {class: 'claim'}, h('b', {}, line(f.id)), ' ', line(f.claim))),
+             f.systems ? h('p', {}, 'Systems: ', line(f.systems)) : null, f.because ? h('p', {}, line(f.because)) : null,
+             parts.length > 0 ? table('Parts of the claim', ['what it says', 'published', 'ours', 'outcome'], parts, {class: 'words'}) : null,
+             (f.mechanisms || []).map((m) => h('p', {}, 'Why: ', line(m))));
+  }
+
+  // Returns the sentence that sums the verdicts up.
+  function summary(experiment) {
+    const counts = new Map();
+    for (const f of experiment.findings) {
+      const kind = f.verdict.replace(/ as far.*| \(.*|;.*/, '').replace(/^no verdict from one round.*/, 'without a verdict, because one round cannot give one');
+      counts.set(kind, (counts.get(kind) || 0) + 1);
+    }
+    if (counts.size === 0) return 'This experiment has no findings to judge.';
+    return `Of ${count(experiment.findings.length)} findings: ` + [...counts].map(([kind, n]) => `${n} ${kind}`).join(', ') + '.';
+  }
+
+  function cellLink(e, i, text) {
+    return h('a', {href: `#cell-${e}-${i}`}, text);
+  }
+
+  function figureCell(experiment, e, figure) {
+    const known = figure.cells.length > 0 && typeof figure.mean === 'number';
+    if (!known) return h('td', {class: 'number'}, figure.cells.length > 0 ? '–' : '');
+    const refused = figure.cells.some((i) => experiment.cells[i] && experiment.cells[i].not_in_force);
+    const text = short(figure.mean) + (refused ? '*' : '');
+    return h('td', {class: 'number', 'data-value': figure.mean, 'data-cells': figure.cells.join(' ')}, cellLink(e, figure.cells[0], text),
+             figure.n > 1 && figure.half_width > 0 ? h('span', {class: 'half'}, ' ± ' + short(figure.half_width)) : null);
+  }
+
+  function experimentTable(experiment, e, t) {
+    const rows = t.rows.map((row) => h('tr', {}, h('th', {scope: 'row'}, line(row.name)), row.figures.map((f) => figureCell(experiment, e, f))));
+    const published = t.published.map((row) => h('tr', {}, row.map((cell, i) => i === 0 ? h('th', {scope: 'row'}, line(cell)) : h('td', {class: 'number'}, line(cell)))));
+    return h('div', {class: 'tables'}, table('Measured: ' + line(t.title), t.columns.map(line), rows, {class: 'measured'}),
+             t.under.split('\n').filter((s) => s).map((s) => h('p', {class: 'note'}, line(s))),
+             published.length > 0 ? table('Published', t.published_columns.map(line), published, {class: 'published'}) : null,
+             t.note ? h('p', {class: 'note'}, line(t.note)) : null);
+  }
+
+  function select(label, options, chosen, change) {
+    const element = h('select', {onchange: () => change(Number(element.value))},
+                      options.map(([value, text]) => h('option', {value, selected: value === chosen}, line(text))));
+    return h('label', {}, h('span', {}, line(label)), element);
+  }
+
+  // Curves whose metric, axis and other axes the reader chooses.
+  function curves(experiment) {
+    const choice = testbed.curveChoice(experiment);
+    if (choice === null) return null;
+    const holder = h('div', {}), controls = h('div', {class: 'controls'}), axes = testbed.curveAxes(experiment);
+    function show() {
+      controls.replaceChildren(
+        select('figure', experiment.metrics.map((m, i) => [i, m.name.replace(/_/g, ' ') + (m.unit ? ` (${m.unit})` : '')]), choice.metric, (i) => set(() => { choice.metric = i; })),
+        select('over', axes.map((a) => [a.index, a.name]), choice.x, (i) => set(() => {
+          choice.fixed[choice.x] = axes.find((a) => a.index === choice.x).labels[0];
+          delete choice.fixed[i];
+          choice.x = i;
+        })),
+        ...axes.filter((a) => a.index !== choice.x).map((a) =>
+          select(a.name, [[-1, 'each'], ...a.labels.map((l) => [l, experiment.axes[a.index].labels[l]])], choice.fixed[a.index], (l) => set(() => { choice.fixed[a.index] = l; }))));
+      const metric = experiment.metrics[choice.metric], now = {metric: choice.metric, x: choice.x, fixed: {...choice.fixed}};
+      holder.replaceChildren(plot('Curves', metric.about || 'Bands are 95 % intervals of the mean over the rounds.', (theme, width) => testbed.curvePlot(experiment, now, theme, width)) ||
+                             h('p', {class: 'note'}, 'No cell was measured with these values: choose others, or “each”.'));
+    }
+    function set(change) {
+      change();
+      show();
+      testbed.redraw();
+    }
+    show();
+    return h('section', {}, h('h3', {}, 'Curves'), controls, holder);
+  }
+
+  async function unpack(text) {
+    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  function inflight(i, run, experiment) {
+    return h('p', {class: 'note'}, `The document of this run is not on the page, which would be too large. It is ${line(experiment.directory)}/${line(run.file)}; `,
+             h('code', {}, `testbed report '${line(experiment.directory)}/${line(run.file)}' --html run.html`), ' shows it.');
+  }
+
+  // Shows a cell with its runs; its link's target.
+  async function cellView(data, e, i) {
+    const experiment = data.experiments[e], cell = experiment && experiment.cells[i];
+    if (!cell) return null;
+    const views = [];
+    for (const [round, run] of cell.runs.entries()) {
+      if (run.packed === null) {
+        views.push(inflight(i, run, experiment));
+        continue;
+      }
+      const entry = await unpack(data.packed[run.packed]);
+      entry.index = `cell-${e}-${i}-${round}`;
+      const show = () => testbed.documentView(entry, data);
+      views.push(round === 0 ? show() : lazyFold(`Round ${round + 1}`, show));
+    }
+    return h('section', {class: 'cell', id: `cell-${e}-${i}`, tabindex: -1},
+             h('p', {class: 'where'}, h('a', {href: `#experiment-${e}`}, '← ' + line(experiment.title))),
+             h('h2', {}, 'Cell: ' + line(cell.name)), cell.not_in_force ? h('p', {class: 'alarm'}, 'Not in force: ' + line(cell.not_in_force)) : null, views);
+  }
+
+  function cellList(experiment, e) {
+    const measured = experiment.cells.filter((cell) => cell).length;
+    return lazyFold(`All ${count(measured)} cells`, () => h('ul', {class: 'cells'}, experiment.cells.map((cell, i) => cell && h('li', {}, cellLink(e, i, line(cell.name))))));
+  }
+
+  function experimentView(experiment, e) {
+    const facts = [`scale ${experiment.scale}`, experiment.set, `${count(experiment.finished_runs)} of ${count(experiment.planned_runs)} cells`,
+                   experiment.rounds > 1 ? `${experiment.rounds} rounds; ± is half of the 95 % interval of their mean` : 'one round',
+                   Object.entries(experiment.grades).map(([grade, n]) => `${n} of grade ${grade}`).join(', ')];
+    return h('section', {class: 'result experiment', id: `experiment-${e}`},
+             h('h2', {}, line(experiment.title)), h('p', {class: 'settings'}, facts.filter((f) => f).map(line).join(' · ')),
+             h('div', {class: 'answers'}, h('p', {class: 'answer'}, summary(experiment)), experiment.about ? h('p', {}, line(experiment.about)) : null,
+               experiment.source ? h('p', {class: 'note'}, 'Published: ' + line(experiment.source)) : null,
+               experiment.foreign_cpu ? h('p', {class: 'note'}, line(experiment.foreign_cpu) + '.') : null),
+             experiment.findings.length > 0 ? h('section', {}, h('h3', {}, 'Findings'), experiment.findings.map(finding)) : null,
+             experiment.tables.length > 0 ? h('section', {}, h('h3', {}, 'Tables'), h('p', {class: 'note'}, 'Each figure leads to its run.'), experiment.tables.map((t) => experimentTable(experiment, e, t))) : null,
+             curves(experiment), cellList(experiment, e),
+             fold('Where and when it ran', h('p', {}, experiment.machines.map(line).join('; ')), h('p', {}, experiment.devices.map(line).join('; ')),
+                  h('p', {}, `testbed ${experiment.versions.map(line).join(', ')}, from ${line(experiment.first)} to ${line(experiment.last)}.`),
+                  h('pre', {class: 'command'}, `testbed experiment ${line(experiment.name)} --scale ${line(experiment.scale)} ${line(experiment.set)}`.trim()),
+                  experiment.failures.map((f) => h('p', {class: 'alarm'}, 'Failed: ' + line(f)))));
+  }
+
+  Object.assign(testbed, {experimentView, cellView});
+})(testbed);

@@ -1,0 +1,199 @@
+// Shows a results document: the answer, its operations, and one phase after the other in pictures.
+(function (testbed) {
+  'use strict';
+
+  const {h, figure, derived, table, fold, plot, count, short, bytes, time, percent, line} = testbed;
+
+  function pointer(run, phase, rest) { return `/runs/${run}/phases/${phase}${rest}`; }
+
+  function phaseTitle(document, run, phase) {
+    const repeat = run.repeat > 0 ? `, repeat ${run.repeat + 1}` : '';
+    return `${phase.name}, ${run.threads} ${run.threads === 1 ? 'client' : 'clients'}${repeat}`;
+  }
+
+  function documentTitle(document) {
+    const run = (document.runs || [])[0] || {};
+    const version = run.engine && run.engine.version ? ' ' + run.engine.version : '';
+    return line(testbed.engineName(run, document) + version);
+  }
+
+  // Returns what was run, in a line: the options that every reader asks for.
+  function settingsLine(document) {
+    const o = document.options || {};
+    const share = o.ram > 0 ? `cache ${bytes(o.cache_size)} of ${bytes(o.ram)}` : `cache ${bytes(o.cache_size)}`;
+    const size = document.data ? document.data.key_bytes + document.data.value_bytes : null;
+    return [`io ${o.io}`, `page ${bytes(o.page_size)}`, share, `durability ${o.durability}`, `compression ${o.compression}`,
+            size ? `${count(document.data.rows)} rows, ${bytes(size)}` : ''].filter((s) => s).map(line).join(' · ');
+  }
+
+  // The table of operations: a row for each phase and operation. Its first column chooses the phase that is shown.
+  function operationsTable(entry, choose) {
+    const rows = [];
+    entry.document.runs.forEach((run, r) => {
+      for (const p of testbed.resultPhases(run)) {
+        const phase = run.phases[p];
+        phase.operations.forEach((op, o) => {
+          const at = (rest) => pointer(r, p, `/operations/${o}${rest}`);
+          const name = phase.operations.length > 1 || op.name !== phase.name ? `${phase.name}: ${op.name}` : phase.name;
+          const label = o === 0 ? h('button', {type: 'button', class: 'choose', 'data-run': r, 'data-phase': p,
+                                               'aria-pressed': 'false', onclick: () => choose(r, p)}, line(name))
+                                : line(name);
+          rows.push(h('tr', {'data-row': `${r}/${p}`}, h('th', {scope: 'row'}, label),
+                      figure(entry, `/runs/${r}/threads`, count), figure(entry, at('/count'), count), figure(entry, at('/rate'), short),
+                      ...['mean', 'p50', 'p99', 'p999', 'max'].map((f) => figure(entry, at('/latency_us/' + f), time)),
+                      o === 0 ? cpuCell(phase) : h('td')));
+        });
+      }
+    });
+    return table('Operations', ['phase', 'clients', 'count', 'per second', 'mean', 'median', '99 %', '99.9 %', 'slowest', 'CPU each'], rows);
+  }
+
+  function cpuCell(phase) {
+    const a = phase.account || {};
+    const us = (a.cpu_user_seconds + a.cpu_system_seconds) * 1e6 / phase.count;
+    return derived(isFinite(us) ? time(us) : '–', 'CPU time of the process, divided by the operations of the phase');
+  }
+
+  function levelTable(entry, r, p, way) {
+    const phase = entry.document.runs[r].phases[p];
+    const levels = testbed.levels(phase, way), n = phase.count;
+    if (levels.length < 2) return null;
+    let before = null;
+    const rows = levels.map((level) => {
+      const foreign = level.name === 'other programs';
+      const ratio = before && level.bytes !== null && !foreign ? level.bytes / before : null;
+      if (level.bytes !== null && !foreign) before = level.bytes;
+      const exact = level.source && testbed.at(phase, level.source) === level.calls;
+      const calls = exact ? figure(entry, pointer(r, p, level.source), count) : derived(count(level.calls));
+      return h('tr', {class: foreign ? 'aside' : null}, h('th', {scope: 'row'}, level.name), calls,
+               derived(n > 0 ? short(level.calls / n) : '–'), derived(level.bytes === null ? '–' : bytes(level.bytes)),
+               derived(level.bytes === null || !(n > 0) ? '–' : bytes(level.bytes / n)),
+               derived(ratio === null ? '' : '× ' + short(ratio), 'bytes, against the step above'), h('td', {class: 'words'}, level.note));
+    });
+    return table(way === 'read' ? 'Reads, step by step' : 'Writes, step by step',
+                 ['step', 'times', 'times / operation', 'bytes', 'bytes / operation', 'against the step above', 'of it'], rows);
+  }
+
+  function closureText(phase) {
+    const closure = (phase.account || {}).closure;
+    if (!closure) return 'Not known: the kernel\u2019s account was not kept in this run.';
+    return `All threads − device = ${count(closure.reads)} reads (${count(closure.read_bytes)} bytes), ${count(closure.writes)} writes ` +
+        `(${count(closure.write_bytes)} bytes).` + (closure.at_rest === false ? ' The device did not come to rest.' : '');
+  }
+
+  function ledger(entry, r, p) {
+    const run = entry.document.runs[r], phase = run.phases[p], engine = testbed.engineName(run, entry.document);
+    const parts = ['read', 'write'].map((way) => {
+      const picture = plot(way === 'read' ? 'Where reads come from' : 'Where writes go',
+                           'Widths are bytes of the whole phase; colours are the work that caused them.',
+                           (theme, width) => testbed.ledgerPlot(phase, engine, way, theme, width), true);
+      return picture && [picture, levelTable(entry, r, p, way)];
+    }).filter((part) => part);
+    if (parts.length === 0) return null;
+    const grade = phase.grade || (run.accounting || {}).grade;
+    return h('section', {}, h('h3', {}, 'The ledger'), parts,
+             h('p', {class: 'closure'}, h('strong', {}, 'Closure. '), closureText(phase),
+               grade ? [' ', h('span', {class: 'grade'}, 'Grade ' + grade)] : null));
+  }
+
+  const memoryParts = [['engine_cache', 'engine\u2019s cache'], ['process_other', 'the process otherwise'], ['page_cache', 'page cache'],
+                       ['kernel', 'kernel'], ['unused', 'unused'], ['limit', 'all of --ram']];
+
+  function memory(entry, r, p) {
+    const phase = entry.document.runs[r].phases[p];
+    const over = plot('Memory by part', null, (theme, width) => testbed.memoryPlot(phase, theme, width));
+    const rows = phase.memory ? memoryParts.filter(([name]) => typeof phase.memory[name] === 'number').map(([name, says]) =>
+      h('tr', {class: name === 'limit' ? 'total' : null}, h('th', {scope: 'row'}, says), figure(entry, pointer(r, p, '/memory/' + name), bytes),
+        derived(percent(phase.memory[name] / phase.memory.limit)))) : [];
+    if (!over && rows.length === 0) return null;
+    return h('section', {}, h('h3', {}, 'Memory'), over, rows.length > 0 ? table('At the end of the phase', ['part', 'bytes', 'share'], rows, {class: 'narrow'}) : null);
+  }
+
+  function space(entry, r) {
+    const run = entry.document.runs[r];
+    const data = entry.document.data || {};
+    const user = data.key_bytes + data.value_bytes;
+    const rows = run.phases.map((phase, p) => typeof phase.database_bytes !== 'number' || phase.kind === 'tune' || phase.kind === 'warm-up' ? null :
+      h('tr', {}, h('th', {scope: 'row'}, 'after ' + line(phase.name)), derived(bytes(phase.database_bytes - (phase.log_file_bytes || 0))),
+        figure(entry, pointer(r, p, '/log_file_bytes'), bytes), figure(entry, pointer(r, p, '/database_bytes'), bytes),
+        derived(user > 0 ? '× ' + short(phase.database_bytes / user) : '–', 'bytes on disk, against the keys and values that were loaded')));
+    if (!rows.some((row) => row)) return null;
+    return h('section', {}, h('h3', {}, 'Space'),
+             table('On disk', ['when', 'data', 'log files', 'all', 'of the data set'], rows, {class: 'narrow'}));
+  }
+
+  function phaseView(entry, r, p) {
+    const run = entry.document.runs[r], phase = run.phases[p];
+    const stalls = phase.series && phase.series.end_seconds ? testbed.stalls(phase.series) : [];
+    const joined = (phase.series || {}).joined > 1 ? `Each point joins ${phase.series.joined} seconds: rates are means, latencies the largest. ` : '';
+    return h('article', {class: 'phase'},
+             h('h3', {}, line(phaseTitle(entry.document, run, phase))),
+             plot('Rate and latency over time', joined + (stalls.length > 0 ? 'Shaded: a rate below a tenth of the median, or an operation of a second or more.' : ''),
+                  (theme, width) => testbed.timePlot(phase, theme, width)),
+             plot('Latency by percentile', 'Each further mark is ten times rarer.',
+                  (theme, width) => testbed.latencyPlot(testbed.phaseCurves(phase, theme), theme, width)),
+             ledger(entry, r, p),
+             plot('Reads of one operation', 'How many operations caused none, one, two or more reads.', (theme, width) => testbed.blocksPlot(phase, theme, width)),
+             memory(entry, r, p), space(entry, r));
+  }
+
+  function pairs(title, object) {
+    const names = Object.keys(object || {}).sort();
+    if (names.length === 0) return null;
+    const text = (value) => line(typeof value === 'string' ? value : JSON.stringify(value));
+    return fold(title, h('dl', {}, names.map((name) => [h('dt', {}, line(name)), h('dd', {}, text(object[name]))])));
+  }
+
+  function quoted(word) {
+    return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\\''") + "'";
+  }
+
+  // Returns the folds with everything that a reader needs to repeat the run.
+  function circumstances(entry, data) {
+    const d = entry.document, shared = (index) => typeof index === 'number' ? data.shared[index] : {};
+    const effective = (d.runs || []).map((run) => run.engine && shared(run.engine.effective))[0];
+    const command = (d.command || []).map(String);
+    const words = command.length > 0 && /(^|\/)testbed$/.test(command[0]) ? command : ['testbed', ...command];
+    return fold('How to repeat it: command, settings, machine, versions',
+                h('p', {}, 'The command, as it was given:'), h('pre', {class: 'command'}, words.map((word) => quoted(line(word))).join(' ')),
+                h('p', {}, `Started ${line(d.started || 'at an unknown time')} by testbed ${line(d.testbed || '?')}; file ${line(entry.source)}.`),
+                (d.notes || []).map((note) => h('p', {}, 'Note: ' + line(note))),
+                pairs('Options, as they were resolved', d.options), pairs('The engine\u2019s settings in force', effective),
+                pairs('Machine', shared(d.machine)), pairs('Device', shared(d.device)));
+  }
+
+  // Returns a document with its answer first. `entry` is one of the page's documents, with its index.
+  function documentView(entry, data) {
+    const d = entry.document, shown = h('div', {class: 'shown'});
+    const runs = d.runs || [];
+    const view = h('section', {class: 'result', id: `document-${entry.index}`},
+                   h('h2', {}, documentTitle(d)), h('p', {class: 'settings'}, settingsLine(d)));
+    const main = runs.map((run) => testbed.mainPhase(run));
+    // The load has a process, and so a run, of its own where several runs share it: it is not the answer.
+    const measured = main.findIndex((p, r) => p >= 0 && runs[r].phases[p].kind === 'measure');
+    const first = measured >= 0 ? measured : main.findIndex((p) => p >= 0);
+    if (first < 0) {
+      const errors = runs.filter((run) => run.error).map((run) => h('p', {class: 'alarm'}, 'The run failed: ' + line(run.error.sentence)));
+      view.append(h('p', {class: 'answer'}, 'This document holds no phase that was finished.'), ...errors, circumstances(entry, data));
+      return view;
+    }
+    const operations = operationsTable(entry, choose);
+    function choose(r, p) {
+      for (const button of operations.querySelectorAll('.choose')) {
+        const on = button.dataset.run === String(r) && button.dataset.phase === String(p);
+        button.setAttribute('aria-pressed', String(on));
+      }
+      for (const row of operations.querySelectorAll('tbody tr')) row.classList.toggle('chosen', row.dataset.row === `${r}/${p}`);
+      shown.replaceChildren(phaseView(entry, r, p));
+      testbed.redraw();
+    }
+    const run = runs[first], phase = run.phases[main[first]];
+    view.append(h('div', {class: 'answers'}, testbed.answers(run, phase).map((s, i) => h('p', {class: i === 0 ? 'answer' : null}, line(s)))),
+                h('ul', {class: 'confidence'}, testbed.confidence(d, run, phase).map((c) => h('li', {class: c.alarm ? 'alarm' : null}, line(c.text)))),
+                operations, shown, circumstances(entry, data));
+    choose(first, main[first]);
+    return view;
+  }
+
+  Object.assign(testbed, {documentView, documentTitle, settingsLine});
+})(testbed);

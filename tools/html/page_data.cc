@@ -1,0 +1,187 @@
+#include "tools/html/page_data.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "device/error.h"
+#include "tools/output/json_text.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// Figures of a second that are the largest of the seconds which are joined; others are added.
+const std::set<std::string> kLargest = {"p50_us",
+                                        "p99_us",
+                                        "max_us",
+                                        "resident_bytes",
+                                        "process_memory_bytes",
+                                        "page_cache_bytes",
+                                        "kernel_memory_bytes"};
+// Figures that are those of the last of them.
+const std::set<std::string> kLast = {"end_seconds"};
+
+double NumberOf(const json& object, const std::string& name) {
+  const auto at = object.find(name);
+  return at != object.end() && at->is_number() ? at->get<double>() : NAN;
+}
+
+// Joins a figure of the seconds [from, to) of the series.
+json Joined(const json& series, const std::string& name, size_t from, size_t to) {
+  if (to - from == 1 || kLast.contains(name)) return series[to - 1].value(name, json());
+  double all = 0;
+  for (size_t i = from; i < to; ++i) {
+    const double value = NumberOf(series[i], name);
+    all = kLargest.contains(name) ? std::max(all, value) : all + value;
+  }
+  return std::isfinite(all) ? json(all) : json();
+}
+
+// Returns a list of objects with names, such as "by_operation", as columns by name and figure.
+json NamedColumns(const json& series, const char* list, const char* figure, bool largest,
+                  size_t step) {
+  std::map<std::string, std::vector<double>> columns;
+  const size_t length = (series.size() + step - 1) / step;
+  for (size_t i = 0; i < series.size(); ++i) {
+    const auto entries = series[i].find(list);
+    if (entries == series[i].end() || !entries->is_array()) continue;
+    for (const json& entry : *entries) {
+      if (!entry.is_object() || !entry.contains("name") || !entry["name"].is_string()) continue;
+      std::vector<double>& column = columns[entry["name"]];
+      column.resize(length);
+      const double value = NumberOf(entry, figure);
+      if (!std::isfinite(value)) continue;
+      column[i / step] = largest ? std::max(column[i / step], value) : column[i / step] + value;
+    }
+  }
+  json result = json::object();
+  for (const auto& [name, column] : columns) {
+    const bool used = std::any_of(column.begin(), column.end(), [](double v) { return v != 0; });
+    if (used) result[name] = column;
+  }
+  return result;
+}
+
+json SeriesColumns(const json& series) {
+  const size_t step = (series.size() + PageData::kMostSeconds - 1) / PageData::kMostSeconds;
+  json columns = {{"joined", std::max<size_t>(step, 1)}};
+  if (series.empty() || !series[0].is_object()) return columns;
+  for (const auto& [name, value] : series[0].items()) {
+    if (value.is_array() || value.is_object()) continue;
+    json column = json::array();
+    for (size_t i = 0; i < series.size(); i += step) {
+      column.push_back(Joined(series, name, i, std::min(i + step, series.size())));
+    }
+    columns[name] = std::move(column);
+  }
+  columns["count_by_operation"] = NamedColumns(series, "by_operation", "count", false, step);
+  columns["background_read_bytes"] = NamedColumns(series, "background", "read_bytes", false, step);
+  columns["background_write_bytes"] =
+      NamedColumns(series, "background", "write_bytes", false, step);
+  columns["max_us_by_operation"] = NamedColumns(series, "by_operation", "max_us", true, step);
+  return columns;
+}
+
+// Returns about a hundred points of the latency's distribution, denser toward its end: pairs of the
+// share of operations that were not slower, and microseconds. The last point is the slowest
+// operation.
+json LatencyCurve(const json& buckets, double max_us) {
+  double total = 0;
+  for (const json& bucket : buckets) total += bucket.at(1).get<double>();
+  json curve = json::array();
+  double below = 0, last = -1;
+  for (const json& bucket : buckets) {
+    below += bucket.at(1).get<double>();
+    if (below >= total) break;
+    // HdrHistogram's axis: equal steps of the logarithm of 1 / (1 - share).
+    const double at = std::log10(total / (total - below));
+    if (at - last < 0.03) continue;
+    last = at;
+    curve.push_back({below / total, bucket.at(0).get<double>() / 1000});
+  }
+  if (total > 0) curve.push_back({1, max_us});
+  return curve;
+}
+
+std::string Compressed(const std::string& text) {
+  uLongf size = compressBound(text.size());
+  std::string compressed(size, '\0');
+  const int result = compress2(reinterpret_cast<Bytef*>(compressed.data()), &size,
+                               reinterpret_cast<const Bytef*>(text.data()), text.size(), 6);
+  if (result != Z_OK) throw Error(Error::kRun, "memory is exhausted; give fewer results");
+  compressed.resize(size);
+  return compressed;
+}
+
+std::string Base64(const std::string& bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t n = std::min<size_t>(3, bytes.size() - i);
+    uint32_t group = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      group = group << 8 | (j < n ? static_cast<uint8_t>(bytes[i + j]) : 0);
+    }
+    for (size_t j = 0; j < 4; ++j) {
+      text += j <= n ? kDigits[group >> (18 - 6 * j) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+json PageData::Share(const json& part) {
+  const auto [at, added] = shared_index_.emplace(JsonText(part), shared_.size());
+  if (added) shared_.push_back(part);
+  return at->second;
+}
+
+json PageData::Entry(const std::string& source, json document) {
+  for (const char* part : {"machine", "device"}) {
+    if (document.contains(part)) document[part] = Share(document[part]);
+  }
+  for (json& run : document.at("runs")) {
+    if (run.contains("engine") && run["engine"].contains("effective")) {
+      run["engine"]["effective"] = Share(run["engine"]["effective"]);
+    }
+    run.erase("population");
+    for (json& phase : run.at("phases")) {
+      if (phase.value("kind", "") == "tune") {
+        phase = {{"name", phase.at("name")}, {"kind", "tune"}};
+        continue;
+      }
+      if (phase.contains("series")) phase["series"] = SeriesColumns(phase["series"]);
+      if (!phase.contains("operations")) continue;
+      for (json& operation : phase["operations"]) {
+        const double max_us = operation.at("latency_us").at("max").get<double>();
+        if (!operation.contains("latency_ns_histogram")) continue;
+        operation["latency_curve"] = LatencyCurve(operation["latency_ns_histogram"], max_us);
+        operation.erase("latency_ns_histogram");
+      }
+    }
+  }
+  return {{"source", source}, {"document", std::move(document)}};
+}
+
+void PageData::AddDocument(const std::string& source, json document) {
+  documents_.push_back(Entry(source, std::move(document)));
+}
+
+size_t PageData::PackDocument(const std::string& source, json document) {
+  packed_.push_back(Base64(Compressed(JsonText(Entry(source, std::move(document))))));
+  packed_bytes_ += packed_.back().size();
+  return packed_.size() - 1;
+}
+
+json PageData::Json() const {
+  return {{"schema", "testbed-page/1"}, {"testbed", TESTBED_VERSION},  {"shared", shared_},
+          {"documents", documents_},    {"experiments", experiments_}, {"packed", packed_}};
+}
+
+}  // namespace testbed

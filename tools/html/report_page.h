@@ -1,0 +1,25 @@
+// `testbed report --html`, `--svg` and `--png`: a page, and plots as files, from results files and
+// directories.
+#ifndef TESTBED_TOOLS_HTML_REPORT_PAGE_H_
+#define TESTBED_TOOLS_HTML_REPORT_PAGE_H_
+
+#include <string>
+#include <vector>
+
+namespace testbed {
+
+// The outputs that were asked for; an empty name is none.
+struct PageOutputs {
+  std::string html;      // file
+  std::string svg, png;  // directories; made when they do not exist
+  bool any() const { return !html.empty() || !svg.empty() || !png.empty(); }
+};
+
+// Reads the results and writes the outputs. A path is a results file (docs/results.md), the
+// directory of an experiment's results, or another directory, of which every results file is taken. Prints a line for each output. Throws Error
+// (kUsage) before anything is written when a path holds no results or an output cannot be.
+void WritePages(const std::vector<std::string>& paths, const PageOutputs& outputs);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_HTML_REPORT_PAGE_H_

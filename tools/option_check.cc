@@ -1,0 +1,77 @@
+#include "tools/option_check.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "device/error.h"
+#include "tools/options.h"
+#include "tools/usage_text.h"
+
+namespace testbed {
+namespace {
+
+// Whether each option of a run is a flag.
+const std::map<std::string, bool>& Flags() {
+  static const std::map<std::string, bool> flags = [] {
+    CLI::App app;
+    RunOptions options;
+    AddEngineOptions(app, options);
+    AddDataOptions(app, options);
+    AddWorkloadOptions(app, options);
+    AddOutputOptions(app, options);
+    AddSweepOptions(app, options);
+    std::map<std::string, bool> all;
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        if (name != "help") all[name] = option->get_expected_min() == 0;
+      }
+    }
+    return all;
+  }();
+  return flags;
+}
+
+}  // namespace
+
+const std::vector<std::string>& RunOptionNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const auto& [name, flag] : Flags()) all.push_back(name);
+    return all;
+  }();
+  return names;
+}
+
+bool IsRunOption(const std::string& name) { return Flags().contains(name); }
+
+bool IsRunFlag(const std::string& name) {
+  const auto found = Flags().find(name);
+  return found != Flags().end() && found->second;
+}
+
+void CheckOptionValue(const std::string& name, const std::string& value) {
+  const size_t dot = name.find('.');
+  const std::string option = name.substr(0, dot);
+  if (!IsRunOption(option)) {
+    const std::string guess = NearestName(option, RunOptionNames());
+    throw Error(Error::kUsage,
+                fmt::format("--{} is no option of a run{}; `testbed --help` shows all", option,
+                            guess.empty() ? "" : "; did you mean --" + guess + "?"));
+  }
+  if (option == "engine" || option == "workload") return;
+  if (dot != std::string::npos) {
+    if (option == "engine-option" || option == "workload-option") return;
+    throw Error(Error::kUsage, fmt::format("--{} takes a single value, not settings", option));
+  }
+  if (IsRunFlag(option)) {
+    if (value == "true" || value == "false") return;
+    throw Error(Error::kUsage,
+                fmt::format("--{} {} is not accepted; it takes true or false", option, value));
+  }
+  (void)ParseRunOptions({"--" + option, value});
+}
+
+}  // namespace testbed

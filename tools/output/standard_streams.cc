@@ -1,0 +1,61 @@
+#include "tools/output/standard_streams.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace testbed {
+namespace {
+
+// The state outlives main, because the C library flushes the streams at exit.
+struct Target {
+  int fd;
+  int error = 0;  // of the first write that failed
+};
+Target out_target{STDOUT_FILENO}, err_target{STDERR_FILENO};
+
+// Writes all of it, or drops what cannot be written. Always claims success, so that no caller fails
+// over what it prints.
+ssize_t WriteOrDrop(void* cookie, const char* bytes, size_t n) {
+  auto* target = static_cast<Target*>(cookie);
+  for (size_t done = 0; done < n && target->error == 0;) {
+    const ssize_t written = ::write(target->fd, bytes + done, n - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      target->error = errno;
+    } else {
+      done += static_cast<size_t>(written);
+    }
+  }
+  return static_cast<ssize_t>(n);
+}
+
+FILE* StreamOf(Target* target, int buffering) {
+  FILE* stream = ::fopencookie(target, "w", {nullptr, &WriteOrDrop, nullptr, nullptr});
+  if (stream != nullptr) std::setvbuf(stream, nullptr, buffering, BUFSIZ);
+  return stream;
+}
+
+}  // namespace
+
+StandardStreams::StandardStreams() {
+  std::fflush(nullptr);
+  FILE* out = StreamOf(&out_target, ::isatty(STDOUT_FILENO) == 1 ? _IOLBF : _IOFBF);
+  if (out != nullptr) stdout = out;
+  FILE* err = StreamOf(&err_target, _IONBF);
+  if (err != nullptr) stderr = err;
+}
+
+int StandardStreams::Close(int code) {
+  std::fflush(stdout);
+  // The reader of a closed pipe has what it wanted; a descriptor that was closed from the start
+  // (>&-) was never to be written.
+  const int error = out_target.error;
+  if (error == 0 || error == EPIPE || error == EBADF) return code;
+  std::fprintf(stderr, "testbed: standard output cannot be written: %s\n", std::strerror(error));
+  return code == 0 ? 1 : code;
+}
+
+}  // namespace testbed

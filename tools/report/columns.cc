@@ -1,0 +1,261 @@
+#include "tools/report/columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "device/error.h"
+#include "tools/output/table.h"
+#include "tools/usage_text.h"
+
+namespace testbed {
+namespace {
+
+constexpr char kOperations[] = "Operations";
+constexpr char kIntended[] = "Latency from the intended start";
+constexpr char kReads[] = "Reads per operation, level by level (B = bytes)";
+constexpr char kWrites[] = "Bytes written, by cause";
+constexpr char kLog[] = "Log writes, bytes per operation";
+constexpr char kMemory[] = "Memory at the end of the phase, and held over it";
+constexpr char kDatabase[] = "Database";
+constexpr char kTuning[] = "Shares of the memory that --cache-pct auto tried";
+constexpr char kRehearsal[] = "Shares of the memory that --cache-pct most rehearsed";
+constexpr char kRepeats[] = "Repeats: mean over the loads, and its 95 % confidence interval";
+constexpr char kClassic[] = "Insert benchmark: the device's figures divided by the step's rate";
+constexpr char kRounds[] = "Insert benchmark: sizes, and when clients finished";
+constexpr char kBlocks[] = "Insert benchmark: blocks that each kind of operation caused itself";
+
+constexpr char kPhase[] =
+    "The phase, its operation when there are several, the clients (thr = threads) and, from the "
+    "second repetition on, which one it is (#2).";
+constexpr char kPercentile[] =
+    "Read from a histogram; \"-\" when fewer than ten operations took longer, which cannot tell "
+    "it.";
+
+const std::vector<ColumnMeaning> kMeanings = {
+    {kOperations, "phase", kPhase},
+    {kOperations, "count", "Operations that the clients completed in the phase."},
+    {kOperations, "ops/s",
+     "Operations of all clients a second: count / length of the phase, its checks included."},
+    {kOperations, "mean us",
+     "Mean latency in microseconds as the client saw it, commit and use of the values included."},
+    {kOperations, "p50 us", kPercentile},
+    {kOperations, "p99 us", kPercentile},
+    {kOperations, "p99.9 us", kPercentile},
+    {kOperations, "max us", "The longest operation, in microseconds."},
+    {kOperations, "cpu us/op",
+     "CPU time of the process, user and system, background threads included, divided by the "
+     "operations; in microseconds."},
+    {kOperations, "harness ns/op",
+     "What the loop of the harness itself costs, in nanoseconds: measured on an engine that does "
+     "nothing, just before the run."},
+    {kOperations, "foreign cpu",
+     "Share of all processors that other programs used in user mode while the phase ran."},
+    {kOperations, "steady",
+     "Whether the rate had settled in the second half of the phase; \"-\": too short to say."},
+    {kOperations, "checked", "Answers that were compared with what must be there (--verify)."},
+    {kOperations, "wrong", "Checked answers that were wrong."},
+    {kIntended, "phase", kPhase},
+    {kIntended, "target ops/s", "The rate that --rate asked for."},
+    {kIntended, "ops/s", "The rate that came out."},
+    {kIntended, "mean us",
+     "Mean latency in microseconds from the moment the operation should have begun: waiting for a "
+     "slow one before it counts."},
+    {kIntended, "p50 us", kPercentile},
+    {kIntended, "p99 us", kPercentile},
+    {kIntended, "p99.9 us", kPercentile},
+    {kIntended, "max us", "The longest, in microseconds."},
+    {kIntended, "backlog s", "How late the last operation began, in seconds."},
+    {kReads, "phase", kPhase},
+    {kReads, "engine asks", "Blocks that the engine asked of its own cache, per operation."},
+    {kReads, "engine misses", "Blocks of these that were not there, per operation."},
+    {kReads, "file reads", "Read calls that reached files, per operation (counted on each call)."},
+    {kReads, "file B/read", "Bytes of such a call."},
+    {kReads, "kernel reads",
+     "Block requests that the operation caused itself, per operation: what the page cache could "
+     "not serve, charged to the thread that waited."},
+    {kReads, "kernel B/read",
+     "Bytes of such a request. More than file B/read: readahead, or blocks that are not aligned to "
+     "pages."},
+    {kReads, "device reads",
+     "Reads of the device's own statistics, per operation, background work included; what other "
+     "programs are known to have read is taken off and has a row of its own (others)."},
+    {kReads, "device B/read", "Bytes of such a read."},
+    {kReads, "foreground share",
+     "Share of the device's read bytes that operations of the user caused; the rest is background "
+     "work."},
+    {kWrites, "phase",
+     "The phase and the class of what was written: log records, log padding, data by the work that "
+     "wrote it (flush, compaction, checkpoint, eviction), torn-page protection, the file system's "
+     "own. Other programs' writes are a line of their own and no class."},
+    {kWrites, "bytes", "Bytes that the device wrote for it in the phase."},
+    {kWrites, "share", "Share of all bytes that the device wrote for the run."},
+    {kWrites, "per user byte",
+     "Bytes written for each byte of keys and values that the user wrote: write amplification. A "
+     "settle counts against the phase before it."},
+    {kLog, "phase", kPhase},
+    {kLog, "operations",
+     "Operations of the phase, those included that only read: of a load each is one commit."},
+    {kLog, "payload", "Log bytes that carry records, per operation, as the engine counts them."},
+    {kLog, "framing", "Headers and checksums of the log's format, per operation."},
+    {kLog, "padding", "Bytes that only fill a block, per operation."},
+    {kLog, "rewritten",
+     "Bytes of blocks that were written again with more records, per operation."},
+    {kLog, "engine says",
+     "All log bytes as the engine or its file calls count them, per operation."},
+    {kLog, "device all", "All bytes that the device wrote for the run, per operation."},
+    {kLog, "device log", "Bytes that the device wrote for log files, per operation."},
+    {kLog, "device journal", "Bytes for the file system's journal and metadata, per operation."},
+    {kLog, "estimate", "What the engine's bytes and syncs let one expect of the device."},
+    {kLog, "at least", "The least that they let one expect."},
+    {kLog, "syncs", "Calls that make the log durable, per operation; below 1 with group commit."},
+    {kLog, "device writes", "Write requests of the device, per operation."},
+    {kLog, "flushes", "Flushes of the device's cache, per operation."},
+    {kMemory, "phase", kPhase},
+    {kMemory, "ram", "The budget (--ram), page cache included."},
+    {kMemory, "engine cache", "What the engine says that its cache holds."},
+    {kMemory, "process other", "The process's memory that is not the engine's cache."},
+    {kMemory, "page cache", "Pages of files that the kernel holds for the run."},
+    {kMemory, "kernel", "The kernel's own memory for the run."},
+    {kMemory, "unused", "What is left of the budget."},
+    {kMemory, "unaccounted", "The budget minus the sum of its parts, as a share of it."},
+    {kMemory, "peak", "The most that was held at any moment of the run."},
+    {kMemory, "held, mean",
+     "What the run held over the phase, read four times a second; with direct IO without page "
+     "cache, which answers no read then."},
+    {kMemory, "held, most", "The most of it at any such moment."},
+    {kDatabase, "phase", kPhase},
+    {kDatabase, "seconds", "Length of the phase."},
+    {kDatabase, "bytes", "Size of the database's files at the end of the phase, logs included."},
+    {kDatabase, "rows", "Rows that the database held then."},
+    {kDatabase, "bytes/row", "Bytes of files for each row."},
+    {kDatabase, "per user byte",
+     "Bytes of files for each byte of keys and values in it, index entries included."},
+    {kTuning, "cache", "The share of --ram that the engine's cache had, and the clients."},
+    {kTuning, "times", "How often that share was measured."},
+    {kTuning, "ops/s", "Mean rate with it."},
+    {kTuning, "predicted", "The rate that the model of both caches predicts."},
+    {kTuning, "engine misses/op", "Misses of the engine's cache, per operation."},
+    {kTuning, "device reads/op", "Reads of the device, per operation."},
+    {kTuning, "cpu us/op", "CPU time per operation, in microseconds."},
+    {kTuning, "neither cache", "Memory of the budget that neither cache could use."},
+    {kRehearsal, "cache", "The share of --ram that the engine's cache had."},
+    {kRehearsal, "cache held", "The most that the cache then held."},
+    {kRehearsal, "held without page cache, mean", "Memory held, page cache apart; mean."},
+    {kRehearsal, "most", "The most of it at any moment."},
+    {kRehearsal, "memory needed", "The budget that would just do."},
+    {kRepeats, "phase", "The phase, its operation and the clients."},
+    {kRepeats, "loads", "Loads, each with a seed of its own (--repeat)."},
+    {kRepeats, "runs", "Runs on all of them (--repeat-runs on each)."},
+    {kRepeats, "ops/s", "Mean rate over the loads."},
+    {kRepeats, "ops/s +-", "Half of the 95 % confidence interval of that mean (Student's t)."},
+    {kRepeats, "p99 us", "Mean of the 99th percentiles of latency."},
+    {kRepeats, "p99 us +-", "Half of its 95 % confidence interval."},
+    {kRepeats, "device reads/op", "Mean reads of the device per operation, other programs' apart."},
+    {kRepeats, "reads/op +-", "Half of its 95 % confidence interval."},
+    {kRepeats, "device writes/op", "Mean writes of the device per operation, likewise."},
+    {kRepeats, "writes/op +-", "Half of its 95 % confidence interval."},
+    {kClassic, "step", "The step of the benchmark (docs/workloads.md)."},
+    {kClassic, "clients", "Clients of the step."},
+    {kClassic, "ips", "Rows inserted a second; in ib.x rows indexed a second."},
+    {kClassic, "qps", "Queries a second."},
+    {kClassic, "of target", "Share of the target rate that was reached; MISSED below 95 %."},
+    {kClassic, "rps", "Reads of the device a second."},
+    {kClassic, "rMB/s", "MiB read a second."},
+    {kClassic, "wps", "Writes of the device a second."},
+    {kClassic, "wMB/s", "MiB written a second."},
+    {kClassic, "rpq", "Reads of the device per query; per insert in steps without queries."},
+    {kClassic, "rKB/q", "KiB read, likewise."},
+    {kClassic, "wpi", "Writes of the device per insert."},
+    {kClassic, "wKB/i", "KiB written per insert."},
+    {kClassic, "csps", "Context switches of the machine a second."},
+    {kClassic, "cpups", "CPU of the machine, user and system, in percent of all processors."},
+    {kClassic, "cspq", "Context switches per query; per insert in steps without queries."},
+    {kClassic, "cpupq", "CPU of the machine per query, in microseconds; likewise."},
+    {kClassic, "dbgb1", "Size on disk without the log's files, in GB."},
+    {kClassic, "dbgb2", "Size on disk with them, in GB."},
+    {kClassic, "rss GB", "Memory of the process, at most, in GB."},
+    {kClassic, "max op s", "The longest response of the step's main operation, in seconds."},
+    {kClassic, "p50", "Rate that was exceeded in half of the seconds."},
+    {kClassic, "p99", "Rate that was exceeded in 99 % of the seconds."},
+    {kRounds, "step", "The step of the benchmark."},
+    {kRounds, "rows", "Rows of the tables at its end."},
+    {kRounds, "seconds", "Its length."},
+    {kRounds, "GB", "Size on disk, in GB."},
+    {kRounds, "bytes/row", "Bytes of files for each row."},
+    {kRounds, "GB written", "GB that the device wrote, what came at the step's end included."},
+    {kRounds, "MB/s written", "The same a second, in MB."},
+    {kRounds, "ips", "Rows inserted a second."},
+    {kRounds, "first client s", "When the first client had finished."},
+    {kRounds, "last client s", "When the last client had finished."},
+    {kBlocks, "step: operation", "The step, the kind of operation, and what figures are per."},
+    {kBlocks, "count", "Operations of that kind."},
+    {kBlocks, "reads", "Reads that it caused itself, per operation or row."},
+    {kBlocks, "read KB", "KiB of them."},
+    {kBlocks, "writes", "Writes that it caused itself, per operation or row."},
+    {kBlocks, "write KB", "KiB of them."},
+    {kBlocks, "level", "The level that counted: kernel (block requests) or file (calls)."},
+};
+
+std::string Lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// Returns the meanings for which `take` holds, as text under the titles of their tables.
+template <typename Take>
+std::string Lines(Take take) {
+  std::string text, table;
+  for (const ColumnMeaning& m : kMeanings) {
+    if (!take(m)) continue;
+    if (table != m.table) {
+      table = m.table;
+      text += (text.empty() ? "" : "\n") + table + "\n";
+    }
+    text += Wrapped(fmt::format("  {}: {}", m.column, m.meaning), Table::kNarrow);
+  }
+  return text;
+}
+
+}  // namespace
+
+const std::vector<ColumnMeaning>& ColumnMeanings() { return kMeanings; }
+
+std::string ExplainText(const std::string& asked) {
+  const std::string word = Lower(asked);
+  std::string text = Lines([&](const ColumnMeaning& m) { return Lower(m.column) == word; });
+  if (!text.empty()) return text;
+  text = Lines([&](const ColumnMeaning& m) {
+    return Lower(m.table).find(word) != std::string::npos ||
+           Lower(m.column).find(word) != std::string::npos;
+  });
+  if (!text.empty()) return text;
+  std::vector<std::string> names;
+  for (const ColumnMeaning& m : kMeanings) names.emplace_back(m.column);
+  const std::string guess = NearestName(asked, names);
+  throw Error(Error::kUsage,
+              fmt::format("no table and no column is called {}{}; `testbed explain` explains all",
+                          asked, guess.empty() ? "" : "; did you mean '" + guess + "'?"));
+}
+
+std::string ColumnsPage() {
+  std::string text =
+      "# The tables of a report, column by column\n\n"
+      "`testbed explain --markdown` makes this page, and `testbed explain 'kernel B/read'` prints "
+      "a "
+      "part of it. Columns\nthat are not in your report come with `--wide`; "
+      "[results.md](results.md) "
+      "has the figures behind them.\n";
+  std::string table;
+  for (const ColumnMeaning& m : kMeanings) {
+    if (table != m.table) {
+      table = m.table;
+      text += fmt::format("\n## {}\n\n| column | meaning |\n|---|---|\n", table);
+    }
+    text += fmt::format("| `{}` | {} |\n", m.column, m.meaning);
+  }
+  return text;
+}
+
+}  // namespace testbed

@@ -1,0 +1,152 @@
+#include "tools/report/compare_terms.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <initializer_list>
+
+#include "tools/output/json_text.h"
+#include "tools/statistics/document_cells.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// Facts of "machine" that the speed of a run depends on. Others, such as free space, differ from
+// run to run.
+constexpr const char* kMachineFacts[] = {
+    "kernel",       "cpu_model",       "cpus",
+    "cpus_online",  "virtual_machine", "cpu_governor",
+    "memory_bytes", "swap_bytes",      "transparent_huge_pages",
+    "clock_source", "file_system",     "mount_options"};
+
+std::string ValueText(const json& value) {
+  if (value.is_null()) return "not known";
+  return value.is_string() ? value.get<std::string>() : JsonText(value);
+}
+
+// Adds a difference unless the values are equal. `missing` is what is said of a value that is not
+// there.
+void Add(const std::string& name, const json& first, const json& second,
+         std::vector<Difference>* differences) {
+  if (first != second) differences->push_back({name, ValueText(first), ValueText(second)});
+}
+
+json ValueAt(const json& node, std::initializer_list<const char*> path) {
+  const json* at = &node;
+  for (const char* name : path) {
+    if (!at->is_object() || !at->contains(name)) return nullptr;
+    at = &at->at(name);
+  }
+  return *at;
+}
+
+// A virtual machine is given a little more or less memory at each start.
+bool NearlyEqual(const json& first, const json& second) {
+  if (!first.is_string() || !second.is_string()) return false;
+  const double a = std::strtod(first.get<std::string>().c_str(), nullptr);
+  const double b = std::strtod(second.get<std::string>().c_str(), nullptr);
+  return a > 0 && b > 0 && std::max(a, b) < 1.02 * std::min(a, b);
+}
+
+json EngineVersion(const json& document) {
+  for (const json& run : document.at("runs")) {
+    const json version = ValueAt(run, {"engine", "version"});
+    if (!version.is_null()) return version;
+  }
+  return nullptr;
+}
+
+void AddMachines(const json& first, const json& second, std::vector<Difference>* differences) {
+  for (const char* fact : kMachineFacts) {
+    const json a = ValueAt(first, {"machine", fact}), b = ValueAt(second, {"machine", fact});
+    if (std::string(fact) == "memory_bytes" && NearlyEqual(a, b)) continue;
+    Add(fact, a, b, differences);
+  }
+  // A scratch device has another number each time.
+  const json exclusive_a = ValueAt(first, {"device", "exclusive"}),
+             exclusive_b = ValueAt(second, {"device", "exclusive"});
+  Add("a device of its own", exclusive_a, exclusive_b, differences);
+  if (exclusive_a != true || exclusive_b != true) {
+    Add("device", ValueAt(first, {"device", "name"}), ValueAt(second, {"device", "name"}),
+        differences);
+  }
+  const json queue_a = ValueAt(first, {"device", "queue"}),
+             queue_b = ValueAt(second, {"device", "queue"});
+  for (const json* queue : {&queue_a, &queue_b}) {
+    if (!queue->is_object()) return;
+  }
+  for (const auto& [name, value] : queue_a.items()) {
+    Add("device's " + name, value, ValueAt(queue_b, {name.c_str()}), differences);
+  }
+}
+
+}  // namespace
+
+CompareTerms TermsOf(const json& first, const json& second) {
+  CompareTerms terms;
+  Add("testbed", ValueAt(first, {"testbed"}), ValueAt(second, {"testbed"}), &terms.versions);
+  Add("engine's version", EngineVersion(first), EngineVersion(second), &terms.versions);
+  const json& a = first.at("options");
+  const json& b = second.at("options");
+  json names = a;
+  names.update(b);
+  for (const auto& [name, value] : names.items()) {
+    Add(name, ValueAt(a, {name.c_str()}), ValueAt(b, {name.c_str()}), &terms.settings);
+  }
+  AddMachines(first, second, &terms.machines);
+  return terms;
+}
+
+std::string WhyNotComparable(const json& first, const json& second, const std::string& first_file,
+                             const std::string& second_file) {
+  for (const char* what : {"rows", "key_bytes", "value_bytes"}) {
+    const json a = ValueAt(first, {"data", what}), b = ValueAt(second, {"data", what});
+    if (a == b) continue;
+    return fmt::format("{} and {} cannot be compared, because their data differ: {} {} against {}",
+                       first_file, second_file, what, ValueText(a), ValueText(b));
+  }
+  for (const char* option : {"key_size", "value_size", "key_order", "indexes"}) {
+    const json a = ValueAt(first, {"options", option}), b = ValueAt(second, {"options", option});
+    if (a == b) continue;
+    return fmt::format(
+        "{} and {} cannot be compared, because their data differ: --{} {} against {}", first_file,
+        second_file,
+        [&] {
+          std::string name = option;
+          std::replace(name.begin(), name.end(), '_', '-');
+          return name;
+        }(),
+        ValueText(a), ValueText(b));
+  }
+  for (const auto& [document, file] :
+       {std::pair(&first, &first_file), std::pair(&second, &second_file)}) {
+    const std::vector<std::string> wrong = PhasesWithWrongAnswers(*document);
+    if (wrong.empty()) continue;
+    return fmt::format("{} cannot be compared, because its engine gave wrong answers in {}", *file,
+                       fmt::join(wrong, ", "));
+  }
+  return "";
+}
+
+std::string TermsText(const CompareTerms& terms) {
+  std::string text;
+  for (const auto& [what, differences] :
+       {std::pair("version", &terms.versions), std::pair("setting", &terms.settings),
+        std::pair("machine", &terms.machines)}) {
+    for (const Difference& d : *differences) {
+      text += fmt::format("{} differs: {}: {} against {}\n", what, d.name, d.first, d.second);
+    }
+  }
+  if (!terms.same_machine()) {
+    text +=
+        "! The machines differ, so no difference below is called the engines': run both sides on "
+        "one machine, or measure them against each other there with `testbed ab`.\n";
+  }
+  return text;
+}
+
+}  // namespace testbed

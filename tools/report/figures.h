@@ -1,0 +1,82 @@
+// Figures of a results document (docs/results.md), read so that a damaged or older document yields
+// "not known", never a crash. Shared by the tables, the CSV and the comparison.
+//
+// json::exception is thrown where a part is missing that every document has (ReadResults checks).
+// Thread-safe.
+#ifndef TESTBED_TOOLS_REPORT_FIGURES_H_
+#define TESTBED_TOOLS_REPORT_FIGURES_H_
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace testbed {
+
+// Returns the number at a JSON pointer; `otherwise` when there is none.
+double Number(const nlohmann::json& j, const std::string& pointer, double otherwise = NAN);
+// Returns the string at a JSON pointer, or the JSON text of what is there; "-" when nothing is.
+std::string FigureText(const nlohmann::json& j, const std::string& pointer);
+
+// These return a size ("8k") and a count ("1,234") of a double; "-" when it is neither.
+std::string Size(double bytes);
+std::string Whole(double n);
+
+// Returns the first cell of a phase's rows, which is the same in every table: "insert, 8 thr load 2".
+std::string RowName(const nlohmann::json& run, const nlohmann::json& phase,
+                    const std::string& operation);
+
+// Calls `function` for each run and phase of the document, except for warm-up and tuning phases,
+// which no table shows.
+template <typename Function>
+void ForEachPhase(const nlohmann::json& document, Function function) {
+  for (const nlohmann::json& run : document.at("runs")) {
+    for (const nlohmann::json& phase : run.at("phases")) {
+      if (phase.at("kind") != "warm-up" && phase.at("kind") != "tune") function(run, phase);
+    }
+  }
+}
+
+// Returns the entry of the account's causes with this name; null when there is none.
+const nlohmann::json* Cause(const nlohmann::json& phase, const std::string& name);
+
+// Sums a kernel or file figure over the causes that `take` accepts.
+template <typename Take>
+double SumOfCauses(const nlohmann::json& phase, const std::string& level, const std::string& figure,
+                   Take take) {
+  double sum = 0;
+  for (const nlohmann::json& cause : phase.at("account").at("causes")) {
+    if (take(cause)) sum += Number(cause, "/" + level + "/" + figure, 0);
+  }
+  return sum;
+}
+
+// Requests of a device over a phase.
+struct DeviceIo {
+  double reads = 0, read_bytes = 0, writes = 0, write_bytes = 0;
+};
+
+// Returns whether an entry of the account's other_threads is another program's: threads outside the
+// run, and files that are not the database's.
+bool IsOfOtherProgram(const nlohmann::json& thread);
+// Returns what other programs did with the device. 0 without the kernel account, which then cannot
+// tell. `account` is a phase's.
+DeviceIo OtherProgramsIo(const nlohmann::json& account);
+// Returns what the device did without what other programs did with it (OtherProgramsIo); NaN when
+// the device's statistics are not known. Figures per operation are of this.
+DeviceIo OwnDeviceIo(const nlohmann::json& account);
+// Returns OwnDeviceIo as "own" of a phase's account; null when it is not known.
+nlohmann::json OwnDeviceJson(const nlohmann::json& account);
+
+// A class of written bytes.
+struct WriteClass {
+  std::string name;
+  double bytes;
+};
+// Divides what the run wrote to the device in a phase into classes that add up to it; other
+// programs' files are no class. For phases with the kernel account.
+std::vector<WriteClass> WriteClasses(const nlohmann::json& phase);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_REPORT_FIGURES_H_

@@ -1,0 +1,71 @@
+// A results document (docs/results.md) as rows and columns: the one home of the columns' names. CSV
+// (csv.h), the results store (tools/results/) and the Python package (python/) have these columns
+// and no others.
+//
+//   ForEachRow(ResultRows(), document, [](const std::vector<nlohmann::json>& cells) {
+//     ...                                   // in the order of ResultRows().columns
+//   });
+//
+// Names are stable: a column is added, never renamed. Cells are JSON values; what is not known is
+// null. All of it is thread-safe. ForEachRow throws json::exception when a document lacks a part
+// that every one has (ReadResults checks).
+#ifndef TESTBED_TOOLS_REPORT_ROWS_H_
+#define TESTBED_TOOLS_REPORT_ROWS_H_
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace testbed {
+
+// What a column is read from.
+enum class ColumnOf : uint8_t {
+  kDocument,
+  kFact,  // the document, where the kernel's facts are texts: a text that is a number is one
+  kRun,
+  kPhase,
+  kOperation,      // an entry of the phase's "operations"; null in a row without one
+  kCause,          // the entry of the account's "causes" that has the operation's name
+  kSecond,         // an entry of the phase's "series"
+  kBackground,     // its list "background": names are joined, numbers added up
+  kRunIndex,       // number of the run in the document, from 0
+  kPhaseIndex,     // number of the phase in the run, from 0
+  kOwn,            // OwnDeviceIo (figures.h)
+  kOtherPrograms,  // OtherProgramsIo (figures.h)
+};
+
+struct RowColumn {
+  std::string name;
+  ColumnOf of;
+  std::string at;  // JSON pointer in it
+};
+
+struct RowTable {
+  enum class Per : uint8_t { kRun, kOperation, kSecond };
+  std::string name;
+  Per per;
+  std::vector<RowColumn> columns;
+};
+
+// "runs": a row for each run, those that failed included.
+const RowTable& RunRows();
+// "results": a row for each run, phase and operation. Rows of one phase differ in "operation" and
+// its figures; columns that begin with "phase_" are of the whole phase and repeated in each of
+// them. A phase without operations has one row.
+const RowTable& ResultRows();
+// "series": a row for each second of each phase.
+const RowTable& SeriesRows();
+
+// Calls `use` with the cells of each row of the document.
+void ForEachRow(const RowTable& table, const nlohmann::json& document,
+                const std::function<void(const std::vector<nlohmann::json>&)>& use);
+
+// Returns the three tables as data, {"results": [{"name": "engine", "of": "document", "at":
+// "/options/engine"}, ...], ...}, from which other programs make the same rows.
+nlohmann::json RowTablesJson();
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_REPORT_ROWS_H_

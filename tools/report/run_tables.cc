@@ -1,0 +1,328 @@
+#include "tools/report/run_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "device/error.h"
+#include "tools/database/database_rows.h"
+#include "tools/report/figures.h"
+#include "tools/report/insert_benchmark_metrics.h"
+#include "tools/statistics/estimate.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kFromIntended[] = "latency_from_intended_us";
+
+// Returns whether the phase's files were counted. They are not when the engine calls the operating
+// system without testbed's file layer.
+bool CountsFiles(const json& phase) {
+  const json& causes = phase.at("account").at("causes");
+  return std::any_of(causes.begin(), causes.end(),
+                     [](const json& cause) { return cause.contains("file"); });
+}
+
+std::string Steadiness(const json& flag) {
+  return flag.is_boolean() ? (flag.get<bool>() ? "yes" : "no") : "-";
+}
+
+// Returns a percentile of an operation's latency; "-" when fewer than ten operations took longer,
+// which cannot tell it.
+std::string Percentile(const json& op, const char* name, double share,
+                       const char* latency = "latency_us") {
+  constexpr double kLeastAbove = 10;
+  const double count = Number(op, "/count", 0);
+  return count * (1 - share) < kLeastAbove ? "-" : Short(op.at(latency).at(name));
+}
+
+Table RateTable(const json& document) {
+  Table table("Operations",
+              {"phase", "count", "ops/s", "mean us", "p50 us", "p99 us", "p99.9 us", "max us",
+               "cpu us/op", "harness ns/op", "foreign cpu", "steady", "checked", "wrong"});
+  table.Wide({"harness ns/op", "foreign cpu", "checked", "wrong"});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    const double cpu = Number(phase, "/account/cpu_user_seconds", 0) +
+                       Number(phase, "/account/cpu_system_seconds", 0);
+    if (!phase.contains("operations")) return;
+    const std::vector<std::string> of_phase = {
+        Short(cpu * 1e6 / Number(phase, "/count")),
+        Short(Number(run, "/accounting/harness_ns_per_operation")),
+        Percent(Number(phase, "/foreign_cpu_share")),
+        Steadiness(phase.at("steady").at("rate")),
+        Count(phase.at("verified")),
+        Count(phase.at("wrong"))};
+    const auto row = [&table](std::vector<std::string> cells,
+                              const std::vector<std::string>& more) {
+      cells.insert(cells.end(), more.begin(), more.end());
+      table.Row(std::move(cells));
+    };
+    const bool several = phase.at("operations").size() > 1;
+    if (several) {
+      row({RowName(run, phase, "all operations"), Count(phase.at("count")), Short(phase.at("rate")),
+           "-", "-", "-", "-", "-"},
+          of_phase);
+    }
+    for (const json& op : phase.at("operations")) {
+      const json& us = op.at("latency_us");
+      row({RowName(run, phase, op.at("name")), Count(op.at("count")), Short(op.at("rate")),
+           Short(us.at("mean")), Percentile(op, "p50", 0.5), Percentile(op, "p99", 0.99),
+           Percentile(op, "p999", 0.999), Short(us.at("max"))},
+          several ? std::vector<std::string>(of_phase.size(), "-") : of_phase);
+    }
+  });
+  return table;
+}
+
+Table IntendedTable(const json& document) {
+  Table table("Latency from the intended start",
+              {"phase", "target ops/s", "ops/s", "mean us", "p50 us", "p99 us", "p99.9 us",
+               "max us", "backlog s"});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (!phase.contains("operations")) return;
+    for (const json& op : phase.at("operations")) {
+      if (!op.contains(kFromIntended)) continue;
+      const json& us = op.at(kFromIntended);
+      table.Row({RowName(run, phase, op.at("name")), Short(Number(phase, "/target_rate")),
+                 Short(phase.contains("target_rate") ? phase.at("rate") : op.at("rate")),
+                 Short(us.at("mean")), Percentile(op, "p50", 0.5, kFromIntended),
+                 Percentile(op, "p99", 0.99, kFromIntended),
+                 Percentile(op, "p999", 0.999, kFromIntended), Short(us.at("max")),
+                 Short(phase.at("backlog_seconds"))});
+    }
+  });
+  return table;
+}
+
+// Shows the reads of each foreground operation at each level. The engine's and the device's counts
+// do not tell operations apart, so their columns divide the phase's total by all its operations, in
+// a row of the phase. What other programs ("others") read from the device has a row of its own.
+Table ReadTable(const json& document) {
+  Table table("Reads per operation, level by level (B = bytes)",
+              {"phase", "engine asks", "engine misses", "file reads", "file B/read", "kernel reads",
+               "kernel B/read", "device reads", "device B/read", "foreground share"});
+  table.Wide({"engine asks", "file reads", "file B/read", "foreground share"});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (!phase.contains("operations")) return;
+    const double all = Number(phase, "/count");
+    const double asks = Number(phase, "/account/engine/block_requests");
+    const double misses = asks - Number(phase, "/account/engine/block_hits");
+    const double foreground = SumOfCauses(phase, "kernel", "read_bytes", [](const json& c) {
+      return c.at("ground") == "foreground";
+    });
+    const DeviceIo device = OwnDeviceIo(phase.at("account"));
+    const bool several = phase.at("operations").size() > 1;
+    const std::vector<std::string> asked = {Short(asks / all), Short(misses / all)};
+    const std::vector<std::string> done = {Short(device.reads / all),
+                                           Short(device.read_bytes / device.reads),
+                                           Percent(foreground / device.read_bytes)};
+    const auto row = [&](const std::string& name, const std::vector<std::string>& own, bool whole) {
+      std::vector<std::string> cells = {RowName(run, phase, name)};
+      const auto add = [&cells](const std::vector<std::string>& more, bool known) {
+        for (const std::string& text : more) cells.push_back(known ? text : "-");
+      };
+      add(asked, whole);
+      add(own, true);
+      add(done, whole);
+      table.Row(std::move(cells));
+    };
+    if (several) row("all operations", {"-", "-", "-", "-"}, true);
+    for (const json& op : phase.at("operations")) {
+      const json* cause = Cause(phase, op.at("name"));
+      if (cause == nullptr) continue;
+      const double n = Number(*cause, "/operations");
+      const double file = Number(*cause, "/file/reads"), kernel = Number(*cause, "/kernel/reads");
+      row(op.at("name"),
+          {Short(file / n), Short(Number(*cause, "/file/read_bytes") / file), Short(kernel / n),
+           Short(Number(*cause, "/kernel/read_bytes") / kernel)},
+          !several);
+    }
+    const DeviceIo other = OtherProgramsIo(phase.at("account"));
+    if (other.reads > 0) {
+      table.Row({RowName(run, phase, "") + ": others", "-", "-", "-", "-", "-", "-",
+                 Whole(other.reads) + " in all", Short(other.read_bytes / other.reads), "-"});
+    }
+  });
+  return table;
+}
+
+Table WriteTable(const json& document) {
+  Table table("Bytes written, by cause", {"phase", "bytes", "share", "per user byte"});
+  double user = 0;  // bytes that the user wrote; a settle keeps the figure of the phase before it
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (phase.contains("operations")) user = Number(phase, "/user_bytes_written", 0);
+    const double device = Number(phase, "/account/device/write_bytes", 0);
+    if (device == 0) return;
+    const std::string name = RowName(run, phase, "");
+    const double own = OwnDeviceIo(phase.at("account")).write_bytes;
+    const double others = OtherProgramsIo(phase.at("account")).write_bytes;
+    const auto line = [&](const std::string& what, double bytes) {
+      table.Row({name + ": " + what, Whole(bytes), "-", "-"});
+    };
+    const auto row = [&](const std::string& what, double bytes) {
+      table.Row({name + ": " + what, Whole(bytes), Percent(bytes / own),
+                 user > 0 ? Short(bytes / user) : "-"});
+    };
+    if (run.at("accounting").at("kernel_account").get<bool>()) {
+      double sum = 0;
+      for (const WriteClass& c : WriteClasses(phase)) {
+        row(c.name, c.bytes);
+        sum += c.bytes;
+      }
+      row("sum of the classes", sum);
+    } else if (CountsFiles(phase)) {
+      row("written by the engine's file calls",
+          SumOfCauses(phase, "file", "write_bytes", [](const json&) { return true; }));
+    }
+    if (others > 0) {
+      row("device, of this run", own);
+      line("device, of other programs", others);
+      line("device, in all", device);
+    } else {
+      row("device", device);
+    }
+    const double discarded = Number(phase, "/account/device/discard_bytes", 0);
+    if (discarded > 0) line("discarded, not written", discarded);
+  });
+  return table;
+}
+
+// Shows the log writes of an operation at each level, from the log record to the device. Operations
+// that only read count too: the document does not tell which ones committed something.
+Table LogTable(const json& document) {
+  Table table("Log writes, bytes per operation",
+              {"phase", "operations", "payload", "framing", "padding", "rewritten", "engine says",
+               "device all", "device log", "device journal", "estimate", "at least", "syncs",
+               "device writes", "flushes"});
+  table.Wide({"operations", "framing", "engine says", "device journal", "estimate", "at least",
+              "device writes"});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (!phase.at("account").contains("log") || !phase.contains("operations")) return;
+    const double n = Number(phase, "/count");
+    auto each = [&](const std::string& figure) {
+      return Short(Number(phase, "/account/" + figure) / n);
+    };
+    table.Row({RowName(run, phase, ""), Whole(n), each("engine/log_payload_bytes"),
+               each("engine/more/log_framing_bytes"), each("engine/more/log_padding_bytes"),
+               each("engine/more/log_rewritten_bytes"), each("log/bytes"),
+               Short(OwnDeviceIo(phase.at("account")).write_bytes / n), each("log/device_bytes"),
+               each("log/journal_bytes"), each("log/estimate_bytes"),
+               each("log/estimate_least_bytes"), each("log/syncs"), each("device/writes"),
+               each("device/flushes")});
+  });
+  return table;
+}
+
+Table MemoryTable(const json& document) {
+  Table table("Memory at the end of the phase, and held over it",
+              {"phase", "ram", "engine cache", "process other", "page cache", "kernel", "unused",
+               "unaccounted", "peak", "held, mean", "held, most"});
+  table.Wide({"unaccounted", "held, mean", "held, most"});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (!phase.contains("memory")) return;
+    const json& m = phase.at("memory");
+    table.Row({RowName(run, phase, ""), Size(m.at("limit")), Size(m.at("engine_cache")),
+               Size(m.at("process_other")), Size(m.at("page_cache")), Size(m.at("kernel")),
+               Size(m.at("unused")), Percent(Number(m, "/unaccounted") / Number(m, "/limit")),
+               Size(m.at("peak")), Size(Number(m, "/held_mean")), Size(Number(m, "/held_most"))});
+  });
+  return table;
+}
+
+Table DatabaseTable(const json& document) {
+  Table table("Database", {"phase", "seconds", "bytes", "rows", "bytes/row", "per user byte"});
+  const double row = MeanRowBytes(document).value_or(NAN);
+  std::map<const json*, double> rows;  // after each phase
+  for (const json& run : document.at("runs")) {
+    const std::vector<std::optional<double>> after = RowsAfterPhases(document, run);
+    for (size_t i = 0; i < after.size(); ++i) rows[&run.at("phases")[i]] = after[i].value_or(NAN);
+  }
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    const double bytes = Number(phase, "/database_bytes"), a_row = bytes / rows[&phase];
+    table.Row({RowName(run, phase, ""), Short(phase.at("seconds")), Size(bytes),
+               Whole(rows[&phase]), Short(a_row), Short(a_row / row)});
+  });
+  return table;
+}
+
+// Shows the shares that --cache-pct auto tried, in rising order, and marks the chosen one.
+Table TuningTable(const json& document) {
+  Table table("Shares of the memory that --cache-pct auto tried",
+              {"cache", "times", "ops/s", "predicted", "engine misses/op", "device reads/op",
+               "cpu us/op", "neither cache"});
+  table.Wide({"neither cache"});
+  for (const json& run : document.at("runs")) {
+    if (!run.contains("cache_tuning")) continue;
+    const json& tuning = run.at("cache_tuning");
+    std::map<double, double> predicted;
+    for (const json& point : tuning.value("/prediction/curve"_json_pointer, json::array())) {
+      predicted[point.at("cache_pct")] = point.at("rate");
+    }
+    std::vector<json> trials = tuning.at("trials");
+    std::sort(trials.begin(), trials.end(), [](const json& a, const json& b) {
+      return a.at("cache_pct").get<double>() < b.at("cache_pct").get<double>();
+    });
+    for (const json& trial : trials) {
+      const double share = trial.at("cache_pct");
+      const auto curve = predicted.find(share);
+      std::string name = fmt::format("{} %, {} thr", Short(share), run.at("threads").get<int>());
+      if (share == tuning.at("chosen_pct").get<double>()) name += " (chosen)";
+      table.Row({name, Count(trial.at("times")), Short(trial.at("rate")),
+                 curve == predicted.end() ? "-" : Short(curve->second),
+                 Short(trial.at("engine_misses_per_operation")),
+                 Short(trial.at("device_reads_per_operation")),
+                 Short(trial.at("cpu_us_per_operation")), Size(trial.at("other_bytes"))});
+    }
+  }
+  return table;
+}
+
+// Shows the rehearsals of --cache-pct most, in the order in which they ran.
+Table RehearsalTable(const json& document) {
+  Table table("Shares of the memory that --cache-pct most rehearsed",
+              {"cache", "cache held", "held without page cache, mean", "most", "memory needed"});
+  const json rehearsal = document.value("cache_rehearsal", json::object());
+  for (const json& trial : rehearsal.value("rehearsals", json::array())) {
+    std::string name = Short(trial.at("cache_pct")) + " %";
+    if (trial.at("cache_pct") == rehearsal.at("chosen_pct")) name += " (chosen)";
+    table.Row({name, Size(trial.at("engine_cache")), Size(trial.at("own_mean")),
+               Size(trial.at("own_most")), Size(trial.at("needed"))});
+  }
+  return table;
+}
+
+// The mean over the loads, with the 95 % confidence interval of the next load's mean; from a single
+// load there is no interval, however many runs it had.
+Table RepeatTable(const json& document) {
+  Table table("Repeats: mean over the loads, and its 95 % confidence interval",
+              {"phase", "loads", "runs", "ops/s", "ops/s +-", "p99 us", "p99 us +-",
+               "device reads/op", "reads/op +-", "device writes/op", "writes/op +-"});
+  table.Wide({"runs", "device writes/op", "writes/op +-"});
+  for (const Repeated& r : Repeats(document)) {
+    if (r.runs < 2) continue;
+    std::vector<std::string> cells = {r.name, Count(r.loads), Count(r.runs)};
+    for (const Estimate& e : {r.rate, r.p99_us, r.device_reads, r.device_writes}) {
+      cells.push_back(e.n == 0 ? "-" : Short(e.mean));
+      cells.push_back(e.n < 2 ? "-" : Percent(e.half_width / e.mean));
+    }
+    table.Row(std::move(cells));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> RunTables(const json& document) {
+  std::vector<Table> all = {RateTable(document),      IntendedTable(document),
+                            ReadTable(document),      WriteTable(document),
+                            LogTable(document),       MemoryTable(document),
+                            DatabaseTable(document),  TuningTable(document),
+                            RehearsalTable(document), RepeatTable(document)};
+  for (Table& table : InsertBenchmarkTables(document)) all.push_back(std::move(table));
+  return all;
+}
+
+}  // namespace testbed

@@ -1,0 +1,198 @@
+#include "tools/results/benchmark_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "device/error.h"
+#include "tools/output/csv.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// The rows with their columns by name.
+class BenchmarkRows {
+ public:
+  explicit BenchmarkRows(const QueryAnswer& rows) : rows_(rows) {
+    for (size_t c = 0; c < rows.columns.size(); ++c) columns_[rows.columns[c]] = c;
+  }
+  size_t size() const { return rows_.rows.size(); }
+  const std::map<std::string, size_t>& columns() const { return columns_; }
+  const json& At(size_t row, const std::string& column) const {
+    static const json none;
+    const auto found = columns_.find(column);
+    return found == columns_.end() ? none : rows_.rows[row][found->second];
+  }
+  std::string Text(size_t row, const std::string& column) const {
+    return CellText(At(row, column));
+  }
+  // Returns the quotient of two columns; null when it is not known.
+  json Ratio(size_t row, const std::string& of, const std::string& to) const {
+    const json &a = At(row, of), &b = At(row, to);
+    if (!a.is_number() || !b.is_number() || b.get<double>() == 0) return {};
+    return a.get<double>() / b.get<double>();
+  }
+
+ private:
+  const QueryAnswer& rows_;
+  std::map<std::string, size_t> columns_;
+};
+
+// Returns the rows that are benchmarks: operations with a latency, of phases that load or measure.
+std::vector<size_t> BenchmarkedRows(const BenchmarkRows& rows) {
+  std::vector<size_t> benchmarked;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const std::string kind = rows.Text(r, "kind");
+    if ((kind == "load" || kind == "measure") && rows.At(r, "latency_us_mean").is_number()) {
+      benchmarked.push_back(r);
+    }
+  }
+  return benchmarked;
+}
+
+// Returns the options that have several values. The seed differs by load, and the phase's name says
+// what the workload is.
+std::vector<std::string> VaryingOptions(const BenchmarkRows& rows,
+                                        const std::vector<size_t>& benchmarked) {
+  std::vector<std::string> varying;
+  for (const auto& [column, place] : rows.columns()) {
+    if (!column.starts_with("option_") || column == "option_seed" || column == "option_workload") {
+      continue;
+    }
+    std::set<std::string> values;
+    for (const size_t r : benchmarked) values.insert(rows.Text(r, column));
+    if (values.size() > 1) varying.push_back(column);
+  }
+  return varying;
+}
+
+// Names the rows in their order, in which it counts the phases of a name within a run.
+class BenchmarkNames {
+ public:
+  BenchmarkNames(const BenchmarkRows& rows, std::vector<std::string> varying)
+      : rows_(rows), varying_(std::move(varying)) {}
+
+  std::string Next(size_t row) {
+    const std::string phase = rows_.Text(row, "phase"), operation = rows_.Text(row, "operation");
+    std::string name = rows_.Text(row, "engine") + "/" + phase;
+    if (operation != phase) name += "/" + operation;
+    name += "/threads:" + rows_.Text(row, "threads");
+    const auto run = std::tuple(rows_.Text(row, "document"), rows_.Text(row, "run"));
+    if (run != run_) phases_.clear();
+    run_ = run;
+    std::set<std::string>& places = phases_[phase];
+    places.insert(rows_.Text(row, "phase_index"));
+    if (places.size() > 1) name += fmt::format("/phase:{}", places.size());
+    for (const std::string& option : varying_) {
+      name += "/" + option.substr(std::string("option_").size()) + ":" + rows_.Text(row, option);
+    }
+    return name;
+  }
+
+ private:
+  const BenchmarkRows& rows_;
+  const std::vector<std::string> varying_;
+  std::tuple<std::string, std::string> run_;
+  std::map<std::string, std::set<std::string>> phases_;  // places of the phases of a name
+};
+
+json ContextOf(const BenchmarkRows& rows, size_t first) {
+  json context = {
+      {"date", rows.At(first, "started")},
+      {"host_name", rows.Text(first, "host")},
+      {"executable", "testbed"},
+      {"num_cpus", rows.At(first, "machine_cpus")},
+      {"caches", json::array()},
+      {"library_version", rows.Text(first, "testbed")},
+      {"library_build_type", rows.Text(first, "build_type") == "Debug" ? "debug" : "release"},
+      {"json_schema_version", 1}};
+  const std::string governor = rows.Text(first, "machine_cpu_governor");
+  if (!governor.empty()) context["cpu_scaling_enabled"] = governor != "performance";
+  if (const json& load = rows.At(first, "machine_load"); load.is_number()) {
+    context["load_avg"] = json::array({load});
+  }
+  return context;
+}
+
+json CountersOf(const BenchmarkRows& rows, size_t row) {
+  json counters = {
+      {"p50_us", rows.At(row, "latency_us_p50")},
+      {"p99_us", rows.At(row, "latency_us_p99")},
+      {"p999_us", rows.At(row, "latency_us_p999")},
+      {"max_us", rows.At(row, "latency_us_max")},
+      {"file_reads_per_op", rows.Ratio(row, "file_reads", "count")},
+      {"kernel_reads_per_op", rows.Ratio(row, "kernel_reads", "count")},
+      {"kernel_read_bytes_per_op", rows.Ratio(row, "kernel_read_bytes", "count")},
+      {"device_reads_per_op", rows.Ratio(row, "phase_own_reads", "phase_count")},
+      {"device_read_bytes_per_op", rows.Ratio(row, "phase_own_read_bytes", "phase_count")},
+      {"written_per_user_byte",
+       rows.Ratio(row, "phase_own_write_bytes", "phase_user_bytes_written")},
+      {"database_bytes", rows.At(row, "phase_database_bytes")}};
+  json known = json::object();
+  for (const auto& [name, value] : counters.items()) {
+    if (value.is_number()) known[name] = value;
+  }
+  return known;
+}
+
+json EntryOf(const BenchmarkRows& rows, size_t row) {
+  json entry = CountersOf(rows, row);
+  const json &user = rows.At(row, "phase_cpu_user_seconds"),
+             &system = rows.At(row, "phase_cpu_system_seconds"),
+             &count = rows.At(row, "phase_count");
+  const bool cpu = user.is_number() && system.is_number() && count.is_number() && count > 0;
+  entry["run_type"] = "iteration";
+  entry["threads"] = rows.At(row, "threads");
+  entry["iterations"] = rows.At(row, "count");
+  entry["real_time"] = rows.At(row, "latency_us_mean");
+  entry["cpu_time"] =
+      cpu ? (user.get<double>() + system.get<double>()) * 1e6 / count.get<double>() : 0.0;
+  entry["time_unit"] = "us";
+  if (const json& rate = rows.At(row, "rate"); rate.is_number()) entry["items_per_second"] = rate;
+  if (const std::string label = rows.Text(row, "label"); !label.empty()) entry["label"] = label;
+  return entry;
+}
+
+}  // namespace
+
+json BenchmarkJson(const QueryAnswer& answer) {
+  const BenchmarkRows rows(answer);
+  const std::vector<size_t> benchmarked = BenchmarkedRows(rows);
+  if (benchmarked.empty()) {
+    throw Error(Error::kUsage,
+                "there is no operation with a latency among these results, so there is nothing to "
+                "export as a benchmark; choose others by --where");
+  }
+  BenchmarkNames names(rows, VaryingOptions(rows, benchmarked));
+  std::vector<std::string> order;                      // of the names
+  std::map<std::string, std::vector<size_t>> by_name;  // rows
+  for (const size_t r : benchmarked) {
+    const std::string name = names.Next(r);
+    if (by_name[name].empty()) order.push_back(name);
+    by_name[name].push_back(r);
+  }
+  json benchmarks = json::array();
+  for (size_t family = 0; family < order.size(); ++family) {
+    const std::vector<size_t>& repetitions = by_name[order[family]];
+    for (size_t i = 0; i < repetitions.size(); ++i) {
+      json entry = EntryOf(rows, repetitions[i]);
+      entry["name"] = entry["run_name"] = order[family];
+      entry["family_index"] = family;
+      entry["per_family_instance_index"] = 0;
+      entry["repetitions"] = repetitions.size();
+      entry["repetition_index"] = i;
+      benchmarks.push_back(std::move(entry));
+    }
+  }
+  return {{"context", ContextOf(rows, benchmarked.front())}, {"benchmarks", std::move(benchmarks)}};
+}
+
+}  // namespace testbed

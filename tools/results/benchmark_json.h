@@ -1,0 +1,29 @@
+// Results in the JSON of google-benchmark (https://github.com/google/benchmark, docs/tools.md), so that
+// its compare.py sets two of them side by side. Thread-safe.
+#ifndef TESTBED_TOOLS_RESULTS_BENCHMARK_JSON_H_
+#define TESTBED_TOOLS_RESULTS_BENCHMARK_JSON_H_
+
+#include <nlohmann/json.hpp>
+
+#include "tools/results/query.h"
+
+namespace testbed {
+
+// Returns the document of the rows of the table "results": "context", and in "benchmarks" an entry
+// for each operation of a phase that loads or measures.
+//
+// - "name" is ENGINE/PHASE/OPERATION/threads:N (the operation is left out when it is called as the
+//   phase), then "phase:K" for the K-th phase of this name in a run, from 2, and OPTION:VALUE for
+//   each option that has several values among the rows. Rows of one name are its repetitions.
+// - "iterations" is the count; "real_time" the mean latency, "cpu_time" the processor time of the
+//   process by operation of the phase, both in us; "items_per_second" the rate of all clients.
+// - Other numbers are counters: percentiles of the latency, and reads and bytes per operation. What is
+//   not known is left out.
+//
+// `rows` are in the order of their documents, runs and phases. Throws Error (kUsage) when no row has
+// a latency.
+nlohmann::json BenchmarkJson(const QueryAnswer& rows);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_RESULTS_BENCHMARK_JSON_H_

@@ -1,0 +1,97 @@
+#include "tools/results/query.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "device/error.h"
+#include "tools/output/csv.h"
+#include "tools/output/json_text.h"
+#include "tools/output/table.h"
+#include "tools/results/store.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+std::string TableCell(const json& value) {
+  if (value.is_null()) return "-";
+  if (value.is_string()) return Utf8Text(value.get_ref<const std::string&>());
+  if (value.is_number_integer()) return JsonText(value);
+  // Six digits say enough on a terminal; a large number keeps all that are before its point.
+  const auto number = value.get<double>();
+  const double size = std::abs(number);
+  return size >= 1e6 && size < 1e15 ? fmt::format("{:.0f}", number) : fmt::format("{:.6g}", number);
+}
+
+}  // namespace
+
+QueryAnswer AskStore(const std::string& path, const std::string& sql) {
+  const auto file = OpenStore(path);
+  const auto statement = file->Prepare(sql);
+  QueryAnswer answer{statement->columns(), {}};
+  while (statement->Step()) {
+    std::vector<json>& row = answer.rows.emplace_back();
+    row.reserve(answer.columns.size());
+    for (size_t c = 0; c < answer.columns.size(); ++c) row.push_back(statement->Value(c));
+  }
+  return answer;
+}
+
+std::string AnswerTable(const QueryAnswer& answer, size_t most) {
+  std::vector<std::string> names;
+  for (const std::string& column : answer.columns) names.push_back(Utf8Text(column));
+  std::set<size_t> words;
+  for (const std::vector<json>& row : answer.rows) {
+    for (size_t c = 0; c < row.size(); ++c) {
+      if (row[c].is_string()) words.insert(c);
+    }
+  }
+  Table table(fmt::format("{} row{}", answer.rows.size(), answer.rows.size() == 1 ? "" : "s"),
+              names);
+  table.Words(std::move(words));
+  for (const std::vector<json>& row : answer.rows) {
+    std::vector<std::string> cells;
+    for (const json& value : row) cells.push_back(TableCell(value));
+    table.Row(std::move(cells));
+  }
+  return table.Text(most);
+}
+
+std::string AnswerCsv(const QueryAnswer& answer) {
+  Csv csv(answer.columns);
+  for (const std::vector<json>& row : answer.rows) {
+    std::vector<std::string> cells;
+    for (const json& value : row) cells.push_back(CsvValue(value));
+    csv.Row(cells);
+  }
+  return csv.Text();
+}
+
+std::string AnswerJson(const QueryAnswer& answer) {
+  std::vector<std::string> names;
+  std::set<std::string> known;
+  for (const std::string& column : answer.columns) {
+    if (!known.insert(column).second) {
+      throw Error(
+          Error::kUsage,
+          fmt::format("two columns are called {}; give them names of their own by AS", column));
+    }
+    names.push_back(JsonText(column));
+  }
+  // Written by hand, because an object of the library sorts its names.
+  std::string text = "[";
+  for (const std::vector<json>& row : answer.rows) {
+    text += text.size() == 1 ? "\n {" : ",\n {";
+    for (size_t c = 0; c < row.size(); ++c) {
+      text += (c == 0 ? "" : ", ") + names[c] + ": " + JsonText(row[c]);
+    }
+    text += "}";
+  }
+  return text + (answer.rows.empty() ? "]\n" : "\n]\n");
+}
+
+}  // namespace testbed

@@ -1,0 +1,329 @@
+#include "tools/results/results_command.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "device/error.h"
+#include "device/os/signal_guard.h"
+#include "tools/option_values.h"
+#include "tools/output/json_text.h"
+#include "tools/output/output_file.h"
+#include "tools/output/progress.h"
+#include "tools/output/table.h"
+#include "tools/report/rows.h"
+#include "tools/results/benchmark_json.h"
+#include "tools/results/query.h"
+#include "tools/results/sources.h"
+#include "tools/results/store.h"
+#include "tools/usage_text.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr char kResultsExamples[] =
+    "\nExamples:\n"
+    "  testbed results add run.json testbed-read-size-tiny\n"
+    "      a run and all cells of an experiment, into testbed-results.db\n"
+    "  testbed results query \"select engine, phase, operation, threads, rate, latency_us_p99\n"
+    "      from results where kind = 'measure' order by rate desc\"\n"
+    "  testbed results query \"select label, phase, end_seconds, operations, max_us, background\n"
+    "      from series where kind = 'measure' order by max_us desc limit 10\"\n"
+    "      the stalls: the worst seconds of all runs, and the background work of that second\n"
+    "  testbed results query 'select * from cells' --csv cells.csv\n"
+    "  testbed results columns latency\n"
+    "      the tables and columns that there are\n"
+    "  testbed results export --csv tables\n"
+    "      each table as a file; docs/store.md tells how Python makes Parquet of them (python/)\n"
+    "  testbed results export --benchmark old.json --where \"label = 'before'\"\n"
+    "  testbed results export --benchmark new.json --where \"label = 'after'\"\n"
+    "      two files for google-benchmark's tools: compare.py benchmarks old.json new.json\n";
+
+constexpr int kInterrupted = 130;
+
+struct ResultsWords {
+  std::string store = "testbed-results.db", sql, what, where, csv, json_file, benchmark;
+  std::vector<std::string> paths;
+  bool wide = false;
+};
+
+int AddToStore(const ResultsWords& words) {
+  // All documents are read before the store is touched.
+  ProgressLine progress("results add", {});
+  const std::vector<ResultsSource> sources =
+      FindSources(words.paths, [&progress](size_t done, size_t all) {
+        progress.Say(fmt::format("{} of {} documents read", done, all));
+      });
+  if (StopRequested()) return kInterrupted;
+  ResultsStore store(words.store);
+  AddedRows added;
+  size_t seen = 0;
+  for (const ResultsSource& source : sources) {
+    if (StopRequested()) break;
+    progress.Say(fmt::format("{} of {} documents added", seen, sources.size()));
+    added += store.Add(
+        {source.Document(), source.path, source.experiment, source.scale, source.metrics});
+    ++seen;
+  }
+  progress.Clear();
+  fmt::print("{}: {} of {} documents added, with {} runs, {} rows of results and {} of series\n",
+             words.store, added.documents, sources.size(), added.runs, added.results, added.series);
+  if (const size_t known = seen - added.documents; known != 0) {
+    fmt::print("{} {} there already\n", known, known == 1 ? "was" : "were");
+  }
+  return seen == sources.size() ? 0 : kInterrupted;
+}
+
+// Returns how many characters a line may have: those of the terminal, or any where there is none.
+size_t LineWidth(bool wide) {
+  winsize size{};
+  if (wide || ::isatty(STDOUT_FILENO) != 1) return SIZE_MAX;
+  const bool told = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return told ? size.ws_col : Table::kNarrow;
+}
+
+int ListStore(const ResultsWords& words) {
+  const QueryAnswer answer = AskStore(words.store, R"sql(
+SELECT min(d.document) AS document, count(DISTINCT d.document) AS documents,
+       count(r.run) AS runs, min(d.started) AS started, d.label AS label,
+       d.experiment || ' (' || d.scale || ')' AS experiment,
+       group_concat(DISTINCT r.engine) AS engines, d.host AS host,
+       CASE WHEN d.experiment IS NULL THEN d.path
+            ELSE rtrim(min(d.path), replace(min(d.path), '/', '')) END AS path
+FROM documents AS d LEFT JOIN runs AS r ON r.document = d.document
+GROUP BY CASE WHEN d.experiment IS NULL THEN d.document
+              ELSE d.experiment || '/' || d.scale || '/' || coalesce(d.label, '') END
+ORDER BY started, document)sql");
+  fmt::print("{}", AnswerTable(answer, LineWidth(words.wide)));
+  return 0;
+}
+
+int QueryStore(const ResultsWords& words) {
+  CheckOutputFiles({{"--csv", words.csv}, {"--json", words.json_file}});
+  const QueryAnswer answer = AskStore(words.store, words.sql);
+  // What cannot be written is told before any file is.
+  std::string as_json = words.json_file.empty() ? "" : AnswerJson(answer);
+  const bool files = !words.csv.empty() || !words.json_file.empty();
+  WriteOutputs({{"--csv", words.csv, [&answer] { return AnswerCsv(answer); }},
+                {"--json", words.json_file, [&as_json] { return as_json; }}},
+               files ? "" : AnswerTable(answer, LineWidth(words.wide)));
+  return 0;
+}
+
+// Returns the SQL for the rows of a table that --where chooses: rows of "results" for which it is
+// true, and of other tables those of their documents. All are in the order in which they were added.
+std::string ExportSql(const std::string& table, const std::string& where) {
+  std::string sql = "SELECT * FROM " + table;
+  // The line break ends a comment that the condition may have.
+  if (!where.empty()) {
+    sql += table == "results"
+               ? " WHERE (" + where + "\n)"
+               : " WHERE document IN (SELECT document FROM results WHERE " + where + "\n)";
+  }
+  return sql + " ORDER BY rowid";
+}
+
+// Throws Error (kUsage) when the directory can neither be used nor be made.
+void CheckExportDirectory(const std::string& path) {
+  if (path.empty() || fs::is_directory(path)) return;
+  if (fs::exists(path)) {
+    throw Error(Error::kUsage,
+                fmt::format("--csv {} is no directory; each table is a file in it", path));
+  }
+  CheckOutputFile("--csv", path);
+}
+
+int ExportStore(const ResultsWords& words) {
+  if (words.csv.empty() && words.benchmark.empty()) {
+    throw Error(Error::kUsage,
+                "testbed results export needs --csv DIR or --benchmark FILE; see `testbed results "
+                "export --help`");
+  }
+  CheckExportDirectory(words.csv);
+  CheckOutputFiles({{"--benchmark", words.benchmark}});
+  std::vector<std::pair<std::string, std::string>> files;  // names and contents
+  if (!words.csv.empty()) {
+    for (const auto& [table, columns] : StoreColumns()) {
+      files.emplace_back((fs::path(words.csv) / (table + ".csv")).string(),
+                         AnswerCsv(AskStore(words.store, ExportSql(table, words.where))));
+    }
+  }
+  std::string benchmark;
+  if (!words.benchmark.empty()) {
+    const json document = BenchmarkJson(AskStore(words.store, ExportSql("results", words.where)));
+    benchmark = JsonText(document, 2) + "\n";
+  }
+  if (!words.csv.empty()) fs::create_directories(words.csv);
+  std::string said;
+  for (const auto& [file, text] : files) {
+    WriteOutputFile("--csv", file, text);
+    said += file + "\n";
+  }
+  if (!words.benchmark.empty()) said += words.benchmark + "\n";
+  WriteOutputs({{"--benchmark", words.benchmark, [&benchmark] { return benchmark; }}}, said);
+  return 0;
+}
+
+std::string LowerCase(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// Returns the tables as JSON, a line for each column.
+std::string ColumnsText(const json& tables) {
+  std::string text;
+  for (const auto& [table, columns] : tables.items()) {
+    text += (text.empty() ? "{" : ",") + fmt::format("\n \"{}\": [", table);
+    for (size_t c = 0; c < columns.size(); ++c) {
+      text += (c == 0 ? "\n  " : ",\n  ") + JsonText(columns[c]);
+    }
+    text += "]";
+  }
+  return text + "\n}\n";
+}
+
+// Prints the columns of the store, or those whose table or name has `what` in it.
+int PrintColumns(const ResultsWords& words) {
+  const json tables = RowTablesJson();
+  CheckOutputFiles({{"--json", words.json_file}});
+  QueryAnswer answer{{"table", "column", "from", "at"}, {}};
+  std::vector<std::string> names;
+  for (const auto& [table, columns] : StoreColumns()) {
+    for (size_t c = 0; c < columns.size(); ++c) {
+      names.push_back(columns[c]);
+      const std::string name = LowerCase(table + "." + columns[c]);
+      if (name.find(LowerCase(words.what)) == std::string::npos) continue;
+      // "document", the first column, and the columns of two tables are the store's own.
+      const bool of_document = tables.contains(table) && c > 0;
+      const json source = of_document ? tables[table][c - 1] : json::object();
+      answer.rows.push_back(std::vector<json>{table, columns[c], source.value("of", "store"),
+                                              source.value("at", "")});
+    }
+  }
+  if (answer.rows.empty()) {
+    const std::string guess = NearestName(words.what, names);
+    throw Error(Error::kUsage,
+                fmt::format("no table or column has '{}' in its name; {}", words.what,
+                            guess.empty() ? "`testbed results columns` names all"
+                                          : "did you mean " + guess + "?"));
+  }
+  WriteOutputs({{"--json", words.json_file, [&tables] { return ColumnsText(tables); }}},
+               words.json_file.empty() ? AnswerTable(answer, SIZE_MAX) : "");
+  return 0;
+}
+
+using Action = int (*)(const ResultsWords&);
+
+// Returns the exit code of the action; that of an interruption when the user stopped it.
+int ExitCodeOf(Action action, const ResultsWords& words) {
+  try {
+    return action(words);
+  } catch (const Error& error) {
+    if (error.kind() != Error::kRun || !StopRequested()) throw;
+    fmt::print(stderr, "testbed: {}\n", error.what());
+    return kInterrupted;
+  }
+}
+
+struct ResultsCommands {
+  CLI::App* results;
+  std::shared_ptr<ResultsWords> words;
+  std::function<int()>* command;
+
+  CLI::App* Add(const std::string& name, const std::string& what, Action action) const {
+    CLI::App* one = results->add_subcommand(name, what);
+    one->footer(kResultsExamples);
+    one->callback([action, words = words, command = command] {
+      *command = [action, words] { return ExitCodeOf(action, *words); };
+    });
+    return one;
+  }
+  void AddStoreOption(CLI::App* one) const {
+    one->add_option_function<std::string>(
+           "--store",
+           [words = words](const std::string& text) {
+             if (text.empty() || text == "-") {
+               RefuseValue("--store", text.empty() ? "''" : text, "the name of a file");
+             }
+             words->store = text;
+           },
+           "SQLite file with the results [testbed-results.db]")
+        ->type_name("FILE");
+  }
+};
+
+void AddQueryCommand(const ResultsCommands& commands) {
+  ResultsWords* words = commands.words.get();
+  CLI::App* query =
+      commands.Add("query", "Answer a question in SQL, which changes nothing", QueryStore);
+  commands.AddStoreOption(query);
+  query->add_option("sql", words->sql, "A SELECT over the tables that `results columns` names")
+      ->required()
+      ->type_name("SQL");
+  AddFileOption(*query, "--csv", &words->csv, "Write the answer as CSV; - is standard output");
+  AddFileOption(*query, "--json", &words->json_file,
+                "Write the answer as a list of objects; - is standard output");
+  query->add_flag("--wide", words->wide, "All columns, however narrow the terminal");
+}
+
+void AddExportCommand(const ResultsCommands& commands) {
+  ResultsWords* words = commands.words.get();
+  CLI::App* exported = commands.Add(
+      "export", "Write tables as CSV, or google-benchmark's JSON (Parquet: the package in python/)",
+      ExportStore);
+  commands.AddStoreOption(exported);
+  exported
+      ->add_option(
+          "--where", words->where,
+          "Rows of the table results for which this SQL is true, and their documents [all]")
+      ->type_name("CONDITION");
+  exported->add_option("--csv", words->csv, "Directory for a file of each table")->type_name("DIR");
+  AddFileOption(*exported, "--benchmark", &words->benchmark,
+                "Write what compare.py of google-benchmark reads; - is standard output");
+}
+
+}  // namespace
+
+void AddResultsCommand(CLI::App& app, std::function<int()>* command) {
+  const ResultsCommands commands{
+      app.add_subcommand("results",
+                         "Keep the results of all runs in one file, and ask it (docs/store.md)"),
+      std::make_shared<ResultsWords>(), command};
+  commands.results->require_subcommand(1);
+  commands.results->footer(kResultsExamples);
+  CLI::App* add =
+      commands.Add("add", "Add results; those that are there already add nothing", AddToStore);
+  commands.AddStoreOption(add);
+  add->add_option("results", commands.words->paths,
+                  "Results written by --json, - being standard input, directories of them, and "
+                  "results of experiments")
+      ->required()
+      ->type_name("FILE");
+  CLI::App* list = commands.Add("list", "Print what is there", ListStore);
+  commands.AddStoreOption(list);
+  list->add_flag("--wide", commands.words->wide, "All columns, however narrow the terminal");
+  AddQueryCommand(commands);
+  AddExportCommand(commands);
+  CLI::App* columns = commands.Add(
+      "columns", "Print the tables and columns, and what each is read from", PrintColumns);
+  columns->add_option("what", commands.words->what, "A part of a table's or column's name [all]");
+  AddFileOption(*columns, "--json", &commands.words->json_file,
+                "Write the columns that a document makes; - is standard output");
+}
+
+}  // namespace testbed

@@ -1,0 +1,98 @@
+#include "tools/results/sources.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "device/error.h"
+#include "device/os/signal_guard.h"
+#include "tools/experiment/results.h"
+#include "tools/experiment/results_dir.h"
+#include "tools/report/report.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// Returns the metrics of the cell in its `finished`th finished round, from 0.
+std::vector<CellMetric> MetricsOf(const ResultSet& results, size_t cell, size_t finished) {
+  std::vector<CellMetric> metrics;
+  for (const auto& metric : results.experiment().metrics) {
+    metrics.push_back({metric.name, metric.unit, results.Values(cell, metric.name)[finished]});
+  }
+  return metrics;
+}
+
+void AddExperimentSources(const std::string& path, std::vector<ResultsSource>* sources) {
+  const ResultSet results = ResultSet::Read(path);
+  const ResultsDir dir(path);
+  const std::string& name = results.experiment().name;
+  const std::string& scale = results.scale();
+  for (size_t i = 0; i < results.cells().size(); ++i) {
+    Cell cell = results.cells()[i];
+    size_t finished = 0;
+    for (int round = 1; round <= results.rounds(); ++round) {
+      cell.round = round;
+      if (!dir.HasCell(cell)) continue;
+      ResultsSource source{dir.CellFile(cell), name, scale};
+      // A cell whose runs all failed is there, and has no figures.
+      if (results.finished(i, round)) source.metrics = MetricsOf(results, i, finished++);
+      sources->push_back(std::move(source));
+    }
+  }
+  const fs::path loads = fs::path(path) / "loads";
+  if (!fs::is_directory(loads)) return;
+  for (const std::string& file : JsonFilesIn(loads.string())) {
+    sources->push_back({file, name, scale});
+  }
+}
+
+std::vector<ResultsSource> SourcesOf(const std::string& path) {
+  std::vector<ResultsSource> sources;
+  if (!fs::is_directory(path)) {
+    sources.push_back({path, "", ""});
+  } else if (ResultsDir(path).Exists()) {
+    AddExperimentSources(path, &sources);
+  } else {
+    for (const std::string& file : JsonFilesIn(path)) sources.push_back({file, "", ""});
+  }
+  if (sources.empty()) {
+    throw Error(Error::kUsage,
+                path +
+                    " holds no results; give files written by --json, directories of them, or "
+                    "the results of experiments");
+  }
+  return sources;
+}
+
+}  // namespace
+
+json ResultsSource::Document() const { return kept != nullptr ? *kept : ReadResults(path); }
+
+std::vector<ResultsSource> FindSources(const std::vector<std::string>& paths,
+                                       const std::function<void(size_t, size_t)>& progress) {
+  std::vector<ResultsSource> all;
+  for (const std::string& path : paths) {
+    for (ResultsSource& source : SourcesOf(path)) all.push_back(std::move(source));
+  }
+  // Documents in memory take several times their bytes in a file.
+  constexpr uintmax_t kMostBytesKept = 8 << 20;
+  uintmax_t bytes = 0;
+  size_t done = 0;
+  for (ResultsSource& source : all) {
+    if (StopRequested()) break;
+    if (progress) progress(done++, all.size());
+    json document = ReadResults(source.path);
+    // What is no regular file cannot be read twice.
+    std::error_code error;
+    const bool again = fs::is_regular_file(source.path, error);
+    const uintmax_t size = again ? fs::file_size(source.path, error) : 0;
+    if (again && (error || bytes + size > kMostBytesKept)) continue;
+    bytes += size;
+    source.kept = std::make_shared<const json>(std::move(document));
+  }
+  return all;
+}
+
+}  // namespace testbed

@@ -1,0 +1,46 @@
+// What `testbed results add` is given, as results documents: files, directories, and the results of
+// experiments with their metrics.
+//
+//   for (const ResultsSource& source : FindSources({"run.json", "testbed-read-size-tiny"})) {
+//     const nlohmann::json document = source.Document();
+//     store.Add({document, source.path, source.experiment, source.scale, source.metrics});
+//   }
+//
+// Thread-safe, but for standard input.
+#ifndef TESTBED_TOOLS_RESULTS_SOURCES_H_
+#define TESTBED_TOOLS_RESULTS_SOURCES_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/results/store.h"
+
+namespace testbed {
+
+struct ResultsSource {
+  std::string path;               // "-" is standard input
+  std::string experiment, scale;  // empty for what is no experiment's
+  std::vector<CellMetric> metrics = {};
+  std::shared_ptr<const nlohmann::json> kept = {};  // the document, when memory has room for it
+
+  // Returns the document; reads the file again unless it was kept. Throws Error (kUsage).
+  nlohmann::json Document() const;
+};
+
+// Returns the results that the paths stand for: a results file is itself; the directory of an
+// experiment's results stands for its finished cells and the loads that they share; another
+// directory for each results file in it. Each document has been read once and is a whole results
+// document. Throws Error (kUsage) when a path has none, or one that is not, with the first such
+// file's name.
+// `progress`, if given, is called with the numbers of documents that were read and that there are.
+std::vector<ResultsSource> FindSources(
+    const std::vector<std::string>& paths,
+    const std::function<void(size_t done, size_t all)>& progress = {});
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_RESULTS_SOURCES_H_

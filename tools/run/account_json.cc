@@ -1,0 +1,135 @@
+#include <string>
+
+#include "tools/run/run_json.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+json ToJson(const FileCounts& c) {
+  return {{"reads", c.reads},
+          {"read_bytes", c.read_bytes},
+          {"writes", c.writes},
+          {"write_bytes", c.write_bytes},
+          {"syncs", c.syncs}};
+}
+
+json ToJson(const BlockCounts& c) {
+  return {{"reads", c.reads},   {"read_bytes", c.read_bytes},   {"readahead_reads", c.readahead},
+          {"writes", c.writes}, {"write_bytes", c.write_bytes}, {"flushes", c.flushes}};
+}
+
+template <typename Counts>
+json ByKind(const std::array<Counts, kFileKinds>& counts) {
+  json by_kind = json::object();
+  const json nothing = ToJson(Counts{});
+  for (size_t k = 0; k < kFileKinds; ++k) {
+    json j = ToJson(counts[k]);
+    if (j != nothing) by_kind[FileKindName(static_cast<FileKind>(k))] = std::move(j);
+  }
+  return by_kind;
+}
+
+json ToJson(const DeviceStats& d) {
+  return {
+      {"reads", d.reads},       {"read_merges", d.read_merges},    {"read_bytes", d.read_bytes},
+      {"writes", d.writes},     {"write_merges", d.write_merges},  {"write_bytes", d.write_bytes},
+      {"flushes", d.flushes},   {"discards", d.discards},          {"read_ms", d.read_ms},
+      {"write_ms", d.write_ms}, {"discard_bytes", d.discard_bytes}};
+}
+
+json EngineJson(const EngineCounters& engine) {
+  json j = json::object();
+  const auto put = [&j](const char* name, const std::optional<uint64_t>& value) {
+    if (value) j[name] = *value;
+  };
+  put("block_requests", engine.block_requests);
+  put("block_hits", engine.block_hits);
+  put("block_reads", engine.block_reads);
+  put("block_read_bytes", engine.block_read_bytes);
+  put("blocks_written", engine.blocks_written);
+  put("block_write_bytes", engine.block_write_bytes);
+  put("log_payload_bytes", engine.log_payload_bytes);
+  put("log_written_bytes", engine.log_written_bytes);
+  put("cache_bytes", engine.cache_bytes);
+  for (const auto& [name, value] : engine.more) j["more"][name] = value;
+  for (const auto& [name, value] : engine.now) j["now"][name] = value;
+  return j;
+}
+
+json LogJson(const LogWrites& log, bool in_kernel) {
+  json j = {{"bytes", log.bytes},
+            {"writes", log.writes},
+            {"syncs", log.syncs},
+            {"estimate_least_bytes", log.estimate_least_bytes},
+            {"estimate_bytes", log.estimate_bytes}};
+  if (in_kernel) {
+    j["device_bytes"] = log.device_bytes;
+    j["journal_bytes"] = log.journal_bytes;
+  }
+  return j;
+}
+
+// Returns an entry for each kind of operation that ran or cost something.
+json CausesJson(const PhaseAccount& account) {
+  json causes = json::array();
+  for (OpKind op : DefinedOps()) {
+    const LedgerCounts::Op& counts = account.ledger.ops[op.id];
+    const FileCounts file = counts.FileTotal();
+    const BlockCounts kernel = counts.KernelTotal();
+    if (counts.operations == 0 && ToJson(file) == ToJson(FileCounts{}) && kernel == BlockCounts{}) {
+      continue;
+    }
+    json cause = {{"name", OpName(op)},
+                  {"ground", OpGround(op) == Ground::kForeground ? "foreground" : "background"},
+                  {"operations", counts.operations}};
+    // The file level of an engine that calls the operating system itself is unknown, so it is left
+    // out: 0 would be wrong.
+    if (account.counts_files) {
+      cause["file"] = ToJson(file);
+      cause["file_by_kind"] = ByKind(counts.file);
+      cause["file_reads_histogram"] = counts.file_reads;
+    }
+    if (account.counts_in_kernel) {
+      cause["kernel"] = ToJson(kernel);
+      cause["kernel_by_kind"] = ByKind(counts.kernel);
+      cause["kernel_reads_histogram"] = counts.kernel_reads;
+    }
+    causes.push_back(std::move(cause));
+  }
+  return causes;
+}
+
+}  // namespace
+
+json AccountJson(const PhaseAccount& account) {
+  json j = {{"causes", CausesJson(account)},
+            {"engine", EngineJson(account.engine)},
+            {"cpu_user_seconds", account.cpu_user_seconds},
+            {"cpu_system_seconds", account.cpu_system_seconds},
+            {"process_read_bytes", account.process_read_bytes},
+            {"process_write_bytes", account.process_write_bytes},
+            {"major_faults", account.major_faults},
+            {"context_switches", account.context_switches}};
+  if (account.counts_in_kernel) {
+    json& foreign = j["other_threads"] = json::array();
+    for (const LedgerCounts::Foreign& f : account.ledger.foreign) {
+      foreign.push_back(
+          {{"thread", f.thread}, {"kind", FileKindName(f.kind)}, {"kernel", ToJson(f.counts)}});
+    }
+  }
+  if (account.log) j["log"] = LogJson(*account.log, account.counts_in_kernel);
+  if (account.device) j["device"] = ToJson(*account.device);
+  if (account.closure) {
+    const Closure& c = *account.closure;
+    j["closure"] = {{"reads", c.reads},
+                    {"read_bytes", c.read_bytes},
+                    {"writes", c.writes},
+                    {"write_bytes", c.write_bytes},
+                    {"at_rest", c.at_rest}};
+  }
+  return j;
+}
+
+}  // namespace testbed

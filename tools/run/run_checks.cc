@@ -1,0 +1,99 @@
+#include "tools/run/run_checks.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <exception>
+#include <filesystem>
+#include <string_view>
+
+#include "device/error.h"
+#include "device/os/child_process.h"
+#include "engines/databases.h"
+#include "engines/registry.h"
+#include "tools/database/database_files.h"
+#include "workloads/registry.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+void CheckReads(const RunOptions& options) {
+  if (FindEngine(options.engine_name).capabilities.reads) return;
+  for (const std::string& name : options.workloads) {
+    if (FindWorkload(name).loads) continue;
+    throw Error(Error::kUsage,
+                fmt::format("--workload {} reads, and nothing can be read from --engine {}; give "
+                            "one that only loads, such as {}",
+                            name, options.engine_name, FindWorkload(name).loader));
+  }
+}
+
+// Opens the engine with a new database in `dir` and closes it. Writes the engine's sentence to `fd`
+// when it refuses an option. The run itself meets any other failure.
+int Refused(const RunOptions& options, const std::string& dir, int fd) {
+  try {
+    (void)OpenDatabases(options.engine_name, dir, options.engine, options.databases);
+  } catch (const Error& error) {
+    const std::string_view sentence = error.what();
+    if (error.kind() != Error::kUsage) return 0;
+    if (::write(fd, sentence.data(), sentence.size()) < 0) return 1;
+  } catch (const std::exception&) {
+  }
+  return 0;
+}
+
+}  // namespace
+
+void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset) {
+  CheckDatabaseOptions(options.engine_name, options.engine, options.databases);
+  CheckReads(options);
+  // Making a workload checks its options.
+  for (const std::string& name : options.workloads) {
+    FindWorkload(name).make(dataset, options.workload);
+  }
+  CheckWorkloadOptions(options.workloads, options.workload);
+  CheckLoaders(options.workloads, options.reuse);
+}
+
+void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset,
+                const std::string& where, uint64_t databases) {
+  const uint64_t need = databases * DataBytes(options.workloads, dataset, options.workload);
+  std::error_code error;
+  const fs::space_info space = fs::space(where, error);
+  if (!error && space.available < need) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("the file system of {} has {} free, and {} {} at least; "
+                    "free space, or give fewer --rows or another --dir",
+                    where, ShortSize(space.available),
+                    databases == 1 ? "the database needs" : "the databases need", ShortSize(need)));
+  }
+}
+
+void TryEngineOptions(const RunOptions& options, const std::string& where) {
+  if (options.engine.extra.empty()) return;
+  const TemporaryDatabase directory(where);
+  int pipe_fds[2];
+  if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);
+  // In a child, so that this process gets none of the engine's threads and memory.
+  const pid_t child = ForkChild();
+  if (child == 0) {
+    ::close(pipe_fds[0]);
+    ::_exit(Refused(options, directory.engine_path(), pipe_fds[1]));
+  }
+  ::close(pipe_fds[1]);
+  std::string refused;
+  char buffer[4096];
+  for (ssize_t n; (n = ::read(pipe_fds[0], buffer, sizeof buffer)) != 0;) {
+    if (n > 0) refused.append(buffer, static_cast<size_t>(n));
+    if (n < 0 && errno != EINTR) break;
+  }
+  ::close(pipe_fds[0]);
+  AwaitChild(child);
+  if (!refused.empty()) throw Error(Error::kUsage, refused);
+}
+
+}  // namespace testbed

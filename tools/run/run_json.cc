@@ -1,0 +1,257 @@
+#include "tools/run/run_json.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "tools/report/figures.h"
+#include "tools/report/insert_benchmark_metrics.h"
+#include "workloads/measure/histogram.h"
+#include "workloads/measure/meter.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+json LatencyJson(const HistogramCounts& h) {
+  auto us = [](uint64_t ns) { return static_cast<double>(ns) / 1000; };
+  return {{"mean", h.mean_ns() / 1000},
+          {"p50", us(h.Percentile(0.5))},
+          {"p90", us(h.Percentile(0.9))},
+          {"p99", us(h.Percentile(0.99))},
+          {"p999", us(h.Percentile(0.999))},
+          {"p9999", us(h.Percentile(0.9999))},
+          {"max", us(h.max_ns())}};
+}
+
+json BackgroundJson(const std::vector<BackgroundWork>& background) {
+  json j = json::array();
+  for (const BackgroundWork& work : background) {
+    j.push_back({{"name", OpName(work.op)},
+                 {"read_bytes", work.read_bytes},
+                 {"write_bytes", work.write_bytes}});
+  }
+  return j;
+}
+
+json SeriesJson(const std::vector<Interval>& series, const std::vector<OpKind>& ops) {
+  json j = json::array();
+  for (const Interval& i : series) {
+    json by_operation = json::array();
+    for (size_t k = 0; ops.size() > 1 && k < ops.size(); ++k) {
+      by_operation.push_back({{"name", OpName(ops[k])},
+                              {"count", i.counts[k]},
+                              {"max_us", static_cast<double>(i.max_latency_ns[k]) / 1000}});
+    }
+    j.push_back({{"end_seconds", i.end_seconds},
+                 {"operations", i.operations},
+                 {"p50_us", static_cast<double>(i.p50_ns) / 1000},
+                 {"p99_us", static_cast<double>(i.p99_ns) / 1000},
+                 {"max_us", static_cast<double>(i.max_ns) / 1000},
+                 {"device_reads", i.device_reads},
+                 {"device_read_bytes", i.device_read_bytes},
+                 {"device_writes", i.device_writes},
+                 {"device_write_bytes", i.device_write_bytes},
+                 {"host_context_switches", i.host_context_switches},
+                 {"host_user_seconds", i.host_user_seconds},
+                 {"host_system_seconds", i.host_system_seconds},
+                 {"resident_bytes", i.resident_bytes}});
+    if (ops.size() > 1) j.back()["by_operation"] = std::move(by_operation);
+    if (!i.background.empty()) j.back()["background"] = BackgroundJson(i.background);
+    if (!i.memory) continue;
+    j.back()["process_memory_bytes"] = i.memory->anon + i.memory->shmem;
+    j.back()["page_cache_bytes"] = i.memory->file;
+    j.back()["kernel_memory_bytes"] = i.memory->kernel;
+    j.back()["limit_hits"] = i.memory->failcnt;
+    j.back()["refaults"] = i.memory->refaults;
+  }
+  return j;
+}
+
+// Returns, for rate, p99 and device reads, whether the series shows a steady state; null when the
+// series is too short to tell.
+json SteadyJson(const std::vector<Interval>& series) {
+  std::vector<double> rate, p99, reads;
+  double before = 0;
+  for (const Interval& i : series) {
+    const double seconds = i.end_seconds - before;
+    before = i.end_seconds;
+    if (seconds < 0.5) continue;  // the last interval of a phase may be too short for a rate
+    rate.push_back(static_cast<double>(i.operations) / seconds);
+    p99.push_back(static_cast<double>(i.p99_ns));
+    reads.push_back(i.operations == 0
+                        ? 0
+                        : static_cast<double>(i.device_reads) / static_cast<double>(i.operations));
+  }
+  auto flag = [](const std::vector<double>& values, double tolerance) {
+    const std::optional<bool> steady = Steady(values, tolerance);
+    return steady ? json(*steady) : json();
+  };
+  return {{"rate", flag(rate, 0.05)}, {"p99", flag(p99, 0.2)}, {"device_reads", flag(reads, 0.05)}};
+}
+
+json OperationsJson(const PhaseResult& result) {
+  json operations = json::array();
+  for (const PhaseResult::Op& op : result.ops) {
+    if (op.count == 0) continue;
+    json o = {{"name", OpName(op.op)},
+              {"count", op.count},
+              {"rate", static_cast<double>(op.count) / result.seconds},
+              {"latency_us", LatencyJson(op.latency)},
+              {"latency_ns_histogram", op.latency.Buckets()}};
+    if (op.intended.count() != 0) o["latency_from_intended_us"] = LatencyJson(op.intended);
+    operations.push_back(std::move(o));
+  }
+  return operations;
+}
+
+const char* KindName(PhaseKind kind) {
+  static constexpr const char* kNames[] = {"load", "measure", "warm-up", "tune", "settle", "count"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+// Adds what the clients of a workload did.
+void PutWork(const PhaseRecord::Work& work, json* phase) {
+  const PhaseResult& result = work.result;
+  phase->update({{"threads", work.threads},
+                 {"host_cpus", ::sysconf(_SC_NPROCESSORS_ONLN)},
+                 {"thread_operations", result.thread_operations},
+                 {"thread_seconds", result.thread_seconds},
+                 {"count", result.operations()},
+                 {"rate", static_cast<double>(result.operations()) / result.seconds},
+                 {"rows_read", result.totals.rows_read},
+                 {"rows_written", result.totals.rows_written},
+                 {"rows_inserted", result.totals.rows_inserted},
+                 {"rows_erased", result.totals.rows_erased},
+                 {"not_found", result.totals.not_found},
+                 {"user_bytes_written", result.totals.user_bytes_written},
+                 {"verified", result.verified},
+                 {"wrong", result.wrong},
+                 {"partial", result.partial},
+                 {"steady", SteadyJson(result.series)},
+                 {"series", SeriesJson(result.series, work.ops)},
+                 {"operations", OperationsJson(result)}});
+  if (!result.ended_because.empty()) (*phase)["ended_because"] = result.ended_because;
+  if (work.target_rate > 0) (*phase)["target_rate"] = work.target_rate;
+  // A workload may set rates for some of its threads, so --rate alone does not decide this.
+  const bool rated = std::any_of(result.ops.begin(), result.ops.end(),
+                                 [](const auto& op) { return op.intended.count() != 0; });
+  if (rated) (*phase)["backlog_seconds"] = result.backlog_seconds;
+  if (!work.details.is_null()) (*phase)["details"] = work.details;
+}
+
+void PutMemory(const PhaseRecord::Memory& memory, json* j) {
+  const MemoryParts& parts = memory.parts;
+  j->update({{"limit", parts.limit},
+             {"engine_cache", parts.engine_cache},
+             {"process_other", parts.process_other},
+             {"page_cache", parts.page_cache},
+             {"kernel", parts.kernel},
+             {"unused", parts.unused},
+             {"unaccounted", parts.unaccounted()},
+             {"peak", memory.usage.peak},
+             {"dirty", memory.usage.dirty},
+             {"limit_hits", memory.usage.failcnt}});
+  if (parts.process_check) (*j)["process_check"] = *parts.process_check;
+}
+
+json ReadaheadJson(const Readahead2014& readahead) {
+  json j = {{"reads_recorded", readahead.reads_recorded},
+            {"reads_dropped", readahead.reads_dropped},
+            {"cache_bytes", readahead.cache_bytes},
+            {"settings", json::array()}};
+  for (const Readahead2014::Setting& setting : readahead.settings) {
+    j["settings"].push_back({{"name", fmt::format("{}k", setting.read_ahead_kb)},
+                             {"read_ahead_kb", setting.read_ahead_kb},
+                             {"reads", setting.reads},
+                             {"read_bytes", setting.read_bytes},
+                             {"operations", setting.operations}});
+  }
+  return j;
+}
+
+json TuningJson(const CacheTuning& tuning) {
+  json j = {{"start_pct", tuning.start_pct},
+            {"chosen_pct", tuning.chosen_pct},
+            {"trials", json::array()}};
+  for (const CacheTrial& trial : tuning.trials) {
+    j["trials"].push_back({{"cache_pct", trial.cache_pct},
+                           {"times", trial.times},
+                           {"rate", trial.measured.rate},
+                           {"engine_misses_per_operation", trial.measured.engine_misses},
+                           {"device_reads_per_operation", trial.measured.device_reads},
+                           {"cpu_us_per_operation", trial.measured.cpu_seconds * 1e6},
+                           {"device_us_per_operation", trial.measured.device_seconds * 1e6},
+                           {"other_bytes", trial.other_bytes}});
+  }
+  if (!tuning.prediction.is_null()) j["prediction"] = tuning.prediction;
+  return j;
+}
+
+json AccountingJson(const RunAccounting& accounting) {
+  return {{"depth", accounting.depth},
+          {"grade", std::string(1, accounting.grade.letter)},
+          {"grade_reasons", accounting.grade.reasons},
+          {"kernel_account", accounting.in_kernel},
+          {"missing", accounting.missing},
+          {"harness_ns_per_operation", accounting.harness_ns_per_operation},
+          {"clock", accounting.clock_is_tsc ? "tsc" : "clock_gettime"},
+          {"latency_relative_error", Histogram::kRelativeError}};
+}
+
+}  // namespace
+
+json PhaseJson(const PhaseRecord& phase) {
+  json j = {
+      {"name", phase.name},
+      {"kind", KindName(phase.kind)},
+      {"seconds", phase.seconds},
+      {"foreign_cpu_share", phase.foreign_cpu_share ? json(*phase.foreign_cpu_share) : json()},
+      {"account", AccountJson(phase.account)},
+      {"grade", std::string(1, phase.grade.letter)},
+      {"grade_reasons", phase.grade.reasons},
+      {"database_bytes", phase.database_bytes},
+      {"log_file_bytes", phase.log_file_bytes}};
+  if (phase.work) PutWork(*phase.work, &j);
+  if (phase.counted) {
+    phase.counted->rows ? j["rows"] = *phase.counted->rows : j["partial"] = true;
+  }
+  if (phase.readahead) j["readahead_2014"] = ReadaheadJson(*phase.readahead);
+  if (phase.held) j["memory"] = HeldJson(phase.held->watched, phase.held->reads_page_cache);
+  if (phase.memory) PutMemory(*phase.memory, &j["memory"]);
+  if (json own = OwnDeviceJson(j["account"]); !own.is_null()) j["account"]["own"] = std::move(own);
+  if (json metrics = InsertBenchmarkMetrics(j); !metrics.is_null()) {
+    j["details"]["metrics"] = std::move(metrics);
+  }
+  // A trial's histograms and series are left out: there are many trials, and nobody asks for them.
+  if (phase.kind == PhaseKind::kTune) {
+    for (const char* part : {"operations", "series"}) j[part] = json::array();
+  }
+  return j;
+}
+
+json RunJson(const RunRecord& run) {
+  json j = {{"threads", run.threads}, {"repeat", run.repeat}};
+  if (run.accounting) j["accounting"] = AccountingJson(*run.accounting);
+  if (run.engine) {
+    j["engine"] = {{"name", run.engine->name},
+                   {"version", run.engine->version},
+                   {"effective", run.engine->effective}};
+  }
+  if (run.cache_tuning) j["cache_tuning"] = TuningJson(*run.cache_tuning);
+  if (run.database_bytes) {
+    j["database"] = {{"bytes", *run.database_bytes}};
+    if (run.database_rows) j["database"]["rows"] = *run.database_rows;
+  }
+  if (run.partial) j["partial"] = *run.partial;
+  if (!run.population.is_null()) j["population"] = run.population;
+  if (run.error) {
+    j["error"] = {{"sentence", run.error->sentence}, {"exit_code", run.error->exit_code}};
+  }
+  return j;
+}
+
+}  // namespace testbed

@@ -1,0 +1,18 @@
+#include "tools/run/run_record.h"
+
+#include <algorithm>
+
+namespace testbed {
+
+double PhaseRecord::DeviceReadsPerOperation() const {
+  if (!account.device) return 0;
+  return static_cast<double>(account.device->reads) /
+         static_cast<double>(std::max<uint64_t>(1, operations()));
+}
+
+double PhaseRecord::CachedBytes() const {
+  if (!memory) return 0;
+  return static_cast<double>(memory->parts.engine_cache + memory->parts.page_cache);
+}
+
+}  // namespace testbed

@@ -1,0 +1,123 @@
+// What a run measured, as values: the record of a phase and the record of the run. The run fills
+// them in and decides by them (run_child.cc); run_json.h writes them as the parts "phase" and "run"
+// of a results document (docs/results.md), and nothing else writes these parts. What the
+// fields of the document mean stands there.
+#ifndef TESTBED_TOOLS_RUN_RUN_RECORD_H_
+#define TESTBED_TOOLS_RUN_RUN_RECORD_H_
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/account/grade.h"
+#include "device/machine/memory_budget.h"
+#include "tools/cache/cache_tuning.h"
+#include "tools/run/memory_watch.h"
+#include "tools/run/readahead_2014.h"
+#include "workloads/measure/phase_account.h"
+#include "workloads/measure/runner.h"
+
+namespace testbed {
+
+enum class PhaseKind : uint8_t {
+  kLoad,     // writes a database
+  kMeasure,  // the workload that the user asked for
+  kWarmUp,   // runs before kMeasure, so that it begins with full caches
+  kTune,     // a trial of --cache-pct auto
+  kSettle,   // a step after a phase: flush, compaction or checkpoint
+  kCount,    // a step before all phases: the rows are counted
+};
+
+// A step that counted rows.
+struct CountedRows {
+  std::optional<uint64_t> rows;  // nothing when the count was stopped
+};
+
+struct PhaseRecord {
+  // What the clients of a workload did; a step between phases has none.
+  struct Work {
+    int threads = 1;
+    double target_rate = 0;   // operations per second; 0 = as fast as it goes
+    std::vector<OpKind> ops;  // the workload's kinds of operations
+    PhaseResult result;
+    nlohmann::json details;  // what the workload itself tells (Workload::Details); null = nothing
+  };
+  struct Held {
+    MemoryWatch::Held watched;
+    bool reads_page_cache = false;  // the engine reads through the page cache
+  };
+  struct Memory {
+    MemoryParts parts;
+    MemoryUsage usage;
+  };
+
+  std::string name;
+  PhaseKind kind = PhaseKind::kMeasure;
+  double seconds = 0;
+  std::optional<double> foreign_cpu_share;  // nothing when it cannot be told
+  std::optional<Work> work;
+  std::optional<CountedRows> counted;
+  std::optional<Readahead2014> readahead;
+  std::optional<Held> held;      // over the phase
+  std::optional<Memory> memory;  // at its end; nothing without a budget
+  PhaseAccount account;
+  Grade grade;
+  uint64_t database_bytes = 0, log_file_bytes = 0;
+
+  uint64_t operations() const { return work ? work->result.operations() : 0; }
+  // Returns the reads at the device divided by the operations, of which there is at least one; 0
+  // when the device was not read.
+  double DeviceReadsPerOperation() const;
+  // Returns the bytes in the engine's cache and in the page cache at the phase's end; 0 without a
+  // budget.
+  double CachedBytes() const;
+};
+
+// How exact the account of a run is.
+struct RunAccounting {
+  std::string depth;
+  Grade grade;                       // the worst of the phases'
+  bool in_kernel = false;            // the kernel account ran
+  std::vector<std::string> missing;  // figures that this machine cannot give
+  double harness_ns_per_operation = 0;
+  bool clock_is_tsc = false;
+};
+
+struct EngineInUse {
+  std::string name, version;
+  std::map<std::string, std::string> effective;  // settings as the engine reports them
+};
+
+// The trials of --cache-pct auto, and the share that it chose.
+struct CacheTuning {
+  double start_pct = 0, chosen_pct = 0;
+  std::vector<CacheTrial> trials;
+  nlohmann::json prediction;  // null when none was made
+};
+
+struct RunError {
+  std::string sentence;
+  int exit_code = 1;
+};
+
+// A run without its phases, which the child sends to its parent one by one. What is not known yet
+// is nothing.
+struct RunRecord {
+  int threads = 1;
+  int repeat = 0;
+  std::optional<RunAccounting> accounting;
+  std::optional<EngineInUse> engine;
+  std::optional<CacheTuning> cache_tuning;
+  std::optional<uint64_t> database_bytes;
+  std::optional<uint64_t> database_rows;  // counts only beside database_bytes
+  std::optional<bool> partial;            // set when the run came to its end, or was stopped
+  nlohmann::json population;              // rows of the database (Population::ToJson); null = none
+  std::optional<RunError> error;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_RUN_RUN_RECORD_H_

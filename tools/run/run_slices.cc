@@ -1,0 +1,43 @@
+#include "tools/run/run_slices.h"
+
+#include "tools/run/run_json.h"
+#include "workloads/measure/clock.h"
+
+namespace testbed {
+
+using nlohmann::json;
+
+ParentSlices::ParentSlices(const Meter& meter, const RunTalk& talk)
+    : meter_(meter), talk_(talk), before_rest_(meter.ReadNow()), rest_began_(Clock::Get().Now()) {}
+
+std::optional<double> ParentSlices::Next() {
+  talk_.report({{"ready", true}});
+  const json word = talk_.await();
+  if (!word.contains("slice")) return std::nullopt;
+  before_ = meter_.ReadNow();
+  began_ = Clock::Get().Now();
+  return word["slice"].get<double>();
+}
+
+void ParentSlices::Done(const Interval& slice, double seconds) {
+  const Clock& clock = Clock::Get();
+  const Reading after = meter_.ReadNow();
+  const json latency = {{"mean", slice.mean_ns / 1000},
+                        {"p50", static_cast<double>(slice.p50_ns) / 1000},
+                        {"p99", static_cast<double>(slice.p99_ns) / 1000},
+                        {"p999", static_cast<double>(slice.p999_ns) / 1000}};
+  const double rest = static_cast<double>(clock.ToNs(began_ - rest_began_)) / 1e9;
+  talk_.report(
+      {{"slice",
+        {{"seconds", seconds},
+         {"count", slice.operations},
+         {"rate", static_cast<double>(slice.operations) / seconds},
+         {"operations", {{{"name", "all"}, {"latency_us", latency}}}},
+         {"account", AccountJson(meter_.Account(before_, after))},
+         {"rest",
+          {{"seconds", rest}, {"account", AccountJson(meter_.Account(before_rest_, before_))}}}}}});
+  before_rest_ = after;
+  rest_began_ = clock.Now();
+}
+
+}  // namespace testbed

@@ -1,0 +1,131 @@
+#include "tools/run/surroundings.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "device/account/block_device.h"
+#include "device/error.h"
+#include "device/machine/host.h"
+#include "tools/output/progress.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint64_t kSanitizerBytes = 1ull << 30;
+#else
+constexpr uint64_t kSanitizerBytes = 0;
+#endif
+
+// Records that the machine refused a setting that the user asked for: as a note for readers, and in
+// "not_in_force", by its option, for programs.
+void NotInForce(const std::string& option, const std::string& how, const std::string& why,
+                json* document) {
+  (*document)["notes"].push_back(fmt::format("--{} {}: {}", option, how, why));
+  (*document)["not_in_force"].push_back({{"option", option}, {"why", why}});
+}
+
+}  // namespace
+
+uint64_t SanitizerBytes() { return kSanitizerBytes; }
+
+std::string ExistingDirectory(const std::string& path) {
+  fs::path at = fs::absolute(path.empty() ? "." : path);
+  while (!fs::exists(at)) at = at.parent_path();
+  return at.string();
+}
+
+json MachineJson(const std::string& where, bool exclusive_device) {
+  json j = {{"machine", json::object()}};
+  for (const auto& [name, value] : ReadHostFacts(where).Fields()) j["machine"][name] = value;
+  if (std::optional<BlockDevice> device = BlockDevice::Find(where)) {
+    json queue = json::object();
+    for (const auto& [name, value] : device->QueueSettings()) queue[name] = value;
+    j["device"] = {{"name", device->name()}, {"queue", queue}, {"exclusive", exclusive_device}};
+  }
+  return j;
+}
+
+Surroundings::Surroundings(const RunOptions& options, json* document) : options_(options) {
+  json& notes = (*document)["notes"] = json::array();
+  for (const std::string& sentence : ReadaheadGuard::RestoreStale()) notes.push_back(sentence);
+  for (const std::string& sentence : MemoryBudget::CleanLeftovers()) notes.push_back(sentence);
+  for (const std::string& sentence : ReadLimit::CleanLeftovers()) notes.push_back(sentence);
+  MakeScratch();
+  (*document)["not_in_force"] = json::array();
+  SetReadahead(document);
+  CheckBudget(document);
+  CheckReadLimit(document);
+}
+
+std::unique_ptr<MemoryBudget> Surroundings::NewBudget(uint64_t spare) const {
+  if (options_.ram_bytes == 0) return nullptr;
+  std::string why;
+  return MemoryBudget::Create(options_.ram_bytes + SanitizerBytes() + spare, &why);
+}
+
+std::unique_ptr<ReadLimit> Surroundings::NewReadLimit(const MemoryBudget* budget) const {
+  std::string why;
+  return LimitReads(budget, &why);
+}
+
+void Surroundings::MakeScratch() {
+  if (options_.scratch_bytes == 0) return;
+  ScratchOptions scratch;
+  scratch.bytes = options_.scratch_bytes;
+  scratch.file_system = options_.scratch_fs == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
+  scratch.directory = ".";
+  ProgressLine progress("scratch device", options_.progress());
+  scratch.progress = [&progress](uint64_t done, uint64_t all) {
+    progress.Say(fmt::format("{} of {} written", ShortSize(done), ShortSize(all)));
+  };
+  scratch_ = ScratchDevice::Create(scratch);
+  scratch_path_ = scratch_->path();
+}
+
+std::string Surroundings::Where() const {
+  return scratch_ ? scratch_path_ : options_.dir.empty() ? "." : options_.dir;
+}
+
+void Surroundings::SetReadahead(json* document) {
+  if (!options_.readahead_bytes) return;
+  try {
+    readahead_ =
+        ReadaheadGuard::Under(ExistingDirectory(Where()), *options_.readahead_bytes / 1024);
+  } catch (const Error& e) {
+    if (options_.strict) throw;
+    NotInForce("readahead", "is not in force", e.what(), document);
+  }
+}
+
+void Surroundings::CheckBudget(json* document) {
+  if (options_.ram_bytes == 0) return;
+  std::string why;
+  if (MemoryBudget::Create(options_.ram_bytes, &why) != nullptr) return;
+  if (options_.strict) throw Error(Error::kUsage, "--ram cannot be enforced: " + why);
+  NotInForce("ram", "is not enforced, the page cache may hold more", why, document);
+}
+
+std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,
+                                                    std::string* why) const {
+  if (options_.read_iops == 0) return nullptr;
+  const std::optional<BlockDevice> device = BlockDevice::Find(ExistingDirectory(Where()));
+  if (device) return ReadLimit::Create(*device, options_.read_iops, budget, why);
+  *why = "the database's file system has no block device";
+  return nullptr;
+}
+
+void Surroundings::CheckReadLimit(json* document) {
+  if (options_.read_iops == 0) return;
+  std::string why;
+  if (LimitReads(NewBudget().get(), &why) != nullptr) return;
+  if (options_.strict) throw Error(Error::kUsage, "--read-iops cannot be enforced: " + why);
+  NotInForce("read-iops", "is not enforced", why, document);
+}
+
+}  // namespace testbed

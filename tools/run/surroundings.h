@@ -1,0 +1,66 @@
+// The settings that runs make on the machine and put back afterwards.
+//
+//   Surroundings surroundings(options, &document);        // scratch device, readahead
+//   auto budget = surroundings.NewBudget();               // for one run each
+//   auto read_limit = surroundings.NewReadLimit(budget.get());
+#ifndef TESTBED_TOOLS_RUN_SURROUNDINGS_H_
+#define TESTBED_TOOLS_RUN_SURROUNDINGS_H_
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "device/machine/memory_budget.h"
+#include "device/machine/read_limit.h"
+#include "device/machine/readahead.h"
+#include "device/machine/scratch.h"
+#include "tools/options.h"
+
+namespace testbed {
+
+// Returns the memory that a sanitizer needs for itself (shadow memory, red zones, quarantine), which
+// is added to a budget because --ram does not cover it; 0 in other builds.
+uint64_t SanitizerBytes();
+
+// Returns the directory that will hold the database, or its nearest existing parent.
+std::string ExistingDirectory(const std::string& path);
+
+// Returns "machine" and, when a block device is under the directory `where`, "device" of a results
+// document (docs/results.md).
+nlohmann::json MachineJson(const std::string& where, bool exclusive_device);
+
+// The settings of the machine for the runs: the scratch device and the readahead, which the
+// destructor undoes on every path, and whether --ram and --read-iops can be enforced. The
+// constructor also removes what killed runs left behind. It throws Error (kUsage) when a setting
+// cannot be made and --strict is given.
+class Surroundings {
+ public:
+  // `options` must outlive the object. Adds "notes" and "not_in_force" to *document.
+  Surroundings(const RunOptions& options, nlohmann::json* document);
+
+  // Returns a new budget for one run, `spare` bytes larger than --ram; null when --ram is 0 or
+  // cannot be enforced.
+  std::unique_ptr<MemoryBudget> NewBudget(uint64_t spare = 0) const;
+  // Returns a new limit of reads per second for one run; null when --read-iops is 0 or cannot be
+  // enforced. The limit refers to `budget`, which may be null.
+  std::unique_ptr<ReadLimit> NewReadLimit(const MemoryBudget* budget) const;
+  const std::string& scratch_path() const { return scratch_path_; }
+  bool exclusive_device() const { return scratch_ != nullptr || options_.exclusive_device; }
+
+ private:
+  void MakeScratch();
+  void SetReadahead(nlohmann::json* document);
+  void CheckBudget(nlohmann::json* document);
+  void CheckReadLimit(nlohmann::json* document);
+  std::string Where() const;
+  std::unique_ptr<ReadLimit> LimitReads(const MemoryBudget* budget, std::string* why) const;
+
+  const RunOptions& options_;
+  std::unique_ptr<ScratchDevice> scratch_;
+  std::string scratch_path_;
+  std::unique_ptr<ReadaheadGuard> readahead_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_RUN_SURROUNDINGS_H_

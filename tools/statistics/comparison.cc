@@ -1,0 +1,355 @@
+#include "tools/statistics/comparison.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "tools/statistics/looks.h"
+#include "tools/statistics/student.h"
+
+namespace testbed {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Sums of equal values in another order differ by rounding; that is no difference.
+constexpr double kRounding = 1e-12;
+
+double MeanOf(const std::vector<double>& values) {
+  double sum = 0;
+  for (double v : values) sum += v;
+  return sum / static_cast<double>(values.size());
+}
+
+// Returns the variance of one value; 0 of fewer than two.
+double VarianceOf(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double mean = MeanOf(values);
+  double squares = 0;
+  for (double v : values) squares += (v - mean) * (v - mean);
+  return squares / static_cast<double>(values.size() - 1);
+}
+
+// The values of a load, by side: one for each run, or for each slice of each run. Slices of paired
+// loads have a value of each side at the same place.
+struct Load {
+  std::array<std::vector<double>, 2> values;
+  bool sliced = false;
+};
+
+// The samples sorted into loads. Samples of the same slice are averaged: an ABBA block may have two
+// of each side.
+class Loads {
+ public:
+  Loads(std::span<const Sample> samples, Pairing pairing) {
+    for (const Sample& s : samples) {
+      if (!std::isfinite(s.value) || (s.side != kA && s.side != kB)) {
+        ++left_out_;
+        continue;
+      }
+      cells_[s.load][{s.run, s.block}][static_cast<size_t>(s.side)].push_back(s.value);
+    }
+    for (const auto& [number, cells] : cells_) Add(cells, pairing);
+  }
+
+  // Leaves the loads out that come after the first `n`.
+  void Keep(size_t n) {
+    for (; loads_.size() > n; loads_.pop_back()) {
+      left_out_ +=
+          static_cast<int>(loads_.back().values[kA].size() + loads_.back().values[kB].size());
+    }
+  }
+  const std::vector<Load>& all() const { return loads_; }
+  int left_out() const { return left_out_; }
+  int Count(Side side) const {
+    return static_cast<int>(std::count_if(loads_.begin(), loads_.end(), [&](const Load& load) {
+      return !load.values[side].empty();
+    }));
+  }
+
+ private:
+  using Cell = std::array<std::vector<double>, 2>;
+  using Cells = std::map<std::pair<int, int>, Cell>;  // by run and block
+
+  void Add(const Cells& cells, Pairing pairing) {
+    Load load;
+    const bool paired = pairing == Pairing::kLoads;
+    load.sliced = paired && std::any_of(cells.begin(), cells.end(),
+                                        [](const auto& cell) { return cell.first.second >= 0; });
+    for (const auto& [key, cell] : cells) {
+      if (load.sliced && (cell[kA].empty() || cell[kB].empty())) {
+        left_out_ += static_cast<int>(cell[kA].size() + cell[kB].size());
+        continue;
+      }
+      for (size_t side : {kA, kB}) {
+        if (!cell[side].empty()) load.values[side].push_back(MeanOf(cell[side]));
+      }
+    }
+    if (paired && (load.values[kA].empty() || load.values[kB].empty())) {
+      left_out_ += static_cast<int>(load.values[kA].size() + load.values[kB].size());
+      return;
+    }
+    loads_.push_back(std::move(load));
+  }
+
+  std::map<int, Cells> cells_;
+  std::vector<Load> loads_;
+  int left_out_ = 0;
+};
+
+// Returns the variance that the mean of these values has from the spread among them, for values
+// divided by `scale`; NaN of fewer than two.
+double WithinVariance(const std::vector<double>& values, double scale) {
+  if (values.size() < 2) return kUnknownValue;
+  return VarianceOf(values) / (scale * scale) / static_cast<double>(values.size());
+}
+
+// The estimate that an answer is made of, in logarithms or in differences.
+struct Estimated {
+  double center = kUnknownValue;
+  double variance = kUnknownValue;  // of the center
+  double freedom = 0;
+  double within = kUnknownValue;  // the part of `variance` that comes from slices and runs
+  std::array<double, 2> means = {kUnknownValue, kUnknownValue};
+};
+
+double MeanOfKnown(const std::vector<double>& values) {
+  std::vector<double> known;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(known),
+               [](double v) { return std::isfinite(v); });
+  return known.empty() ? kUnknownValue : MeanOf(known);
+}
+
+class Estimator {
+ public:
+  Estimator(const std::vector<Load>& loads, double resolution) : loads_(loads) {
+    double largest = 0;
+    for (const Load& load : loads_) {
+      for (size_t side : {kA, kB}) {
+        if (load.values[side].empty()) continue;
+        const double mean = MeanOf(load.values[side]);
+        of_load_[side].push_back(mean);
+        ratio_ = ratio_ && mean > 0;
+        largest = std::max(largest, std::abs(mean));
+      }
+    }
+    const double unit = ratio_ ? 1 : largest;
+    // A coarse value falls into one of two neighbours with a variance of a quarter at most.
+    least_variance_ = unit * unit * (resolution * resolution / 4 + kRounding * kRounding);
+    for (auto& means : of_load_) {
+      for (double& mean : means) {
+        if (ratio_) mean = std::log(mean);
+      }
+    }
+  }
+
+  bool ratio() const { return ratio_; }
+  Estimated Paired() const;
+  Estimated Welch() const;
+
+ private:
+  Estimated Means() const {
+    Estimated e;
+    for (size_t side : {kA, kB}) {
+      if (!of_load_[side].empty()) e.means[side] = MeanOf(of_load_[side]);
+    }
+    e.center = e.means[kB] - e.means[kA];
+    return e;
+  }
+  double ScaleOf(const std::vector<double>& values) const { return ratio_ ? MeanOf(values) : 1; }
+
+  const std::vector<Load>& loads_;
+  std::array<std::vector<double>, 2> of_load_;  // means of the loads, or their logarithms
+  bool ratio_ = true;
+  double least_variance_ = 0;  // of the value of a load
+};
+
+Estimated Estimator::Paired() const {
+  Estimated e = Means();
+  const size_t n = loads_.size();
+  e.freedom = static_cast<double>(n) - 1;
+  if (n < 2) return e;
+  std::vector<double> effects, within;
+  for (size_t i = 0; i < n; ++i) {
+    effects.push_back(of_load_[kB][i] - of_load_[kA][i]);
+    const std::vector<double>&a = loads_[i].values[kA], &b = loads_[i].values[kB];
+    const double scale_a = ScaleOf(a), scale_b = ScaleOf(b);
+    if (!loads_[i].sliced) {
+      within.push_back(WithinVariance(a, scale_a) + WithinVariance(b, scale_b));
+      continue;
+    }
+    std::vector<double> rest;  // of each slice, to first order, from the ratio of the load
+    for (size_t k = 0; k < a.size(); ++k) rest.push_back(b[k] / scale_b - a[k] / scale_a);
+    within.push_back(WithinVariance(rest, 1));
+  }
+  const auto count = static_cast<double>(n);
+  e.variance = std::max(VarianceOf(effects), 2 * least_variance_) / count;
+  e.within = MeanOfKnown(within) / count;
+  return e;
+}
+
+Estimated Estimator::Welch() const {
+  Estimated e = Means();
+  if (of_load_[kA].size() < 2 || of_load_[kB].size() < 2) return e;
+  e.variance = e.within = 0;
+  std::array<double, 2> variances = {0, 0};
+  for (size_t side : {kA, kB}) {
+    const auto n = static_cast<double>(of_load_[side].size());
+    variances[side] = std::max(VarianceOf(of_load_[side]), least_variance_) / n;
+    std::vector<double> within;
+    for (const Load& load : loads_) {
+      const std::vector<double>& values = load.values[side];
+      if (!values.empty()) within.push_back(WithinVariance(values, ScaleOf(values)));
+    }
+    e.variance += variances[side];
+    e.within += MeanOfKnown(within) / n;
+  }
+  double fourth = 0;
+  for (size_t side : {kA, kB}) {
+    const double share = variances[side] / e.variance;
+    fourth += share * share / (static_cast<double>(of_load_[side].size()) - 1);
+  }
+  e.freedom = 1 / fourth;
+  return e;
+}
+
+double LookQuantile(double alpha, double freedom, bool sequential) {
+  return StudentQuantile(sequential ? LookTail(alpha) : alpha, freedom);
+}
+
+// Returns the greatest difference from none, in the answer's scale, that counts as the same.
+double MarginOf(const Answer& answer) {
+  return answer.scale == Scale::kRatio ? std::log1p(answer.margin)
+                                       : answer.margin * std::max(0.0, answer.a);
+}
+
+void Test(Answer* answer) {
+  if (answer->standard_error == 0) {  // all values are 0
+    answer->p = answer->center == 0 ? 1 : 0;
+    answer->p_same = 1 - answer->p;
+    return;
+  }
+  const auto tail = [&](double distance) {
+    const double t = distance / answer->standard_error;
+    const double p = StudentTail(t, answer->freedom);
+    return answer->sequential ? AnytimeTail(p) : p;
+  };
+  answer->p = std::min(1.0, 2 * tail(std::abs(answer->center)));
+  answer->p_same = tail(MarginOf(*answer) - std::abs(answer->center));
+}
+
+// Returns whether the question would be answered by n loads of each side when the spread and the
+// difference stay as they are.
+bool WouldTell(const Answer& answer, int n) {
+  const double now = std::min(answer.loads_a, answer.loads_b);
+  const double error = answer.standard_error * std::sqrt(now / n);
+  const double freedom = answer.freedom * (n - 1) / (now - 1);
+  const double distance = std::abs(answer.center);
+  return distance > error * LookQuantile(answer.alpha / 2, freedom, answer.sequential) ||
+         distance + error * LookQuantile(answer.alpha, freedom, answer.sequential) <
+             MarginOf(answer);
+}
+
+// Returns the loads of each side that would answer the question; 0 when as many as can be thought
+// of would not.
+int Enough(const Answer& answer) {
+  const int now = std::min(answer.loads_a, answer.loads_b);
+  if (answer.reason == Reason::kFewLoads) return kLeastLoads;
+  if (!std::isfinite(answer.standard_error)) return 0;  // the values are too large to square
+  if (answer.sequential) {
+    for (int n = NextLook(now); n > 0; n = NextLook(n)) {
+      if (WouldTell(answer, n)) return n;
+    }
+    return 0;
+  }
+  // More loads tell more, so the first number that would tell is found by halving.
+  if (now >= kMostForecastLoads || !WouldTell(answer, kMostForecastLoads)) return 0;
+  int not_enough = now, enough = kMostForecastLoads;
+  while (enough - not_enough > 1) {
+    const int middle = (enough + not_enough) / 2;
+    (WouldTell(answer, middle) ? enough : not_enough) = middle;
+  }
+  return enough;
+}
+
+}  // namespace
+
+void Forecast(Answer* answer) {
+  answer->more.reset();
+  if (answer->told() || answer->reason == Reason::kNoValues) return;
+  const int enough = Enough(*answer);
+  if (enough == 0) return;
+  const int more = enough - std::min(answer->loads_a, answer->loads_b);
+  answer->more = Answer::More{more, more * answer->seconds_per_load};
+}
+
+Answer AtLevel(Answer answer, double alpha) {
+  answer.alpha = alpha;
+  const bool ratio = answer.scale == Scale::kRatio;
+  double half = kInfinity;
+  if (answer.standard_error == 0) {
+    half = 0;
+  } else if (std::isfinite(answer.standard_error)) {
+    half = answer.standard_error * LookQuantile(alpha / 2, answer.freedom, answer.sequential);
+  }
+  const auto shown = [&](double x) { return ratio ? std::exp(x) : x; };
+  answer.low = shown(answer.center - half);
+  answer.high = shown(answer.center + half);
+  return answer;
+}
+
+void Decide(Answer* answer) {
+  answer->outcome = Outcome::kUnknown;
+  if (!std::isfinite(answer->center)) {
+    answer->reason = Reason::kNoValues;
+  } else if (std::min(answer->loads_a, answer->loads_b) < kLeastLoads) {
+    answer->reason = Reason::kFewLoads;
+  } else if (answer->p <= answer->alpha) {
+    answer->outcome = answer->center < 0 ? Outcome::kLess : Outcome::kMore;
+  } else if (answer->p_same <= answer->alpha) {
+    answer->outcome = Outcome::kSame;
+  } else {
+    answer->reason = Reason::kTooWide;
+  }
+  if (answer->told()) answer->reason = Reason::kNone;
+}
+
+Answer Compare(std::span<const Sample> samples, const CompareOptions& options) {
+  const bool paired = options.pairing == Pairing::kLoads;
+  Loads loads(samples, options.pairing);
+  Answer answer;
+  if (options.sequential) {
+    // Before the first look the effect is shown, and nothing is told.
+    const int n = paired ? loads.Count(kA) : std::min(loads.Count(kA), loads.Count(kB));
+    if (LookAt(n) > 0) loads.Keep(static_cast<size_t>(LookAt(n)));
+  }
+  answer.sequential = options.sequential;
+  answer.seconds_per_load = options.seconds_per_load;
+  answer.margin = options.margin;
+  answer.loads_a = loads.Count(kA);
+  answer.loads_b = loads.Count(kB);
+  answer.left_out = loads.left_out();
+  if (answer.loads_a == 0 || answer.loads_b == 0) return answer;
+  const Estimator estimator(loads.all(), options.resolution);
+  const Estimated e = paired ? estimator.Paired() : estimator.Welch();
+  const auto shown = [&](double x) { return estimator.ratio() ? std::exp(x) : x; };
+  answer.scale = estimator.ratio() ? Scale::kRatio : Scale::kDifference;
+  answer.a = shown(e.means[kA]);
+  answer.b = shown(e.means[kB]);
+  answer.center = e.center;
+  answer.effect = shown(e.center);
+  const bool looked = !options.sequential || LookAt(std::min(answer.loads_a, answer.loads_b)) > 0;
+  if (std::isfinite(e.variance) && looked) {
+    answer.standard_error = std::sqrt(e.variance);
+    answer.freedom = e.freedom;
+    answer.within_share = std::clamp(e.within / e.variance, 0.0, 1.0);
+    if (std::min(answer.loads_a, answer.loads_b) >= kLeastLoads) Test(&answer);
+  }
+  answer = AtLevel(answer, options.alpha);
+  Decide(&answer);
+  Forecast(&answer);
+  return answer;
+}
+
+}  // namespace testbed

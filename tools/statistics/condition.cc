@@ -1,0 +1,98 @@
+#include "tools/statistics/condition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+#include <sstream>
+
+#include "device/error.h"
+#include "tools/statistics/looks.h"
+#include "tools/statistics/metrics.h"
+#include "tools/statistics/student.h"
+
+namespace testbed {
+
+Condition ParseCondition(const std::string& option, const std::string& text) {
+  static const std::regex* const kForm =
+      new std::regex(R"(\s*([a-z0-9_]+)\s*([<>])\s*([+-]?[0-9]{1,9}(?:\.[0-9]{1,9})?)\s*%\s*)");
+  std::smatch parts;
+  if (!std::regex_match(text, parts, *kForm)) {
+    throw Error(Error::kUsage,
+                fmt::format("{} '{}' is not a condition; give a metric, < or >, and a change in "
+                            "per cent, such as 'rate < -3%' or 'p99 > 10%'",
+                            option, text));
+  }
+  Condition condition{parts[1], parts[2] == "<", std::stod(parts[3]) / 100};
+  if (FindMetric(condition.metric) == nullptr) {
+    throw Error(Error::kUsage,
+                fmt::format("{} '{}' names no metric; there are {}", option, text, MetricNames()));
+  }
+  if (condition.change <= -1) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("{} '{}' can never be; a metric falls by less than 100 %", option, text));
+  }
+  return condition;
+}
+
+double ParseMargin(const std::string& option, const std::string& text) {
+  static const std::regex* const kForm =
+      new std::regex(R"(\s*([0-9]{1,3}(?:\.[0-9]{1,9})?)\s*%?\s*)");
+  std::smatch parts;
+  const double margin = std::regex_match(text, parts, *kForm) ? std::stod(parts[1]) / 100 : 0;
+  if (margin <= 0 || margin > 1) {
+    throw Error(Error::kUsage,
+                fmt::format("{} {} is not a difference in per cent; give more than 0 and at most "
+                            "100, such as 2%",
+                            option, text));
+  }
+  return margin;
+}
+
+std::vector<std::string> ParseMetricNames(const std::string& option, const std::string& text) {
+  std::vector<std::string> names;
+  if (text == "all") {
+    for (const Metric& metric : Metrics()) names.push_back(metric.name);
+    return names;
+  }
+  std::istringstream in(text);
+  for (std::string name; std::getline(in, name, ',');) {
+    name.erase(0, name.find_first_not_of(' '));
+    name.erase(name.find_last_not_of(' ') + 1);
+    if (FindMetric(name) == nullptr) {
+      throw Error(Error::kUsage, fmt::format("{} {} names no metric: '{}'; there are all, {}",
+                                             option, text, name, MetricNames()));
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+std::string ConditionText(const Condition& condition) {
+  return fmt::format("{} {} {:.9g} %", condition.metric, condition.less ? '<' : '>',
+                     condition.change * 100);
+}
+
+Judgement Judge(const Condition& condition, const Answer& answer) {
+  if (answer.scale == Scale::kDifference) {
+    if (answer.outcome != Outcome::kSame || answer.center != 0) return Judgement::kUnknown;
+    const bool holds = condition.less ? condition.change > 0 : condition.change < 0;
+    return holds ? Judgement::kHolds : Judgement::kDoesNotHold;
+  }
+  if (!std::isfinite(answer.standard_error) ||
+      std::min(answer.loads_a, answer.loads_b) < kLeastLoads) {
+    return Judgement::kUnknown;
+  }
+  const double t = (answer.center - std::log1p(condition.change)) / answer.standard_error;
+  const auto sure = [&](double tail) {
+    return (answer.sequential ? AnytimeTail(tail) : tail) <= answer.alpha;
+  };
+  const bool above = sure(StudentTail(t, answer.freedom));
+  const bool below = sure(StudentTail(-t, answer.freedom));
+  if (!above && !below) return Judgement::kUnknown;
+  return below == condition.less ? Judgement::kHolds : Judgement::kDoesNotHold;
+}
+
+}  // namespace testbed

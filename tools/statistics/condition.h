@@ -1,0 +1,42 @@
+// Conditions on the change of a metric from A to B, as --fail-if has them: "rate < -3%". Thread-safe.
+#ifndef TESTBED_TOOLS_STATISTICS_CONDITION_H_
+#define TESTBED_TOOLS_STATISTICS_CONDITION_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/statistics/comparison.h"
+
+namespace testbed {
+
+struct Condition {
+  std::string metric;  // a name of Metrics()
+  bool less = false;   // "<"; else ">"
+  double change = 0;   // -0.03
+};
+
+// Parses "METRIC < CHANGE%" or "METRIC > CHANGE%", with or without spaces. `option` is named in the
+// Error (kUsage) that it throws for any other text, and for a change of -100 % or less.
+Condition ParseCondition(const std::string& option, const std::string& text);
+
+// Parses "2%" or "2", more than 0 and at most 100 per cent, and returns 0.02. Throws Error (kUsage),
+// which names the option.
+double ParseMargin(const std::string& option, const std::string& text);
+// Parses names of metrics, separated by commas, or "all". Returns none for an empty text. Throws
+// Error (kUsage), which names the option.
+std::vector<std::string> ParseMetricNames(const std::string& option, const std::string& text);
+
+// Returns "rate < -3 %".
+std::string ConditionText(const Condition& condition);
+
+enum class Judgement { kHolds, kDoesNotHold, kUnknown };
+
+// Returns whether the condition holds of the change from A to B, by a one-sided test at
+// answer.alpha in each direction: a change that equals the condition's is told to hold in at most
+// that share of comparisons. kUnknown with fewer than kLeastLoads loads, and of a metric that was 0
+// somewhere, so that it has no ratio (Scale::kDifference), unless A and B are equal for sure.
+Judgement Judge(const Condition& condition, const Answer& answer);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_STATISTICS_CONDITION_H_

@@ -1,0 +1,98 @@
+#include "tools/statistics/document_cells.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tools/statistics/metrics.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+bool IsMeasured(const json& phase) {
+  return phase.contains("operations") && phase.at("kind") != "warm-up" &&
+         phase.at("kind") != "tune" && !phase.value("partial", false);
+}
+
+bool LoadsAndMeasures(const json& run) {
+  bool loads = false, measures = false;
+  for (const json& phase : run.at("phases")) {
+    loads = loads || phase.at("kind") == "load";
+    measures = measures || phase.at("kind") == "measure";
+  }
+  return loads && measures;
+}
+
+}  // namespace
+
+std::vector<int> LoadsOfRuns(const json& document) {
+  std::vector<int> loads;
+  int fresh = -1;
+  for (const json& run : document.at("runs")) {
+    if (run.contains("load")) {
+      loads.push_back(run.at("load"));
+    } else {
+      if (LoadsAndMeasures(run)) ++fresh;
+      loads.push_back(std::max(0, fresh));
+    }
+  }
+  return loads;
+}
+
+std::vector<DocumentCell> CellsOf(const json& document) {
+  std::vector<DocumentCell> cells;
+  std::map<std::string, size_t> index;
+  const std::vector<int> loads = LoadsOfRuns(document);
+  std::map<std::pair<std::string, int>, int> runs;  // runs so far, by cell and load
+  for (size_t i = 0; i < loads.size(); ++i) {
+    const json& run = document.at("runs").at(i);
+    std::map<std::string, int> seen;
+    for (const json& phase : run.at("phases")) {
+      if (!IsMeasured(phase)) continue;
+      std::string of_phase = phase.at("name");
+      const int time = ++seen[of_phase];
+      if (time > 1) of_phase += fmt::format(" ({})", time);
+      for (const auto& [operation, metrics] : MetricsOf(phase)) {
+        std::string name = of_phase;
+        if (!operation.empty()) name += " " + operation;
+        name += fmt::format(", {} thr", run.at("threads").get<int>());
+        if (index.emplace(name, cells.size()).second) cells.push_back({name, {}});
+        const int number = runs[{name, loads[i]}]++;
+        for (const auto& [metric, value] : metrics) {
+          cells[index[name]].samples[metric].push_back(
+              {.side = kA, .load = loads[i], .run = number, .value = value});
+        }
+      }
+    }
+  }
+  return cells;
+}
+
+bool SameSeeds(const json& first, const json& second) {
+  std::map<int, json> seeds[2];
+  for (const auto& [document, of_loads] :
+       {std::pair(&first, &seeds[0]), std::pair(&second, &seeds[1])}) {
+    for (const json& run : document->at("runs")) {
+      if (!run.contains("load") || !run.contains("seed")) return false;
+      (*of_loads)[run.at("load")] = run.at("seed");
+    }
+  }
+  return seeds[0] == seeds[1];
+}
+
+std::vector<std::string> PhasesWithWrongAnswers(const json& document) {
+  std::vector<std::string> phases;
+  for (const json& run : document.at("runs")) {
+    for (const json& phase : run.at("phases")) {
+      if (!phase.contains("wrong") || phase.at("wrong") == 0) continue;
+      const std::string name = phase.at("name");
+      if (std::find(phases.begin(), phases.end(), name) == phases.end()) phases.push_back(name);
+    }
+  }
+  return phases;
+}
+
+}  // namespace testbed

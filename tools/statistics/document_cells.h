@@ -1,0 +1,41 @@
+// The values of a results document (docs/results.md) as samples: a cell is a phase, a kind of
+// operation and a number of clients, measured in one or more loads, each in one or more runs.
+// Thread-safe.
+#ifndef TESTBED_TOOLS_STATISTICS_DOCUMENT_CELLS_H_
+#define TESTBED_TOOLS_STATISTICS_DOCUMENT_CELLS_H_
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/statistics/comparison.h"
+
+namespace testbed {
+
+struct DocumentCell {
+  std::string name;  // "point-read, 8 thr", "mixed update, 1 thr"
+  // By the names of Metrics() (metrics.h): a sample for each run. Their side is kA.
+  std::map<std::string, std::vector<Sample>> samples;
+};
+
+// Returns the cells in the order of the document. Warm-ups, trials, settle steps and phases that
+// did not come to their end are left out. Throws nlohmann::json::exception when the document is
+// damaged.
+std::vector<DocumentCell> CellsOf(const nlohmann::json& document);
+
+// Returns the number of the load that each run of the document used. Documents that do not tell
+// ("load", before --repeat made loads) are read as they were made: each run that loaded and
+// measured is a load, and runs without a load of their own share one.
+std::vector<int> LoadsOfRuns(const nlohmann::json& document);
+
+// Returns whether the loads of both documents have the same numbers and, each, the same seed: they
+// hold the same rows, and their operations are the same. False when a run does not tell its seed.
+bool SameSeeds(const nlohmann::json& first, const nlohmann::json& second);
+
+// Returns the names of phases of which some run gave wrong answers.
+std::vector<std::string> PhasesWithWrongAnswers(const nlohmann::json& document);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_STATISTICS_DOCUMENT_CELLS_H_

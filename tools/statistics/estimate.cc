@@ -1,0 +1,51 @@
+#include "tools/statistics/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tools/statistics/document_cells.h"
+#include "tools/statistics/student.h"
+
+namespace testbed {
+
+Estimate EstimateMean(const std::vector<double>& values) {
+  Estimate e;
+  e.n = values.size();
+  if (e.n == 0) return e;
+  for (double v : values) e.mean += v;
+  e.mean /= static_cast<double>(e.n);
+  if (e.n < 2) return e;
+  double squares = 0;
+  for (double v : values) squares += (v - e.mean) * (v - e.mean);
+  const double deviation = std::sqrt(squares / static_cast<double>(e.n - 1));
+  e.half_width = StudentQuantile(0.025, static_cast<double>(e.n - 1)) * deviation /
+                 std::sqrt(static_cast<double>(e.n));
+  return e;
+}
+
+std::vector<Repeated> Repeats(const nlohmann::json& document) {
+  std::vector<Repeated> repeats;
+  for (const DocumentCell& cell : CellsOf(document)) {
+    Repeated& repeated = repeats.emplace_back();
+    repeated.name = cell.name;
+    const auto estimate = [&](const char* metric) {
+      const auto found = cell.samples.find(metric);
+      if (found == cell.samples.end()) return Estimate();
+      std::map<int, std::vector<double>> loads;
+      for (const Sample& sample : found->second) loads[sample.load].push_back(sample.value);
+      repeated.loads = std::max(repeated.loads, loads.size());
+      repeated.runs = std::max(repeated.runs, found->second.size());
+      std::vector<double> means;
+      for (const auto& [load, values] : loads) means.push_back(EstimateMean(values).mean);
+      return EstimateMean(means);
+    };
+    repeated.rate = estimate("rate");
+    repeated.p99_us = estimate("p99");
+    repeated.device_reads = estimate("device_reads");
+    repeated.device_writes = estimate("device_writes");
+  }
+  return repeats;
+}
+
+}  // namespace testbed

@@ -1,0 +1,33 @@
+// Estimates over repeated measurements of the same setting.
+#ifndef TESTBED_TOOLS_STATISTICS_ESTIMATE_H_
+#define TESTBED_TOOLS_STATISTICS_ESTIMATE_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace testbed {
+
+// The mean of n values and half the width of its 95 % confidence interval (Student's t). With fewer
+// than two values half_width is 0.
+struct Estimate {
+  size_t n = 0;
+  double mean = 0, half_width = 0;
+};
+// Returns the estimate; its half_width is 0 for fewer than two values.
+Estimate EstimateMean(const std::vector<double>& values);
+
+// The estimates of one cell of a results document (document_cells.h) over its loads. The value of a
+// load is the mean over its runs: runs on one load tell nothing about the next one.
+struct Repeated {
+  std::string name;
+  size_t loads = 0, runs = 0;
+  Estimate rate, p99_us;                 // p99_us: n = 0 for all kinds of operations together
+  Estimate device_reads, device_writes;  // per operation of the phase; n = 0 when not known
+};
+// Returns the estimates of each cell in the order of the document.
+std::vector<Repeated> Repeats(const nlohmann::json& document);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_STATISTICS_ESTIMATE_H_

@@ -1,0 +1,128 @@
+#include "tools/statistics/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tools/report/figures.h"
+#include "workloads/measure/histogram.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// Returns the sum of a figure over all causes and all other threads of the phase, but for those of
+// other programs; NaN when no cause has it.
+double SumOfCauses(const json& phase, const std::string& path) {
+  double sum = std::nan("");
+  const json none = json::array();
+  for (const char* list : {"causes", "other_threads"}) {
+    for (const json& cause : phase.at("account").value(list, none)) {
+      if (IsOfOtherProgram(cause)) continue;
+      const double value = Number(cause, path);
+      if (std::isfinite(value)) sum = (std::isfinite(sum) ? sum : 0) + value;
+    }
+  }
+  return sum;
+}
+
+void AddLatency(const json& operation, std::map<std::string, double>* metrics) {
+  (*metrics)["mean"] = Number(operation, "/latency_us/mean");
+  (*metrics)["p50"] = Number(operation, "/latency_us/p50");
+  (*metrics)["p99"] = Number(operation, "/latency_us/p99");
+  (*metrics)["p999"] = Number(operation, "/latency_us/p999");
+}
+
+void AddAccount(const json& phase, std::map<std::string, double>* metrics) {
+  const double count = Number(phase, "/count");
+  const auto each = [&](const char* name, double value) { (*metrics)[name] = value / count; };
+  each("cpu_us", 1e6 * (Number(phase, "/account/cpu_user_seconds") +
+                        Number(phase, "/account/cpu_system_seconds")));
+  const double asks = Number(phase, "/account/engine/block_requests");
+  each("engine_asks", asks);
+  each("engine_misses", asks - Number(phase, "/account/engine/block_hits"));
+  for (const std::string figure : {"reads", "read_bytes", "writes", "write_bytes"}) {
+    each(("file_" + figure).c_str(), SumOfCauses(phase, "/file/" + figure));
+    each(("kernel_" + figure).c_str(), SumOfCauses(phase, "/kernel/" + figure));
+  }
+  const DeviceIo device = OwnDeviceIo(phase.at("account"));
+  each("device_reads", device.reads);
+  each("device_read_bytes", device.read_bytes);
+  each("device_writes", device.writes);
+  each("device_write_bytes", device.write_bytes);
+  const double user = Number(phase, "/user_bytes_written");
+  if (user > 0) (*metrics)["write_amplification"] = device.write_bytes / user;
+}
+
+void RemoveUnknown(std::map<std::string, double>* metrics) {
+  std::erase_if(*metrics, [](const auto& metric) { return !std::isfinite(metric.second); });
+}
+
+std::vector<Metric> MakeMetrics() {
+  // The mean is of exact times; a percentile is the middle of a bucket.
+  const double coarse = Histogram::kRelativeError;
+  std::vector<Metric> all = {
+      {"rate", "operations per second", true},
+      {"mean", "mean latency in microseconds"},
+      {"p50", "median of the latency in microseconds", false, coarse},
+      {"p99", "99th percentile of the latency in microseconds", false, coarse},
+      {"p999", "99.9th percentile of the latency in microseconds", false, coarse},
+      {"cpu_us", "processor time of the process per operation, in microseconds"},
+      {"engine_asks", "blocks asked of the engine's cache per operation", false, 0, true},
+      {"engine_misses", "blocks that the engine's cache did not hold, per operation", false, 0,
+       true}};
+  const auto count = [&](const std::string& name, const std::string& meaning) {
+    all.push_back({name, meaning, false, 0, true});
+  };
+  for (const std::string level : {"file", "kernel", "device"}) {
+    const std::string at = " at the level of the " + level + " per operation";
+    count(level + "_reads", "reads" + at);
+    count(level + "_read_bytes", "bytes read" + at);
+    count(level + "_writes", "writes" + at);
+    count(level + "_write_bytes", "bytes written" + at);
+  }
+  count("write_amplification", "bytes that the device wrote per byte that the user wrote");
+  count("size", "bytes of the database on disk at the end of the phase");
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Metric>& Metrics() {
+  static const auto* metrics = new std::vector<Metric>(MakeMetrics());
+  return *metrics;
+}
+
+const Metric* FindMetric(const std::string& name) {
+  const auto found = std::find_if(Metrics().begin(), Metrics().end(),
+                                  [&](const Metric& metric) { return metric.name == name; });
+  return found == Metrics().end() ? nullptr : &*found;
+}
+
+std::string MetricNames() {
+  std::string names;
+  for (const Metric& metric : Metrics()) names += (names.empty() ? "" : ", ") + metric.name;
+  return names;
+}
+
+std::map<std::string, std::map<std::string, double>> MetricsOf(const json& phase) {
+  std::map<std::string, std::map<std::string, double>> all;
+  std::map<std::string, double>& whole = all[""];
+  whole["rate"] = Number(phase, "/rate");
+  whole["size"] = Number(phase, "/database_bytes");
+  AddAccount(phase, &whole);
+  const json& operations = phase.at("operations");
+  for (const json& operation : operations) {
+    if (operations.size() == 1) {
+      AddLatency(operation, &whole);
+      continue;
+    }
+    std::map<std::string, double>& own = all[operation.at("name")];
+    own["rate"] = Number(operation, "/rate");
+    AddLatency(operation, &own);
+  }
+  for (auto& [name, metrics] : all) RemoveUnknown(&metrics);
+  return all;
+}
+
+}  // namespace testbed

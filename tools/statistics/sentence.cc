@@ -1,0 +1,139 @@
+#include "tools/statistics/sentence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "tools/output/table.h"
+
+namespace testbed {
+namespace {
+
+// From this ratio on, a factor says more than per cent.
+constexpr double kFactor = 3;
+
+const char* Word(const Metric& metric, bool more) {
+  if (metric.speed) return more ? "faster" : "slower";
+  return more ? "higher" : "lower";
+}
+
+std::string Subject(const Metric& metric, const std::string& b) {
+  return metric.speed ? b : metric.name + " of " + b;
+}
+
+std::string SignedPercent(double ratio) {
+  const double change = ratio - 1;
+  return std::isfinite(change) ? (change < 0 ? "-" : "+") + PercentText(std::abs(change)) : "?";
+}
+
+std::string Different(const Answer& answer, const Metric& metric, const std::string& b) {
+  const bool more = answer.outcome == Outcome::kMore;
+  const std::string is = fmt::format("{} is {} by ", Subject(metric, b), Word(metric, more));
+  double low = answer.low, at = answer.effect, high = answer.high;
+  if (answer.scale == Scale::kDifference) {
+    if (!more) std::tie(low, at, high) = std::tuple(-high, -at, -low);
+    return is + fmt::format("{} ({} to {})", Short(at), Short(low), Short(high));
+  }
+  if (at >= kFactor) {
+    return is + fmt::format("a factor of {} ({} to {})", Short(at), Short(low), Short(high));
+  }
+  if (!more) std::tie(low, at, high) = std::tuple(2 - high, 2 - at, 2 - low);
+  return is + fmt::format("{} % ({} to {})", PercentText(at - 1), PercentText(low - 1),
+                          PercentText(high - 1));
+}
+
+std::string CountOfLoads(int n) { return fmt::format("{} {}", n, n == 1 ? "load" : "loads"); }
+
+std::string Duration(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} more seconds", std::max(1.0, seconds));
+  if (seconds < 5400) return fmt::format("{:.0f} more minutes", seconds / 60);
+  return fmt::format("{:.1f} more hours", seconds / 3600);
+}
+
+std::string MoreText(const Answer& answer) {
+  if (!answer.more) return "; no number of loads that is practical would tell";
+  const std::string loads = fmt::format("{} more {} of each", answer.more->loads,
+                                        answer.more->loads == 1 ? "load" : "loads");
+  if (answer.more->seconds <= 0) return fmt::format("; about {} would", loads);
+  return fmt::format("; about {} would ({})", Duration(answer.more->seconds), loads);
+}
+
+std::string Unknown(const Answer& answer, const Metric& metric, const std::string& b) {
+  if (answer.reason == Reason::kNoValues) {
+    return fmt::format("cannot be told: {} was not measured on {}", metric.name,
+                       answer.loads_a + answer.loads_b == 0 ? "either side" : "both sides");
+  }
+  if (answer.reason == Reason::kFewLoads) {
+    const int n = std::min(answer.loads_a, answer.loads_b);
+    return fmt::format(
+        "cannot be told from {} of each, because loads differ: {} of each are the least{}",
+        CountOfLoads(n), kLeastLoads, MoreText(answer));
+  }
+  if (answer.scale == Scale::kDifference) {
+    return fmt::format("cannot be told: {} differs by {} to {}{}", Subject(metric, b),
+                       Short(answer.low), Short(answer.high), MoreText(answer));
+  }
+  const auto end = [&](double ratio) {
+    return fmt::format("{} % {}", PercentText(std::abs(ratio - 1)), Word(metric, ratio > 1));
+  };
+  return fmt::format("cannot be told: {} is between {} and {}{}", Subject(metric, b),
+                     end(answer.low), end(answer.high), MoreText(answer));
+}
+
+}  // namespace
+
+std::string PercentText(double change) {
+  double percent = change * 100, size = std::abs(percent);
+  if (size < 1e-6) percent = size = 0;  // what rounding makes of none
+  if (size >= 9.95) return fmt::format("{:.0f}", percent);
+  if (size >= 0.995 || size == 0) return fmt::format("{:.1f}", percent);
+  if (size >= 0.01) return fmt::format("{:.2f}", percent);
+  return fmt::format("{:.1g}", percent);
+}
+
+std::string EffectText(const Answer& answer) {
+  if (!std::isfinite(answer.effect)) return "-";
+  if (answer.scale == Scale::kDifference) {
+    return std::isfinite(answer.low) ? fmt::format("{} ({} to {})", Short(answer.effect),
+                                                   Short(answer.low), Short(answer.high))
+                                     : Short(answer.effect);
+  }
+  std::string effect = SignedPercent(answer.effect) + " %";
+  if (!std::isfinite(answer.high)) return effect;
+  return fmt::format("{} ({} to {})", effect, SignedPercent(answer.low),
+                     SignedPercent(answer.high));
+}
+
+std::string OutcomeText(const Answer& answer, const Metric& metric) {
+  switch (answer.outcome) {
+    case Outcome::kLess:
+      return Word(metric, false);
+    case Outcome::kMore:
+      return Word(metric, true);
+    case Outcome::kSame:
+      return "same";
+    case Outcome::kUnknown:
+      break;
+  }
+  return "cannot be told";
+}
+
+std::string Sentence(const Answer& answer, const Metric& metric, const std::string& b) {
+  switch (answer.outcome) {
+    case Outcome::kLess:
+    case Outcome::kMore:
+      return Different(answer, metric, b);
+    case Outcome::kSame:
+      break;
+    case Outcome::kUnknown:
+      return Unknown(answer, metric, b);
+  }
+  std::string same = (metric.speed ? "" : metric.name + " is ") +
+                     fmt::format("the same within {:.9g} %", answer.margin * 100);
+  if (answer.scale == Scale::kDifference || answer.high - answer.low < 1e-9) return same;
+  return same + fmt::format(" ({} to {})", SignedPercent(answer.low), SignedPercent(answer.high));
+}
+
+}  // namespace testbed

@@ -1,0 +1,33 @@
+// Says an answer (comparison.h) in a sentence, the same in every command.
+#ifndef TESTBED_TOOLS_STATISTICS_SENTENCE_H_
+#define TESTBED_TOOLS_STATISTICS_SENTENCE_H_
+
+#include <string>
+
+#include "tools/statistics/comparison.h"
+#include "tools/statistics/metrics.h"
+
+namespace testbed {
+
+// Returns one clause without a full stop, such as
+//
+//   B is faster by 4.1 % (3.2 to 5.0)
+//   p99 of B is higher by 12 % (9.3 to 15)
+//   the same within 2 % (-0.4 to +0.9)
+//   cannot be told: B is between 3.1 % slower and 4.0 % faster; about 6 more minutes would (8 more
+//   loads of each)
+//   cannot be told from one load of each, because loads differ; 2 more loads of each are the least
+//
+// `b` names the side B in it.
+std::string Sentence(const Answer& answer, const Metric& metric, const std::string& b = "B");
+
+// Returns the effect and its interval for a table: "+4.1 % (+3.2 to +5.0)".
+std::string EffectText(const Answer& answer);
+// Return the outcome for a table ("faster", "slower", "higher", "lower", "same", "cannot be told"),
+// and a change in per cent with as many digits as are of use: "4.1", "0.10", "12".
+std::string OutcomeText(const Answer& answer, const Metric& metric);
+std::string PercentText(double change);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_STATISTICS_SENTENCE_H_

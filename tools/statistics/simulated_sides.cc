@@ -1,0 +1,97 @@
+#include "tools/statistics/simulated_sides.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tools/statistics/student.h"
+
+namespace testbed {
+
+double SimulatedSides::Shaped(SimulatedWorld::Shape shape) {
+  const double z = normal_();
+  switch (shape) {
+    case SimulatedWorld::kNormal:
+      return z;
+    // An exponential tail to one side, as waits have: a lognormal deviate, brought to mean 0 and
+    // variance 1. Its logarithm has the standard deviation 0.8.
+    case SimulatedWorld::kSkewed: {
+      constexpr double kVariance = 0.64;
+      const double mean = std::exp(kVariance / 2);
+      return (std::exp(0.8 * z) - mean) / (mean * std::sqrt(std::expm1(kVariance)));
+    }
+    // Two modes of equal weight, 10 of their own standard deviations apart.
+    case SimulatedWorld::kBimodal:
+      return ((random_.Next() & 1) != 0 ? 5 + z : -5 + z) / std::sqrt(26.0);
+  }
+  return z;
+}
+
+void SimulatedSides::DrawLoad(const SimulatedWorld& world, const SimulatedPlan& plan, Sample sample,
+                              double level, std::vector<Sample>* samples) {
+  level += world.loads * Shaped(world.shape);
+  for (int run = 0; run < plan.runs; ++run) {
+    const double of_run = level + world.runs * Shaped(world.shape);
+    for (int slice = 0; slice < plan.slices; ++slice) {
+      sample.run = run;
+      sample.block = slice;
+      sample.value = std::exp(of_run + world.slices * Shaped(world.shape));
+      samples->push_back(sample);
+    }
+  }
+}
+
+std::vector<Sample> SimulatedSides::Draw(const SimulatedWorld& world, const SimulatedPlan& plan,
+                                         double ratio) {
+  std::vector<Sample> samples;
+  const double difference = std::log(ratio);
+  double machine = 0;
+  const auto drift = [&] { machine += world.drift * (normal_() + 0.5); };
+  const auto one = [&](Side side, int load) {
+    DrawLoad(world, plan, {.side = side, .load = load}, machine + (side == kB ? difference : 0),
+             &samples);
+  };
+  if (plan.design == SimulatedDesign::kStored) {
+    for (Side side : {kA, kB}) {
+      for (int load = 0; load < plan.loads; ++load, drift()) one(side, load);
+    }
+    return samples;
+  }
+  for (int load = 0; load < plan.loads; ++load, drift()) {
+    Side first = kA, second = kB;
+    if ((random_.Next() & 1) != 0) std::swap(first, second);
+    one(first, load);
+    if (plan.design == SimulatedDesign::kRounds) drift();
+    one(second, load);
+  }
+  return samples;
+}
+
+CompareOptions OptionsOf(const SimulatedPlan& plan) {
+  CompareOptions options;
+  if (plan.design == SimulatedDesign::kStored) options.pairing = Pairing::kNone;
+  return options;
+}
+
+std::vector<double> LeastTails(std::span<const int> looks, int paths, uint64_t seed) {
+  Normal normal(seed);
+  std::vector<double> least(static_cast<size_t>(paths));
+  for (double& of_path : least) {
+    double mean = 0, squares = 0;
+    of_path = 1;
+    auto look = looks.begin();
+    for (int n = 1; look != looks.end(); ++n) {
+      const double value = normal(), off = value - mean;
+      mean += off / n;
+      squares += off * (value - mean);
+      if (n != *look) continue;
+      ++look;
+      const double t = mean / std::sqrt(squares / (n - 1) / n);
+      of_path = std::min(of_path, StudentTail(t, n - 1));
+    }
+  }
+  std::sort(least.begin(), least.end());
+  return least;
+}
+
+}  // namespace testbed

@@ -1,0 +1,20 @@
+// Measures what the runner's own loop costs, so that a report can set it beside an operation's time.
+#ifndef TESTBED_WORKLOADS_MEASURE_HARNESS_COST_H_
+#define TESTBED_WORKLOADS_MEASURE_HARNESS_COST_H_
+
+#include <memory>
+
+#include "workloads/measure/runner.h"
+
+namespace testbed {
+
+// Returns the harness's own cost per operation, in nanoseconds. It runs point reads, of rows drawn
+// as `draws` says, on an engine that returns values of the dataset's value size and does nothing
+// else, with the accounting, latency and consume settings of `options`. The best of three runs
+// counts.
+double HarnessCostNs(const PhaseOptions& options, std::shared_ptr<const Dataset> dataset,
+                     WorkloadOptions draws);
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_MEASURE_HARNESS_COST_H_

@@ -1,0 +1,44 @@
+// The account of a phase: the difference of two readings of all levels of the ledger
+// (workloads/measure/meter.h). docs/results.md, "The account of a phase", lists what the results
+// document holds of it.
+#ifndef TESTBED_WORKLOADS_MEASURE_PHASE_ACCOUNT_H_
+#define TESTBED_WORKLOADS_MEASURE_PHASE_ACCOUNT_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "device/account/block_device.h"
+#include "device/account/counts.h"
+#include "device/account/grade.h"
+#include "engines/engine.h"
+
+namespace testbed {
+
+// What the writes of logs cost: as the engine reports them, at the device, and as they are
+// estimated from the engine's counters alone (workloads/measure/log_estimate.h).
+struct LogWrites {
+  uint64_t bytes = 0, writes = 0;
+  uint64_t syncs = 0;  // without sync calls every write counts as one, as with O_DSYNC
+  uint64_t estimate_least_bytes = 0, estimate_bytes = 0;
+  // What the device wrote for log files, and for the file system's journal and metadata; zero
+  // without the kernel account.
+  uint64_t device_bytes = 0, journal_bytes = 0;
+};
+
+struct PhaseAccount {
+  bool counts_files = false;      // the engine's files are counted at the file level
+  bool counts_in_kernel = false;  // the kernel account ran
+  LedgerCounts ledger;            // by operation, and of threads outside the run
+  EngineCounters engine;          // cache_bytes and `now` are the values at the phase's end
+  std::optional<LogWrites> log;   // nothing when no log was written
+  double cpu_user_seconds = 0, cpu_system_seconds = 0;       // of this process
+  uint64_t process_read_bytes = 0, process_write_bytes = 0;  // of this process, by the kernel
+  uint64_t major_faults = 0;
+  uint64_t context_switches = 0;      // of this process, voluntary and not
+  std::optional<DeviceStats> device;  // nothing when the device was not read
+  std::optional<Closure> closure;     // needs the device and the kernel account
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_MEASURE_PHASE_ACCOUNT_H_

@@ -1,0 +1,51 @@
+// A phase in slices: the clients work only while a SliceControl lets them, and rest between the
+// slices. Two runs whose slices alternate see the same machine within a second, so that what the
+// machine does meanwhile changes both alike (tools/ab).
+#ifndef TESTBED_WORKLOADS_MEASURE_SLICES_H_
+#define TESTBED_WORKLOADS_MEASURE_SLICES_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "device/machine/memory_budget.h"
+#include "workloads/measure/background_work.h"
+
+namespace testbed {
+
+// One second of a phase, or one slice; the last second may be shorter. The intervals' counts add up
+// to the phase's.
+struct Interval {
+  double end_seconds;  // since the phase began, in slices the time that clients worked
+  uint64_t operations;
+  double mean_ns;
+  uint64_t p50_ns, p99_ns, p999_ns, max_ns;
+  std::vector<uint64_t> counts;          // operations of each kind, by index into Workload::ops()
+  std::vector<uint64_t> max_latency_ns;  // maximum latency of each kind, likewise indexed
+  uint64_t device_reads, device_read_bytes, device_writes, device_write_bytes;
+  // CPU time and context switches of the whole machine, and this process's memory in RAM at the end
+  // of the second.
+  uint64_t host_context_switches;
+  double host_user_seconds, host_system_seconds;
+  // Bytes of this process in memory at the end of the second.
+  uint64_t resident_bytes;
+  std::vector<BackgroundWork> background;
+  // With a budget: what its group held at the end of the second. Of these alone `failcnt` and
+  // `refaults` are counts of the second.
+  std::optional<MemoryUsage> memory;
+};
+
+// Grants a phase its slices. The phase's main thread calls both functions while all clients rest.
+class SliceControl {
+ public:
+  virtual ~SliceControl() = default;
+  // Blocks until the next slice is due, and returns its length in seconds; nothing ends the phase.
+  virtual std::optional<double> Next() = 0;
+  // Receives a slice: what was counted while the clients worked, and the mean time in seconds that
+  // they did.
+  virtual void Done(const Interval& slice, double seconds) = 0;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_MEASURE_SLICES_H_
