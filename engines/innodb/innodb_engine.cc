@@ -74,6 +74,7 @@ std::vector<std::pair<std::string, std::string>> InnodbEngine::EffectiveSettings
                            "innodb_adaptive_hash_index",
                            "innodb_io_capacity",
                            "innodb_io_capacity_max",
+                           "innodb_lru_scan_depth",
                            "innodb_checksum_algorithm",
                            "innodb_compression_algorithm",
                            "innodb_compression_level",

@@ -19,13 +19,11 @@ namespace {
 
 constexpr char kFile[] = "libmariadbd.so.19";
 
-// The library defines symbols such as crc32, which other libraries define too. RTLD_DEEPBIND makes
-// the library use its own, and RTLD_LOCAL hides them from the program.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kHow = RTLD_NOW | RTLD_LOCAL;  // sanitizers refuse RTLD_DEEPBIND
-#else
-constexpr int kHow = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
+// RTLD_LOCAL hides the library's 26,000 symbols from the program. The program's come before the
+// library's own (there is no RTLD_DEEPBIND): the allocator must be one, since libc allocates by the
+// program's malloc what the library frees. The program and its libraries export no name of the
+// library but fmt's, of the same version.
+constexpr int kHow = RTLD_NOW | RTLD_LOCAL;
 
 std::string HowToGetIt() {
   return std::string("innodb needs MariaDB's embedded library ") + kFile +

@@ -30,6 +30,7 @@ struct Settings {
   uint64_t read_ahead_threshold = 0;  // innodb_read_ahead_threshold; 0 = no linear read-ahead
   std::string change_buffering = "none";
   uint64_t io_capacity = 2000;
+  uint64_t lru_scan_depth = 1536;           // pages that are kept free
   std::vector<std::string> server_options;  // --name=value
 };
 

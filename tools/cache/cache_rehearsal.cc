@@ -23,7 +23,7 @@ using nlohmann::json;
 constexpr double kLeastPct = 1, kMostPct = 95;
 constexpr double kUsualSlope = 1.1;  // bytes needed per byte of cache, until it is measured
 
-double Shorter(double seconds) { return std::clamp(seconds / 5, std::min(seconds, 1.0), 60.0); }
+double Shorter(double seconds) { return std::clamp(seconds / 5, std::min(seconds, 5.0), 60.0); }
 
 std::string FileOf(const RunOptions& options) {
   const std::string identity = JsonText(RehearsalIdentity(options));
@@ -118,6 +118,13 @@ RunOptions RehearsalOptions(const RunOptions& options) {
     return by_time && ++times[name] > 2;
   });
   return rehearsal;
+}
+
+bool IsWhole(const RunOptions& options) {
+  const RunOptions rehearsal = RehearsalOptions(options);
+  return options.threads.size() == 1 && options.repeat == 1 &&
+         rehearsal.seconds == options.seconds && rehearsal.workloads == options.workloads &&
+         rehearsal.workload.extra == options.workload.extra;
 }
 
 json RehearsalIdentity(const RunOptions& options) {

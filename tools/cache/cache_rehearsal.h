@@ -49,9 +49,13 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
                                      double* chosen);
 
 // Returns the options of a rehearsal of a run with `options`: the largest number of threads only,
-// one repetition, timed phases shortened to a fifth (but to between a second and a minute), and
+// one repetition, timed phases shortened to a fifth (but to between 5 seconds and a minute), and
 // each timed workload at most twice.
 RunOptions RehearsalOptions(const RunOptions& options);
+
+// Returns whether the rehearsal has all phases of the run, at their full length, so that what a
+// cache had not taken at its end would not come in the run either.
+bool IsWhole(const RunOptions& options);
 
 // Returns the settings that the memory of a run depends on. Runs with equal identities may share
 // their rehearsals.

@@ -1,10 +1,9 @@
 #include "tools/run/memory_watch.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "device/os/allocator.h"
 #include "device/os/mutex.h"
 
 namespace testbed {
@@ -21,7 +20,7 @@ std::function<MemoryWatch::Sample()> SampleOf(const MemoryBudget* budget) {
 }  // namespace
 
 MemoryWatch::MemoryWatch(const MemoryBudget* budget)
-    : MemoryWatch(SampleOf(budget), std::chrono::milliseconds(250), [] { ::malloc_trim(0); }) {}
+    : MemoryWatch(SampleOf(budget), std::chrono::milliseconds(250), ReturnFreeMemory) {}
 
 MemoryWatch::MemoryWatch(std::function<Sample()> sample, std::chrono::milliseconds interval,
                          std::function<void()> relieve)

@@ -36,7 +36,7 @@ class MemoryWatch {
     uint64_t shortages = 0;  // samples at which memory was short, so that `relieve` was called
   };
   // Watches `budget`, which must outlive the watch; a null budget is not watched. When memory is
-  // short, the watch makes the allocator return its free pages to the system (malloc_trim).
+  // short, the watch makes the allocator return its free pages to the system (ReturnFreeMemory).
   // Otherwise the kernel could kill an engine near its limit for gaps that nobody uses.
   explicit MemoryWatch(const MemoryBudget* budget);
   // Watches what `sample` returns; an empty `sample` watches nothing. The watch's thread calls

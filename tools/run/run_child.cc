@@ -1,7 +1,6 @@
 #include "tools/run/run_child.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "device/error.h"
 #include "device/file/page_cache.h"
 #include "device/file/read_trace.h"
+#include "device/os/allocator.h"
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/cache/cache_tuning.h"
@@ -290,7 +290,7 @@ uint64_t Run::ShareBytes(double cache_pct) const {
 // MB of 256 MB were seen).
 void Run::ReopenWithShare(double cache_pct) {
   engine_.reset();
-  ::malloc_trim(0);
+  ReturnFreeMemory();
   cache_bytes_ = ShareBytes(cache_pct);
   OpenEngine();
 }
@@ -320,7 +320,7 @@ CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
     reads = now;
     held = holds;
   }
-  ::malloc_trim(0);
+  ReturnFreeMemory();
   return TrialOf(cache_pct, measure("trial"));
 }
 
@@ -393,7 +393,7 @@ void Run::TuneCache(const std::string& name) {
     if (stop_()) return CacheTrial{pct, {1, 0, 0}};
     engine_->ResizeCache(ShareBytes(pct));
     // The allocator keeps what a smaller cache frees, and would withhold it from the page cache.
-    ::malloc_trim(0);
+    ReturnFreeMemory();
     return TryShare(name, pct);
   };
   search.predict = SharePredictor(name);
@@ -408,7 +408,7 @@ void Run::TuneCache(const std::string& name) {
   search = {};
   ReopenWithShare(best);
   TryShare(name, best);
-  ::malloc_trim(0);
+  ReturnFreeMemory();
 }
 
 // Measures the workload in the slices that the parent grants. The phase has no end of its own.

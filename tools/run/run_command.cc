@@ -14,6 +14,7 @@
 #include "device/error.h"
 #include "device/file/page_cache.h"
 #include "device/machine/memory_budget.h"
+#include "device/os/allocator.h"
 #include "device/os/signal_guard.h"
 #include "engines/registry.h"
 #include "tools/build_info.h"
@@ -224,7 +225,12 @@ void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, RunOptions
     double chosen = 0;
     const std::vector<Rehearsal> all = FindMostShare(
         options->cache_pct, ram,
-        [&](double pct) { return Rehearse(rehearsal, surroundings, dir, pct); }, &chosen);
+        [&](double pct) {
+          Rehearsal result = Rehearse(rehearsal, surroundings, dir, pct);
+          if (IsWhole(*options)) result.to_come = 0;
+          return result;
+        },
+        &chosen);
     rehearsals = RehearsalsJson(all, chosen);
     if (StopRequested()) return;
     KeepRehearsals(*options, rehearsals);
@@ -292,6 +298,7 @@ json NewDocument(const RunOptions& options, const std::vector<std::string>& comm
       {"build",
        {{"commit", ThisBuild().commit},
         {"compiler", ThisBuild().compiler},
+        {"allocator", AllocatorName()},
         {"type", ThisBuild().type}}},
       {"host", HostName()},
       {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},

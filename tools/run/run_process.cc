@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
-#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/vfs.h>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/os/allocator.h"
 #include "device/os/child_process.h"
 #include "device/os/signal_guard.h"
 #include "tools/output/json_text.h"
@@ -39,17 +39,6 @@ void WriteAll(int fd, const std::string& text) {
     if (n <= 0) return;
     done += static_cast<size_t>(n);
   }
-}
-
-// Makes malloc return freed memory to the system. Memory that the allocator keeps serves neither
-// the engine's cache nor the page cache, and could make the kernel kill a run with a budget. There
-// is one arena for each CPU, not glibc's eight, since memory that a thread frees stays with its
-// arena. Large blocks are always mapped one by one: by default glibc raises the threshold, to up to
-// 32 MB, when such a block is freed, and keeps later blocks below it.
-void SettleAllocator() {
-  constexpr int kLargeBlock = 256 << 10;
-  ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))));
-  ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
 }
 
 // Returns whether the directory's files are memory.

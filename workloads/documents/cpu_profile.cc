@@ -118,7 +118,10 @@ std::vector<CpuProfile::Function> ParsePerfReport(std::string_view report) {
   return functions;
 }
 
-bool IsAllocation(std::string_view function) {
+bool IsAllocation(const CpuProfile::Function& sampled) {
+  // tcmalloc's functions have many names, most of them in no symbol table.
+  if (sampled.program.starts_with("libtcmalloc")) return true;
+  std::string_view function = sampled.name;
   // Also contains glibc's internal names and mangled C++ names: operator new and delete are _Znwm
   // and _ZdlPv.
   static constexpr std::string_view kNames[] = {

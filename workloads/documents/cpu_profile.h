@@ -47,8 +47,9 @@ class CpuProfile {
 // Parses lines of `perf report -F overhead,dso,symbol`, such as "    15.83%  libc.so.6  [.] free",
 // and returns the functions, most samples first. Other lines are skipped.
 std::vector<CpuProfile::Function> ParsePerfReport(std::string_view report);
-// Returns whether the function is malloc, free, or one of the functions that implement them.
-bool IsAllocation(std::string_view function);
+// Returns whether the function is malloc, free, or one of the functions that implement them: a known
+// name, or any function of tcmalloc.
+bool IsAllocation(const CpuProfile::Function& sampled);
 
 }  // namespace testbed
 

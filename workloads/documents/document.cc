@@ -379,7 +379,7 @@ json ProfileJson(const std::vector<CpuProfile::Function>& functions) {
   double allocation = 0, parse = 0;
   json shown = json::array();
   for (const CpuProfile::Function& f : functions) {
-    if (IsAllocation(f.name)) {
+    if (IsAllocation(f)) {
       allocation += f.share;
     } else if (ReadsAttributes(f)) {
       parse += f.share;

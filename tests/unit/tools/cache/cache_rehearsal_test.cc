@@ -215,17 +215,29 @@ RunOptions Options(std::vector<std::string> more) {
 TEST(CacheRehearsalTest, ARehearsalIsShortAndOfTheMostThreads) {
   const RunOptions rehearsal =
       RehearsalOptions(Options({"--workload", "concurrent-inserts:3,point-read:4", "--threads",
-                                "2,9,4", "--repeat", "5", "--seconds", "20"}));
+                                "2,9,4", "--repeat", "5", "--seconds", "30"}));
   EXPECT_THAT(rehearsal.workloads, ElementsAre("concurrent-inserts", "concurrent-inserts",
                                                "concurrent-inserts", "point-read", "point-read"));
   EXPECT_THAT(rehearsal.threads, ElementsAre(9));
   EXPECT_EQ(rehearsal.repeat, 1);
-  EXPECT_EQ(rehearsal.seconds, 4);
+  EXPECT_EQ(rehearsal.seconds, 6);
   EXPECT_EQ(RehearsalOptions(Options({"--seconds", "0.5"})).seconds, 0.5);
   EXPECT_EQ(RehearsalOptions(Options({"--seconds", "3600"})).seconds, 60);
   EXPECT_EQ(RehearsalOptions(Options({"--workload-option", "query_seconds=1800"}))
                 .workload.extra["query_seconds"],
             "60");
+}
+
+TEST(CacheRehearsalTest, ARehearsalOfAShortRunIsTheWholeRun) {
+  EXPECT_TRUE(IsWhole(Options({"--workload", "insert,point-read", "--seconds", "4"})));
+  for (const std::vector<std::string>& longer : std::vector<std::vector<std::string>>{
+           {"--workload", "insert,point-read", "--seconds", "30"},
+           {"--workload", "insert,point-read", "--seconds", "4", "--threads", "2,4"},
+           {"--workload", "insert,point-read", "--seconds", "4", "--repeat", "2"},
+           {"--workload", "insert,point-read:3", "--seconds", "4"},
+           {"--seconds", "4", "--workload-option", "query_seconds=1800"}}) {
+    EXPECT_FALSE(IsWhole(Options(longer))) << longer.back();
+  }
 }
 
 // The phases take ten seconds each, so that after five of them the rehearsal is long enough.

@@ -29,10 +29,11 @@ TEST(CpuProfileTest, AReportIsReadTheMostSamplesFirst) {
 TEST(CpuProfileTest, AllocationIsKnownByItsNames) {
   for (const char* name : {"malloc", "free", "cfree@GLIBC_2.2.5", "_int_malloc", "__libc_malloc",
                            "__GI___libc_free", "_int_free.constprop.0", "_Znwm", "_ZdlPvm"}) {
-    EXPECT_TRUE(IsAllocation(name)) << name;
+    EXPECT_TRUE(IsAllocation({name, "libc.so.6", 0})) << name;
   }
+  EXPECT_TRUE(IsAllocation({"0x000000000001b3c0", "libtcmalloc_minimal.so.4.5.10", 0}));
   for (const char* name : {"freelist", "memcpy", "bson_iter_next", "_ZN4free3fooEv", ""}) {
-    EXPECT_FALSE(IsAllocation(name)) << name;
+    EXPECT_FALSE(IsAllocation({name, "testbed", 0})) << name;
   }
 }
 

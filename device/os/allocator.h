@@ -1,0 +1,29 @@
+// The program's allocator (malloc): tcmalloc where the program was built with it, else glibc's.
+//
+//   SettleAllocator();        // before any engine is opened
+//   ReturnFreeMemory();       // what is free goes back to the system
+//
+// An allocator withholds freed memory from the engine's cache and from the page cache, and a run
+// with a memory budget pays for it. How much depends on the engine: one whose threads free blocks of
+// many sizes that other threads allocated (WiredTiger) holds up to twice its cache with glibc's, and
+// a tenth more than it with tcmalloc, which its own users run it with (docs/accounting.md has
+// figures). Thread-safe.
+#ifndef TESTBED_DEVICE_OS_ALLOCATOR_H_
+#define TESTBED_DEVICE_OS_ALLOCATOR_H_
+
+#include <string>
+
+namespace testbed {
+
+// Returns the allocator's name and version: "tcmalloc 2.10" or "glibc 2.36".
+std::string AllocatorName();
+
+// Makes malloc return freed memory to the system. Called once, before the first thread is started.
+void SettleAllocator();
+
+// Returns whole free pages, of all threads, to the system. Takes milliseconds.
+void ReturnFreeMemory();
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_OS_ALLOCATOR_H_
