@@ -150,6 +150,7 @@ PhaseRecord Run::Measure(const std::string& name, PhaseKind kind, Workload& work
   // Only reads that pass the file layer can be recorded.
   const bool model = options_.readahead_model && kind == PhaseKind::kMeasure &&
                      FindEngine(options_.engine_name).capabilities.file_layer;
+  ReturnFreeMemory();  // what the phase before freed serves the caches of this one
   const Reading before = ReadBorder();
   // The recording takes memory of the run's budget, so it is limited to a sixteenth of it.
   if (model) {
@@ -243,7 +244,10 @@ void Run::Step(const std::string& name, PhaseKind kind, OpKind op, const std::st
 
 void Run::Settle() {
   Step("settle", PhaseKind::kSettle, kSettle, "flushing, compacting, taking a checkpoint",
-       [this](PhaseRecord*) { engine_->Settle(); });
+       [this](PhaseRecord*) {
+         engine_->Settle();
+         ReturnFreeMemory();
+       });
 }
 
 // Counts the rows of a database whose last run was killed or failed, and so did not record them.

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Sets each engine's defaults beside what its own developers recommend, by `testbed ab`, and prints the tables of docs/engine-defaults.md.
+
+The settings are those of tools/experiments/engine-defaults.toml. Three of them are measured against the defaults in one comparison,
+until each is told to be faster by more than a ninth (the defaults give less than nine tenths of its rate) or not. Each comparison's document is
+kept in --out and is not measured again, so that an interrupted run goes on; --markdown prints what is there.
+
+    bench/engine_defaults.py --testbed build/release/testbed --out defaults --engines rocksdb btree
+    bench/engine_defaults.py --out defaults --markdown > docs/engine-defaults.md
+"""
+import argparse
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+import tomllib
+
+EXPERIMENT = pathlib.Path(__file__).resolve().parent.parent / "tools/experiments/engine-defaults.toml"
+CONDITION = "rate > 11.1%"  # of a side over the defaults: those give less than nine tenths of its rate
+QUESTIONS = {
+    "cached reads": ["--workload", "point-read", "--db-ratio", "0.2", "--cache-pct", "50"],
+    "IO-bound reads": ["--workload", "point-read", "--db-ratio", "3", "--cache-pct", "25"],
+    "inserts": ["--workload", "insert", "--db-ratio", "3", "--cache-pct", "25"],
+}
+SIDES = "bcd"
+
+
+def settings_of_engines():
+    """Returns, by engine, its settings but the defaults: label and words of a side."""
+    experiment = tomllib.loads(EXPERIMENT.read_text(encoding="utf-8"))
+    axis = next(axis for axis in experiment["axis"] if axis["name"] == "setting")
+    engines = {}
+    for value in axis["values"]:
+        engine = engines.setdefault(value["engine"], [])
+        words = [f"engine-option={name}={text}" for name, text in value.get("engine-option", {}).items()]
+        if words:
+            engine.append((value["label"].removeprefix(value["engine"] + "-"), words))
+    modes = {engine: experiment.get("engine", {}).get(engine, {}).get("io") for engine in engines}
+    return engines, modes
+
+
+def compare(options, engine, mode, question, group, file):
+    words = [options.testbed, "ab", "--engine", engine, "--a", "", *QUESTIONS[question], "--ram", options.ram, "--threads", "2", "--key-order", "permuted"]
+    words += ["--time", options.time, "--until", "10%", "--fail-if", CONDITION, "--quiet", "--json", str(file)]
+    if mode:
+        words += ["--io", mode]
+    for side, (_, changes) in zip(SIDES, group):
+        words += [f"--{side}", " ".join(shlex.quote(change) for change in changes)]
+    result = subprocess.run(words, cwd=options.out, capture_output=True, text=True, check=False)
+    # 0, 3 and 125 are the answers of --fail-if; 125 is a side that failed, too, which its document says.
+    if result.returncode not in (0, 3, 125) or not file.exists():
+        sys.exit(f"{shlex.join(words)}\nended with {result.returncode}: {result.stderr}")
+
+
+def measure(options):
+    engines, modes = settings_of_engines()
+    for engine in options.engines or engines:
+        settings = engines[engine]
+        for question in QUESTIONS:
+            for first in range(0, len(settings), len(SIDES)):
+                group = settings[first:first + len(SIDES)]
+                file = (options.out / f"{engine} {question} {first}.json").resolve()
+                if file.exists():
+                    continue
+                partial = file.with_suffix(".partial")
+                compare(options, engine, modes[engine], question, group, partial)
+                document = json.loads(partial.read_text(encoding="utf-8"))
+                document["settings"] = [label for label, _ in group]
+                file.write_text(json.dumps(document), encoding="utf-8")
+                partial.unlink()
+                print(f"{engine}, {question}: " + "; ".join(f"{label} {text}" for label, text, _ in rates(document)), flush=True)
+
+
+def rates(document):
+    """Returns label, "+3.1 % (+1.0 to +5.2)" and verdict of each setting of one comparison."""
+    found = {answer["side"]: answer for answer in document["answers"] if answer["metric"] == "rate"}
+    rows = []
+    for side, label in zip(SIDES, document["settings"]):
+        answer = found.get(side)
+        if answer is None or answer["low"] is None:
+            rows.append((label, "not measured", "not known"))
+            continue
+        effect, low, high = (100 * (answer[name] - 1) for name in ("effect", "low", "high"))
+        verdict = "faster" if low > 100 / 9 else "no" if high < 100 / 9 else "not known"
+        rows.append((label, f"{effect:+.1f} % ({low:+.1f} to {high:+.1f})", verdict))
+    return rows
+
+
+def print_markdown(options):
+    engines, _ = settings_of_engines()
+    for engine, settings in engines.items():
+        answers, provenance = {}, None
+        for file in sorted(options.out.glob(f"{engine} *.json")):
+            document = json.loads(file.read_text(encoding="utf-8"))
+            provenance = provenance or document
+            question = file.stem.removeprefix(engine + " ").rsplit(" ", 1)[0]
+            answers.setdefault(question, []).extend(rates(document))
+        if provenance is None:
+            continue
+        faster = [f"{label} ({question})" for question, rows in answers.items() for label, _, verdict in rows if verdict == "faster"]
+        unknown = sum(verdict == "not known" for rows in answers.values() for _, _, verdict in rows)
+        told = "The defaults are within 10 % of each setting that could be told." if not faster else f"Faster by more than a ninth: {', '.join(faster)}."
+        print(f"\n## {engine}\n\n{told}" + (f" {unknown} answers are not sure." if unknown else "") + "\n")
+        print("| setting | " + " | ".join(QUESTIONS) + " |\n|---|" + "---|" * len(QUESTIONS))
+        for label, words in settings:
+            cells = [next((text for name, text, _ in answers.get(question, []) if name == label), "not measured") for question in QUESTIONS]
+            words = ", ".join(f"`{word.removeprefix('engine-option=')}`" for word in words)
+            print(f"| {words} | " + " | ".join(cells) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--testbed", type=lambda path: str(pathlib.Path(path).resolve()))
+    parser.add_argument("--out", required=True, type=pathlib.Path, help="directory of the comparisons' documents")
+    parser.add_argument("--engines", nargs="+", help="only these")
+    parser.add_argument("--ram", default="64M")
+    parser.add_argument("--time", default="6m", help="of one comparison at most")
+    parser.add_argument("--markdown", action="store_true", help="print the tables of what was measured")
+    options = parser.parse_args()
+    if options.markdown:
+        print_markdown(options)
+        return
+    if options.testbed is None:
+        parser.error("--testbed is needed, the program to measure with")
+    options.out.mkdir(exist_ok=True)
+    measure(options)
+
+
+if __name__ == "__main__":
+    main()
