@@ -4,6 +4,7 @@
 #
 #   clean-roots    both README commands in a bare Debian 12 and 13 (root, debootstrap)
 #   tidy           clang-tidy and the thread-safety analysis on the whole tree (tools/lint.sh)
+#   without-engines  the program without each library that an engine needs (the presets without-* and own-engines)
 #   extension      an engine and a workload of tests/extension, joined from outside as CONTRIBUTING.md says
 #   tests          tools/test.sh --all: the release build, AddressSanitizer and UBSan, ThreadSanitizer
 #   faults         an error at every IO call (TESTBED_FAULT_STRIDE=1)
@@ -25,7 +26,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-parts=(clean-roots tests tidy extension faults crashes planted-bugs fuzz experiments python)
+parts=(clean-roots tests tidy without-engines extension faults crashes planted-bugs fuzz experiments python)
 kSkipped=77
 
 usage() {
@@ -54,6 +55,23 @@ part_tests() { "$source_dir/tools/test.sh" --all; }
 part_tidy() {
   (set_up && build release testbed) || return
   "$source_dir/tools/lint.sh" --strict --only threads,tidy
+}
+
+# Builds the program by each preset that leaves something out, and asks it for its engines.
+part_without_engines() {
+  local preset presets bad=0
+  set_up || return
+  mapfile -t presets < <(sed -n 's/.*"name": "\(without-[a-z]*\|own-engines\)", "inherits".*/\1/p' "$source_dir/CMakePresets.json")
+  for preset in "${presets[@]}"; do
+    (build "$preset" testbed) || { bad=1; continue; }
+    "$build_dir/$preset/testbed" list || bad=1
+    if "$build_dir/$preset/testbed" list | grep -q "^ *${preset#without-} "; then
+      say "$preset has an engine that it was built without"
+      bad=1
+    fi
+    (cd -- "$out" && "$build_dir/$preset/testbed" --engine btree --ram 64M --rows 1000 --seconds 1 --quiet) || bad=1
+  done
+  return "$bad"
 }
 
 part_extension() { "$source_dir/tests/extension/check.sh"; }

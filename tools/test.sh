@@ -41,7 +41,7 @@ crash_tests() {
 
 # run_tests PRESET [ctest arguments]
 run_tests() {
-  local preset=$1 jobs=${CTEST_PARALLEL_LEVEL:-$(nproc)} failed=()
+  local preset=$1 jobs=${CTEST_PARALLEL_LEVEL:-$(($(nproc) + 1))} failed=()
   shift
   say "testing ($preset, $jobs at a time)"
   run_ctest "$preset" --parallel "$jobs" "$@" && return

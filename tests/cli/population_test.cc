@@ -22,7 +22,7 @@ class PopulationRunTest : public CommandTest, public testing::WithParamInterface
   std::string Arguments(const std::string& more) const {
     return fmt::format(
         "--engine {} --dir d --rows 3000 --value-size 100 --indexes 1 --rows-per-transaction 100 "
-        "--ram 128M --quiet --json run.json {}",
+        "--ram 128M --account off --quiet --json run.json {}",
         GetParam(), more);
   }
   CommandResult Mixed(const std::string& arguments) {
