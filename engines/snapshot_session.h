@@ -10,7 +10,7 @@
 //                       CheckWriter(), Check(code, doing), Fail(code, doing)
 //   class Snapshot:     Snapshot(env), Refresh(), Release(), txn()    (engines/lmdb/environment.h)
 //
-// Reads: a session has a Snapshot for Get, and each Cursor has one of its own. A Get, and a call
+// Reads: a session has a Snapshot for Get and MultiGet, and each Cursor has one of its own. A Get, and a call
 // that positions a cursor (Seek, First, ...), sees the newest commit. Next and Prev walk the commit
 // in which the cursor was positioned. The keys and values that they return are bytes of the
 // library's pages in the mapping, not copies. A Snapshot keeps these pages from being reused: that
@@ -34,6 +34,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,6 +76,8 @@ class SnapshotSession : public Session {
     EndTransaction(false);
   }
   bool Get(TableId table, std::string_view key, std::string_view* value) override;
+  void MultiGet(TableId table, std::span<const std::string_view> keys,
+                std::vector<FoundRow>* rows) override;
   void Put(TableId table, std::string_view key, std::string_view value) override;
   void Erase(TableId table, std::string_view key) override;
   std::unique_ptr<Cursor> NewCursor(TableId table) override {
@@ -260,6 +263,29 @@ bool SnapshotSession<Library>::Get(TableId table, std::string_view key, std::str
   // kBadSize: no row can have a key of this size.
   if (code != Library::kNotFound && code != Library::kBadSize) env_->Fail(code, "reading a row");
   return false;
+}
+
+// One snapshot serves all keys, and the values are bytes of its pages, as those of Get are.
+template <typename Library>
+void SnapshotSession<Library>::MultiGet(TableId table, std::span<const std::string_view> keys,
+                                        std::vector<FoundRow>* rows) {
+  // The library may move what a write transaction reads at its next write; copies stay.
+  if (write_ != nullptr) return Session::MultiGet(table, keys, rows);
+  const Table found_in = Find(table);
+  snapshot_.Refresh();
+  rows->resize(keys.size());
+  bool any = false;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    FoundRow row;
+    const int code = Library::Get(snapshot_.txn(), found_in, keys[i], &row.value);
+    row.found = code == 0;
+    any |= row.found;
+    (*rows)[i] = row;
+    if (row.found || code == Library::kNotFound || code == Library::kBadSize) continue;
+    ReleaseGet();
+    env_->Fail(code, "reading a row");
+  }
+  if (!any) ReleaseGet();
 }
 
 template <typename Library>

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "engines/registry.h"
 #include "tools/output/json_text.h"
 
 namespace testbed {
@@ -28,6 +29,44 @@ std::vector<std::string> WordsAt(const json& document, const char* name) {
     if (word.is_string()) words.push_back(word.get<std::string>());
   }
   return words;
+}
+
+// Returns the last value that the words give the option, as "--seed 7" or "--seed=7"; "" without one.
+std::string ValueOf(const std::vector<std::string>& words, const std::string& option) {
+  std::string value;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == option && i + 1 < words.size()) value = words[i + 1];
+    if (words[i].starts_with(option + "=")) value = words[i].substr(option.size() + 1);
+  }
+  return value;
+}
+
+// Appends those settings of an option with named values, such as --engine-option, that `words` do
+// not give.
+void AddSettings(const json& settings, const std::string& option,
+                 const std::vector<std::string>& words, std::vector<std::string>* more) {
+  if (!settings.is_object()) return;
+  for (const auto& [name, value] : settings.items()) {
+    const bool given = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      return word.starts_with(name + "=") || word.starts_with(option + "=" + name + "=");
+    });
+    if (given || !value.is_string()) continue;
+    more->push_back(option);
+    more->push_back(name + "=" + value.get<std::string>());
+  }
+}
+
+// Appends the engine's own options of the record, unless the words name another engine. A variant of
+// the engine is one of them; words that name the engine tell the variant, too.
+void AddEngineSettings(const json& record, const std::vector<std::string>& words,
+                       std::vector<std::string>* more) {
+  json settings = record.value("engine_options", json::object());
+  const std::string asked = ValueOf(words, "--engine"), engine = asked.substr(0, asked.find(':'));
+  if (!engine.empty() && record.value("engine", json()) != engine) return;
+  for (const EngineInfo& info : Engines()) {
+    if (info.name == engine && settings.is_object()) settings.erase(info.variants);
+  }
+  AddSettings(settings, "--engine-option", words, more);
 }
 
 }  // namespace
@@ -88,16 +127,8 @@ std::vector<std::string> WordsOfRecord(const json& record, const std::vector<std
     add("--key-order", at("key_order"));
     if (!Gives(words, "--db-ratio")) add("--rows", at("rows"));
   }
-  if (const json settings = at("workload_option"); settings.is_object()) {
-    for (const auto& [name, value] : settings.items()) {
-      const bool given = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-        return word.starts_with(name + "=") || word.starts_with("--workload-option=" + name + "=");
-      });
-      if (given || !value.is_string()) continue;
-      more.push_back("--workload-option");
-      more.push_back(name + "=" + value.get<std::string>());
-    }
-  }
+  AddSettings(at("workload_option"), "--workload-option", words, &more);
+  AddEngineSettings(record, words, &more);
   return more;
 }
 

@@ -26,7 +26,8 @@ std::string RepeatCommand(const nlohmann::json& document);
 
 // Returns the options that a run on the database of a directory needs and `words` do not give, from
 // the record of the database (`record`, database_files.h): the engine, page size, rows, sizes of
-// keys and values, the seed and so on. What the record does not tell rightly is left out.
+// keys and values, the seed, the engine's own options and so on. What the record does not tell rightly
+// is left out.
 std::vector<std::string> WordsOfRecord(const nlohmann::json& record,
                                        const std::vector<std::string>& words);
 

@@ -51,6 +51,15 @@ TEST_F(ReportTest, LinesFitAHundredColumnsUnlessWide) {
   EXPECT_NE(Report(document).find("with --wide)"), std::string::npos);
 }
 
+TEST_F(ReportTest, SizesOfRowsAreThoseOfTheLoader) {
+  json document = Document();
+  EXPECT_NE(Report(document).find("3,000 rows of 16 + 400 bytes"), std::string::npos);
+  document["options"]["workload"] = {"concurrent-inserts"};
+  const std::string text = Report(document);
+  EXPECT_EQ(text.find("rows of 16"), std::string::npos) << text;
+  EXPECT_NE(text.find("rows as concurrent-inserts makes them"), std::string::npos) << text;
+}
+
 TEST_F(ReportTest, NamesAreNoMarkup) {
   json document = Document();
   for (json& run : document["runs"]) {

@@ -60,6 +60,40 @@ TEST_F(ReuseTest, TheRecordTellsWhatTheCommandLineDoesNot) {
                 "--dir none holds no database");
 }
 
+TEST_F(ReuseTest, TheEnginesOwnOptionsComeFromTheRecordOneByOne) {
+  const std::string load =
+      "--engine btree --dir d --rows 500 --workload insert --engine-option log_segment=16M "
+      "--engine-option change_buffer_pct=10";
+  ASSERT_EQ(Run(load + kShort).code, 0);
+  const auto options_of = [&](const std::string& words) {
+    const CommandResult result =
+        Run("--dir d --reuse --workload point-read --json run.json " + words + kShort);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return Json("run.json")["options"]["engine_options"];
+  };
+  EXPECT_EQ(options_of(""), nlohmann::json({{"log_segment", "16M"}, {"change_buffer_pct", "10"}}));
+  EXPECT_EQ(options_of("--engine btree --engine-option change_buffer_pct=0"),
+            nlohmann::json({{"log_segment", "16M"}, {"change_buffer_pct", "0"}}));
+  ExpectRefused(Run(std::string("--dir d --reuse --workload point-read --engine fractal") + kShort),
+                "loaded with engine");
+}
+
+TEST_F(ReuseTest, AVariantOfTheEngineIsThatOfTheCommandLineIfItNamesTheEngine) {
+  if (!HasEngine("sqlite")) GTEST_SKIP() << "no sqlite here";
+  ASSERT_EQ(
+      Run(std::string("--engine sqlite:delete --dir d --rows 500 --workload insert") + kShort).code,
+      0);
+  const auto journal_of = [&](const std::string& words) {
+    const CommandResult result =
+        Run("--dir d --reuse --workload point-read --json run.json " + words + kShort);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return Json("run.json")["options"]["engine_options"];
+  };
+  EXPECT_EQ(journal_of("").size(), 1u);
+  EXPECT_EQ(journal_of("--engine sqlite").size(), 0u);
+  EXPECT_EQ(journal_of("--engine sqlite:truncate").size(), 1u);
+}
+
 TEST_F(ReuseTest, AWorkloadOfAnotherDatabaseIsRefusedWithTheNamesOfThoseThatFit) {
   const std::string load =
       "--engine btree --dir d --rows 500 --workload linkbench-load --workload-option "

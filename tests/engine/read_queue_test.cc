@@ -251,5 +251,33 @@ TEST_P(MultiGetTest, FindsWhatSingleGetsFind) {
   EXPECT_TRUE(rows.empty());
 }
 
+TEST_P(MultiGetTest, ValuesStayUntilTheNextCallWhateverOthersWrite) {
+  constexpr uint64_t kRows = 2000;
+  constexpr size_t kValue = 300;
+  options_.cache_bytes = std::max<uint64_t>(1 << 20, info().capabilities.min_cache_bytes);
+  Open();
+  Load(kRows, kValue);
+  std::vector<std::string> keys;
+  for (uint64_t row = 0; row < 100; ++row) keys.push_back(RowKey(row * 20));
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  std::vector<FoundRow> rows;
+  session_->MultiGet(table_, views, &rows);
+  std::thread([&] {
+    const std::unique_ptr<Session> other = engine_->NewSession();
+    for (int round = 0; round < 3; ++round) {
+      for (uint64_t row = 0; row < kRows; ++row) {
+        other->Put(table_, RowKey(row), std::string(kValue, static_cast<char>('a' + round)));
+      }
+    }
+  }).join();
+  ASSERT_EQ(rows.size(), keys.size());
+  for (uint64_t i = 0; i < rows.size(); ++i) {
+    ASSERT_TRUE(rows[i].found);
+    EXPECT_EQ(rows[i].value, RowValue(i * 20, kValue));
+  }
+  session_->MultiGet(table_, views, &rows);
+  for (const FoundRow& row : rows) EXPECT_EQ(row.value, std::string(kValue, 'c'));
+}
+
 }  // namespace
 }  // namespace testbed

@@ -234,6 +234,7 @@ void DatabaseDir::Prepare() {
   }
   Remove();
   record_ = Record();
+  record_["engine_options"] = options_.engine.extra;
   record_["loaded"] = false;
   WriteRecord(path(), record_);
   MakeDirectories(engine_path());

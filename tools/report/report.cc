@@ -20,6 +20,7 @@
 #include "tools/report/figures.h"
 #include "tools/report/foreign_cpu.h"
 #include "tools/report/run_tables.h"
+#include "workloads/registry.h"
 
 namespace testbed {
 namespace {
@@ -35,6 +36,35 @@ bool RamInForce(const json& document) {
                       [](const json& setting) { return FigureText(setting, "/option") == "ram"; });
 }
 
+// Returns the loader of the database that the document's workloads used; "insert" when this build
+// knows none of them.
+std::string LoaderOf(const json& options) {
+  for (const json& name : options.value("workload", json::array())) {
+    for (const WorkloadInfo& info : Workloads()) {
+      if (name == info.name) return info.loader;
+    }
+  }
+  return "insert";
+}
+
+// Returns the line that says which rows the database holds. Only those of the loader `insert` are
+// those of --rows, --key-size and --value-size.
+std::string DataLine(const json& document) {
+  const json& o = document.at("options");
+  const std::string loader = LoaderOf(o), seed = FigureText(o, "/seed");
+  if (loader != "insert") return fmt::format("rows as {} makes them; seed {}\n", loader, seed);
+  const double rows = Number(document, "/data/rows", Number(o, "/rows"));
+  const double keys = Number(document, "/data/key_bytes", rows * Number(o, "/key_size"));
+  const double bytes =
+      keys + Number(document, "/data/value_bytes", rows * Number(o, "/value_size"));
+  const bool of_file = !o.value("keys", std::string()).empty();
+  return fmt::format("{} rows of {} + {} bytes = {}, {} x ram; seed {}\n", Whole(rows),
+                     of_file ? fmt::format("{:.1f} (mean, keys of a file)", keys / rows)
+                             : FigureText(o, "/key_size"),
+                     FigureText(o, "/value_size"), Size(bytes), Short(bytes / Number(o, "/ram")),
+                     seed);
+}
+
 std::string Header(const json& document) {
   const json& o = document.at("options");
   const json run = document.at("runs").empty() ? json::object() : document.at("runs").at(0);
@@ -48,16 +78,7 @@ std::string Header(const json& document) {
           Size(Number(o, "/cache_size")),
       Size(Number(o, "/ram")) + (RamInForce(document) ? "" : " (not in force)"),
       FigureText(o, "/durability"), FigureText(o, "/compression"));
-  const double rows = Number(document, "/data/rows", Number(o, "/rows"));
-  const double keys = Number(document, "/data/key_bytes", rows * Number(o, "/key_size"));
-  const double bytes =
-      keys + Number(document, "/data/value_bytes", rows * Number(o, "/value_size"));
-  const bool of_file = !o.value("keys", std::string()).empty();
-  text += fmt::format("{} rows of {} + {} bytes = {}, {} x ram; seed {}\n", Whole(rows),
-                      of_file ? fmt::format("{:.1f} (mean, keys of a file)", keys / rows)
-                              : FigureText(o, "/key_size"),
-                      FigureText(o, "/value_size"), Size(bytes), Short(bytes / Number(o, "/ram")),
-                      FigureText(o, "/seed"));
+  text += DataLine(document);
   text += fmt::format(
       "device {}{}, {}, read_ahead_kb {}; kernel {}\n", FigureText(document, "/device/name"),
       document.contains("device") && document.at("device").at("exclusive").get<bool>()
