@@ -77,7 +77,7 @@ Values ValuesOf(const std::string& option, const std::string& type) {
   if (option == "compression") return {CompressionWords()};
   if (option == "io") return {Plain("direct buffered mmap")};
   if (option == "durability") return {Plain("sync lazy none")};
-  if (option == "distribution") return {Plain("uniform zipfian latest hot")};
+  if (option == "distribution") return {Plain("uniform zipfian scrambled latest hot")};
   if (option == "account") return {Plain("off file kernel device")};
   if (option == "key-order") return {Plain("sequential random permuted")};
   if (option == "verify") return {Plain("none sample all")};

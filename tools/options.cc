@@ -306,15 +306,12 @@ void AddRowOptions(CLI::App& app, RunOptions& o) {
             static_cast<uint32_t>(ParseCount(option, text, 1, 1000000));
       });
   Add(app, "--distribution", "NAME",
-      "Which rows are accessed: uniform, zipfian, latest, hot [uniform]",
+      "Which rows are accessed: uniform, zipfian, scrambled (zipfian as YCSB has it), latest, hot "
+      "[uniform, or what the workload has]",
       [&o](auto& option, auto& text) {
-        o.workload.distribution = ParseName<Distribution>(option, text,
-                                                          {{"uniform", Distribution::kUniform},
-                                                           {"zipfian", Distribution::kZipfian},
-                                                           {"latest", Distribution::kLatest},
-                                                           {"hot", Distribution::kHot}});
+        o.workload.distribution = ParseName<Distribution>(option, text, Distributions());
       });
-  Add(app, "--zipf-theta", "THETA", "Skew of zipfian and latest, 0 to 2 [0.99]",
+  Add(app, "--zipf-theta", "THETA", "Skew of zipfian, scrambled and latest, 0 to 2 [0.99]",
       [&o](auto& option, auto& text) { o.workload.zipf_theta = ParseReal(option, text, 0, 2); });
   Add(app, "--hot-fraction", "SHARE",
       "First share of the keys that is hot, for --distribution hot [0.5]",

@@ -33,6 +33,9 @@ struct WorkloadInfo {
   std::vector<std::pair<std::string, std::string>> run_options = {};
   // Each operation is a single point read, so a thread can keep several in flight (--queue-depth).
   bool point_reads = false;
+  // Values of the run's options that the workload stands for, by their names without dashes, such as
+  // {"distribution", "latest"}. What the user gives overrides them.
+  std::vector<std::pair<std::string, std::string>> defaults = {};
   // For loaders: the loader adds to the rows that it finds. A loader without this flag would write
   // existing rows again and count them as inserts, so it is refused unless the database is empty.
   bool adds = false;

@@ -6,6 +6,13 @@
 
 namespace testbed {
 
+namespace {
+
+// YCSB draws a rank of so many and hashes it onto the rows, whatever their number.
+constexpr uint64_t kScrambledRanks = 10'000'000'000;
+
+}  // namespace
+
 RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, uint64_t seed)
     : dataset_(dataset),
       population_(options.population.get()),
@@ -14,12 +21,18 @@ RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, u
       hot_rows_(std::max<uint64_t>(
           1, static_cast<uint64_t>(options.hot_fraction * static_cast<double>(dataset.rows())))),
       random_(seed),
-      zipfian_(dataset.rows(), options.zipf_theta),
+      zipfian_(distribution_ == Distribution::kScrambled ? kScrambledRanks : dataset.rows(),
+               options.zipf_theta),
       scatter_(dataset.rows(), dataset.options().seed) {}
 
 void RowChooser::DrawPopular() {
   for (uint64_t& row : popular_) row = zipfian_(random_);
-  for (uint64_t& row : popular_) row = scatter_(row);
+  if (distribution_ == Distribution::kScrambled) {
+    const uint64_t seed = Mix64(dataset_.options().seed);
+    for (uint64_t& row : popular_) row = Reduce(Mix64(row ^ seed), dataset_.rows());
+  } else {
+    for (uint64_t& row : popular_) row = scatter_(row);
+  }
   used_ = 0;
 }
 
@@ -29,6 +42,7 @@ uint64_t RowChooser::Draw() {
     case Distribution::kUniform:
       return random_.Below(dataset_.rows());
     case Distribution::kZipfian:
+    case Distribution::kScrambled:
       if (used_ == popular_.size()) DrawPopular();
       return popular_[used_++];
     case Distribution::kLatest:

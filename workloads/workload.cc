@@ -2,9 +2,18 @@
 
 namespace testbed {
 
+const std::vector<std::pair<std::string, Distribution>>& Distributions() {
+  static const std::vector<std::pair<std::string, Distribution>> distributions = {
+      {"uniform", Distribution::kUniform},
+      {"zipfian", Distribution::kZipfian},
+      {"latest", Distribution::kLatest},
+      {"hot", Distribution::kHot},
+      {"scrambled", Distribution::kScrambled}};
+  return distributions;
+}
+
 const char* DistributionName(Distribution distribution) {
-  static constexpr const char* kNames[] = {"uniform", "zipfian", "latest", "hot"};
-  return kNames[static_cast<size_t>(distribution)];
+  return Distributions()[static_cast<size_t>(distribution)].first.c_str();
 }
 
 }  // namespace testbed

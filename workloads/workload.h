@@ -29,7 +29,9 @@ namespace testbed {
 
 class Population;
 
-enum class Distribution : uint8_t { kUniform, kZipfian, kLatest, kHot };
+enum class Distribution : uint8_t { kUniform, kZipfian, kLatest, kHot, kScrambled };
+// Returns all distributions with the names that --distribution gives them.
+const std::vector<std::pair<std::string, Distribution>>& Distributions();
 const char* DistributionName(Distribution distribution);
 
 struct WorkloadOptions {

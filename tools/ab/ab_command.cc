@@ -15,6 +15,7 @@
 #include "tools/ab/session.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
+#include "tools/workload_defaults.h"
 
 namespace testbed {
 namespace {
@@ -115,6 +116,7 @@ int Ab(AbArguments* arguments, const std::vector<std::string>& words) {
                 "ab compares two sides or more; give --a 'OPTION=VALUE ...' and --b "
                 "'OPTION=VALUE ...'");
   }
+  ApplyWorkloadDefaults(words, &options.common);
   for (const auto& [label, text] : arguments->sides) {
     options.sides.push_back(ParseSide(label, text, options.common));
   }

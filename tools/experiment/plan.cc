@@ -14,6 +14,7 @@
 #include "engines/registry.h"
 #include "tools/database/database_dir.h"
 #include "tools/output/json_text.h"
+#include "tools/workload_defaults.h"
 #include "workloads/random.h"
 #include "workloads/registry.h"
 
@@ -141,6 +142,15 @@ void CheckSet(const Experiment& e, const OptionMap& set) {
   }
 }
 
+// Adds the options that the cell's workloads stand for and the cell does not have.
+void AddWorkloadDefaults(OptionMap* options) {
+  const auto workload = options->find("workload");
+  if (workload == options->end()) return;
+  const RunOptions run = ParseRunOptions({"--workload", workload->second});
+  const auto given = [&](const std::string& name) { return options->contains(name); };
+  options->merge(WorkloadDefaults(run.workloads, given));
+}
+
 void SettleCell(const Experiment& e, const PlanOptions& options, const ExperimentScale& scale,
                 Cell* cell) {
   const OptionMap of_axes = cell->options;
@@ -174,10 +184,11 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
   }
   if (info->missing != nullptr) cell->skipped = info->missing();
   if (!cell->skipped.empty()) return;
-  OptionMap run_options = cell->options;
-  const std::string scratch = run_options["scratch"];
-  run_options.erase("scratch");
   try {
+    AddWorkloadDefaults(&cell->options);
+    OptionMap run_options = cell->options;
+    const std::string scratch = run_options["scratch"];
+    run_options.erase("scratch");
     const RunOptions run = CellRunOptions(run_options);
     CheckEngineOptions(*info, run.engine);
     cell->data_bytes =

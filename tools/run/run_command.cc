@@ -30,6 +30,7 @@
 #include "tools/run/run_checks.h"
 #include "tools/run/run_process.h"
 #include "tools/run/surroundings.h"
+#include "tools/workload_defaults.h"
 #include "workloads/dataset.h"
 #include "workloads/registry.h"
 
@@ -269,9 +270,13 @@ std::string HostName() {
   return name;
 }
 
-// Returns the options with what they leave open and the record of the database to reuse tells.
+// Returns the options with what they leave open and the workloads, or the record of the database to
+// reuse, tell.
 RunOptions WithRecord(RunOptions options, const std::vector<std::string>& words) {
-  if (!options.reuse || options.dir.empty()) return options;
+  if (!options.reuse || options.dir.empty()) {
+    ApplyWorkloadDefaults(words, &options);
+    return options;
+  }
   const std::optional<json> record = ReadRecord(options.dir);
   if (!record && options.engine_name.empty()) {
     throw Error(Error::kUsage,
@@ -283,6 +288,7 @@ RunOptions WithRecord(RunOptions options, const std::vector<std::string>& words)
   std::vector<std::string> all = words;
   for (std::string& word : WordsOfRecord(*record, words)) all.push_back(std::move(word));
   RunOptions known = ParseRunOptions(all);
+  ApplyWorkloadDefaults(all, &known);
   // A loaded database is not loaded again unless the user says so.
   if (!Gives(words, "--workload")) std::erase_if(known.workloads, Loads);
   if (!known.workloads.empty()) CheckWorkloadFits(*record, known.workloads[0], options.dir);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "device/error.h"
+#include "engines/extra_options.h"
 #include "workloads/population.h"
 #include "workloads/row_chooser.h"
 #include "workloads/rows/insert.h"
@@ -15,8 +16,9 @@
 namespace testbed {
 namespace {
 
-enum Action : uint8_t { kRead, kUpdate, kInsert, kErase, kScan, kActions };
-constexpr const char* kActionNames[kActions] = {"point-read", "update", "insert", "erase", "scan"};
+enum Action : uint8_t { kRead, kUpdate, kInsert, kErase, kScan, kReadModifyWrite, kActions };
+constexpr const char* kActionNames[kActions] = {"point-read", "update", "insert",
+                                                "erase",      "scan",   "read-modify-write"};
 
 // The actions' shares as running sums that end at 1.
 using Mix = std::array<double, kActions>;
@@ -29,7 +31,7 @@ Mix ParseMix(const std::map<std::string, double>& shares) {
     if (at == std::end(kActionNames) || !(share >= 0)) {
       throw Error(Error::kUsage, "--mix " + name +
                                      " is not an operation with a share of 0 or more; it accepts "
-                                     "point-read, update, insert, erase, scan");
+                                     "point-read, update, insert, erase, scan, read-modify-write");
     }
     mix[static_cast<size_t>(at - std::begin(kActionNames))] = share;
     total += share;
@@ -47,6 +49,7 @@ struct MixedPhase {
   const Dataset& dataset;
   const WorkloadOptions& options;
   const Mix mix;
+  const bool uniform_scans;  // a scan takes 1 to scan_rows rows, else scan_rows
   std::vector<TableId> tables;
   uint64_t number = 0;  // of this phase on the database (Population::BeginPhase)
   // The action for which no row was left, which ends the phase; kActions while the phase goes on.
@@ -91,15 +94,14 @@ class MixedClient : public Client {
     const Step& step = steps_[i];
     switch (step.action) {
       case kRead:
-        found_ = session_.Get(tables_[0], step.keys[0], &value_);
-        if (found_) consume_(value_);
-        totals_.rows_read += found_;
-        totals_.not_found += !found_;
+        Read(step);
+        break;
+      case kReadModifyWrite:
+        Read(step);
+        Update(step);
         break;
       case kUpdate:
-        session_.Put(tables_[0], step.keys[0], step.value);
-        ++totals_.rows_written;
-        totals_.user_bytes_written += step.keys[0].size() + step.value.size();
+        Update(step);
         break;
       case kInsert:
       case kErase:
@@ -119,6 +121,9 @@ class MixedClient : public Client {
     switch (step.action) {
       case kRead:
         return step.exists ? found_ && dataset_.Check(step.row, value_) : !found_;
+      case kReadModifyWrite:
+        if (!found_) return false;
+        [[fallthrough]];
       case kUpdate:
       case kInsert:
         return session_.Get(tables_[0], step.keys[0], &value_) && dataset_.Check(step.row, value_);
@@ -135,7 +140,8 @@ class MixedClient : public Client {
     Action action;
     bool exists = true;
     uint64_t row;
-    size_t held;  // index for Population::Client, for an insert or an erase
+    size_t held;         // index for Population::Client, for an insert or an erase
+    uint32_t scan_rows;  // of a scan
     std::string_view keys[4];
     std::string_view value;
   };
@@ -176,6 +182,11 @@ class MixedClient : public Client {
       return true;
     }
     if (chooser_.empty()) return false;
+    if (action == kScan) {
+      const uint32_t most = phase_.options.scan_rows;
+      step->scan_rows =
+          phase_.uniform_scans ? 1 + static_cast<uint32_t>(chooser_.random().Below(most)) : most;
+    }
     if (phase_.May(kErase) && action != kScan) {
       const uint64_t place = chooser_.NextPlace();
       batch->Keep(place);
@@ -199,10 +210,24 @@ class MixedClient : public Client {
       step->keys[k] = k == 0 ? dataset_.Key(step->row, at)
                              : dataset_.IndexKey(static_cast<uint32_t>(k - 1), step->row, at);
     }
-    if (step->action == kUpdate || step->action == kInsert) {
-      dataset_.Value(step->row, step->action == kUpdate ? ++version_ : 0, at);
+    const bool update = step->action == kUpdate || step->action == kReadModifyWrite;
+    if (update || step->action == kInsert) {
+      dataset_.Value(step->row, update ? ++version_ : 0, at);
       step->value = {at, dataset_.options().value_size};
     }
+  }
+
+  void Read(const Step& step) {
+    found_ = session_.Get(tables_[0], step.keys[0], &value_);
+    if (found_) consume_(value_);
+    totals_.rows_read += found_;
+    totals_.not_found += !found_;
+  }
+
+  void Update(const Step& step) {
+    session_.Put(tables_[0], step.keys[0], step.value);
+    ++totals_.rows_written;
+    totals_.user_bytes_written += step.keys[0].size() + step.value.size();
   }
 
   // Inserts or erases a row and its index entries in one transaction.
@@ -227,8 +252,7 @@ class MixedClient : public Client {
     ordered_ = true;
     last_key_.clear();
     uint32_t rows = 0;
-    for (bool on = cursor_->Seek(step.keys[0]); on && rows < phase_.options.scan_rows;
-         on = cursor_->Next()) {
+    for (bool on = cursor_->Seek(step.keys[0]); on && rows < step.scan_rows; on = cursor_->Next()) {
       ordered_ = ordered_ && (rows == 0 || last_key_ < cursor_->key());
       last_key_.assign(cursor_->key());
       consume_(cursor_->key());
@@ -266,10 +290,12 @@ WorkloadOptions WithPopulation(const WorkloadOptions& options,
 
 class Mixed : public Workload {
  public:
-  Mixed(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
-      : dataset_(std::move(dataset)),
+  Mixed(const char* name, bool uniform_scans, std::shared_ptr<const Dataset> dataset,
+        const WorkloadOptions& options)
+      : name_(name),
+        dataset_(std::move(dataset)),
         options_(WithPopulation(options, dataset_)),
-        phase_{*dataset_, options_, ParseMix(options.mix), {}} {
+        phase_{*dataset_, options_, ParseMix(options.mix), uniform_scans, {}} {
     if (dataset_->options().order == KeyOrder::kFile && phase_.May(kInsert)) {
       throw Error(Error::kUsage,
                   "--mix insert needs keys beyond those of --keys; leave one of them");
@@ -279,7 +305,8 @@ class Mixed : public Workload {
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override {
-    return phase_.May(kUpdate) || phase_.May(kInsert) || phase_.May(kErase);
+    return phase_.May(kUpdate) || phase_.May(kInsert) || phase_.May(kErase) ||
+           phase_.May(kReadModifyWrite);
   }
   void OpenTables(Engine& engine) override {
     phase_.tables = OpenDatasetTables(engine, *dataset_);
@@ -290,14 +317,14 @@ class Mixed : public Workload {
     return std::make_unique<MixedClient>(phase_, session, thread);
   }
   std::string EndedBecause() const override {
-    static constexpr const char* kWhat[kActions] = {"read", "update", "insert", "erase",
-                                                    "scan from"};
+    static constexpr const char* kWhat[kActions] = {"read",  "update",    "insert",
+                                                    "erase", "scan from", "read and update"};
     const Action missed = phase_.missed.load();
     return missed == kActions ? "" : std::string("no row is left to ") + kWhat[missed];
   }
 
  private:
-  const std::string name_ = "mixed";
+  const std::string name_;
   std::vector<OpKind> ops_;
   std::shared_ptr<const Dataset> dataset_;
   const WorkloadOptions options_;
@@ -310,12 +337,28 @@ WorkloadInfo MixedInfo() {
   return {.name = "mixed",
           .summary = "point reads, updates, inserts, erases and scans in the proportions of --mix",
           .loads = false,
-          .make = MakeMixed};
+          .make = MakeMixed,
+          .run_options = MixedRunOptions()};
 }
 
 std::unique_ptr<Workload> MakeMixed(std::shared_ptr<const Dataset> dataset,
                                     const WorkloadOptions& options) {
-  return std::make_unique<Mixed>(std::move(dataset), options);
+  return MakeMixedAs("mixed", false, std::move(dataset), options);
+}
+
+std::unique_ptr<Workload> MakeMixedAs(const char* name, bool uniform_scans,
+                                      std::shared_ptr<const Dataset> dataset,
+                                      const WorkloadOptions& options) {
+  const std::string length =
+      ExtraOptions(name, options.extra, "--workload-option")
+          .Choice("scan_length", uniform_scans ? "uniform" : "fixed", {"fixed", "uniform"});
+  return std::make_unique<Mixed>(name, length == "uniform", std::move(dataset), options);
+}
+
+std::vector<std::pair<std::string, std::string>> MixedRunOptions() {
+  return {{"scan_length",
+           "fixed, uniform: a scan takes --scan-rows rows, or 1 to --scan-rows (fixed; ycsb-e: "
+           "uniform)"}};
 }
 
 }  // namespace testbed

@@ -3,11 +3,14 @@
 #include "workloads/rows/mixed.h"
 #include "workloads/rows/multi_get.h"
 #include "workloads/rows/point_read.h"
+#include "workloads/rows/ycsb.h"
 
 namespace testbed {
 
 std::vector<WorkloadInfo> RowsWorkloads() {
-  return {InsertInfo(), PointReadInfo(), MultiGetInfo(), MixedInfo()};
+  std::vector<WorkloadInfo> all = {InsertInfo(), PointReadInfo(), MultiGetInfo(), MixedInfo()};
+  for (WorkloadInfo& info : YcsbInfos()) all.push_back(std::move(info));
+  return all;
 }
 
 }  // namespace testbed

@@ -88,6 +88,7 @@ TEST_P(MixedTest, CountsItsRowsExactly) {
            {{{"insert", 1}}, 2},
            {{{"erase", 90}, {"update", 10}}, 4},
            {{{"point-read", 50}, {"update", 50}}, 2},
+           {{{"read-modify-write", 60}, {"insert", 20}, {"erase", 20}}, 3},
            {{{"insert", 50}, {"erase", 50}}, 1}}) {
     workload_.mix = mix;
     const PhaseResult result = Run("mixed", threads, 1200);

@@ -1,0 +1,29 @@
+// The values of options that a workload stands for, such as those of YCSB.
+//
+// Functions throw Error (kUsage) when two of the workloads stand for different values. Workloads that
+// are not known are left to RunOptions::Resolve. All of it is thread-safe.
+#ifndef TESTBED_TOOLS_WORKLOAD_DEFAULTS_H_
+#define TESTBED_TOOLS_WORKLOAD_DEFAULTS_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/options.h"
+
+namespace testbed {
+
+// Returns the options that the workloads have values for (WorkloadInfo::defaults), by name without
+// dashes, but for those that the user gave: those of which `given` returns true.
+std::map<std::string, std::string> WorkloadDefaults(
+    const std::vector<std::string>& workloads,
+    const std::function<bool(const std::string& name)>& given);
+
+// Sets these options of a run, but for those that `words`, its command line, give. Call it before
+// Resolve.
+void ApplyWorkloadDefaults(const std::vector<std::string>& words, RunOptions* options);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_WORKLOAD_DEFAULTS_H_
