@@ -464,6 +464,9 @@ void Run::Execute() {
   record_.accounting->harness_ns_per_operation =
       HarnessCostNs(calibration, dataset_, options_.workload);
   record_.accounting->clock_is_tsc = Clock::Get().uses_tsc();
+  // Pages that are here already are charged to no budget, so what is free of them must not serve the
+  // run.
+  ReturnFreeMemory();
   if (plan_.budget != nullptr) plan_.budget->Enter();
   if (plan_.read_limit != nullptr) plan_.read_limit->Enter();
   if (HasPopulation(plan_.phases)) {
