@@ -1,7 +1,7 @@
 // The program's allocator (malloc): tcmalloc where the program was built with it, else glibc's.
 //
-//   SettleAllocator();        // before any engine is opened
-//   ReturnFreeMemory();       // what is free goes back to the system
+//   SettleAllocator(256 << 20);   // before any engine is opened
+//   ReturnFreeMemory();           // what is free goes back to the system
 //
 // An allocator withholds freed memory from the engine's cache and from the page cache, and a run
 // with a memory budget pays for it. How much depends on the engine: one whose threads free blocks of
@@ -11,6 +11,7 @@
 #ifndef TESTBED_DEVICE_OS_ALLOCATOR_H_
 #define TESTBED_DEVICE_OS_ALLOCATOR_H_
 
+#include <cstdint>
 #include <string>
 
 namespace testbed {
@@ -18,8 +19,9 @@ namespace testbed {
 // Returns the allocator's name and version: "tcmalloc 2.10" or "glibc 2.36".
 std::string AllocatorName();
 
-// Makes malloc return freed memory to the system. Called once, before the first thread is started.
-void SettleAllocator();
+// Makes malloc return freed memory to the system, and keep little of `ram_bytes`, the memory of the
+// process (0: not bounded), for its threads. Called once, before the first thread is started.
+void SettleAllocator(uint64_t ram_bytes);
 
 // Returns whole free pages, of all threads, to the system. Takes milliseconds.
 void ReturnFreeMemory();

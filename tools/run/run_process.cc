@@ -108,7 +108,7 @@ class ParentLines {
 // Runs the plan in the child process, and ends the process.
 [[noreturn]] void BeTheChild(const RunOptions& options, const RunPlan& plan, int to_parent,
                              int from_parent, const std::function<void()>& before) {
-  SettleAllocator();
+  SettleAllocator(options.ram_bytes);
   if (before) before();
   ParentLines answers(from_parent);
   RunTalk talk;
