@@ -32,6 +32,18 @@ std::string Verbatim(const EngineOptions& options, const std::string& name) {
   return it == options.extra.end() || it->second.empty() ? "" : "," + it->second;
 }
 
+// WiredTiger has 128 log buffers of a tenth of a log file each, and of 256 KiB at most. Where --ram
+// is less than 160 MiB, the log files are so small that the buffers take a fifth of it at most: with
+// all 32 MiB of them the kernel killed most loads at --ram 64M. Smaller log files cost rate, because
+// WiredTiger syncs a file and its directory when it goes on to the next.
+uint64_t LogFileBytes(const EngineOptions& options) {
+  constexpr uint64_t kBuffers = 128, kFilesOfBuffer = 10, kWholeBuffer = 256 << 10;
+  const uint64_t usual = std::clamp(options.cache_bytes / 10, 4 * kMiB, 100 * kMiB);
+  const uint64_t buffer = options.ram_bytes / 5 / kBuffers;
+  if (options.ram_bytes == 0 || buffer >= kWholeBuffer) return usual;
+  return std::max<uint64_t>(buffer * kFilesOfBuffer, 100 << 10);
+}
+
 std::string Connection(const EngineOptions& options, const ExtraOptions& extra, const Settings& s) {
   std::vector<std::string> direct_io;
   if (options.io == IoMode::kDirect) direct_io.push_back("data");
@@ -46,8 +58,7 @@ std::string Connection(const EngineOptions& options, const ExtraOptions& extra, 
       fmt::join(direct_io, ","), s.files.alignment, least, most);
   if (s.log) {
     const uint64_t file_max =
-        extra.Bytes("log_file_max", std::clamp(options.cache_bytes / 10, 4 * kMiB, 100 * kMiB),
-                    100 << 10, 2048 * kMiB);
+        extra.Bytes("log_file_max", LogFileBytes(options), 100 << 10, 2048 * kMiB);
     config += fmt::format(
         ",log=(enabled=true,file_max={},prealloc={},zero_fill={},remove=true)"
         ",transaction_sync=(enabled={},method={})",
@@ -163,7 +174,8 @@ std::vector<std::pair<std::string, std::string>> KnownExtraOptions() {
       {"eviction_threads_max", "threads that do so under pressure (8)"},
       {"checkpoint_interval_s", "seconds from checkpoint to checkpoint, 0 = never (60)"},
       {"checkpoint_log_bytes", "a checkpoint after so much log, 0 = never (--ram, 64M to 2G)"},
-      {"log_file_max", "size of a log file (a tenth of the cache, 4M to 100M)"},
+      {"log_file_max",
+       "size of a log file (a tenth of the cache, 4M to 100M; --ram / 64 below 160M)"},
       {"log_prealloc", "on, off: log files are made ahead of use (on)"},
       {"log_zero_fill", "on, off: they are filled with zeros ahead of use (off)"},
       {"log_sync", "fsync, dsync: how sync commits reach the device (fsync)"},

@@ -282,6 +282,21 @@ TEST_F(WiredtigerTest, EachLogAndTableOptionKeepsRows) {
   }
 }
 
+// A log buffer is a tenth of a log file, and WiredTiger has 128 of them.
+TEST_F(WiredtigerTest, LogBuffersTakeAFifthOfALittleRamAtMost) {
+  for (const uint64_t mib : {16, 64, 128, 159, 160, 256}) {
+    options_.ram_bytes = mib << 20;
+    options_.cache_bytes = options_.ram_bytes / 2;
+    Open();
+    const uint64_t buffer =
+        std::min<uint64_t>(std::stoull(Setting("log.file_max")) / 10, 256 << 10);
+    EXPECT_LE(128 * buffer, options_.ram_bytes / 5) << mib;
+    EXPECT_GE(128 * buffer, std::min<uint64_t>(options_.ram_bytes / 6, 32 << 20)) << mib;
+    Close();
+    fs::remove_all(dir_);
+  }
+}
+
 TEST_F(WiredtigerTest, EachCompressorMakesTheFileSmaller) {
   std::map<std::string, uint64_t> sizes;
   // A compressed block still takes a multiple of 4 KiB, so small pages gain little.
