@@ -28,6 +28,18 @@ TEST_F(SweepTest, ListsAreRunAsAGridWithTheBestMarkedAndGoOn) {
   const CommandResult again = Run(words);
   EXPECT_EQ(again.out, result.out);
   EXPECT_NE(again.err.find("0 cells to run, 4 done before"), std::string::npos) << again.err;
+
+  const CommandResult tables = Run("report s");
+  EXPECT_EQ(tables.code, 0) << tables.err;
+  EXPECT_EQ(tables.out, result.out);
+  // Four cells have a row each; the loads that they need have an insert and a settle.
+  const CommandResult rows = Run("report s --csv");
+  EXPECT_EQ(rows.code, 0) << rows.err;
+  EXPECT_EQ(std::count(rows.out.begin(), rows.out.end(), '\n'), 1 + 4 + 4 * 2);
+  const CommandResult files = Run("report s/cells/ s/loads --csv");
+  EXPECT_EQ(files.out.substr(0, files.out.find('\n')), rows.out.substr(0, rows.out.find('\n')));
+  EXPECT_EQ(files.out.size(), rows.out.size());
+  ExpectRefused(Run("compare s s"), "s is a directory; give a file written by --json in it");
 }
 
 TEST_F(SweepTest, ASweepIsSavedAsAnExperimentThatRunsTheSame) {
@@ -66,6 +78,7 @@ TEST_F(SweepTest, WhatASweepCannotTakeIsRefusedBeforeAnything) {
   ExpectRefused(Run("--engine btree --page-size 4k,"), "--page-size");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --json x"), "--json belongs to a single run");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --dir d"), "--dir belongs to a single run");
+  ExpectRefused(Run("--engine btree --page-size 4k,8k --ops 3"), "--ops is no option of a run");
   ExpectRefused(Run("--page-size 4k,8k"), "engine");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --rows 10G --forecast --save no/s.toml"),
                 "--save no/s.toml cannot be written");

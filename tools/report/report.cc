@@ -267,6 +267,11 @@ std::string ReportText(const json& document, const ReportStyle& style) {
 }
 
 json ReadResults(const std::string& path) {
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none)) {
+    throw Error(Error::kUsage,
+                fmt::format("{} is a directory; give a file written by --json in it", path));
+  }
   std::ifstream file;
   if (path != "-") file.open(path);
   if (!file) {

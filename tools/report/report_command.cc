@@ -3,18 +3,24 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device/error.h"
 #include "tools/ab/ab_report.h"
 #include "tools/command_words.h"
+#include "tools/experiment/report.h"
+#include "tools/experiment/results.h"
+#include "tools/experiment/results_dir.h"
 #include "tools/html/report_page.h"
 #include "tools/report/columns.h"
 #include "tools/report/csv.h"
 #include "tools/report/report.h"
+#include "tools/results/sources.h"
 
 namespace testbed {
 namespace {
@@ -27,6 +33,8 @@ constexpr char kReportExamples[] =
     "      the same for an issue or a post\n"
     "  testbed report *.json --csv >runs.csv\n"
     "      a row for each run, phase and operation, with settings and machine as columns\n"
+    "  testbed report testbed-read-size-tiny\n"
+    "      the tables of an experiment\n"
     "  testbed report run.json --command\n"
     "      the command that repeats it\n"
     "  testbed report run.json --html run.html\n"
@@ -56,30 +64,43 @@ void AddTextForms(CLI::App* report, TextForms* forms) {
   report->add_flag("--command", forms->command, "The command that repeats the runs");
 }
 
-// Returns the results of all files in the form that the user asked for. Tables and commands of
+// Returns the tables of what is no document of runs: the results of an experiment, or a
+// comparison. Returns nothing for others.
+std::optional<std::string> TablesOfOthers(const std::string& path, const ReportStyle& style) {
+  if (path == "-") return std::nullopt;
+  std::error_code none;
+  if (!std::filesystem::is_directory(path, none)) {
+    const nlohmann::json ab = ReadAbDocument(path);
+    return ab.is_null() ? std::nullopt : std::optional<std::string>(AbReportText(ab));
+  }
+  if (!ResultsDir(path).Exists()) return std::nullopt;
+  const std::string text = ExperimentText(ResultSet::Read(path));
+  return style.markdown ? "```\n" + text + "```\n" : text;
+}
+
+// Returns the results of all paths in the form that the user asked for. Tables and commands of
 // several files follow each other; CSV has one header.
-std::string TextOfFiles(const std::vector<std::string>& files, const TextForms& forms) {
-  std::vector<nlohmann::json> documents;
-  std::vector<const nlohmann::json*> pointers;
-  std::string text;
-  documents.reserve(files.size());
-  for (const std::string& file : files) {
-    // The document of a comparison has a report of its own, and no rows of runs.
-    const bool tables = !forms.csv && !forms.csv_series && !forms.command;
-    if (const nlohmann::json ab = tables && file != "-" ? ReadAbDocument(file) : nlohmann::json();
-        !ab.is_null()) {
-      text += AbReportText(ab);
+std::string TextOfPaths(const std::vector<std::string>& paths, const TextForms& forms) {
+  const bool tables = !forms.csv && !forms.csv_series && !forms.command;
+  const auto csv = forms.csv ? RunsCsv : SeriesCsv;
+  const std::string header = csv({});
+  std::string text = tables || forms.command ? "" : header;
+  for (const std::string& path : paths) {
+    if (const auto others = tables ? TablesOfOthers(path, forms.style) : std::nullopt; others) {
+      text += (text.empty() ? "" : "\n") + *others;
       continue;
     }
-    documents.push_back(ReadResults(file));
-    pointers.push_back(&documents.back());
-    if (forms.csv || forms.csv_series) continue;
-    if (!text.empty()) text += "\n";
-    text +=
-        forms.command ? RepeatCommand(documents.back()) : ReportText(documents.back(), forms.style);
+    for (const ResultsSource& source : FindSources({path})) {
+      const nlohmann::json document = source.Document();
+      if (!tables && !forms.command) {
+        text += csv({&document}).substr(header.size());
+        continue;
+      }
+      if (!text.empty()) text += "\n";
+      text += forms.command ? RepeatCommand(document) : ReportText(document, forms.style);
+    }
   }
-  if (forms.csv) return RunsCsv(pointers);
-  return forms.csv_series ? SeriesCsv(pointers) : text;
+  return text;
 }
 
 void AddPageOptions(CLI::App* report, PageOutputs* page) {
@@ -118,8 +139,8 @@ void AddReportCommands(CLI::App& app, std::function<int()>* command) {
   report
       ->add_option(
           "results", *files,
-          "Results written by --json, - being standard input; with --html, --svg and --png "
-          "directories too")
+          "Results written by --json, - being standard input; directories of them, and those of "
+          "experiments")
       ->required()
       ->type_name("FILE");
   AddTextForms(report, forms.get());
@@ -130,7 +151,7 @@ void AddReportCommands(CLI::App& app, std::function<int()>* command) {
         WritePages(*files, *page);
         return 0;
       }
-      fmt::print("{}", TextOfFiles(*files, *forms));
+      fmt::print("{}", TextOfPaths(*files, *forms));
       return 0;
     };
   });

@@ -1,12 +1,14 @@
 #include "tools/results/sources.h"
 
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "device/error.h"
 #include "device/os/signal_guard.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/results_dir.h"
+#include "tools/output/json_text.h"
 #include "tools/report/report.h"
 
 namespace testbed {
@@ -68,7 +70,13 @@ std::vector<ResultsSource> SourcesOf(const std::string& path) {
 
 }  // namespace
 
-json ResultsSource::Document() const { return kept != nullptr ? *kept : ReadResults(path); }
+// FindSources has checked the file. One that has become no JSON since is checked again.
+json ResultsSource::Document() const {
+  if (kept != nullptr) return *kept;
+  std::ifstream in(path);
+  json document = ParseJson(in);
+  return document.is_object() ? document : ReadResults(path);
+}
 
 std::vector<ResultsSource> FindSources(const std::vector<std::string>& paths,
                                        const std::function<void(size_t, size_t)>& progress) {

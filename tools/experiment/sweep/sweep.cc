@@ -28,6 +28,22 @@ struct Given {
   std::string name, value;  // "page-size", "4k,8k"; of a flag the value is "true"
 };
 
+bool IsList(const Given& given) {
+  return !kOfOutput.contains(given.name) && !kNotSwept.contains(given.name) &&
+         given.value.find(',') != std::string::npos;
+}
+
+// Throws Error (kUsage) for an option that does not exist when another of the words is a list, since
+// the parser of a single run would refuse that list first.
+void RefuseUnknownBesideList(const std::vector<std::string>& words, const std::string& unknown) {
+  if (unknown == "help" || unknown == "version") return;
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    if (!words[i].starts_with("--")) continue;
+    const Given given{words[i].substr(2), words[i + 1]};
+    if (IsRunOption(given.name) && IsList(given)) CheckOptionValue(unknown, "");
+  }
+}
+
 // Returns the options of the words; nothing when a word is none, which the parser of the command
 // line refuses better.
 std::optional<std::vector<Given>> OptionsOf(const std::vector<std::string>& words) {
@@ -36,7 +52,10 @@ std::optional<std::vector<Given>> OptionsOf(const std::vector<std::string>& word
     if (!words[i].starts_with("--")) return std::nullopt;
     const size_t equals = words[i].find('=');
     Given given{words[i].substr(2, equals == std::string::npos ? equals : equals - 2), "true"};
-    if (!IsRunOption(given.name)) return std::nullopt;
+    if (!IsRunOption(given.name)) {
+      RefuseUnknownBesideList(words, given.name);
+      return std::nullopt;
+    }
     if (equals != std::string::npos) {
       given.value = words[i].substr(equals + 1);
     } else if (!IsRunFlag(given.name)) {
@@ -46,11 +65,6 @@ std::optional<std::vector<Given>> OptionsOf(const std::vector<std::string>& word
     all.push_back(std::move(given));
   }
   return all;
-}
-
-bool IsList(const Given& given) {
-  return !kOfOutput.contains(given.name) && !kNotSwept.contains(given.name) &&
-         given.value.find(',') != std::string::npos;
 }
 
 Axis AxisOf(const Given& given) {
