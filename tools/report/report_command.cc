@@ -12,6 +12,7 @@
 #include "tools/ab/ab_report.h"
 #include "tools/command_words.h"
 #include "tools/html/report_page.h"
+#include "tools/live/series_text.h"
 #include "tools/report/columns.h"
 #include "tools/report/csv.h"
 #include "tools/report/report.h"
@@ -27,6 +28,9 @@ constexpr char kReportExamples[] =
     "      the same for an issue or a post\n"
     "  testbed report *.json --csv >runs.csv\n"
     "      a row for each run, phase and operation, with settings and machine as columns\n"
+    "  testbed report run.json --series\n"
+    "      the rate and the tail latency of each second as curves, the stalls and the worst "
+    "seconds\n"
     "  testbed report run.json --command\n"
     "      the command that repeats it\n"
     "  testbed report run.json --html run.html\n"
@@ -44,7 +48,7 @@ constexpr char kExplainExamples[] =
 
 struct TextForms {
   ReportStyle style;
-  bool csv = false, csv_series = false, command = false;
+  bool csv = false, csv_series = false, series = false, command = false;
 };
 
 void AddTextForms(CLI::App* report, TextForms* forms) {
@@ -53,6 +57,8 @@ void AddTextForms(CLI::App* report, TextForms* forms) {
   report->add_flag("--csv", forms->csv, "A row for each run, phase and operation, as CSV");
   report->add_flag("--csv-series", forms->csv_series,
                    "A row for each second of each phase, as CSV");
+  report->add_flag("--series", forms->series,
+                   "Rate and tail latency of each second as curves, stalls, and the worst seconds");
   report->add_flag("--command", forms->command, "The command that repeats the runs");
 }
 
@@ -65,7 +71,7 @@ std::string TextOfFiles(const std::vector<std::string>& files, const TextForms& 
   documents.reserve(files.size());
   for (const std::string& file : files) {
     // The document of a comparison has a report of its own, and no rows of runs.
-    const bool tables = !forms.csv && !forms.csv_series && !forms.command;
+    const bool tables = !forms.csv && !forms.csv_series && !forms.series && !forms.command;
     if (const nlohmann::json ab = tables && file != "-" ? ReadAbDocument(file) : nlohmann::json();
         !ab.is_null()) {
       text += AbReportText(ab);
@@ -75,8 +81,9 @@ std::string TextOfFiles(const std::vector<std::string>& files, const TextForms& 
     pointers.push_back(&documents.back());
     if (forms.csv || forms.csv_series) continue;
     if (!text.empty()) text += "\n";
-    text +=
-        forms.command ? RepeatCommand(documents.back()) : ReportText(documents.back(), forms.style);
+    text += forms.command  ? RepeatCommand(documents.back())
+            : forms.series ? SeriesText(documents.back())
+                           : ReportText(documents.back(), forms.style);
   }
   if (forms.csv) return RunsCsv(pointers);
   return forms.csv_series ? SeriesCsv(pointers) : text;
