@@ -12,11 +12,7 @@ using nlohmann::json;
 
 constexpr double kShortestForRate = 0.3;  // seconds
 constexpr double kSlowUs = 1e6;
-
-bool IsStalled(const PhaseSecond& second, double median) {
-  if (std::isnan(second.rate)) return false;
-  return (median > 0 && second.rate < median / 10) || second.max_us >= kSlowUs;
-}
+constexpr double kLongSeconds = 2;
 
 }  // namespace
 
@@ -50,6 +46,12 @@ double MedianRate(const std::vector<PhaseSecond>& seconds) {
   std::sort(rates.begin(), rates.end());
   const size_t middle = rates.size() / 2;
   return rates.size() % 2 == 1 ? rates[middle] : (rates[middle - 1] + rates[middle]) / 2;
+}
+
+bool IsStalled(const PhaseSecond& second, double median) {
+  if (std::isnan(second.rate)) return false;
+  return (median > 0 && second.rate < median / 10) || second.max_us >= kSlowUs ||
+         second.to - second.from >= kLongSeconds;
 }
 
 std::vector<Stall> StallsOf(const std::vector<PhaseSecond>& seconds) {

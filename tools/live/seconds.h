@@ -28,8 +28,11 @@ std::vector<PhaseSecond> SecondsOf(const nlohmann::json& phase);
 // Returns the median of the known rates; NaN when none is known.
 double MedianRate(const std::vector<PhaseSecond>& seconds);
 
-// Neighbouring seconds in which the rate fell below a tenth of the phase's median, or in which an
-// operation ended that had taken a second or longer.
+// Returns whether the rate of the second is below a tenth of `median`, an operation ended in it that
+// had taken a second or longer, or it is a second too long itself.
+bool IsStalled(const PhaseSecond& second, double median);
+
+// Neighbouring seconds that are stalled, by the median of their phase.
 struct Stall {
   double from = 0, to = 0;  // seconds since the phase began
   double rate = 0;          // the least of its seconds

@@ -98,7 +98,7 @@ std::string StallLines(const std::vector<Stall>& stalls) {
     const Stall& stall = stalls[i];
     text += fmt::format("  stall from second {:.1f} to {:.1f}: down to {} ops/s", stall.from,
                         stall.to, Whole(std::round(stall.rate)));
-    if (stall.max_us > 0) text += ", an operation took " + LatencyText(stall.max_us);
+    if (stall.max_us > 0) text += ", slowest operation " + LatencyText(stall.max_us);
     text += '\n';
   }
   if (stalls.size() > kMostStalls) {
