@@ -44,6 +44,8 @@ testbed_require_library(lz4 lz4.h lz4 liblz4-dev)
 testbed_require_library(zstd zstd.h zstd libzstd-dev)
 testbed_require_library(snappy snappy.h snappy libsnappy-dev)
 testbed_require(ZLIB zlib1g-dev)
+testbed_require_library(civetweb civetweb.h civetweb libcivetweb-dev)
+testbed_require_library(ncurses ncurses.h ncursesw libncurses-dev)
 if(TESTBED_TCMALLOC AND NOT TESTBED_SANITIZE AND NOT TESTBED_FUZZ)  # sanitizers bring an allocator
   testbed_require_library(tcmalloc gperftools/malloc_extension.h tcmalloc_minimal libgoogle-perftools-dev)
 endif()

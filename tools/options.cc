@@ -413,10 +413,7 @@ void AddOutputOptions(CLI::App& app, RunOptions& o) {
         o.label = text;
       });
   app.add_flag("--wide", o.wide, "Print all columns of the tables, however wide");
-  Add(app, "--report-interval", "S",
-      "Print a line of progress on standard error so often, in seconds [60 when that is no "
-      "terminal, and one rewritten line when it is]",
-      [&o](auto& option, auto& text) { o.report_interval = ParseReal(option, text, 1, 86400); });
+  AddLiveOptions(app, o.live);
   app.add_flag("--quiet", o.quiet, "No progress lines");
 }
 

@@ -17,6 +17,7 @@
 
 #include "device/account/ledger.h"
 #include "engines/engine.h"
+#include "tools/live/live_options.h"
 #include "tools/option_values.h"
 #include "tools/output/progress_options.h"
 #include "workloads/measure/arrivals.h"
@@ -86,9 +87,11 @@ struct RunOptions {
   int rounds = 0;
   bool forecast = false;
   bool quiet = false;
-  double report_interval = 0;  // seconds between lines of progress; 0: as ProgressLine chooses
+  LiveOptions live;
 
-  ProgressOptions progress() const { return {.quiet = quiet, .line_seconds = report_interval}; }
+  ProgressOptions progress() const {
+    return {.quiet = quiet || live.live, .line_seconds = live.report_interval};
+  }
 
   // Computes the settings that depend on several options or on the engine: the engine's defaults,
   // the cache size, the number of rows, the size of the scratch device. Throws Error (kUsage) for

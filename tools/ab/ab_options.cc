@@ -131,6 +131,9 @@ void AbOptions::Resolve() {
     options.seconds = common.seconds;
     options.warmup = common.warmup;
     options.quiet = true;  // the comparison shows its own progress
+    if (options.live.any()) {
+      Refuse("--live and --metrics show single runs, and ab interleaves several; leave them out");
+    }
     try {
       options.Resolve();
     } catch (const Error& e) {

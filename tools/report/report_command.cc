@@ -17,6 +17,7 @@
 #include "tools/experiment/results.h"
 #include "tools/experiment/results_dir.h"
 #include "tools/html/report_page.h"
+#include "tools/live/series_text.h"
 #include "tools/report/columns.h"
 #include "tools/report/csv.h"
 #include "tools/report/report.h"
@@ -35,6 +36,9 @@ constexpr char kReportExamples[] =
     "      a row for each run, phase and operation, with settings and machine as columns\n"
     "  testbed report testbed-read-size-tiny\n"
     "      the tables of an experiment\n"
+    "  testbed report run.json --series\n"
+    "      the rate and the tail latency of each second as curves, the stalls and the worst "
+    "seconds\n"
     "  testbed report run.json --command\n"
     "      the command that repeats it\n"
     "  testbed report run.json --html run.html\n"
@@ -52,7 +56,7 @@ constexpr char kExplainExamples[] =
 
 struct TextForms {
   ReportStyle style;
-  bool csv = false, csv_series = false, command = false;
+  bool csv = false, csv_series = false, series = false, command = false;
 };
 
 void AddTextForms(CLI::App* report, TextForms* forms) {
@@ -61,6 +65,8 @@ void AddTextForms(CLI::App* report, TextForms* forms) {
   report->add_flag("--csv", forms->csv, "A row for each run, phase and operation, as CSV");
   report->add_flag("--csv-series", forms->csv_series,
                    "A row for each second of each phase, as CSV");
+  report->add_flag("--series", forms->series,
+                   "Rate and tail latency of each second as curves, stalls, and the worst seconds");
   report->add_flag("--command", forms->command, "The command that repeats the runs");
 }
 
@@ -81,10 +87,11 @@ std::optional<std::string> TablesOfOthers(const std::string& path, const ReportS
 // Returns the results of all paths in the form that the user asked for. Tables and commands of
 // several files follow each other; CSV has one header.
 std::string TextOfPaths(const std::vector<std::string>& paths, const TextForms& forms) {
-  const bool tables = !forms.csv && !forms.csv_series && !forms.command;
+  const bool csv_rows = forms.csv || forms.csv_series;
+  const bool tables = !csv_rows && !forms.series && !forms.command;
   const auto csv = forms.csv ? RunsCsv : SeriesCsv;
   const std::string header = csv({});
-  std::string text = tables || forms.command ? "" : header;
+  std::string text = csv_rows ? header : "";
   for (const std::string& path : paths) {
     if (const auto others = tables ? TablesOfOthers(path, forms.style) : std::nullopt; others) {
       text += (text.empty() ? "" : "\n") + *others;
@@ -92,12 +99,14 @@ std::string TextOfPaths(const std::vector<std::string>& paths, const TextForms& 
     }
     for (const ResultsSource& source : FindSources({path})) {
       const nlohmann::json document = source.Document();
-      if (!tables && !forms.command) {
+      if (csv_rows) {
         text += csv({&document}).substr(header.size());
         continue;
       }
       if (!text.empty()) text += "\n";
-      text += forms.command ? RepeatCommand(document) : ReportText(document, forms.style);
+      text += forms.command  ? RepeatCommand(document)
+              : forms.series ? SeriesText(document)
+                             : ReportText(document, forms.style);
     }
   }
   return text;

@@ -45,6 +45,13 @@ InForce RunAccount::InForceHere() const {
   return in_force;
 }
 
+SecondReporter::Levels RunAccount::Levels() const {
+  return {.any = options_.account != AccountDepth::kOff,
+          .files = FindEngine(options_.engine_name).capabilities.file_layer,
+          .kernel = in_kernel(),
+          .device = device() != nullptr};
+}
+
 RunAccounting RunAccount::Describe() const {
   static constexpr const char* kDepths[] = {"off", "file", "kernel", "device"};
   std::vector<std::string> missing;

@@ -10,6 +10,7 @@
 #include "device/account/block_device.h"
 #include "device/account/grade.h"
 #include "device/account/kernel_account.h"
+#include "tools/live/second_reporter.h"
 #include "tools/options.h"
 #include "tools/run/run_child.h"
 #include "tools/run/run_record.h"
@@ -28,6 +29,8 @@ class RunAccount {
   const BlockDevice* device() const { return device_ ? &*device_ : nullptr; }
   // Returns whether the kernel account is running.
   bool in_kernel() const { return kernel_ != nullptr; }
+  // Returns the levels that are counted while the run lasts.
+  SecondReporter::Levels Levels() const;
   // Returns the depth, the grade that the settings promise, and what is missing.
   RunAccounting Describe() const;
   // Sets the grade of *phase, which follows from its closure, and lowers *of_run when the phase's

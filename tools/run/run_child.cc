@@ -17,6 +17,7 @@
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/cache/cache_tuning.h"
+#include "tools/live/second_reporter.h"
 #include "tools/output/progress.h"
 #include "tools/run/memory_watch.h"
 #include "tools/run/run_account.h"
@@ -146,7 +147,12 @@ PhaseRecord Run::Measure(const std::string& name, PhaseKind kind, Workload& work
   ReportBeginning(name);
   ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.progress());
   PhaseOptions with_progress = options;
-  with_progress.progress = [&progress](const PhaseOptions::Progress& p) { progress.Show(p); };
+  std::optional<SecondReporter> seconds;
+  if (options_.live.any()) seconds.emplace(name, workload.ops(), account_->Levels(), talk_.offer);
+  with_progress.progress = [&](const PhaseOptions::Progress& p) {
+    progress.Show(p);
+    if (seconds) seconds->Second(p);
+  };
   // Only reads that pass the file layer can be recorded.
   const bool model = options_.readahead_model && kind == PhaseKind::kMeasure &&
                      FindEngine(options_.engine_name).capabilities.file_layer;
@@ -166,6 +172,7 @@ PhaseRecord Run::Measure(const std::string& name, PhaseKind kind, Workload& work
                                                        RunPhase(*engine_, workload, with_progress),
                                                        {}})
                             .result;
+  if (seconds) seconds->Rest(result);
   const MemoryWatch::Held held = watch.Stop();
   progress.Clear();
   const Reading after = ReadBorder();

@@ -35,6 +35,8 @@ struct RunPlan {
 // The child's talk with its parent, in the lines of run_process.h.
 struct RunTalk {
   std::function<void(const nlohmann::json&)> report;
+  // The same for lines that may be lost: returns false, at once, when the parent is behind.
+  std::function<bool(const nlohmann::json&)> offer;
   // Blocks until the parent's next line and returns it; {"end": true} when the run is to end.
   // Needed for a plan in slices.
   std::function<nlohmann::json()> await;
@@ -46,6 +48,8 @@ bool HasPopulation(const std::vector<std::string>& workloads);
 // Runs the plan in this process and returns its document without "phases", which `report` was given.
 // Never throws: an error becomes "error" of the document. The run ends early, and its document is
 // marked partial, once `stop` returns true.
+//
+// With --live or --metrics `talk.offer` gets each second of a phase (second_reporter.h).
 //
 // `talk.report` is called at once when a phase begins and when it is finished, when the database is
 // loaded and at rest, and after each slice.

@@ -22,6 +22,7 @@
 #include "tools/command_words.h"
 #include "tools/database/database_dir.h"
 #include "tools/database/database_files.h"
+#include "tools/live/live_view.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "tools/output/progress.h"
@@ -53,12 +54,13 @@ class Runs {
   // `writers` are the names of the workloads that write.
   // `options` are those that `dir` was made with; each load sets its seed in them.
   Runs(RunOptions* options, const Surroundings& surroundings, DatabaseDir* dir,
-       const std::set<std::string>& writers, json* document)
+       const std::set<std::string>& writers, LiveView* live, json* document)
       : options_(*options),
         seed_(options->data.seed),
         surroundings_(surroundings),
         dir_(*dir),
         writers_(writers),
+        live_(live),
         document_(*document) {}
   ~Runs() { UseLoad(0); }
 
@@ -148,7 +150,7 @@ class Runs {
     // The record must not claim rows while the run changes them: it may be killed.
     if (Writes(plan.phases)) dir_.RecordPopulation(nullptr);
     const auto loaded = [this] { KeepRecord([this] { dir_.RecordLoaded(); }); };
-    json run = ExecuteRunInChild(options_, plan, {.enough = {}, .loaded = loaded});
+    json run = ExecuteRunInChild(options_, plan, {.enough = {}, .loaded = loaded, .live = live_});
     if (run.contains("population")) {
       KeepRecord([&] { dir_.RecordPopulation(run["population"]); });
       run.erase("population");
@@ -169,6 +171,7 @@ class Runs {
   const Surroundings& surroundings_;
   DatabaseDir& dir_;
   const std::set<std::string>& writers_;
+  LiveView* const live_;
   json& document_;
 };
 
@@ -177,7 +180,7 @@ class Runs {
 // rehearsal's budget is a quarter larger than the run's, so that a share that is too large gets
 // measured before the kernel kills it.
 Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, DatabaseDir* dir,
-                   double cache_pct) {
+                   double cache_pct, LiveView* live) {
   options.engine.cache_bytes =
       static_cast<uint64_t>(static_cast<double>(options.ram_bytes) * cache_pct / 100);
   RunPlan plan;
@@ -198,7 +201,7 @@ Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, Databas
   plan.read_limit = read_limit.get();
   const auto cache = static_cast<double>(options.engine.cache_bytes);
   const auto enough = [&](const json& phases) { return ShowedEnough(phases, plan.phases, cache); };
-  const json run = ExecuteRunInChild(options, plan, {.enough = enough, .loaded = {}});
+  const json run = ExecuteRunInChild(options, plan, {.enough = enough, .loaded = {}, .live = live});
   if (budget != nullptr && budget->OomKilled()) {
     const auto all = static_cast<double>(budget->limit());
     return {.cache_pct = cache_pct, .own_mean = all, .own_most = all};
@@ -216,8 +219,8 @@ void UseRehearsed(const json& rehearsals, RunOptions* options, json* document) {
 
 // Sets the cache size that --cache-pct most stands for, from the rehearsals of an earlier run if
 // they were kept, otherwise from new ones.
-void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, RunOptions* options,
-                  json* document) {
+void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, LiveView* live,
+                  RunOptions* options, json* document) {
   if (!options->cache_most || !FindEngine(options->engine_name).capabilities.cache) return;
   json rehearsals = KeptRehearsals(*options);
   if (rehearsals.is_null()) {
@@ -227,7 +230,7 @@ void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, RunOptions
     const std::vector<Rehearsal> all = FindMostShare(
         options->cache_pct, ram,
         [&](double pct) {
-          Rehearsal result = Rehearse(rehearsal, surroundings, dir, pct);
+          Rehearsal result = Rehearse(rehearsal, surroundings, dir, pct, live);
           if (IsWhole(*options)) result.to_come = 0;
           return result;
         },
@@ -316,7 +319,8 @@ json NewDocument(const RunOptions& options, const std::vector<std::string>& comm
 
 }  // namespace
 
-json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& command_line) {
+json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& command_line,
+                 LiveView* live) {
   json document = NewDocument(options, command_line);
   const auto dataset = std::make_shared<const Dataset>(options.data);
   // The checks come first, so that nothing has been created when one of them throws.
@@ -351,9 +355,10 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
   if (!options.reuse) CheckSpace(options, dataset, where);
   TryEngineOptions(options, where);
   document.update(MachineJson(where, surroundings.exclusive_device()));
-  SetMostCache(surroundings, dir.get(), &placed, &document);
+  SetMostCache(surroundings, dir.get(), live, &placed, &document);
   do {
-    if (!StopRequested()) Runs(&placed, surroundings, dir.get(), writers, &document).Execute();
+    if (!StopRequested())
+      Runs(&placed, surroundings, dir.get(), writers, live, &document).Execute();
   } while (LowerMostCache(&placed, &document));
   const auto partial = [](const json& run) { return run.value("partial", false); };
   document["partial"] =
@@ -370,7 +375,13 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
       {"--csv", options.csv_file, [&document] { return RunsCsv({&document}); }},
       {"--csv-series", options.csv_series_file, [&document] { return SeriesCsv({&document}); }}};
   CheckOutputFiles(files);
-  document = ExecuteRuns(options, command_line);
+  if (options.live.live && options.quiet) {
+    throw Error(Error::kUsage, "--live shows the run and --quiet shows nothing of it; give one");
+  }
+  {
+    LiveView live(options.live);
+    document = ExecuteRuns(options, command_line, options.live.any() ? &live : nullptr);
+  }
   const auto measured = [](const json& run) { return !run["phases"].empty(); };
   const bool any = std::any_of(document["runs"].begin(), document["runs"].end(), measured);
   WriteOutputs(files, any ? ReportText(document, {.wide = options.wide}) : "");

@@ -9,10 +9,13 @@
 
 namespace testbed {
 
+class LiveView;
+
 // Executes all runs and returns the results document (docs/results.md). The caller has resolved the
-// options. Throws Error (kUsage) before the first run when the options or the machine do not allow
+// options. `live`, which may be null, is told of each second. Throws Error (kUsage) before the first run when the options or the machine do not allow
 // the runs; the error of a run is in the document.
-nlohmann::json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& command_line);
+nlohmann::json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& command_line,
+                           LiveView* live = nullptr);
 
 // Resolves the options, executes the runs, prints the report on standard output and writes the
 // files of --json and --csv. Returns the exit code: 0; 1 when a run failed; 2 when a run found its

@@ -5,6 +5,7 @@
 #include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include "device/os/allocator.h"
 #include "device/os/child_process.h"
 #include "device/os/signal_guard.h"
+#include "tools/live/live_view.h"
 #include "tools/output/json_text.h"
 #include "tools/output/progress.h"
 
@@ -39,6 +41,17 @@ void WriteAll(int fd, const std::string& text) {
     if (n <= 0) return;
     done += static_cast<size_t>(n);
   }
+}
+
+// Writes the text if the reader is not behind, and so without waiting. Returns whether it did.
+bool WriteUnlessBehind(int fd, const std::string& text) {
+  constexpr int kBehind = 8192;  // bytes that the reader has not taken; a pipe has room for 65536
+  int waiting = 0;
+  if (::ioctl(fd, FIONREAD, &waiting) != 0 || waiting > kBehind || text.size() > kBehind * 3) {
+    return false;
+  }
+  WriteAll(fd, text);
+  return true;
 }
 
 // Returns whether the directory's files are memory.
@@ -109,6 +122,7 @@ class ParentLines {
 [[noreturn]] void BeTheChild(const RunOptions& options, const RunPlan& plan, int to_parent,
                              int from_parent, const std::function<void()>& before) {
   SettleAllocator(options.ram_bytes);
+  if (options.live.live) Screen::LeaveToParent();
   if (before) before();
   ParentLines answers(from_parent);
   RunTalk talk;
@@ -117,6 +131,9 @@ class ParentLines {
     // The child waits: it must not change the database, or measure, while the parent writes the
     // database's record.
     if (line.contains("loaded")) answers.Await();
+  };
+  talk.offer = [&](const json& line) {
+    return WriteUnlessBehind(to_parent, JsonText(line) + "\n");
   };
   talk.await = [&] { return answers.Await(); };
   talk.report({{"run", ExecuteRun(options, plan, &StopRequested, talk)}, {"ended", true}});
@@ -131,8 +148,11 @@ class ParentLines {
 // Collects the lines that a child sends.
 class RunProcess::Lines {
  public:
-  Lines(const RunPlan& plan, const ProgressOptions& progress, std::function<void()> loaded)
-      : progress_(plan.label, progress),
+  Lines(const RunOptions& options, const RunPlan& plan, LiveView* live,
+        std::function<void()> loaded)
+      : progress_(plan.label, options.progress()),
+        live_(live),
+        name_({plan.label, options.engine_name, plan.threads}),
         document_({{"threads", plan.threads}, {"repeat", plan.repeat}}),
         loaded_(std::move(loaded)) {}
 
@@ -156,6 +176,7 @@ class RunProcess::Lines {
 
   // Says how long the phase has lasted when the child, which says more, has long said nothing.
   void SayIfSilent() {
+    if (live_ != nullptr) live_->Idle();
     if (under_way_.empty()) return;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began_;
     progress_.SayIfSilent(fmt::format("{} for {:.0f} s", under_way_, passed.count()));
@@ -171,7 +192,9 @@ class RunProcess::Lines {
     if (line.contains("begins")) {
       under_way_ = line["begins"];
       began_ = std::chrono::steady_clock::now();
+      if (live_ != nullptr) live_->Begin(name_, under_way_);
     }
+    if (line.contains("second") && live_ != nullptr) live_->Second(ParseSecond(line["second"]));
     if (line.contains("loaded")) loaded_();
     if (line.contains("ready")) ready = true;
     if (line.contains("slice")) slices.push_back(std::move(line["slice"]));
@@ -183,6 +206,8 @@ class RunProcess::Lines {
   }
 
   ProgressLine progress_;  // made before the fork, to share the time of the last line
+  LiveView* const live_;
+  const LiveView::RunName name_;
   std::chrono::steady_clock::time_point began_;  // of the phase under way
   json document_;
   const std::function<void()> loaded_;
@@ -194,7 +219,7 @@ class RunProcess::Lines {
 RunProcess::RunProcess(const RunOptions& options, const RunPlan& plan, RunWatch watch,
                        const std::function<void()>& before)
     : options_(options), plan_(plan), watch_(std::move(watch)) {
-  lines_ = std::make_unique<Lines>(plan, options.progress(), [this] {
+  lines_ = std::make_unique<Lines>(options, plan, watch_.live, [this] {
     if (watch_.loaded) watch_.loaded();
     Answer({{"noted", true}});
   });

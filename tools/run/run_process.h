@@ -3,7 +3,8 @@
 //
 // The child sends {"run": ..., "begins": NAME} before each phase, {"phase": ...} after it,
 // {"loaded": true} when the database is loaded and at rest, {"slice": ...} after a slice, and
-// {"run": ..., "ended": true} as its last line. The parent answers {"loaded": true} with {"noted":
+// {"run": ..., "ended": true} as its last line. With --live or --metrics it sends {"second": ...} of
+// each second, unless the parent is behind with reading. The parent answers {"loaded": true} with {"noted":
 // true}. With RunPlan::in_slices the child sends {"ready": true} when it waits for a slice of its
 // last phase, and the parent answers {"slice": SECONDS} or {"end": true}.
 #ifndef TESTBED_TOOLS_RUN_RUN_PROCESS_H_
@@ -20,12 +21,15 @@
 
 namespace testbed {
 
+class LiveView;
+
 // Callbacks in the parent while the child runs; either may be empty.
 struct RunWatch {
   // Called after each phase with all finished phases; returning true ends the run early.
   std::function<bool(const nlohmann::json& phases)> enough;
   // Called once, when the database is loaded and at rest. The child waits until it returns.
   std::function<void()> loaded;
+  LiveView* live = nullptr;  // is told of phases and seconds; may be null
 };
 
 // Forks, calls ExecuteRun in the child and returns the run's document. The child sends each phase

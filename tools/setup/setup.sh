@@ -36,6 +36,7 @@ packages=(
   cmake ninja-build g++
   librocksdb-dev liblmdb-dev libsqlite3-dev libmariadb-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev libboost-dev
   libxxhash-dev duktape-dev libgoogle-perftools-dev
+  libcivetweb-dev libncurses-dev
   libbpf-dev libfuse3-dev libbson-dev libflatbuffers-dev
   libsnappy-dev liblz4-dev libzstd-dev zlib1g-dev
   libgtest-dev libgmock-dev libbenchmark-dev

@@ -380,13 +380,13 @@ void Phase::Report() {
         double fraction =
             total != 0 ? static_cast<double>(operations) / static_cast<double>(total) : -1;
         if (seconds > 0) fraction = std::max(fraction, now / seconds);
-        options_.progress({now, operations,
+        options_.progress({now, &interval,
                            static_cast<double>(interval.operations) / (now - last_seconds),
                            std::min(fraction, 1.0)});
       }
       series_.push_back(std::move(interval));
       last_seconds = now;
-      next += 1;
+      next = static_cast<double>(static_cast<int64_t>(now) + 1);  // skips what a stop took
       lock.lock();
       continue;
     }

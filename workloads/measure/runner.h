@@ -50,9 +50,9 @@ struct PhaseOptions {
 
   struct Progress {
     double seconds;
-    uint64_t operations;
-    double rate;      // operations per second in the last second
-    double fraction;  // share of the phase that is done, 0 to 1; negative = unknown
+    const Interval* interval;  // the last second; valid during the call
+    double rate;               // operations per second in the last second
+    double fraction;           // share of the phase that is done, 0 to 1; negative = unknown
   };
   std::function<void(const Progress&)> progress;  // called about once a second
 };

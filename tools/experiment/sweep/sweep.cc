@@ -22,6 +22,7 @@ const std::set<std::string> kOfOutput = {"out", "save",  "rounds", "forecast",  
 const std::set<std::string> kNotSwept = {"workload", "mix",     "scratch",       "keys",
                                          "label",    "threads", "engine-option", "workload-option",
                                          "dir",      "json",    "csv-series"};
+const std::set<std::string> kOfOneRun = {"dir", "reuse", "json", "csv-series", "live", "metrics"};
 const std::set<std::string> kOnlyInForce = {"out", "save", "rounds", "forecast"};
 
 struct Given {
@@ -193,7 +194,7 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
   OptionMap options;
   std::vector<std::string> output;
   for (const Given& g : *given) {
-    if (g.name == "dir" || g.name == "reuse" || g.name == "json" || g.name == "csv-series") {
+    if (kOfOneRun.contains(g.name)) {
       throw Error(Error::kUsage,
                   fmt::format("--{} belongs to a single run: a sweep makes its databases itself, "
                               "and keeps a document for each cell in --out; leave it out",

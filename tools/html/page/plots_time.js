@@ -16,12 +16,14 @@
   };
 
   // Returns the stalls of a series: intervals in which the rate fell below a tenth of the median, or an operation
-  // took a second or longer. Neighbours are one stall: {from, to, rate, worst}, in seconds, per second, and microseconds.
+  // took a second or longer, or which are a second too long themselves because the whole process stood still.
+  // Neighbours are one stall: {from, to, rate, worst}, in seconds, per second, and microseconds.
   testbed.stalls = function (series) {
     var rates = testbed.rates(series), usual = testbed.median(rates), stalls = [];
+    var lengths = testbed.intervals(series), tooLong = testbed.median(lengths) + 1;
     rates.forEach(function (rate, i) {
       var worst = (series.max_us || [])[i] || 0;
-      if (rate === null || !((rate < usual / 10 && usual > 0) || worst >= 1e6)) return;
+      if (rate === null || !((rate < usual / 10 && usual > 0) || worst >= 1e6 || lengths[i] >= tooLong)) return;
       var from = i > 0 ? series.end_seconds[i - 1] : 0, last = stalls[stalls.length - 1];
       if (last && from - last.to < 0.3) {
         last.to = series.end_seconds[i];

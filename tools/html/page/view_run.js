@@ -128,7 +128,7 @@
     const joined = (phase.series || {}).joined > 1 ? `Each point joins ${phase.series.joined} seconds: rates are means, latencies the largest. ` : '';
     return h('article', {class: 'phase'},
              h('h3', {}, line(phaseTitle(entry.document, run, phase))),
-             plot('Rate and latency over time', joined + (stalls.length > 0 ? 'Shaded: a rate below a tenth of the median, or an operation of a second or more.' : ''),
+             plot('Rate and latency over time', joined + (stalls.length > 0 ? 'Shaded: a rate below a tenth of the median, an operation of a second or more, or a run that stood still.' : ''),
                   (theme, width) => testbed.timePlot(phase, theme, width)),
              plot('Latency by percentile', 'Each further mark is ten times rarer.',
                   (theme, width) => testbed.latencyPlot(testbed.phaseCurves(phase, theme), theme, width)),

@@ -1,0 +1,72 @@
+#include "tools/live/live_options.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "tools/option_values.h"
+
+namespace testbed {
+namespace {
+
+constexpr char kAddresses[] =
+    "a port from 0 to 65535 (0: a free one), alone or after an address: 9100, 0.0.0.0:9100, "
+    "[::1]:9100";
+
+bool IsAddress(const std::string& text, int family) {
+  unsigned char bytes[sizeof(in6_addr)];
+  return ::inet_pton(family, text.c_str(), bytes) == 1;
+}
+
+}  // namespace
+
+std::string ListenAddress::Text() const {
+  return ipv6() ? fmt::format("[{}]:{}", address, port) : fmt::format("{}:{}", address, port);
+}
+
+ListenAddress ParseListenAddress(const std::string& option, const std::string& text) {
+  ListenAddress listen;
+  const size_t colon = text.rfind(':');
+  const std::string port = colon == std::string::npos ? text : text.substr(colon + 1);
+  bool right = true;
+  if (colon != std::string::npos) {
+    std::string address = text.substr(0, colon);
+    const bool brackets = address.size() > 2 && address.front() == '[' && address.back() == ']';
+    if (brackets) address = address.substr(1, address.size() - 2);
+    if (address == "localhost") address = listen.address;
+    right = IsAddress(address, brackets ? AF_INET6 : AF_INET);
+    listen.address = address;
+  }
+  const char* end = port.data() + port.size();
+  const auto [at, error] = std::from_chars(port.data(), end, listen.port);
+  if (!right || error != std::errc() || at != end) {
+    RefuseValue(option, text.empty() ? "''" : text, kAddresses);
+  }
+  return listen;
+}
+
+void AddLiveOptions(CLI::App& app, LiveOptions& options) {
+  app.add_option_function<std::string>(
+         "--report-interval",
+         [&options](const std::string& text) {
+           options.report_interval = ParseReal("--report-interval", text, 1, 86400);
+         },
+         "Print a line of progress on standard error so often, in seconds [60 when that is no "
+         "terminal, and one rewritten line when it is]")
+      ->type_name("S");
+  app.add_flag("--live", options.live,
+               "Draw rate, latency, ledger and memory each second in the terminal; lines of them "
+               "on standard error when that is no terminal");
+  app.add_option_function<std::string>(
+         "--metrics",
+         [&options](const std::string& text) {
+           options.metrics = ParseListenAddress("--metrics", text);
+         },
+         "Serve the same as OpenMetrics, for Prometheus, at http://ADDRESS:PORT/metrics; without "
+         "an address only to this machine (docs/live.md)")
+      ->type_name("[ADDRESS:]PORT");
+}
+
+}  // namespace testbed

@@ -1,0 +1,42 @@
+// The options of a run that is watched while it lasts: --report-interval, --live and --metrics
+// (docs/live.md).
+#ifndef TESTBED_TOOLS_LIVE_LIVE_OPTIONS_H_
+#define TESTBED_TOOLS_LIVE_LIVE_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace testbed {
+
+// Where a server listens.
+struct ListenAddress {
+  std::string address = "127.0.0.1";  // IPv4 or IPv6, without brackets
+  uint16_t port = 0;                  // 0: a free one
+  bool ipv6() const { return address.find(':') != std::string::npos; }
+  // Returns "127.0.0.1:9100" or "[::1]:9100".
+  std::string Text() const;
+};
+
+struct LiveOptions {
+  double report_interval = 0;  // seconds between lines of progress; 0: as ProgressLine chooses
+  bool live = false;
+  std::optional<ListenAddress> metrics;
+  // Returns whether someone wants to know of each second while a run lasts.
+  bool any() const { return live || metrics.has_value(); }
+};
+
+// Adds the options to `app`. Parsing stores the values in `options`, which must outlive `app`.
+void AddLiveOptions(CLI::App& app, LiveOptions& options);
+
+// Returns the address that a value of --metrics names: PORT, ADDRESS:PORT or [IPV6]:PORT. Throws
+// Error (kUsage) for anything else.
+ListenAddress ParseListenAddress(const std::string& option, const std::string& text);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_LIVE_LIVE_OPTIONS_H_

@@ -1,0 +1,61 @@
+// What is known of a run while it lasts: the phase under way and its seconds so far. The screen, the
+// lines and the metrics are made from it.
+//
+//   LiveState state;
+//   state.Begin("btree, 8 threads", "point-read", now);
+//   state.Add(second, now);
+//   if (state.StandsStill(now)) ...
+//
+// `now` is any clock that counts seconds. Not thread-safe.
+#ifndef TESTBED_TOOLS_LIVE_LIVE_STATE_H_
+#define TESTBED_TOOLS_LIVE_LIVE_STATE_H_
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/live/second_report.h"
+#include "tools/live/seconds.h"
+
+namespace testbed {
+
+class LiveState {
+ public:
+  // Seconds that are kept of a phase, for the curves and the median.
+  static constexpr size_t kMostSeconds = 3600;
+
+  void Begin(const std::string& label, const std::string& phase, double now);
+  void Add(const SecondReport& second, double now);
+
+  const std::string& label() const { return label_; }  // of the run
+  const std::string& phase() const { return phase_; }
+  // The last second of the phase under way; nothing before its first.
+  const std::optional<SecondReport>& last() const { return last_; }
+  const std::deque<PhaseSecond>& seconds() const { return seconds_; }
+  // Returns the stalls among the seconds that are kept.
+  std::vector<Stall> Stalls() const;
+  // Whether the last second was stalled, and how many seconds of the phase were.
+  bool stalled() const { return stalled_; }
+  double stalled_seconds() const { return stalled_seconds_; }
+  // Returns the seconds since the phase began.
+  double Passed(double now) const { return now - began_; }
+  // Returns the seconds since the run last said something of the phase.
+  double Silence(double now) const { return now - heard_; }
+  // Returns whether a second report is overdue: the process of the run was stopped, or has no
+  // processor.
+  bool StandsStill(double now) const { return last_ && !last_->ended && Silence(now) > kOverdue; }
+
+ private:
+  static constexpr double kOverdue = 1.7;  // reports come a second apart, a little late at times
+  std::string label_, phase_;
+  double began_ = 0, heard_ = 0;
+  std::optional<SecondReport> last_;
+  std::deque<PhaseSecond> seconds_;
+  bool stalled_ = false;
+  double stalled_seconds_ = 0;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_LIVE_LIVE_STATE_H_
