@@ -179,7 +179,8 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
   OptionMap options;
   std::vector<std::string> output;
   for (const Given& g : *given) {
-    if (g.name == "dir" || g.name == "reuse" || g.name == "json" || g.name == "csv-series") {
+    if (g.name == "dir" || g.name == "reuse" || g.name == "json" || g.name == "csv-series" ||
+        g.name == "record") {
       throw Error(Error::kUsage,
                   fmt::format("--{} belongs to a single run: a sweep makes its databases itself, "
                               "and keeps a document for each cell in --out; leave it out",
