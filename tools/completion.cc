@@ -87,12 +87,15 @@ Values ValuesOf(const std::string& option, const std::string& type) {
   if (option == "mmap-advice") return {Plain("normal random sequential willneed")};
   if (option == "scale") return {Plain("tiny small full")};
   if (option == "cache-pct") return {Plain("most auto")};
+  if (option == "speed") return {Plain("max 1 2")};
+  if (option == "format") return {Plain("twitter csv")};
   if (option == "scratch") return {Plain("auto auto,ext4 auto,xfs")};
   return {.files = type == "FILE", .directories = type == "DIR"};
 }
 
 Values ArgumentsOf(const std::string& command) {
-  if (command == "report" || command == "compare" || command == "history" || command == "results") {
+  if (command == "report" || command == "compare" || command == "history" || command == "results" ||
+      command == "trace") {
     return {.files = true};
   }
   if (command == "findings" || command == "check" || command == "tree") {

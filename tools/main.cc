@@ -32,6 +32,7 @@
 #include "tools/report/report_command.h"
 #include "tools/results/results_command.h"
 #include "tools/run/run_command.h"
+#include "tools/trace/trace_command.h"
 #include "tools/usage_text.h"
 
 namespace testbed {
@@ -151,6 +152,7 @@ int Main(int argc, char** argv) {
   AddCheckCommand(app, &command);
   AddTreeCommand(app, &command);
   AddCrashtestCommand(app, &command);
+  AddTraceCommand(app, &command);
   AddScratchCommand(app, &command);
   AddTextCommands(app, &command);
 

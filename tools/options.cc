@@ -4,13 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <cctype>
-#include <charconv>
 #include <cstdlib>
 #include <functional>
 
 #include "device/error.h"
 #include "tools/option_values.h"
 #include "tools/output/output_file.h"
+#include "tools/trace/trace_options.h"
+#include "tools/trace/workload_list.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -238,34 +239,14 @@ void AddDataOptions(CLI::App& app, RunOptions& o) {
       });
 }
 
-// Parses the NUMBER of NAME:NUMBER; `part` is the whole of it, for the message.
-size_t ParseTimes(const std::string& option, const std::string& part, const std::string& number) {
-  size_t n = 0;
-  const char* end = number.data() + number.size();
-  const auto [at, error] = std::from_chars(number.data(), end, n);
-  if (error != std::errc() || at != end || n < 1 || n > 1000) {
-    RefuseValue(option, part, "NAME:NUMBER with a number from 1 to 1000");
-  }
-  return n;
-}
-
 namespace {
 
 // Adds the options that choose the phases, their length and their rate.
 void AddPhaseOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--workload", "LIST",
-      "Phases to run, in order; NAME:3 is one three times [insert,point-read]",
-      [&o](auto& option, auto& text) {
-        o.workloads.clear();
-        for (const std::string& part : Split(text, ',')) {
-          const size_t colon = part.find(':');
-          const size_t times =
-              colon == std::string::npos ? 1 : ParseTimes(option, part, part.substr(colon + 1));
-          const std::string name = part.substr(0, colon);
-          FindKnownWorkload(name);
-          o.workloads.insert(o.workloads.end(), times, name);
-        }
-      });
+      "Phases to run, in order; NAME:3 is one three times, replay:FILE a trace "
+      "[insert,point-read]",
+      [&o](auto& option, auto& text) { SetWorkloads(option, text, &o); });
   Add(app, "--threads", "LIST", "Client threads; a list runs each in turn, such as 1,8,16 [8]",
       [&o](auto& option, auto& text) {
         o.threads.clear();
@@ -389,6 +370,7 @@ void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
   AddPhaseOptions(app, o);
   AddRowOptions(app, o);
   AddCheckOptions(app, o);
+  AddTraceOptions(app, o);
 }
 
 void AddOutputOptions(CLI::App& app, RunOptions& o) {

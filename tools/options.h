@@ -78,6 +78,7 @@ struct RunOptions {
   // Directory in which --cache-pct most keeps its rehearsals for later runs with equal settings;
   // empty: rehearsals are not kept.
   std::string rehearsals_dir;
+  std::string record_file;                           // of the trace; empty: none is recorded
   std::string json_file, csv_file, csv_series_file;  // "-" is standard output
   std::string label;  // the user's name for these runs, kept in the results
   bool wide = false;  // the report has all columns of its tables

@@ -9,6 +9,7 @@
 #include "engines/log_settings.h"
 #include "engines/registry.h"
 #include "tools/options.h"
+#include "tools/trace/trace_options.h"
 #include "tools/usage_text.h"
 #include "workloads/registry.h"
 
@@ -117,6 +118,7 @@ void RunOptions::Resolve() {
     throw Error(Error::kUsage, "--mix belongs to --workload mixed; name that workload too");
   }
   CheckQueueDepth(info.capabilities);
+  CheckTraceOptions(*this);
   if (!seconds && operations == 0) seconds = 20;
   if (!warmup) warmup = operations != 0 ? 0 : 5;
 }

@@ -7,6 +7,7 @@
 
 #include "device/error.h"
 #include "tools/command_words.h"
+#include "tools/trace/trace_options.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -43,6 +44,7 @@ void ApplyWorkloadDefaults(const std::vector<std::string>& words, RunOptions* op
     more.push_back(value);
   }
   if (!more.empty()) *options = ParseRunOptions(more, std::move(*options));
+  ApplyTraceThreads(words, options);
 }
 
 }  // namespace testbed

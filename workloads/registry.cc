@@ -26,6 +26,10 @@ const WorkloadInfo& FindWorkload(const std::string& name) {
   throw Error(Error::kUsage, "--workload " + name + " is not known; there are " + names);
 }
 
+std::string LoaderText(const WorkloadInfo& info) {
+  return info.loader.empty() ? "insert" : info.loader;
+}
+
 uint64_t DataBytes(const std::vector<std::string>& workloads,
                    const std::shared_ptr<const Dataset>& dataset, const WorkloadOptions& options) {
   uint64_t bytes = 0;

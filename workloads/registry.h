@@ -24,7 +24,8 @@ struct WorkloadInfo {
   // Creates the workload. Throws Error (kUsage) for options that it cannot accept.
   std::unique_ptr<Workload> (*make)(std::shared_ptr<const Dataset>, const WorkloadOptions&);
   bool reads_only = false;  // the workload leaves the database unchanged
-  // The loader whose database this workload needs; a loader names itself.
+  // The loader whose database this workload needs; a loader names itself. Empty: it runs on any
+  // database.
   std::string loader = "insert";
   // Names and one-line meanings of the extra options, which make() reads through ExtraOptions. A
   // loader's extra_options describe the contents of its database: a run that reuses the database
@@ -44,6 +45,9 @@ struct WorkloadInfo {
 const std::vector<WorkloadInfo>& Workloads();
 // Returns the workload of that name. Throws Error (kUsage), with the known names, when none has it.
 const WorkloadInfo& FindWorkload(const std::string& name);
+// Returns the name of the loader whose database the workload needs, for a sentence: where any will do
+// it is insert.
+std::string LoaderText(const WorkloadInfo& info);
 // Returns about how many bytes of keys and values a database holds after these workloads.
 uint64_t DataBytes(const std::vector<std::string>& workloads,
                    const std::shared_ptr<const Dataset>& dataset, const WorkloadOptions& options);

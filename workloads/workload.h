@@ -72,6 +72,10 @@ class Client {
   virtual void TakeAnswer(size_t i, bool found, std::string_view value) {}
   // Returns the index into Workload::ops() of the i-th prepared operation's kind.
   virtual size_t OpOf(size_t i) const { return 0; }
+  // For a workload that sets its operations' times (Workload::timed): returns when the i-th prepared
+  // operation is to start, in nanoseconds since the phase began. Never less than that of the one
+  // before it.
+  virtual uint64_t DueNs(size_t i) const { return 0; }
   // Returns whether the last call of Execute(i) or TakeAnswer(i) found the right result. The runner
   // calls it for a sample of the operations, before it asks anything else of the session.
   virtual bool Verify(size_t i) = 0;
@@ -127,9 +131,15 @@ class Workload {
   // inserts, another queries). --threads counts clients; the `thread` of NewClient counts their
   // threads.
   virtual int threads_per_client() const { return 1; }
+  // Returns the number of threads that the workload runs in addition to those of the clients. They
+  // are the last ones of NewClient.
+  virtual int extra_threads() const { return 0; }
   // Returns the operations per second of one thread, for a workload that sets its own rate; 0 means
   // the thread's share of --rate, or no limit.
   virtual double ThreadRate(int thread, int threads) const { return 0; }
+  // Returns whether the workload sets the start of each operation (Client::DueNs). It then is an open
+  // loop, as with --rate.
+  virtual bool timed() const { return false; }
   virtual void OpenTables(Engine& engine) = 0;
   // The runner calls this instead of OpenTables; workloads that have tables for each client
   // override it.

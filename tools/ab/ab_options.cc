@@ -65,6 +65,7 @@ void AbOptions::CheckCommon() const {
         "--loads");
   }
   if (!common.csv_file.empty()) Refuse("ab has no --csv; give --json FILE");
+  if (!common.record_file.empty()) Refuse("ab records no trace; leave out --record");
   if (common.readahead_model) Refuse("--readahead-model is not for ab; leave it out");
 }
 

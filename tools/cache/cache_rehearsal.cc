@@ -106,6 +106,7 @@ RunOptions RehearsalOptions(const RunOptions& options) {
   rehearsal.threads = {*std::max_element(options.threads.begin(), options.threads.end())};
   rehearsal.repeat = rehearsal.repeat_runs = 1;
   rehearsal.readahead_model = false;
+  rehearsal.record_file.clear();
   if (rehearsal.seconds) rehearsal.seconds = Shorter(*rehearsal.seconds);
   // The length of the insert benchmark's read steps, which are phases limited by time.
   const auto steps = rehearsal.workload.extra.find("query_seconds");

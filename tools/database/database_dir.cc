@@ -73,7 +73,8 @@ std::string KeysText(const nlohmann::json& keys) {
 std::vector<std::string> WorkloadsOn(const std::string& loader) {
   std::vector<std::string> names;
   for (const WorkloadInfo& info : Workloads()) {
-    if (info.loader == loader && (!info.loads || info.adds)) names.push_back(info.name);
+    if ((info.loader.empty() || info.loader == loader) && (!info.loads || info.adds))
+      names.push_back(info.name);
   }
   return names;
 }
@@ -143,7 +144,7 @@ void CheckWorkloadFits(const nlohmann::json& record, const std::string& workload
                        const std::string& dir) {
   const nlohmann::json recorded = record.value("workload", nlohmann::json());
   const std::string& needed = FindWorkload(workload).loader;
-  if (!recorded.is_string() || recorded == needed) return;
+  if (!recorded.is_string() || recorded == needed || needed.empty()) return;
   const std::string loader = recorded;
   throw Error(
       Error::kUsage,
@@ -153,7 +154,13 @@ void CheckWorkloadFits(const nlohmann::json& record, const std::string& workload
 }
 
 nlohmann::json DatabaseDir::Record() const {
-  nlohmann::json record = DatabaseIdentity(options_, {FindWorkload(options_.workloads[0]).loader});
+  std::string loader = FindWorkload(options_.workloads[0]).loader;
+  if (loader.empty()) {  // the workload runs on what any loader made
+    const std::optional<nlohmann::json> found = ReadRecord(path_);
+    loader = found ? found->value("workload", std::string()) : "";
+    if (loader.empty()) loader = "insert";
+  }
+  nlohmann::json record = DatabaseIdentity(options_, {loader});
   if (!options_.data.keys_file.empty()) record["keys"]["name"] = options_.data.keys_file;
   return record;
 }

@@ -80,7 +80,7 @@ Table RateTable(const json& document) {
 Table IntendedTable(const json& document) {
   Table table("Latency from the intended start",
               {"phase", "target ops/s", "ops/s", "mean us", "p50 us", "p99 us", "p99.9 us",
-               "max us", "backlog s"});
+               "max us", "late p50 us", "late p99 us", "backlog s"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (!phase.contains("operations")) return;
     for (const json& op : phase.at("operations")) {
@@ -91,6 +91,7 @@ Table IntendedTable(const json& document) {
                  Short(us.at("mean")), Percentile(op, "p50", 0.5, kFromIntended),
                  Percentile(op, "p99", 0.99, kFromIntended),
                  Percentile(op, "p999", 0.999, kFromIntended), Short(us.at("max")),
+                 Short(Number(phase, "/lateness_us/p50")), Short(Number(phase, "/lateness_us/p99")),
                  Short(phase.at("backlog_seconds"))});
     }
   });

@@ -13,6 +13,7 @@
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/database/database_files.h"
+#include "tools/trace/trace_options.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -27,7 +28,7 @@ void CheckReads(const RunOptions& options) {
     throw Error(Error::kUsage,
                 fmt::format("--workload {} reads, and nothing can be read from --engine {}; give "
                             "one that only loads, such as {}",
-                            name, options.engine_name, FindWorkload(name).loader));
+                            name, options.engine_name, LoaderText(FindWorkload(name))));
   }
 }
 
@@ -56,6 +57,7 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
   }
   CheckWorkloadOptions(options.workloads, options.workload);
   CheckLoaders(options.workloads, options.reuse);
+  CheckReplayedTrace(options);
 }
 
 void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset,

@@ -30,6 +30,7 @@
 #include "workloads/population.h"
 #include "workloads/registry.h"
 #include "workloads/row_chooser.h"
+#include "workloads/trace/trace_recorder.h"
 
 namespace testbed {
 namespace {
@@ -39,6 +40,12 @@ using nlohmann::json;
 // Returns the share of the processors that other programs used between two readings.
 std::optional<double> ForeignCpu(const CpuUse& before, const CpuUse& after) {
   return ForeignCpuShare(before, after, ::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+std::vector<std::string> OpNames(const std::vector<OpKind>& ops) {
+  std::vector<std::string> names;
+  for (const OpKind op : ops) names.push_back(OpName(op));
+  return names;
 }
 
 class Run {
@@ -164,12 +171,13 @@ PhaseRecord Run::Measure(const std::string& name, PhaseKind kind, Workload& work
     ReadTrace::Start(room / sizeof(ReadTrace::Read));
   }
   MemoryWatch watch(plan_.budget);
+  Engine& engine = options.recorder != nullptr ? options.recorder->engine() : *engine_;
   PhaseRecord phase{.name = name, .kind = kind};
   PhaseResult& result = phase.work
                             .emplace(PhaseRecord::Work{options.threads,
                                                        options.rate,
                                                        workload.ops(),
-                                                       RunPhase(*engine_, workload, with_progress),
+                                                       RunPhase(engine, workload, with_progress),
                                                        {}})
                             .result;
   if (seconds) seconds->Rest(result);
@@ -458,8 +466,15 @@ void Run::RunWorkload(const std::string& name) {
   }
   if (options_.cache_auto && !info.loads && !stop_()) TuneCache(name);
   if (stop_()) return;
-  Measure(name, info.loads ? PhaseKind::kLoad : PhaseKind::kMeasure, *workload,
-          MeasuredPhase(info.loads));
+  PhaseOptions phase = MeasuredPhase(info.loads);
+  const bool last = &name == &plan_.phases.back() && name == options_.workloads.back();
+  std::optional<TraceRecorder> recorder;
+  if (last && !options_.record_file.empty()) {
+    recorder.emplace(options_.record_file, *engine_, name, OpNames(workload->ops()));
+    phase.recorder = &*recorder;
+  }
+  Measure(name, info.loads ? PhaseKind::kLoad : PhaseKind::kMeasure, *workload, phase);
+  if (recorder) recorder->Finish();
   if (workload->settles() && !stop_()) Settle();
 }
 
@@ -469,23 +484,23 @@ void Run::Execute() {
   PhaseOptions calibration = MeasuredPhase(false);
   record_.accounting = account_->Describe();
   record_.accounting->harness_ns_per_operation =
-      HarnessCostNs(calibration, dataset_, options_.workload);
+      HarnessCostNs(calibration, dataset_, options_.workload, !options_.record_file.empty());
   record_.accounting->clock_is_tsc = Clock::Get().uses_tsc();
   // Pages that are here already are charged to no budget, so what is free of them must not serve the
   // run.
   ReturnFreeMemory();
   if (plan_.budget != nullptr) plan_.budget->Enter();
   if (plan_.read_limit != nullptr) plan_.read_limit->Enter();
-  if (HasPopulation(plan_.phases)) {
+  if (HasPopulation(plan_)) {
     workload_.population = std::make_shared<Population>(dataset_);
     if (!FindWorkload(plan_.phases.front()).loads) workload_.population->FromJson(plan_.population);
   }
   OpenEngine();
   const std::shared_ptr<Population>& population = workload_.population;
-  if (population && !population->known()) CountRows();
   for (const std::string& phase : plan_.phases) {
     const WorkloadInfo& info = FindWorkload(phase);
     if (stop_()) break;
+    if (population && !population->known()) CountRows();
     if (!info.loads) ReportLoaded(false);
     RunWorkload(phase);
   }
@@ -505,8 +520,9 @@ void Run::Execute() {
 
 }  // namespace
 
-bool HasPopulation(const std::vector<std::string>& workloads) {
-  return !workloads.empty() && FindWorkload(workloads.front()).loader == "insert";
+bool HasPopulation(const RunPlan& plan) {
+  const std::string& loader = FindWorkload(plan.phases.front()).loader;
+  return loader.empty() ? !plan.population.is_null() : loader == "insert";
 }
 
 json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),

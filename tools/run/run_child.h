@@ -42,8 +42,8 @@ struct RunTalk {
   std::function<nlohmann::json()> await;
 };
 
-// Returns whether these workloads work on the rows of a Dataset, which a Population tracks.
-bool HasPopulation(const std::vector<std::string>& workloads);
+// Returns whether the plan's workloads work on the rows of a Dataset, which a Population tracks.
+bool HasPopulation(const RunPlan& plan);
 
 // Runs the plan in this process and returns its document without "phases", which `report` was given.
 // Never throws: an error becomes "error" of the document. The run ends early, and its document is

@@ -336,7 +336,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
     throw Error(Error::kUsage,
                 fmt::format("--workload {} needs a loaded database; begin with {}, or "
                             "give --reuse and --dir",
-                            options.workloads[0], FindWorkload(options.workloads[0]).loader));
+                            options.workloads[0], LoaderText(FindWorkload(options.workloads[0]))));
   }
   RunOptions placed = options;
   std::unique_ptr<DatabaseDir> dir;
@@ -374,7 +374,9 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
       {"--json", options.json_file, [&document] { return JsonText(document, 1) + "\n"; }},
       {"--csv", options.csv_file, [&document] { return RunsCsv({&document}); }},
       {"--csv-series", options.csv_series_file, [&document] { return SeriesCsv({&document}); }}};
-  CheckOutputFiles(files);
+  std::vector<OutputFile> checked = files;
+  checked.push_back({"--record", options.record_file});
+  CheckOutputFiles(checked);
   if (options.live.live && options.quiet) {
     throw Error(Error::kUsage, "--live shows the run and --quiet shows nothing of it; give one");
   }

@@ -139,7 +139,10 @@ void PutWork(const PhaseRecord::Work& work, json* phase) {
   // A workload may set rates for some of its threads, so --rate alone does not decide this.
   const bool rated = std::any_of(result.ops.begin(), result.ops.end(),
                                  [](const auto& op) { return op.intended.count() != 0; });
-  if (rated) (*phase)["backlog_seconds"] = result.backlog_seconds;
+  if (rated) {
+    (*phase)["backlog_seconds"] = result.backlog_seconds;
+    (*phase)["lateness_us"] = LatencyJson(result.lateness);
+  }
   if (!work.details.is_null()) (*phase)["details"] = work.details;
 }
 

@@ -1,14 +1,18 @@
 #include "workloads/measure/harness_cost.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "engines/null/null_engine.h"
 #include "workloads/rows/point_read.h"
+#include "workloads/trace/trace_recorder.h"
 
 namespace testbed {
 
 double HarnessCostNs(const PhaseOptions& options, std::shared_ptr<const Dataset> dataset,
-                     WorkloadOptions draws) {
+                     WorkloadOptions draws, bool recording) {
   draws.extra.clear();  // options of other workloads
   EngineOptions null_options;
   null_options.extra["value_size"] = std::to_string(dataset->options().value_size);
@@ -22,7 +26,11 @@ double HarnessCostNs(const PhaseOptions& options, std::shared_ptr<const Dataset>
   calibration.consume = options.consume;
   double best = 1e9;
   for (int i = 0; i < 3; ++i) {
-    const PhaseResult result = RunPhase(*engine, *workload, calibration);
+    std::optional<TraceRecorder> recorder;
+    if (recording) recorder.emplace("", *engine, workload->name(), std::vector<std::string>{"get"});
+    calibration.recorder = recording ? &*recorder : nullptr;
+    const PhaseResult result =
+        RunPhase(recording ? recorder->engine() : *engine, *workload, calibration);
     best = std::min(best, result.seconds * 1e9 / static_cast<double>(result.operations()));
   }
   return best;

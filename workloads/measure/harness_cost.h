@@ -10,10 +10,10 @@ namespace testbed {
 
 // Returns the harness's own cost per operation, in nanoseconds. It runs point reads, of rows drawn
 // as `draws` says, on an engine that returns values of the dataset's value size and does nothing
-// else, with the accounting, latency and consume settings of `options`. The best of three runs
-// counts.
+// else, with the accounting, latency and consume settings of `options`. With
+// `recording` the reads are recorded to a trace that nobody keeps. The best of three runs counts.
 double HarnessCostNs(const PhaseOptions& options, std::shared_ptr<const Dataset> dataset,
-                     WorkloadOptions draws);
+                     WorkloadOptions draws, bool recording = false);
 
 }  // namespace testbed
 

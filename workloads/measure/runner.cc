@@ -16,25 +16,13 @@
 #include "workloads/measure/clock.h"
 #include "workloads/measure/gate.h"
 #include "workloads/measure/interval_surroundings.h"
+#include "workloads/measure/worker.h"
+#include "workloads/trace/trace_recorder.h"
 
 namespace testbed {
 namespace {
 
 constexpr size_t kBatch = 64;
-
-// The counters that one thread updates while it runs, aligned so that threads share no cache line.
-struct alignas(128) Worker {
-  struct Op {
-    Histogram latency, intended;
-    Counter count;
-  };
-  std::vector<std::unique_ptr<Op>> ops;
-  Counter verified, wrong;
-  uint64_t start = 0, end = 0;  // ticks
-  uint64_t backlog_ns = 0;
-  Client::Totals totals;
-  std::string first_wrong;
-};
 
 // The state that the threads of a phase share.
 class Phase {
@@ -53,7 +41,7 @@ class Phase {
       : engine_(engine),
         workload_(workload),
         options_(options),
-        threads_(options.threads * workload.threads_per_client()),
+        threads_(options.threads * workload.threads_per_client() + workload.extra_threads()),
         clock_(Clock::Get()),
         gate_(threads_, options.slices != nullptr) {
     for (int t = 0; t < threads_; ++t) {
@@ -73,6 +61,10 @@ class Phase {
   void Execute(Client& client, size_t i) const {
     client.Execute(i);
     if (options_.added_delay_ns != 0) clock_.Spin(options_.added_delay_ns);
+  }
+  void ExecuteCharged(Client& client, size_t i, OpKind op, ThreadLedger& ledger) const {
+    const IoScope scope(op, ledger);
+    Execute(client, i);
   }
   std::vector<Lane> MakeLanes(Session& session, int t);
   bool StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t lane);
@@ -156,11 +148,14 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
   ThreadLedger& ledger = Ledger::ThisThread();
   const bool account = options_.account != AccountDepth::kOff;
   std::optional<ArrivalTimes> arrivals;
-  if constexpr (kRated) arrivals.emplace(options_.arrivals, RateOf(t), t, threads_, options_.seed);
+  const bool by_rate = kRated && !workload_.timed();
+  if (by_rate) arrivals.emplace(options_.arrivals, RateOf(t), t, threads_, options_.seed);
+  TraceClient* const trace = options_.recorder != nullptr ? &options_.recorder->client(t) : nullptr;
   CheckTimes checks;
   uint32_t until_check = options_.verify_every;
   uint64_t done = 0;
   while (done < quota && !Stopping()) {
+    if (trace != nullptr) trace->Rest();
     const size_t n = client.Generate(std::min<uint64_t>(kBatch, quota - done));
     if (n == 0) {
       // The other clients would soon run out too.
@@ -171,7 +166,7 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
     for (size_t i = 0; i < n; ++i) {
       uint64_t intended = 0;
       if constexpr (kRated) {
-        intended = start_ + clock_.FromNs(arrivals->Next());
+        intended = start_ + clock_.FromNs(arrivals ? arrivals->Next() : client.DueNs(i));
         begin = AwaitIntended(intended);
       }
       if (gate_.Halted()) {
@@ -181,12 +176,9 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
         begin = clock_.Now();
       }
       const size_t k = client.OpOf(i);
-      if (account) {
-        IoScope scope(ops[k], ledger);
-        Execute(client, i);
-      } else {
-        Execute(client, i);
-      }
+      if (trace != nullptr) trace->Begin(k, clock_.ToNs(begin - start_));
+      account ? ExecuteCharged(client, i, ops[k], ledger) : Execute(client, i);
+      if (trace != nullptr) trace->End();
       Worker::Op& op = *worker.ops[k];
       op.count.Add(1);
       if (options_.latency || kRated) {
@@ -196,6 +188,7 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
           const uint64_t due = std::min(intended + checks.Since(intended), begin);
           op.intended.Record(clock_.ToNs(end - due));
           worker.backlog_ns = clock_.ToNs(begin - due);
+          worker.lateness.Record(worker.backlog_ns);
         }
         begin = end;
       }
@@ -293,6 +286,7 @@ void Phase::ThreadMain(int t) {
   try {
     prctl(PR_SET_TIMERSLACK, 1000);
     std::unique_ptr<Session> session = engine_.NewSession();
+    if (options_.recorder != nullptr) session = options_.recorder->Wrap(std::move(session), t);
     std::vector<Lane> lanes = MakeLanes(*session, t);
     std::unique_ptr<ReadQueue> queue;
     if (options_.queue_depth > 1) {
@@ -309,7 +303,7 @@ void Phase::ThreadMain(int t) {
     worker.start = clock_.Now();
     if (queue != nullptr) {
       QueueLoop(*queue, lanes, worker, t);
-    } else if (RateOf(t) > 0) {
+    } else if (RateOf(t) > 0 || workload_.timed()) {
       Loop<true>(*lanes[0].client, worker, t, Quota(t));
     } else {
       Loop<false>(*lanes[0].client, worker, t, Quota(t));
@@ -434,6 +428,7 @@ void Phase::RunSlices() {
 
 PhaseResult Phase::Run() {
   workload_.OpenClientTables(engine_, options_.threads);
+  if (options_.recorder != nullptr) options_.recorder->MakeClients(threads_);
   std::vector<std::thread> threads;
   for (int t = 0; t < threads_; ++t) threads.emplace_back([this, t] { ThreadMain(t); });
   {
@@ -456,27 +451,13 @@ PhaseResult Phase::Run() {
   PhaseResult result;
   uint64_t end = start_;
   for (OpKind op : workload_.ops()) result.ops.push_back({op, 0, {}, {}});
-  for (const auto& worker : workers_) {
-    end = std::max(end, worker->end);
-    for (size_t k = 0; k < worker->ops.size(); ++k) {
-      result.ops[k].count += worker->ops[k]->count.Get();
-      result.ops[k].latency.Add(worker->ops[k]->latency);
-      result.ops[k].intended.Add(worker->ops[k]->intended);
-    }
-    uint64_t operations = 0;
-    for (const auto& op : worker->ops) operations += op->count.Get();
-    result.thread_operations.push_back(operations);
-    const auto t = static_cast<int>(result.thread_seconds.size());
+  for (int t = 0; t < threads_; ++t) {
+    const Worker& worker = *workers_[static_cast<size_t>(t)];
+    end = std::max(end, worker.end);
     const uint64_t ns = options_.slices != nullptr
                             ? gate_.WorkedNs(t)
-                            : clock_.ToNs(worker->end - std::min(start_, worker->end));
-    result.thread_seconds.push_back(static_cast<double>(ns) / 1e9);
-    result.totals += worker->totals;
-    result.verified += worker->verified.Get();
-    result.wrong += worker->wrong.Get();
-    if (result.first_wrong.empty()) result.first_wrong = worker->first_wrong;
-    result.backlog_seconds =
-        std::max(result.backlog_seconds, static_cast<double>(worker->backlog_ns) / 1e9);
+                            : clock_.ToNs(worker.end - std::min(start_, worker.end));
+    AddWorker(worker, static_cast<double>(ns) / 1e9, &result);
   }
   result.seconds = static_cast<double>(clock_.ToNs(end - start_)) / 1e9;
   if (options_.slices != nullptr) {

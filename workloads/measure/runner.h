@@ -28,6 +28,8 @@
 
 namespace testbed {
 
+class TraceRecorder;
+
 struct PhaseOptions {
   int threads = 1;          // clients; a workload may run several threads for each client
   int queue_depth = 1;      // point reads that each thread keeps in flight, each for its own Client
@@ -44,6 +46,8 @@ struct PhaseOptions {
   const BlockDevice* device = nullptr;   // sampled once a second for the series; may be null
   const MemoryBudget* budget = nullptr;  // likewise
   bool (*stop)() = nullptr;              // true: end the phase early
+  // Set: the operations are recorded; `engine` of RunPhase is the recorder's. The queue depth is 1.
+  TraceRecorder* recorder = nullptr;
   // Set: the clients work in slices of time, which it grants, and rest between them (slices.h);
   // `seconds` and the rate are 0 then.
   SliceControl* slices = nullptr;
@@ -71,6 +75,7 @@ struct PhaseResult {
   std::string first_wrong;     // a sentence about the first wrong answer
   bool partial = false;        // PhaseOptions::stop ended the phase early
   std::string ended_because;   // result of Workload::EndedBecause
+  HistogramCounts lateness;    // with a rate or set times: how late operations began
   double backlog_seconds = 0;  // with a rate: the largest delay of any thread's last operation
   std::vector<Interval> series;
   CpuUse cpu_begin, cpu_end;  // at the start of the phase, and after its last thread ended

@@ -99,8 +99,10 @@ class InsertClient : public Client {
 
 class Insert : public Workload {
  public:
-  Insert(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
-      : dataset_(std::move(dataset)), rows_per_transaction_(options.rows_per_transaction) {}
+  Insert(const char* name, std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
+      : name_(name),
+        dataset_(std::move(dataset)),
+        rows_per_transaction_(options.rows_per_transaction) {}
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   uint64_t operations() const override {
@@ -114,7 +116,7 @@ class Insert : public Workload {
   }
 
  private:
-  const std::string name_ = "insert";
+  const std::string name_;
   const std::vector<OpKind> ops_ = {DefineOp("insert", Ground::kForeground)};
   std::shared_ptr<const Dataset> dataset_;
   const uint32_t rows_per_transaction_;
@@ -140,7 +142,12 @@ WorkloadInfo InsertInfo() {
 
 std::unique_ptr<Workload> MakeInsert(std::shared_ptr<const Dataset> dataset,
                                      const WorkloadOptions& options) {
-  return std::make_unique<Insert>(std::move(dataset), options);
+  return MakeInsertAs("insert", std::move(dataset), options);
+}
+
+std::unique_ptr<Workload> MakeInsertAs(const char* name, std::shared_ptr<const Dataset> dataset,
+                                       const WorkloadOptions& options) {
+  return std::make_unique<Insert>(name, std::move(dataset), options);
 }
 
 }  // namespace testbed

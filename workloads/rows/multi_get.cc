@@ -76,11 +76,12 @@ class MultiGetClient final : public Client {
 
 class MultiGet : public Workload {
  public:
-  MultiGet(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
-      : dataset_(std::move(dataset)),
+  MultiGet(const char* name, std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
+      : name_(name),
+        dataset_(std::move(dataset)),
         options_(options),
-        keys_per_call_(ExtraOptions("multi-get", options.extra, "--workload-option")
-                           .Integer("keys", 16, 1, 1024)) {}
+        keys_per_call_(
+            ExtraOptions(name, options.extra, "--workload-option").Integer("keys", 16, 1, 1024)) {}
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override { return false; }
@@ -92,7 +93,7 @@ class MultiGet : public Workload {
   }
 
  private:
-  const std::string name_ = "multi-get";
+  const std::string name_;
   const std::vector<OpKind> ops_ = {DefineOp("multi-get", Ground::kForeground)};
   std::shared_ptr<const Dataset> dataset_;
   const WorkloadOptions options_;
@@ -102,10 +103,15 @@ class MultiGet : public Workload {
 
 std::unique_ptr<Workload> MakeMultiGet(std::shared_ptr<const Dataset> dataset,
                                        const WorkloadOptions& options) {
-  return std::make_unique<MultiGet>(std::move(dataset), options);
+  return MakeMultiGetAs("multi-get", std::move(dataset), options);
 }
 
 }  // namespace
+
+std::unique_ptr<Workload> MakeMultiGetAs(const char* name, std::shared_ptr<const Dataset> dataset,
+                                         const WorkloadOptions& options) {
+  return std::make_unique<MultiGet>(name, std::move(dataset), options);
+}
 
 WorkloadInfo MultiGetInfo() {
   return {.name = "multi-get",

@@ -72,8 +72,9 @@ class PointReadClient final : public Client {
 
 class PointRead : public Workload {
  public:
-  PointRead(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
-      : dataset_(std::move(dataset)), options_(options) {}
+  PointRead(const char* name, std::shared_ptr<const Dataset> dataset,
+            const WorkloadOptions& options)
+      : name_(name), dataset_(std::move(dataset)), options_(options) {}
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override { return false; }
@@ -84,7 +85,7 @@ class PointRead : public Workload {
   }
 
  private:
-  const std::string name_ = "point-read";
+  const std::string name_;
   const std::vector<OpKind> ops_ = {DefineOp("point-read", Ground::kForeground)};
   std::shared_ptr<const Dataset> dataset_;
   const WorkloadOptions options_;
@@ -104,7 +105,12 @@ WorkloadInfo PointReadInfo() {
 
 std::unique_ptr<Workload> MakePointRead(std::shared_ptr<const Dataset> dataset,
                                         const WorkloadOptions& options) {
-  return std::make_unique<PointRead>(std::move(dataset), options);
+  return MakePointReadAs("point-read", std::move(dataset), options);
+}
+
+std::unique_ptr<Workload> MakePointReadAs(const char* name, std::shared_ptr<const Dataset> dataset,
+                                          const WorkloadOptions& options) {
+  return std::make_unique<PointRead>(name, std::move(dataset), options);
 }
 
 }  // namespace testbed

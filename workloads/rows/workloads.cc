@@ -1,4 +1,5 @@
 #include "workloads/registry.h"
+#include "workloads/rows/db_bench.h"
 #include "workloads/rows/insert.h"
 #include "workloads/rows/mixed.h"
 #include "workloads/rows/multi_get.h"
@@ -10,6 +11,7 @@ namespace testbed {
 std::vector<WorkloadInfo> RowsWorkloads() {
   std::vector<WorkloadInfo> all = {InsertInfo(), PointReadInfo(), MultiGetInfo(), MixedInfo()};
   for (WorkloadInfo& info : YcsbInfos()) all.push_back(std::move(info));
+  for (WorkloadInfo& info : DbBenchInfos()) all.push_back(std::move(info));
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "workloads/rows/insert.h"
 #include "workloads/rows/mixed.h"
 
 namespace testbed {
@@ -46,6 +47,14 @@ const std::array<YcsbMix, kMixes>& Mixes() {
   return mixes;
 }
 
+const std::vector<std::pair<std::string, std::string>> kRowDefaults = {
+    {"key-size", "23"}, {"value-size", "1000"}, {"key-order", "permuted"}};
+
+std::unique_ptr<Workload> MakeYcsbLoad(std::shared_ptr<const Dataset> dataset,
+                                       const WorkloadOptions& options) {
+  return MakeInsertAs("ycsb-load", std::move(dataset), options);
+}
+
 template <size_t kMix>
 std::unique_ptr<Workload> MakeYcsb(std::shared_ptr<const Dataset> dataset,
                                    const WorkloadOptions& options) {
@@ -64,16 +73,22 @@ std::vector<WorkloadInfo> Infos(std::index_sequence<kMix...>) {
     const bool reads = Mixes()[i].shares.size() == 1;
     infos[i].reads_only = reads;
     infos[i].run_options = MixedRunOptions();
-    infos[i].defaults = {{"distribution", Mixes()[i].distribution},
-                         {"key-size", "23"},
-                         {"value-size", "1000"},
-                         {"key-order", "permuted"}};
+    infos[i].defaults = kRowDefaults;
+    infos[i].defaults.emplace_back("distribution", Mixes()[i].distribution);
   }
   return infos;
 }
 
 }  // namespace
 
-std::vector<WorkloadInfo> YcsbInfos() { return Infos(std::make_index_sequence<kMixes>()); }
+std::vector<WorkloadInfo> YcsbInfos() {
+  std::vector<WorkloadInfo> infos = Infos(std::make_index_sequence<kMixes>());
+  infos.insert(infos.begin(), {.name = "ycsb-load",
+                               .summary = "the load phase of YCSB: insert with YCSB's rows",
+                               .loads = true,
+                               .make = MakeYcsbLoad,
+                               .defaults = kRowDefaults});
+  return infos;
+}
 
 }  // namespace testbed

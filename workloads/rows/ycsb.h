@@ -1,4 +1,5 @@
-// Workloads ycsb-a to ycsb-f: the core workloads of YCSB as mixes (mixed.h).
+// Workloads ycsb-a to ycsb-f: the core workloads of YCSB as mixes (mixed.h); and ycsb-load, which is
+// insert with the rows of YCSB.
 //
 // Source: Cooper and others, "Benchmarking cloud serving systems with YCSB", SoCC 2010; the files
 // workloads/workloada to workloadf and CoreWorkload.java of YCSB 0.17 for what the paper leaves open.

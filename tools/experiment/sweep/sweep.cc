@@ -22,7 +22,8 @@ const std::set<std::string> kOfOutput = {"out", "save",  "rounds", "forecast",  
 const std::set<std::string> kNotSwept = {"workload", "mix",     "scratch",       "keys",
                                          "label",    "threads", "engine-option", "workload-option",
                                          "dir",      "json",    "csv-series"};
-const std::set<std::string> kOfOneRun = {"dir", "reuse", "json", "csv-series", "live", "metrics"};
+const std::set<std::string> kOfOneRun = {"dir",  "reuse",   "json",  "csv-series",
+                                         "live", "metrics", "record"};
 const std::set<std::string> kOnlyInForce = {"out", "save", "rounds", "forecast"};
 
 struct Given {

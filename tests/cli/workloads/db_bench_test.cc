@@ -1,0 +1,86 @@
+// Tests the workloads that have db_bench's names, and ycsb-load: what they do, and what they stand
+// for.
+#include <string>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+class DbBenchTest : public CommandTest {
+ protected:
+  json Measured(const std::string& words) {
+    const CommandResult result =
+        Run("--engine btree --ram 64M --rows 3000 --warmup 0 --verify all --account off --quiet "
+            "--json run.json " +
+            words);
+    EXPECT_EQ(result.code, 0) << words << result.err;
+    return Json("run.json");
+  }
+  static json Last(const json& document) {
+    json last;
+    for (const json& phase : document["runs"].back()["phases"]) {
+      if (phase["kind"] != "settle") last = phase;
+    }
+    EXPECT_EQ(last["wrong"], 0);
+    EXPECT_EQ(last["not_found"], 0);
+    return last;
+  }
+};
+
+TEST_F(DbBenchTest, EachDoesWhatItsNameSays) {
+  const std::pair<const char*, const char*> named[] = {{"overwrite", "update"},
+                                                       {"readrandom", "point-read"},
+                                                       {"seekrandom", "scan"},
+                                                       {"multireadrandom", "multi-get"}};
+  for (const auto& [name, operation] : named) {
+    const json document = Measured(std::string("--workload fillseq,") + name + " --operations 500");
+    EXPECT_EQ(document["options"]["value_size"], 100);
+    EXPECT_EQ(document["options"]["key_size"], 16);
+    EXPECT_EQ(document["options"]["key_order"], "sequential");
+    const json phase = Last(document);
+    EXPECT_EQ(phase["name"], name);
+    EXPECT_EQ(phase["threads"], 1);
+    ASSERT_EQ(phase["operations"].size(), 1u) << name;
+    EXPECT_EQ(phase["operations"][0]["name"], operation);
+    EXPECT_EQ(phase["operations"][0]["count"], 500);
+    const double rows = name == std::string("multireadrandom") ? 8000 : 500;
+    const char* figure = name == std::string("overwrite") ? "rows_written" : "rows_read";
+    EXPECT_EQ(phase[figure], rows) << name;
+  }
+}
+
+TEST_F(DbBenchTest, FillRandomAndYcsbLoadLoadEachRowOnce) {
+  json document = Measured("--workload fillrandom");
+  EXPECT_EQ(document["options"]["key_order"], "permuted");
+  EXPECT_EQ(Last(document)["rows_inserted"], 3000);
+  document = Measured("--workload ycsb-load,ycsb-c --operations 100");
+  EXPECT_EQ(document["options"]["value_size"], 1000);
+  const json& load = document["runs"].front()["phases"][0];  // reads have a run of their own
+  EXPECT_EQ(load["name"], "ycsb-load");
+  EXPECT_EQ(load["operations"][0]["count"], 3000);
+}
+
+TEST_F(DbBenchTest, OneThreadMoreWritesWhileTheOthersRead) {
+  const json phase =
+      Last(Measured("--workload fillseq,readwhilewriting --threads 3 --operations 4000"));
+  EXPECT_EQ(phase["threads"], 3);
+  EXPECT_EQ(phase["thread_operations"].size(), 4u);
+  EXPECT_EQ(phase["operations"].size(), 2u);
+  EXPECT_EQ(phase["operations"][0]["name"], "point-read");
+  EXPECT_EQ(phase["operations"][0]["count"], 3000);
+  EXPECT_EQ(phase["operations"][1]["name"], "update");
+}
+
+TEST_F(DbBenchTest, ADatabaseOfOnePresetServesTheOthers) {
+  Measured("--workload fillseq --dir d");
+  const CommandResult result =
+      Run("--dir d --reuse --workload readrandom --operations 100 --warmup 0 --ram 64M --quiet");
+  EXPECT_EQ(result.code, 0) << result.err;
+  ExpectRefused(Run("--dir d --reuse --workload fillseq --ram 64M"), "loads an empty database");
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,175 @@
+// Tests traces by the real program: a recorded phase, replayed, asks for the same blocks and gets the
+// same answers, on its own engine and on others; what cannot be replayed is refused before anything
+// is created.
+#include <fstream>
+#include <string>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+class TraceCommandTest : public CommandTest {
+ protected:
+  // Runs the workloads and returns the record of the last one's phase.
+  json Phase(const std::string& words, const std::string& workload) {
+    const CommandResult result =
+        Run("--ram 64M --warmup 0 --account file --quiet --json "
+            "run.json " +
+            words);
+    EXPECT_EQ(result.code, 0) << words << result.err;
+    const json document = Json("run.json");
+    for (const json& phase : document["runs"].back()["phases"]) {
+      if (phase["name"] == workload) return phase;
+    }
+    ADD_FAILURE() << "no phase " << workload;
+    return {};
+  }
+  // Within one in a hundred.
+  static void ExpectNear(double value, double expected) {
+    EXPECT_NEAR(value, expected, expected / 100);
+  }
+  static void ExpectSameOperations(const json& replayed, const json& recorded) {
+    EXPECT_EQ(replayed["count"], recorded["count"]);
+    EXPECT_EQ(replayed["rows_read"], recorded["rows_read"]);
+    EXPECT_EQ(replayed["user_bytes_written"], recorded["user_bytes_written"]);
+    ASSERT_EQ(replayed["operations"].size(), recorded["operations"].size());
+    for (size_t i = 0; i < recorded["operations"].size(); ++i) {
+      EXPECT_EQ(replayed["operations"][i]["name"], recorded["operations"][i]["name"]);
+      EXPECT_EQ(replayed["operations"][i]["count"], recorded["operations"][i]["count"]);
+    }
+    ExpectAnswersAsRecorded(replayed);
+  }
+  static void ExpectAnswersAsRecorded(const json& phase) {
+    EXPECT_EQ(phase["details"]["answers_other"], 0);
+    EXPECT_EQ(phase["details"]["answers_unknown"], 0);
+    EXPECT_GT(phase["details"]["answers_as_recorded"], 0);
+    EXPECT_EQ(phase["wrong"], 0);
+  }
+};
+
+TEST_F(TraceCommandTest, AReplayByOneClientAsksForExactlyTheSameBlocks) {
+  const std::string words = "--threads 1 --verify none --cache-size 3M ";
+  Phase(words + "--engine btree --rows 20000 --dir d --workload insert", "insert");
+  const std::string reuse = words + "--dir d --reuse --workload ";  // begins with an empty cache
+  const json recorded = Phase(reuse +
+                                  "mixed --mix point-read=8,scan=2 --hit-ratio 0.9 --operations "
+                                  "4000 --record a.trace",
+                              "mixed");
+  const json replayed = Phase(reuse + "replay:a.trace", "replay");
+  const json &asked = recorded["account"]["engine"], &asks = replayed["account"]["engine"];
+  EXPECT_EQ(asks["block_requests"], asked["block_requests"]);
+  EXPECT_EQ(asks["block_reads"], asked["block_reads"]);
+  EXPECT_GT(asked["block_reads"], 1000);
+  ExpectSameOperations(replayed, recorded);
+}
+
+TEST_F(TraceCommandTest, AReplayThatWritesAsksForTheSameBlocks) {
+  const std::string words =
+      "--engine btree --rows 20000 --threads 1 --verify none --indexes 1 --workload insert,";
+  const json recorded = Phase(words +
+                                  "mixed --mix point-read=5,scan=1,update=2,read-modify-write=1,"
+                                  "insert=1,erase=1 --operations 4000 --record a.trace",
+                              "mixed");
+  const json replayed = Phase(words + "replay:a.trace", "replay");
+  // The page cleaner asks for blocks, too, and has a time of its own.
+  ExpectNear(replayed["account"]["engine"]["block_requests"],
+             recorded["account"]["engine"]["block_requests"]);
+  ExpectSameOperations(replayed, recorded);
+}
+
+TEST_F(TraceCommandTest, EveryEngineGivesTheAnswersOfTheRecording) {
+  Phase(
+      "--engine btree --rows 5000 --threads 1 --workload insert,ycsb-a --value-size 100 "
+      "--operations 2000 "
+      "--record a.trace",
+      "ycsb-a");
+  for (const char* engine : {"rocksdb", "lmdb", "wiredtiger"}) {
+    if (!HasEngine(engine)) continue;
+    const std::string words = std::string("--rows 5000 --engine ") + engine;
+    ExpectAnswersAsRecorded(Phase(words + " --key-size 23 --value-size 100 --key-order permuted "
+                                          "--workload insert,replay:a.trace",
+                                  "replay"));
+  }
+  ExpectAnswersAsRecorded(
+      Phase("--rows 5000 --engine btree --workload replay-load:a.trace,replay:a.trace", "replay"));
+}
+
+TEST_F(TraceCommandTest, ATransactionOverSeveralTablesIsOneOperationOfTheReplay) {
+  const std::string words =
+      "--engine btree --rows 300 --threads 1 --verify none --workload linkbench-load,";
+  const json recorded = Phase(words + "linkbench --operations 1500 --record l.trace", "linkbench");
+  const json replayed = Phase(words + "replay:l.trace", "replay");
+  EXPECT_EQ(replayed["operations"].size(), recorded["operations"].size());
+  // The workload reads its settings before its first operation, too.
+  ExpectNear(replayed["account"]["engine"]["block_requests"],
+             recorded["account"]["engine"]["block_requests"]);
+  ExpectAnswersAsRecorded(replayed);
+}
+
+TEST_F(TraceCommandTest, AReplayAtSpeedOneIsNoSoonerThanTheRecording) {
+  Phase(
+      "--engine btree --rows 5000 --threads 2 --workload insert,point-read --rate 2000 "
+      "--operations 1000 "
+      "--record a.trace",
+      "point-read");
+  const CommandResult info = Run("trace info a.trace --json info.json");
+  EXPECT_EQ(info.code, 0) << info.err;
+  EXPECT_NE(info.out.find("point-read"), std::string::npos);
+  const json facts = Json("info.json");
+  EXPECT_EQ(facts["operations"], 1000);
+  EXPECT_EQ(facts["clients"], 2);
+  const json phase =
+      Phase("--engine btree --rows 5000 --workload insert,replay:a.trace --speed 1", "replay");
+  EXPECT_EQ(phase["threads"], 2) << "as many as the trace has clients";
+  EXPECT_GE(phase["seconds"], facts["seconds"]);
+  EXPECT_GE(phase["lateness_us"]["p99"], phase["lateness_us"]["p50"]);
+  EXPECT_NE(Run("report run.json --wide").out.find("late p50 us"), std::string::npos);
+  const json by_key = Phase(
+      "--engine btree --threads 3 --workload insert,replay:a.trace "
+      "--workload-option order=key",
+      "replay");
+  EXPECT_EQ(by_key["count"], 1000);
+  ExpectAnswersAsRecorded(by_key);
+}
+
+TEST_F(TraceCommandTest, RowsAreCountedAfterAReplayThatWrites) {
+  Phase(
+      "--engine btree --rows 5000 --threads 1 --workload insert,mixed --mix "
+      "insert=3,erase=1,update=1 "
+      "--operations 1000 --record a.trace --dir d",
+      "mixed");
+  std::filesystem::remove_all(directory_ / "d");
+  Phase("--engine btree --rows 5000 --threads 1 --workload insert,replay:a.trace --dir d",
+        "replay");
+  const json phase = Phase("--dir d --reuse --workload point-read --operations 10", "count-rows");
+  EXPECT_GT(phase["rows"], 5000);
+}
+
+TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {
+  const std::string run = "--engine btree --rows 1000 --workload insert,";
+  ExpectRefused(Run(run + "replay:none.trace"), "trace none.trace: cannot be opened");
+  ExpectRefused(Run(run + "replay"),
+                "--workload replay needs a trace; give --workload replay:FILE");
+  ExpectRefused(Run(run + "replay:"), "replay:FILE");
+  ExpectRefused(Run(run + "replay:a,replay:b"), "names two traces, a and b");
+  ExpectRefused(Run(run + "point-read --speed 1"), "--speed is the pace of --workload replay:FILE");
+  ExpectRefused(Run(run + "replay:a --speed fast"), "--speed");
+  ExpectRefused(Run(run + "point-read --record -"), "--record");
+  ExpectRefused(Run(run + "point-read --record no/such/directory/a.trace"), "--record");
+  ExpectRefused(Run(run + "point-read --threads 1,2 --record a.trace"), "the trace of one run");
+  ExpectRefused(Run(run + "point-read --queue-depth 4 --io direct --record a.trace"),
+                "leave out --queue-depth");
+  ExpectRefused(Run("trace info none.trace"), "trace none.trace: cannot be opened");
+  EXPECT_TRUE(DirectoryIsEmpty());
+  std::ofstream(directory_ / "text")
+      << "not a trace, but a text of some length, as it happens to be";
+  ExpectRefused(Run(run + "replay:text"), "trace text: is no trace");
+  ExpectRefused(Run("trace import --format csv text -o out"), "no header with a column key");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 1);
+}
+
+}  // namespace
+}  // namespace testbed

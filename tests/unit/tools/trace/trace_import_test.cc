@@ -1,0 +1,120 @@
+#include "tools/trace/trace_import.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "device/error.h"
+#include "tools/trace/trace_info.h"
+#include "workloads/trace/trace_file.h"
+
+namespace testbed {
+namespace {
+
+using testing::HasSubstr;
+
+class TraceImportTest : public testing::Test {
+ protected:
+  void TearDown() override {
+    for (const std::string& path : {path_, path_ + ".small"}) std::filesystem::remove(path);
+  }
+  uint64_t Import(const std::string& text, ImportOptions options = {}) {
+    options.from = "input";
+    std::istringstream in(text);
+    return ImportTrace(in, options, path_);
+  }
+  std::string Refusal(const std::string& text, ImportOptions options = {}) {
+    try {
+      Import(text, options);
+    } catch (const Error& error) {
+      EXPECT_FALSE(std::filesystem::exists(path_));
+      EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
+      return error.what();
+    }
+    return "";
+  }
+  std::vector<TraceOperation> Operations(const std::string& path) {
+    const TraceFile file(path);
+    TraceStream stream(file, AllClients(file));
+    std::vector<TraceOperation> all;
+    for (TraceOperation operation; stream.Next(&operation);) all.push_back(operation);
+    return all;
+  }
+
+  const std::string path_ = testing::TempDir() + "trace_import_" + std::to_string(::getpid());
+};
+
+constexpr char kTwitterText[] =
+    "0,q:q:1:8WTfjZU14ee,17,213,4,get,0\n"
+    "0,yDqF:3q:1AJrrJ1nnCJKKrnGx1A,27,27,5,get,0\n"
+    "3,q:q:1:8WTfjZU14ee,17,0,4,get,0\n"
+    "5,q:q:1:8WTfjZU14ee,17,300,4,set,86400\n"
+    "6,gone,4,0,4,delete,0\n";
+
+TEST_F(TraceImportTest, TwittersLinesBecomeGetsPutsAndErases) {
+  EXPECT_EQ(Import(kTwitterText, {.format = ImportOptions::kTwitter, .clients = 1}), 5u);
+  const std::vector<TraceOperation> all = Operations(path_);
+  ASSERT_EQ(all.size(), 5u);
+  EXPECT_EQ(all[0].calls[0].key, "q:q:1:8WTfjZU14ee");
+  EXPECT_EQ(all[0].calls[0].answer.size, 213u);
+  EXPECT_EQ(all[2].calls[0].answer.state, TraceAnswer::kUnknown);
+  EXPECT_EQ(all[2].start_ns, 3000000000u);
+  EXPECT_EQ(all[3].calls[0].kind, TraceCallKind::kPut);
+  EXPECT_EQ(all[3].calls[0].number, 300u);
+  EXPECT_EQ(all[4].calls[0].kind, TraceCallKind::kErase);
+}
+
+TEST_F(TraceImportTest, HashedKeysKeepTheirLengthAndTellNothing) {
+  Import(kTwitterText,
+         {.format = ImportOptions::kTwitter, .clients = 1, .hash_keys = true, .hash_seed = 7});
+  const std::vector<TraceOperation> all = Operations(path_);
+  EXPECT_EQ(all[0].calls[0].key.size(), 17u);
+  EXPECT_EQ(all[0].calls[0].key, all[2].calls[0].key);
+  EXPECT_NE(all[0].calls[0].key, "q:q:1:8WTfjZU14ee");
+  EXPECT_NE(all[0].calls[0].key.substr(0, 8), all[1].calls[0].key.substr(0, 8));
+  EXPECT_EQ(all[4].calls[0].key.size(), 8u) << "short keys become longer, so that they differ";
+}
+
+TEST_F(TraceImportTest, ColumnsOfACsvFileAreFoundByName) {
+  EXPECT_EQ(Import("key,ignored,operation,value_size,time,table\r\n"
+                   "\"a,b\",x,put,10,100.5,t1\r\n"
+                   "\"say \"\"c\"\"\",x,get,,101,t2\r\n",
+                   {.clients = 1}),
+            2u);
+  const std::vector<TraceOperation> all = Operations(path_);
+  EXPECT_EQ(all[0].calls[0].key, "a,b");
+  EXPECT_EQ(all[1].calls[0].key, "say \"c\"");
+  EXPECT_EQ(all[1].start_ns, 500000000u);
+  EXPECT_EQ(TraceFile(path_).facts().tables[1].name, "t2");
+}
+
+TEST_F(TraceImportTest, WrongLinesAreNamed) {
+  EXPECT_THAT(Refusal("key,operation\na,get\nb,fly\n"), HasSubstr("input line 3: 'fly' is no"));
+  EXPECT_THAT(Refusal("key,time\na,yesterday\n"), HasSubstr("line 2: 'yesterday' is no time"));
+  EXPECT_THAT(Refusal("key,time\na\n"), HasSubstr("has 1 columns, and the header 2"));
+  EXPECT_THAT(Refusal("name\na\n"), HasSubstr("no header with a column key"));
+  EXPECT_THAT(Refusal("key\n\"a\n"), HasSubstr("a quote that does not end"));
+  EXPECT_THAT(Refusal("key\n"), HasSubstr("holds no operations"));
+  EXPECT_THAT(Refusal("1,2\n", {.format = ImportOptions::kTwitter}), HasSubstr("not the 7"));
+}
+
+TEST_F(TraceImportTest, AShareOfTheKeysHasAllTheirOperations) {
+  std::string text = "key\n";
+  for (int i = 0; i < 20000; ++i) text += "key" + std::to_string(i % 2000) + "\n";
+  Import(text);
+  const uint64_t kept = ScaleTrace(path_, 0.1, path_ + ".small");
+  EXPECT_NEAR(static_cast<double>(kept), 2000, 400);
+  EXPECT_EQ(kept % 10, 0u);
+  const nlohmann::json info = TraceInfo(TraceFile(path_ + ".small"));
+  EXPECT_EQ(info["operations"], kept);
+  EXPECT_EQ(info["keys"]["different"], static_cast<double>(kept) / 10);
+  EXPECT_NE(TraceInfoText(info).find("Working set"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,235 @@
+// Tests the file of a trace: what is written is read again, and what is damaged is refused with a
+// sentence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+#include "engines/null/null_engine.h"
+#include "workloads/trace/trace_client.h"
+#include "workloads/trace/trace_file.h"
+#include "workloads/trace/trace_recorder.h"
+#include "workloads/trace/trace_writer.h"
+
+namespace testbed {
+namespace {
+
+using testing::HasSubstr;
+
+class TraceTest : public testing::Test {
+ protected:
+  void TearDown() override {
+    std::filesystem::remove(path_);
+    std::filesystem::remove(path_ + ".new");
+  }
+
+  // Writes a trace of `clients` clients with `operations` puts each, one a microsecond.
+  void WritePuts(uint32_t clients, uint64_t operations) {
+    TraceWriter writer(path_);
+    TraceFacts facts;
+    facts.kinds = {"update"};
+    facts.tables = {{7, "default", {}, {}}};
+    facts.clients = clients;
+    for (uint32_t i = 0; i < clients; ++i) {
+      TraceClient client(writer, i);
+      for (uint64_t n = 0; n < operations; ++n) {
+        client.Begin(0, n * 1000 + i);
+        client.Put(7, Key(i, n), n % 1000);
+        client.End();
+        client.Rest();
+      }
+      client.Finish();
+      facts.operations += operations;
+      facts.last_ns = std::max(facts.last_ns, client.last_ns());
+    }
+    writer.Finish(facts);
+  }
+  static std::string Key(uint32_t client, uint64_t n) {
+    return "client" + std::to_string(client) + "key" + std::to_string(n);
+  }
+
+  std::string Contents() const {
+    std::ifstream in(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void Replace(const std::string& bytes) const {
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
+  }
+  // Returns the sentence with which the trace is refused; "" when all of it can be read.
+  std::string Refusal() const {
+    try {
+      const TraceFile file(path_);
+      file.CheckBlocks();
+      TraceStream stream(file, AllClients(file));
+      TraceOperation operation;
+      while (stream.Next(&operation)) {
+      }
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::kUsage);
+      return error.what();
+    }
+    return "";
+  }
+
+  const std::string path_ = testing::TempDir() + "trace_test_" + std::to_string(::getpid());
+};
+
+TEST_F(TraceTest, OperationsOfAllClientsComeBackInTheOrderOfTheirStarts) {
+  constexpr uint64_t kOperations = 30000;  // several blocks a client
+  WritePuts(3, kOperations);
+  const TraceFile file(path_);
+  EXPECT_GT(file.blocks().size(), 6u);
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
+  TraceStream stream(file, AllClients(file));
+  TraceOperation operation;
+  for (uint64_t n = 0; n < kOperations; ++n) {
+    for (uint32_t client = 0; client < 3; ++client) {
+      ASSERT_TRUE(stream.Next(&operation));
+      ASSERT_EQ(operation.client, client);
+      ASSERT_EQ(operation.start_ns, n * 1000 + client);
+      ASSERT_EQ(operation.calls.size(), 1u);
+      ASSERT_EQ(operation.calls[0].kind, TraceCallKind::kPut);
+      ASSERT_EQ(operation.calls[0].table, 7u);
+      ASSERT_EQ(operation.calls[0].key, Key(client, n));
+      ASSERT_EQ(operation.calls[0].number, n % 1000);
+    }
+  }
+  EXPECT_FALSE(stream.Next(&operation));
+}
+
+TEST_F(TraceTest, EachCallOfASessionIsRecordedOnce) {
+  EngineOptions options;
+  options.extra["value_size"] = "40";
+  const std::unique_ptr<Engine> engine = NullEngineInfo().open("", options);
+  TraceRecorder recorder(path_, *engine, "mixed", {"read", "scan"});
+  const TableId table = recorder.engine().OpenTable("default");
+  recorder.MakeClients(1);
+  {
+    const std::unique_ptr<Session> session = recorder.Wrap(engine->NewSession(), 0);
+    std::string_view value;
+    session->Get(table, "checks an answer", &value);  // outside of an operation
+    recorder.client(0).Begin(0, 5);
+    session->Begin();
+    session->Get(table, "k1", &value);
+    const std::vector<std::string_view> keys = {"k2", "k3"};
+    std::vector<FoundRow> rows;
+    session->MultiGet(table, keys, &rows);
+    session->Put(table, "k4", "12345");
+    session->Erase(table, "k5");
+    session->Commit();
+    recorder.client(0).End();
+  }
+  recorder.Finish();
+  const TraceFile file(path_);
+  EXPECT_EQ(file.facts().workload, "mixed");
+  EXPECT_EQ(file.facts().operations, 1u);
+  TraceStream stream(file, {0});
+  TraceOperation operation;
+  ASSERT_TRUE(stream.Next(&operation));
+  std::vector<std::string> calls;
+  for (const TraceCall& call : operation.calls) {
+    calls.push_back(std::string(TraceCallName(call.kind)) + " " + std::string(call.key));
+  }
+  EXPECT_THAT(calls, testing::ElementsAre("begin ", "get k1", "multi-get k2", "put k4", "erase k5",
+                                          "commit "));
+  EXPECT_EQ(operation.keys.at(1), "k3");
+  EXPECT_EQ(operation.calls[3].number, 5u);
+  EXPECT_EQ(operation.calls[1].answer.size, 40u);
+}
+
+TEST_F(TraceTest, StepsOfACursorAreOneCallForEachRunOfThem) {
+  {
+    TraceWriter writer(path_);
+    TraceClient client(writer, 0);
+    client.Begin(0, 0);
+    const uint32_t cursor = client.OpenCursor(0);
+    client.Seek(TraceCallKind::kSeek, cursor, "a");
+    client.AskValue(cursor);
+    client.AskValue(cursor);  // asked again: the same value
+    for (int i = 0; i < 5; ++i) {
+      client.Step(cursor, true);
+      client.AskValue(cursor);
+    }
+    client.Step(cursor, true);  // past the last row that the operation wants
+    client.Step(cursor, false);
+    client.CloseCursor(cursor);
+    client.End();
+    client.Finish();
+    TraceFacts facts;
+    facts.kinds = {"scan"};
+    facts.tables = {{0, "default", {}, {}}};
+    facts.clients = 1;
+    facts.operations = 1;
+    writer.Finish(facts);
+  }
+  const TraceFile file(path_);
+  TraceStream stream(file, {0});
+  TraceOperation operation;
+  ASSERT_TRUE(stream.Next(&operation));
+  std::vector<std::string> calls;
+  for (const TraceCall& call : operation.calls) {
+    calls.push_back(std::string(TraceCallName(call.kind)) + " " + std::to_string(call.number));
+  }
+  EXPECT_THAT(calls, testing::ElementsAre("open-cursor 0", "seek 0", "value 0", "next-values 5",
+                                          "next 1", "prev 1", "close-cursor 0"));
+}
+
+TEST_F(TraceTest, ATraceThatIsCutOffIsRefusedWhereverTheCutIs) {
+  WritePuts(1, 100);
+  const std::string whole = Contents();
+  for (size_t size = 0; size < whole.size(); size += size < 60 ? 1 : 97) {
+    Replace(whole.substr(0, size));
+    const std::string refusal = Refusal();
+    EXPECT_THAT(refusal, testing::AnyOf(HasSubstr("is cut off"), HasSubstr("is no trace"))) << size;
+    EXPECT_THAT(refusal, HasSubstr(path_));
+  }
+  Replace(whole);
+  EXPECT_EQ(Refusal(), "");
+}
+
+TEST_F(TraceTest, AChangedByteIsFoundWhereverItIs) {
+  WritePuts(2, 100);
+  const std::string whole = Contents();
+  for (size_t at = 0; at < whole.size(); at += 3) {
+    if (at >= 12 && at < 16) continue;  // zeros that nothing reads
+    std::string changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ 0x10);
+    Replace(changed);
+    EXPECT_NE(Refusal(), "") << at;
+  }
+}
+
+TEST_F(TraceTest, AnotherVersionAndAnotherFileAreNamed) {
+  WritePuts(1, 10);
+  std::string bytes = Contents();
+  bytes[8] = 9;
+  Replace(bytes);
+  EXPECT_THAT(Refusal(), HasSubstr("has version 9, and this testbed reads version 1"));
+  Replace("hello, this is a text of another kind");
+  EXPECT_THAT(Refusal(), HasSubstr("is no trace"));
+  std::filesystem::remove(path_);
+  EXPECT_THAT(Refusal(), HasSubstr("cannot be opened"));
+}
+
+TEST_F(TraceTest, ARecordingThatDoesNotEndLeavesNoFile) {
+  {
+    TraceWriter writer(path_);
+    EXPECT_TRUE(std::filesystem::exists(path_ + ".new"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(TraceTest, AFullDiskIsAnErrorOfTheRecording) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  std::filesystem::create_symlink("/dev/full", path_ + ".new");
+  EXPECT_THROW(WritePuts(1, 100000), Error);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,108 @@
+#include "tools/trace/key_sketch.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <ext/pb_ds/assoc_container.hpp>
+#include <ext/pb_ds/tree_policy.hpp>
+#include <functional>
+#include <queue>
+#include <unordered_map>
+
+namespace testbed {
+namespace {
+
+constexpr unsigned kPartBits = 3;
+constexpr size_t kReuseBuckets = 64 << kPartBits;
+
+size_t BucketOf(uint64_t distance) {
+  if (distance < (1u << kPartBits)) return distance;
+  const unsigned shift = static_cast<unsigned>(std::bit_width(distance)) - 1 - kPartBits;
+  return ((shift + 1) << kPartBits) + ((distance >> shift) & ((1u << kPartBits) - 1));
+}
+
+}  // namespace
+
+struct KeySketch::Sample {
+  struct Key {
+    uint64_t last;  // time of the last access
+    uint64_t count;
+  };
+  // A set of times that knows how many of them are greater than a given one.
+  using Times =
+      __gnu_pbds::tree<uint64_t, __gnu_pbds::null_type, std::less<>, __gnu_pbds::rb_tree_tag,
+                       __gnu_pbds::tree_order_statistics_node_update>;
+  std::unordered_map<uint64_t, Key> keys;  // by hash
+  Times last;                              // of the keys
+  std::priority_queue<uint64_t> hashes;    // of the keys, the greatest first
+};
+
+KeySketch::KeySketch() : sample_(std::make_unique<Sample>()), reuse_(kReuseBuckets) {}
+KeySketch::~KeySketch() = default;
+
+bool KeySketch::exact() const { return threshold_ == UINT64_MAX; }
+
+void KeySketch::Touch(uint64_t hash) {
+  if (hash > threshold_) return;
+  const double weight = std::ldexp(1.0, 64) / (static_cast<double>(threshold_) + 1);
+  weight_ += weight;
+  const auto [at, is_new] = sample_->keys.try_emplace(hash, Sample::Key{now_, 0});
+  Sample::Key& key = at->second;
+  if (is_new) {
+    sample_->hashes.push(hash);
+  } else {
+    const uint64_t between = sample_->last.size() - sample_->last.order_of_key(key.last) - 1;
+    const auto distance = static_cast<uint64_t>(static_cast<double>(between) * weight);
+    reuse_[BucketOf(distance)] += weight;
+    sample_->last.erase(key.last);
+  }
+  key.last = now_++;
+  ++key.count;
+  sample_->last.insert(key.last);
+  if (sample_->keys.size() > kMostKeys) Forget();
+}
+
+// Lowers the threshold so that the key with the greatest hash leaves the sample.
+void KeySketch::Forget() {
+  const uint64_t greatest = sample_->hashes.top();
+  sample_->hashes.pop();
+  const auto key = sample_->keys.find(greatest);
+  sample_->last.erase(key->second.last);
+  sample_->keys.erase(key);
+  threshold_ = greatest - 1;
+}
+
+double KeySketch::keys() const {
+  return static_cast<double>(sample_->keys.size()) * std::ldexp(1.0, 64) /
+         (static_cast<double>(threshold_) + 1);
+}
+
+double KeySketch::first_accesses() const {
+  double reused = 0;
+  for (const double weight : reuse_) reused += weight;
+  return weight_ - reused;
+}
+
+double KeySketch::HitShare(double keys) const {
+  if (keys < 1 || weight_ == 0) return 0;
+  double hits = 0;
+  const size_t end = BucketOf(static_cast<uint64_t>(keys));
+  for (size_t i = 0; i < end; ++i) hits += reuse_[i];
+  return hits / weight_;
+}
+
+double KeySketch::PopularShare(double share) const {
+  std::vector<uint64_t> counts;
+  double all = 0, popular = 0;
+  for (const auto& [hash, key] : sample_->keys) {
+    counts.push_back(key.count);
+    all += static_cast<double>(key.count);
+  }
+  const auto n = static_cast<size_t>(std::ceil(share * static_cast<double>(counts.size())));
+  std::nth_element(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(n), counts.end(),
+                   std::greater<>());
+  for (size_t i = 0; i < n; ++i) popular += static_cast<double>(counts[i]);
+  return all == 0 ? 0 : popular / all;
+}
+
+}  // namespace testbed

@@ -1,0 +1,55 @@
+// What a stream of keys tells about its working set, in bounded memory: how many different keys there
+// are, how unevenly they are asked for, and which share of the accesses a cache of the most recently
+// used keys would answer.
+//
+// Reuse distances of a sample of the keys, chosen by their hashes, after Waldspurger and others,
+// "Efficient MRC construction with SHARDS", FAST 2015 (fixed size: the threshold of the hashes falls
+// so that the sample keeps at most kMostKeys keys). Up to so many keys the figures are exact.
+//
+//   KeySketch sketch;
+//   for (const uint64_t hash : hashes_of_keys) sketch.Touch(hash);
+//   sketch.HitShare(1000);      // of an LRU cache of 1000 keys
+//
+// Not thread-safe.
+#ifndef TESTBED_TOOLS_TRACE_KEY_SKETCH_H_
+#define TESTBED_TOOLS_TRACE_KEY_SKETCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace testbed {
+
+class KeySketch {
+ public:
+  static constexpr size_t kMostKeys = 32768;
+  KeySketch();
+  ~KeySketch();
+
+  // An access to the key whose hash, of 64 bits that are spread evenly, this is.
+  void Touch(uint64_t hash);
+
+  bool exact() const;             // all keys are in the sample
+  double keys() const;            // number of different keys
+  double first_accesses() const;  // accesses that no cache can answer: the first to each key
+  // Returns the share of the accesses that a cache of the `keys` most recently used keys answers.
+  double HitShare(double keys) const;
+  // Returns the share of the accesses that go to the most popular `share` of the keys.
+  double PopularShare(double share) const;
+
+ private:
+  struct Sample;
+  void Forget();
+
+  const std::unique_ptr<Sample> sample_;
+  uint64_t threshold_ = UINT64_MAX;  // keys of greater hashes are not in the sample
+  uint64_t now_ = 0;
+  // Accesses by reuse distance, in buckets of a power of two cut into eighths; the weight of an
+  // access is one over the share of the keys that were sampled then.
+  std::vector<double> reuse_;
+  double weight_ = 0;  // of all accesses
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_TRACE_KEY_SKETCH_H_

@@ -1,0 +1,141 @@
+#include "tools/trace/trace_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "device/error.h"
+#include "device/os/random_id.h"
+#include "tools/option_values.h"
+#include "tools/output/json_text.h"
+#include "tools/output/output_file.h"
+#include "tools/output/table.h"
+#include "tools/trace/trace_import.h"
+#include "tools/trace/trace_info.h"
+#include "workloads/trace/trace_file.h"
+
+namespace testbed {
+namespace {
+
+constexpr char kTraceExamples[] =
+    "\nExamples:\n"
+    "  testbed --engine btree --workload insert,ycsb-a --record a.trace\n"
+    "      writes each operation of the last phase\n"
+    "  testbed trace info a.trace\n"
+    "  testbed --engine lmdb --workload insert,replay:a.trace --speed 1\n"
+    "      the same operations at the same times on another engine\n"
+    "  zstdcat cluster52.sort.zst | testbed trace import --format twitter --hash-keys - -o "
+    "c52.trace\n"
+    "  testbed trace scale c52.trace --share 0.1 -o small.trace\n"
+    "      a tenth of the keys, with all their operations\n"
+    "  testbed --engine rocksdb --workload replay-load:small.trace,replay:small.trace\n";
+
+struct TraceArguments {
+  std::string file, out, json_file, format, hash_seed;
+  bool hash_keys = false;
+  uint32_t clients = 16;
+  double share = 0;
+};
+
+int Info(const TraceArguments& a) {
+  nlohmann::json info;
+  const std::vector<OutputFile> files = {
+      {"--json", a.json_file, [&info] { return JsonText(info, 1) + "\n"; }}};
+  CheckOutputFiles(files);
+  info = TraceInfo(TraceFile(a.file));
+  WriteOutputs(files, TraceInfoText(info));
+  return 0;
+}
+
+int Import(const TraceArguments& a) {
+  ImportOptions options{.format = ParseName<ImportOptions::Format>(
+                            "--format", a.format,
+                            {{"twitter", ImportOptions::kTwitter}, {"csv", ImportOptions::kCsv}}),
+                        .from = a.file == "-" ? "standard input" : a.file,
+                        .clients = a.clients,
+                        .hash_keys = a.hash_keys || !a.hash_seed.empty()};
+  options.hash_seed =
+      a.hash_seed.empty() ? RandomId() : ParseCount("--hash-seed", a.hash_seed, 0, UINT64_MAX);
+  CheckOutputFile("--out", a.out);
+  std::ifstream in;
+  if (a.file != "-") {
+    in.open(a.file, std::ios::binary);
+    if (!in || std::filesystem::is_directory(a.file)) {
+      throw Error(Error::kUsage, "testbed trace import: " + a.file + " cannot be read");
+    }
+  }
+  const uint64_t operations = ImportTrace(a.file == "-" ? std::cin : in, options, a.out);
+  fmt::print("{}: {} operations\n", a.out, Count(operations));
+  return 0;
+}
+
+int Scale(const TraceArguments& a) {
+  CheckOutputFile("--out", a.out);
+  const uint64_t operations = ScaleTrace(a.file, a.share, a.out);
+  fmt::print("{}: {} operations\n", a.out, Count(operations));
+  return 0;
+}
+
+void AddOut(CLI::App* app, const std::shared_ptr<TraceArguments>& a) {
+  app->add_option("-o,--out", a->out, "The trace to write")->required()->type_name("FILE");
+}
+
+void AddImport(CLI::App& trace, std::function<int()>* command) {
+  auto a = std::make_shared<TraceArguments>();
+  CLI::App* import = trace.add_subcommand("import", "Make a trace of another program's file");
+  import->footer(trace.get_footer());
+  import->add_option("FILE", a->file, "The file; - is standard input")->required()->type_name("");
+  import
+      ->add_option(
+          "--format", a->format,
+          "twitter (cache traces: timestamp, key, key size, value size, client, operation, "
+          "TTL) or csv (with a header)")
+      ->required()
+      ->type_name("NAME");
+  AddOut(import, a);
+  import
+      ->add_option("--clients", a->clients,
+                   "Clients of the trace, onto which those of the file are folded [16]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000));
+  import->add_flag("--hash-keys", a->hash_keys,
+                   "Put hashes of the same length in place of the keys, with a random seed");
+  import->add_option("--hash-seed", a->hash_seed, "The seed, for equal hashes in several traces")
+      ->type_name("N");
+  import->callback([a, command] { *command = [a] { return Import(*a); }; });
+}
+
+}  // namespace
+
+void AddTraceCommand(CLI::App& app, std::function<int()>* command) {
+  CLI::App* trace = app.add_subcommand("trace", "Show, import or scale down traces of operations");
+  trace->footer(kTraceExamples);
+  trace->require_subcommand(1);
+  auto a = std::make_shared<TraceArguments>();
+  CLI::App* info = trace->add_subcommand(
+      "info", "Show a trace's operations, rates, sizes, skew and working set");
+  info->footer(trace->get_footer());
+  info->add_option("FILE", a->file, "The trace")->required()->type_name("");
+  AddFileOption(*info, "--json", &a->json_file,
+                "Write the figures to a file; - is standard output");
+  info->callback([a, command] { *command = [a] { return Info(*a); }; });
+  AddImport(*trace, command);
+  auto s = std::make_shared<TraceArguments>();
+  CLI::App* scale = trace->add_subcommand(
+      "scale", "Make a trace of a share of the keys, asked for as unevenly as all of them");
+  scale->footer(trace->get_footer());
+  scale->add_option("FILE", s->file, "The trace")->required()->type_name("");
+  scale->add_option("--share", s->share, "Share of the keys, above 0 and below 1")
+      ->required()
+      ->type_name("SHARE")
+      ->check(CLI::Range(1e-9, 0.999999));
+  AddOut(scale, s);
+  scale->callback([s, command] { *command = [s] { return Scale(*s); }; });
+}
+
+}  // namespace testbed

@@ -1,0 +1,37 @@
+// Makes a trace of other programs' files, and a smaller trace of a trace.
+//
+// Errors are Error (kUsage) with a sentence that names the file and the line, and leave no file
+// behind.
+#ifndef TESTBED_TOOLS_TRACE_TRACE_IMPORT_H_
+#define TESTBED_TOOLS_TRACE_TRACE_IMPORT_H_
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+
+namespace testbed {
+
+struct ImportOptions {
+  enum Format : uint8_t {
+    kTwitter,  // timestamp, key, key size, value size, client, operation, TTL; no header
+    kCsv,  // a header names the columns: key and any of time, operation, client, table, value_size
+  };
+  Format format = kCsv;
+  std::string from;        // the file's name, for messages
+  uint32_t clients = 16;   // clients of the file are folded onto so many
+  bool hash_keys = false;  // keys become hashes of the same length
+  uint64_t hash_seed = 0;  // of the hashes
+};
+
+// Reads lines from `in` until its end and writes the trace `to`. Returns the number of operations.
+// Reads and writes as it goes, in memory that does not grow with the file.
+uint64_t ImportTrace(std::istream& in, const ImportOptions& options, const std::string& to);
+
+// Writes to the trace `to` the operations of the trace `from` whose first key is in a `share` of the
+// keys, chosen by their hashes: fewer keys, asked for as unevenly. Starts stay as they are. Returns
+// the number of operations.
+uint64_t ScaleTrace(const std::string& from, double share, const std::string& to);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_TRACE_TRACE_IMPORT_H_

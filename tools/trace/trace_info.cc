@@ -1,0 +1,194 @@
+#include "tools/trace/trace_info.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tools/output/table.h"
+#include "tools/report/figures.h"
+#include "tools/trace/key_sketch.h"
+#include "workloads/measure/histogram.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+json SizesJson(const Histogram& histogram) {
+  HistogramCounts counts;
+  counts.Add(histogram);
+  return {{"count", counts.count()},
+          {"mean", counts.mean_ns()},
+          {"p50", counts.Percentile(0.5)},
+          {"p99", counts.Percentile(0.99)},
+          {"max", counts.max_ns()}};
+}
+
+// Collects the figures while the operations go by.
+class Collector {
+ public:
+  explicit Collector(const TraceFacts& facts) : counts_(facts.kinds.size()) {}
+
+  void Take(const TraceOperation& operation) {
+    ++counts_[operation.kind];
+    ++seconds_[operation.start_ns / 1000000000];
+    for (const TraceCall& call : operation.calls) {
+      using enum TraceCallKind;
+      if (call.kind == kMultiGet) {
+        for (size_t i = call.first; i < call.first + call.number; ++i) {
+          Key(call.table, operation.keys[i]);
+          Answer(operation.answers[i]);
+        }
+        continue;
+      }
+      const bool keyed = call.kind == kGet || call.kind == kPut || call.kind == kErase ||
+                         call.kind == kSeek || call.kind == kSeekForPrev;
+      if (keyed) Key(call.table, call.key);
+      if (call.kind == kGet) Answer(call.answer);
+      if (call.kind == kPut) written_.Record(call.number);
+      if (call.kind >= kNext && call.kind <= kPrevValues) steps_.Record(call.number);
+    }
+  }
+
+  json Sizes() const {
+    return {{"key_bytes", SizesJson(key_sizes_)},
+            {"value_bytes_written", SizesJson(written_)},
+            {"value_bytes_read", SizesJson(read_)},
+            {"cursor_steps", SizesJson(steps_)}};
+  }
+  json Kinds(const TraceFacts& facts) const {
+    json kinds = json::array();
+    for (size_t k = 0; k < counts_.size(); ++k) {
+      if (counts_[k] == 0) continue;
+      kinds.push_back({{"name", facts.kinds[k]}, {"count", counts_[k]}});
+    }
+    return kinds;
+  }
+  json Keys() const {
+    json keys = {{"different", sketch_.keys()},
+                 {"exact", sketch_.exact()},
+                 {"first_accesses", sketch_.first_accesses()},
+                 {"popular", json::array()},
+                 {"cache", json::array()}};
+    for (const double share : {0.001, 0.01, 0.1, 0.5}) {
+      keys["popular"].push_back({{"share", share}, {"accesses", sketch_.PopularShare(share)}});
+    }
+    for (const double share : {0.01, 0.05, 0.1, 0.2, 0.5, 1.0}) {
+      const double cached = share * sketch_.keys();
+      keys["cache"].push_back(
+          {{"share", share}, {"keys", cached}, {"hits", sketch_.HitShare(cached + 1)}});
+    }
+    return keys;
+  }
+  json Absent() const { return {{"found", found_}, {"absent", absent_}, {"unknown", unknown_}}; }
+  uint64_t busiest_second() const {
+    uint64_t most = 0;
+    for (const auto& [second, count] : seconds_) most = std::max(most, count);
+    return most;
+  }
+
+ private:
+  void Key(uint32_t table, std::string_view key) {
+    key_sizes_.Record(key.size());
+    sketch_.Touch(XXH3_64bits_withSeed(key.data(), key.size(), table));
+  }
+  void Answer(const TraceAnswer& answer) {
+    if (answer.state == TraceAnswer::kFound) read_.Record(answer.size);
+    ++(answer.state == TraceAnswer::kFound    ? found_
+       : answer.state == TraceAnswer::kAbsent ? absent_
+                                              : unknown_);
+  }
+
+  std::vector<uint64_t> counts_;
+  std::map<uint64_t, uint64_t> seconds_;
+  Histogram key_sizes_, written_, read_, steps_;
+  KeySketch sketch_;
+  uint64_t found_ = 0, absent_ = 0, unknown_ = 0;
+};
+
+std::string SizesTable(const json& sizes) {
+  Table table("Sizes", {"what", "count", "mean", "p50", "p99", "max"});
+  const std::pair<const char*, const char*> rows[] = {
+      {"key_bytes", "bytes of a key"},
+      {"value_bytes_written", "bytes of a value written"},
+      {"value_bytes_read", "bytes of a value read"},
+      {"cursor_steps", "steps of a cursor at once"}};
+  for (const auto& [name, what] : rows) {
+    const json& size = sizes.at(name);
+    if (size.at("count") == 0) continue;
+    table.Row({what, Count(size.at("count")), Short(size.at("mean")), Count(size.at("p50")),
+               Count(size.at("p99")), Count(size.at("max"))});
+  }
+  return table.Text();
+}
+
+std::string KeysText(const json& keys) {
+  std::string text = fmt::format("Keys: {} different ones{}", Whole(keys.at("different")),
+                                 keys.at("exact") ? "" : ", estimated from a sample of them");
+  for (const json& popular : keys.at("popular")) {
+    text += fmt::format("{} the most popular {} get {} of the accesses",
+                        &popular == &keys.at("popular").front() ? ";" : ",",
+                        Percent(popular.at("share")), Percent(popular.at("accesses")));
+  }
+  Table table("Working set: what a cache of the most recently used keys would answer",
+              {"keys cached", "share of the keys", "share of the accesses"});
+  for (const json& cache : keys.at("cache")) {
+    table.Row({Whole(cache.at("keys")), Percent(cache.at("share")), Percent(cache.at("hits"))});
+  }
+  return Wrapped(text, Table::kNarrow) + "\n\n" + table.Text();
+}
+
+}  // namespace
+
+json TraceInfo(const TraceFile& file) {
+  const TraceFacts& facts = file.facts();
+  Collector collector(facts);
+  TraceStream stream(file, AllClients(file));
+  TraceOperation operation;
+  while (stream.Next(&operation)) collector.Take(operation);
+  json info = facts.ToJson();
+  info["file"] = file.path();
+  info["version"] = kTraceVersion;
+  info["file_bytes"] = file.bytes();
+  info["seconds"] = static_cast<double>(facts.last_ns) / 1e9;
+  info["busiest_second"] = collector.busiest_second();
+  info["operations_by_kind"] = collector.Kinds(facts);
+  info["answers"] = collector.Absent();
+  info["sizes"] = collector.Sizes();
+  info["keys"] = collector.Keys();
+  return info;
+}
+
+std::string TraceInfoText(const json& info) {
+  const double operations = info.at("operations"), seconds = info.at("seconds");
+  const auto per_second = [&](double n) { return seconds > 0 ? Short(n / seconds) : "-"; };
+  std::string text = fmt::format(
+      "{}: {} on {}, {} clients, {} operations in {} s; {} a second, {} in the busiest; {} bytes "
+      "an "
+      "operation in the file\n\n",
+      OneLine(info.at("file")), OneLine(info.at("workload")),
+      info.at("engine") == "" ? "no engine" : OneLine(info.at("engine")), Count(info.at("clients")),
+      Whole(operations), Short(seconds), per_second(operations), Count(info.at("busiest_second")),
+      Short(info.at("file_bytes").get<double>() / std::max(1.0, operations)));
+  Table kinds("Operations", {"operation", "count", "share", "per second"});
+  for (const json& kind : info.at("operations_by_kind")) {
+    const double count = kind.at("count");
+    kinds.Row(
+        {OneLine(kind.at("name")), Whole(count), Percent(count / operations), per_second(count)});
+  }
+  Table calls("Calls", {"call", "count", "per operation"});
+  for (const auto& [name, count] : info.at("calls").items()) {
+    calls.Row({name, Count(count), Short(count.get<double>() / std::max(1.0, operations))});
+  }
+  text = Wrapped(text, Table::kNarrow);
+  text += kinds.Text() + "\n" + calls.Text() + "\n" + SizesTable(info.at("sizes"));
+  const json& answers = info.at("answers");
+  text += fmt::format("\nGets: {} found their row, {} did not, of {} it is not known\n\n",
+                      Count(answers.at("found")), Count(answers.at("absent")),
+                      Count(answers.at("unknown")));
+  return text + KeysText(info.at("keys"));
+}
+
+}  // namespace testbed

@@ -1,0 +1,84 @@
+#include "tools/trace/trace_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "device/error.h"
+#include "tools/command_words.h"
+#include "tools/option_values.h"
+#include "tools/output/output_file.h"
+#include "workloads/registry.h"
+#include "workloads/trace/replay.h"
+#include "workloads/trace/trace_file.h"
+
+namespace testbed {
+namespace {
+
+bool Runs(const RunOptions& options, const char* workload) {
+  return std::find(options.workloads.begin(), options.workloads.end(), workload) !=
+         options.workloads.end();
+}
+
+}  // namespace
+
+void AddTraceOptions(CLI::App& app, RunOptions& o) {
+  app.option_defaults()->group("Traces");
+  AddFileOption(app, "--record", &o.record_file,
+                "Write each operation of the last phase to a trace (docs/trace-format.md); "
+                "--workload replay:FILE performs it again");
+  app.add_option_function<std::string>(
+         "--speed",
+         [&o](const std::string& text) {
+           if (text != "max") ParseReal("--speed", text, 0.001, 1000);
+           o.workload.extra["speed"] = text;
+         },
+         "Pace of replay:FILE: max, or times that of the recording, such as 1 or 2, as an open "
+         "loop [max]")
+      ->type_name("PACE");
+}
+
+void CheckTraceOptions(const RunOptions& options) {
+  const auto speed = options.workload.extra.find("speed");
+  const bool paced = speed != options.workload.extra.end();
+  if (paced && !Runs(options, "replay")) {
+    throw Error(Error::kUsage,
+                "--speed is the pace of --workload replay:FILE; name that workload too");
+  }
+  if (paced && speed->second != "max" && options.rate > 0) {
+    throw Error(Error::kUsage,
+                "--rate and --speed both set the starts of operations; give one of them");
+  }
+  if (options.record_file.empty()) return;
+  if (options.record_file == "-") {
+    RefuseValue("--record", "-", "the name of a file; ./- is a file of that name");
+  }
+  if (options.threads.size() > 1 || options.repeat > 1 || options.repeat_runs > 1) {
+    throw Error(Error::kUsage,
+                "--record writes the trace of one run; give one number of --threads, and neither "
+                "--repeat nor --repeat-runs");
+  }
+  if (options.queue_depth > 1) {
+    throw Error(Error::kUsage,
+                "--record does not see reads that are in flight together; leave out --queue-depth");
+  }
+}
+
+void ApplyTraceThreads(const std::vector<std::string>& words, RunOptions* options) {
+  constexpr uint32_t kMost = 1000;
+  if (!Runs(*options, "replay") || Gives(words, "--threads")) return;
+  const ReplayOptions replay = ReplayOptions::From("replay", options->workload.extra);
+  const uint32_t clients = TraceFile(replay.trace).facts().clients;
+  options->threads = {static_cast<int>(std::clamp(clients, 1u, kMost))};
+}
+
+void CheckReplayedTrace(const RunOptions& options) {
+  for (const char* name : {"replay", "replay-load"}) {
+    if (!Runs(options, name)) continue;
+    TraceFile(ReplayOptions::From(name, options.workload.extra).trace).CheckBlocks();
+    return;
+  }
+}
+
+}  // namespace testbed

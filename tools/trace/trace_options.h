@@ -1,0 +1,31 @@
+// The options of a run that record a trace and pace a replay: --record and --speed.
+#ifndef TESTBED_TOOLS_TRACE_TRACE_OPTIONS_H_
+#define TESTBED_TOOLS_TRACE_TRACE_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace testbed {
+
+// Adds the options to `app`. Parsing stores the values in `options`, which must outlive `app`.
+void AddTraceOptions(CLI::App& app, RunOptions& options);
+
+// Throws Error (kUsage) when these options do not go together with the others.
+void CheckTraceOptions(const RunOptions& options);
+
+// A replay has as many threads as the trace has clients, unless `words`, its command line, say
+// otherwise. Throws Error (kUsage) when the trace cannot be read.
+void ApplyTraceThreads(const std::vector<std::string>& words, RunOptions* options);
+
+// Throws Error (kUsage) when the run replays a trace with a block that is damaged. Reads all of it.
+void CheckReplayedTrace(const RunOptions& options);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_TRACE_TRACE_OPTIONS_H_

@@ -1,0 +1,27 @@
+#include "workloads/measure/worker.h"
+
+#include <algorithm>
+
+namespace testbed {
+
+void AddWorker(const Worker& worker, double seconds, PhaseResult* result) {
+  uint64_t operations = 0;
+  for (size_t k = 0; k < worker.ops.size(); ++k) {
+    const Worker::Op& op = *worker.ops[k];
+    operations += op.count.Get();
+    result->ops[k].count += op.count.Get();
+    result->ops[k].latency.Add(op.latency);
+    result->ops[k].intended.Add(op.intended);
+  }
+  result->lateness.Add(worker.lateness);
+  result->thread_operations.push_back(operations);
+  result->thread_seconds.push_back(seconds);
+  result->totals += worker.totals;
+  result->verified += worker.verified.Get();
+  result->wrong += worker.wrong.Get();
+  if (result->first_wrong.empty()) result->first_wrong = worker.first_wrong;
+  result->backlog_seconds =
+      std::max(result->backlog_seconds, static_cast<double>(worker.backlog_ns) / 1e9);
+}
+
+}  // namespace testbed

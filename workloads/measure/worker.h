@@ -1,0 +1,36 @@
+// What one thread of a phase counts while it runs, and its part of the phase's result.
+#ifndef TESTBED_WORKLOADS_MEASURE_WORKER_H_
+#define TESTBED_WORKLOADS_MEASURE_WORKER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "workloads/measure/runner.h"
+
+namespace testbed {
+
+// The thread writes it, any thread may read the counters meanwhile. Aligned so that threads share no
+// cache line.
+struct alignas(128) Worker {
+  struct Op {
+    Histogram latency, intended;
+    Counter count;
+  };
+  std::vector<std::unique_ptr<Op>> ops;
+  Histogram lateness;
+  Counter verified, wrong;
+  uint64_t start = 0, end = 0;  // ticks
+  uint64_t backlog_ns = 0;
+  Client::Totals totals;
+  std::string first_wrong;
+};
+
+// Adds the counts of a thread that has ended and worked for `seconds`. `result->ops` has the kinds of
+// operations of the workload.
+void AddWorker(const Worker& worker, double seconds, PhaseResult* result);
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_MEASURE_WORKER_H_

@@ -1,0 +1,125 @@
+#include "workloads/sysbench/oltp.h"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "workloads/sysbench/oltp_client.h"
+
+namespace testbed::sysbench {
+namespace {
+
+struct Script {
+  const char* name;
+  const char* summary;
+  // Statements of a transaction. kPointSelects stands for as many as point_selects says.
+  std::vector<StatementKind> statements;
+  bool one_statement;  // the script has no BEGIN and COMMIT
+};
+
+constexpr size_t kScripts = 8;
+
+const std::array<Script, kScripts>& Scripts() {
+  using enum StatementKind;
+  static const std::array<Script, kScripts> scripts = {{
+      {"oltp-point-select", "sysbench's: a row by its id", {kPointSelect}, true},
+      {"oltp-read-only",
+       "sysbench's: 10 point selects and 4 ranges of 100 rows, a transaction",
+       {kPointSelects, kSimpleRange, kSumRange, kOrderRange, kDistinctRange},
+       false},
+      {"oltp-read-write",
+       "sysbench's: those, two updates, a delete and an insert, a transaction",
+       {kPointSelects, kSimpleRange, kSumRange, kOrderRange, kDistinctRange, kIndexUpdate,
+        kNonIndexUpdate, kDeleteInsert},
+       false},
+      {"oltp-write-only",
+       "sysbench's: two updates, a delete and an insert, a transaction",
+       {kIndexUpdate, kNonIndexUpdate, kDeleteInsert},
+       false},
+      {"oltp-update-index",
+       "sysbench's: updates the indexed column of a row",
+       {kIndexUpdate},
+       true},
+      {"oltp-update-non-index",
+       "sysbench's: updates a column without index",
+       {kNonIndexUpdate},
+       true},
+      {"oltp-insert", "sysbench's: inserts a row with a new id", {kInsert}, true},
+      {"oltp-delete", "sysbench's: deletes a row by its id, if it is still there", {kDelete}, true},
+  }};
+  return scripts;
+}
+
+class Oltp : public Workload {
+ public:
+  Oltp(const Script& script, const Dataset& dataset, const WorkloadOptions& options)
+      : name_(script.name),
+        ops_({DefineOp(script.name, Ground::kForeground)}),
+        settings_(Settings::From(script.name, dataset, options)),
+        phase_(settings_) {
+    for (const StatementKind kind : script.statements) {
+      if (kind == StatementKind::kPointSelects) {
+        phase_.statements.insert(phase_.statements.end(), settings_.point_selects,
+                                 StatementKind::kPointSelect);
+      } else {
+        phase_.statements.push_back(kind);
+      }
+      writes_ = writes_ || StatementWrites(kind);
+    }
+    phase_.transaction = !script.one_statement && !settings_.skip_trx;
+  }
+  const std::string& name() const override { return name_; }
+  const std::vector<OpKind>& ops() const override { return ops_; }
+  bool writes() const override { return writes_; }
+  void OpenTables(Engine& engine) override {
+    phase_.tables.Open(engine, settings_.tables);
+    phase_.FindNextIds(engine);
+  }
+  std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
+    return NewOltpClient(phase_, session, thread);
+  }
+  std::string CheckDatabase(Engine& engine) override {
+    return writes_ && settings_.check ? phase_.tables.Check(engine, &rows_) : "";
+  }
+  nlohmann::json Details() const override {
+    nlohmann::json details = {{"statements", phase_.statements.size()}};
+    if (rows_ != 0) details["table_rows"] = rows_;
+    return details;
+  }
+
+ private:
+  const std::string name_;
+  const std::vector<OpKind> ops_;
+  const Settings settings_;
+  OltpPhase phase_;
+  bool writes_ = false;
+  uint64_t rows_ = 0;
+};
+
+template <size_t kScript>
+std::unique_ptr<Workload> MakeOltp(std::shared_ptr<const Dataset> dataset,
+                                   const WorkloadOptions& options) {
+  return std::make_unique<Oltp>(Scripts()[kScript], *dataset, options);
+}
+
+template <size_t... kScript>
+std::vector<WorkloadInfo> Infos(std::index_sequence<kScript...>) {
+  std::vector<WorkloadInfo> infos = {WorkloadInfo{.name = Scripts()[kScript].name,
+                                                  .summary = Scripts()[kScript].summary,
+                                                  .loads = false,
+                                                  .make = MakeOltp<kScript>,
+                                                  .reads_only = kScript < 2,
+                                                  .loader = "sysbench-load",
+                                                  .extra_options = ContentOptions(),
+                                                  .run_options = RunOptions()}...};
+  for (WorkloadInfo& info : infos) info.defaults = {{"key-size", "8"}, {"value-size", "184"}};
+  return infos;
+}
+
+}  // namespace
+
+std::vector<WorkloadInfo> OltpInfos() { return Infos(std::make_index_sequence<kScripts>()); }
+
+}  // namespace testbed::sysbench

@@ -1,0 +1,246 @@
+#include "workloads/sysbench/oltp_client.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace testbed::sysbench {
+namespace {
+
+class OltpClient : public Client {
+ public:
+  OltpClient(OltpPhase& phase, Session& session, int thread)
+      : phase_(phase),
+        session_(session),
+        tables_(phase.tables),
+        ids_(phase.settings,
+             Mix64(phase.settings.seed + 0x6f6c7470) + static_cast<uint64_t>(thread)),
+        statements_(kBatch * phase.statements.size()) {}
+
+  size_t Generate(size_t max) override {
+    max = std::min(max, kBatch);
+    const size_t each = phase_.statements.size();
+    for (size_t i = 0; i < max * each; ++i) Draw(i % each, &statements_[i]);
+    return max;
+  }
+
+  void Execute(size_t i) override {
+    const size_t each = phase_.statements.size();
+    Statement* const statements = statements_.data() + i * each;
+    inserted_ = erased_ = 0;
+    Lock(statements, each);
+    if (phase_.transaction) session_.Begin();
+    for (size_t s = 0; s < each; ++s) Perform(statements[s]);
+    if (phase_.transaction) session_.Commit();
+    Unlock();
+    totals_.rows_inserted += inserted_;
+    totals_.rows_erased += erased_;
+    last_table_ = statements[0].table;
+    last_id_ = statements[0].id;
+  }
+
+  // A row of the id may have been deleted; if it is there, it is one that the id can have.
+  bool Verify(size_t) override {
+    char key[kIdBytes];
+    PutBigEndian(last_id_, key);
+    std::string_view row;
+    return !session_.Get(tables_.all[last_table_].rows, {key, kIdBytes}, &row) ||
+           CheckRow(last_id_, row);
+  }
+
+ private:
+  static constexpr size_t kBatch = 16;
+  struct Statement {
+    StatementKind kind = StatementKind::kPointSelect;
+    uint32_t table = 0, id = 0, k = 0;
+    char c[kCBytes], pad[kPadBytes];  // of those that write them
+  };
+
+  void Draw(size_t number, Statement* s) {
+    using enum StatementKind;
+    s->kind = phase_.statements[number];
+    // sysbench draws one table for all point selects of a transaction.
+    const bool again = s->kind == kPointSelect && number > 0;
+    s->table = again ? s[-1].table : ids_.Table();
+    s->id = s->kind == kInsert ? 0 : ids_.Next();
+    if (s->kind == kDeleteInsert || s->kind == kInsert) {
+      s->k = ids_.Next();
+      PutPad(ids_.random().Next(), s->pad);
+    }
+    if (s->kind == kInsert) s->id = phase_.next_ids[s->table]->fetch_add(1);
+    if (s->kind == kNonIndexUpdate || s->kind == kDeleteInsert || s->kind == kInsert) {
+      PutC(s->id, ids_.random().Next(), s->c);
+    }
+  }
+
+  // Locks the rows that the statements write, in the order of the locks.
+  void Lock(const Statement* statements, size_t n) NO_THREAD_SAFETY_ANALYSIS {  // a set of locks
+    held_.clear();
+    for (size_t s = 0; s < n; ++s) {
+      if (!StatementWrites(statements[s].kind)) continue;
+      held_.push_back((statements[s].id + statements[s].table * 31) % phase_.locks.size());
+    }
+    std::sort(held_.begin(), held_.end());
+    held_.erase(std::unique(held_.begin(), held_.end()), held_.end());
+    for (const size_t lock : held_) phase_.locks[lock].lock();
+  }
+  void Unlock() NO_THREAD_SAFETY_ANALYSIS {  // likewise
+    for (const size_t lock : held_) phase_.locks[lock].unlock();
+  }
+
+  void Perform(const Statement& s) {
+    using enum StatementKind;
+    PutBigEndian(s.id, key_);
+    switch (s.kind) {
+      case kPointSelect:
+      case kPointSelects:
+        return PointSelect(s);
+      case kSimpleRange:
+      case kSumRange:
+      case kOrderRange:
+      case kDistinctRange:
+        return Range(s);
+      default:
+        break;
+    }
+    // A write that the engine's index needs is several calls, and so is a delete with its insert.
+    const bool own = !phase_.transaction;
+    if (own) session_.Begin();
+    if (s.kind == kIndexUpdate) IndexUpdate(s);
+    if (s.kind == kNonIndexUpdate) NonIndexUpdate(s);
+    if (s.kind == kDeleteInsert || s.kind == kDelete) Delete(s);
+    if (own && s.kind == kDeleteInsert) {
+      session_.Commit();
+      session_.Begin();
+    }
+    if (s.kind == kDeleteInsert || s.kind == kInsert) Insert(s);
+    if (own) session_.Commit();
+  }
+
+  // Copies the row of key_ to row_. Returns whether it is there.
+  bool Fetch(const Statement& s) {
+    std::string_view row;
+    if (!session_.Get(tables_.all[s.table].rows, {key_, kIdBytes}, &row)) {
+      ++totals_.not_found;
+      return false;
+    }
+    ++totals_.rows_read;
+    std::memcpy(row_, row.data(), std::min(row.size(), kRowBytes));
+    return true;
+  }
+
+  void PointSelect(const Statement& s) {
+    std::string_view row;
+    if (session_.Get(tables_.all[s.table].rows, {key_, kIdBytes}, &row)) {
+      consume_(row);
+      ++totals_.rows_read;
+    } else {
+      ++totals_.not_found;
+    }
+  }
+
+  void Range(const Statement& s) {
+    using enum StatementKind;
+    char end[kIdBytes];
+    PutBigEndian(s.id + phase_.settings.range_size, end);
+    const std::unique_ptr<Cursor> cursor = session_.NewCursor(tables_.all[s.table].rows);
+    uint64_t sum = 0;
+    sorted_.clear();
+    for (bool on = cursor->Seek({key_, kIdBytes});
+         on && cursor->key() < std::string_view(end, kIdBytes); on = cursor->Next()) {
+      const std::string_view row = cursor->value();
+      ++totals_.rows_read;
+      if (s.kind == kSumRange) {
+        sum += BigEndian(row);
+      } else if (s.kind == kSimpleRange) {
+        consume_(row);
+      } else {
+        sorted_.emplace_back(row.substr(kKBytes, kCBytes));
+      }
+    }
+    if (s.kind == kSumRange) sum_ = sum;
+    std::sort(sorted_.begin(), sorted_.end());
+    if (s.kind == kDistinctRange) {
+      sorted_.erase(std::unique(sorted_.begin(), sorted_.end()), sorted_.end());
+    }
+    for (const std::string& c : sorted_) consume_(c);
+  }
+
+  void PutRow(const Statement& s) {
+    session_.Put(tables_.all[s.table].rows, {key_, kIdBytes}, {row_, kRowBytes});
+    totals_.user_bytes_written += kIdBytes + kRowBytes;
+    ++totals_.rows_written;
+  }
+  // Writes or erases the entry of the index for row_.
+  void ChangeEntry(const Statement& s, bool erase) {
+    if (tables_.engine_keeps_indexes) return;
+    char entry[kKBytes + kIdBytes];
+    std::memcpy(entry, row_, kKBytes);
+    std::memcpy(entry + kKBytes, key_, kIdBytes);
+    const std::string_view key(entry, sizeof entry);
+    if (erase) {
+      session_.Erase(tables_.all[s.table].index, key);
+    } else {
+      session_.Put(tables_.all[s.table].index, key, {});
+    }
+    totals_.user_bytes_written += key.size();
+  }
+
+  void IndexUpdate(const Statement& s) {
+    if (!Fetch(s)) return;
+    ChangeEntry(s, true);
+    PutBigEndian(BigEndian({row_, kKBytes}) + 1, row_);
+    ChangeEntry(s, false);
+    PutRow(s);
+  }
+  void NonIndexUpdate(const Statement& s) {
+    if (!Fetch(s)) return;
+    std::memcpy(row_ + kKBytes, s.c, kCBytes);
+    PutRow(s);
+  }
+  void Delete(const Statement& s) {
+    if (!Fetch(s)) return;
+    ChangeEntry(s, true);
+    session_.Erase(tables_.all[s.table].rows, {key_, kIdBytes});
+    ++totals_.rows_written;
+    totals_.user_bytes_written += kIdBytes;
+    ++erased_;
+  }
+  void Insert(const Statement& s) {
+    PutBigEndian(s.k, row_);
+    std::memcpy(row_ + kKBytes, s.c, kCBytes);
+    std::memcpy(row_ + kKBytes + kCBytes, s.pad, kPadBytes);
+    PutRow(s);
+    ChangeEntry(s, false);
+    ++inserted_;
+  }
+
+  OltpPhase& phase_;
+  Session& session_;
+  const Tables& tables_;
+  Ids ids_;
+  std::vector<Statement> statements_;
+  std::vector<size_t> held_;  // locks
+  std::vector<std::string> sorted_;
+  char key_[kIdBytes], row_[kRowBytes];
+  uint32_t last_table_ = 0, last_id_ = 0;  // of the last operation's first statement
+  uint64_t sum_ = 0;                       // the answer of the last sum
+  uint64_t inserted_ = 0, erased_ = 0;
+};
+
+}  // namespace
+
+void OltpPhase::FindNextIds(Engine& engine) {
+  next_ids.clear();
+  const std::unique_ptr<Session> session = engine.NewSession();
+  for (const Tables::Pair& pair : tables.all) {
+    const std::unique_ptr<Cursor> cursor = session->NewCursor(pair.rows);
+    const uint32_t last = cursor->Last() ? BigEndian(cursor->key()) : 0;
+    next_ids.push_back(std::make_unique<std::atomic<uint32_t>>(last + 1));
+  }
+}
+
+std::unique_ptr<Client> NewOltpClient(OltpPhase& phase, Session& session, int thread) {
+  return std::make_unique<OltpClient>(phase, session, thread);
+}
+
+}  // namespace testbed::sysbench

@@ -1,0 +1,49 @@
+// One thread of a workload of oltp.h: draws the statements of its transactions and performs them.
+#ifndef TESTBED_WORKLOADS_SYSBENCH_OLTP_CLIENT_H_
+#define TESTBED_WORKLOADS_SYSBENCH_OLTP_CLIENT_H_
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "device/os/mutex.h"
+#include "workloads/sysbench/schema.h"
+
+namespace testbed::sysbench {
+
+enum class StatementKind : uint8_t {
+  kPointSelect,     // SELECT c WHERE id=?
+  kPointSelects,    // as many of them as the settings say
+  kSimpleRange,     // SELECT c WHERE id BETWEEN ? AND ?
+  kSumRange,        // SELECT SUM(k) WHERE id BETWEEN ? AND ?
+  kOrderRange,      // SELECT c WHERE id BETWEEN ? AND ? ORDER BY c
+  kDistinctRange,   // SELECT DISTINCT c WHERE id BETWEEN ? AND ? ORDER BY c
+  kIndexUpdate,     // UPDATE SET k=k+1 WHERE id=?
+  kNonIndexUpdate,  // UPDATE SET c=? WHERE id=?
+  kDeleteInsert,    // DELETE WHERE id=?, and INSERT with the same id
+  kInsert,          // INSERT with the next id
+  kDelete,          // DELETE WHERE id=?
+};
+inline bool StatementWrites(StatementKind kind) { return kind >= StatementKind::kIndexUpdate; }
+
+// What all clients of a phase share. Thread-safe while clients are at work.
+struct OltpPhase {
+  explicit OltpPhase(const Settings& s) : settings(s) {}
+  // Finds the id that the next insert into each table gets.
+  void FindNextIds(Engine& engine);
+
+  const Settings& settings;
+  Tables tables;
+  std::vector<StatementKind> statements;
+  bool transaction = false;                                      // all statements together
+  std::vector<std::unique_ptr<std::atomic<uint32_t>>> next_ids;  // of each table
+  std::array<Mutex, 1024> locks;                                 // of rows, by id
+};
+
+// `phase` and `session` must outlive the client.
+std::unique_ptr<Client> NewOltpClient(OltpPhase& phase, Session& session, int thread);
+
+}  // namespace testbed::sysbench
+
+#endif  // TESTBED_WORKLOADS_SYSBENCH_OLTP_CLIENT_H_

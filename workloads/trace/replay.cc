@@ -1,0 +1,370 @@
+#include "workloads/trace/replay.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "device/error.h"
+#include "engines/extra_options.h"
+#include "workloads/population.h"
+#include "workloads/trace/trace_file.h"
+#include "workloads/trace/value_maker.h"
+
+namespace testbed {
+namespace {
+
+// How answers compare with those of the recording, of all clients.
+struct Answers {
+  std::atomic<uint64_t> same{0}, other{0}, unknown{0};
+};
+
+// The state that all clients of a phase share.
+struct ReplayPhase {
+  const TraceFile& file;
+  const Dataset& dataset;
+  const ReplayOptions& options;
+  std::vector<TableId> tables;  // by the trace's numbers
+  bool rows_of_dataset = false;
+  TableId main_table = 0;
+  Answers answers;
+};
+
+class ReplayClient : public Client {
+ public:
+  ReplayClient(ReplayPhase& phase, Session& session, uint32_t thread, uint32_t threads,
+               uint64_t version)
+      : phase_(phase),
+        session_(session),
+        thread_(thread),
+        threads_(threads),
+        stream_(phase.file, Clients()),
+        values_(phase.dataset, version) {}
+  ~ReplayClient() override {
+    phase_.answers.same += same_;
+    phase_.answers.other += other_;
+    phase_.answers.unknown += unknown_;
+  }
+
+  size_t Generate(size_t max) override {
+    max = std::min(max, kBatch);
+    size_t n = 0;
+    while (n < max && stream_.Next(&steps_[n].operation)) {
+      if (!phase_.options.by_key || Mine(steps_[n].operation)) ++n;
+    }
+    MakeValues(n);
+    return n;
+  }
+
+  size_t OpOf(size_t i) const override { return steps_[i].operation.kind; }
+  uint64_t DueNs(size_t i) const override {
+    return static_cast<uint64_t>(static_cast<double>(steps_[i].operation.start_ns) /
+                                 phase_.options.speed);
+  }
+
+  void Execute(size_t i) override {
+    const TraceOperation& operation = steps_[i].operation;
+    const char* value = buffer_.data() + steps_[i].values;
+    for (const TraceCall& call : operation.calls) {
+      checked_ = {};
+      if (call.kind >= TraceCallKind::kOpenCursor) {
+        OnCursor(call);
+      } else {
+        OnSession(operation, call, &value);
+      }
+    }
+  }
+
+  // A row of the data set has a value that is its own; whether it is there depends on what other
+  // clients did.
+  bool Verify(size_t) override {
+    if (!phase_.rows_of_dataset || checked_.key.empty()) return true;
+    if (checked_.value.size() != phase_.dataset.options().value_size) return true;
+    const std::optional<uint64_t> row = phase_.dataset.RowOf(checked_.key);
+    return !row || phase_.dataset.Check(*row, checked_.value);
+  }
+
+ private:
+  static constexpr size_t kBatch = 64;
+  struct Step {
+    TraceOperation operation;
+    size_t values = 0;  // place of the values of its puts in the buffer
+  };
+
+  std::vector<uint32_t> Clients() const {
+    std::vector<uint32_t> mine;
+    for (const uint32_t client : AllClients(phase_.file)) {
+      if (phase_.options.by_key || client % threads_ == thread_) mine.push_back(client);
+    }
+    return mine;
+  }
+  bool Mine(const TraceOperation& operation) const {
+    const uint64_t hash = Mix64(std::hash<std::string_view>()(operation.FirstKey()));
+    return hash % threads_ == thread_;
+  }
+
+  void MakeValues(size_t n) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; ++i) {
+      for (const TraceCall& call : steps_[i].operation.calls) {
+        if (call.kind == TraceCallKind::kPut) bytes += call.number;
+      }
+    }
+    if (buffer_.size() < bytes) buffer_.resize(bytes);
+    size_t at = 0;
+    for (size_t i = 0; i < n; ++i) {
+      steps_[i].values = at;
+      for (const TraceCall& call : steps_[i].operation.calls) {
+        if (call.kind != TraceCallKind::kPut) continue;
+        values_.Make(call.key, call.number, buffer_.data() + at);
+        at += call.number;
+      }
+    }
+  }
+
+  void OnSession(const TraceOperation& operation, const TraceCall& call, const char** value) {
+    const TableId table = phase_.tables[call.table];
+    switch (call.kind) {
+      case TraceCallKind::kBegin:
+        return session_.Begin();
+      case TraceCallKind::kCommit:
+        return session_.Commit();
+      case TraceCallKind::kRollback:
+        return session_.Rollback();
+      case TraceCallKind::kGet:
+        return Get(table, call);
+      case TraceCallKind::kPut:
+        session_.Put(table, call.key, {*value, call.number});
+        *value += call.number;
+        totals_.user_bytes_written += call.key.size() + call.number;
+        ++totals_.rows_written;
+        return;
+      case TraceCallKind::kErase:
+        session_.Erase(table, call.key);
+        totals_.user_bytes_written += call.key.size();
+        ++totals_.rows_written;
+        return;
+      default:
+        MultiGet(table, operation, call);
+    }
+  }
+
+  void Get(TableId table, const TraceCall& call) {
+    std::string_view value;
+    const bool found = session_.Get(table, call.key, &value);
+    if (found) consume_(value);
+    if (found && table == phase_.main_table) checked_ = {call.key, value};
+    Count(found, value.size(), call.answer);
+  }
+
+  void MultiGet(TableId table, const TraceOperation& operation, const TraceCall& call) {
+    session_.MultiGet(table, {operation.keys.data() + call.first, call.number}, &rows_);
+    for (size_t i = 0; i < call.number; ++i) {
+      if (rows_[i].found) consume_(rows_[i].value);
+      Count(rows_[i].found, rows_[i].value.size(), operation.answers[call.first + i]);
+    }
+  }
+
+  void Count(bool found, size_t size, const TraceAnswer& answer) {
+    totals_.rows_read += found;
+    totals_.not_found += !found;
+    if (answer.state == TraceAnswer::kUnknown) {
+      ++unknown_;
+    } else if (found == (answer.state == TraceAnswer::kFound) && (!found || size == answer.size)) {
+      ++same_;
+    } else {
+      ++other_;
+    }
+  }
+
+  void OnCursor(const TraceCall& call) {
+    if (cursors_.size() <= call.cursor) cursors_.resize(call.cursor + 1);
+    Place& place = cursors_[call.cursor];
+    if (call.kind == TraceCallKind::kOpenCursor) {
+      place = {session_.NewCursor(phase_.tables[call.table]), false};
+      return;
+    }
+    if (call.kind == TraceCallKind::kCloseCursor) {
+      place = {};
+      return;
+    }
+    if (place.cursor == nullptr) {
+      phase_.file.Refuse("is damaged: a call names a cursor that is not open");
+    }
+    Move(call, &place);
+  }
+
+  struct Place {
+    std::unique_ptr<Cursor> cursor;
+    bool on_row = false;
+  };
+
+  void Move(const TraceCall& call, Place* place) {
+    Cursor& cursor = *place->cursor;
+    using enum TraceCallKind;
+    switch (call.kind) {
+      case kSeek:
+        return Arrive(cursor.Seek(call.key), false, place);
+      case kSeekForPrev:
+        return Arrive(cursor.SeekForPrev(call.key), false, place);
+      case kFirst:
+        return Arrive(cursor.First(), false, place);
+      case kLast:
+        return Arrive(cursor.Last(), false, place);
+      case kValue:
+        if (place->on_row) TakeValue(cursor);
+        return;
+      default:
+        break;
+    }
+    const bool forward = call.kind == kNext || call.kind == kNextValues;
+    const bool values = call.kind == kNextValues || call.kind == kPrevValues;
+    // A step from no row is none that an engine has to know: the walk ended sooner than in the
+    // recording.
+    for (uint64_t i = 0; i < call.number && place->on_row; ++i) {
+      Arrive(forward ? cursor.Next() : cursor.Prev(), values, place);
+    }
+  }
+
+  void Arrive(bool on_row, bool value, Place* place) {
+    place->on_row = on_row;
+    if (!on_row) return;
+    consume_(place->cursor->key());
+    if (value) TakeValue(*place->cursor);
+  }
+  // Counts the row as read, since its value was asked for.
+  void TakeValue(const Cursor& cursor) {
+    ++totals_.rows_read;
+    consume_(cursor.value());
+  }
+
+  struct Checked {
+    std::string_view key, value;
+  };
+
+  ReplayPhase& phase_;
+  Session& session_;
+  const uint32_t thread_, threads_;
+  TraceStream stream_;
+  ValueMaker values_;
+  std::vector<char> buffer_;
+  Step steps_[kBatch];
+  std::vector<Place> cursors_;
+  std::vector<FoundRow> rows_;
+  Checked checked_;  // the last get, if no call came after it
+  uint64_t same_ = 0, other_ = 0, unknown_ = 0;
+};
+
+class Replay : public Workload {
+ public:
+  Replay(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
+      : dataset_(std::move(dataset)),
+        options_(ReplayOptions::From("replay", options.extra)),
+        file_(options_.trace),
+        population_(options.population),
+        seed_(options.seed),
+        phase_{file_, *dataset_, options_, {}, population_ != nullptr, 0, {}} {
+    for (const std::string& kind : file_.facts().kinds) {
+      ops_.push_back(DefineOp(kind, Ground::kForeground));
+    }
+    if (file_.facts().operations == 0)
+      file_.Refuse("holds no operations; there is nothing to replay");
+  }
+  const std::string& name() const override { return name_; }
+  const std::vector<OpKind>& ops() const override { return ops_; }
+  uint64_t operations() const override { return file_.facts().operations; }
+  bool writes() const override { return file_.facts().writes(); }
+  bool timed() const override { return options_.speed > 0; }
+
+  void OpenTables(Engine& engine) override {
+    for (const TraceTable& table : file_.facts().tables) {
+      if (phase_.tables.size() <= table.id) phase_.tables.resize(table.id + 1);
+      phase_.tables[table.id] =
+          table.index_of.empty() ? engine.OpenTable(table.name) : OpenIndex(engine, table);
+      if (table.name == kMainTable) phase_.main_table = phase_.tables[table.id];
+    }
+    if (phase_.tables.empty()) phase_.tables.resize(1);
+    if (population_ == nullptr || !writes()) return;
+    phase_number_ = population_->BeginPhase();
+    // Which rows are there after it is known by a count alone.
+    population_->Forget();
+  }
+  std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
+    const uint64_t version =
+        Mix64(seed_ ^ Mix64(static_cast<uint64_t>(thread) ^ Mix64(phase_number_)));
+    return std::make_unique<ReplayClient>(phase_, session, static_cast<uint32_t>(thread),
+                                          static_cast<uint32_t>(threads), version);
+  }
+  nlohmann::json Details() const override {
+    const TraceFacts& facts = file_.facts();
+    return {{"trace",
+             {{"workload", facts.workload},
+              {"engine", facts.engine},
+              {"clients", facts.clients},
+              {"operations", facts.operations},
+              {"seconds", static_cast<double>(facts.last_ns) / 1e9}}},
+            {"order", options_.by_key ? "key" : "client"},
+            {"speed", options_.speed > 0 ? nlohmann::json(options_.speed) : "max"},
+            {"answers_as_recorded", phase_.answers.same.load()},
+            {"answers_other", phase_.answers.other.load()},
+            {"answers_unknown", phase_.answers.unknown.load()}};
+  }
+
+ private:
+  TableId OpenIndex(Engine& engine, const TraceTable& table) {
+    if (!engine.KeepsIndexes()) {
+      file_.Refuse("was recorded on an engine that maintains the index " + table.name +
+                   " itself, which " + engine.name() + " does not");
+    }
+    return engine.OpenIndex(table.name, engine.OpenTable(table.index_of), table.parts);
+  }
+
+  const std::string name_ = "replay";
+  std::vector<OpKind> ops_;
+  const std::shared_ptr<const Dataset> dataset_;
+  const ReplayOptions options_;
+  const TraceFile file_;
+  const std::shared_ptr<Population> population_;
+  const uint64_t seed_;
+  uint64_t phase_number_ = 0;
+  ReplayPhase phase_;
+};
+
+std::unique_ptr<Workload> MakeReplay(std::shared_ptr<const Dataset> dataset,
+                                     const WorkloadOptions& options) {
+  return std::make_unique<Replay>(std::move(dataset), options);
+}
+
+}  // namespace
+
+ReplayOptions ReplayOptions::From(const std::string& workload,
+                                  const std::map<std::string, std::string>& extra) {
+  ReplayOptions options;
+  const auto trace = extra.find("trace");
+  if (trace == extra.end() || trace->second.empty()) {
+    throw Error(Error::kUsage,
+                "--workload " + workload + " needs a trace; give --workload " + workload + ":FILE");
+  }
+  options.trace = trace->second;
+  const ExtraOptions given(workload, extra, "--workload-option");
+  if (extra.contains("speed") && extra.at("speed") != "max") {
+    options.speed = given.Number("speed", 0, 0.001, 1000);
+  }
+  options.by_key = given.Choice("order", "client", {"client", "key"}) == "key";
+  return options;
+}
+
+WorkloadInfo ReplayInfo() {
+  return {.name = "replay",
+          .summary = "performs the operations of a trace: replay:FILE; testbed trace info FILE",
+          .loads = false,
+          .make = MakeReplay,
+          .loader = "",
+          .run_options = {
+              {"trace", "the file; replay:FILE gives it"},
+              {"speed", "max, or times the recording's pace, such as 1; --speed gives it (max)"},
+              {"order", "client, key: whose operations keep their order (client)"}}};
+}
+
+}  // namespace testbed

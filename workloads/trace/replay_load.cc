@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "workloads/trace/replay.h"
+#include "workloads/trace/trace_file.h"
+#include "workloads/trace/value_maker.h"
+
+namespace testbed {
+namespace {
+
+// A row that the trace asks for: the key and the size of its value lie in a call.
+struct WantedRow {
+  TableId table = 0;
+  std::string_view key;
+  uint64_t size = 0;
+};
+
+// Each thread reads the whole trace and writes the rows whose keys are its own, each once.
+class ReplayLoadClient : public Client {
+ public:
+  ReplayLoadClient(const TraceFile& file, const Dataset& dataset,
+                   const std::vector<TableId>& tables, Session& session, uint32_t thread,
+                   uint32_t threads)
+      : tables_(tables),
+        usual_size_(dataset.options().value_size),
+        session_(session),
+        thread_(thread),
+        threads_(threads),
+        stream_(file, AllClients(file)),
+        values_(dataset, 0) {}
+
+  size_t Generate(size_t max) override {
+    begin_ = end_;
+    if (begin_ == rows_.size()) Fill(max);
+    const size_t n = std::min(max, rows_.size() - begin_);
+    end_ = begin_ + n;
+    size_t bytes = 0;
+    for (size_t i = begin_; i < end_; ++i) bytes += rows_[i].size;
+    buffer_.resize(bytes);
+    size_t at = 0;
+    for (size_t i = begin_; i < end_; ++i) {
+      values_.MakeFirst(rows_[i].key, rows_[i].size, buffer_.data() + at);
+      at += rows_[i].size;
+    }
+    at_ = 0;
+    return n;
+  }
+
+  void Execute(size_t i) override {
+    const WantedRow& row = rows_[begin_ + i];
+    const std::string_view value(buffer_.data() + at_, row.size);
+    at_ += row.size;
+    std::string_view there;
+    if (session_.Get(row.table, row.key, &there)) return;
+    session_.Put(row.table, row.key, value);
+    ++totals_.rows_written;
+    ++totals_.rows_inserted;
+    totals_.user_bytes_written += row.key.size() + row.size;
+  }
+  bool Verify(size_t i) override {
+    std::string_view value;
+    const WantedRow& row = rows_[begin_ + i];
+    return session_.Get(row.table, row.key, &value);
+  }
+
+ private:
+  // Finds the next rows, as many or those of one operation more.
+  void Fill(size_t rows) {
+    rows_.clear();
+    kept_.clear();
+    begin_ = 0;
+    while (rows_.size() < rows && stream_.Next(&operation_)) Take();
+  }
+  // Adds the rows that the operation asks for.
+  void Take() {
+    kept_.push_back(operation_.block);
+    for (const TraceCall& call : operation_.calls) {
+      if (call.kind == TraceCallKind::kGet) Add(call.table, call.key, call.answer);
+      if (call.kind == TraceCallKind::kPut) {
+        Add(call.table, call.key, {TraceAnswer::kFound, call.number});
+      }
+      if (call.kind != TraceCallKind::kMultiGet) continue;
+      for (size_t i = call.first; i < call.first + call.number; ++i) {
+        Add(call.table, operation_.keys[i], operation_.answers[i]);
+      }
+    }
+  }
+  void Add(uint32_t table, std::string_view key, const TraceAnswer& answer) {
+    if (answer.state == TraceAnswer::kAbsent) return;
+    if (Mix64(std::hash<std::string_view>()(key)) % threads_ != thread_) return;
+    rows_.push_back(
+        {tables_[table], key, answer.state == TraceAnswer::kFound ? answer.size : usual_size_});
+  }
+
+  const std::vector<TableId>& tables_;
+  const uint64_t usual_size_;
+  Session& session_;
+  const uint32_t thread_, threads_;
+  TraceStream stream_;
+  ValueMaker values_;
+  TraceOperation operation_;
+  std::vector<std::shared_ptr<const std::string>> kept_;  // blocks in which the keys lie
+  std::vector<WantedRow> rows_;
+  std::vector<char> buffer_;
+  size_t begin_ = 0, end_ = 0;  // the batch, as indices of rows_
+  size_t at_ = 0;               // place of the next row's value in the buffer
+};
+
+class ReplayLoad : public Workload {
+ public:
+  ReplayLoad(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
+      : dataset_(std::move(dataset)),
+        file_(ReplayOptions::From("replay-load", options.extra).trace) {}
+  const std::string& name() const override { return name_; }
+  const std::vector<OpKind>& ops() const override { return ops_; }
+  bool writes() const override { return true; }
+  void OpenTables(Engine& engine) override {
+    for (const TraceTable& table : file_.facts().tables) {
+      if (!table.index_of.empty())
+        file_.Refuse(
+            "has an index that the engine maintained; its rows "
+            "cannot be loaded from it");
+      if (tables_.size() <= table.id) tables_.resize(table.id + 1);
+      tables_[table.id] = engine.OpenTable(table.name);
+    }
+  }
+  std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
+    return std::make_unique<ReplayLoadClient>(file_, *dataset_, tables_, session,
+                                              static_cast<uint32_t>(thread),
+                                              static_cast<uint32_t>(threads));
+  }
+
+ private:
+  const std::string name_ = "replay-load";
+  const std::vector<OpKind> ops_ = {DefineOp("insert", Ground::kForeground)};
+  const std::shared_ptr<const Dataset> dataset_;
+  const TraceFile file_;
+  std::vector<TableId> tables_;
+};
+
+std::unique_ptr<Workload> MakeReplayLoad(std::shared_ptr<const Dataset> dataset,
+                                         const WorkloadOptions& options) {
+  return std::make_unique<ReplayLoad>(std::move(dataset), options);
+}
+
+}  // namespace
+
+WorkloadInfo ReplayLoadInfo() {
+  return {.name = "replay-load",
+          .summary = "loads the rows that a trace finds or writes: replay-load:FILE",
+          .loads = true,
+          .make = MakeReplayLoad,
+          .loader = "replay-load",
+          .extra_options = {{"trace", "the file; replay-load:FILE gives it"}}};
+}
+
+}  // namespace testbed

@@ -1,0 +1,118 @@
+#include "workloads/trace/trace_client.h"
+
+#include <utility>
+
+#include "workloads/trace/trace_writer.h"
+
+namespace testbed {
+
+TraceClient::TraceClient(TraceWriter& writer, uint32_t number)
+    : writer_(writer),
+      number_(number),
+      buffer_(2 * kBlockBytes),
+      at_(buffer_.data()),
+      end_(at_ + buffer_.size()) {}
+
+void TraceClient::MultiGet(TableId table, std::span<const std::string_view> keys,
+                           const std::vector<FoundRow>& rows) {
+  Start(TraceCallKind::kMultiGet, 2 * kMostNumberBytes);
+  at_ = PutNumber(at_, table);
+  at_ = PutNumber(at_, keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Room(2 * kMostNumberBytes + keys[i].size());
+    PutKey(keys[i]);
+    at_ = PutNumber(at_, rows[i].found ? rows[i].value.size() + 2 : 1);
+  }
+}
+
+void TraceClient::RepeatMultiGet(const TraceOperation& operation, const TraceCall& call) {
+  Start(TraceCallKind::kMultiGet, 2 * kMostNumberBytes);
+  at_ = PutNumber(at_, call.table);
+  at_ = PutNumber(at_, call.number);
+  for (size_t i = call.first; i < call.first + call.number; ++i) {
+    Room(2 * kMostNumberBytes + operation.keys[i].size());
+    PutKey(operation.keys[i]);
+    PutAnswer(operation.answers[i]);
+  }
+}
+
+void TraceClient::Repeat(const TraceOperation& operation) {
+  using enum TraceCallKind;
+  for (const TraceCall& call : operation.calls) {
+    switch (call.kind) {
+      case kBegin:
+      case kCommit:
+      case kRollback:
+        Call(call.kind);
+        break;
+      case kGet:
+        Get(call.table, call.key, call.answer);
+        break;
+      case kPut:
+        Put(call.table, call.key, call.number);
+        break;
+      case kErase:
+        Erase(call.table, call.key);
+        break;
+      case kMultiGet:
+        RepeatMultiGet(operation, call);
+        break;
+      default:
+        Append(call.kind, 3 * kMostNumberBytes + call.key.size());
+        at_ = PutNumber(at_, call.cursor);
+        if (call.kind == kOpenCursor) at_ = PutNumber(at_, call.table);
+        if (call.kind == kSeek || call.kind == kSeekForPrev) PutKey(call.key);
+        if (call.kind >= kNext && call.kind <= kPrevValues) at_ = PutNumber(at_, call.number);
+    }
+  }
+}
+
+uint32_t TraceClient::OpenCursor(TableId table) {
+  uint32_t cursor = next_cursor_;
+  if (free_cursors_.empty()) {
+    ++next_cursor_;
+  } else {
+    cursor = free_cursors_.back();
+    free_cursors_.pop_back();
+  }
+  Start(TraceCallKind::kOpenCursor, 2 * kMostNumberBytes);
+  at_ = PutNumber(at_, cursor);
+  at_ = PutNumber(at_, table);
+  return cursor;
+}
+
+void TraceClient::CloseCursor(uint32_t cursor) {
+  Start(TraceCallKind::kCloseCursor, kMostNumberBytes);
+  at_ = PutNumber(at_, cursor);
+  ForgetCursor(cursor);
+}
+
+void TraceClient::WriteSteps() {
+  using enum TraceCallKind;
+  Append(
+      step_forward_ ? (steps_asked_ ? kNextValues : kNext) : (steps_asked_ ? kPrevValues : kPrev),
+      2 * kMostNumberBytes);
+  at_ = PutNumber(at_, step_cursor_);
+  at_ = PutNumber(at_, steps_);
+}
+
+void TraceClient::Grow(size_t n) {
+  const size_t size = Size();
+  buffer_.resize(std::max(2 * buffer_.size(), size + n));
+  at_ = buffer_.data() + size;
+  end_ = buffer_.data() + buffer_.size();
+}
+
+void TraceClient::HandOver() {
+  handed_over_ += operations_;
+  writer_.Add({.entry = {.offset = 0,
+                         .first_ns = first_ns_,
+                         .client = number_,
+                         .operations = std::exchange(operations_, 0),
+                         .stored_bytes = 0,
+                         .raw_bytes = static_cast<uint32_t>(Size())},
+               .bytes = {buffer_.data(), Size()}});
+  at_ = buffer_.data();
+}
+
+}  // namespace testbed

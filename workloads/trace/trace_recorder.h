@@ -1,0 +1,53 @@
+// Records the operations of a phase into a trace. It stands between a workload and the engine's
+// sessions, so it records every workload; the runner says where an operation begins and ends.
+//
+//   TraceRecorder recorder("run.trace", engine, workload.name(), {"point-read"});
+//   PhaseOptions options;
+//   options.recorder = &recorder;
+//   RunPhase(recorder.engine(), workload, options);
+//   recorder.Finish();
+//
+// Not recorded: point reads that are in flight together (Session::NewReadQueue), and the contents of
+// values.
+#ifndef TESTBED_WORKLOADS_TRACE_TRACE_RECORDER_H_
+#define TESTBED_WORKLOADS_TRACE_TRACE_RECORDER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engines/engine.h"
+#include "workloads/trace/trace_client.h"
+#include "workloads/trace/trace_writer.h"
+
+namespace testbed {
+
+class TraceRecorder {
+ public:
+  // Creates the file of the trace, or none when `path` is empty. `engine` must outlive the object.
+  // Throws Error (kIo).
+  TraceRecorder(const std::string& path, Engine& engine, std::string workload,
+                std::vector<std::string> kinds);
+  ~TraceRecorder();
+
+  // Returns the engine for the workload: `engine`, and it notes the tables that are opened.
+  Engine& engine();
+  // Makes the clients, before the sessions are wrapped.
+  void MakeClients(int clients);
+  TraceClient& client(int i) { return *clients_[static_cast<size_t>(i)]; }
+  // Returns a session that records its calls for client `i`, and passes them on.
+  std::unique_ptr<Session> Wrap(std::unique_ptr<Session> session, int i);
+  // Completes the file. Call it when all sessions are closed. Throws Error (kRun).
+  void Finish();
+
+ private:
+  class NotingEngine;
+  TraceWriter writer_;
+  TraceFacts facts_;
+  std::unique_ptr<NotingEngine> engine_;
+  std::vector<std::unique_ptr<TraceClient>> clients_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_TRACE_TRACE_RECORDER_H_

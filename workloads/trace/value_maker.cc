@@ -1,0 +1,51 @@
+#include "workloads/trace/value_maker.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "workloads/random.h"
+
+namespace testbed {
+namespace {
+
+constexpr size_t kPoolBytes = 1 << 20;
+
+}  // namespace
+
+ValueMaker::ValueMaker(const Dataset& dataset, uint64_t version)
+    : dataset_(dataset), version_(version), pool_(2 * kPoolBytes) {
+  // Runs of random bytes and of one byte take turns, so that the share that a compressor removes is
+  // that of the data set.
+  Random random(dataset.options().seed);
+  constexpr size_t kRun = 64;
+  const auto same = static_cast<size_t>(dataset.options().compressibility * kRun);
+  for (size_t i = 0; i < pool_.size(); ++i) {
+    pool_[i] = i % kRun < same ? 'x' : static_cast<char>(random.Below(256));
+  }
+}
+
+void ValueMaker::Make(std::string_view key, size_t size, char* to) {
+  MakeVersion(key, size, ++version_, to);
+}
+
+void ValueMaker::MakeFirst(std::string_view key, size_t size, char* to) {
+  MakeVersion(key, size, 0, to);
+}
+
+void ValueMaker::MakeVersion(std::string_view key, size_t size, uint64_t version, char* to) {
+  if (size == dataset_.options().value_size) {
+    if (const std::optional<uint64_t> row = dataset_.RowOf(key)) {
+      return dataset_.Value(*row, version, to);
+    }
+  }
+  const uint64_t tag = Mix64(std::hash<std::string_view>()(key) ^ Mix64(version));
+  for (size_t at = 0; at < size;) {
+    const size_t n = std::min(size - at, kPoolBytes);
+    std::memcpy(to + at, pool_.data() + Mix64(tag + at) % kPoolBytes, n);
+    at += n;
+  }
+  std::memcpy(to, &tag, std::min(size, sizeof tag));
+}
+
+}  // namespace testbed

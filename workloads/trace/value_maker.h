@@ -1,0 +1,36 @@
+// Makes the values of a replay, since a trace has only their sizes: a row of the data set gets a
+// value that the data set knows as its own, any other row bytes that follow from its key.
+#ifndef TESTBED_WORKLOADS_TRACE_VALUE_MAKER_H_
+#define TESTBED_WORKLOADS_TRACE_VALUE_MAKER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "workloads/dataset.h"
+
+namespace testbed {
+
+// Not thread-safe.
+class ValueMaker {
+ public:
+  // `version` must be another one in each phase that writes to the database: an engine may leave out
+  // a write that changes nothing.
+  ValueMaker(const Dataset& dataset, uint64_t version);
+  // Writes `size` bytes to `to`: a value that no call has made for this key before.
+  void Make(std::string_view key, size_t size, char* to);
+  // Writes the value that a load gives the key.
+  void MakeFirst(std::string_view key, size_t size, char* to);
+
+ private:
+  void MakeVersion(std::string_view key, size_t size, uint64_t version, char* to);
+
+  const Dataset& dataset_;
+  uint64_t version_;
+  std::vector<char> pool_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_TRACE_VALUE_MAKER_H_
