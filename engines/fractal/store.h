@@ -1,5 +1,5 @@
 // A database of Be-trees: its files, its trees, its log, commits, checkpoints and recovery.
-// docs/fractal.md has the formats and the arguments.
+// docs/engines/fractal.md has the formats and the arguments.
 //
 // A commit appends its operations to the log as one record and puts them into the roots of its
 // trees, under one mutex: so the trees get commits in the order of the log. Everything that is slow

@@ -1,6 +1,6 @@
 // The lmdb engine implements Engine with LMDB: all tables are in one b-tree file that is read
 // through a mapping. A page that changes is copied (copy on write), and there is no log.
-// docs/lmdb.md describes the engine for users.
+// docs/engines/lmdb.md describes the engine for users.
 //
 // Durability: with sync, a commit writes its pages and syncs, then writes one of the two meta pages
 // and syncs. With lazy (MDB_NOMETASYNC), a commit leaves the second sync to the next commit or to

@@ -1,6 +1,6 @@
 // The mdbx engine implements Engine with libmdbx, LMDB's successor: all tables are in one b-tree
 // file that is read through a mapping. A page that changes is copied (copy on write), and there is
-// no log. docs/mdbx.md describes the engine for users.
+// no log. docs/engines/mdbx.md describes the engine for users.
 //
 // Durability: with sync, a commit is durable when it returns. With lazy (MDBX_SAFE_NOSYNC), the
 // engine's thread syncs within lazy_interval_ms; until then libmdbx keeps the pages of the last

@@ -1,5 +1,5 @@
 // mmapv1: the heap plus b-tree in memory-mapped files that MongoDB 2.4 and 2.6 stored their data
-// in, written by ourselves from a description. docs/mmapv1.md is its page for users.
+// in, written by ourselves from a description. docs/engines/mmapv1.md is its page for users.
 //
 // Durability. sync (j:1): a commit waits for the group commit of the journal. lazy (j:0): it does
 // not; the group commit comes within lazy_interval_ms. none (nojournal): there is no journal, data

@@ -1,4 +1,4 @@
-// EngineOptions as the mmapv1 engine takes them. docs/mmapv1.md says what each means for a user.
+// EngineOptions as the mmapv1 engine takes them. docs/engines/mmapv1.md says what each means for a user.
 #ifndef TESTBED_ENGINES_MMAPV1_SETTINGS_H_
 #define TESTBED_ENGINES_MMAPV1_SETTINGS_H_
 

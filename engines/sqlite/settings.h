@@ -1,4 +1,4 @@
-// MakeSettings turns EngineOptions into SQLite's settings. docs/sqlite.md explains the options and
+// MakeSettings turns EngineOptions into SQLite's settings. docs/engines/sqlite.md explains the options and
 // gives the sources of what is chosen here.
 #ifndef TESTBED_ENGINES_SQLITE_SETTINGS_H_
 #define TESTBED_ENGINES_SQLITE_SETTINGS_H_

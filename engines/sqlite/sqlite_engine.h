@@ -1,5 +1,5 @@
 // The sqlite engine implements Engine with SQLite: each table of the interface is a table without a
-// rowid, a b-tree of rows. docs/sqlite.md describes the engine for users.
+// rowid, a b-tree of rows. docs/engines/sqlite.md describes the engine for users.
 //
 // Durability with the write-ahead log: with sync, each commit syncs the log. With lazy, the
 // engine's thread syncs it within lazy_interval_ms. With none nothing is synced, and a power cut can

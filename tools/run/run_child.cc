@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <thread>
 #include <utility>
 
@@ -37,15 +36,8 @@ namespace {
 
 using nlohmann::json;
 
-// Returns the share of the processors that other programs used between two readings.
 std::optional<double> ForeignCpu(const CpuUse& before, const CpuUse& after) {
   return ForeignCpuShare(before, after, ::sysconf(_SC_NPROCESSORS_ONLN));
-}
-
-std::vector<std::string> OpNames(const std::vector<OpKind>& ops) {
-  std::vector<std::string> names;
-  for (const OpKind op : ops) names.push_back(OpName(op));
-  return names;
 }
 
 class Run {
@@ -470,7 +462,7 @@ void Run::RunWorkload(const std::string& name) {
   const bool last = &name == &plan_.phases.back() && name == options_.workloads.back();
   std::optional<TraceRecorder> recorder;
   if (last && !options_.record_file.empty()) {
-    recorder.emplace(options_.record_file, *engine_, name, OpNames(workload->ops()));
+    recorder.emplace(options_.record_file, *engine_, name, workload->ops());
     phase.recorder = &*recorder;
   }
   Measure(name, info.loads ? PhaseKind::kLoad : PhaseKind::kMeasure, *workload, phase);

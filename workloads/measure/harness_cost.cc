@@ -27,7 +27,7 @@ double HarnessCostNs(const PhaseOptions& options, std::shared_ptr<const Dataset>
   double best = 1e9;
   for (int i = 0; i < 3; ++i) {
     std::optional<TraceRecorder> recorder;
-    if (recording) recorder.emplace("", *engine, workload->name(), std::vector<std::string>{"get"});
+    if (recording) recorder.emplace("", *engine, workload->name(), workload->ops());
     calibration.recorder = recording ? &*recorder : nullptr;
     const PhaseResult result =
         RunPhase(recording ? recorder->engine() : *engine, *workload, calibration);

@@ -166,11 +166,11 @@ class TraceRecorder::NotingEngine : public Engine {
 };
 
 TraceRecorder::TraceRecorder(const std::string& path, Engine& engine, std::string workload,
-                             std::vector<std::string> kinds)
+                             const std::vector<OpKind>& kinds)
     : writer_(path), engine_(std::make_unique<NotingEngine>(engine)) {
   facts_.workload = std::move(workload);
   facts_.engine = engine.name();
-  facts_.kinds = std::move(kinds);
+  for (const OpKind kind : kinds) facts_.kinds.push_back(OpName(kind));
 }
 
 TraceRecorder::~TraceRecorder() = default;

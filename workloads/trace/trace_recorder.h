@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "device/account/operations.h"
 #include "engines/engine.h"
 #include "workloads/trace/trace_client.h"
 #include "workloads/trace/trace_writer.h"
@@ -27,7 +28,7 @@ class TraceRecorder {
   // Creates the file of the trace, or none when `path` is empty. `engine` must outlive the object.
   // Throws Error (kIo).
   TraceRecorder(const std::string& path, Engine& engine, std::string workload,
-                std::vector<std::string> kinds);
+                const std::vector<OpKind>& kinds);
   ~TraceRecorder();
 
   // Returns the engine for the workload: `engine`, and it notes the tables that are opened.

@@ -1,7 +1,7 @@
 // What all pages of the data file have in common: header, checksum and limits.
 //
 // Page n lies at byte n * page_size of the data file. Page 0 is the superblock; it is never a child
-// or a root, so 0 also means "no page". All numbers are little-endian. docs/btree.md describes the
+// or a root, so 0 also means "no page". All numbers are little-endian. docs/engines/btree.md describes the
 // format so that a reader can be written from it.
 #ifndef TESTBED_ENGINES_BTREE_PAGE_PAGE_H_
 #define TESTBED_ENGINES_BTREE_PAGE_PAGE_H_
@@ -26,7 +26,7 @@ constexpr bool IsPageSize(uint32_t bytes) {
 // The limits in bytes of a key, and of a row whose value is in the leaf. A page holds at least four
 // of the longest keys in addition to its two fences. A row longer than MaxInlineRow has its value
 // in overflow pages. With these limits both pages after a split have room for any row (proof:
-// docs/btree.md, "Limits").
+// docs/engines/btree.md, "Limits").
 constexpr size_t MaxKeySize(uint32_t page_size) { return page_size / 8; }
 constexpr size_t MaxInlineRow(uint32_t page_size) { return page_size / 4 - page_size / 64 - 64; }
 // Returns the bytes that a leaf keeps free for a longer high fence. The log record of a split has

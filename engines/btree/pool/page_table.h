@@ -10,7 +10,7 @@
 // hit, one dependent load; but frames can lie in huge pages.
 //
 // Thread-safe. A thread must not wait for a latch while it holds a latch that is later in the
-// latching order (docs/btree.md).
+// latching order (docs/engines/btree.md).
 #ifndef TESTBED_ENGINES_BTREE_POOL_PAGE_TABLE_H_
 #define TESTBED_ENGINES_BTREE_POOL_PAGE_TABLE_H_
 

@@ -16,7 +16,7 @@
 // The page table (page_table.h) holds each page's frame and latch. An optimistic read writes
 // nothing that others read: it takes the page's version, reads what may be half changed or another
 // page by now, and asks whether the version still holds before it believes any of it (Node's reads
-// stay in the page whatever it holds). docs/btree.md has the order in which latches are taken. In
+// stay in the page whatever it holds). docs/engines/btree.md has the order in which latches are taken. In
 // builds with ThreadSanitizer, to which such reads are races, optimistic guards hold the page
 // shared; page_word_test.cc tries the protocol itself in all executions that C++ allows.
 //

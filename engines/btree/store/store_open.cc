@@ -329,7 +329,7 @@ void Store::LoadCatalogue() {
   }
 }
 
-// Two passes, see docs/btree.md. The first restores the trees' shape while the log is read; the
+// Two passes, see docs/engines/btree.md. The first restores the trees' shape while the log is read; the
 // second runs the transactions again. It writes log records of its own, so a crash in it is
 // recovered like any other.
 void Store::Recover(const CheckpointState& state) {

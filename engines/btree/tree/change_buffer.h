@@ -12,7 +12,7 @@
 // buffer has no log record of its own: it belongs to a commit, whose record recovery replays
 // straight to the leaves. A commit of its own moves rows from the buffer to a leaf, and logs them
 // again. So the replay of the log makes each row right, whichever pages of both trees are in the
-// file. docs/btree.md has the proof.
+// file. docs/engines/btree.md has the proof.
 //
 //   row of the buffer: key = table number (4 bytes, big-endian), then the row's key;
 //                      value = 'p' and the row's value, or 'e' when the row is erased

@@ -1,4 +1,4 @@
-// What lies in the files of the mmapv1 engine, byte by byte (docs/mmapv1.md tells it in words).
+// What lies in the files of the mmapv1 engine, byte by byte (docs/engines/mmapv1.md tells it in words).
 //
 // A database is the namespace file NAME.ns and data files NAME.0, NAME.1, ... of which each is
 // mapped whole. A place in them is a DiskLoc: file and offset. All structures lie in the mapping as

@@ -89,7 +89,7 @@ TEST_P(NodeTest, BehavesAsAMapDoes) {
   }
 }
 
-// What docs/btree.md calls "Limits": a full leaf always splits into two that both take a row of the
+// What docs/engines/btree.md calls "Limits": a full leaf always splits into two that both take a row of the
 // largest size, whatever the keys are.
 // A search compares what follows the prefix. Its place then tells whether the key is the page's.
 TEST_P(NodeTest, ThePlaceOfAKeyTellsWhetherThePageCoversIt) {

@@ -106,7 +106,9 @@ TEST_F(TraceTest, EachCallOfASessionIsRecordedOnce) {
   EngineOptions options;
   options.extra["value_size"] = "40";
   const std::unique_ptr<Engine> engine = NullEngineInfo().open("", options);
-  TraceRecorder recorder(path_, *engine, "mixed", {"read", "scan"});
+  TraceRecorder recorder(
+      path_, *engine, "mixed",
+      {DefineOp("read", Ground::kForeground), DefineOp("scan", Ground::kForeground)});
   const TableId table = recorder.engine().OpenTable("default");
   recorder.MakeClients(1);
   {
