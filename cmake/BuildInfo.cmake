@@ -8,7 +8,7 @@ if(failed)
   set(commit "unknown")
 endif()
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
-#include "tools/build_info.h"
+#include "tools/release/build_info.h"
 
 namespace testbed {
 

@@ -4,7 +4,7 @@
 #   WIREDTIGER_ROOT   CMake or environment variable: an install prefix (include/wiredtiger.h,
 #                     lib/libwiredtiger.{a,so}) or a WiredTiger build folder. When it is set nothing
 #                     else is looked at: a mistake there must not end in another library.
-#   the cache folder  where tools/setup/build_wiredtiger.sh installs; the newest build in it
+#   the cache folder  where tools/setup/build_wiredtiger.sh installs; the newest build of 11.3.1 in it
 #   the system        CMAKE_PREFIX_PATH and the system's folders
 #
 # Sets WiredTiger_FOUND, WiredTiger_VERSION, WiredTiger_INCLUDE_DIR, WiredTiger_LIBRARY;
@@ -34,7 +34,7 @@ else()
   else()
     set(_wiredtiger_cache "$ENV{HOME}/.cache/testbed")
   endif()
-  file(GLOB _wiredtiger_builds "${_wiredtiger_cache}/wiredtiger-*/lib/libwiredtiger.a")
+  file(GLOB _wiredtiger_builds "${_wiredtiger_cache}/wiredtiger-11.3.1-*/lib/libwiredtiger.a")
   set(_wiredtiger_newest 0)
   foreach(_wiredtiger_build IN LISTS _wiredtiger_builds)
     file(TIMESTAMP "${_wiredtiger_build}" _wiredtiger_time "%s")

@@ -31,8 +31,19 @@ function(testbed_join target list name)
   set_property(GLOBAL APPEND PROPERTY ${list} ${name})
 endfunction()
 
+# The engine's objects are a library of their own, testbed_engine_NAME, because a program may bring
+# another release of the engine (cmake/Releases.cmake).
 function(testbed_engine name)
-  testbed_join(testbed_engines TESTBED_ENGINES ${name} ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "LIBRARIES")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  add_library(testbed_engine_${name} OBJECT ${sources})
+  target_link_libraries(testbed_engine_${name} PRIVATE testbed_device ${ARG_LIBRARIES})
+  testbed_replaceable(${name} libraries ${ARG_LIBRARIES})
+  target_sources(testbed_engines PRIVATE $<TARGET_OBJECTS:testbed_engine_${name}>)
+  target_link_libraries(testbed_engines INTERFACE ${libraries})
+  string(TOUPPER ${name} upper)
+  target_compile_definitions(testbed_engines PUBLIC TESTBED_HAVE_${upper}=1)
+  set_property(GLOBAL APPEND PROPERTY TESTBED_ENGINES ${name})
 endfunction()
 
 function(testbed_workloads name)

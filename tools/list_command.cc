@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "engines/registry.h"
 #include "tools/options.h"
 #include "tools/output/table.h"
+#include "tools/release/release.h"
 #include "workloads/registry.h"
 #include "workloads/workload.h"
 
@@ -31,6 +34,26 @@ std::string PageSizes(const Capabilities& can) {
 std::string Family(const std::string& workload) {
   const size_t dot = workload.find('.');
   return dot == std::string::npos ? workload : workload.substr(0, dot) + ".*";
+}
+
+// Returns the table of the releases of engines: those that are installed, and those that can be built.
+std::string ReleasesText() {
+  Table releases("Other releases of engines, for --engine NAME@RELEASE",
+                 {"name", "from", "installed", "how it was built"}, Table::kWords);
+  const std::vector<EngineRelease> installed = InstalledReleases();
+  for (const EngineRelease& r : installed) {
+    releases.Row({r.engine + "@" + r.release, r.from.empty() ? "-" : r.from, "yes", r.recipe});
+  }
+  for (const KnownRelease& known : KnownReleases()) {
+    const bool there =
+        std::any_of(installed.begin(), installed.end(), [&known](const EngineRelease& r) {
+          return r.engine == known.engine && r.release == known.release;
+        });
+    if (there) continue;
+    releases.Row({known.engine + "@" + known.release, known.from, "no",
+                  fmt::format("tools/build_engine.sh {} {}", known.engine, known.release)});
+  }
+  return releases.Text();
 }
 
 std::string ListText() {
@@ -71,7 +94,7 @@ std::string ListText() {
   modes.Row(
       {"buffered", "pread through the OS page cache, which gets what the engine's cache leaves"});
   modes.Row({"mmap", "mapped files: the engine reads from the page cache in place"});
-  return engines.Text() + workloads.Text() + modes.Text() + extras;
+  return engines.Text() + ReleasesText() + workloads.Text() + modes.Text() + extras;
 }
 
 }  // namespace

@@ -28,6 +28,8 @@
 #include "tools/inspect/tree_command.h"
 #include "tools/list_command.h"
 #include "tools/output/standard_streams.h"
+#include "tools/release/release.h"
+#include "tools/release/release_process.h"
 #include "tools/report/compare_command.h"
 #include "tools/report/report_command.h"
 #include "tools/results/results_command.h"
@@ -126,6 +128,9 @@ void AddTextCommands(CLI::App& app, std::function<int()>* command) {
 }
 
 int Main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == kExecuteRun) ExecuteSentRun(words);
+  if (!words.empty() && words.front() == "crashtest") BecomeRelease(words, argv);
   CLI::App app(kDescription, "testbed");
   app.footer(kExamples);
   app.set_version_flag("--version", "testbed " TESTBED_VERSION);
@@ -140,7 +145,6 @@ int Main(int argc, char** argv) {
   app.option_defaults()->group("Options");
 
   std::function<int()> command;
-  const std::vector<std::string> words(argv + 1, argv + argc);
   AddListCommand(app, &command);
   AddDoctorCommand(app, &command);
   AddReportCommands(app, &command);

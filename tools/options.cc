@@ -63,7 +63,7 @@ const std::vector<std::pair<std::string, Advice>> kMmapAdvice = {
 
 // Adds the options that name the engine and the directory of its database.
 void AddDatabaseOptions(CLI::App& app, RunOptions& o) {
-  app.add_option("--engine", o.engine_name, "Storage engine; `testbed list` shows them")
+  app.add_option("--engine", o.engine_name, "Storage engine[@release]; `testbed list` shows them")
       ->type_name("NAME");
   app.add_option("--dir", o.dir,
                  "Directory of the database, kept after the run; without it a temporary one below "

@@ -34,6 +34,7 @@ struct WorkloadInfo;
 
 struct RunOptions {
   std::string engine_name;
+  std::string release;  // "10.4.2" of rocksdb@10.4.2; empty: the one that is linked in
   EngineOptions engine;
   std::optional<IoMode> io;           // unset: the engine's default
   std::optional<uint32_t> page_size;  // in bytes; unset: the engine's default
@@ -104,6 +105,7 @@ struct RunOptions {
 
  private:
   void ResolveVariant();
+  void ResolveRelease();
   void ResolveCache(const Capabilities& can);
   void CheckSearchedCache(const Capabilities& can) const;
   void CheckQueueDepth(const Capabilities& can) const;

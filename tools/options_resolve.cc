@@ -9,6 +9,7 @@
 #include "engines/log_settings.h"
 #include "engines/registry.h"
 #include "tools/options.h"
+#include "tools/release/release.h"
 #include "tools/trace/trace_options.h"
 #include "tools/usage_text.h"
 #include "workloads/registry.h"
@@ -43,9 +44,22 @@ const WorkloadInfo& FindKnownWorkload(const std::string& name) {
   }
 }
 
+// Splits the release from the engine's name: --engine rocksdb@10.4.2. The release of this program itself,
+// when it is the program of a release, is left out.
+void RunOptions::ResolveRelease() {
+  const NamedEngine named = SplitRelease(engine_name);
+  (void)FindKnownEngine(named.engine);
+  const std::string found = FindRelease(named.engine, named.release).release;
+  const std::optional<EngineRelease> own = OwnRelease();
+  const bool itself = own && own->engine == named.engine && own->release == found;
+  engine_name = named.engine;
+  release = itself ? "" : found;
+}
+
 // Splits a variant from the engine's name: --engine innodb:sql means --engine innodb with
 // --engine-option access=sql.
 void RunOptions::ResolveVariant() {
+  if (engine_name.find('@') != std::string::npos) ResolveRelease();
   const size_t colon = engine_name.find(':');
   if (colon == std::string::npos) return;
   const EngineInfo& info = FindKnownEngine(engine_name.substr(0, colon));
@@ -249,6 +263,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"readahead_model", readahead_model},
   };
   j["readahead"] = readahead_bytes ? nlohmann::json(*readahead_bytes) : nlohmann::json();
+  if (!release.empty()) j["release"] = release;
   if (scratch_bytes != 0) j["scratch_fs"] = scratch_fs;
   return j;
 }

@@ -68,6 +68,10 @@ std::unique_ptr<ReadLimit> ReadLimit::Create(const BlockDevice& device, uint64_t
   return nullptr;
 }
 
+std::unique_ptr<ReadLimit> ReadLimit::Attach(const std::string& path, bool own) {
+  return std::unique_ptr<ReadLimit>(new ReadLimit(path, own, 0, DirLock()));
+}
+
 ReadLimit::~ReadLimit() {
   if (own_ && owner_ == ::getpid()) Remove(path_);
 }

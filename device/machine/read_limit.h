@@ -34,6 +34,9 @@ class ReadLimit {
   // null on v1. Returns null and sets *why_not to a sentence when this machine or user cannot.
   static std::unique_ptr<ReadLimit> Create(const BlockDevice& device, uint64_t reads_per_second,
                                            const MemoryBudget* budget, std::string* why_not);
+  // Returns the limit whose group is at `path`, for a child after exec; `own` as own() of the parent's.
+  // It never removes the group.
+  static std::unique_ptr<ReadLimit> Attach(const std::string& path, bool own);
   ~ReadLimit();
   ReadLimit(const ReadLimit&) = delete;
   ReadLimit& operator=(const ReadLimit&) = delete;
@@ -43,6 +46,7 @@ class ReadLimit {
   void Enter() const;
 
   const std::string& path() const { return path_; }  // of the group
+  bool own() const { return own_; }                  // the group was made for this limit
 
   // Removes groups that killed runs left behind. Returns a sentence for each removed group.
   static std::vector<std::string> CleanLeftovers();

@@ -12,9 +12,10 @@
 #define TESTBED_ENGINES_ROCKSDB_BLOCK_TICKERS_H_
 
 #include <rocksdb/perf_level.h>
-#include <rocksdb/statistics.h>
 
 #include <cstdint>
+
+#include "engines/rocksdb/versions.h"
 
 namespace testbed {
 
@@ -37,7 +38,7 @@ inline ThreadBlocks& BlocksOfThisThread() {
   return blocks;
 }
 
-class BlockTickers : public rocksdb::Statistics {
+class BlockTickers : public RocksdbStatistics {
  public:
   BlockTickers() { set_stats_level(rocksdb::StatsLevel::kExceptHistogramOrTimers); }
 

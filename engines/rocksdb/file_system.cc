@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <rocksdb/env.h>
-#include <rocksdb/version.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -212,7 +211,7 @@ class WritableFile : public rocksdb::FSWritableFile {
   std::atomic<uint64_t>* const log_bytes_;
 };
 
-class Directory : public rocksdb::FSDirectory {
+class Directory : public RocksdbDirectory {
  public:
   explicit Directory(std::string path) : path_(std::move(path)) {}
   IOStatus Fsync(const IOOptions&, IODebugContext*) override {
@@ -300,7 +299,7 @@ FileKind RocksdbFileKind(const std::string& path) {
 }
 
 RocksdbFileSystem::RocksdbFileSystem(Advice buffered, Advice mmap)
-    : FileSystemWrapper(rocksdb::FileSystem::Default()),
+    : RocksdbFileSystemBase(rocksdb::FileSystem::Default()),
       buffered_advice_(buffered),
       mmap_advice_(mmap) {}
 
@@ -399,12 +398,10 @@ IOStatus RocksdbFileSystem::NewLogger(const std::string& path, const IOOptions&,
   });
 }
 
-#if ROCKSDB_MAJOR >= 9
 void RocksdbFileSystem::SupportedOps(int64_t& supported) {
   // Asynchronous reads are declined: a block read is charged to the operation that runs on the
   // reading thread, and an asynchronous read has no such thread.
   supported = 0;
 }
-#endif
 
 }  // namespace testbed

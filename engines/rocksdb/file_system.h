@@ -24,13 +24,14 @@
 #include <string>
 
 #include "device/file/file.h"
+#include "engines/rocksdb/versions.h"
 
 namespace testbed {
 
 // Returns the kind of a file of RocksDB, by its name.
 FileKind RocksdbFileKind(const std::string& path);
 
-class RocksdbFileSystem : public rocksdb::FileSystemWrapper {
+class RocksdbFileSystem : public RocksdbFileSystemBase {
  public:
   // `buffered` and `mmap` are the advice for data files that are opened in those modes.
   RocksdbFileSystem(Advice buffered, Advice mmap);
@@ -61,9 +62,7 @@ class RocksdbFileSystem : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus NewLogger(const std::string& path, const rocksdb::IOOptions& options,
                               std::shared_ptr<rocksdb::Logger>* result,
                               rocksdb::IODebugContext* debug) override;
-#if ROCKSDB_MAJOR >= 9
   void SupportedOps(int64_t& supported) override;
-#endif
 
   // Returns the number of bytes written to log files since this object was made.
   uint64_t log_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }

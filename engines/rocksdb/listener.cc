@@ -23,7 +23,7 @@ void BackgroundListener::OnCompactionBegin(rocksdb::DB*, const rocksdb::Compacti
   Ledger::ThisThread().set_op(kCompaction);
 }
 
-void BackgroundListener::OnSubcompactionBegin(const rocksdb::SubcompactionJobInfo&) {
+void BackgroundListener::OnSubcompactionBegin(const RocksdbSubcompaction&) {
   Ledger::ThisThread().set_op(kCompaction);
 }
 

@@ -10,10 +10,11 @@
 #include <cstdint>
 
 #include "device/os/mutex.h"
+#include "engines/rocksdb/versions.h"
 
 namespace testbed {
 
-class BackgroundListener : public rocksdb::EventListener {
+class BackgroundListener : public RocksdbListener {
  public:
   struct Totals {
     std::atomic<uint64_t> flushes{0}, flush_bytes{0};
@@ -32,7 +33,7 @@ class BackgroundListener : public rocksdb::EventListener {
   void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo&) override;
   void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override;
   void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override;
-  void OnSubcompactionBegin(const rocksdb::SubcompactionJobInfo&) override;
+  void OnSubcompactionBegin(const RocksdbSubcompaction&) override;
   void OnTableFileCreated(const rocksdb::TableFileCreationInfo&) override;
   void OnStallConditionsChanged(const rocksdb::WriteStallInfo&) override;
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status*) override;

@@ -2,9 +2,7 @@
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
-#include <rocksdb/secondary_cache.h>
 #include <rocksdb/utilities/options_util.h>
-#include <rocksdb/version.h>
 #include <rocksdb/write_buffer_manager.h>
 
 #include <algorithm>
@@ -45,19 +43,21 @@ uint64_t MemtableBytes(const EngineOptions& options) {
 // table with too few slots leaves a part of the cache unused (of 61 MB with blocks of 8k, 52 were
 // used when blocks were taken to be full), one with too many costs 64 bytes a slot.
 size_t EntryCharge(const EngineOptions& options) {
-#if ROCKSDB_MAJOR >= 9
-  return 0;  // the table grows as it must
-#else
+  if (kRocksdbClockCacheGrows) return 0;
   const uint64_t most = std::max(options.cache_bytes, options.most_cache_bytes);
   const double share = most == 0 ? 1 : static_cast<double>(options.cache_bytes) / most;
   return std::max<size_t>(256, static_cast<size_t>(options.page_size * 0.75 * share));
-#endif
 }
 
 std::shared_ptr<rocksdb::Cache> MakeCache(const EngineOptions& options, const ExtraOptions& extra) {
   const uint64_t compressed = extra.Bytes("compressed_secondary_cache", 0, 0, kTiB);
-  const bool clock = extra.Choice("cache_type", compressed == 0 ? "hyper-clock" : "lru",
+  if (compressed != 0 && !kRocksdbHasCompressedCache) {
+    RefuseForRelease("compressed_secondary_cache", "0");
+  }
+  const bool by_default = kRocksdbHasClockCache && compressed == 0;
+  const bool clock = extra.Choice("cache_type", by_default ? "hyper-clock" : "lru",
                                   {"lru", "hyper-clock"}) == "hyper-clock";
+  if (clock && !kRocksdbHasClockCache) RefuseForRelease("cache_type=hyper-clock", "lru");
   const int shard_bits = extra.Has("cache_shard_bits")
                              ? static_cast<int>(extra.Integer("cache_shard_bits", 0, 0, 19))
                              : -1;
@@ -67,18 +67,12 @@ std::shared_ptr<rocksdb::Cache> MakeCache(const EngineOptions& options, const Ex
                   "rocksdb cannot honour compressed_secondary_cache with cache_type=hyper-clock: "
                   "use cache_type=lru");
     }
-    return rocksdb::HyperClockCacheOptions(options.cache_bytes, EntryCharge(options), shard_bits)
-        .MakeSharedCache();
+    return NewRocksdbClockCache(options.cache_bytes, EntryCharge(options), shard_bits);
   }
   rocksdb::LRUCacheOptions lru;
   lru.capacity = options.cache_bytes;
   lru.num_shard_bits = shard_bits;
-  if (compressed != 0) {
-    rocksdb::CompressedSecondaryCacheOptions secondary;
-    secondary.capacity = compressed;
-    secondary.compression_type = rocksdb::kLZ4Compression;
-    lru.secondary_cache = rocksdb::NewCompressedSecondaryCache(secondary);
-  }
+  if (compressed != 0) UseCompressedCache(compressed, &lru);
   return rocksdb::NewLRUCache(lru);
 }
 
@@ -101,6 +95,16 @@ void SetDefaults(const EngineOptions& options, uint64_t write_buffer, int buffer
   db.max_background_jobs = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
   db.bytes_per_sync = options.io == IoMode::kDirect ? 0 : kMiB;
 }
+
+}  // namespace
+
+void RefuseForRelease(const std::string& setting, const std::string& accepted) {
+  throw Error(Error::kUsage, "rocksdb " + rocksdb::GetRocksVersionAsString() +
+                                 " has no --engine-option " + setting +
+                                 ", which later releases have; it accepts " + accepted);
+}
+
+namespace {
 
 // One status of RocksDB's parser as one sentence.
 [[noreturn]] void RefuseOption(const std::string& setting, const rocksdb::Status& status) {
@@ -151,7 +155,7 @@ void SetFilter(const ExtraOptions& extra, rocksdb::BlockBasedTableOptions* block
   if (bits == 0 || kind == "none") {
     blocks->filter_policy.reset();
   } else if (kind == "ribbon") {
-    blocks->filter_policy.reset(rocksdb::NewRibbonFilterPolicy(bits));
+    blocks->filter_policy.reset(NewRocksdbRibbonFilter(bits));
   } else {
     blocks->filter_policy.reset(rocksdb::NewBloomFilterPolicy(bits));
   }
@@ -226,6 +230,9 @@ void SetNamedDb(const ExtraOptions& extra, rocksdb::DBOptions* db) {
   db->max_background_jobs = Whole(extra, "max_background_jobs", db->max_background_jobs, 1);
   db->max_subcompactions = static_cast<uint32_t>(
       Whole(extra, "max_subcompactions", static_cast<int>(db->max_subcompactions), 1));
+  if (db->max_subcompactions > 1 && !kRocksdbTellsSubcompactions) {
+    RefuseForRelease("max_subcompactions=" + std::to_string(db->max_subcompactions), "1");
+  }
   db->bytes_per_sync = extra.Bytes("bytes_per_sync", db->bytes_per_sync, 0, kTiB);
   db->wal_bytes_per_sync = extra.Bytes("wal_bytes_per_sync", db->wal_bytes_per_sync, 0, kTiB);
   db->recycle_log_file_num =
@@ -367,12 +374,13 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
   SetNamedTable(extra, &out.table);
   SetNamedDb(extra, &out.db);
   CheckTogether(options, out);
-  out.index_filter_charged = extra.Flag("index_filter_charged", true);
+  out.index_filter_charged = extra.Flag("index_filter_charged", kRocksdbChargesReaders);
+  if (out.index_filter_charged && !kRocksdbChargesReaders) {
+    RefuseForRelease("index_filter_charged=on", "off");
+  }
   if (!out.blocks.cache_index_and_filter_blocks && out.index_filter_charged) {
     // Index and filter stand beside the blocks of the cache, and take their room in it.
-    out.blocks.cache_usage_options
-        .options_overrides[rocksdb::CacheEntryRole::kBlockBasedTableReader]
-        .charged = rocksdb::CacheEntryRoleOptions::Decision::kEnabled;
+    ChargeTableReaders(&out.blocks);
   }
   out.table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out.blocks));
   // All tables together stay within the write buffers of one.
@@ -434,7 +442,7 @@ Capabilities RocksdbCapabilities() {
       {"bytes_per_sync",
        "start writeback of tables after each so many bytes, 0 = never (1M, not with --io direct)"},
       {"cache_shard_bits", "shards of the block cache, as a power of two (RocksDB chooses)"},
-      {"cache_type", "lru or hyper-clock (hyper-clock)"},
+      {"cache_type", "lru or hyper-clock (hyper-clock from 7.8, else lru)"},
       {"compaction_readahead", "bytes that a compaction reads at once (2M)"},
       {"compaction_style", "level or universal (level)"},
       {"compressed_secondary_cache",
@@ -442,7 +450,9 @@ Capabilities RocksdbCapabilities() {
       {"data_block_hash_index", "a hash index in each data block (off)"},
       {"filter", "bloom, ribbon or none (bloom)"},
       {"index_filter_charged",
-       "index and filter outside of the cache take their room in it, off = they come on top (on)"},
+       "index and filter outside of the cache take their room in it, off = they come on top (on "
+       "from "
+       "7.4)"},
       {"index_filter_in_cache",
        "index and filter blocks are blocks of the cache, not memory that takes its room (off)"},
       {"level0_compaction_trigger", "files of level 0 that start a compaction (4)"},

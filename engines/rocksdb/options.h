@@ -14,9 +14,6 @@
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
-#if __has_include(<rocksdb/advanced_cache.h>)
-#include <rocksdb/advanced_cache.h>  // defines Cache, which cache.h only declares from 8.0 on
-#endif
 
 #include <memory>
 #include <optional>
@@ -26,6 +23,7 @@
 
 #include "engines/engine.h"
 #include "engines/rocksdb/tables.h"
+#include "engines/rocksdb/versions.h"
 
 namespace testbed {
 

@@ -87,16 +87,15 @@ void RocksdbEngine::Open() {
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const std::string& name : names) descriptors.emplace_back(name, options_.table);
   std::vector<rocksdb::ColumnFamilyHandle*> families;
-  rocksdb::DB* db = nullptr;
-  const rocksdb::Status status = rocksdb::DB::Open(options_.db, dir_, descriptors, &families, &db);
+  const rocksdb::Status status = OpenRocksdb(options_.db, dir_, descriptors, &families, &db_);
   if (status.IsIOError() && status.ToString().find("LOCK") != std::string::npos) {
     throw Error(Error::kUsage, "the database in " + dir_ +
                                    " is in use by another process: close it there first (" +
                                    status.ToString() + ")");
   }
   Check(status, "rocksdb could not open its database");
-  db_.reset(db);
-  tables_ = std::make_unique<RocksdbTables>(db, options_.table, families, options_.layout, dir_);
+  tables_ =
+      std::make_unique<RocksdbTables>(db_.get(), options_.table, families, options_.layout, dir_);
 }
 
 RocksdbEngine::~RocksdbEngine() {

@@ -8,6 +8,7 @@
 
 #include "device/error.h"
 #include "device/os/mutex.h"
+#include "engines/wiredtiger/versions.h"
 
 namespace testbed::wiredtiger {
 namespace {
@@ -266,7 +267,7 @@ void WiredtigerCursor::Park() {
 
 bool WiredtigerCursor::Arrive(int code) {
   state_ = State::kNowhere;
-  if (code == 0) code = cursor_->get_raw_key_value(cursor_, &key_, &value_);
+  if (code == 0) code = GetRow(cursor_, &key_, &value_);
   if (code == WT_NOTFOUND) return false;
   if (code != 0) session_->Fail(code, session_->DoingAt("scanning", table_));
   state_ = State::kOnRow;

@@ -16,6 +16,7 @@
 #include "engines/lazy_sync.h"
 #include "engines/wiredtiger/session.h"
 #include "engines/wiredtiger/settings.h"
+#include "engines/wiredtiger/versions.h"
 
 namespace testbed {
 namespace wiredtiger {
@@ -445,7 +446,7 @@ EngineCounters WiredtigerEngine::Counters() const {
       {"pages evicted dirty", WT_STAT_CONN_CACHE_EVICTION_DIRTY},
       {"pages written by application threads", WT_STAT_CONN_CACHE_WRITE_APP_COUNT},
       {"bytes written by checkpoints", WT_STAT_CONN_BLOCK_BYTE_WRITE_CHECKPOINT},
-      {"checkpoints", WT_STAT_CONN_CHECKPOINTS_TOTAL_SUCCEED},
+      {"checkpoints", kWiredtigerCheckpoints},
       {"log syncs", WT_STAT_CONN_LOG_SYNC},
       {"transactions rolled back", WT_STAT_CONN_TXN_ROLLBACK},
   };

@@ -126,7 +126,7 @@ nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std
   return {{"schema", "testbed-database/1"},
           {"workload", fmt::format("{}", fmt::join(loads, ","))},
           {"workload_option", settings},
-          {"engine", options.engine_name},
+          {"engine", options.engine_name + (options.release.empty() ? "" : "@" + options.release)},
           {"page_size", options.engine.page_size},
           {"compression", options.engine.compression},
           {"rows", data.rows},

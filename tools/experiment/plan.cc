@@ -115,7 +115,7 @@ void PlanLoad(const EngineInfo& engine, Cell* cell) {
   options.erase("scratch");
   try {
     const RunOptions load = CellRunOptions(options);
-    CheckEngineOptions(engine, load.engine);
+    if (load.release.empty()) CheckEngineOptions(engine, load.engine);
     // With the memory of the machine it may keep far more log than the run does.
     cell->scratch_bytes = std::max(
         cell->scratch_bytes,
@@ -161,7 +161,8 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
     }
     return "";
   };
-  const std::string engine = engine_of().substr(0, engine_of().find(':'));  // without the variant
+  const std::string engine =
+      engine_of().substr(0, engine_of().find_first_of(":@"));  // without variant, release
   cell->options = e.options;
   Overlay(scale.options, &cell->options);
   const auto own = e.engine_options.find(engine);
@@ -190,7 +191,8 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
     const std::string scratch = run_options["scratch"];
     run_options.erase("scratch");
     const RunOptions run = CellRunOptions(run_options);
-    CheckEngineOptions(*info, run.engine);
+    // The options of another release are checked by its own program, when the cell runs.
+    if (run.release.empty()) CheckEngineOptions(*info, run.engine);
     cell->data_bytes =
         DataBytes(run.workloads, std::make_shared<const Dataset>(run.data), run.workload);
     cell->databases = run.databases;

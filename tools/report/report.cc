@@ -78,6 +78,12 @@ std::string Header(const json& document) {
           Size(Number(o, "/cache_size")),
       Size(Number(o, "/ram")) + (RamInForce(document) ? "" : " (not in force)"),
       FigureText(o, "/durability"), FigureText(o, "/compression"));
+  if (run.contains("engine") && run["engine"].contains("release")) {
+    const json& release = run["engine"]["release"];
+    const std::string from = FigureText(release, "/from");
+    text += fmt::format("release {}{}: {}\n", OneLine(FigureText(release, "/name")),
+                        from.empty() ? "" : " of " + from, OneLine(FigureText(release, "/recipe")));
+  }
   text += DataLine(document);
   text += fmt::format(
       "device {}{}, {}, read_ahead_kb {}; kernel {}\n", FigureText(document, "/device/name"),

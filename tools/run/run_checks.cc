@@ -13,6 +13,7 @@
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/database/database_files.h"
+#include "tools/release/release_process.h"
 #include "tools/trace/trace_options.h"
 #include "workloads/registry.h"
 
@@ -49,6 +50,7 @@ int Refused(const RunOptions& options, const std::string& dir, int fd) {
 }  // namespace
 
 void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset) {
+  if (!options.release.empty()) return CheckByRelease(options, "");
   CheckDatabaseOptions(options.engine_name, options.engine, options.databases);
   CheckReads(options);
   // Making a workload checks its options.
@@ -77,6 +79,7 @@ void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>&
 
 void TryEngineOptions(const RunOptions& options, const std::string& where) {
   if (options.engine.extra.empty()) return;
+  if (!options.release.empty()) return CheckByRelease(options, where);
   const TemporaryDatabase directory(where);
   int pipe_fds[2];
   if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);

@@ -27,10 +27,10 @@
 #include "tools/live/live_view.h"
 #include "tools/output/json_text.h"
 #include "tools/output/progress.h"
+#include "tools/release/release.h"
+#include "tools/release/release_process.h"
 
 namespace testbed {
-namespace {
-
 using nlohmann::json;
 
 void WriteAll(int fd, const std::string& text) {
@@ -43,6 +43,8 @@ void WriteAll(int fd, const std::string& text) {
   }
 }
 
+namespace {
+
 // Writes the text if the reader is not behind, and so without waiting. Returns whether it did.
 bool WriteUnlessBehind(int fd, const std::string& text) {
   constexpr int kBehind = 8192;  // bytes that the reader has not taken; a pipe has room for 65536
@@ -53,6 +55,44 @@ bool WriteUnlessBehind(int fd, const std::string& text) {
   WriteAll(fd, text);
   return true;
 }
+
+}  // namespace
+
+void ServeRun(const RunOptions& options, const RunPlan& plan, ParentLines* parent, int to_parent) {
+  SettleAllocator(options.ram_bytes);
+  RunTalk talk;
+  talk.report = [&](const json& line) {
+    WriteAll(to_parent, JsonText(line) + "\n");
+    // The child waits: it must not change the database, or measure, while the parent writes the
+    // database's record.
+    if (line.contains("loaded")) parent->Await();
+  };
+  talk.offer = [&](const json& line) {
+    return WriteUnlessBehind(to_parent, JsonText(line) + "\n");
+  };
+  talk.await = [&] { return parent->Await(); };
+  talk.report({{"run", ExecuteRun(options, plan, &StopRequested, talk)}, {"ended", true}});
+}
+
+json ParentLines::Await() {
+  const json end_of_run = {{"end", true}};
+  size_t end;
+  while ((end = text_.find('\n')) == std::string::npos) {
+    pollfd ready{fd_, POLLIN, 0};
+    if (StopRequested()) return end_of_run;
+    if (::poll(&ready, 1, 100) <= 0) continue;
+    char bytes[4096];
+    const ssize_t n = ::read(fd_, bytes, sizeof bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return end_of_run;
+    text_.append(bytes, static_cast<size_t>(n));
+  }
+  json line = ParseJson(std::string_view(text_).substr(0, end));
+  text_.erase(0, end + 1);
+  return line;
+}
+
+namespace {
 
 // Returns whether the directory's files are memory.
 bool InMemory(const std::string& dir) {
@@ -90,53 +130,12 @@ std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status
   return fmt::format("the run ended without a result{}{}", where, kept);
 }
 
-// The parent's lines, as the child reads them. A parent that has died, or has been asked to stop
-// together with the child, counts as one that wants the run to end.
-class ParentLines {
- public:
-  explicit ParentLines(int fd) : fd_(fd) {}
-  json Await() {
-    size_t end;
-    while ((end = text_.find('\n')) == std::string::npos) {
-      pollfd ready{fd_, POLLIN, 0};
-      if (StopRequested()) return kEnd;
-      if (::poll(&ready, 1, 100) <= 0) continue;
-      char bytes[4096];
-      const ssize_t n = ::read(fd_, bytes, sizeof bytes);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return kEnd;
-      text_.append(bytes, static_cast<size_t>(n));
-    }
-    json line = ParseJson(std::string_view(text_).substr(0, end));
-    text_.erase(0, end + 1);
-    return line;
-  }
-
- private:
-  const json kEnd = {{"end", true}};
-  const int fd_;
-  std::string text_;
-};
-
 // Runs the plan in the child process, and ends the process.
 [[noreturn]] void BeTheChild(const RunOptions& options, const RunPlan& plan, int to_parent,
                              int from_parent, const std::function<void()>& before) {
-  SettleAllocator(options.ram_bytes);
-  if (options.live.live) Screen::LeaveToParent();
   if (before) before();
-  ParentLines answers(from_parent);
-  RunTalk talk;
-  talk.report = [&](const json& line) {
-    WriteAll(to_parent, JsonText(line) + "\n");
-    // The child waits: it must not change the database, or measure, while the parent writes the
-    // database's record.
-    if (line.contains("loaded")) answers.Await();
-  };
-  talk.offer = [&](const json& line) {
-    return WriteUnlessBehind(to_parent, JsonText(line) + "\n");
-  };
-  talk.await = [&] { return answers.Await(); };
-  talk.report({{"run", ExecuteRun(options, plan, &StopRequested, talk)}, {"ended", true}});
+  ParentLines parent(from_parent);
+  ServeRun(options, plan, &parent, to_parent);
   ::close(to_parent);
   // The child must not run destructors: they would undo settings that belong to the parent.
   std::fflush(nullptr);
@@ -219,6 +218,7 @@ class RunProcess::Lines {
 RunProcess::RunProcess(const RunOptions& options, const RunPlan& plan, RunWatch watch,
                        const std::function<void()>& before)
     : options_(options), plan_(plan), watch_(std::move(watch)) {
+  if (!options.release.empty()) release_ = FindRelease(options.engine_name, options.release);
   lines_ = std::make_unique<Lines>(options, plan, watch_.live, [this] {
     if (watch_.loaded) watch_.loaded();
     Answer({{"noted", true}});
@@ -234,12 +234,18 @@ RunProcess::RunProcess(const RunOptions& options, const RunPlan& plan, RunWatch 
   if (child_ == 0) {
     ::close(out[0]);
     ::close(in[1]);
+    if (options.live.live) Screen::LeaveToParent();
+    if (release_) {
+      if (before) before();
+      ExecuteReleaseProgram(*release_, in[0], out[1]);
+    }
     BeTheChild(options, plan, out[1], in[0], before);
   }
   ::close(out[1]);
   ::close(in[0]);
   from_child_ = out[0];
   to_child_ = in[1];
+  if (release_) Answer(SentRun(options, plan));
 }
 
 RunProcess::~RunProcess() {
@@ -303,6 +309,7 @@ json RunProcess::Finish() {
   }
   const int status = AwaitChild(std::exchange(child_, -1));
   json document = lines_->Document();
+  if (release_ && document.contains("engine")) document["engine"]["release"] = release_->ToJson();
   if (lines_->ended() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return document;
   document.erase("population");
   document["partial"] = true;

@@ -1,5 +1,6 @@
 // Executes one run in a child process, so that the run has a memory budget of its own and its crash
-// does not end the program. Parent and child talk in lines of JSON over two pipes.
+// does not end the program. For another release of the engine the child is the program of that release
+// (tools/release/release_process.h). Parent and child talk in lines of JSON over two pipes.
 //
 // The child sends {"run": ..., "begins": NAME} before each phase, {"phase": ...} after it,
 // {"loaded": true} when the database is loaded and at rest, {"slice": ...} after a slice, and
@@ -15,13 +16,34 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "tools/release/release.h"
 #include "tools/run/run_child.h"
 
 namespace testbed {
 
 class LiveView;
+
+// The parent's lines, as the child reads them. A parent that has died, or has been asked to stop
+// together with the child, counts as one that wants the run to end.
+class ParentLines {
+ public:
+  explicit ParentLines(int fd) : fd_(fd) {}
+  nlohmann::json Await();
+
+ private:
+  const int fd_;
+  std::string text_;
+};
+
+// Writes the text to the descriptor; gives up when the other end is gone.
+void WriteAll(int fd, const std::string& text);
+
+// Executes the run in this process, which is the child, and talks with the parent. Never throws.
+void ServeRun(const RunOptions& options, const RunPlan& plan, ParentLines* parent, int to_parent);
 
 // Callbacks in the parent while the child runs; either may be empty.
 struct RunWatch {
@@ -43,7 +65,8 @@ nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
 // them sends (AwaitAny), and grants slices. Not thread-safe.
 class RunProcess {
  public:
-  // Forks the child. `before`, which may be empty, is called in the child first. `options` and
+  // Forks the child, which becomes the release's program when the options name a release. `before`,
+  // which may be empty, is called in the child first. `options` and
   // `plan` must outlive the object. Throws Error (kIo) when no pipe can be made.
   RunProcess(const RunOptions& options, const RunPlan& plan, RunWatch watch = {},
              const std::function<void()>& before = {});
@@ -79,6 +102,7 @@ class RunProcess {
   const RunOptions& options_;
   const RunPlan& plan_;
   const RunWatch watch_;
+  std::optional<EngineRelease> release_;  // whose program is the child
   std::unique_ptr<Lines> lines_;
   pid_t child_ = -1;  // -1 after its end
   int from_child_ = -1, to_child_ = -1;

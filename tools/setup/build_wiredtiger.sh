@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Builds the WiredTiger release that testbed links, once per machine and user, and prints the folder
-# it is installed in, which is the only line on stdout:
+# Builds a WiredTiger release, once per machine and user, and prints the folder it is installed in,
+# which is the only line on stdout:
 #
-#   tools/setup/build_wiredtiger.sh           build it if it is not there yet
+#   tools/setup/build_wiredtiger.sh           build the release that testbed links, if it is not there yet
 #   tools/setup/build_wiredtiger.sh --where   print the folder it is or would be in, build nothing
+#   tools/setup/build_wiredtiger.sh 11.2.0    another release (tools/setup/engine_releases), by the same recipe
 #
-# The folder holds include/wiredtiger.h, include/wiredtiger_ext.h, lib/libwiredtiger.a and
-# share/licenses/wiredtiger/. It is
+# The folder holds include/wiredtiger.h, include/wiredtiger_ext.h, lib/libwiredtiger.a,
+# share/licenses/wiredtiger/ and share/testbed/recipe, one line that says how it was built. It is
 #
 #   ${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/testbed}/wiredtiger-<version>-<recipe>
 #
@@ -23,10 +24,16 @@
 # headers of snappy, lz4, zstd and zlib.
 set -euo pipefail
 
+where=
+if [[ ${1:-} == --where ]]; then
+  where=1
+  shift
+fi
 # 11.3.1 is the last release that has direct_io.
-version=11.3.1
-# Of the source distribution on PyPI, wiredtiger-11.3.1.tar.gz.
-sdist_sha256=95052d1b6fc06921dd617aafa1ba2a773d8dbbbf2eb74f77147290a630e598d0
+version=${1:-11.3.1}
+table=$(dirname -- "${BASH_SOURCE[0]}")/engine_releases
+# Of the source distribution on PyPI, wiredtiger-<version>.tar.gz.
+sdist_sha256=$(awk -v v="$version" '$1 == "wiredtiger" && $2 == v {print $7}' "$table")
 # -g1: backtraces and profiles with function names, without a library ten times the size.
 c_flags='-g1 -w'
 options=(
@@ -44,6 +51,10 @@ die() {
   exit 1
 }
 
+[[ $# -le 1 && -n $sdist_sha256 ]] ||
+  die "build_wiredtiger.sh takes --where and a release of WiredTiger:" \
+    "$(awk '$1 == "wiredtiger" {print $2}' "$table" | paste -sd' ')."
+
 cc=${CC:-cc}
 command -v "$cc" >/dev/null ||
   die "WiredTiger needs a C compiler, and there is no '$cc' (Debian: apt install g++)."
@@ -56,16 +67,16 @@ recipe=$({
 } | sha256sum | cut -c1-10)
 prefix=$cache/wiredtiger-$version-$recipe
 
-case "${1:-}" in
-  '') ;;
-  --where)
-    echo "$prefix"
-    exit 0
-    ;;
-  *) die "build_wiredtiger.sh takes --where or nothing, not '$1'." ;;
-esac
+# write_recipe PREFIX: says there how the library was built.
+write_recipe() {
+  mkdir -p "$1/share/testbed"
+  printf '%s, -O2 %s, static; snappy lz4 zstd zlib built in; recipe %s\n' "$("$cc" --version | head -1)" \
+    "$c_flags" "$recipe" >"$1/share/testbed/recipe"
+}
 
-if [[ -e $prefix/lib/libwiredtiger.a ]]; then
+if [[ -n $where || -e $prefix/lib/libwiredtiger.a ]]; then
+  # A library that was built before there were recipes gets its own.
+  [[ -n $where || -e $prefix/share/testbed/recipe ]] || write_recipe "$prefix"
   echo "$prefix"
   exit 0
 fi
@@ -189,6 +200,7 @@ install -D -m 644 -t "$install/include" \
   "$build/include/wiredtiger.h" "$source/src/include/wiredtiger_ext.h"
 install -D -m 644 -t "$install/lib" "$build/libwiredtiger.a"
 install -D -m 644 -t "$install/share/licenses/wiredtiger" "$source/LICENSE" "$source/README"
+write_recipe "$install"
 # A folder without the library can only be somebody's accident; it would make the rename fail.
 rm -rf -- "$prefix"
 mv -T -- "$install" "$prefix"

@@ -74,7 +74,7 @@ Axis AxisOf(const Given& given) {
   std::set<std::string> seen;
   for (const std::string& value : Split(given.value, ',')) {
     CheckOptionValue(given.name, value);
-    if (given.name == "engine") (void)FindKnownEngine(value.substr(0, value.find(':')));
+    if (given.name == "engine") (void)FindKnownEngine(value.substr(0, value.find_first_of(":@")));
     if (!seen.insert(value).second) {
       throw Error(Error::kUsage,
                   fmt::format("--{} {}: {} is in the list twice", given.name, given.value, value));

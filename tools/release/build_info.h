@@ -1,6 +1,6 @@
 // The build of this program. cmake/BuildInfo.cmake writes the definition at each build.
-#ifndef TESTBED_TOOLS_BUILD_INFO_H_
-#define TESTBED_TOOLS_BUILD_INFO_H_
+#ifndef TESTBED_TOOLS_RELEASE_BUILD_INFO_H_
+#define TESTBED_TOOLS_RELEASE_BUILD_INFO_H_
 
 #include <string>
 
@@ -15,4 +15,4 @@ BuildInfo ThisBuild();
 
 }  // namespace testbed
 
-#endif  // TESTBED_TOOLS_BUILD_INFO_H_
+#endif  // TESTBED_TOOLS_RELEASE_BUILD_INFO_H_

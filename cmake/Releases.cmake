@@ -1,0 +1,79 @@
+# Programs that run other releases of an engine than the one that is linked into testbed.
+#
+#   tools/build_engine.sh rocksdb 10.4.2     writes releases/rocksdb-10.4.2.cmake below the build folder:
+#
+#   testbed_release(rocksdb 10.4.2 PREFIX /home/me/.cache/testbed/rocksdb-10.4.2-... FROM 2025-07)
+#
+# Each is the same testbed, linked from the same libraries, but for the engine's own folder, which is
+# compiled against the headers of the release, and the engine's library, which is that in PREFIX. It lies in
+# releases/rocksdb-10.4.2/testbed below the build folder, beside release.json, which says what it is. The
+# build brings all of them up to date with the command itself (target testbed_releases). The conformance suite
+# on a release is a target of its own:
+#
+#   ninja -C build/release testbed_release_rocksdb-10.4.2_tests
+#   build/release/releases/rocksdb-10.4.2/testbed_release_rocksdb-10.4.2_tests --gtest_filter='*rocksdb*'
+
+# Reads how the library in `prefix` was built: the line that its builder left there.
+function(testbed_recipe prefix out)
+  set(recipe "built elsewhere")
+  if(EXISTS ${prefix}/share/testbed/recipe)
+    file(READ ${prefix}/share/testbed/recipe recipe)
+    string(STRIP "${recipe}" recipe)
+    string(REGEX REPLACE "[\"\\]" "" recipe "${recipe}")
+  endif()
+  set(${out} "${recipe}" PARENT_SCOPE)
+endfunction()
+
+function(testbed_release engine release)
+  cmake_parse_arguments(PARSE_ARGV 2 ARG "" "PREFIX;FROM;FOLDER" "")
+  if(NOT TARGET testbed_engine_${engine})
+    message(STATUS "${engine}@${release} is left out: this build is without ${engine}")
+    return()
+  endif()
+  set(libraries ${ARG_PREFIX}/lib/lib${engine}.a ${ARG_PREFIX}/lib64/lib${engine}.a
+                ${ARG_PREFIX}/lib/${CMAKE_LIBRARY_ARCHITECTURE}/lib${engine}.a ${ARG_PREFIX}/lib${engine}.a)
+  set(library "")
+  foreach(file IN LISTS libraries)
+    if(NOT library AND EXISTS ${file})
+      set(library ${file})
+    endif()
+  endforeach()
+  if(NOT library)
+    message(STATUS "${engine}@${release} is left out: there is no lib/lib${engine}.a in ${ARG_PREFIX}")
+    return()
+  endif()
+  include(StaticLibraryNeeds)
+  static_library_needs(${library} needs missing)
+  if(missing)
+    message(FATAL_ERROR "${library} needs libraries that are missing: ${missing}")
+  endif()
+  set(folder ${PROJECT_BINARY_DIR}/releases/${ARG_FOLDER})
+  set(program testbed_release_${ARG_FOLDER})
+  get_target_property(sources testbed_engine_${engine} SOURCES)
+  add_library(${program}_engine OBJECT ${sources})
+  target_include_directories(${program}_engine SYSTEM BEFORE PRIVATE ${ARG_PREFIX}/include)
+  target_link_libraries(${program}_engine PRIVATE testbed_device)
+  set(brings $<TARGET_OBJECTS:${program}_engine> ${library} ${needs} Threads::Threads ${CMAKE_DL_LIBS})
+  add_executable(${program} ${PROJECT_SOURCE_DIR}/tools/main.cc)
+  target_link_libraries(${program} PRIVATE ${brings} testbed_tools)
+  testbed_recipe(${ARG_PREFIX} recipe)
+  set_target_properties(${program} PROPERTIES TESTBED_BRINGS ${engine}
+    OUTPUT_NAME testbed RUNTIME_OUTPUT_DIRECTORY ${folder} LINK_DEPENDS ${library})
+  file(CONFIGURE OUTPUT ${folder}/release.json @ONLY CONTENT [[
+{"engine": "@engine@", "release": "@release@", "from": "@ARG_FROM@", "recipe": "@recipe@"}
+]])
+  add_dependencies(testbed_releases ${program})
+  if(TARGET testbed_engine_tests)  # the conformance suite on this release, by hand
+    get_target_property(options testbed_engine_tests LINK_OPTIONS)
+    add_executable(${program}_tests EXCLUDE_FROM_ALL $<TARGET_OBJECTS:testbed_engine_tests>)
+    target_link_libraries(${program}_tests PRIVATE ${brings} testbed_test_paths testbed_tools GTest::gmock GTest::gtest_main)
+    target_link_options(${program}_tests PRIVATE ${options})
+    set_target_properties(${program}_tests PROPERTIES TESTBED_BRINGS ${engine} RUNTIME_OUTPUT_DIRECTORY ${folder})
+  endif()
+endfunction()
+
+add_custom_target(testbed_releases ALL)
+file(GLOB releases CONFIGURE_DEPENDS ${PROJECT_BINARY_DIR}/releases/*.cmake)
+foreach(file IN LISTS releases)
+  include(${file})
+endforeach()

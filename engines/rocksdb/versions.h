@@ -1,0 +1,149 @@
+// All that differs between the releases of RocksDB for which the adapter is compiled, 6.20 to 11. The
+// rest of the adapter is written for the newest of them and names no release.
+//
+//   if (!kRocksdbHasClockCache) RefuseForRelease("cache_type=hyper-clock", "lru");
+//   Check(OpenRocksdb(options, dir, families, &handles, &db), "rocksdb could not open its database");
+//
+// A class here that stands between RocksDB's interface and the adapter declares the functions that
+// older releases lack, so that the adapter may override them in every release; these releases never
+// call them. The borders between releases are those that were seen in the headers of 6.20.3, 6.28.2, 7.4.4,
+// 7.8.3, 7.9.2, 8.1.1, 8.10.0, 9.9.3, 10.4.2 and 11.8.1; a release between two of these counts as the
+// older one.
+//
+// Debian's headers must not be found in the place of those that a release lacks: therefore what a
+// release has is told by its number, never by __has_include.
+#ifndef TESTBED_ENGINES_ROCKSDB_VERSIONS_H_
+#define TESTBED_ENGINES_ROCKSDB_VERSIONS_H_
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/file_system.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/statistics.h>
+#include <rocksdb/table.h>
+#include <rocksdb/version.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#define TESTBED_ROCKSDB_FROM(major, minor) \
+  (ROCKSDB_MAJOR > (major) || (ROCKSDB_MAJOR == (major) && ROCKSDB_MINOR >= (minor)))
+
+#if TESTBED_ROCKSDB_FROM(8, 0)
+#include <rocksdb/advanced_cache.h>  // defines Cache, which cache.h only declares from 8.0 on
+#endif
+#if TESTBED_ROCKSDB_FROM(7, 4)
+#include <rocksdb/secondary_cache.h>
+#endif
+
+namespace testbed {
+
+// What the release has.
+constexpr bool kRocksdbHasClockCache = TESTBED_ROCKSDB_FROM(7, 8);    // HyperClockCache
+constexpr bool kRocksdbClockCacheGrows = TESTBED_ROCKSDB_FROM(9, 0);  // its table grows as it must
+constexpr bool kRocksdbHasCompressedCache =
+    TESTBED_ROCKSDB_FROM(7, 4);  // a compressed secondary cache
+constexpr bool kRocksdbChargesReaders =
+    TESTBED_ROCKSDB_FROM(7, 4);  // table readers take room in it
+// The listener is told on which threads parts of a compaction run, so that their IO can be charged.
+constexpr bool kRocksdbTellsSubcompactions = TESTBED_ROCKSDB_FROM(7, 4);
+
+// Throws Error (kUsage): this release of RocksDB lacks what the --engine-option `setting` asks for.
+// `accepted` is what it accepts instead.
+[[noreturn]] void RefuseForRelease(const std::string& setting, const std::string& accepted);
+
+// Makes the block cache, of those kinds that the release has.
+inline std::shared_ptr<rocksdb::Cache> NewRocksdbClockCache(uint64_t bytes, size_t entry_charge,
+                                                            int shard_bits) {
+#if TESTBED_ROCKSDB_FROM(7, 8)
+  return rocksdb::HyperClockCacheOptions(bytes, entry_charge, shard_bits).MakeSharedCache();
+#else
+  return nullptr;
+#endif
+}
+
+// Sets a secondary cache of `bytes` that holds its blocks compressed by LZ4.
+inline void UseCompressedCache(uint64_t bytes, rocksdb::LRUCacheOptions* options) {
+#if TESTBED_ROCKSDB_FROM(7, 4)
+  rocksdb::CompressedSecondaryCacheOptions secondary;
+  secondary.capacity = bytes;
+  secondary.compression_type = rocksdb::kLZ4Compression;
+  options->secondary_cache = rocksdb::NewCompressedSecondaryCache(secondary);
+#endif
+}
+
+// Makes the memory of table readers, which is index and filter blocks, take its room in the cache.
+inline void ChargeTableReaders(rocksdb::BlockBasedTableOptions* blocks) {
+#if TESTBED_ROCKSDB_FROM(7, 4)
+  blocks->cache_usage_options.options_overrides[rocksdb::CacheEntryRole::kBlockBasedTableReader]
+      .charged = rocksdb::CacheEntryRoleOptions::Decision::kEnabled;
+#endif
+}
+
+inline const rocksdb::FilterPolicy* NewRocksdbRibbonFilter(double bits) {
+#if TESTBED_ROCKSDB_FROM(7, 0)
+  return rocksdb::NewRibbonFilterPolicy(bits);
+#else
+  return rocksdb::NewExperimentalRibbonFilterPolicy(bits);
+#endif
+}
+
+// Opens a database, as DB::Open does.
+inline rocksdb::Status OpenRocksdb(const rocksdb::DBOptions& options, const std::string& dir,
+                                   const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+                                   std::vector<rocksdb::ColumnFamilyHandle*>* handles,
+                                   std::unique_ptr<rocksdb::DB>* db) {
+#if TESTBED_ROCKSDB_FROM(11, 0)
+  return rocksdb::DB::Open(options, dir, families, handles, db);
+#else
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open(options, dir, families, handles, &opened);
+  db->reset(opened);
+  return status;
+#endif
+}
+
+#if TESTBED_ROCKSDB_FROM(7, 4)
+using RocksdbSubcompaction = rocksdb::SubcompactionJobInfo;
+using RocksdbListener = rocksdb::EventListener;
+using RocksdbDirectory = rocksdb::FSDirectory;
+#else
+struct RocksdbSubcompaction {};
+class RocksdbListener : public rocksdb::EventListener {
+ public:
+  virtual const char* Name() const { return ""; }
+  virtual void OnSubcompactionBegin(const RocksdbSubcompaction&) {}
+};
+class RocksdbDirectory : public rocksdb::FSDirectory {
+ public:
+  virtual rocksdb::IOStatus Close(const rocksdb::IOOptions&, rocksdb::IODebugContext*) {
+    return rocksdb::IOStatus::OK();
+  }
+};
+#endif
+
+#if TESTBED_ROCKSDB_FROM(6, 28)
+using RocksdbStatistics = rocksdb::Statistics;
+#else
+class RocksdbStatistics : public rocksdb::Statistics {
+ public:
+  virtual const char* Name() const { return ""; }
+};
+#endif
+
+#if TESTBED_ROCKSDB_FROM(8, 10)
+using RocksdbFileSystemBase = rocksdb::FileSystemWrapper;
+#else
+class RocksdbFileSystemBase : public rocksdb::FileSystemWrapper {
+ public:
+  using FileSystemWrapper::FileSystemWrapper;
+  virtual void SupportedOps(int64_t& supported) { supported = 0; }
+};
+#endif
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_ROCKSDB_VERSIONS_H_

@@ -1,0 +1,37 @@
+// All that differs between the releases of WiredTiger for which the adapter is compiled, 11.0 to 11.3.
+// The rest of the adapter is written for the newest of them and names no release. WiredTiger 12 is
+// not among them: it ignores direct_io, which `--io direct` rests on.
+#ifndef TESTBED_ENGINES_WIREDTIGER_VERSIONS_H_
+#define TESTBED_ENGINES_WIREDTIGER_VERSIONS_H_
+
+#include <wiredtiger.h>
+
+#define TESTBED_WIREDTIGER_FROM(major, minor) \
+  (WIREDTIGER_VERSION_MAJOR > (major) ||      \
+   (WIREDTIGER_VERSION_MAJOR == (major) && WIREDTIGER_VERSION_MINOR >= (minor)))
+
+namespace testbed {
+
+// The statistic that counts the checkpoints; since 11.3 only those that came to their end.
+#if TESTBED_WIREDTIGER_FROM(11, 3)
+constexpr int kWiredtigerCheckpoints = WT_STAT_CONN_CHECKPOINTS_TOTAL_SUCCEED;
+#elif TESTBED_WIREDTIGER_FROM(11, 2)
+constexpr int kWiredtigerCheckpoints = WT_STAT_CONN_CHECKPOINTS;
+#else
+constexpr int kWiredtigerCheckpoints = WT_STAT_CONN_TXN_CHECKPOINT;
+#endif
+
+// Sets *key and *value to the bytes of the row that the cursor stands on, whose formats are u. Returns
+// a code of WiredTiger.
+inline int GetRow(WT_CURSOR* cursor, WT_ITEM* key, WT_ITEM* value) {
+#if TESTBED_WIREDTIGER_FROM(11, 2)
+  return cursor->get_raw_key_value(cursor, key, value);
+#else
+  const int code = cursor->get_key(cursor, key);
+  return code != 0 ? code : cursor->get_value(cursor, value);
+#endif
+}
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_WIREDTIGER_VERSIONS_H_

@@ -1,0 +1,145 @@
+// Tests engines that are named with a release, with the real program. The program of the release is the same
+// testbed in another place: what is tested is the way there and back.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr char kSmall[] =
+    " --ram 64M --rows 2000 --threads 1 --operations 500 --quiet --account file ";
+
+class ReleaseRunTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    releases_ = directory_.parent_path() / (directory_.filename().string() + ".releases");
+    Install("btree", "9.8.7");
+  }
+  void TearDown() override {
+    fs::remove_all(releases_);
+    CommandTest::TearDown();
+  }
+
+  // A hard link, since a program finds what it is by the directory that it lies in.
+  void Install(const std::string& engine, const std::string& release) {
+    const fs::path folder = releases_ / (engine + "-" + release);
+    fs::create_directories(folder);
+    std::error_code other_device;
+    fs::create_hard_link(TestbedBinary(), folder / "testbed", other_device);
+    if (other_device) fs::copy_file(TestbedBinary(), folder / "testbed");
+    std::ofstream(folder / "release.json") << json{
+        {"engine", engine}, {"release", release}, {"from", "2024-05"}, {"recipe", "cc -O2"}};
+  }
+
+  CommandResult With(const std::string& arguments) {
+    return Run(arguments, "TESTBED_RELEASES=" + releases_.string());
+  }
+
+  fs::path releases_;
+};
+
+TEST_F(ReleaseRunTest, AReleaseRunsAsAnEngineAndTheResultsNameIt) {
+  const CommandResult result = With("--engine btree@9.8.7 --json run.json" + std::string(kSmall));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("release 9.8.7 of 2024-05: cc -O2"));
+  const json document = Json("run.json");
+  EXPECT_EQ(document["options"]["engine"], "btree");
+  EXPECT_EQ(document["options"]["release"], "9.8.7");
+  const json& run = document["runs"].back();
+  EXPECT_EQ(run["engine"]["name"], "btree");
+  EXPECT_EQ(run["engine"]["release"],
+            (json{{"name", "9.8.7"}, {"from", "2024-05"}, {"recipe", "cc -O2"}}));
+  EXPECT_FALSE(run.contains("error"));
+  EXPECT_TRUE(std::any_of(run["phases"].begin(), run["phases"].end(), [](const json& phase) {
+    return phase["name"] == "point-read" && phase["count"] == 500;
+  }));
+}
+
+TEST_F(ReleaseRunTest, ADatabaseIsReusedByTheReleaseThatMadeIt) {
+  ASSERT_EQ(With("--engine btree@9.8.7 --dir d --workload insert" + std::string(kSmall)).code, 0);
+  const std::string again =
+      "--dir d --reuse --workload point-read --threads 1 --operations 9 --quiet";
+  const CommandResult same = With(again + " --json run.json");
+  ASSERT_EQ(same.code, 0) << same.err;
+  EXPECT_EQ(Json("run.json")["runs"][0]["engine"]["release"]["name"], "9.8.7");
+  ExpectRefused(With(again + " --engine btree"), "give --engine \"btree@9.8.7\"");
+}
+
+TEST_F(ReleaseRunTest, SidesOfAComparisonAreReleases) {
+  const CommandResult result = With(
+      "ab --a engine=btree --b engine=btree@9.8.7 --json ab.json --ram 64M --rows 5000 "
+      "--threads 1 --workload point-read --time 3s --loads 1 --slice 0.05 --warmup 0 --quiet "
+      "--account file");
+  ASSERT_EQ(result.code, 0) << result.err;
+  for (const json& run : Json("ab.json")["runs"]) {
+    EXPECT_EQ(run["engine"].contains("release"), run["side"] == "b") << run["engine"];
+  }
+}
+
+TEST_F(ReleaseRunTest, ASweepHasReleasesAsAnAxis) {
+  const CommandResult result = With(
+      "--engine btree,btree@9.8.7 --out sweep --workload insert,point-read" + std::string(kSmall));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("btree@9.8.7"));
+  int of_release = 0, cells = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(directory_ / "sweep")) {
+    if (entry.path().extension() != ".json") continue;
+    const json document = json::parse(Read(entry.path()), nullptr, false);
+    if (!document.is_object() || !document.contains("runs")) continue;
+    ++cells;
+    of_release += document["runs"][0]["engine"].contains("release");
+  }
+  EXPECT_GE(of_release, 1);
+  EXPECT_EQ(cells, 2 * of_release);  // no database is shared by two releases
+}
+
+TEST_F(ReleaseRunTest, ACrashTestIsThatOfTheRelease) {
+  const CommandResult result =
+      With("crashtest --engine btree@9.8.7 --kills 1 --longest-ms 50 --writers 1 --quiet");
+  EXPECT_EQ(result.code, 0) << result.err;
+}
+
+TEST_F(ReleaseRunTest, WhatTheReleaseDoesNotAcceptIsRefusedBeforeAnythingIsMade) {
+  ExpectRefused(
+      With("--engine btree@9.8.7 --dir d --engine-option torn_pages=never" + std::string(kSmall)),
+      "torn_pages");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(ReleaseRunTest, AReleaseThatIsNotThereIsRefusedWithWhatToDo) {
+  ExpectRefused(With("--engine btree@1.0" + std::string(kSmall)), "btree has no releases");
+  ExpectRefused(With("ab --a engine=btree --b engine=btree@1.0"), "btree has no releases");
+  ExpectRefused(With("crashtest --engine btree@1.0"), "btree has no releases");
+  ExpectRefused(With("--engine nosuch@1.0" + std::string(kSmall)), "nosuch is not known");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(ReleaseRunTest, AProgramThatIsNoTestbedIsRefused) {
+  const fs::path program = releases_ / "btree-9.8.7" / "testbed";
+  fs::remove(program);
+  std::ofstream(program) << "#!/bin/sh\nexit 1\n";
+  fs::permissions(program, fs::perms::owner_all);
+  ExpectRefused(With("--engine btree@9.8.7" + std::string(kSmall)), "gave no answer");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(ReleaseRunTest, TheListShowsWhatIsInstalledAndWhatCanBe) {
+  const std::string list = With("list").out;
+  EXPECT_THAT(list, HasSubstr("btree@9.8.7"));
+  EXPECT_THAT(list, HasSubstr("tools/build_engine.sh rocksdb 10.4.2"));
+}
+
+}  // namespace
+}  // namespace testbed

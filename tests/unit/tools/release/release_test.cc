@@ -1,0 +1,154 @@
+// Tests the names of releases, the table of those that can be built, and what is sent to the program of
+// a release.
+#include "tools/release/release.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+#include "tests/paths.h"
+#include "tools/release/release_process.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+std::string WhyNot(const std::string& engine, const std::string& release) {
+  try {
+    FindRelease(engine, release);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(ReleaseTest, TheFirstAtEndsTheEnginesName) {
+  EXPECT_EQ(SplitRelease("rocksdb").engine, "rocksdb");
+  EXPECT_EQ(SplitRelease("rocksdb").release, "");
+  EXPECT_EQ(SplitRelease("rocksdb@10.4.2").engine, "rocksdb");
+  EXPECT_EQ(SplitRelease("rocksdb@10.4.2").release, "10.4.2");
+  EXPECT_EQ(SplitRelease("rocksdb@/opt/a@b").release, "/opt/a@b");
+  EXPECT_EQ(SplitRelease("@1").engine, "");
+}
+
+TEST(ReleaseTest, EachReleaseOfTheTableHasAHashOf64Digits) {
+  std::ifstream in(SourceDir() + "/tools/setup/engine_releases");
+  ASSERT_TRUE(in.good());
+  std::set<std::string> names, hashes;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with('#')) continue;
+    std::istringstream words(line);
+    std::vector<std::string> row{std::istream_iterator<std::string>(words), {}};
+    ASSERT_EQ(row.size(), 7u) << line;
+    EXPECT_THAT(row[2], testing::MatchesRegex("20[0-9][0-9]-[01][0-9]")) << line;
+    EXPECT_THAT(row[3], testing::AnyOf("crate", "sdist")) << line;
+    EXPECT_EQ(row[6].size(), 64u) << line;
+    EXPECT_EQ(row[6].find_first_not_of("0123456789abcdef"), std::string::npos) << line;
+    EXPECT_TRUE(names.insert(row[0] + "@" + row[1]).second) << line;
+    EXPECT_TRUE(hashes.insert(row[6]).second) << line;
+  }
+  EXPECT_EQ(names.size(), KnownReleases().size());
+  for (const KnownRelease& known : KnownReleases()) {
+    EXPECT_TRUE(names.contains(known.engine + "@" + known.release));
+  }
+}
+
+TEST(ReleaseTest, AReleaseThatIsNotInstalledIsRefusedWithWhatToDo) {
+  ASSERT_EQ(setenv("TESTBED_RELEASES", "/nonexistent", 1), 0);
+  EXPECT_TRUE(InstalledReleases().empty());
+  EXPECT_THAT(WhyNot("rocksdb", "10.4.2"), HasSubstr("tools/build_engine.sh rocksdb 10.4.2"));
+  EXPECT_THAT(WhyNot("rocksdb", "latest"), HasSubstr("tools/build_engine.sh rocksdb 11.8.1"));
+  EXPECT_THAT(WhyNot("rocksdb", "/opt/r"), HasSubstr("tools/build_engine.sh rocksdb /opt/r"));
+  EXPECT_THAT(WhyNot("rocksdb", "10.4"), HasSubstr("6.20.3, 6.28.2"));
+  EXPECT_THAT(WhyNot("rocksdb", ""), HasSubstr("6.20.3, 6.28.2"));
+  EXPECT_THAT(WhyNot("btree", "1"), HasSubstr("btree has no releases"));
+  unsetenv("TESTBED_RELEASES");
+}
+
+// Returns options of which every one that a run in a child reads is not the default.
+RunOptions OtherOptions() {
+  RunOptions o;
+  o.engine_name = "rocksdb";
+  o.dir = "d";
+  o.reuse = o.cache_auto = o.cache_most = o.strict = o.drop_caches = o.readahead_model = true;
+  o.exclusive_device = o.quiet = true;
+  o.ram_bytes = 1 << 30;
+  o.cache_pct = 12.5;
+  o.read_iops = 7;
+  o.databases = 3;
+  o.workloads = {"mixed"};
+  o.threads = {1, 2};
+  o.queue_depth = 9;
+  o.operations = 11;
+  o.seconds = 0.1;
+  o.warmup = 0;
+  o.rate = 1.5;
+  o.arrivals = Arrivals::kExponential;
+  o.verify_every = 5;
+  o.consume = Consume::kNone;
+  o.added_delay_ns = 4;
+  o.account = AccountDepth::kFile;
+  o.live.report_interval = 2;
+  o.record_file = "a.trace";
+  o.engine = {.create = false,
+              .io = IoMode::kMmap,
+              .file_advice = Advice::kRandom,
+              .mmap_advice = Advice::kRandom,
+              .page_size = 4096,
+              .cache_bytes = 1,
+              .most_cache_bytes = 2,
+              .ram_bytes = 3,
+              .durability = Durability::kSync,
+              .lazy_interval_ms = 5,
+              .compression = "zstd",
+              .extra = {{"options", "a=b;c={d=1}"}}};
+  o.data = {.rows = 5,
+            .order = KeyOrder::kRandom,
+            .key_size = 24,
+            .value_size = 9,
+            .compressibility = 0.25,
+            .indexes = 2,
+            .seed = 1ull << 63,
+            .keys_file = "k"};
+  o.workload = {.rows_per_transaction = 2,
+                .distribution = Distribution::kZipfian,
+                .zipf_theta = 0.5,
+                .hot_fraction = 0.1,
+                .hot_probability = 0.3,
+                .hit_ratio = 0.75,
+                .scan_rows = 3,
+                .mix = {{"update", 2}},
+                .extra = {{"x", "y"}},
+                .seed = 9,
+                .directory = "w"};
+  return o;
+}
+
+TEST(ReleaseTest, EveryOptionThatIsSentArrives) {
+  const RunOptions other = OtherOptions();
+  const json line = SentRun(other, RunPlan());
+  EXPECT_EQ(SentRun(ReadSentOptions(json::parse(line.dump())), RunPlan()), line);
+  const json plain = SentRun(RunOptions(), RunPlan())["options"].flatten();
+  const json tried = line["options"].flatten();
+  for (const auto& [name, value] : tried.items()) {
+    EXPECT_FALSE(plain.contains(name) && plain[name] == value) << name << " is not tried";
+  }
+}
+
+TEST(ReleaseTest, ARunThatIsNotWholeIsAnError) {
+  json line = SentRun(RunOptions(), RunPlan());
+  line["options"]["data"].erase("rows");
+  EXPECT_THROW(ReadSentOptions(line), Error);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Builds a release of an engine, and a testbed that runs it:
+#
+#   tools/build_engine.sh rocksdb 10.4.2         then: testbed --engine rocksdb@10.4.2
+#   tools/build_engine.sh wiredtiger 11.2.0
+#   tools/build_engine.sh rocksdb /opt/rocksdb   an installation of your own: testbed --engine rocksdb@/opt/rocksdb
+#   tools/build_engine.sh                        list the releases that can be built
+#   tools/build_engine.sh --remove rocksdb 10.4.2   remove its program; the library stays in the cache
+#
+# The library is built once per machine and user, by one recipe for all releases of the engine, in the
+# cache folder (tools/setup/build_rocksdb.sh and build_wiredtiger.sh, which say how): about 15 processor minutes
+# for RocksDB, one for WiredTiger. The program is linked from this build of testbed in about a minute,
+# and again by each later build of it.
+#
+# Environment: TESTBED_BUILD_DIR (the build folder, default build/release), and what the two scripts
+# take. Needs a built testbed: tools/run.sh builds it.
+set -euo pipefail
+
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+table=$root/tools/setup/engine_releases
+build=${TESTBED_BUILD_DIR:-$root/build/release}
+
+say() { printf 'testbed: %s\n' "$*" >&2; }
+die() {
+  say "$*"
+  exit 2
+}
+releases_of() { awk -v e="$1" '$1 == e {print $2}' "$table" | paste -sd' '; }
+engines() { awk '!/^#/ && NF {print $1}' "$table" | sort -u | paste -sd' '; }
+
+remove=
+if [[ ${1:-} == --remove ]]; then
+  remove=1
+  shift
+fi
+if [[ $# -eq 0 && -z $remove ]]; then
+  for engine in $(engines); do echo "$engine: $(releases_of "$engine")"; done
+  exit 0
+fi
+engine=${1:-} release=${2:-}
+[[ $# -eq 2 ]] || die "build_engine.sh takes an engine and a release, such as: tools/build_engine.sh rocksdb 10.4.2."
+[[ -n $(releases_of "$engine") ]] || die "there are no releases of '$engine'; build_engine.sh builds $(engines)."
+[[ $release == latest ]] && release=$(releases_of "$engine" | awk '{print $NF}')
+if [[ $release == /* ]]; then
+  release=${release%/}
+  folder=$engine-$(sha256sum <<<"$release" | cut -c1-8)
+else
+  folder=$engine-$release
+  [[ " $(releases_of "$engine") " == *" $release "* ]] ||
+    die "there is no release $release of $engine here; build_engine.sh has $(releases_of "$engine"), and takes the path of an installation."
+fi
+description=$build/releases/$folder.cmake
+if [[ -n $remove ]]; then
+  rm -rf -- "$description" "${build:?}/releases/$folder"
+  exit 0
+fi
+[[ -e $build/CMakeCache.txt && -e $build/build.ninja ]] ||
+  die "there is no built testbed in $build: run tools/run.sh first, or name its folder in TESTBED_BUILD_DIR."
+exec 8>"$build/.releases.lock"
+flock 8
+
+from=$(awk -v e="$engine" -v r="$release" '$1 == e && $2 == r {print $3}' "$table")
+if [[ $release == /* ]]; then
+  compgen -G "$release/lib*/lib$engine.a" >/dev/null || compgen -G "$release/lib/*/lib$engine.a" >/dev/null ||
+    die "there is no lib/lib$engine.a in $release: give the prefix of an installation with a static library."
+  prefix=$release
+else
+  prefix=$("$root/tools/setup/build_$engine.sh" "$release" 8>&-)
+fi
+
+mkdir -p "$build/releases"
+printf 'testbed_release(%s "%s" FOLDER %s PREFIX "%s" FROM "%s")\n' \
+  "$engine" "$release" "$folder" "$prefix" "$from" >"$description.new"
+mv -- "$description.new" "$description"
+log=$build/releases/$folder.log
+say "linking testbed for $engine@$release"
+if ! { cmake "$build" && ninja -C "$build" -j "${TESTBED_JOBS:-$(nproc)}" "testbed_release_$folder" testbed; } >"$log" 2>&1 8>&-; then
+  rm -f -- "$description"
+  grep -m5 -A2 -E 'error:|Error|undefined reference' -- "$log" >&2 || tail -n 25 -- "$log" >&2
+  die "testbed cannot be linked with $engine@$release; the whole output is in $log."
+fi
+say "ready: testbed --engine $engine@$release ($(cat "$prefix/share/testbed/recipe" 2>/dev/null || echo 'built elsewhere'))"

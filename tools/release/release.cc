@@ -1,0 +1,159 @@
+#include "tools/release/release.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <tuple>
+
+#include "device/error.h"
+#include "tools/output/json_text.h"
+
+namespace testbed {
+
+// CMake generates this function from tools/setup/engine_releases (known.cc.in).
+const char* EngineReleasesTable();
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+fs::path OwnDirectory() {
+  std::error_code failed;
+  return fs::read_symlink("/proc/self/exe", failed).parent_path();
+}
+
+// Returns the release whose program lies in the directory; nothing when none does.
+std::optional<EngineRelease> ReleaseIn(const fs::path& directory) {
+  std::ifstream in(directory / "release.json");
+  if (!in) return std::nullopt;
+  std::ostringstream text;
+  text << in.rdbuf();
+  const json j = json::parse(text.str(), nullptr, false);
+  if (!j.is_object()) return std::nullopt;
+  const std::string program = directory / "testbed";
+  if (::access(program.c_str(), X_OK) != 0) return std::nullopt;
+  const auto word = [&j](const char* name) {
+    return j.contains(name) && j[name].is_string() ? j[name].get<std::string>() : std::string();
+  };
+  return EngineRelease{word("engine"), word("release"), word("from"), word("recipe"), program};
+}
+
+fs::path ReleasesDirectory() {
+  if (const char* given = std::getenv("TESTBED_RELEASES")) return given;
+  // A release's own program lies in one of the directories.
+  return OwnRelease() ? OwnDirectory().parent_path() : OwnDirectory() / "releases";
+}
+
+std::string BuildCommand(const std::string& engine, const std::string& release) {
+  return fmt::format("tools/build_engine.sh {} {}", engine, release);
+}
+
+// Returns the sentence about a release that is not installed.
+std::string WhyNot(const std::string& engine, const std::string& release) {
+  const std::string name = fmt::format("--engine {}@{}", engine, release);
+  std::string known;
+  for (const KnownRelease& r : KnownReleases()) {
+    if (r.engine != engine) continue;
+    if (r.release == release) {
+      return fmt::format("{} is not built yet; `{}` builds it once", name,
+                         BuildCommand(engine, release));
+    }
+    known += (known.empty() ? "" : ", ") + r.release;
+  }
+  if (release.starts_with('/')) {
+    return fmt::format(
+        "{} has no program yet; `{}` links one with the library that is installed "
+        "there",
+        name, BuildCommand(engine, release));
+  }
+  if (known.empty()) {
+    return fmt::format(
+        "{} is not accepted: {} has no releases beside that of this program; give "
+        "--engine {}",
+        name, engine, engine);
+  }
+  return fmt::format(
+      "{} is not accepted; {} has the releases {}, latest, and @/PREFIX for an "
+      "installation of your own",
+      name, engine, known);
+}
+
+}  // namespace
+
+json EngineRelease::ToJson() const {
+  return {{"name", release}, {"from", from}, {"recipe", recipe}};
+}
+
+NamedEngine SplitRelease(const std::string& name) {
+  const size_t at = name.find('@');
+  if (at == std::string::npos) return {name, ""};
+  return {name.substr(0, at), name.substr(at + 1)};
+}
+
+std::vector<EngineRelease> InstalledReleases() {
+  std::vector<EngineRelease> found;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(ReleasesDirectory(), failed)) {
+    if (auto release = ReleaseIn(entry.path())) found.push_back(std::move(*release));
+  }
+  std::sort(found.begin(), found.end(), [](const EngineRelease& a, const EngineRelease& b) {
+    return std::tie(a.engine, a.from, a.release) < std::tie(b.engine, b.from, b.release);
+  });
+  return found;
+}
+
+const std::vector<KnownRelease>& KnownReleases() {
+  static const std::vector<KnownRelease> known = [] {
+    std::vector<KnownRelease> all;
+    std::istringstream lines(EngineReleasesTable());
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      KnownRelease release;
+      if (line.starts_with('#')) continue;
+      if (words >> release.engine >> release.release >> release.from) all.push_back(release);
+    }
+    return all;
+  }();
+  return known;
+}
+
+std::optional<EngineRelease> OwnRelease() { return ReleaseIn(OwnDirectory()); }
+
+EngineRelease FindRelease(const std::string& engine, const std::string& release) {
+  std::string wanted = release;
+  if (release == "latest") {
+    for (const KnownRelease& known : KnownReleases()) {
+      if (known.engine == engine) wanted = known.release;
+    }
+  }
+  for (EngineRelease& installed : InstalledReleases()) {
+    if (installed.engine == engine && installed.release == wanted) return std::move(installed);
+  }
+  throw Error(Error::kUsage, WhyNot(engine, wanted));
+}
+
+void BecomeRelease(const std::vector<std::string>& words, char** argv) {
+  std::string name;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--engine" && i + 1 < words.size()) name = words[i + 1];
+    if (words[i].starts_with("--engine=")) name = words[i].substr(9);
+  }
+  const NamedEngine named = SplitRelease(name);
+  if (named.release.empty()) return;
+  const std::optional<EngineRelease> own = OwnRelease();
+  const EngineRelease release = FindRelease(named.engine, named.release);
+  std::error_code failed;
+  if (own && own->engine == release.engine && own->release == release.release) return;
+  if (fs::equivalent(release.program, "/proc/self/exe", failed)) return;
+  ::execv(release.program.c_str(), argv);
+  throw Error::Io("execute", release.program, errno);
+}
+
+}  // namespace testbed

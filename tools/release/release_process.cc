@@ -1,0 +1,294 @@
+#include "tools/release/release_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include "device/error.h"
+#include "device/os/child_process.h"
+#include "device/os/signal_guard.h"
+#include "tools/output/json_text.h"
+#include "tools/release/build_info.h"
+#include "tools/run/run_checks.h"
+#include "tools/run/run_process.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+template <typename Visit>
+void VisitEngine(EngineOptions& o, const Visit& visit) {
+  visit("create", o.create);
+  visit("io", o.io);
+  visit("file_advice", o.file_advice);
+  visit("mmap_advice", o.mmap_advice);
+  visit("page_size", o.page_size);
+  visit("cache_bytes", o.cache_bytes);
+  visit("most_cache_bytes", o.most_cache_bytes);
+  visit("ram_bytes", o.ram_bytes);
+  visit("durability", o.durability);
+  visit("lazy_interval_ms", o.lazy_interval_ms);
+  visit("compression", o.compression);
+  visit("extra", o.extra);
+}
+
+template <typename Visit>
+void VisitData(DatasetOptions& o, const Visit& visit) {
+  visit("rows", o.rows);
+  visit("order", o.order);
+  visit("key_size", o.key_size);
+  visit("value_size", o.value_size);
+  visit("compressibility", o.compressibility);
+  visit("indexes", o.indexes);
+  visit("seed", o.seed);
+  visit("keys_file", o.keys_file);
+}
+
+template <typename Visit>
+void VisitWorkload(WorkloadOptions& o, const Visit& visit) {
+  visit("rows_per_transaction", o.rows_per_transaction);
+  visit("distribution", o.distribution);
+  visit("zipf_theta", o.zipf_theta);
+  visit("hot_fraction", o.hot_fraction);
+  visit("hot_probability", o.hot_probability);
+  visit("hit_ratio", o.hit_ratio);
+  visit("scan_rows", o.scan_rows);
+  visit("mix", o.mix);
+  visit("extra", o.extra);
+  visit("seed", o.seed);
+  visit("directory", o.directory);
+}
+
+// What a run in a child reads of its options. The rest of them belongs to the parent.
+template <typename Visit>
+void VisitRun(RunOptions& o, const Visit& visit) {
+  visit("engine_name", o.engine_name);
+  visit("dir", o.dir);
+  visit("reuse", o.reuse);
+  visit("ram_bytes", o.ram_bytes);
+  visit("cache_pct", o.cache_pct);
+  visit("cache_auto", o.cache_auto);
+  visit("cache_most", o.cache_most);
+  visit("strict", o.strict);
+  visit("read_iops", o.read_iops);
+  visit("databases", o.databases);
+  visit("workloads", o.workloads);
+  visit("threads", o.threads);
+  visit("queue_depth", o.queue_depth);
+  visit("operations", o.operations);
+  visit("seconds", o.seconds);
+  visit("warmup", o.warmup);
+  visit("rate", o.rate);
+  visit("arrivals", o.arrivals);
+  visit("verify_every", o.verify_every);
+  visit("consume", o.consume);
+  visit("added_delay_ns", o.added_delay_ns);
+  visit("drop_caches", o.drop_caches);
+  visit("readahead_model", o.readahead_model);
+  visit("exclusive_device", o.exclusive_device);
+  visit("account", o.account);
+  visit("quiet", o.quiet);
+  visit("record_file", o.record_file);
+  visit("report_interval", o.live.report_interval);
+  visit("live", o.live.live);
+}
+
+struct Write {
+  json* j;
+  template <typename T>
+  void operator()(const char* name, const T& value) const {
+    (*j)[name] = value;
+  }
+  template <typename T>
+  void operator()(const char* name, const std::optional<T>& value) const {
+    (*j)[name] = value ? json(*value) : json();
+  }
+};
+
+struct Read {
+  const json* j;
+  template <typename T>
+  void operator()(const char* name, T& value) const {
+    j->at(name).get_to(value);
+  }
+  template <typename T>
+  void operator()(const char* name, std::optional<T>& value) const {
+    const json& found = j->at(name);
+    value = found.is_null() ? std::nullopt : std::optional<T>(found.get<T>());
+  }
+};
+
+json OptionsJson(RunOptions options) {
+  json j, engine, data, workload;
+  VisitRun(options, Write{&j});
+  VisitEngine(options.engine, Write{&engine});
+  VisitData(options.data, Write{&data});
+  VisitWorkload(options.workload, Write{&workload});
+  j["engine"] = std::move(engine);
+  j["data"] = std::move(data);
+  j["workload"] = std::move(workload);
+  j["metrics"] = options.live.metrics.has_value();  // the parent listens, the child reports
+  return j;
+}
+
+// The plan of a line, with the limits that it holds.
+struct SentPlan {
+  RunPlan plan;
+  std::unique_ptr<MemoryBudget> budget;
+  std::unique_ptr<ReadLimit> read_limit;
+};
+
+SentPlan ReadPlan(const json& j) {
+  SentPlan sent;
+  RunPlan& plan = sent.plan;
+  j.at("phases").get_to(plan.phases);
+  j.at("threads").get_to(plan.threads);
+  j.at("repeat").get_to(plan.repeat);
+  j.at("label").get_to(plan.label);
+  j.at("engine_dir").get_to(plan.engine_dir);
+  j.at("exclusive_device").get_to(plan.exclusive_device);
+  j.at("in_slices").get_to(plan.in_slices);
+  plan.population = j.at("population");
+  if (const std::string path = j.at("budget"); !path.empty()) {
+    sent.budget = MemoryBudget::Attach(path);
+    plan.budget = sent.budget.get();
+  }
+  if (const std::string path = j.at("read_limit"); !path.empty()) {
+    sent.read_limit = ReadLimit::Attach(path, j.at("read_limit_own"));
+    plan.read_limit = sent.read_limit.get();
+  }
+  return sent;
+}
+
+void Send(int fd, const json& line) { WriteAll(fd, JsonText(line) + "\n"); }
+
+json ErrorLine(const std::string& sentence, int code) {
+  return {{"run",
+           {{"phases", json::array()}, {"error", {{"sentence", sentence}, {"exit_code", code}}}}},
+          {"ended", true}};
+}
+
+void ServeCheck(const RunOptions& options, const std::string& where, int to_parent) {
+  try {
+    CheckRun(options, std::make_shared<const Dataset>(options.data));
+    if (!where.empty()) TryEngineOptions(options, where);
+    Send(to_parent, {{"accepted", true}});
+  } catch (const Error& e) {
+    Send(to_parent, {{"refused", e.what()}});
+  }
+}
+
+void Serve(ParentLines* parent, int to_parent) {
+  const json line = parent->Await();
+  if (line.value("commit", "") != ThisBuild().commit) {
+    const std::optional<EngineRelease> own = OwnRelease();
+    const std::string sentence = fmt::format(
+        "the program of {}@{} was linked for another build of testbed; run "
+        "`tools/build_engine.sh {} {}` again, which links it anew",
+        own ? own->engine : "?", own ? own->release : "?", own ? own->engine : "ENGINE",
+        own ? own->release : "RELEASE");
+    if (line.contains("check")) return Send(to_parent, {{"refused", sentence}});
+    return Send(to_parent, ErrorLine(sentence, 2));
+  }
+  const RunOptions options = ReadSentOptions(line);
+  if (line.contains("check")) return ServeCheck(options, line["check"], to_parent);
+  const SentPlan sent = ReadPlan(line.at("plan"));
+  ServeRun(options, sent.plan, parent, to_parent);
+}
+
+}  // namespace
+
+json SentRun(const RunOptions& options, const RunPlan& plan) {
+  return {{"commit", ThisBuild().commit},
+          {"options", OptionsJson(options)},
+          {"plan",
+           {{"phases", plan.phases},
+            {"threads", plan.threads},
+            {"repeat", plan.repeat},
+            {"label", plan.label},
+            {"engine_dir", plan.engine_dir},
+            {"exclusive_device", plan.exclusive_device},
+            {"in_slices", plan.in_slices},
+            {"population", plan.population},
+            {"budget", plan.budget == nullptr ? "" : plan.budget->path()},
+            {"read_limit", plan.read_limit == nullptr ? "" : plan.read_limit->path()},
+            {"read_limit_own", plan.read_limit != nullptr && plan.read_limit->own()}}}};
+}
+
+RunOptions ReadSentOptions(const json& line) {
+  RunOptions options;
+  try {
+    const json& j = line.at("options");
+    VisitRun(options, Read{&j});
+    VisitEngine(options.engine, Read{&j.at("engine")});
+    VisitData(options.data, Read{&j.at("data")});
+    VisitWorkload(options.workload, Read{&j.at("workload")});
+    if (j.at("metrics").get<bool>()) options.live.metrics.emplace();
+  } catch (const json::exception& e) {
+    throw Error(Error::kRun, fmt::format("the run that was sent is not whole: {}", e.what()));
+  }
+  return options;
+}
+
+void ExecuteReleaseProgram(const EngineRelease& release, int from_parent, int to_parent) {
+  for (const int fd : {from_parent, to_parent}) ::fcntl(fd, F_SETFD, 0);
+  const std::string in = std::to_string(from_parent), out = std::to_string(to_parent);
+  ::execl(release.program.c_str(), "testbed", kExecuteRun, in.c_str(), out.c_str(), nullptr);
+  const Error failed = Error::Io("execute", release.program, errno);
+  Send(to_parent, ErrorLine(failed.what(), 1));
+  ::_exit(0);
+}
+
+void CheckByRelease(const RunOptions& options, const std::string& where) {
+  const EngineRelease release = FindRelease(options.engine_name, options.release);
+  int out[2], in[2];
+  if (::pipe2(out, O_CLOEXEC) != 0) throw Error::Io("pipe", "", errno);
+  if (::pipe2(in, O_CLOEXEC) != 0) {
+    ::close(out[0]);
+    ::close(out[1]);
+    throw Error::Io("pipe", "", errno);
+  }
+  const pid_t child = ForkChild();
+  if (child == 0) ExecuteReleaseProgram(release, in[0], out[1]);
+  ::close(in[0]);
+  ::close(out[1]);
+  json line = SentRun(options, RunPlan());
+  line["check"] = where;
+  Send(in[1], line);
+  const json answer = ParentLines(out[0]).Await();
+  ::close(in[1]);
+  ::close(out[0]);
+  AwaitChild(child);
+  if (answer.value("accepted", false) || StopRequested()) return;
+  if (answer.value("end", false)) {
+    throw Error(Error::kUsage,
+                fmt::format("the program of {}@{}, {}, gave no answer; link it anew by "
+                            "`tools/build_engine.sh {} {}`",
+                            release.engine, release.release, release.program, release.engine,
+                            release.release));
+  }
+  const json about = answer.value("run", json::object()).value("error", json::object());
+  throw Error(Error::kUsage, answer.value("refused", about.value("sentence", "")));
+}
+
+void ExecuteSentRun(const std::vector<std::string>& words) {
+  if (words.size() != 3) {
+    throw Error(Error::kUsage, fmt::format("{} is for testbed itself, which executes a run of "
+                                           "another release by it; give --engine NAME@RELEASE",
+                                           kExecuteRun));
+  }
+  const int in = std::atoi(words[1].c_str()), out = std::atoi(words[2].c_str());
+  ParentLines parent(in);
+  Serve(&parent, out);
+  std::fflush(nullptr);
+  ::_exit(0);  // as a forked child ends: destructors would find the account of the run gone
+}
+
+}  // namespace testbed

@@ -1,0 +1,43 @@
+// Runs of another release of an engine: the program of the release (tools/release/release.h) is the
+// child of the run (run_process.h). It gets the options and the plan as the first line of its pipe,
+//
+//   {"commit": ..., "options": {...}, "plan": {...}}
+//
+// and then talks as a forked child does. A line with "check" asks only whether the release accepts the
+// options.
+#ifndef TESTBED_TOOLS_RELEASE_RELEASE_PROCESS_H_
+#define TESTBED_TOOLS_RELEASE_RELEASE_PROCESS_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/release/release.h"
+#include "tools/run/run_child.h"
+
+namespace testbed {
+
+// The first word of the command line with which the program of a release executes a run.
+inline constexpr char kExecuteRun[] = "execute-run";
+
+// Returns the line that tells a release's program the run.
+nlohmann::json SentRun(const RunOptions& options, const RunPlan& plan);
+// The inverse: returns the options of such a line, without the release, since the program that reads the line
+// is its program. Throws Error (kRun) when a part is missing.
+RunOptions ReadSentOptions(const nlohmann::json& line);
+
+// Executes the program, in the process forked for it, with the two ends of the pipes. Never returns.
+[[noreturn]] void ExecuteReleaseProgram(const EngineRelease& release, int from_parent,
+                                        int to_parent);
+
+// Throws Error (kUsage) with the release's own sentence when it does not accept the options. With
+// `where` it tries them on an empty database below that directory, as TryEngineOptions does.
+void CheckByRelease(const RunOptions& options, const std::string& where);
+
+// The program of a release: executes the run that is sent through the descriptors words[1] and
+// words[2]. Ends the process.
+[[noreturn]] void ExecuteSentRun(const std::vector<std::string>& words);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_RELEASE_RELEASE_PROCESS_H_

@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# Builds one release of RocksDB as a static library, once per machine and user, and prints the folder
+# it is installed in, which is the only line on stdout:
+#
+#   tools/setup/build_rocksdb.sh 10.4.2           build it if it is not there yet (15 processor minutes)
+#   tools/setup/build_rocksdb.sh --where 10.4.2   print the folder it is or would be in, build nothing
+#
+# tools/build_engine.sh calls it, and makes a testbed that runs the release. The releases, and the
+# packages that hold their sources, are in tools/setup/engine_releases. All are built by one recipe:
+# compiler, flags and compression libraries are the same, so that two releases differ in their own
+# source alone. The folder holds include/, lib/librocksdb.a, share/licenses/rocksdb/ and
+# share/testbed/recipe, one line that says how it was built. It is
+#
+#   ${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/testbed}/rocksdb-<release>-<recipe>
+#
+# and <recipe> is a hash of what decides the library's contents (source, options, compiler version).
+#
+# Environment: CC and CXX (compilers, default cc and c++), TESTBED_CACHE_DIR, TESTBED_ROCKSDB_CRATE
+# (path of an already downloaded package, for machines without a network or cargo), TESTBED_JOBS
+# (parallel jobs; default: a job for each processor and each 1.5 GB of free memory).
+#
+# Safe to run several times at once (a lock) and to kill (the folder appears by one rename, and the next
+# call goes on where a killed one was). Needs: a C++ compiler, cmake, ninja, cargo, headers of snappy, lz4,
+# zstd and zlib.
+set -euo pipefail
+
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+
+say() { printf 'testbed: %s\n' "$*" >&2; }
+die() {
+  say "$*"
+  exit 1
+}
+
+where=
+if [[ ${1:-} == --where ]]; then
+  where=1
+  shift
+fi
+release=${1:-}
+table=${TESTBED_ENGINE_RELEASES:-$here/engine_releases}
+row=$(awk -v r="$release" '$1 == "rocksdb" && $2 == r' "$table")
+if [[ $# -ne 1 || -z $row ]]; then
+  die "build_rocksdb.sh takes a release of RocksDB: $(awk '$1 == "rocksdb" {print $2}' "$table" | paste -sd' ')."
+fi
+read -r _ _ _ _ package version package_sha256 <<<"$row"
+
+cc=${CC:-cc}
+cxx=${CXX:-c++}
+# What RocksDB's own Makefile uses for a release build is -O2. The processor's checksum instructions
+# are chosen here and not by each release's own rule, which changed over time. Releases before 7 leave
+# out headers that GCC 13 wants named.
+cxx_flags='-O2 -DNDEBUG'
+common='-w -include cstdint'
+case $(uname -m) in
+  x86_64) machine='-msse4.2 -mpclmul' ;;
+  aarch64) machine='-march=armv8-a+crc+crypto' ;;
+  *) machine='' ;;
+esac
+options=(
+  -DCMAKE_BUILD_TYPE=Release -DPORTABLE=1 -DUSE_RTTI=1 -DFAIL_ON_WARNINGS=0
+  -DROCKSDB_BUILD_SHARED=0 -DWITH_TESTS=0 -DWITH_TOOLS=0 -DWITH_CORE_TOOLS=0 -DWITH_TRACE_TOOLS=0
+  -DWITH_BENCHMARK_TOOLS=0 -DWITH_GFLAGS=0 -DWITH_LIBURING=0 -DWITH_NUMA=0 -DWITH_TBB=0 -DWITH_JEMALLOC=0
+  -DWITH_BZ2=0 -DWITH_SNAPPY=1 -DWITH_LZ4=1 -DWITH_ZSTD=1 -DWITH_ZLIB=1
+)
+
+command -v "$cxx" >/dev/null ||
+  die "RocksDB needs a C++ compiler, and there is no '$cxx' (Debian: apt install g++)."
+home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
+cache=${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$home/.cache}/testbed}
+[[ $cache == /* ]] || cache=$PWD/$cache
+recipe=$({
+  echo "$release $package_sha256 $cxx_flags $common $machine ${options[*]}"
+  "$cxx" --version
+} | sha256sum | cut -c1-10)
+prefix=$cache/rocksdb-$release-$recipe
+
+if [[ -n $where || -e $prefix/lib/librocksdb.a ]]; then
+  echo "$prefix"
+  exit 0
+fi
+
+for tool in cmake ninja; do
+  command -v "$tool" >/dev/null ||
+    die "RocksDB's build needs $tool (Debian: apt install cmake ninja-build)."
+done
+mkdir -p "$cache" ||
+  die "cannot create the cache folder $cache; name another one with TESTBED_CACHE_DIR."
+exec 9>"$cache/.rocksdb-$release.lock"
+if ! flock --nonblock 9; then
+  say "waiting for another build of RocksDB $release in $cache"
+  flock 9
+fi
+# Somebody else may have built it while this one waited.
+if [[ -e $prefix/lib/librocksdb.a ]]; then
+  echo "$prefix"
+  exit 0
+fi
+
+# A killed build leaves this folder, and the next call goes on in it: the name has the recipe.
+work=$cache/.rocksdb-$release-$recipe.build
+log=$cache/rocksdb-$release-$recipe.log
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+mkdir -p "$work"
+
+# step WHAT COMMAND...: runs a command with its output in the log; ends with a sentence if it fails.
+step() {
+  local what=$1
+  shift
+  "$@" >"$log" 2>&1 9>&- </dev/null && return
+  tail -n 25 -- "$log" >&2
+  die "$what failed; the whole output is in $log."
+}
+
+has_package_hash() { sha256sum --check --status <<<"$package_sha256  $1"; }
+
+# cargo and not a fixed address, because cargo knows this machine's mirror, proxy and certificates.
+# It puts the package into its own cache; the package's code is not built.
+fetch_crate() {
+  local found
+  if [[ -n ${TESTBED_ROCKSDB_CRATE:-} ]]; then
+    cp -- "$TESTBED_ROCKSDB_CRATE" "$1" || die "cannot read TESTBED_ROCKSDB_CRATE=$TESTBED_ROCKSDB_CRATE."
+  else
+    command -v cargo >/dev/null ||
+      die "downloading RocksDB needs cargo (Debian: apt install cargo), or a TESTBED_ROCKSDB_CRATE."
+    say "downloading RocksDB $release (the crate $package $version, 7 MB)"
+    mkdir -p "$work/fetch/src"
+    printf '[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2018"\n[dependencies]\n%s = { version = "=%s", default-features = false }\n' \
+      "$package" "${version%%+*}" >"$work/fetch/Cargo.toml"
+    : >"$work/fetch/src/lib.rs"
+    step "downloading $package $version with cargo" cargo fetch --manifest-path "$work/fetch/Cargo.toml"
+    found=$(find "${CARGO_HOME:-$home/.cargo}/registry/cache" -name "$package-$version.crate" -print -quit)
+    [[ -n $found ]] || die "cargo has downloaded $package $version, but not to its cache."
+    cp -- "$found" "$1"
+  fi
+  has_package_hash "$1" || die "$package-$version.crate has a wrong SHA-256; it should be $package_sha256."
+}
+
+source=$work/source/rocksdb
+if [[ ! -e $work/unpacked ]]; then
+  rm -rf -- "$work/source"
+  fetch_crate "$work/package"
+  mkdir -p "$work/source"
+  step "unpacking RocksDB" \
+    tar -xzf "$work/package" -C "$work/source" --strip-components=1 --no-same-owner
+  : >"$work/unpacked"
+fi
+
+# A compiler of RocksDB takes up to 1.5 GB.
+free_kb=$(awk '$1 == "MemAvailable:" {print $2}' /proc/meminfo)
+jobs=$((free_kb / 1500000))
+processors=$(nproc)
+((jobs <= processors)) || jobs=$processors
+((jobs >= 1)) || jobs=1
+jobs=${TESTBED_JOBS:-$jobs}
+say "building RocksDB $release once: about 15 processor minutes, $jobs at a time"
+export CCACHE_DISABLE=1 # what it saves is saved by the cache folder already
+step "configuring RocksDB" env -u CMAKE_C_COMPILER_LAUNCHER -u CMAKE_CXX_COMPILER_LAUNCHER \
+  CC="$cc" CXX="$cxx" cmake -S "$source" -B "$work/build" -G Ninja "${options[@]}" \
+  "-DCMAKE_CXX_FLAGS_RELEASE=$cxx_flags" \
+  "-DCMAKE_CXX_FLAGS=$common $machine -ffile-prefix-map=$source=rocksdb-$release"
+
+# Shows ninja's own count of files, a line every half minute or so.
+progress() {
+  local line last=0
+  while IFS= read -r line; do
+    printf '%s\n' "$line" >>"$log"
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    if ((SECONDS - last >= 30)); then
+      last=$SECONDS
+      say "RocksDB $release: file ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+    fi
+  done
+}
+: >"$log"
+ninja -C "$work/build" -j "$jobs" librocksdb.a 2>&1 9>&- </dev/null | progress || {
+  grep -m3 -A8 -E 'FAILED|error:' "$log" >&2 || true
+  die "building RocksDB $release failed; the whole output is in $log."
+}
+
+install=$work/install
+rm -rf -- "$install"
+mkdir -p "$install/lib" "$install/share/testbed"
+cp -r -- "$source/include" "$install/include"
+cp -- "$work/build/librocksdb.a" "$install/lib/"
+install -D -m 644 -t "$install/share/licenses/rocksdb" "$source/COPYING" "$source/LICENSE.Apache" "$source/LICENSE.leveldb"
+printf '%s, %s %s %s, static; snappy lz4 zstd zlib; recipe %s\n' "$("$cxx" --version | head -1)" \
+  "$cxx_flags" "$machine" "PORTABLE USE_RTTI" "$recipe" >"$install/share/testbed/recipe"
+rm -rf -- "$prefix"
+mv -T -- "$install" "$prefix"
+rm -rf -- "$work" "$log"
+echo "$prefix"
