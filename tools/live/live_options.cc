@@ -12,36 +12,27 @@ namespace testbed {
 namespace {
 
 constexpr char kAddresses[] =
-    "a port from 0 to 65535 (0: a free one), alone or after an address: 9100, 0.0.0.0:9100, "
-    "[::1]:9100";
+    "a port from 0 to 65535 (0: a free one), alone or after an IPv4 address: 9100, 0.0.0.0:9100";
 
-bool IsAddress(const std::string& text, int family) {
-  unsigned char bytes[sizeof(in6_addr)];
-  return ::inet_pton(family, text.c_str(), bytes) == 1;
+bool IsAddress(const std::string& text) {
+  in_addr bytes{};
+  return ::inet_pton(AF_INET, text.c_str(), &bytes) == 1;
 }
 
 }  // namespace
 
-std::string ListenAddress::Text() const {
-  return ipv6() ? fmt::format("[{}]:{}", address, port) : fmt::format("{}:{}", address, port);
-}
+std::string ListenAddress::Text() const { return fmt::format("{}:{}", address, port); }
 
 ListenAddress ParseListenAddress(const std::string& option, const std::string& text) {
   ListenAddress listen;
   const size_t colon = text.rfind(':');
   const std::string port = colon == std::string::npos ? text : text.substr(colon + 1);
-  bool right = true;
-  if (colon != std::string::npos) {
-    std::string address = text.substr(0, colon);
-    const bool brackets = address.size() > 2 && address.front() == '[' && address.back() == ']';
-    if (brackets) address = address.substr(1, address.size() - 2);
-    if (address == "localhost") address = listen.address;
-    right = IsAddress(address, brackets ? AF_INET6 : AF_INET);
-    listen.address = address;
+  if (colon != std::string::npos && text.substr(0, colon) != "localhost") {
+    listen.address = text.substr(0, colon);
   }
   const char* end = port.data() + port.size();
   const auto [at, error] = std::from_chars(port.data(), end, listen.port);
-  if (!right || error != std::errc() || at != end) {
+  if (!IsAddress(listen.address) || error != std::errc() || at != end) {
     RefuseValue(option, text.empty() ? "''" : text, kAddresses);
   }
   return listen;

@@ -15,10 +15,9 @@ namespace testbed {
 
 // Where a server listens.
 struct ListenAddress {
-  std::string address = "127.0.0.1";  // IPv4 or IPv6, without brackets
+  std::string address = "127.0.0.1";  // IPv4: Debian's CivetWeb knows no other
   uint16_t port = 0;                  // 0: a free one
-  bool ipv6() const { return address.find(':') != std::string::npos; }
-  // Returns "127.0.0.1:9100" or "[::1]:9100".
+  // Returns "127.0.0.1:9100".
   std::string Text() const;
 };
 
@@ -33,8 +32,8 @@ struct LiveOptions {
 // Adds the options to `app`. Parsing stores the values in `options`, which must outlive `app`.
 void AddLiveOptions(CLI::App& app, LiveOptions& options);
 
-// Returns the address that a value of --metrics names: PORT, ADDRESS:PORT or [IPV6]:PORT. Throws
-// Error (kUsage) for anything else.
+// Returns the address that a value of --metrics names: PORT or ADDRESS:PORT. Throws Error
+// (kUsage) for anything else.
 ListenAddress ParseListenAddress(const std::string& option, const std::string& text);
 
 }  // namespace testbed

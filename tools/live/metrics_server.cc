@@ -30,27 +30,16 @@ double SteadySeconds() {
 // Returns an empty sentence when a server can listen there, otherwise why it cannot. CivetWeb does
 // not tell.
 std::string WhyNot(const ListenAddress& listen) {
-  sockaddr_storage at{};
-  socklen_t length = 0;
-  if (listen.ipv6()) {
-    auto* v6 = reinterpret_cast<sockaddr_in6*>(&at);
-    v6->sin6_family = AF_INET6;
-    v6->sin6_port = htons(listen.port);
-    ::inet_pton(AF_INET6, listen.address.c_str(), &v6->sin6_addr);
-    length = sizeof *v6;
-  } else {
-    auto* v4 = reinterpret_cast<sockaddr_in*>(&at);
-    v4->sin_family = AF_INET;
-    v4->sin_port = htons(listen.port);
-    ::inet_pton(AF_INET, listen.address.c_str(), &v4->sin_addr);
-    length = sizeof *v4;
-  }
-  const int fd = ::socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(listen.port);
+  ::inet_pton(AF_INET, listen.address.c_str(), &at.sin_addr);
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return std::strerror(errno);
   const int on = 1;  // as CivetWeb does: connections that were closed a moment ago do not count
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   std::string why;
-  if (::bind(fd, reinterpret_cast<const sockaddr*>(&at), length) != 0 || ::listen(fd, 1) != 0) {
+  if (::bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 || ::listen(fd, 1) != 0) {
     why = std::strerror(errno);
   }
   ::close(fd);

@@ -129,9 +129,9 @@ TEST(LiveOptionsTest, AnAddressIsAPortAloneOrAfterAnAddress) {
   EXPECT_EQ(text("0"), "127.0.0.1:0");
   EXPECT_EQ(text("localhost:65535"), "127.0.0.1:65535");
   EXPECT_EQ(text("0.0.0.0:80"), "0.0.0.0:80");
-  EXPECT_EQ(text("[::1]:9100"), "[::1]:9100");
-  for (const char* wrong : {"", "99999", "65536", "-1", "x", "80x", "1.2.3:1", "1.2.3.4:", ":80",
-                            "1.2.3.4.5:1", "[::1]", "::1:80", "[1.2.3.4]:80", "host:80", "1e3"}) {
+  for (const char* wrong :
+       {"", "99999", "65536", "-1", "x", "80x", "1.2.3:1", "1.2.3.4:", ":80", "1.2.3.4.5:1",
+        "[::1]:9100", "::1:80", "[1.2.3.4]:80", "host:80", "1e3"}) {
     try {
       text(wrong);
       ADD_FAILURE() << wrong << " is accepted";
