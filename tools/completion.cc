@@ -88,7 +88,7 @@ Values ValuesOf(const std::string& option, const std::string& type) {
   if (option == "scale") return {Plain("tiny small full")};
   if (option == "cache-pct") return {Plain("most auto")};
   if (option == "speed") return {Plain("max 1 2")};
-  if (option == "format") return {Plain("twitter csv")};
+  if (option == "format") return {Plain("twitter rocksdb csv")};
   if (option == "scratch") return {Plain("auto auto,ext4 auto,xfs")};
   return {.files = type == "FILE", .directories = type == "DIR"};
 }

@@ -58,6 +58,8 @@ const BadValue kBadValues[] = {
     {"--threads", "1,,8"},
     {"--queue-depth", "0"},
     {"--seconds", "0"},
+    {"--record", "-"},
+    {"--speed", "fast"},
     {"--operations", "0"},
     {"--warmup", "-1"},
     {"--rate", "0"},

@@ -81,6 +81,8 @@ TESTBED_FUZZ_TARGET(trace) {
     }
     case 'C':
       return UseImport(input.Rest(), ImportOptions::kCsv, path);
+    case 'R':
+      return UseImport(input.Rest(), ImportOptions::kRocksdb, path);
     case 'T':
       return UseImport(input.Rest(), ImportOptions::kTwitter, path);
     default:

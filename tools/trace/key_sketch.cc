@@ -21,6 +21,14 @@ size_t BucketOf(uint64_t distance) {
   return ((shift + 1) << kPartBits) + ((distance >> shift) & ((1u << kPartBits) - 1));
 }
 
+// Returns the least distance in a bucket.
+double FirstOf(size_t bucket) {
+  if (bucket < (1u << kPartBits)) return static_cast<double>(bucket);
+  const auto shift = static_cast<int>(bucket >> kPartBits) - 1;
+  const size_t part = (bucket & ((1u << kPartBits) - 1)) | 1u << kPartBits;
+  return std::ldexp(static_cast<double>(part), shift);
+}
+
 }  // namespace
 
 struct KeySketch::Sample {
@@ -88,6 +96,9 @@ double KeySketch::HitShare(double keys) const {
   double hits = 0;
   const size_t end = BucketOf(static_cast<uint64_t>(keys));
   for (size_t i = 0; i < end; ++i) hits += reuse_[i];
+  // The distances of the last bucket count as spread evenly over it.
+  const double first = FirstOf(end), behind = FirstOf(end + 1);
+  hits += reuse_[end] * (keys - first) / (behind - first);
   return hits / weight_;
 }
 

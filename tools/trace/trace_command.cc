@@ -53,12 +53,14 @@ int Info(const TraceArguments& a) {
 }
 
 int Import(const TraceArguments& a) {
-  ImportOptions options{.format = ParseName<ImportOptions::Format>(
-                            "--format", a.format,
-                            {{"twitter", ImportOptions::kTwitter}, {"csv", ImportOptions::kCsv}}),
-                        .from = a.file == "-" ? "standard input" : a.file,
-                        .clients = a.clients,
-                        .hash_keys = a.hash_keys || !a.hash_seed.empty()};
+  ImportOptions options{
+      .format = ParseName<ImportOptions::Format>("--format", a.format,
+                                                 {{"twitter", ImportOptions::kTwitter},
+                                                  {"rocksdb", ImportOptions::kRocksdb},
+                                                  {"csv", ImportOptions::kCsv}}),
+      .from = a.file == "-" ? "standard input" : a.file,
+      .clients = a.clients,
+      .hash_keys = a.hash_keys || !a.hash_seed.empty()};
   options.hash_seed =
       a.hash_seed.empty() ? RandomId() : ParseCount("--hash-seed", a.hash_seed, 0, UINT64_MAX);
   CheckOutputFile("--out", a.out);
@@ -94,7 +96,7 @@ void AddImport(CLI::App& trace, std::function<int()>* command) {
       ->add_option(
           "--format", a->format,
           "twitter (cache traces: timestamp, key, key size, value size, client, operation, "
-          "TTL) or csv (with a header)")
+          "TTL), rocksdb (of DB::StartTrace) or csv (with a header)")
       ->required()
       ->type_name("NAME");
   AddOut(import, a);

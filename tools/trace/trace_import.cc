@@ -14,6 +14,8 @@
 
 #include "device/error.h"
 #include "tools/trace/csv_line.h"
+#include "tools/trace/rocksdb_trace.h"
+#include "tools/trace/trace_builder.h"
 #include "workloads/dataset.h"
 #include "workloads/trace/trace_client.h"
 #include "workloads/trace/trace_file.h"
@@ -42,14 +44,10 @@ struct Line {
 
 class Importer {
  public:
-  Importer(const ImportOptions& options, const std::string& to) : options_(options), writer_(to) {
-    facts_.workload = options.format == ImportOptions::kTwitter ? "twitter" : "csv";
-    facts_.kinds = kKinds;
-    facts_.clients = options.clients;
-    for (uint32_t i = 0; i < options.clients; ++i) {
-      clients_.push_back(std::make_unique<TraceClient>(writer_, i));
-    }
-  }
+  Importer(const ImportOptions& options, const std::string& to)
+      : options_(options),
+        builder_(options, to, options.format == ImportOptions::kTwitter ? "twitter" : "csv", kKinds,
+                 options.clients) {}
 
   void Read(std::istream& in) {
     std::string text;
@@ -66,15 +64,9 @@ class Importer {
   }
 
   uint64_t Finish() {
-    for (const auto& client : clients_) {
-      client->Finish();
-      facts_.operations += client->operations();
-      facts_.last_ns = std::max(facts_.last_ns, client->last_ns());
-      for (size_t k = 0; k < kTraceCalls; ++k) facts_.calls[k] += client->calls()[k];
-    }
-    if (facts_.operations == 0) Refuse("holds no operations");
-    writer_.Finish(facts_);
-    return facts_.operations;
+    const uint64_t operations = builder_.Finish();
+    if (operations == 0) Refuse("holds no operations");
+    return operations;
   }
 
  private:
@@ -146,30 +138,6 @@ class Importer {
     return line;
   }
 
-  uint32_t TableOf(std::string_view name) {
-    if (name.empty()) name = kMainTable;
-    const auto known = std::find_if(facts_.tables.begin(), facts_.tables.end(),
-                                    [&](const TraceTable& table) { return table.name == name; });
-    if (known != facts_.tables.end()) return known->id;
-    if (facts_.tables.size() == kMostTraceTables) Refuse("names more tables than a trace may have");
-    const auto id = static_cast<uint32_t>(facts_.tables.size());
-    facts_.tables.push_back({id, std::string(name), {}, {}});
-    return id;
-  }
-
-  // Returns bytes in place of the key: as many, and at least 8, so that different keys stay so.
-  std::string_view HashOf(std::string_view key) {
-    hash_.clear();
-    const size_t size = std::max<size_t>(key.size(), 8);
-    for (uint64_t i = 0; hash_.size() < size; ++i) {
-      const uint64_t part =
-          XXH3_64bits_withSeed(key.data(), key.size(), Mix64(options_.hash_seed + i));
-      hash_.append(reinterpret_cast<const char*>(&part),
-                   std::min(sizeof part, size - hash_.size()));
-    }
-    return hash_;
-  }
-
   void Add(const Line& line) {
     const auto operation = kOperations.find(line.operation);
     if (operation == kOperations.end()) {
@@ -184,9 +152,9 @@ class Importer {
     const double seconds = std::max(0.0, line.seconds - *first_seconds_);
     const auto start = static_cast<uint64_t>(std::llround(std::min(seconds, 1e9) * 1e9));
     const uint64_t hash = XXH3_64bits(line.client.data(), line.client.size());
-    TraceClient& client = *clients_[hash % clients_.size()];
-    const uint32_t table = TableOf(line.table);
-    const std::string_view key = options_.hash_keys ? HashOf(line.key) : line.key;
+    TraceClient& client = builder_.client(hash);
+    const uint32_t table = builder_.TableOf(line.table.empty() ? kMainTable : line.table);
+    const std::string_view key = builder_.KeyOf(line.key, &hash_);
     client.Begin(operation->second, start);
     if (operation->second == kRead) {
       client.Get(table, key,
@@ -201,9 +169,7 @@ class Importer {
   }
 
   const ImportOptions& options_;
-  TraceWriter writer_;
-  TraceFacts facts_;
-  std::vector<std::unique_ptr<TraceClient>> clients_;
+  TraceBuilder builder_;
   std::vector<size_t> columns_;  // of a CSV file: which known column each is
   uint64_t line_ = 0;
   std::optional<double> first_seconds_;
@@ -213,6 +179,7 @@ class Importer {
 }  // namespace
 
 uint64_t ImportTrace(std::istream& in, const ImportOptions& options, const std::string& to) {
+  if (options.format == ImportOptions::kRocksdb) return ImportRocksdbTrace(in, options, to);
   Importer importer(options, to);
   importer.Read(in);
   return importer.Finish();

@@ -14,6 +14,7 @@ namespace testbed {
 struct ImportOptions {
   enum Format : uint8_t {
     kTwitter,  // timestamp, key, key size, value size, client, operation, TTL; no header
+    kRocksdb,  // of DB::StartTrace (rocksdb_trace.h)
     kCsv,  // a header names the columns: key and any of time, operation, client, table, value_size
   };
   Format format = kCsv;

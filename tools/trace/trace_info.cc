@@ -78,7 +78,7 @@ class Collector {
     for (const double share : {0.01, 0.05, 0.1, 0.2, 0.5, 1.0}) {
       const double cached = share * sketch_.keys();
       keys["cache"].push_back(
-          {{"share", share}, {"keys", cached}, {"hits", sketch_.HitShare(cached + 1)}});
+          {{"share", share}, {"keys", cached}, {"hits", sketch_.HitShare(cached)}});
     }
     return keys;
   }
@@ -137,7 +137,7 @@ std::string KeysText(const json& keys) {
   for (const json& cache : keys.at("cache")) {
     table.Row({Whole(cache.at("keys")), Percent(cache.at("share")), Percent(cache.at("hits"))});
   }
-  return Wrapped(text, Table::kNarrow) + "\n\n" + table.Text();
+  return Wrapped(text, Table::kNarrow) + "\n" + table.Text();
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ std::string TraceInfoText(const json& info) {
     calls.Row({name, Count(count), Short(count.get<double>() / std::max(1.0, operations))});
   }
   text = Wrapped(text, Table::kNarrow);
-  text += kinds.Text() + "\n" + calls.Text() + "\n" + SizesTable(info.at("sizes"));
+  text += kinds.Text() + calls.Text() + SizesTable(info.at("sizes"));
   const json& answers = info.at("answers");
   text += fmt::format("\nGets: {} found their row, {} did not, of {} it is not known\n\n",
                       Count(answers.at("found")), Count(answers.at("absent")),

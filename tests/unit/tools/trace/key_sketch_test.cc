@@ -20,6 +20,13 @@ TEST(KeySketchTest, FewKeysAreCountedExactly) {
   EXPECT_NEAR(sketch.PopularShare(0.1), 0.1, 1e-9);
 }
 
+TEST(KeySketchTest, ACacheThatHoldsALoopAnswersAllButItsFirstRound) {
+  KeySketch sketch;
+  for (int i = 0; i < 40; ++i) sketch.Touch(Mix64(static_cast<uint64_t>(i % 4)));
+  EXPECT_EQ(sketch.HitShare(3), 0);
+  EXPECT_NEAR(sketch.HitShare(4), 0.9, 1e-9);
+}
+
 TEST(KeySketchTest, UniformDrawsOfManyKeysAreEstimated) {
   constexpr uint64_t kKeys = 300000;
   KeySketch sketch;

@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <set>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 
 #include "device/error.h"
+#include "tests/paths.h"
 #include "tools/trace/trace_info.h"
 #include "workloads/trace/trace_file.h"
 
@@ -101,6 +103,42 @@ TEST_F(TraceImportTest, WrongLinesAreNamed) {
   EXPECT_THAT(Refusal("key\n\"a\n"), HasSubstr("a quote that does not end"));
   EXPECT_THAT(Refusal("key\n"), HasSubstr("holds no operations"));
   EXPECT_THAT(Refusal("1,2\n", {.format = ImportOptions::kTwitter}), HasSubstr("not the 7"));
+}
+
+// Traces that db_bench of RocksDB 7.8 made; they are seeds of the fuzz target, too.
+std::string RocksdbTrace(const std::string& name) {
+  std::ifstream in(SourceDir() + "/tests/fuzz/corpus/trace/" + name, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {}).substr(1);
+}
+
+TEST_F(TraceImportTest, RocksdbsTracesHaveTheOperationsThatDbBenchCounts) {
+  Import(RocksdbTrace("rocksdb-mixgraph"), {.format = ImportOptions::kRocksdb});
+  // mixgraph: 30 operations ( Gets:19 Puts:8 Seek:3 )
+  const nlohmann::json info = TraceInfo(TraceFile(path_));
+  EXPECT_EQ(info["calls"]["get"], 19);
+  EXPECT_EQ(info["calls"]["put"], 8);
+  EXPECT_EQ(info["calls"]["seek"], 3);
+  EXPECT_EQ(info["operations"], 30);
+  EXPECT_EQ(info["sizes"]["key_bytes"]["p50"], 16);
+  EXPECT_EQ(info["tables"][0]["name"], "default");
+  std::filesystem::remove(path_);
+  EXPECT_EQ(Import(RocksdbTrace("rocksdb-multi-get"), {.format = ImportOptions::kRocksdb}), 10u);
+  const std::vector<TraceOperation> all = Operations(path_);
+  EXPECT_EQ(all[0].calls.size(), 1u);
+  EXPECT_EQ(all[0].keys.size(), 4u);
+}
+
+TEST_F(TraceImportTest, DamagedTracesOfRocksdbAreRefused) {
+  const ImportOptions rocksdb{.format = ImportOptions::kRocksdb};
+  const std::string whole = RocksdbTrace("rocksdb-multi-get");
+  EXPECT_THAT(Refusal(whole.substr(0, whole.size() - 40), rocksdb), HasSubstr("ends within it"));
+  EXPECT_THAT(Refusal("key,time\n", rocksdb), HasSubstr("is no trace of RocksDB"));
+  std::string old = whole;
+  old[old.find("0.2")] = '7';
+  EXPECT_THAT(Refusal(old, rocksdb), HasSubstr("another version than 0.2"));
+  std::string changed = whole;
+  changed[whole.size() - 13 - 20] = '\xff';
+  (void)Refusal(changed, rocksdb);  // any other byte is a key, or is refused
 }
 
 TEST_F(TraceImportTest, AShareOfTheKeysHasAllTheirOperations) {

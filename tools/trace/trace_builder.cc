@@ -1,0 +1,62 @@
+#include "tools/trace/trace_builder.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "device/error.h"
+#include "workloads/random.h"
+
+namespace testbed {
+
+TraceBuilder::TraceBuilder(const ImportOptions& options, const std::string& to,
+                           const std::string& workload, const std::vector<std::string>& kinds,
+                           uint32_t clients)
+    : options_(options), writer_(to) {
+  facts_.workload = workload;
+  facts_.kinds = kinds;
+  facts_.clients = clients;
+  for (uint32_t i = 0; i < clients; ++i) {
+    clients_.push_back(std::make_unique<TraceClient>(writer_, i));
+  }
+}
+
+uint32_t TraceBuilder::TableOf(std::string_view name) {
+  const auto known = std::find_if(facts_.tables.begin(), facts_.tables.end(),
+                                  [&](const TraceTable& table) { return table.name == name; });
+  if (known != facts_.tables.end()) return known->id;
+  if (facts_.tables.size() == kMostTraceTables) {
+    throw Error(Error::kUsage,
+                fmt::format("{} names more tables than a trace may have, which is {}",
+                            options_.from, kMostTraceTables));
+  }
+  const auto id = static_cast<uint32_t>(facts_.tables.size());
+  facts_.tables.push_back({id, std::string(name), {}, {}});
+  return id;
+}
+
+std::string_view TraceBuilder::KeyOf(std::string_view key, std::string* room) const {
+  if (!options_.hash_keys) return key;
+  room->clear();
+  const size_t size = std::max<size_t>(key.size(), 8);
+  for (uint64_t i = 0; room->size() < size; ++i) {
+    const uint64_t part =
+        XXH3_64bits_withSeed(key.data(), key.size(), Mix64(options_.hash_seed + i));
+    room->append(reinterpret_cast<const char*>(&part), std::min(sizeof part, size - room->size()));
+  }
+  return *room;
+}
+
+uint64_t TraceBuilder::Finish() {
+  for (const auto& client : clients_) {
+    client->Finish();
+    facts_.operations += client->operations();
+    facts_.last_ns = std::max(facts_.last_ns, client->last_ns());
+    for (size_t k = 0; k < kTraceCalls; ++k) facts_.calls[k] += client->calls()[k];
+  }
+  if (facts_.operations != 0) writer_.Finish(facts_);
+  return facts_.operations;
+}
+
+}  // namespace testbed

@@ -1,0 +1,42 @@
+// What all imports share: a trace that grows, its tables, and hashes in place of keys.
+//
+// Not thread-safe.
+#ifndef TESTBED_TOOLS_TRACE_TRACE_BUILDER_H_
+#define TESTBED_TOOLS_TRACE_TRACE_BUILDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/trace/trace_import.h"
+#include "workloads/trace/trace_client.h"
+#include "workloads/trace/trace_writer.h"
+
+namespace testbed {
+
+class TraceBuilder {
+ public:
+  // Begins the trace `to`; `options` must outlive the object. Throws Error (kIo).
+  TraceBuilder(const ImportOptions& options, const std::string& to, const std::string& workload,
+               const std::vector<std::string>& kinds, uint32_t clients);
+  TraceClient& client(uint64_t i) { return *clients_[i % clients_.size()]; }
+  // Returns the id of the table of that name. Throws Error (kUsage) when there are too many.
+  uint32_t TableOf(std::string_view name);
+  // Returns the key, or with hash_keys as many other bytes, at least 8, so that different keys stay
+  // different. These lie in *room.
+  std::string_view KeyOf(std::string_view key, std::string* room) const;
+  // Completes the trace and returns the number of its operations; 0 leaves no file behind.
+  uint64_t Finish();
+
+ private:
+  const ImportOptions& options_;
+  TraceWriter writer_;
+  TraceFacts facts_;
+  std::vector<std::unique_ptr<TraceClient>> clients_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_TRACE_TRACE_BUILDER_H_
