@@ -97,6 +97,7 @@ void Run::OpenEngine() {
   // database that is missing later is an error, never a reason to begin with an empty one.
   const bool first = !std::exchange(opened_, true);
   engine_options.create = first && !options_.reuse && FindWorkload(plan_.phases.front()).loads;
+  engine_options.replace = options_.fresh && engine_options.create;
   if (options_.cache_auto) {
     engine_options.most_cache_bytes =
         ShareBytes(FindEngine(options_.engine_name).capabilities.most_cache_pct);
