@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "device/error.h"
-#include "engines/registry.h"
 #include "tests/cli/started_command.h"
 
 namespace testbed {
@@ -21,13 +19,7 @@ class ServerRunTest : public StartedCommandTest, public testing::WithParamInterf
  protected:
   void SetUp() override {
     CommandTest::SetUp();
-    if (!HasEngine(GetParam())) GTEST_SKIP() << "this build has no " << GetParam();
-    const EngineInfo& info = FindEngine(GetParam());
-    try {
-      CheckEngineOptions(info, DefaultEngineOptions(info));
-    } catch (const Error& e) {
-      GTEST_SKIP() << e.what();  // no server is installed
-    }
+    if (!HasEngine(GetParam())) GTEST_SKIP() << "there is no " << GetParam() << " here";
   }
 
   // Returns the processes of servers that work in the test's directory.
