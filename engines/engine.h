@@ -40,6 +40,9 @@ const char* DurabilityName(Durability durability);  // "sync", "lazy", "none"
 
 struct EngineOptions {
   bool create = true;  // create the database when the directory holds none
+  // A database of testbed that a server holds under the name that is wanted, and that belongs to
+  // another directory, is dropped (--fresh); else it is an error.
+  bool replace = false;
   IoMode io = IoMode::kBuffered;
   Advice file_advice = Advice::kNormal;  // what the kernel is told about buffered data files
   Advice mmap_advice = Advice::kNormal;  // what the kernel is told about mapped data files
@@ -80,6 +83,7 @@ struct Capabilities {
                                       Advice::kWillNeed};
   bool indexes = false;          // Engine::OpenIndex works: the engine maintains secondary indexes
   bool reads_in_flight = false;  // Session::NewReadQueue works with direct and buffered IO
+  bool server = false;           // its work is done by a database server, in other processes
   bool file_layer = true;        // does its IO through device/file/file.h, which counts it
   bool checksums = true;  // reports a changed byte in its files instead of returning a wrong row
 

@@ -87,6 +87,8 @@ class BpfAccount : public KernelAccount {
   bool Init(const BlockDevice& device, std::string* why);
   void Attach(ThreadLedger* thread, int tid) override;
   void Detach(ThreadLedger* thread, int tid) override;
+  void Serve(const ThreadLedger& client, int tid) override;
+  void Unserve(int tid) override;
   void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) override;
   bool RegisterJournal(uint64_t first_sector, uint64_t sectors) override;
   void AddCounts(LedgerCounts* counts) const override;
@@ -287,6 +289,18 @@ void BpfAccount::Detach(ThreadLedger* thread, int tid) {
   bpf_map_delete_elem(tids_.get(), &key);
   // The slot's counts stay: AddCounts sums over all slots that ever had an owner.
   owners_->pid[thread->kernel - slots_].store(0);
+}
+
+void BpfAccount::Serve(const ThreadLedger& client, int tid) {
+  if (client.kernel < slots_ || client.kernel >= slots_ + kMaxThreads) return;
+  const uint32_t key = static_cast<uint32_t>(tid);
+  const uint32_t slot = static_cast<uint32_t>(client.kernel - slots_);
+  bpf_map_update_elem(tids_.get(), &key, &slot, BPF_ANY);
+}
+
+void BpfAccount::Unserve(int tid) {
+  const uint32_t key = static_cast<uint32_t>(tid);
+  bpf_map_delete_elem(tids_.get(), &key);
 }
 
 void BpfAccount::RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) {

@@ -71,6 +71,11 @@ class KernelAccount {
   virtual void Attach(ThreadLedger* thread, int tid) = 0;
   virtual void Detach(ThreadLedger* thread, int tid) = 0;
 
+  // Counts thread `tid` of another process in the slot of `client`, until Unserve. It has no effect
+  // while the client has no slot. The ledger calls both, with its lock held.
+  virtual void Serve(const ThreadLedger& client, int tid) {}
+  virtual void Unserve(int tid) {}
+
   // Declares which kind of file an inode holds, so that its requests are classed whichever thread
   // writes them back. `dev` is the st_dev of the file.
   virtual void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) = 0;

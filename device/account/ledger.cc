@@ -63,6 +63,7 @@ void Ledger::AfterForkInChild() {
       idle_.push_back(thread.get());
     }
   }
+  served_.clear();
   internal::this_thread = nullptr;
   mutex_.unlock();
 }
@@ -79,6 +80,9 @@ void Ledger::Configure(AccountDepth depth, KernelAccount* kernel) {
   LockGuard lock(mutex_);
   depth_.store(depth, std::memory_order_relaxed);
   if (kernel == kernel_) return;
+  if (kernel_ != nullptr) {
+    for (const auto& [tid, client] : served_) kernel_->Unserve(tid);
+  }
   for (auto& thread : threads_) {
     if (kernel_ != nullptr && thread->tid_ != 0) kernel_->Detach(thread.get(), thread->tid_);
     thread->kernel = thread->private_slot_.get();
@@ -88,7 +92,19 @@ void Ledger::Configure(AccountDepth depth, KernelAccount* kernel) {
   for (auto& thread : threads_) {
     if (thread->tid_ != 0) kernel_->Attach(thread.get(), thread->tid_);
   }
+  for (const auto& [tid, client] : served_) kernel_->Serve(*client, tid);
   for (auto [file, kind] : files_) kernel_->RegisterFile(file.first, file.second, kind);
+}
+
+void Ledger::Serve(ThreadLedger* thread, int tid) {
+  LockGuard lock(mutex_);
+  served_[tid] = thread;
+  if (kernel_ != nullptr) kernel_->Serve(*thread, tid);
+}
+
+void Ledger::Unserve(int tid) {
+  LockGuard lock(mutex_);
+  if (served_.erase(tid) != 0 && kernel_ != nullptr) kernel_->Unserve(tid);
 }
 
 void Ledger::RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) {
@@ -139,6 +155,11 @@ ThreadLedger* Ledger::Acquire() {
 void Ledger::Release(ThreadLedger* thread) {
   LockGuard lock(mutex_);
   thread->set_op(kUnscoped);
+  std::erase_if(served_, [&](const auto& served) {
+    if (served.second != thread) return false;
+    if (kernel_ != nullptr) kernel_->Unserve(served.first);
+    return true;
+  });
   if (kernel_ != nullptr) kernel_->Detach(thread, thread->tid_);
   thread->kernel = thread->private_slot_.get();
   thread->tid_ = 0;

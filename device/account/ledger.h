@@ -123,6 +123,11 @@ class Ledger {
   // File::Open calls it.
   void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind);
 
+  // Charges what thread `tid` of another process causes to the operations of `thread`, which is of
+  // this process, until Unserve or the end of `thread` (device/account/served_thread.h).
+  void Serve(ThreadLedger* thread, int tid);
+  void Unserve(int tid);
+
   // Returns the counts of all threads since the process began, and of the kernel account, if there
   // is one, since it started.
   LedgerCounts Counts() const;
@@ -139,11 +144,12 @@ class Ledger {
   ThreadLedger* Acquire();
   void Release(ThreadLedger* thread);
 
-  mutable Mutex mutex_;  // protects threads_, idle_, files_ and kernel_
+  mutable Mutex mutex_;  // protects threads_, idle_, files_, served_ and kernel_
   std::vector<std::unique_ptr<ThreadLedger>> threads_ GUARDED_BY(mutex_);
   std::vector<ThreadLedger*> idle_ GUARDED_BY(mutex_);  // parts whose threads have ended
   // Kinds by device and inode, kept for an account that is attached later.
   std::map<std::pair<uint64_t, uint64_t>, FileKind> files_ GUARDED_BY(mutex_);
+  std::map<int, ThreadLedger*> served_ GUARDED_BY(mutex_);  // by id of the server's thread
   std::atomic<AccountDepth> depth_{AccountDepth::kFile};
   KernelAccount* kernel_ GUARDED_BY(mutex_) = nullptr;
 };

@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "device/error.h"
 #include "engines/registry.h"
 #include "tests/paths.h"
 
@@ -81,7 +82,15 @@ inline void ExpectRefused(const CommandResult& result, const std::string& text) 
 // Returns whether this build has the engine, and the machine has everything that it needs.
 inline bool HasEngine(const std::string& name) {
   for (const EngineInfo& info : Engines()) {
-    if (info.name == name) return info.missing == nullptr || info.missing().empty();
+    if (info.name != name) continue;
+    if (info.capabilities.server) {
+      try {
+        CheckEngineOptions(info, DefaultEngineOptions(info));
+      } catch (const Error&) {
+        return false;  // the server that it starts is not installed
+      }
+    }
+    return info.missing == nullptr || info.missing().empty();
   }
   return false;
 }

@@ -22,7 +22,13 @@ namespace {
 
 constexpr char kSmall[] = " --ram 128M --rows 20000 --seconds 0.5 --warmup 0 --threads 2 --quiet ";
 
-class EngineRunTest : public CommandTest, public testing::WithParamInterface<std::string> {};
+class EngineRunTest : public CommandTest, public testing::WithParamInterface<std::string> {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    if (!HasEngine(GetParam())) GTEST_SKIP() << "there is no " << GetParam() << " here";
+  }
+};
 
 TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
   const CommandResult result =

@@ -39,7 +39,10 @@ std::vector<EngineCase> EngineCases() {
   std::vector<EngineCase> cases;
   for (const EngineInfo& info : Engines()) {
     if (!info.capabilities.persistent || !info.capabilities.reads) continue;
-    for (IoMode io : info.capabilities.io_modes) cases.push_back({info.name, io});
+    for (IoMode io : info.capabilities.io_modes) {
+      cases.push_back({info.name, io});
+      if (info.capabilities.server) break;  // a server is started for each test
+    }
   }
   // What other engines do inside their libraries, btree does itself.
   cases.push_back({"btree", IoMode::kDirect, "lz4"});
@@ -74,6 +77,13 @@ EngineTest::EngineTest() {
   // With a rollback journal each commit syncs four times; tests of durability set their own.
   if (GetParam().variant == "delete") options_.durability = Durability::kNone;
   if (info().capabilities.cache) options_.cache_bytes = 16 << 20;
+  if (GetParam().engine == "mysql") options_.extra["log_file_size"] = "16M";
+  if (GetParam().engine == "postgres") {
+    // Each test starts a server of its own: on a copy of a small cluster that is made once.
+    options_.extra["wal_segment_size"] = "1M";
+    const std::string templates = std::filesystem::current_path() / "engine_test_templates";
+    ::setenv("TESTBED_SERVER_TEMPLATES", templates.c_str(), 1);
+  }
 }
 
 EngineTest::~EngineTest() {
@@ -85,6 +95,13 @@ EngineTest::~EngineTest() {
 
 void EngineTest::SetUp() {
   if (info().missing != nullptr && !info().missing().empty()) GTEST_SKIP() << info().missing();
+  if (info().capabilities.server) {
+    try {
+      CheckEngineOptions(info(), options_);
+    } catch (const Error& e) {
+      GTEST_SKIP() << e.what();  // no server is installed
+    }
+  }
   if (GetParam().io != IoMode::kDirect) return;
   FileOptions options;
   options.mode = IoMode::kDirect;

@@ -26,6 +26,7 @@ using nlohmann::json;
 template <typename Visit>
 void VisitEngine(EngineOptions& o, const Visit& visit) {
   visit("create", o.create);
+  visit("replace", o.replace);
   visit("io", o.io);
   visit("file_advice", o.file_advice);
   visit("mmap_advice", o.mmap_advice);

@@ -97,6 +97,7 @@ void Run::OpenEngine() {
   // database that is missing later is an error, never a reason to begin with an empty one.
   const bool first = !std::exchange(opened_, true);
   engine_options.create = first && !options_.reuse && FindWorkload(plan_.phases.front()).loads;
+  engine_options.replace = options_.fresh && engine_options.create;
   if (options_.cache_auto) {
     engine_options.most_cache_bytes =
         ShareBytes(FindEngine(options_.engine_name).capabilities.most_cache_pct);
@@ -110,8 +111,7 @@ void Run::OpenEngine() {
                                    plan_.exclusive_device, account_->in_kernel());
   EngineInUse in_use{options_.engine_name, FindEngine(options_.engine_name).version, {}};
   for (const auto& [name, value] : engine_->EffectiveSettings()) in_use.effective[name] = value;
-  const auto own = in_use.effective.find("version");
-  if (own != in_use.effective.end()) in_use.version = own->second;
+  if (in_use.effective.contains("version")) in_use.version = in_use.effective.at("version");
   record_.engine = std::move(in_use);
 }
 

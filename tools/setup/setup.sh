@@ -34,7 +34,7 @@ mariadbd_package() {
 # for the library that the innodb engine loads.
 packages=(
   cmake ninja-build g++
-  librocksdb-dev liblmdb-dev libsqlite3-dev libmariadb-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev libboost-dev
+  librocksdb-dev liblmdb-dev libsqlite3-dev libmariadb-dev libpq-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev libboost-dev
   libxxhash-dev duktape-dev libgoogle-perftools-dev
   libcivetweb-dev libncurses-dev
   libbpf-dev libfuse3-dev libbson-dev libflatbuffers-dev

@@ -145,6 +145,7 @@ TEST_P(LazyAgeTest, ACommitIsDurableWithinTheInterval) {
   if (std::find(able.begin(), able.end(), Durability::kLazy) == able.end()) {
     GTEST_SKIP() << info().name << " has no lazy durability";
   }
+  if (info().capabilities.server) GTEST_SKIP() << info().name << " syncs in other processes";
   options_.durability = Durability::kLazy;
   options_.lazy_interval_ms = static_cast<uint32_t>(kInterval.count());
   Open();

@@ -100,6 +100,7 @@ RunOptions OtherOptions() {
   o.live.report_interval = 2;
   o.record_file = "a.trace";
   o.engine = {.create = false,
+              .replace = true,
               .io = IoMode::kMmap,
               .file_advice = Advice::kRandom,
               .mmap_advice = Advice::kRandom,

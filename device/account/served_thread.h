@@ -1,0 +1,46 @@
+// A ServedThread charges what a thread of a database server does for one connection to the
+// operations of the connection's client, a thread of this process.
+//
+//   ServedThread served(connection.server_thread());
+//   served.Follow();                       // before each request
+//   { IoScope scope(kPointRead); ... }     // the server's block requests are charged to point-read
+//
+// The kernel account enters the server's thread under the slot of the client's thread, so that the
+// marks that an IoScope makes hold for both, and cost nothing more. It works where a thread of the
+// server serves one connection at a time (PostgreSQL's backends, MariaDB's threads without a pool)
+// and where client and server share this machine's kernel and see the same thread ids.
+#ifndef TESTBED_DEVICE_ACCOUNT_SERVED_THREAD_H_
+#define TESTBED_DEVICE_ACCOUNT_SERVED_THREAD_H_
+
+#include "device/account/ledger.h"
+
+namespace testbed {
+
+// Not thread-safe: one thread at a time uses it.
+class ServedThread {
+ public:
+  // `tid` is the id of the server's thread, or 0 for a server that cannot be followed.
+  explicit ServedThread(int tid) : tid_(tid) {}
+  ~ServedThread() {
+    if (client_ != nullptr) Ledger::Get().Unserve(tid_);
+  }
+  ServedThread(const ServedThread&) = delete;
+  ServedThread& operator=(const ServedThread&) = delete;
+
+  // Charges to the calling thread's operations from now on.
+  void Follow() {
+    ThreadLedger* const thread = &Ledger::ThisThread();
+    if (thread == client_ || tid_ == 0) [[likely]]
+      return;
+    Ledger::Get().Serve(thread, tid_);
+    client_ = thread;
+  }
+
+ private:
+  const int tid_;
+  ThreadLedger* client_ = nullptr;  // the thread whose operations are charged; null: none yet
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_ACCOUNT_SERVED_THREAD_H_

@@ -1,0 +1,119 @@
+#include "device/os/server_process.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <thread>
+
+#include "device/error.h"
+#include "device/os/child_process.h"
+
+namespace testbed {
+namespace {
+
+constexpr int kNotStarted = 127;
+constexpr std::chrono::milliseconds kPoll(5);
+
+// Changes to the user. Of root's capabilities the program keeps the one to pass directories that are
+// closed to its user: a run's directory may lie under such ones.
+void ChangeUser(const ProgramUser& user) {
+  ::prctl(PR_SET_KEEPCAPS, 1);
+  if (::setgroups(0, nullptr) != 0 || ::setgid(user.gid) != 0 || ::setuid(user.uid) != 0) {
+    ::_exit(kNotStarted);
+  }
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct kept[2] = {};
+  kept[0].effective = kept[0].permitted = kept[0].inheritable = 1u << CAP_DAC_OVERRIDE;
+  if (::syscall(SYS_capset, &header, kept) == 0) {
+    ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_OVERRIDE, 0, 0);
+  }
+}
+
+// Runs in the child, between fork and exec, where it may make system calls only.
+[[noreturn]] void Become(const ServerCommand& command, char* const argv[],
+                         char* const environment[], pid_t parent) {
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  const int output = ::open(command.output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (nothing < 0 || output < 0) ::_exit(kNotStarted);
+  ::dup2(nothing, 0);
+  ::dup2(output, 1);
+  ::dup2(output, 2);
+  ::close_range(3, ~0u, 0);
+  ::setpgid(0, 0);
+  ::umask(077);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGPIPE}) ::signal(signal, SIG_DFL);
+  if (::chdir(command.directory.c_str()) != 0) ::_exit(kNotStarted);
+  if (command.user) ChangeUser(*command.user);
+  // A change of the user takes the signal away, so that it is set after it.
+  ::prctl(PR_SET_PDEATHSIG, command.death_signal);
+  if (::getppid() != parent) ::_exit(kNotStarted);
+  ::execve(argv[0], argv, environment);
+  ::_exit(kNotStarted);
+}
+
+}  // namespace
+
+std::optional<ProgramUser> FindUser(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (const passwd* user = ::getpwnam(name.c_str()))
+      return ProgramUser{user->pw_uid, user->pw_gid};
+  }
+  return {};
+}
+
+ServerProcess::ServerProcess(const ServerCommand& command) {
+  std::vector<char*> argv;
+  for (const std::string& word : command.words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  char path[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+  char locale[] = "LC_ALL=C";
+  char* environment[] = {path, locale, nullptr};
+  const pid_t parent = ::getpid();
+  pid_ = ForkChild();
+  if (pid_ == 0) Become(command, argv.data(), environment, parent);
+}
+
+ServerProcess::~ServerProcess() {
+  if (Ended()) return;
+  ::kill(pid_, SIGKILL);
+  Wait();
+}
+
+bool ServerProcess::Ended() {
+  if (!ended_) ended_ = ::waitpid(pid_, &status_, WNOHANG) == pid_;
+  return ended_;
+}
+
+int ServerProcess::Wait() {
+  if (!ended_) status_ = AwaitChild(pid_);
+  ended_ = true;
+  return status_;
+}
+
+bool ServerProcess::End(int signal, std::chrono::seconds patience) {
+  if (Ended()) return true;
+  ::kill(pid_, signal);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!Ended()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      ::kill(pid_, SIGKILL);
+      Wait();
+      return false;
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  return true;
+}
+
+}  // namespace testbed

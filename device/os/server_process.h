@@ -1,0 +1,75 @@
+// A ServerProcess is a server program that runs for this process and ends with it, however this
+// process ends: the kernel sends the server a signal when the thread that started it ends.
+//
+//   ServerCommand command;
+//   command.words = {"/usr/lib/postgresql/15/bin/postgres", "-D", "/proc/self/cwd"};
+//   command.directory = "run/db/cluster";
+//   command.output = "run/db/server.log";
+//   ServerProcess server(command);
+//   if (server.Ended()) ...                                   // it did not start; read its output
+//   server.End(SIGINT, std::chrono::seconds(60));
+//
+// The server has a process group of its own, so that Ctrl-C at the terminal reaches this process
+// alone, which then ends the server in order. It inherits no file descriptor, and of the environment
+// only the path and a C locale. Its children inherit the cgroup, the mounts and the limits of this
+// process.
+#ifndef TESTBED_DEVICE_OS_SERVER_PROCESS_H_
+#define TESTBED_DEVICE_OS_SERVER_PROCESS_H_
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace testbed {
+
+struct ProgramUser {
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+// Returns the first of these users that the machine has; nothing when it has none.
+std::optional<ProgramUser> FindUser(const std::vector<std::string>& names);
+
+struct ServerCommand {
+  std::vector<std::string> words;  // path of the program and its arguments
+  // The working directory, which the program finds as /proc/self/cwd, too.
+  std::string directory;
+  std::string output;  // file to which the program's output is appended
+  // Whom the program runs as; nothing: as this process. A user in root's place keeps the capability
+  // to pass directories that are closed to it, since a run's directory may lie under such ones.
+  std::optional<ProgramUser> user;
+  int death_signal = SIGKILL;  // what the kernel sends when the starting thread ends
+};
+
+// Not thread-safe. The thread that makes it must live as long as the server shall: the main thread.
+class ServerProcess {
+ public:
+  // Throws Error (kIo) when the kernel makes no process. A program that cannot be executed has
+  // ended.
+  explicit ServerProcess(const ServerCommand& command);
+  // Kills the server if it still runs, and waits for its end.
+  ~ServerProcess();
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // Returns whether the server has ended.
+  bool Ended();
+  // Waits for the server's end and returns its status, as waitpid(2) gives it.
+  int Wait();
+  // Sends the signal and waits up to `patience` for the server's end, and then kills it. Returns
+  // whether it ended in time.
+  bool End(int signal, std::chrono::seconds patience);
+
+ private:
+  pid_t pid_ = -1;
+  bool ended_ = false;
+  int status_ = 0;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_OS_SERVER_PROCESS_H_

@@ -1,0 +1,380 @@
+#include "engines/mysql/mysql_engine.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "device/account/ledger.h"
+#include "device/error.h"
+#include "device/os/dir_lock.h"
+#include "device/os/random_id.h"
+#include "engines/lazy_sync.h"
+#include "engines/mysql/connection.h"
+#include "engines/mysql/dialect.h"
+#include "engines/mysql/server.h"
+#include "engines/mysql/settings.h"
+#include "engines/sql/ownership.h"
+#include "engines/sql/session.h"
+#include "engines/sql/store.h"
+
+namespace testbed {
+namespace mysql {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr char kRecord[] = "testbed-mysql";
+constexpr char kMarker[] = "testbed_marker";
+constexpr char kCheckpoint[] = "SET GLOBAL innodb_log_checkpoint_now = 1";
+
+class MysqlEngine : public Engine {
+ public:
+  MysqlEngine(const std::string& dir, const Settings& settings);
+  ~MysqlEngine() override { lazy_.reset(); }
+
+  std::string name() const override { return "mysql"; }
+  TableId OpenTable(const std::string& table) override { return store_->OpenTable(table); }
+  bool KeepsIndexes() const override { return true; }
+  TableId OpenIndex(const std::string& index, TableId table,
+                    const std::vector<IndexPart>& parts) override {
+    return store_->OpenIndex(index, table, parts);
+  }
+  std::unique_ptr<Session> NewSession() override {
+    return std::make_unique<SqlSession>(store_.get());
+  }
+  void Flush() override { WriteAll(); }
+  void Checkpoint() override { WriteAll(); }
+  void Settle() override;
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
+  EngineCounters Counters() const override;
+  DiskSize SizeOnDisk() const override;
+
+ private:
+  ConnectOptions Target() const;
+  void CheckGivenServer();
+  void OpenSchema();
+  void MakeSchema();
+  void WriteAll();
+  void SyncLazily();
+  std::string Sole(const std::string& sql) const;
+  std::map<std::string, std::string> Variables() const;
+  // Innodb_NAME as NAME; numbers alone.
+  std::map<std::string, uint64_t> Status() const;
+
+  const std::string dir_;
+  const Settings settings_;
+  const std::string schema_;
+  DirLock lock_;
+  std::unique_ptr<PrivateServer> server_;  // null when the server is another's
+  std::unique_ptr<SqlStore> store_;        // declared after the server: it ends before it
+  std::unique_ptr<SqlConnection> lazy_connection_;
+  std::unique_ptr<LazySync> lazy_;
+  bool may_checkpoint_ = true;
+};
+
+// The databases of a run (--databases) lie in DIR/0, DIR/1, ...: each has a schema of its own.
+std::string SchemaOf(const std::string& dir, const Settings& settings) {
+  const std::string last = fs::path(dir).filename();
+  const bool numbered = !last.empty() && last.find_first_not_of("0123456789") == std::string::npos;
+  return numbered && !settings.is_private ? settings.schema + "_" + last : settings.schema;
+}
+
+MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
+    : dir_(fs::absolute(dir)), settings_(settings), schema_(SchemaOf(dir_, settings)) {
+  std::error_code error;
+  fs::create_directories(dir_, error);
+  if (error) throw Error::Io("create", dir_, error.value());
+  if (::access(dir_.c_str(), W_OK) != 0) throw Error::Io("write to", dir_, errno);
+  lock_ = DirLock(dir_, "the database in");
+  if (settings_.is_private) {
+    server_ = std::make_unique<PrivateServer>(dir_, settings_,
+                                              ReadSchemaRecord(dir_ + "/" + kRecord).empty());
+  }
+  // A table whose first page was never written cannot be recovered.
+  const std::function<void()> made =
+      server_ != nullptr ? [this] { store_->Ask(kCheckpoint); } : std::function<void()>();
+  store_ = std::make_unique<SqlStore>(
+      "mysql", std::make_unique<Dialect>(kMaxKeySize), schema_,
+      SqlLimits{kMaxKeySize, kMaxValueSize, settings_.conflict_wait_ms},
+      [this] { return std::make_unique<MyConnection>(Target()); }, made);
+  if (server_ == nullptr) CheckGivenServer();
+  OpenSchema();
+  if (server_ != nullptr) server_->Keep();
+  if (server_ == nullptr || settings_.durability != Durability::kLazy) return;
+  lazy_connection_ = store_->Connect();
+  lazy_ = std::make_unique<LazySync>(
+      milliseconds(std::max(1u, settings_.lazy_interval_ms)), [this] { return store_->commits(); },
+      [this] { SyncLazily(); });
+}
+
+ConnectOptions MysqlEngine::Target() const {
+  ConnectOptions options = server_ != nullptr ? server_->connect() : settings_.target;
+  options.setup = "SET SESSION tx_isolation = 'READ-COMMITTED', sql_mode = 'STRICT_ALL_TABLES'";
+  return options;
+}
+
+std::string MysqlEngine::Sole(const std::string& sql) const {
+  const std::vector<SqlConnection::Row> rows = store_->Ask(sql);
+  return rows.empty() || rows[0].empty() ? "" : rows[0][0];
+}
+
+// What the options ask of a server that runs already, it must have: nothing is changed there.
+void MysqlEngine::CheckGivenServer() {
+  std::map<std::string, std::string> variables = Variables();
+  const auto refuse = [](const std::string& option, const std::string& name,
+                         const std::string& value, const std::string& give) {
+    throw Error(Error::kUsage,
+                fmt::format("mysql cannot honour {}: the server has {} = {}; give {}", option, name,
+                            value, give));
+  };
+  const std::string page = variables["innodb_page_size"];
+  if (page != std::to_string(settings_.page_size)) {
+    refuse(fmt::format("--page-size {}", settings_.page_size), "innodb_page_size", page,
+           "--page-size " + page);
+  }
+  const std::string method = variables["innodb_flush_method"];
+  const bool direct = method.starts_with("O_DIRECT");
+  if (direct != (settings_.io == IoMode::kDirect)) {
+    refuse(fmt::format("--io {}", IoModeName(settings_.io)), "innodb_flush_method", method,
+           direct ? "--io direct" : "--io buffered");
+  }
+  const std::string flush = variables["innodb_flush_log_at_trx_commit"];
+  const std::string timeout = variables["innodb_flush_log_at_timeout"];
+  if (flush == "1" || settings_.durability == Durability::kNone) return;
+  if (settings_.durability == Durability::kSync) {
+    refuse("--durability sync", "innodb_flush_log_at_trx_commit", flush, "--durability lazy");
+  }
+  if (std::strtoull(timeout.c_str(), nullptr, 10) * 1000 > settings_.lazy_interval_ms) {
+    refuse(fmt::format("--lazy-interval-ms {}", settings_.lazy_interval_ms),
+           "innodb_flush_log_at_timeout", timeout + " s", "--lazy-interval-ms " + timeout + "000");
+  }
+}
+
+void MysqlEngine::OpenSchema() {
+  const std::string marker = fmt::format("`{}`.{}", schema_, kMarker);
+  const bool there =
+      !Sole(fmt::format("SELECT 1 FROM information_schema.schemata WHERE schema_name = '{}'",
+                        schema_))
+           .empty();
+  std::optional<SchemaMarker> found;
+  if (!Sole(fmt::format("SELECT 1 FROM information_schema.tables WHERE table_schema = '{}' AND "
+                        "table_name = '{}'",
+                        schema_, kMarker))
+           .empty()) {
+    const auto rows = store_->Ask("SELECT id, host, directory FROM " + marker);
+    found.emplace();
+    if (!rows.empty()) *found = {rows[0][0], rows[0][1], rows[0][2]};
+  }
+  const std::string record = ReadSchemaRecord(dir_ + "/" + kRecord);
+  switch (Judge(record, there, found, dir_, kRecord)) {
+    case SchemaVerdict::kOpen:
+      return;
+    case SchemaVerdict::kOthers:
+      if (settings_.replace) return MakeSchema();
+      throw Error(
+          Error::kUsage,
+          fmt::format("database {} of the server holds a database of testbed that belongs to "
+                      "{} on {}: give --fresh to replace it, or --engine-option schema=NAME",
+                      schema_, found->directory, found->host));
+    case SchemaVerdict::kReplace:
+    case SchemaVerdict::kMake:
+      return MakeSchema();
+    case SchemaVerdict::kForeign:
+      throw Error(Error::kUsage,
+                  fmt::format("database {} of the server is not testbed's, which leaves it alone: "
+                              "give --engine-option schema=NAME",
+                              schema_));
+    case SchemaVerdict::kLost:
+      throw Error(
+          Error::kUsage,
+          fmt::format("the server no longer has in {} the database that {} stands for: load "
+                      "it anew with --fresh",
+                      schema_, dir_));
+  }
+}
+
+void MysqlEngine::MakeSchema() {
+  const std::string id = fmt::format("{:016x}", RandomId());
+  const auto hex = [](const std::string& text) {
+    std::string digits = "x'";
+    for (const char c : text) digits += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    return digits + "'";
+  };
+  store_->Ask(fmt::format("DROP DATABASE IF EXISTS `{}`", schema_));
+  store_->Ask(fmt::format("CREATE DATABASE `{}`", schema_));
+  store_->Ask(
+      fmt::format("CREATE TABLE `{}`.{} (id VARBINARY(64), host VARBINARY(256), directory "
+                  "VARBINARY(4096)) ENGINE=InnoDB",
+                  schema_, kMarker));
+  store_->Ask(fmt::format("INSERT INTO `{}`.{} VALUES ('{}', {}, {})", schema_, kMarker, id,
+                          hex(HostName()), hex(dir_)));
+  WriteAll();
+  WriteSchemaRecord(dir_ + "/" + kRecord, id);
+}
+
+void MysqlEngine::WriteAll() {
+  if (!may_checkpoint_) return;
+  try {
+    do {
+      store_->Ask(kCheckpoint);
+    } while (server_ != nullptr && Status()["buffer_pool_pages_dirty"] != 0);
+  } catch (const Error& error) {
+    if (server_ != nullptr || error.kind() != Error::kUsage) throw;
+    may_checkpoint_ = false;  // EffectiveSettings says so
+  }
+}
+
+void MysqlEngine::Settle() {
+  // Waits until the purge has removed what no transaction sees, or stays behind.
+  constexpr milliseconds kPatience(1000), kPoll(10);
+  uint64_t left = UINT64_MAX;
+  for (auto since = std::chrono::steady_clock::now(); left != 0;) {
+    const uint64_t now = Status()["history_list_length"];
+    const auto at = std::chrono::steady_clock::now();
+    if (now < left) since = at;
+    if (at - since > kPatience) break;
+    left = now;
+    if (left != 0) std::this_thread::sleep_for(kPoll);
+  }
+  WriteAll();
+}
+
+// On the thread of lazy_. A failure shows at the next request, when the server has ended.
+void MysqlEngine::SyncLazily() {
+  const IoScope scope(kLogWrite);
+  const CallMark mark(FileKind::kLog);
+  try {
+    lazy_connection_->Run("FLUSH ENGINE LOGS");
+    server_->SyncLog();
+  } catch (const Error&) {
+  }
+}
+
+std::map<std::string, std::string> MysqlEngine::Variables() const {
+  std::map<std::string, std::string> variables;
+  for (const SqlConnection::Row& row : store_->Ask("SHOW GLOBAL VARIABLES")) {
+    variables[row[0]] = row[1];
+  }
+  return variables;
+}
+
+std::map<std::string, uint64_t> MysqlEngine::Status() const {
+  std::map<std::string, uint64_t> status;
+  for (const SqlConnection::Row& row : store_->Ask("SHOW GLOBAL STATUS LIKE 'Innodb%'")) {
+    const std::string& value = row[1];
+    if (value.empty() || value.find_first_not_of("0123456789") != std::string::npos) continue;
+    status[row[0].substr(7)] = std::stoull(value);
+  }
+  return status;
+}
+
+std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings() const {
+  std::vector<std::pair<std::string, std::string>> all = {
+      {"access", "sql"},
+      {"durability", DurabilityName(settings_.durability)},
+      {"lazy_interval_ms", std::to_string(settings_.lazy_interval_ms)},
+      {"server", server_ != nullptr ? "private" : "given by connect"},
+      {"schema", schema_},
+      {"checkpoints", may_checkpoint_ ? "by testbed" : "not allowed to this user"}};
+  if (server_ != nullptr) all.emplace_back("program", settings_.program);
+  const std::map<std::string, std::string> variables = Variables();
+  for (const auto& [name, value] : variables) {
+    const bool told = name.starts_with("innodb_") || name == "version" ||
+                      name == "thread_handling" || name == "max_connections" || name == "log_bin" ||
+                      name == "sync_binlog" || name == "skip_networking" ||
+                      name == "query_cache_size";
+    if (told) all.emplace_back(name, value);
+  }
+  for (const std::string& option : settings_.server) {
+    std::string name = option.substr(2, option.find('=') - 2);
+    std::replace(name.begin(), name.end(), '-', '_');
+    const auto it = variables.find(name);
+    if (it != variables.end()) all.emplace_back(name, it->second);
+  }
+  return all;
+}
+
+EngineCounters MysqlEngine::Counters() const {
+  EngineCounters c;
+  std::map<std::string, uint64_t> status = Status();
+  const uint64_t page = settings_.page_size;
+  c.block_requests = status["buffer_pool_read_requests"];
+  c.block_reads = status["pages_read"];
+  c.block_hits = *c.block_requests - std::min(*c.block_requests, status["buffer_pool_reads"]);
+  c.block_read_bytes = status["pages_read"] * page;
+  c.blocks_written = status["pages_written"];
+  c.block_write_bytes = status["pages_written"] * page;
+  c.log_payload_bytes = status["os_log_written"];
+  c.cache_bytes = status["buffer_pool_bytes_data"];
+  for (const char* name :
+       {"dblwr_pages_written", "dblwr_writes", "log_writes", "log_write_requests", "log_waits",
+        "data_reads", "data_read", "data_writes", "data_written", "data_fsyncs",
+        "buffer_pool_read_ahead", "buffer_pool_pages_flushed", "buffer_pool_wait_free", "deadlocks",
+        "row_lock_waits", "buffer_pool_pages_split"}) {
+    const auto it = status.find(name);
+    if (it != status.end()) c.more.emplace_back(name, it->second);
+  }
+  for (const char* name : {"buffer_pool_pages_total", "buffer_pool_pages_data",
+                           "buffer_pool_pages_dirty", "history_list_length", "checkpoint_age"}) {
+    const auto it = status.find(name);
+    if (it != status.end()) c.now.emplace_back(name, it->second);
+  }
+  return c;
+}
+
+DiskSize MysqlEngine::SizeOnDisk() const {
+  if (server_ != nullptr) {
+    return DiskSizeOf(dir_, [](const std::string& path) {
+      return path.find("/ib_logfile") != std::string::npos;
+    });
+  }
+  DiskSize size;
+  const std::string bytes = Sole(
+      fmt::format("SELECT SUM(data_length + index_length) FROM information_schema.tables WHERE "
+                  "table_schema = '{}'",
+                  schema_));
+  size.data_bytes = bytes.empty() ? 0 : std::strtoull(bytes.c_str(), nullptr, 10);
+  return size;
+}
+
+std::vector<std::string> Files() {
+  std::vector<std::string> files = {kRecord, std::string(kRecord) + ".new", "server.log"};
+  for (const char* file :
+       {"ibdata#", "ibtmp#", "ib_logfile#", "ib_buffer_pool", "undo#", "aria_log_control",
+        "aria_log.#", "ddl_recovery.log", "ddl_recovery-backup.log", "multi-master.info", "tc.log",
+        "mysqld.sock", "server.pid", "tmp/*", "*/db.opt", "*/*.frm", "*/*.ibd"}) {
+    files.push_back(std::string("cluster/") + file);
+  }
+  return files;
+}
+
+}  // namespace
+}  // namespace mysql
+
+EngineInfo MysqlEngineInfo() {
+  EngineInfo info;
+  info.name = "mysql";
+  info.summary = "MariaDB through its client library, on a server of the run's own or a given one";
+  info.version = "by the server";
+  info.capabilities = mysql::MysqlCapabilities();
+  info.files = mysql::Files();
+  info.recognises = [](const std::string& dir) {
+    return std::filesystem::is_regular_file(dir + "/" + mysql::kRecord);
+  };
+  info.check_options = [](const EngineOptions& o) { (void)mysql::MakeSettings(o); };
+  info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
+    return std::make_unique<mysql::MysqlEngine>(dir, mysql::MakeSettings(options));
+  };
+  info.variants = "server";
+  return info;
+}
+
+}  // namespace testbed

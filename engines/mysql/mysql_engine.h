@@ -1,0 +1,15 @@
+// MariaDB as an engine: through its client library, on a server that the run starts for itself
+// (engines/mysql/server.h) or on one that runs already (--engine-option connect=URL). Its tables are
+// InnoDB's.
+#ifndef TESTBED_ENGINES_MYSQL_MYSQL_ENGINE_H_
+#define TESTBED_ENGINES_MYSQL_MYSQL_ENGINE_H_
+
+#include "engines/registry.h"
+
+namespace testbed {
+
+EngineInfo MysqlEngineInfo();
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_MYSQL_MYSQL_ENGINE_H_

@@ -1,0 +1,185 @@
+#include "engines/mysql/server.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <thread>
+
+#include "device/account/thread_kinds.h"
+#include "device/error.h"
+
+namespace testbed::mysql {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kPoll(5);
+constexpr std::chrono::seconds kPatience(600);  // for the page writes of a shutdown
+constexpr char kSocket[] = "mysqld.sock";
+
+// Returns the page size of a data directory's system tablespace, from the flags in its first page
+// (fsp0types.h of MariaDB, full_crc32 format): the low four bits are log2(page size) - 9.
+std::optional<uint32_t> PageSizeOf(const std::string& cluster) {
+  constexpr std::streamoff kFlags = 54;
+  constexpr uint32_t kFullCrc32 = 1 << 4;
+  std::ifstream file(cluster + "/ibdata1", std::ios::binary);
+  uint8_t bytes[4];
+  if (!file.seekg(kFlags) || !file.read(reinterpret_cast<char*>(bytes), sizeof bytes)) return {};
+  const uint32_t flags = uint32_t{bytes[0]} << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
+  const uint32_t shift = flags & 15;
+  if ((flags & kFullCrc32) == 0 || shift < 3 || shift > 7) return {};
+  return 512u << shift;
+}
+
+}  // namespace
+
+FileKind KindOfServerFile(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (name.starts_with("ib_logfile")) return FileKind::kLog;
+  if (name.starts_with("ibtmp") || path.starts_with("tmp/")) return FileKind::kTemp;
+  if (name.starts_with("ibdata") || name.starts_with("undo") || name.ends_with(".ibd")) {
+    return FileKind::kData;
+  }
+  return FileKind::kMeta;
+}
+
+PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, bool is_new)
+    : dir_(dir), settings_(settings), discard_(false) {
+  std::error_code error;
+  log_begin_ = fs::exists(log(), error) ? fs::file_size(log(), error) : 0;
+  if (is_new && fs::exists(cluster()) && !fs::is_empty(cluster(), error)) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("{} is not empty and no database of testbed, which leaves it alone; choose "
+                    "another --dir, or --fresh",
+                    cluster()));
+  }
+  if (const std::optional<uint32_t> size = PageSizeOf(cluster());
+      size && *size != settings_.page_size) {
+    throw Error(Error::kUsage,
+                fmt::format("the database in {} has pages of {} bytes, not of --page-size {}: give "
+                            "that size, or load it anew with --fresh",
+                            dir_, *size, settings_.page_size));
+  }
+  discard_ = is_new;
+  try {
+    fs::create_directories(cluster() + "/tmp");
+    fs::permissions(cluster(), fs::perms::owner_all);
+    cluster_fd_ = ::open(cluster().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (cluster_fd_ < 0) throw Error::Io("open", cluster(), errno);
+    Start();
+  } catch (const fs::filesystem_error& e) {
+    End();
+    throw Error::Io("create", cluster(), e.code().value());
+  } catch (...) {
+    End();
+    throw;
+  }
+}
+
+void PrivateServer::End() {
+  if (process_ != nullptr) process_->End(SIGTERM, kPatience);
+  files_.reset();
+  if (cluster_fd_ >= 0) ::close(cluster_fd_);
+  if (log_fd_ >= 0) ::close(log_fd_);
+  if (!discard_) return;
+  std::error_code error;
+  fs::remove_all(cluster(), error);
+  fs::remove(log(), error);
+}
+
+PrivateServer::~PrivateServer() { End(); }
+
+void PrivateServer::FailToStart() const {
+  std::ifstream file(log());
+  file.seekg(static_cast<std::streamoff>(log_begin_));
+  const std::string said((std::istreambuf_iterator<char>(file)), {});
+  const std::string complaint = Complaint();
+  if (said.find("unknown variable") != std::string::npos ||
+      said.find("unknown option") != std::string::npos) {
+    throw Error(Error::kUsage, "mysql cannot honour --engine-option server_option: " + complaint);
+  }
+  const bool full = said.find("No space left") != std::string::npos ||
+                    said.find("error number 28") != std::string::npos;
+  throw Error(full ? Error::kIo : Error::kCorruption,
+              fmt::format("MariaDB did not open the database in {}: {}{}", dir_,
+                          full ? "No space left on device: " : "", complaint),
+              full ? ENOSPC : 0);
+}
+
+void PrivateServer::Start() {
+  ServerCommand command;
+  command.words = {settings_.program,
+                   "--no-defaults",
+                   "--skip-grant-tables",
+                   "--datadir=" + cluster(),
+                   "--tmpdir=" + cluster() + "/tmp",
+                   std::string("--socket=") + kSocket,
+                   "--pid-file=server.pid"};
+  if (::geteuid() == 0) command.words.emplace_back("--user=root");
+  command.words.insert(command.words.end(), settings_.server.begin(), settings_.server.end());
+  command.directory = cluster();
+  command.output = log();
+  std::error_code error;
+  fs::remove(cluster() + "/" + kSocket, error);  // of a server that was killed
+  process_ = std::make_unique<ServerProcess>(command);
+  while (::access((cluster() + "/" + kSocket).c_str(), F_OK) != 0) {
+    if (process_->Ended()) FailToStart();
+    std::this_thread::sleep_for(kPoll);
+  }
+  // All its threads have the name of the program. What they write directly, beside the threads of
+  // connections, they write to data files.
+  for (const char* name : {"mariadbd", "mysqld", "page_cleaner", "ib_tpool_worker", "iou-wrk"}) {
+    RegisterThreads(name, FileKind::kData);
+  }
+  files_ = std::make_unique<FileWatch>(cluster(), KindOfServerFile);
+  for (;;) {
+    try {
+      MyConnection probe(connect());
+      break;
+    } catch (const Error&) {
+      if (process_->Ended()) FailToStart();
+      std::this_thread::sleep_for(kPoll);
+    }
+  }
+  log_fd_ = ::open((cluster() + "/ib_logfile0").c_str(), O_RDONLY | O_CLOEXEC);
+  if (log_fd_ < 0) throw Error::Io("open", cluster() + "/ib_logfile0", errno);
+}
+
+ConnectOptions PrivateServer::connect() const {
+  ConnectOptions options;
+  options.host = "localhost";
+  options.user = "root";
+  options.private_server = true;
+  // The path through the descriptor is short, however long the directory's own is.
+  options.socket = fmt::format("/proc/self/fd/{}/{}", cluster_fd_, kSocket);
+  options.shown = "the server in " + dir_;
+  options.complaint = [this] { return Complaint(); };
+  return options;
+}
+
+bool PrivateServer::SyncLog() const { return ::fdatasync(log_fd_) == 0; }
+
+std::string PrivateServer::Complaint() const {
+  std::ifstream file(log());
+  file.seekg(static_cast<std::streamoff>(log_begin_));
+  std::string first;
+  for (std::string line; std::getline(file, line);) {
+    const size_t at = line.find("[ERROR]");
+    if (at == std::string::npos) continue;
+    const std::string said = line.substr(at + 8);
+    // What the server itself says follows from what InnoDB has said.
+    if (said.starts_with("InnoDB: ")) return said.substr(8);
+    if (first.empty()) first = said;
+  }
+  return first.empty() ? "it did not say why" : first;
+}
+
+}  // namespace testbed::mysql

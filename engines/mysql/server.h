@@ -1,0 +1,63 @@
+// A PrivateServer is a MariaDB server of the run's own: it works in the run's directory, listens on a
+// Unix socket there and nowhere else, and ends with this process, however that ends.
+//
+//   PrivateServer server(dir, settings);
+//   ConnectOptions options = server.connect();
+//
+// DIR/cluster is the server's data directory, which only its owner may enter, DIR/server.log has what
+// it says. It has no users and no tables of privileges, so that it is made in a second.
+#ifndef TESTBED_ENGINES_MYSQL_SERVER_H_
+#define TESTBED_ENGINES_MYSQL_SERVER_H_
+
+#include <memory>
+#include <string>
+
+#include "device/account/operations.h"
+#include "device/os/server_process.h"
+#include "engines/mysql/connection.h"
+#include "engines/mysql/settings.h"
+#include "engines/sql/file_watch.h"
+
+namespace testbed::mysql {
+
+// Returns the kind of a file of a data directory, by its path in it.
+FileKind KindOfServerFile(const std::string& path);
+
+// Not thread-safe. Only the main thread makes one (device/os/server_process.h).
+class PrivateServer {
+ public:
+  // Starts the server, after making its directory if `is_new`. Throws Error with the server's
+  // complaint when it does not start.
+  PrivateServer(const std::string& dir, const Settings& settings, bool is_new);
+  // Ends the server in order: all that was committed is then on disk.
+  ~PrivateServer();
+  PrivateServer(const PrivateServer&) = delete;
+  PrivateServer& operator=(const PrivateServer&) = delete;
+
+  // Says that a new database is complete. Without it, nothing of it is left at the end.
+  void Keep() { discard_ = false; }
+
+  ConnectOptions connect() const;
+  // Syncs the log file, which the server has written. Returns whether that succeeded. Thread-safe.
+  bool SyncLog() const;
+
+ private:
+  void End();
+  std::string cluster() const { return dir_ + "/cluster"; }
+  std::string log() const { return dir_ + "/server.log"; }
+  void Start();
+  std::string Complaint() const;
+  [[noreturn]] void FailToStart() const;
+
+  const std::string dir_;
+  const Settings settings_;
+  bool discard_;  // remove the database at the end
+  int cluster_fd_ = -1, log_fd_ = -1;
+  uint64_t log_begin_ = 0;  // size of server.log before this start
+  std::unique_ptr<ServerProcess> process_;
+  std::unique_ptr<FileWatch> files_;
+};
+
+}  // namespace testbed::mysql
+
+#endif  // TESTBED_ENGINES_MYSQL_SERVER_H_

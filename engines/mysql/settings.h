@@ -1,0 +1,42 @@
+// Settings are the EngineOptions of the mysql engine, from which the arguments of a private server
+// and the setup of each connection follow. EffectiveSettings reports what the server has in force.
+#ifndef TESTBED_ENGINES_MYSQL_SETTINGS_H_
+#define TESTBED_ENGINES_MYSQL_SETTINGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/mysql/connection.h"
+
+namespace testbed::mysql {
+
+struct Settings {
+  bool is_private = true;  // a server is started; else `target` says where one is
+  ConnectOptions target;
+  std::string program;  // path of mariadbd, for a private server
+  std::string schema = "testbed";
+  IoMode io = IoMode::kBuffered;
+  Durability durability = Durability::kLazy;
+  uint32_t page_size = 16384;
+  uint32_t lazy_interval_ms = 100;
+  uint32_t conflict_wait_ms = 10000;
+  bool create = true, replace = false;  // as EngineOptions has them
+  std::vector<std::string> server;      // --name=value for the private server
+};
+
+// Throws Error (kUsage) for a value that an option does not accept, and when a private server is
+// wanted and its program is not installed.
+Settings MakeSettings(const EngineOptions& options);
+Capabilities MysqlCapabilities();
+
+// Returns the value of innodb_flush_log_at_trx_commit for a durability.
+int FlushLogAtCommit(Durability durability);
+
+inline constexpr size_t kMaxKeySize = 768;  // InnoDB's limit for an index column at 4k pages
+inline constexpr size_t kMaxValueSize = 16 << 20;
+
+}  // namespace testbed::mysql
+
+#endif  // TESTBED_ENGINES_MYSQL_SETTINGS_H_

@@ -1,0 +1,273 @@
+#include "engines/postgres/connection.h"
+
+#include <endian.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <utility>
+
+namespace testbed::postgres {
+namespace {
+
+constexpr size_t kMostInPipeline = 128, kMostBytesInPipeline = 256 << 10;
+constexpr int kOldestVersion = 120000;  // generated columns
+
+// Returns a message of the server or of libpq as one line.
+std::string OneLine(const char* message) {
+  std::string line;
+  for (const char* c = message; *c != '\0'; ++c) {
+    if (*c != '\n' && *c != '\t') {
+      line += *c;
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+bool Says(const std::string& message, const char* words) {
+  return message.find(words) != std::string::npos;
+}
+
+}  // namespace
+
+PgConnection::PgConnection(const ConnectOptions& options) : libpq_(LoadLibpq()), options_(options) {
+  const char* const keywords[] = {"dbname", "fallback_application_name", "connect_timeout",
+                                  nullptr};
+  const char* const values[] = {options_.target.c_str(), "testbed", "20", nullptr};
+  connection_ = libpq_.PQconnectdbParams(keywords, values, 1);
+  if (connection_ == nullptr) throw Error(Error::kRun, "postgres: no memory for a connection");
+  if (libpq_.PQstatus(connection_) != CONNECTION_OK) {
+    const std::string said = OneLine(libpq_.PQerrorMessage(connection_));
+    libpq_.PQfinish(connection_);
+    const bool password = Says(said, "password") || Says(said, "fe_sendauth");
+    throw Error(
+        Error::kUsage,
+        fmt::format("postgres cannot connect to {}: {}{}", options_.shown, said,
+                    password ? "; the password is taken from PGPASSWORD or ~/.pgpass" : ""));
+  }
+  libpq_.PQsetNoticeProcessor(connection_, [](void*, const char*) {}, nullptr);
+  try {
+    if (const int version = libpq_.PQserverVersion(connection_); version < kOldestVersion) {
+      throw Error(Error::kUsage,
+                  fmt::format("postgres needs a server of version 12 or later, and {} is {}.{}",
+                              options_.shown, version / 10000, version % 10000));
+    }
+    if (!options_.setup.empty()) Run(options_.setup);
+  } catch (...) {
+    libpq_.PQfinish(connection_);
+    throw;
+  }
+  server_thread_ = FindServerThread();
+}
+
+PgConnection::~PgConnection() {
+  DropResults();
+  libpq_.PQfinish(connection_);
+}
+
+// Only a server at a Unix socket is surely of this machine; its process ids are this process's when
+// the process of that id is a PostgreSQL.
+int PgConnection::FindServerThread() const {
+  sockaddr address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(libpq_.PQsocket(connection_), &address, &size) != 0 ||
+      address.sa_family != AF_UNIX) {
+    return 0;
+  }
+  const int pid = libpq_.PQbackendPID(connection_);
+  std::ifstream file(fmt::format("/proc/{}/comm", pid));
+  std::string name;
+  return std::getline(file, name) && name.starts_with("postgres") ? pid : 0;
+}
+
+void PgConnection::DropResults() {
+  for (PGresult* result : results_) libpq_.PQclear(result);
+  results_.clear();
+  result_ = 0;
+  row_ = -1;
+}
+
+void PgConnection::FailLost() {
+  const std::string said = OneLine(libpq_.PQerrorMessage(connection_));
+  const std::string complaint = options_.complaint ? options_.complaint() : "";
+  const bool full = Says(complaint, "No space left") || Says(said, "No space left");
+  throw Error(Error::kIo,
+              fmt::format("postgres: the connection to {} is lost: {}", options_.shown,
+                          complaint.empty() ? said : complaint),
+              full ? ENOSPC : EIO);
+}
+
+void PgConnection::Fail(const std::string& state, const std::string& message,
+                        const std::string& doing) {
+  const std::string sentence = fmt::format("postgres: {}: {} ({})", doing, message, state);
+  if (state == "40P01" || state == "40001" || state == "55P03") throw SqlConflict(sentence);
+  if (state == "53100" || Says(message, "No space left")) {
+    throw Error(Error::kIo, sentence, ENOSPC);
+  }
+  if (state == "XX001" || state == "XX002" || state == "58P01") {
+    throw Error(Error::kCorruption, sentence);
+  }
+  if (state.starts_with("58")) throw Error(Error::kIo, sentence, EIO);
+  if (state == "42501" || state.starts_with("28")) throw Error(Error::kUsage, sentence);
+  throw Error(Error::kRun, sentence);
+}
+
+void PgConnection::Check(const PGresult* result, const std::string& doing) {
+  switch (libpq_.PQresultStatus(result)) {
+    case PGRES_COMMAND_OK:
+    case PGRES_TUPLES_OK:
+    case PGRES_EMPTY_QUERY:
+      return;
+    default:
+      break;
+  }
+  const char* const code = libpq_.PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const std::string state = code == nullptr ? "" : code;
+  // 57P0x: the server is shutting down, or another of its processes has crashed.
+  if (libpq_.PQstatus(connection_) != CONNECTION_OK || state.starts_with("57P0")) FailLost();
+  const char* const primary = libpq_.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  Fail(state, OneLine(primary != nullptr ? primary : libpq_.PQresultErrorMessage(result)), doing);
+}
+
+std::vector<SqlConnection::Row> PgConnection::Run(const std::string& sql) {
+  // An error of what was sent stands before that of `sql`, unless this ends the transaction.
+  if (!in_pipeline_.empty()) Await();
+  DropResults();
+  results_.push_back(libpq_.PQexec(connection_, sql.c_str()));
+  Check(results_[0], sql);
+  const PGresult* const result = results_[0];
+  std::vector<Row> rows(static_cast<size_t>(libpq_.PQntuples(result)));
+  const int columns = libpq_.PQnfields(result);
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const int at = static_cast<int>(r);
+    for (int c = 0; c < columns; ++c) {
+      rows[r].emplace_back(libpq_.PQgetvalue(result, at, c),
+                           static_cast<size_t>(libpq_.PQgetlength(result, at, c)));
+    }
+  }
+  DropResults();
+  return rows;
+}
+
+SqlStatement PgConnection::Prepare(const std::string& sql, size_t parameters, size_t columns) {
+  if (!in_pipeline_.empty()) Await();
+  DropResults();
+  const auto statement = static_cast<SqlStatement>(statements_.size());
+  std::string name = fmt::format("s{}", statement);
+  results_.push_back(libpq_.PQprepare(connection_, name.c_str(), sql.c_str(),
+                                      static_cast<int>(parameters), nullptr));
+  Check(results_[0], sql);
+  DropResults();
+  statements_.push_back(sql);
+  names_.push_back(std::move(name));
+  return statement;
+}
+
+void PgConnection::Bind(std::span<const SqlParameter> parameters) {
+  values_.clear();
+  lengths_.clear();
+  numbers_.assign(parameters.size(), 0);
+  formats_.assign(parameters.size(), 1);  // binary
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const SqlParameter& parameter = parameters[i];
+    if (parameter.number) {
+      numbers_[i] = htobe64(*parameter.number);
+      values_.push_back(reinterpret_cast<const char*>(&numbers_[i]));
+      lengths_.push_back(sizeof(uint64_t));
+    } else {
+      // A null pointer would be SQL's null.
+      values_.push_back(parameter.bytes.empty() ? "" : parameter.bytes.data());
+      lengths_.push_back(static_cast<int>(parameter.bytes.size()));
+    }
+  }
+}
+
+void PgConnection::Execute(SqlStatement statement, std::span<const SqlParameter> parameters) {
+  if (!in_pipeline_.empty()) Await();
+  DropResults();
+  Bind(parameters);
+  results_.push_back(libpq_.PQexecPrepared(connection_, names_[statement].c_str(),
+                                           static_cast<int>(parameters.size()), values_.data(),
+                                           lengths_.data(), formats_.data(), 1));
+  Check(results_[0], statements_[statement]);
+}
+
+bool PgConnection::NextRow() {
+  if (result_ >= results_.size() || row_ + 1 >= libpq_.PQntuples(results_[result_])) return false;
+  ++row_;
+  return true;
+}
+
+std::string_view PgConnection::Column(size_t column) const {
+  const PGresult* const result = results_[result_];
+  const int c = static_cast<int>(column);
+  return {libpq_.PQgetvalue(result, row_, c),
+          static_cast<size_t>(libpq_.PQgetlength(result, row_, c))};
+}
+
+void PgConnection::Enqueue(SqlStatement statement, std::span<const SqlParameter> parameters) {
+  if (in_pipeline_.empty() && libpq_.PQenterPipelineMode(connection_) != 1) FailLost();
+  Bind(parameters);
+  in_pipeline_.push_back(statement);
+  for (const SqlParameter& parameter : parameters) bytes_in_pipeline_ += parameter.bytes.size();
+  if (libpq_.PQsendQueryPrepared(connection_, names_[statement].c_str(),
+                                 static_cast<int>(parameters.size()), values_.data(),
+                                 lengths_.data(), formats_.data(), 1) != 1) {
+    FailLost();
+  }
+}
+
+void PgConnection::Send(SqlStatement statement, std::span<const SqlParameter> parameters) {
+  Enqueue(statement, parameters);
+  if (in_pipeline_.size() >= kMostInPipeline || bytes_in_pipeline_ >= kMostBytesInPipeline) Await();
+}
+
+void PgConnection::Await() {
+  if (in_pipeline_.empty()) return;
+  EndPipeline(false);
+}
+
+void PgConnection::EndPipeline(bool keep) {
+  DropResults();
+  const std::vector<SqlStatement> sent = std::exchange(in_pipeline_, {});
+  bytes_in_pipeline_ = 0;
+  if (libpq_.PQpipelineSync(connection_) != 1) FailLost();
+  size_t failed = sent.size();  // the first that failed; the server skips those after it
+  for (size_t i = 0; i < sent.size(); ++i) {
+    PGresult* const result = libpq_.PQgetResult(connection_);
+    if (result == nullptr) FailLost();
+    results_.push_back(result);
+    const ExecStatusType status = libpq_.PQresultStatus(result);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) failed = std::min(failed, i);
+    if (libpq_.PQstatus(connection_) != CONNECTION_OK) Check(result, statements_[sent[i]]);
+    if (PGresult* const end = libpq_.PQgetResult(connection_)) libpq_.PQclear(end);
+  }
+  PGresult* const sync = libpq_.PQgetResult(connection_);
+  if (sync == nullptr) FailLost();
+  libpq_.PQclear(sync);
+  if (libpq_.PQexitPipelineMode(connection_) != 1) FailLost();
+  if (failed != sent.size()) Check(results_[failed], statements_[sent[failed]]);
+  if (!keep) DropResults();
+}
+
+bool PgConnection::ExecuteForEach(SqlStatement statement, std::span<const std::string_view> keys) {
+  Await();
+  for (std::string_view key : keys) {
+    const SqlParameter parameters[] = {{key, {}}};
+    Enqueue(statement, parameters);
+  }
+  EndPipeline(true);
+  return true;
+}
+
+void PgConnection::NextResult() {
+  ++result_;
+  row_ = -1;
+}
+
+}  // namespace testbed::postgres

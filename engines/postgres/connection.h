@@ -1,0 +1,78 @@
+// A PgConnection is a connection to PostgreSQL by libpq. What is sent goes in pipeline mode, so that
+// the writes of a transaction and the reads of a multi-get take one round trip. Keys, values and
+// numbers travel in binary.
+#ifndef TESTBED_ENGINES_POSTGRES_CONNECTION_H_
+#define TESTBED_ENGINES_POSTGRES_CONNECTION_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engines/postgres/library.h"
+#include "engines/sql/connection.h"
+
+namespace testbed::postgres {
+
+struct ConnectOptions {
+  std::string target;  // URL or keywords, as libpq takes them
+  std::string shown;   // the server's name in errors
+  std::string setup;   // statements that each connection begins with
+  // Returns the server's last complaint, for the sentence about a connection that was lost; empty:
+  // it is not known.
+  std::function<std::string()> complaint;
+};
+
+class PgConnection : public SqlConnection {
+ public:
+  // Throws Error: kUsage when the server refuses the user or is too old, kIo when there is none.
+  explicit PgConnection(const ConnectOptions& options);
+  ~PgConnection() override;
+  PgConnection(const PgConnection&) = delete;
+  PgConnection& operator=(const PgConnection&) = delete;
+
+  std::vector<Row> Run(const std::string& sql) override;
+  SqlStatement Prepare(const std::string& sql, size_t parameters, size_t columns) override;
+  void Execute(SqlStatement statement, std::span<const SqlParameter> parameters) override;
+  bool NextRow() override;
+  std::string_view Column(size_t column) const override;
+  void Send(SqlStatement statement, std::span<const SqlParameter> parameters) override;
+  void Await() override;
+  bool ExecuteForEach(SqlStatement statement, std::span<const std::string_view> keys) override;
+  void NextResult() override;
+  int server_thread() const override { return server_thread_; }
+
+ private:
+  // The arrays that libpq takes for parameters; valid until the next call.
+  void Bind(std::span<const SqlParameter> parameters);
+  void Enqueue(SqlStatement statement, std::span<const SqlParameter> parameters);
+  // Reads the results of what is in the pipeline, and keeps them if `keep`.
+  void EndPipeline(bool keep);
+  void DropResults();
+  // Throws the Error for a result that is one.
+  void Check(const PGresult* result, const std::string& doing);
+  [[noreturn]] void Fail(const std::string& state, const std::string& message,
+                         const std::string& doing);
+  [[noreturn]] void FailLost();
+  int FindServerThread() const;
+
+  const Libpq& libpq_;
+  const ConnectOptions options_;
+  PGconn* connection_ = nullptr;
+  int server_thread_ = 0;
+  std::vector<std::string> statements_;  // SQL by SqlStatement
+  std::vector<std::string> names_;       // by SqlStatement
+
+  std::vector<PGresult*> results_;  // of the last Execute or ExecuteForEach
+  size_t result_ = 0;               // the one whose rows are read
+  int row_ = -1;
+  std::vector<SqlStatement> in_pipeline_;
+  size_t bytes_in_pipeline_ = 0;
+
+  std::vector<const char*> values_;
+  std::vector<int> lengths_, formats_;
+  std::vector<uint64_t> numbers_;
+};
+
+}  // namespace testbed::postgres
+
+#endif  // TESTBED_ENGINES_POSTGRES_CONNECTION_H_

@@ -1,0 +1,38 @@
+#include "engines/postgres/library.h"
+
+#include <dlfcn.h>
+
+#include <string>
+
+#include "device/error.h"
+
+namespace testbed::postgres {
+namespace {
+
+constexpr char kFile[] = "libpq.so.5";
+
+Libpq Load() {
+  const std::string needs = std::string("postgres needs PostgreSQL's client library ") + kFile +
+                            ": apt-get install libpq5";
+  // Its names, and those of the libraries that it brings, stay out of the program's.
+  void* const handle = ::dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) throw Error(Error::kUsage, needs + " (" + ::dlerror() + ")");
+  Libpq libpq;
+#define TESTBED_FIND(name)                                                      \
+  libpq.name = reinterpret_cast<decltype(libpq.name)>(::dlsym(handle, #name));  \
+  if (libpq.name == nullptr) {                                                  \
+    throw Error(Error::kUsage, needs + " of version 14 or later, with " #name); \
+  }
+  TESTBED_LIBPQ_CALLS(TESTBED_FIND)
+#undef TESTBED_FIND
+  return libpq;
+}
+
+}  // namespace
+
+const Libpq& LoadLibpq() {
+  static const Libpq libpq = Load();
+  return libpq;
+}
+
+}  // namespace testbed::postgres

@@ -1,0 +1,345 @@
+#include "engines/postgres/postgres_engine.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "device/error.h"
+#include "device/os/dir_lock.h"
+#include "device/os/random_id.h"
+#include "engines/postgres/connection.h"
+#include "engines/postgres/dialect.h"
+#include "engines/postgres/server.h"
+#include "engines/postgres/settings.h"
+#include "engines/sql/ownership.h"
+#include "engines/sql/session.h"
+#include "engines/sql/store.h"
+
+namespace testbed {
+namespace postgres {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kRecord[] = "testbed-postgres";
+constexpr char kMarker[] = "testbed_marker";
+
+// Flushes the server's counts of this session, which it otherwise does once a second.
+constexpr char kFarewell[] = "SELECT pg_stat_force_next_flush()";
+constexpr int kFirstWithFarewell = 150000;
+
+uint64_t Number(const std::string& text) {
+  return text.empty() ? 0 : std::strtoull(text.c_str(), nullptr, 10);
+}
+
+class PostgresEngine : public Engine {
+ public:
+  PostgresEngine(const std::string& dir, const Settings& settings);
+
+  std::string name() const override { return "postgres"; }
+  TableId OpenTable(const std::string& table) override { return store_->OpenTable(table); }
+  bool KeepsIndexes() const override { return true; }
+  TableId OpenIndex(const std::string& index, TableId table,
+                    const std::vector<IndexPart>& parts) override {
+    return store_->OpenIndex(index, table, parts);
+  }
+  std::unique_ptr<Session> NewSession() override {
+    return std::make_unique<SqlSession>(store_.get(),
+                                        version_ >= kFirstWithFarewell ? kFarewell : "");
+  }
+  void Flush() override { Checkpoint(); }
+  void Checkpoint() override;
+  void Settle() override;
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
+  EngineCounters Counters() const override;
+  DiskSize SizeOnDisk() const override;
+
+ private:
+  ConnectOptions Target() const;
+  void OpenSchema();
+  void MakeSchema();
+  std::string Sole(const std::string& sql) const;
+
+  const std::string dir_;
+  const Settings settings_;
+  const std::string schema_;
+  DirLock lock_;
+  std::unique_ptr<PrivateServer> server_;  // null when the server is another's
+  std::unique_ptr<SqlStore> store_;        // declared after the server: it ends before it
+  int version_ = 0;                        // as 150018
+  bool may_checkpoint_ = true, sees_buffers_ = false;
+};
+
+// The databases of a run (--databases) lie in DIR/0, DIR/1, ...: each has a schema of its own.
+std::string SchemaOf(const std::string& dir, const Settings& settings) {
+  const std::string last = fs::path(dir).filename();
+  const bool numbered = !last.empty() && last.find_first_not_of("0123456789") == std::string::npos;
+  return numbered && !settings.connect.empty() ? settings.schema + "_" + last : settings.schema;
+}
+
+PostgresEngine::PostgresEngine(const std::string& dir, const Settings& settings)
+    : dir_(fs::absolute(dir)), settings_(settings), schema_(SchemaOf(dir_, settings)) {
+  std::error_code error;
+  fs::create_directories(dir_, error);
+  if (error) throw Error::Io("create", dir_, error.value());
+  if (::access(dir_.c_str(), W_OK) != 0) throw Error::Io("write to", dir_, errno);
+  lock_ = DirLock(dir_, "the database in");
+  if (settings_.connect.empty()) {
+    server_ = std::make_unique<PrivateServer>(dir_, settings_,
+                                              ReadSchemaRecord(dir_ + "/" + kRecord).empty());
+  }
+  store_ = std::make_unique<SqlStore>(
+      "postgres", std::make_unique<Dialect>(), schema_,
+      SqlLimits{kMaxKeySize, kMaxValueSize, settings_.conflict_wait_ms},
+      [this] { return std::make_unique<PgConnection>(Target()); }, std::function<void()>());
+  version_ = static_cast<int>(Number(Sole("SHOW server_version_num")));
+  OpenSchema();
+  if (server_ != nullptr) server_->Keep();
+}
+
+ConnectOptions PostgresEngine::Target() const {
+  if (server_ != nullptr) return server_->connect();
+  ConnectOptions options;
+  options.target = settings_.connect;
+  options.shown = "the server of --engine-option connect";
+  options.setup = SessionSetup(settings_);
+  return options;
+}
+
+std::string PostgresEngine::Sole(const std::string& sql) const {
+  const std::vector<SqlConnection::Row> rows = store_->Ask(sql);
+  return rows.empty() || rows[0].empty() ? "" : rows[0][0];
+}
+
+void PostgresEngine::OpenSchema() {
+  const std::string marker = fmt::format("{}.{}", schema_, kMarker);
+  const bool there =
+      !Sole(fmt::format("SELECT 1 FROM pg_namespace WHERE nspname = '{}'", schema_)).empty();
+  std::optional<SchemaMarker> found;
+  if (there && !Sole(fmt::format("SELECT to_regclass('{}')", marker)).empty()) {
+    const auto rows = store_->Ask("SELECT id, host, directory FROM " + marker);
+    found.emplace();
+    if (!rows.empty()) *found = {rows[0][0], rows[0][1], rows[0][2]};
+  }
+  const std::string record = ReadSchemaRecord(dir_ + "/" + kRecord);
+  switch (Judge(record, there, found, dir_, kRecord)) {
+    case SchemaVerdict::kOpen:
+      break;
+    case SchemaVerdict::kOthers:
+      if (settings_.replace) return MakeSchema();
+      throw Error(
+          Error::kUsage,
+          fmt::format("schema {} of the server holds a database of testbed that belongs to {} "
+                      "on {}: give --fresh to replace it, or --engine-option schema=NAME",
+                      schema_, found->directory, found->host));
+    case SchemaVerdict::kReplace:
+    case SchemaVerdict::kMake:
+      return MakeSchema();
+    case SchemaVerdict::kForeign:
+      throw Error(
+          Error::kUsage,
+          fmt::format("schema {} of the server is not testbed's, which leaves it alone: give "
+                      "--engine-option schema=NAME",
+                      schema_));
+    case SchemaVerdict::kLost:
+      throw Error(
+          Error::kUsage,
+          fmt::format("the server no longer has in schema {} the database that {} stands for: "
+                      "load it anew with --fresh",
+                      schema_, dir_));
+  }
+  if (server_ != nullptr) {
+    sees_buffers_ = !Sole(fmt::format("SELECT to_regclass('{}.pg_buffercache')", schema_)).empty();
+  }
+}
+
+void PostgresEngine::MakeSchema() {
+  const std::string id = fmt::format("{:016x}", RandomId());
+  store_->Ask(fmt::format("DROP SCHEMA IF EXISTS {} CASCADE", schema_));
+  // In one statement: a schema of testbed is never without its marker.
+  store_->Ask(
+      fmt::format("BEGIN; CREATE SCHEMA {0}; CREATE TABLE {0}.{1} (id text, host text, "
+                  "directory text); INSERT INTO {0}.{1} VALUES ('{2}', $host${3}$host$, "
+                  "$dir${4}$dir$); COMMIT",
+                  schema_, kMarker, id, HostName(), dir_));
+  if (server_ != nullptr) {
+    try {
+      store_->Ask(fmt::format("CREATE EXTENSION pg_buffercache SCHEMA {}", schema_));
+      sees_buffers_ = true;
+    } catch (const Error&) {
+      // The extension is in a package of its own; then the size of the cache stands for its use.
+    }
+    Checkpoint();
+  }
+  WriteSchemaRecord(dir_ + "/" + kRecord, id);
+}
+
+void PostgresEngine::Checkpoint() {
+  if (!may_checkpoint_) return;
+  try {
+    store_->Ask("CHECKPOINT");
+  } catch (const Error& error) {
+    if (server_ != nullptr || error.kind() != Error::kUsage) throw;
+    may_checkpoint_ = false;  // EffectiveSettings says so
+  }
+}
+
+void PostgresEngine::Settle() {
+  for (const std::string& table : store_->TableNames()) store_->Ask("VACUUM (ANALYZE) " + table);
+  Checkpoint();
+}
+
+std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettings() const {
+  std::vector<std::pair<std::string, std::string>> all = {
+      {"durability", DurabilityName(settings_.durability)},
+      {"lazy_interval_ms", std::to_string(settings_.lazy_interval_ms)},
+      {"server", server_ != nullptr ? "private" : "given by connect"},
+      {"schema", schema_},
+      {"checkpoints", may_checkpoint_ ? "by testbed" : "not allowed to this user"}};
+  if (server_ != nullptr) all.emplace_back("programs", settings_.programs);
+  std::string names =
+      "'block_size', 'data_checksums', 'wal_segment_size', 'fsync', 'synchronous_commit', "
+      "'wal_sync_method', 'wal_buffers', 'wal_compression', 'bgwriter_delay', "
+      "'bgwriter_lru_maxpages', 'bgwriter_flush_after', 'checkpoint_flush_after', "
+      "'backend_flush_after', 'effective_io_concurrency', 'io_method', 'autovacuum_naptime', "
+      "'autovacuum_max_workers', 'enable_seqscan', 'enable_bitmapscan', 'enable_sort', "
+      "'plan_cache_mode', 'max_parallel_workers_per_gather', 'default_transaction_isolation'";
+  // With a private server, also what it was given; else what it would have been given.
+  for (const char* name :
+       {"shared_buffers", "effective_cache_size", "work_mem", "maintenance_work_mem",
+        "max_wal_size", "min_wal_size", "checkpoint_timeout", "checkpoint_completion_target",
+        "full_page_writes", "autovacuum", "wal_level", "wal_writer_delay", "wal_writer_flush_after",
+        "random_page_cost", "deadlock_timeout", "max_connections", "jit", "huge_pages"}) {
+    names += fmt::format(", '{}'", name);
+  }
+  for (const std::string& option : settings_.server) {
+    names += fmt::format(", '{}'", option.substr(0, option.find('=')));
+  }
+  for (SqlConnection::Row& row : store_->Ask(
+           "SELECT name, current_setting(name) FROM pg_settings WHERE name IN (" + names + ")")) {
+    all.emplace_back(std::move(row[0]), std::move(row[1]));
+  }
+  all.emplace_back("version", Sole("SHOW server_version"));
+  return all;
+}
+
+EngineCounters PostgresEngine::Counters() const {
+  EngineCounters c;
+  if (version_ >= kFirstWithFarewell) store_->Ask(kFarewell);
+  const auto database = store_->Ask(
+      "SELECT blks_read, blks_hit, xact_commit, xact_rollback, temp_bytes, deadlocks FROM "
+      "pg_stat_database WHERE datname = current_database()");
+  if (!database.empty()) {
+    const SqlConnection::Row& row = database[0];
+    c.block_reads = Number(row[0]);
+    c.block_hits = Number(row[1]);
+    c.block_requests = *c.block_reads + *c.block_hits;
+    c.block_read_bytes = *c.block_reads * kPageSize;
+    const char* const names[] = {"xact_commit", "xact_rollback", "temp_bytes", "deadlocks"};
+    for (size_t i = 0; i < 4; ++i) c.more.emplace_back(names[i], Number(row[i + 2]));
+  }
+  const auto writes = store_->Ask(
+      version_ >= 170000
+          ? "SELECT buffers_written, (SELECT buffers_clean FROM pg_stat_bgwriter), (SELECT "
+            "sum(writes)::bigint FROM pg_stat_io WHERE backend_type = 'client backend' AND object "
+            "= "
+            "'relation'), num_done FROM pg_stat_checkpointer"
+          : "SELECT buffers_checkpoint, buffers_clean, buffers_backend, checkpoints_timed + "
+            "checkpoints_req FROM pg_stat_bgwriter");
+  if (!writes.empty()) {
+    c.blocks_written = Number(writes[0][0]) + Number(writes[0][1]) + Number(writes[0][2]);
+    c.block_write_bytes = *c.blocks_written * kPageSize;
+    const char* const names[] = {"buffers_checkpoint", "buffers_clean", "buffers_backend",
+                                 "checkpoints"};
+    for (size_t i = 0; i < 4; ++i) c.more.emplace_back(names[i], Number(writes[0][i]));
+  }
+  if (version_ >= 140000) {
+    for (const SqlConnection::Row& row :
+         store_->Ask("SELECT wal_bytes, wal_records, wal_fpi FROM pg_stat_wal")) {
+      c.log_payload_bytes = Number(row[0]);
+      c.more.emplace_back("wal_records", Number(row[1]));
+      c.more.emplace_back("wal_full_page_images", Number(row[2]));
+    }
+  }
+  c.cache_bytes = Number(
+      sees_buffers_ ? Sole(fmt::format("SELECT count(relfilenode) * {} FROM {}.pg_buffercache",
+                                       kPageSize, schema_))
+                    : Sole("SELECT setting::bigint * 8192 FROM pg_settings WHERE name = "
+                           "'shared_buffers'"));
+  return c;
+}
+
+DiskSize PostgresEngine::SizeOnDisk() const {
+  if (server_ != nullptr) {
+    return DiskSizeOf(dir_, [](const std::string& path) {
+      return path.find("/cluster/pg_wal/") != std::string::npos;
+    });
+  }
+  DiskSize size;
+  size.data_bytes = Number(Sole(
+      fmt::format("SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
+                  "JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = '{}' AND relkind "
+                  "= 'r'",
+                  schema_)));
+  return size;
+}
+
+std::vector<std::string> Files() {
+  std::vector<std::string> files = {kRecord, std::string(kRecord) + ".new", "server.log",
+                                    "cluster/*"};
+  for (const char* dir : {"base",
+                          "base/*",
+                          "global",
+                          "pg_commit_ts",
+                          "pg_dynshmem",
+                          "pg_logical",
+                          "pg_logical/mappings",
+                          "pg_logical/snapshots",
+                          "pg_multixact",
+                          "pg_multixact/members",
+                          "pg_multixact/offsets",
+                          "pg_notify",
+                          "pg_replslot",
+                          "pg_serial",
+                          "pg_snapshots",
+                          "pg_stat",
+                          "pg_stat_tmp",
+                          "pg_subtrans",
+                          "pg_tblspc",
+                          "pg_twophase",
+                          "pg_wal",
+                          "pg_wal/archive_status",
+                          "pg_wal/summaries",
+                          "pg_xact"}) {
+    files.push_back(fmt::format("cluster/{}/*", dir));
+  }
+  return files;
+}
+
+}  // namespace
+}  // namespace postgres
+
+EngineInfo PostgresEngineInfo() {
+  EngineInfo info;
+  info.name = "postgres";
+  info.summary =
+      "PostgreSQL through its client library, on a server of the run's own or a given one";
+  info.version = "by the server";
+  info.capabilities = postgres::PostgresCapabilities();
+  info.files = postgres::Files();
+  info.recognises = [](const std::string& dir) {
+    return std::filesystem::is_regular_file(dir + "/" + postgres::kRecord);
+  };
+  info.check_options = [](const EngineOptions& o) { (void)postgres::MakeSettings(o); };
+  info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
+    return std::make_unique<postgres::PostgresEngine>(dir, postgres::MakeSettings(options));
+  };
+  info.variants = "server";
+  return info;
+}
+
+}  // namespace testbed

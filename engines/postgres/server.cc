@@ -1,0 +1,237 @@
+#include "engines/postgres/server.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "device/account/thread_kinds.h"
+#include "device/error.h"
+
+namespace testbed::postgres {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kPoll(5);
+constexpr std::chrono::seconds kPatience(600);  // for the checkpoint of a shutdown
+constexpr char kSocket[] = ".s.PGSQL.5432";
+constexpr char kHere[] = "/proc/self/cwd";  // the cluster, as the server sees it
+
+}  // namespace
+
+FileKind KindOfClusterFile(const std::string& path) {
+  if (path.starts_with("pg_wal/")) return FileKind::kLog;
+  if (path.starts_with("base/pgsql_tmp/")) return FileKind::kTemp;
+  if (path.starts_with("base/")) return FileKind::kData;
+  return FileKind::kMeta;
+}
+
+PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, bool is_new)
+    : dir_(dir), settings_(settings), discard_(false) {
+  if (::geteuid() == 0) {
+    user_ = FindUser({"postgres", "nobody"});
+    if (!user_) {
+      throw Error(
+          Error::kUsage,
+          "PostgreSQL does not run as root, and this machine has no user postgres or nobody");
+    }
+  }
+  std::error_code error;
+  log_begin_ = fs::exists(log(), error) ? fs::file_size(log(), error) : 0;
+  if (is_new && fs::exists(cluster()) && !fs::is_empty(cluster(), error)) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("{} is not empty and no database of testbed, which leaves it alone; choose "
+                    "another --dir, or --fresh",
+                    cluster()));
+  }
+  discard_ = is_new;
+  try {
+    if (is_new) MakeCluster();
+    cluster_fd_ = ::open(cluster().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (cluster_fd_ < 0) throw Error::Io("open", cluster(), errno);
+    Start();
+  } catch (...) {
+    End();
+    throw;
+  }
+}
+
+void PrivateServer::End() {
+  if (process_ != nullptr) process_->End(SIGINT, kPatience);
+  files_.reset();
+  if (cluster_fd_ >= 0) ::close(cluster_fd_);
+  if (!discard_) return;
+  std::error_code error;
+  fs::remove_all(cluster(), error);
+  fs::remove(log(), error);
+}
+
+PrivateServer::~PrivateServer() { End(); }
+
+ServerCommand PrivateServer::Command(const std::string& program,
+                                     const std::string& directory) const {
+  ServerCommand command;
+  command.words = {settings_.programs + "/" + program, "-D", kHere};
+  command.directory = directory;
+  command.output = log();
+  command.user = user_;
+  // An immediate shutdown, as after a crash: the server ends its own processes.
+  command.death_signal = SIGQUIT;
+  return command;
+}
+
+void PrivateServer::Own(const std::string& directory) const {
+  if (::chmod(directory.c_str(), 0700) != 0) throw Error::Io("chmod", directory, errno);
+  if (!user_) return;
+  const auto own = [this](const std::string& path) {
+    if (::lchown(path.c_str(), user_->uid, user_->gid) != 0) throw Error::Io("chown", path, errno);
+  };
+  own(directory);
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) own(entry.path());
+}
+
+void PrivateServer::InitDb(const std::string& directory) {
+  Own(directory);
+  ServerCommand command = Command("initdb", directory);
+  for (const std::string& word :
+       {std::string("--username=testbed"), std::string("--auth=trust"), std::string("--no-locale"),
+        std::string("--encoding=SQL_ASCII"), std::string("--no-sync"),
+        fmt::format("--wal-segsize={}", settings_.wal_segment_size >> 20)}) {
+    command.words.push_back(word);
+  }
+  if (settings_.checksums) command.words.emplace_back("--data-checksums");
+  if (ServerProcess(command).Wait() == 0) return;
+  const std::string complaint = Complaint();
+  const bool full = complaint.find("No space left") != std::string::npos;
+  throw Error(full ? Error::kIo : Error::kRun,
+              fmt::format("PostgreSQL's initdb failed in {}: {}", directory, complaint),
+              full ? ENOSPC : EIO);
+}
+
+void PrivateServer::CopyTemplate(const std::string& templates) {
+  const std::string made =
+      fmt::format("{}/postgres{}-{}-{}", templates,
+                  fs::path(settings_.programs).parent_path().filename().string(),
+                  settings_.wal_segment_size >> 20, settings_.checksums ? "checksums" : "plain");
+  fs::create_directories(templates);
+  const int lock = ::open((templates + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock < 0 || ::flock(lock, LOCK_EX) != 0) throw Error::Io("lock", templates, errno);
+  if (!fs::exists(made)) {
+    fs::remove_all(made + ".making");
+    fs::create_directories(made + ".making");
+    InitDb(made + ".making");
+    fs::rename(made + ".making", made);
+  }
+  ::close(lock);
+  fs::copy(made, cluster(), fs::copy_options::recursive);
+  Own(cluster());
+}
+
+void PrivateServer::MakeCluster() {
+  std::error_code error;
+  fs::create_directories(cluster(), error);
+  if (error) throw Error::Io("create", cluster(), error.value());
+  if (const char* templates = std::getenv("TESTBED_SERVER_TEMPLATES"))
+    return CopyTemplate(templates);
+  InitDb(cluster());
+  // initdb's own sync takes a call for each of its thousand files.
+  const int fd = ::open(cluster().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool synced = fd >= 0 && ::syncfs(fd) == 0;
+  if (fd >= 0) ::close(fd);
+  if (!synced) throw Error::Io("sync", cluster(), errno);
+}
+
+void PrivateServer::Start() {
+  ServerCommand command = Command("postgres", cluster());
+  for (const std::string& option : settings_.server) {
+    command.words.emplace_back("-c");
+    command.words.push_back(option);
+  }
+  // A server that a killed run left ends by itself in a moment, and until then stands in the way.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (;;) {
+    process_ = std::make_unique<ServerProcess>(command);
+    while (!process_->Ended() && ::access((cluster() + "/" + kSocket).c_str(), F_OK) != 0) {
+      std::this_thread::sleep_for(kPoll);
+    }
+    if (!process_->Ended()) break;
+    const std::string complaint = Complaint();
+    if (complaint.find("postmaster.pid") == std::string::npos ||
+        std::chrono::steady_clock::now() > deadline) {
+      const bool option = complaint.find("configuration parameter") != std::string::npos ||
+                          complaint.find("invalid value for parameter") != std::string::npos;
+      const bool full = complaint.find("No space left") != std::string::npos;
+      throw Error(option ? Error::kUsage
+                  : full ? Error::kIo
+                         : Error::kCorruption,
+                  fmt::format("PostgreSQL did not start in {}: {}", dir_, complaint),
+                  full ? ENOSPC : 0);
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  // All its processes have one name. What they write directly, they write to data files.
+  RegisterThreads("postgres", FileKind::kData);
+  files_ = std::make_unique<FileWatch>(cluster(), KindOfClusterFile);
+  for (;;) {
+    try {
+      PgConnection probe(connect());
+      return;
+    } catch (const Error&) {
+      if (!process_->Ended()) {  // it recovers
+        std::this_thread::sleep_for(kPoll);
+        continue;
+      }
+      const std::string complaint = Complaint();
+      const bool full = complaint.find("No space left") != std::string::npos;
+      throw Error(full ? Error::kIo : Error::kCorruption,
+                  fmt::format("PostgreSQL did not open the database in {}: {}", dir_, complaint),
+                  full ? ENOSPC : 0);
+    }
+  }
+}
+
+ConnectOptions PrivateServer::connect() const {
+  ConnectOptions options;
+  // The path through the descriptor is short, however long the directory's own is.
+  options.target = fmt::format(
+      "host=/proc/self/fd/{} port=5432 user=testbed dbname=postgres sslmode=disable "
+      "gssencmode=disable",
+      cluster_fd_);
+  options.shown = "the server in " + dir_;
+  options.setup = SessionSetup(settings_);
+  options.complaint = [this] { return Complaint(); };
+  return options;
+}
+
+std::string PrivateServer::Complaint() const {
+  std::ifstream file(log());
+  file.seekg(static_cast<std::streamoff>(log_begin_));
+  std::string fatal, error, any;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty()) continue;
+    any = line;
+    for (const char* level : {"PANIC:  ", "FATAL:  ", "ERROR:  ", "error: "}) {
+      const size_t at = line.find(level);
+      if (at == std::string::npos) continue;
+      const std::string said = line.substr(at + std::string_view(level).size());
+      // What follows from a failure says less than the failure.
+      if (said.starts_with("the database system is") || said.starts_with("terminating")) break;
+      (level[0] == 'P' || level[0] == 'F' ? fatal : error) = said;
+      break;
+    }
+  }
+  const std::string& last = !fatal.empty() ? fatal : !error.empty() ? error : any;
+  return last.empty() ? "it did not say why" : last;
+}
+
+}  // namespace testbed::postgres

@@ -1,0 +1,73 @@
+// A PrivateServer is a PostgreSQL server of the run's own: it works in the run's directory, listens
+// on a Unix socket there and nowhere else, and ends with this process, however that ends.
+//
+//   PrivateServer server(dir, settings);
+//   ConnectOptions options = server.connect();
+//
+// DIR/cluster is the server's data directory, DIR/server.log has what it says. PostgreSQL refuses to
+// run as root: for root the server runs as the user postgres, or nobody, to whom the cluster then
+// belongs.
+//
+// The making of a cluster takes seconds. Where the environment variable TESTBED_SERVER_TEMPLATES names
+// a directory, a new cluster is kept there and later ones are copies of it, which are not synced: for
+// tests, which make many.
+#ifndef TESTBED_ENGINES_POSTGRES_SERVER_H_
+#define TESTBED_ENGINES_POSTGRES_SERVER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "device/account/operations.h"
+#include "device/os/server_process.h"
+#include "engines/postgres/connection.h"
+#include "engines/postgres/settings.h"
+#include "engines/sql/file_watch.h"
+
+namespace testbed::postgres {
+
+// Returns the kind of a file of a cluster, by its path in it.
+FileKind KindOfClusterFile(const std::string& path);
+
+// Not thread-safe. Only the main thread makes one (device/os/server_process.h).
+class PrivateServer {
+ public:
+  // Starts the server, after making the cluster if `is_new`. Throws Error with the server's
+  // complaint when it does not start.
+  PrivateServer(const std::string& dir, const Settings& settings, bool is_new);
+  // Ends the server in order: all that was committed is then on disk.
+  ~PrivateServer();
+  PrivateServer(const PrivateServer&) = delete;
+  PrivateServer& operator=(const PrivateServer&) = delete;
+
+  // Says that a new database is complete. Without it, nothing of it is left at the end.
+  void Keep() { discard_ = false; }
+
+  ConnectOptions connect() const;
+
+ private:
+  void End();
+  std::string cluster() const { return dir_ + "/cluster"; }
+  std::string log() const { return dir_ + "/server.log"; }
+  ServerCommand Command(const std::string& program, const std::string& directory) const;
+  void MakeCluster();
+  void InitDb(const std::string& directory);
+  void CopyTemplate(const std::string& templates);
+  void Own(const std::string& directory) const;
+  void Start();
+  // Returns the last line of an error that the server, or initdb, wrote since Start.
+  std::string Complaint() const;
+
+  const std::string dir_;
+  const Settings settings_;
+  bool discard_;  // remove the database at the end
+  std::optional<ProgramUser> user_;
+  int cluster_fd_ = -1;
+  uint64_t log_begin_ = 0;  // size of the log before this start
+  std::unique_ptr<ServerProcess> process_;
+  std::unique_ptr<FileWatch> files_;
+};
+
+}  // namespace testbed::postgres
+
+#endif  // TESTBED_ENGINES_POSTGRES_SERVER_H_

@@ -1,0 +1,311 @@
+#include "engines/postgres/settings.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <string_view>
+
+#include "device/error.h"
+#include "engines/extra_options.h"
+#include "engines/log_settings.h"
+
+namespace testbed::postgres {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kKiB = 1 << 10, kMiB = 1 << 20;
+constexpr uint64_t kLeastBuffers = 2 * kMiB;
+
+// Options of the server that the run's own options decide, or that would move its files or let
+// others in.
+constexpr std::string_view kOwn[] = {"shared_buffers",
+                                     "data_directory",
+                                     "config_file",
+                                     "hba_file",
+                                     "ident_file",
+                                     "listen_addresses",
+                                     "unix_socket_directories",
+                                     "port",
+                                     "synchronous_commit",
+                                     "fsync",
+                                     "wal_writer_delay",
+                                     "external_pid_file",
+                                     "logging_collector",
+                                     "log_directory",
+                                     "shared_memory_type",
+                                     "dynamic_shared_memory_type",
+                                     "full_page_writes",
+                                     "max_wal_size",
+                                     "autovacuum",
+                                     "archive_command",
+                                     "archive_library",
+                                     "shared_preload_libraries"};
+
+[[noreturn]] void Refuse(const std::string& option, const std::string& value,
+                         const std::string& why) {
+  throw Error(Error::kUsage,
+              fmt::format("postgres cannot honour --engine-option {}={}: {}", option, value, why));
+}
+
+bool HasPrograms(const std::string& dir) {
+  return ::access((dir + "/initdb").c_str(), X_OK) == 0 &&
+         ::access((dir + "/postgres").c_str(), X_OK) == 0;
+}
+
+// Refuses a URL that names a password: the options of a run are printed and stored.
+void CheckConnect(const std::string& url) {
+  const bool is_url = url.starts_with("postgresql://") || url.starts_with("postgres://");
+  if (!is_url && url.find('=') == std::string::npos) {
+    Refuse("connect", url, "it takes a URL such as postgresql://user@host:5432/database");
+  }
+  const size_t authority = url.find("://");
+  bool password = url.find("password=") != std::string::npos;
+  if (is_url) {
+    const std::string_view rest = std::string_view(url).substr(authority + 3);
+    const size_t at = rest.find('@');
+    password |=
+        at != std::string_view::npos && rest.substr(0, at).find(':') != std::string_view::npos;
+  }
+  if (!password) return;
+  throw Error(Error::kUsage,
+              "postgres takes no password in --engine-option connect, which is printed and stored: "
+              "put it into PGPASSWORD or ~/.pgpass");
+}
+
+// "name=value;name=value" as it is given to the server; throws for what it must not be given.
+std::vector<std::string> ServerOptions(const std::string& text) {
+  std::vector<std::string> all;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(';', at), text.size());
+    std::string part = text.substr(at, end - at);
+    at = end + 1;
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      Refuse("server_option", part,
+             "it takes NAME=VALUE of the server's configuration, such as bgwriter_delay=10ms");
+    }
+    if (std::find(std::begin(kOwn), std::end(kOwn), part.substr(0, equals)) != std::end(kOwn)) {
+      Refuse("server_option", part,
+             "the run's own options or --engine-option of that name decide it");
+    }
+    all.push_back(std::move(part));
+  }
+  return all;
+}
+
+// Options that only a private server can honour.
+constexpr const char* kOfPrivateServer[] = {"server",           "programs",     "checksums",
+                                            "wal_segment_size", "max_wal_size", "full_page_writes",
+                                            "autovacuum",       "server_option"};
+
+std::string Programs(const EngineOptions& options, const ExtraOptions& extra) {
+  if (extra.Has("programs")) {
+    const std::string& dir = options.extra.at("programs");
+    if (!dir.starts_with('/') || !HasPrograms(dir)) {
+      Refuse("programs", dir, "it takes the directory that has PostgreSQL's initdb and postgres");
+    }
+    return dir;
+  }
+  std::string version;
+  if (extra.Has("server")) {
+    const std::string& server = options.extra.at("server");
+    if (server != "postgres" && !server.starts_with("postgres@")) {
+      Refuse("server", server, "it accepts postgres and postgres@VERSION, such as postgres@15");
+    }
+    if (server.size() > 9) version = server.substr(9);
+  }
+  std::string found = FindPrograms(version);
+  if (!found.empty()) return found;
+  throw Error(
+      Error::kUsage,
+      fmt::format("postgres starts a server for the run, and PostgreSQL{} is not installed: "
+                  "apt-get install postgresql, or give --engine-option connect=URL or "
+                  "programs=DIR",
+                  version.empty() ? "" : " " + version));
+}
+
+std::string Kilobytes(uint64_t bytes) { return fmt::format("{}kB", bytes / kKiB); }
+
+// The configuration of a private server: what PostgreSQL's documentation and its consultants advise
+// for a machine that has nothing else to do, from the memory of the run.
+std::vector<std::string> Configuration(const EngineOptions& options, const ExtraOptions& extra,
+                                       uint64_t wal) {
+  const uint64_t ram = options.ram_bytes != 0 ? options.ram_bytes : 4 * options.cache_bytes;
+  const bool lazy = options.durability == Durability::kLazy;
+  // The WAL writer makes a commit durable within three of its rounds.
+  const uint32_t delay = lazy ? std::clamp(options.lazy_interval_ms / 3, 1u, 10000u)
+                         : options.durability == Durability::kNone ? 10000u
+                                                                   : 200u;
+  std::vector<std::string> all;
+  const auto add = [&](const char* name, const auto& value) {
+    all.push_back(fmt::format("{}={}", name, value));
+  };
+  add("shared_buffers", Kilobytes(options.cache_bytes / kPageSize * kPageSize));
+  add("effective_cache_size", Kilobytes(std::max(ram, kMiB)));
+  add("work_mem", Kilobytes(std::clamp(ram / 64, kMiB, 4 * kMiB)));
+  add("maintenance_work_mem", Kilobytes(std::clamp(ram / 16, kMiB, 1024 * kMiB)));
+  add("max_wal_size", fmt::format("{}MB", wal / kMiB));
+  add("min_wal_size", fmt::format("{}MB", std::max<uint64_t>(wal / 4 / kMiB, 2 * 16)));
+  add("checkpoint_timeout", "1h");  // the log's size bounds a recovery, as for other engines
+  add("checkpoint_completion_target", "0.9");
+  add("full_page_writes", extra.Flag("full_page_writes", true) ? "on" : "off");
+  add("autovacuum", extra.Flag("autovacuum", true) ? "on" : "off");
+  add("wal_level", "minimal");
+  add("max_wal_senders", 0);
+  add("wal_writer_delay", fmt::format("{}ms", delay));
+  add("wal_writer_flush_after", lazy ? "1MB" : "128MB");
+  add("random_page_cost", "1.1");
+  add("deadlock_timeout", "50ms");
+  // What the run does not use takes little memory.
+  add("max_connections", 200);
+  add("max_locks_per_transaction", 32);
+  add("max_pred_locks_per_transaction", 10);
+  add("jit", "off");
+  add("huge_pages", "off");
+  // Shared memory that ends with the server, and files that lie in its directory.
+  add("shared_memory_type", "mmap");
+  add("dynamic_shared_memory_type", "mmap");
+  add("listen_addresses", "");
+  add("unix_socket_directories", ".");
+  add("unix_socket_permissions", "0700");
+  add("restart_after_crash", "off");
+  add("log_checkpoints", "off");
+  add("log_line_prefix", "");
+  if (extra.Has("server_option")) {
+    for (std::string& option : ServerOptions(options.extra.at("server_option"))) {
+      all.push_back(std::move(option));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string FindPrograms(const std::string& version) {
+  double newest = -1;
+  std::string found;
+  const auto look = [&](const std::string& under, const std::string& prefix) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(under, error)) {
+      const std::string name = entry.path().filename();
+      if (!name.starts_with(prefix)) continue;
+      const std::string its = name.substr(prefix.size());
+      const std::string dir = entry.path().string() + "/bin";
+      const double number = std::atof(its.c_str());
+      if (number <= newest || (!version.empty() && its != version) || !HasPrograms(dir)) continue;
+      newest = number;
+      found = dir;
+    }
+  };
+  look("/usr/lib/postgresql", "");  // Debian
+  look("/usr", "pgsql-");           // PostgreSQL's own packages
+  if (found.empty() && version.empty() && HasPrograms("/usr/local/pgsql/bin")) {
+    found = "/usr/local/pgsql/bin";
+  }
+  return found;
+}
+
+Settings MakeSettings(const EngineOptions& options) {
+  const ExtraOptions extra("postgres", options.extra);
+  Settings s;
+  s.durability = options.durability;
+  s.lazy_interval_ms = options.lazy_interval_ms;
+  s.create = options.create;
+  s.replace = options.replace;
+  s.conflict_wait_ms = static_cast<uint32_t>(extra.Integer("conflict_wait_ms", 10000, 0, 1000000));
+  if (extra.Has("schema")) {
+    s.schema = options.extra.at("schema");
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    if (s.schema.empty() || s.schema.size() > 50 || s.schema.starts_with("pg_") ||
+        s.schema.find_first_not_of(kLetters) != std::string::npos) {
+      Refuse("schema", s.schema,
+             "it takes 1 to 50 of the letters a to z, digits and _, not pg_...");
+    }
+  }
+  if (options.file_advice != Advice::kNormal) {
+    throw Error(Error::kUsage,
+                fmt::format("postgres opens its files itself and cannot honour file advice {}; it "
+                            "accepts normal (--readahead sets the whole device)",
+                            AdviceName(options.file_advice)));
+  }
+  if (extra.Has("connect")) {
+    s.connect = options.extra.at("connect");
+    CheckConnect(s.connect);
+    for (const char* name : kOfPrivateServer) {
+      if (extra.Has(name)) {
+        Refuse(name, options.extra.at(name), "a server that runs already (connect) has its own");
+      }
+    }
+    return s;
+  }
+  if (options.cache_bytes < kLeastBuffers) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("postgres needs a cache of {} bytes at least, not {}: give more --ram or "
+                    "a larger --cache-pct",
+                    kLeastBuffers, options.cache_bytes));
+  }
+  s.checksums = extra.Flag("checksums", true);
+  s.wal_segment_size = extra.Bytes("wal_segment_size", 16 * kMiB, kMiB, 1024 * kMiB);
+  const uint64_t wal =
+      extra.Bytes("max_wal_size", CheckpointLogBytes(options), 32 * kMiB, 1ull << 40);
+  if ((s.wal_segment_size & (s.wal_segment_size - 1)) != 0 || s.wal_segment_size > wal / 2) {
+    Refuse("wal_segment_size", fmt::format("{}", s.wal_segment_size),
+           "it takes a power of two from 1M to half of max_wal_size");
+  }
+  s.server = Configuration(options, extra, wal);
+  s.programs = Programs(options, extra);
+  return s;
+}
+
+std::string SessionSetup(const Settings& s) {
+  // Each statement has one sensible plan, by the primary key or the index. Whatever the server's
+  // statistics say of a table that was empty a moment ago, it is taken.
+  return fmt::format(
+      "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; "
+      "SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 0; "
+      "SET default_transaction_isolation = 'read committed'; SET client_min_messages = error; "
+      "SET synchronous_commit = {}",
+      s.durability == Durability::kSync ? "on" : "off");
+}
+
+Capabilities PostgresCapabilities() {
+  Capabilities can;
+  can.io_modes = {IoMode::kBuffered};
+  can.durabilities = {Durability::kSync, Durability::kLazy, Durability::kNone};
+  can.compressions = {"none"};
+  can.min_page_size = can.max_page_size = kPageSize;
+  can.max_key_size = kMaxKeySize;
+  can.max_value_size = kMaxValueSize;
+  can.min_cache_bytes = kLeastBuffers;
+  can.most_cache_pct = 60;
+  can.indexes = true;
+  can.file_layer = false;
+  can.server = true;
+  can.extra_options = {
+      {"connect",
+       "URL of a server that runs already, postgresql://user@host:port/database; the password "
+       "comes "
+       "from PGPASSWORD or ~/.pgpass"},
+      {"server",
+       "postgres or postgres@VERSION: which installed server the run starts (the newest)"},
+      {"programs", "directory of the initdb and postgres that the run starts (Debian's)"},
+      {"schema", "schema that the tables are in (testbed)"},
+      {"checksums", "on, off: pages carry checksums (on)"},
+      {"full_page_writes", "on, off: a page's first change after a checkpoint logs all of it (on)"},
+      {"max_wal_size", "log between two checkpoints, which bounds recovery (--ram, 64M to 2G)"},
+      {"wal_segment_size", "bytes of a log file, a power of two (16M)"},
+      {"autovacuum", "on, off: the server collects dead rows by itself (on)"},
+      {"server_option",
+       "NAME=VALUE of the server's configuration; may be given again, or NAME=VALUE;NAME=VALUE"},
+      {"conflict_wait_ms", "how long a transaction that met a deadlock is tried again (10000)"},
+  };
+  return can;
+}
+
+}  // namespace testbed::postgres

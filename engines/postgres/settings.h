@@ -1,0 +1,45 @@
+// Settings are the EngineOptions of the postgres engine, from which the arguments of a private server
+// and the setup of each connection follow. EffectiveSettings reports what the server has in force.
+#ifndef TESTBED_ENGINES_POSTGRES_SETTINGS_H_
+#define TESTBED_ENGINES_POSTGRES_SETTINGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace testbed::postgres {
+
+struct Settings {
+  std::string connect;   // URL of a server that runs already; empty: a private one is started
+  std::string programs;  // directory of initdb and postgres; empty with `connect`
+  std::string schema = "testbed";
+  Durability durability = Durability::kLazy;
+  uint32_t lazy_interval_ms = 100;
+  uint32_t conflict_wait_ms = 10000;
+  uint64_t wal_segment_size = 0;  // bytes
+  bool checksums = true;
+  bool create = true, replace = false;  // as EngineOptions has them
+  std::vector<std::string> server;      // name=value of the private server's configuration
+};
+
+// Throws Error (kUsage) for a value that an option does not accept, and when a private server is
+// wanted and its programs are not installed.
+Settings MakeSettings(const EngineOptions& options);
+Capabilities PostgresCapabilities();
+
+// Returns the statements that each connection begins with.
+std::string SessionSetup(const Settings& settings);
+
+// Returns the directory of the newest installed server's programs, or of the given version's ("15");
+// empty when there is none.
+std::string FindPrograms(const std::string& version);
+
+inline constexpr uint32_t kPageSize = 8192;
+inline constexpr size_t kMaxKeySize = 2000;
+inline constexpr size_t kMaxValueSize = 16 << 20;
+
+}  // namespace testbed::postgres
+
+#endif  // TESTBED_ENGINES_POSTGRES_SETTINGS_H_

@@ -1,0 +1,86 @@
+// SqlConnection is a connection to a database server, as the engines that speak to servers use it:
+// prepared statements whose parameters and columns are bytes.
+//
+//   std::unique_ptr<SqlConnection> connection = server->Connect();
+//   connection->Run("BEGIN");
+//   const SqlStatement get = connection->Prepare("SELECT v FROM t WHERE k = $1", 1, 1);
+//   const SqlParameter parameters[] = {{.bytes = key}};
+//   connection->Execute(get, parameters);
+//   while (connection->NextRow()) Use(connection->Column(0));
+//
+// A write may be sent without waiting for its answer, so that the writes of a transaction share a
+// round trip:
+//
+//   connection->Send(put, parameters);
+//   connection->Send(commit, {});
+//   connection->Await();               // throws the first error of what was sent
+//
+// Each method throws Error when the server returns an error, and SqlConflict when the server has
+// rolled the transaction back because of others. A connection that is lost throws Error (kIo).
+// Not thread-safe.
+#ifndef TESTBED_ENGINES_SQL_CONNECTION_H_
+#define TESTBED_ENGINES_SQL_CONNECTION_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/error.h"
+
+namespace testbed {
+
+// An SqlConflict says that the server rolled the transaction back because of the locks of others.
+// The caller can try the transaction again.
+class SqlConflict : public Error {
+ public:
+  explicit SqlConflict(const std::string& sentence) : Error(kRun, sentence) {}
+};
+
+// A parameter is bytes, or a number where `number` is set.
+struct SqlParameter {
+  std::string_view bytes;
+  std::optional<uint64_t> number;
+};
+
+using SqlStatement = uint32_t;  // index of a prepared statement of one connection
+
+class SqlConnection {
+ public:
+  virtual ~SqlConnection() = default;
+
+  using Row = std::vector<std::string>;
+  // Runs a statement and returns its rows as text; null is an empty string. Drops the result of
+  // Execute.
+  virtual std::vector<Row> Run(const std::string& sql) = 0;
+  // Prepares a statement of so many parameters, whose rows have so many columns.
+  virtual SqlStatement Prepare(const std::string& sql, size_t parameters, size_t columns) = 0;
+
+  // Executes the statement, after all that was sent. Its rows are read by NextRow.
+  virtual void Execute(SqlStatement statement, std::span<const SqlParameter> parameters) = 0;
+  // Moves to the next row of the statement executed last; false when there is none.
+  virtual bool NextRow() = 0;
+  // A column of the row, valid until the next call of another method than Column.
+  virtual std::string_view Column(size_t column) const = 0;
+
+  // Sends a statement that returns no rows, and may return before it was executed.
+  virtual void Send(SqlStatement statement, std::span<const SqlParameter> parameters) = 0;
+  // Waits until all that was sent is executed.
+  virtual void Await() = 0;
+  // Executes the statement for each key; results are read by turns: NextResult begins the rows of
+  // the next key. This returns false where the connection cannot, and does nothing.
+  virtual bool ExecuteForEach(SqlStatement statement, std::span<const std::string_view> keys) {
+    return false;
+  }
+  virtual void NextResult() {}
+
+  // Id of the thread or process of the server that serves this connection, as the kernel account of
+  // this machine knows it; 0 when the server is not of this machine.
+  virtual int server_thread() const = 0;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_SQL_CONNECTION_H_

@@ -1,0 +1,60 @@
+// An SqlDialect is how a kind of server says what the engines need: tables of binary keys and
+// values, secondary indexes, and walks in the order of bytes.
+//
+// A table has the columns k, the key, and v, the value. An index is a column of the index's name,
+// which the server computes from v, and an index over this column and k.
+#ifndef TESTBED_ENGINES_SQL_DIALECT_H_
+#define TESTBED_ENGINES_SQL_DIALECT_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace testbed {
+
+// A Walk says where a batch of a cursor begins and its direction: forward from the first row, or
+// from the first row at or after a key, or after it; backward from the last row, or from the last
+// row at or before a key, or before it.
+enum class Walk : uint8_t { kFirst, kFrom, kAfter, kLast, kUpTo, kBefore };
+inline constexpr size_t kWalks = 6;
+inline bool IsForward(Walk walk) { return walk < Walk::kLast; }
+inline bool HasKey(Walk walk) { return walk != Walk::kFirst && walk != Walk::kLast; }
+// Returns the comparison of a row's key with the walk's: ">=", ">", "<=" or "<".
+const char* WalkOperator(Walk walk);
+
+// A table or index as statements name it.
+struct SqlTable {
+  std::string name;     // of the table, quoted, with its schema
+  std::string column;   // of the index, quoted; empty for a table
+  size_t key_part = 0;  // bytes of the index's column, with which a key of the index begins
+  TableId table = 0;    // the table itself, for an index that of its table
+};
+
+class SqlDialect {
+ public:
+  virtual ~SqlDialect() = default;
+  virtual std::string Quote(const std::string& name) const = 0;
+  // Returns the statements that make a table, and that add an index to a table.
+  virtual std::vector<std::string> MakeTable(const SqlTable& table) const = 0;
+  virtual std::vector<std::string> MakeIndex(const SqlTable& index,
+                                             const std::vector<IndexPart>& parts) const = 0;
+  virtual std::string HasIndex(const SqlTable& index) const = 0;  // returns a row if it is there
+
+  // Prepared statements. Get has the parameters k, or of an index its column and k, and returns v.
+  virtual std::string Get(const SqlTable& table) const = 0;
+  virtual std::string Put(const SqlTable& table) const = 0;    // k, v
+  virtual std::string Erase(const SqlTable& table) const = 0;  // k
+  // A walk has the parameters of Get, where it has a key, and the greatest number of rows. It
+  // returns the key, an index's column included, and the value.
+  virtual std::string Scan(const SqlTable& table, Walk walk) const = 0;
+  // Returns how many times the index's column is a parameter of a walk with a key.
+  virtual size_t ColumnParameters() const = 0;
+
+  virtual size_t max_name_size() const = 0;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_SQL_DIALECT_H_

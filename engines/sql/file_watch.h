@@ -1,0 +1,47 @@
+// A FileWatch tells the ledger which kind of file each file of a server is, also of the files that
+// the server makes later, so that the kernel account classes their blocks.
+//
+//   FileWatch watch(dir, [](const std::string& path) { return KindOf(path); });
+//
+// A server's files do not pass device/file/file.h. The watch enters all files that are there when it
+// begins, and then follows the directories by inotify on a thread of its own: a file is known within
+// microseconds after it was made, and its first blocks are written after that.
+#ifndef TESTBED_ENGINES_SQL_FILE_WATCH_H_
+#define TESTBED_ENGINES_SQL_FILE_WATCH_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "device/account/operations.h"
+
+namespace testbed {
+
+// Thread-safe.
+class FileWatch {
+ public:
+  // `kind` returns the kind of a file by its path from `dir` on.
+  FileWatch(std::string dir, std::function<FileKind(const std::string& path)> kind);
+  ~FileWatch();
+  FileWatch(const FileWatch&) = delete;
+  FileWatch& operator=(const FileWatch&) = delete;
+
+ private:
+  void Enter(const std::string& path);
+  // Enters the directory, a path from dir_ on, and all that is in it.
+  void EnterDirectory(const std::string& path);
+  void Follow();
+
+  const std::string dir_;
+  const std::function<FileKind(const std::string& path)> kind_;
+  std::map<int, std::string>
+      watched_;  // directory by inotify's number; only Follow's thread, later
+  int inotify_ = -1;
+  int stop_ = -1;  // eventfd that ends the thread
+  std::thread thread_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_SQL_FILE_WATCH_H_

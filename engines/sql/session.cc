@@ -1,0 +1,282 @@
+#include "engines/sql/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "device/account/thread_kinds.h"
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// A batch grows by kBatchGrowth while the cursor goes on in its direction.
+constexpr uint64_t kFirstBatch = 4, kBatchGrowth = 4, kMostRows = 256, kMostBytes = 1 << 20;
+
+// What a server's thread does for a request: it reads pages of data files and writes the log.
+class RequestMark {
+ public:
+  explicit RequestMark(ServedThread* served) { served->Follow(); }
+
+ private:
+  const MixedCallMark mark_{FileKind::kData, FileKind::kLog};
+};
+
+}  // namespace
+
+SqlSession::SqlSession(SqlStore* store, std::string farewell)
+    : store_(store),
+      farewell_(std::move(farewell)),
+      connection_(store->Connect()),
+      served_(connection_->server_thread()) {}
+
+SqlSession::~SqlSession() {
+  if (farewell_.empty()) return;
+  try {
+    if (in_transaction_ && begun_) Rollback();
+    connection_->Run(farewell_);
+  } catch (const Error&) {
+    // The connection is lost, and with it what the farewell is for.
+  }
+}
+
+SqlSession::Table& SqlSession::LearnTable(TableId table) {
+  SqlTable about = store_->Table(table);
+  if (table >= tables_.size()) tables_.resize(table + 1);
+  tables_[table].about = std::move(about);
+  return tables_[table];
+}
+
+SqlStatement SqlSession::Prepared(std::optional<SqlStatement>* statement, const std::string& sql,
+                                  size_t parameters, size_t columns) {
+  if (!*statement) *statement = connection_->Prepare(sql, parameters, columns);
+  return **statement;
+}
+
+SqlStatement SqlSession::GetStatement(Table* table) {
+  if (table->get) return *table->get;
+  AwaitWrites();  // a statement is prepared by a round trip of its own
+  return Prepared(&table->get, store_->dialect().Get(table->about),
+                  table->about.column.empty() ? 1 : 2, 1);
+}
+
+void SqlSession::Begin() {
+  if (in_transaction_)
+    throw Error(Error::kUsage, store_->engine() + ": Begin inside a transaction");
+  in_transaction_ = true;
+}
+
+bool SqlSession::Get(TableId table, std::string_view key, std::string_view* value) {
+  const RequestMark mark(&served_);
+  AwaitWrites();
+  Table& known = Known(table);
+  const size_t part = known.about.key_part;
+  if (part > key.size()) return false;
+  SqlParameter parameters[2] = {{key, {}}, {}};
+  if (part != 0) {
+    parameters[0].bytes = key.substr(0, part);
+    parameters[1].bytes = key.substr(part);
+  }
+  connection_->Execute(GetStatement(&known), {parameters, part == 0 ? size_t{1} : size_t{2}});
+  if (!connection_->NextRow()) return false;
+  *value = connection_->Column(0);
+  return true;
+}
+
+void SqlSession::MultiGet(TableId table, std::span<const std::string_view> keys,
+                          std::vector<FoundRow>* rows) {
+  const RequestMark mark(&served_);
+  AwaitWrites();
+  Table& known = Known(table);
+  if (keys.empty() || !known.about.column.empty() ||
+      !connection_->ExecuteForEach(GetStatement(&known), keys)) {
+    return Session::MultiGet(table, keys, rows);
+  }
+  rows->assign(keys.size(), {});
+  values_.clear();
+  std::vector<size_t> ends(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (i != 0) connection_->NextResult();
+    (*rows)[i].found = connection_->NextRow();
+    if ((*rows)[i].found) values_.append(connection_->Column(0));
+    ends[i] = values_.size();
+  }
+  for (size_t i = 0, begin = 0; i < keys.size(); begin = ends[i++]) {
+    (*rows)[i].value = std::string_view(values_).substr(begin, ends[i] - begin);
+  }
+}
+
+void SqlSession::Apply(TableId table, bool erase, std::string_view key, std::string_view value) {
+  Table& known = Known(table);
+  const SqlDialect& dialect = store_->dialect();
+  const SqlStatement statement = erase ? Prepared(&known.erase, dialect.Erase(known.about), 1, 0)
+                                       : Prepared(&known.put, dialect.Put(known.about), 2, 0);
+  if (in_transaction_ && !begun_) {
+    const SqlStatement begin = Prepared(&begin_, "BEGIN", 0, 0);
+    begun_ = true;
+    connection_->Send(begin, {});
+  }
+  const SqlParameter parameters[2] = {{key, {}}, {value, {}}};
+  connection_->Send(statement, {parameters, erase ? size_t{1} : size_t{2}});
+}
+
+void SqlSession::Try(const std::function<void()>& work, bool again) {
+  const SteadyClock::time_point end =
+      SteadyClock::now() + std::chrono::milliseconds(store_->limits().conflict_wait_ms);
+  for (bool rolled_back = false;;) {
+    try {
+      if (rolled_back) {
+        for (const Write& write : writes_) Apply(write.table, write.erase, write.key, write.value);
+        connection_->Await();
+        if (!again) return;
+      }
+      return work();
+    } catch (const SqlConflict&) {
+      if (begun_) connection_->Run("ROLLBACK");
+      begun_ = false;
+      rolled_back = in_transaction_;
+      if (SteadyClock::now() > end) throw;
+    }
+  }
+}
+
+void SqlSession::AwaitWrites() {
+  if (begun_) Try([this] { connection_->Await(); }, false);
+}
+
+void SqlSession::Change(TableId table, bool erase, std::string_view key, std::string_view value) {
+  const SqlLimits& limits = store_->limits();
+  if (key.size() > limits.max_key_size || value.size() > limits.max_value_size) {
+    throw Error(Error::kUsage,
+                fmt::format("{} takes keys of up to {} bytes and values of up to {}, not {} and {}",
+                            store_->engine(), limits.max_key_size, limits.max_value_size,
+                            key.size(), value.size()));
+  }
+  if (const Table& known = Known(table); !known.about.column.empty()) {
+    throw Error(Error::kUsage, store_->engine() + " keeps index " + known.about.column + " itself");
+  }
+  const RequestMark mark(&served_);
+  ++changes_;
+  if (in_transaction_) {
+    writes_.push_back({table, erase, std::string(key), std::string(value)});
+    Try([&] { Apply(table, erase, key, value); }, false);
+    return;
+  }
+  Try(
+      [&] {
+        Apply(table, erase, key, value);
+        connection_->Await();
+      },
+      true);
+  store_->NoteCommit();
+}
+
+void SqlSession::Put(TableId table, std::string_view key, std::string_view value) {
+  Change(table, false, key, value);
+}
+
+void SqlSession::Erase(TableId table, std::string_view key) { Change(table, true, key, {}); }
+
+void SqlSession::Commit() {
+  if (!in_transaction_) throw Error(Error::kUsage, store_->engine() + ": Commit without Begin");
+  if (begun_) {
+    const RequestMark mark(&served_);
+    Try(
+        [this] {
+          connection_->Send(Prepared(&commit_, "COMMIT", 0, 0), {});
+          connection_->Await();
+        },
+        true);
+    store_->NoteCommit();
+  }
+  in_transaction_ = begun_ = false;
+  writes_.clear();
+}
+
+void SqlSession::Rollback() {
+  if (!in_transaction_) throw Error(Error::kUsage, store_->engine() + ": Rollback without Begin");
+  ++changes_;
+  const bool begun = std::exchange(begun_, false);
+  in_transaction_ = false;
+  writes_.clear();
+  if (!begun) return;
+  const RequestMark mark(&served_);
+  try {
+    connection_->Await();
+  } catch (const SqlConflict&) {
+    // It is rolled back already.
+  }
+  connection_->Run("ROLLBACK");
+}
+
+std::unique_ptr<Cursor> SqlSession::NewCursor(TableId table) {
+  return std::make_unique<SqlCursor>(this, table);
+}
+
+bool SqlCursor::Position(Walk walk, std::string_view key) {
+  forward_ = IsForward(walk);
+  batch_ = kFirstBatch;
+  const std::string copy(key);  // it may lie in arena_
+  return Fetch(walk, copy, batch_);
+}
+
+bool SqlCursor::Step(bool forward) {
+  if (!on_row_) return false;
+  const bool fresh = changes_ == session_->changes_;
+  if (fresh && forward == forward_ && at_ + 1 < rows_.size()) {
+    ++at_;
+    return true;
+  }
+  // A cursor that changes its direction, or whose session writes, starts over with a small batch.
+  batch_ = fresh && forward == forward_ ? std::min(batch_ * kBatchGrowth, kMostRows) : kFirstBatch;
+  const uint64_t wide = rows_.empty() ? 1 : std::max<uint64_t>(1, arena_.size() / rows_.size());
+  batch_ = std::clamp<uint64_t>(kMostBytes / wide, 1, batch_);
+  forward_ = forward;
+  const std::string here(key());
+  return Fetch(forward ? Walk::kAfter : Walk::kBefore, here, batch_);
+}
+
+bool SqlCursor::Fetch(Walk walk, std::string_view key, uint64_t count) {
+  SqlSession& session = *session_;
+  rows_.clear();
+  arena_.clear();
+  at_ = 0;
+  changes_ = session.changes_;
+  const RequestMark mark(&session.served_);
+  session.AwaitWrites();
+  SqlSession::Table& table = session.Known(table_);
+  const size_t part = table.about.key_part;
+  const SqlDialect& dialect = session.store_->dialect();
+  std::array<SqlParameter, 5> parameters;
+  size_t used = 0;
+  if (HasKey(walk)) {
+    if (part != 0) {
+      // A key shorter than the column stands before all keys that begin with it.
+      for (size_t i = 0; i < dialect.ColumnParameters(); ++i) {
+        parameters[used++].bytes = key.substr(0, part);
+      }
+      key.remove_prefix(std::min(part, key.size()));
+    }
+    parameters[used++].bytes = key;
+  }
+  parameters[used++].number = count;
+  const SqlStatement statement = session.Prepared(&table.walks[static_cast<size_t>(walk)],
+                                                  dialect.Scan(table.about, walk), used, 2);
+  session.connection_->Execute(statement, {parameters.data(), used});
+  while (session.connection_->NextRow()) {
+    Row& row = rows_.emplace_back();
+    for (size_t i = 0; i < 2; ++i) {
+      const std::string_view bytes = session.connection_->Column(i);
+      (i == 0 ? row.key : row.value) = Bytes{arena_.size(), bytes.size()};
+      arena_.append(bytes);
+    }
+  }
+  on_row_ = !rows_.empty();
+  return on_row_;
+}
+
+}  // namespace testbed

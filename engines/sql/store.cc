@@ -1,0 +1,112 @@
+#include "engines/sql/store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "device/error.h"
+
+namespace testbed {
+
+const char* WalkOperator(Walk walk) {
+  static constexpr const char* kOperators[kWalks] = {"", ">=", ">", "", "<=", "<"};
+  return kOperators[static_cast<size_t>(walk)];
+}
+
+SqlStore::SqlStore(std::string engine, std::unique_ptr<SqlDialect> dialect, std::string schema,
+                   SqlLimits limits, std::function<std::unique_ptr<SqlConnection>()> connect,
+                   std::function<void()> made)
+    : engine_(std::move(engine)),
+      dialect_(std::move(dialect)),
+      schema_(std::move(schema)),
+      limits_(limits),
+      connect_(std::move(connect)),
+      made_(std::move(made)) {}
+
+void SqlStore::CheckName(const std::string& name) const {
+  if (!name.empty() && name.size() <= dialect_->max_name_size() && name.back() != ' ' &&
+      name.find_first_of(std::string_view("`\"'\0", 4)) == std::string::npos) {
+    return;
+  }
+  throw Error(
+      Error::kUsage,
+      fmt::format("{}: a table's name has 1 to {} bytes, no quotation mark, and no space at "
+                  "its end: '{}'",
+                  engine_, dialect_->max_name_size(), name));
+}
+
+std::string SqlStore::Qualified(const std::string& table) const {
+  return dialect_->Quote(schema_) + "." + dialect_->Quote(table);
+}
+
+std::optional<TableId> SqlStore::Find(const std::string& name) const {
+  LockGuard lock(mutex_);
+  const auto it = std::find(names_.begin(), names_.end(), name);
+  if (it == names_.end()) return {};
+  return static_cast<TableId>(it - names_.begin());
+}
+
+TableId SqlStore::Add(const std::string& name, SqlTable table) {
+  if (made_) made_();
+  if (const std::optional<TableId> known = Find(name)) return *known;
+  LockGuard lock(mutex_);
+  const auto id = static_cast<TableId>(names_.size());
+  if (table.column.empty()) table.table = id;
+  names_.push_back(name);
+  tables_.push_back(std::move(table));
+  return id;
+}
+
+TableId SqlStore::OpenTable(const std::string& table) {
+  CheckName(table);
+  if (const std::optional<TableId> known = Find(table)) return *known;
+  SqlTable made{.name = Qualified(table), .column = {}};
+  for (const std::string& sql : dialect_->MakeTable(made)) Ask(sql);
+  return Add(table, std::move(made));
+}
+
+TableId SqlStore::OpenIndex(const std::string& index, TableId table,
+                            const std::vector<IndexPart>& parts) {
+  CheckName(index);
+  if (const std::optional<TableId> known = Find(index)) return *known;
+  SqlTable made = Table(table);
+  for (const IndexPart& part : parts) made.key_part += part.length;
+  if (!made.column.empty() || made.key_part == 0 || made.key_part > 255) {
+    throw Error(Error::kUsage,
+                engine_ + ": an index is of a table, and of 1 to 255 bytes of its values");
+  }
+  made.column = dialect_->Quote(index);
+  if (Ask(dialect_->HasIndex(made)).empty()) {
+    for (const std::string& sql : dialect_->MakeIndex(made, parts)) Ask(sql);
+  }
+  return Add(index, std::move(made));
+}
+
+SqlTable SqlStore::Table(TableId table) const {
+  LockGuard lock(mutex_);
+  if (table >= tables_.size()) throw Error(Error::kUsage, engine_ + ": no such table");
+  return tables_[table];
+}
+
+std::vector<std::string> SqlStore::TableNames() const {
+  LockGuard lock(mutex_);
+  std::vector<std::string> names;
+  for (const SqlTable& table : tables_) {
+    if (table.column.empty()) names.push_back(table.name);
+  }
+  return names;
+}
+
+std::vector<SqlConnection::Row> SqlStore::Ask(const std::string& sql) {
+  LockGuard lock(asking_);
+  if (connection_ == nullptr) connection_ = connect_();
+  return connection_->Run(sql);
+}
+
+void SqlStore::Disconnect() {
+  LockGuard lock(asking_);
+  connection_.reset();
+}
+
+}  // namespace testbed

@@ -1,0 +1,77 @@
+// An SqlStore is the tables of one database that a server holds, and the way to connect to it.
+//
+// Thread-safe, but for what Connect returns.
+#ifndef TESTBED_ENGINES_SQL_STORE_H_
+#define TESTBED_ENGINES_SQL_STORE_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/os/mutex.h"
+#include "engines/engine.h"
+#include "engines/sql/connection.h"
+#include "engines/sql/dialect.h"
+
+namespace testbed {
+
+struct SqlLimits {
+  size_t max_key_size = 0, max_value_size = 0;  // bytes
+  uint32_t conflict_wait_ms = 10000;            // how long a transaction is tried again
+};
+
+class SqlStore {
+ public:
+  // `engine` begins the sentences of errors. `schema` is where the tables are. `connect` makes a
+  // connection. `made` is called, if it is not empty, after a table or an index was made.
+  SqlStore(std::string engine, std::unique_ptr<SqlDialect> dialect, std::string schema,
+           SqlLimits limits, std::function<std::unique_ptr<SqlConnection>()> connect,
+           std::function<void()> made);
+
+  TableId OpenTable(const std::string& table);
+  TableId OpenIndex(const std::string& index, TableId table, const std::vector<IndexPart>& parts);
+  SqlTable Table(TableId table) const;
+  // Returns the tables that were opened, without the indexes, as statements name them.
+  std::vector<std::string> TableNames() const;
+
+  std::unique_ptr<SqlConnection> Connect() const { return connect_(); }
+  // Runs a statement on the store's own connection.
+  std::vector<SqlConnection::Row> Ask(const std::string& sql);
+  // Closes the store's own connection; Ask opens it again.
+  void Disconnect();
+
+  const SqlDialect& dialect() const { return *dialect_; }
+  const SqlLimits& limits() const { return limits_; }
+  const std::string& engine() const { return engine_; }
+  const std::string& schema() const { return schema_; }  // not quoted
+  // Counts the commits, for LazySync.
+  void NoteCommit() { commits_.fetch_add(1, std::memory_order_relaxed); }
+  uint64_t commits() const { return commits_.load(std::memory_order_relaxed); }
+
+ private:
+  void CheckName(const std::string& name) const;
+  std::string Qualified(const std::string& table) const;
+  std::optional<TableId> Find(const std::string& name) const;
+  TableId Add(const std::string& name, SqlTable table);
+
+  const std::string engine_;
+  const std::unique_ptr<SqlDialect> dialect_;
+  const std::string schema_;
+  const SqlLimits limits_;
+  const std::function<std::unique_ptr<SqlConnection>()> connect_;
+  const std::function<void()> made_;
+  std::atomic<uint64_t> commits_{0};
+
+  mutable Mutex mutex_;  // protects the tables
+  std::vector<std::string> names_ GUARDED_BY(mutex_);
+  std::vector<SqlTable> tables_ GUARDED_BY(mutex_);
+  Mutex asking_;
+  std::unique_ptr<SqlConnection> connection_ GUARDED_BY(asking_);
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_SQL_STORE_H_

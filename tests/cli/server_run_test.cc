@@ -1,0 +1,79 @@
+// Runs on servers of their own: the whole run by one command, and nothing left of it however it ends.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/started_command.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ServerRunTest : public StartedCommandTest, public testing::WithParamInterface<std::string> {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    if (!HasEngine(GetParam())) GTEST_SKIP() << "there is no " << GetParam() << " here";
+  }
+
+  // Returns the processes of servers that work in the test's directory.
+  std::vector<pid_t> Servers() const {
+    std::vector<pid_t> found;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      const std::string name = entry.path().filename();
+      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      std::error_code error;
+      const std::string at = fs::read_symlink(entry.path() / "cwd", error);
+      if (!error && at.starts_with(fs::canonical(directory_).string() + "/") &&
+          State(name) != 'Z') {
+        found.push_back(std::stoi(name));
+      }
+    }
+    return found;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Engines, ServerRunTest, testing::Values("postgres", "mysql"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(ServerRunTest, ReadsWhatItHasLoaded) {
+  const CommandResult result =
+      Run("--engine " + GetParam() +
+          " --ram 256M --rows 5000 --workload insert,point-read,mixed --operations 2000 --warmup 0 "
+          "--verify all --threads 2 --json out.json --quiet");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const nlohmann::json document = Json("out.json");
+  const std::string text = document.dump();
+  EXPECT_NE(
+      text.find(GetParam() == "postgres" ? "\"shared_buffers\"" : "\"innodb_buffer_pool_size\""),
+      std::string::npos);
+  EXPECT_TRUE(Servers().empty());
+}
+
+TEST_P(ServerRunTest, LeavesNoServerWhenItIsKilled) {
+  const pid_t process = Start("--engine " + GetParam() +
+                              " --ram 256M --rows 3000000 --workload insert --quiet --dir db");
+  ASSERT_TRUE(Becomes([&] { return fs::exists(directory_ / ("db/db/testbed-" + GetParam())); }));
+  ASSERT_FALSE(Servers().empty());
+  ::kill(process, SIGKILL);
+  EXPECT_TRUE(Becomes([&] { return Servers().empty(); }, 20)) << "a server outlived its run";
+  ::waitpid(process, nullptr, 0);
+  for (const pid_t left : Servers()) ::kill(left, SIGKILL);
+}
+
+TEST_P(ServerRunTest, RefusesAPasswordAndWhatIsNoServer) {
+  const std::string scheme = GetParam() == "postgres" ? "postgresql" : "mysql";
+  const CommandResult password = Run(
+      "--engine " + GetParam() + " --engine-option connect=" + scheme + "://me:secret@127.0.0.1/");
+  ExpectRefused(password, "password");
+  EXPECT_EQ(password.err.find("secret"), std::string::npos);
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,201 @@
+// What only the engines that speak to a server promise: what is another's there stays untouched, a
+// server that ends in the middle is one sentence, and its reads are charged to the operation that
+// caused them.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+#include "engines/registry.h"
+#include "tests/engine/account/closure_test.h"
+#include "tests/engine/engine_test.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<EngineCase> ServerCases() {
+  std::vector<EngineCase> cases;
+  for (const EngineCase& c : EngineCases()) {
+    if (FindEngine(c.engine).capabilities.server) cases.push_back(c);
+  }
+  return cases;
+}
+
+class ServerTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    EngineTest::SetUp();
+    options_.durability = Durability::kSync;
+  }
+  // Opens a database in `name` on the server that the test's own database has.
+  std::unique_ptr<Engine> Connect(const std::string& name, const std::string& schema,
+                                  bool replace = false) {
+    EngineOptions options = options_;
+    options.replace = replace;
+    options.extra = {{"schema", schema}, {"connect", Url()}};
+    return OpenEngine(info().name, dir_ + "/" + name, options);
+  }
+  std::string Url() const {
+    const std::string cluster = dir_ + "/cluster";
+    return info().name == "postgres" ? "host=" + cluster + " user=testbed dbname=postgres"
+                                     : "mysql://root@localhost/?socket=" + cluster + "/mysqld.sock";
+  }
+  static std::string ValueOf(Engine* engine, const std::string& key) {
+    std::string_view value;
+    const TableId table = engine->OpenTable("t");
+    const std::unique_ptr<Session> session = engine->NewSession();
+    return session->Get(table, key, &value) ? std::string(value) : kAbsent;
+  }
+  static void PutIn(Engine* engine, const std::string& key, const std::string& value) {
+    const TableId table = engine->OpenTable("t");
+    engine->NewSession()->Put(table, key, value);
+  }
+  // The server's process, by the file that it keeps.
+  pid_t ServerPid() const {
+    std::ifstream file(dir_ + "/cluster/" +
+                       (info().name == "postgres" ? "postmaster.pid" : "server.pid"));
+    pid_t pid = 0;
+    file >> pid;
+    return pid;
+  }
+};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ServerTest);
+INSTANTIATE_TEST_SUITE_P(Engines, ServerTest, testing::ValuesIn(ServerCases()), EngineCaseName);
+
+TEST_P(ServerTest, LeavesWhatIsAnothersOnAServerThatRunsAlready) {
+  Open();
+  std::unique_ptr<Engine> mine = Connect("a", "shelf");
+  PutIn(mine.get(), "k", "of a");
+  // Another directory's database is refused, and replaced only if that is asked for.
+  const std::string others = ErrorOf(Error::kUsage, [&] { Connect("b", "shelf"); });
+  EXPECT_NE(others.find(dir_ + "/a"), std::string::npos) << others;
+  EXPECT_EQ(ValueOf(mine.get(), "k"), "of a");
+  mine.reset();
+  mine = Connect("a", "shelf");
+  EXPECT_EQ(ValueOf(mine.get(), "k"), "of a");
+  mine.reset();
+  std::unique_ptr<Engine> next = Connect("b", "shelf", true);
+  EXPECT_EQ(ValueOf(next.get(), "k"), kAbsent);
+  PutIn(next.get(), "k", "of b");
+  ErrorOf(Error::kUsage, [&] { Connect("a", "shelf"); });  // what it stood for is gone
+  EXPECT_EQ(ValueOf(next.get(), "k"), "of b");
+  next.reset();
+  // A database whose directory is gone belongs to nobody.
+  fs::remove_all(dir_ + "/b");
+  next = Connect("c", "shelf");
+  EXPECT_EQ(ValueOf(next.get(), "k"), kAbsent);
+  next.reset();
+  // What testbed did not make is refused even then.
+  const std::string foreign = info().name == "postgres" ? "information_schema" : "foreign";
+  if (info().name == "mysql") fs::create_directory(dir_ + "/cluster/foreign");
+  for (const bool replace : {false, true}) {
+    ErrorOf(Error::kUsage, [&] { Connect("d", foreign, replace); });
+  }
+}
+
+TEST_P(ServerTest, AServerThatEndsInTheMiddleIsOneSentence) {
+  Open();
+  Put("k", "v");
+  ::kill(ServerPid(), SIGKILL);
+  const std::string sentence = ErrorOf(Error::kIo, [&] {
+    for (int i = 0; i < 1000; ++i) Put("k" + std::to_string(i), "v");
+  });
+  EXPECT_NE(sentence.find("lost"), std::string::npos) << sentence;
+  Close();
+  Open();
+  EXPECT_EQ(Get("k"), "v");
+}
+
+TEST_P(ServerTest, TakesNoPasswordInTheUrl) {
+  for (const std::string url :
+       {info().name == "postgres" ? "postgresql://me:secret@localhost/db"
+                                  : "mysql://me:secret@host/",
+        info().name == "postgres" ? "host=x password=secret" : "mysql://me:secret@host"}) {
+    options_.extra = {{"connect", url}};
+    const std::string sentence =
+        ErrorOf(Error::kUsage, [&] { CheckEngineOptions(info(), options_); });
+    EXPECT_EQ(sentence.find("secret"), std::string::npos) << sentence;
+  }
+  options_.extra = {{"connect", info().name == "postgres" ? "postgresql://nobody@127.0.0.1:1/none"
+                                                          : "mysql://nobody@127.0.0.1:1/"}};
+  ErrorOf(Error::kUsage, [&] { Open(); });
+  EXPECT_FALSE(info().recognises(dir_));
+}
+
+#ifdef TESTBED_HAVE_MYSQL
+// Reads of the server's threads, by operation, against the server's own count.
+class ServedThreadTest : public ClosureTest {
+ protected:
+  void SetUp() override {
+    options_ = DefaultEngineOptions(FindEngine("mysql"));
+    options_.io = IoMode::kDirect;
+    options_.cache_bytes = 5 << 20;
+    options_.extra["log_file_size"] = "16M";
+    try {
+      CheckEngineOptions(FindEngine("mysql"), options_);
+    } catch (const Error& e) {
+      GTEST_SKIP() << e.what();
+    }
+    ClosureTest::SetUp();
+  }
+  EngineOptions options_;
+};
+
+TEST_P(ServedThreadTest, ReadsAreChargedToTheOperationThatCausedThem) {
+  constexpr uint64_t kRows = 30000;
+  const OpKind read = DefineOp("served-read", Ground::kForeground);
+  const OpKind scan = DefineOp("served-scan", Ground::kForeground);
+  const std::unique_ptr<Engine> engine = OpenEngine("mysql", scratch_->path() + "/db", options_);
+  const TableId table = engine->OpenTable("default");
+  std::unique_ptr<Session> session = engine->NewSession();
+  for (uint64_t row = 0; row < kRows;) {
+    session->Begin();
+    for (const uint64_t end = row + 100; row < end; ++row) {
+      session->Put(table, RowKey(row), RowValue(row, 400));
+    }
+    session->Commit();
+  }
+  engine->Settle();
+  const EngineCounters before = engine->Counters();
+  const Balance cost = Cost([&] {
+    std::mt19937_64 random(301);
+    std::string_view value;
+    for (int i = 0; i < 1000; ++i) {
+      const IoScope scope(read);
+      ASSERT_TRUE(session->Get(table, RowKey(random() % kRows), &value));
+    }
+    const IoScope scope(scan);
+    std::unique_ptr<Cursor> cursor = session->NewCursor(table);
+    int rows = 0;
+    for (bool on = cursor->First(); on && rows < 10000; on = cursor->Next()) ++rows;
+  });
+  const EngineCounters after = engine->Counters();
+  const BlockCounts of_read = OfOp(cost, read), of_scan = OfOp(cost, scan);
+  EXPECT_GT(of_read.reads, 300u);
+  EXPECT_GT(of_scan.reads, 300u);
+  EXPECT_EQ(of_read.reads + of_scan.reads, *after.block_reads - *before.block_reads);
+  EXPECT_EQ(of_read.read_bytes + of_scan.read_bytes,
+            *after.block_read_bytes - *before.block_read_bytes);
+  // All of them are of data files, and the histogram of reads per operation has them too.
+  EXPECT_EQ(OfKind(cost, FileKind::kData).reads, of_read.reads + of_scan.reads);
+  uint64_t in_histogram = 0;
+  const BlockHistogram& histogram = cost.ledger.ops[read.id].kernel_reads;
+  for (size_t reads = 0; reads < kBlockBuckets; ++reads) in_histogram += reads * histogram[reads];
+  EXPECT_EQ(in_histogram, of_read.reads);
+}
+
+INSTANTIATE_TEST_SUITE_P(FileSystems, ServedThreadTest, testing::Values(FileSystem::kExt4));
+#endif
+
+}  // namespace
+}  // namespace testbed
