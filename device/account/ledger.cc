@@ -155,11 +155,14 @@ ThreadLedger* Ledger::Acquire() {
 void Ledger::Release(ThreadLedger* thread) {
   LockGuard lock(mutex_);
   thread->set_op(kUnscoped);
-  std::erase_if(served_, [&](const auto& served) {
-    if (served.second != thread) return false;
-    if (kernel_ != nullptr) kernel_->Unserve(served.first);
-    return true;
-  });
+  for (auto served = served_.begin(); served != served_.end();) {
+    if (served->second != thread) {
+      ++served;
+      continue;
+    }
+    if (kernel_ != nullptr) kernel_->Unserve(served->first);
+    served = served_.erase(served);
+  }
   if (kernel_ != nullptr) kernel_->Detach(thread, thread->tid_);
   thread->kernel = thread->private_slot_.get();
   thread->tid_ = 0;

@@ -46,8 +46,10 @@ TEST_P(ResizeTest, ASmallerCacheHoldsLessAndALargerOneMoreAgain) {
   }
   ASSERT_TRUE(engine_->ResizeCache(4 << 20));
   // An engine may evict while operations go on.
+  constexpr uint64_t kSmall = (4u << 20) * 11 / 10;
   ReadAll(session_.get());
-  EXPECT_LE(CacheBytes(), (4u << 20) * 11 / 10);
+  for (int pass = 1; pass < 10 && CacheBytes() > kSmall; ++pass) ReadAll(session_.get());
+  EXPECT_LE(CacheBytes(), kSmall);
   ASSERT_TRUE(engine_->ResizeCache(16 << 20));
   ReadAll(session_.get());
   if (fills) {

@@ -98,6 +98,8 @@ RunOptions OtherOptions() {
   o.added_delay_ns = 4;
   o.account = AccountDepth::kFile;
   o.live.report_interval = 2;
+  o.live.live = true;
+  o.live.metrics.emplace();
   o.record_file = "a.trace";
   o.engine = {.create = false,
               .replace = true,
