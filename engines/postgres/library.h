@@ -2,7 +2,7 @@
 // it. The declarations come from libpq-fe.h (Debian: libpq-dev).
 //
 //   const Libpq& libpq = LoadLibpq();
-//   PGconn* connection = libpq.PQconnectdb("postgresql:///test");
+//   if (libpq.PQstatus(connection) != CONNECTION_OK) Print(libpq.PQerrorMessage(connection));
 #ifndef TESTBED_ENGINES_POSTGRES_LIBRARY_H_
 #define TESTBED_ENGINES_POSTGRES_LIBRARY_H_
 

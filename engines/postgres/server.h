@@ -1,7 +1,7 @@
 // A PrivateServer is a PostgreSQL server of the run's own: it works in the run's directory, listens
 // on a Unix socket there and nowhere else, and ends with this process, however that ends.
 //
-//   PrivateServer server(dir, settings);
+//   PrivateServer server(dir, settings, /*is_new=*/true);
 //   ConnectOptions options = server.connect();
 //
 // DIR/cluster is the server's data directory, DIR/server.log has what it says. PostgreSQL refuses to

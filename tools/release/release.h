@@ -4,7 +4,7 @@
 //
 //   const NamedEngine named = SplitRelease("rocksdb@10.4.2");       // "rocksdb", "10.4.2"
 //   const EngineRelease& release = FindRelease(named.engine, named.release);
-//   ... release.program executes its runs (tools/release/release_process.h)
+//   const std::string program = release.program;   // executes its runs (release_process.h)
 //
 // A release is a number as in tools/setup/engine_releases, the word latest, which is the last of
 // them, or the path of an installation of the user's own (rocksdb@/opt/rocksdb).

@@ -1,7 +1,7 @@
 // Records the operations of a phase into a trace. It stands between a workload and the engine's
 // sessions, so it records every workload; the runner says where an operation begins and ends.
 //
-//   TraceRecorder recorder("run.trace", engine, workload.name(), {"point-read"});
+//   TraceRecorder recorder("run.trace", engine, workload.name(), workload.ops());
 //   PhaseOptions options;
 //   options.recorder = &recorder;
 //   RunPhase(recorder.engine(), workload, options);
