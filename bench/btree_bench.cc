@@ -40,7 +40,7 @@ void NodeSearch(benchmark::State& state) {
   std::mt19937 random(1);
   std::shuffle(keys.begin(), keys.end(), random);
   size_t i = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     bool found;
     benchmark::DoNotOptimize(node.LowerBound(keys[i], &found));
     if (++i == keys.size()) i = 0;
@@ -98,7 +98,7 @@ void PoolFix(benchmark::State& state) {
   // opened the store.
   std::unique_ptr<PoolClient> client;
   std::mt19937 random(static_cast<uint32_t>(state.thread_index()));
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (client == nullptr) client = std::make_unique<PoolClient>(store->pool());
     const SharedGuard guard = store->pool()->Read(client.get(), 10 + random() % kPages);
     benchmark::DoNotOptimize(guard.page());
@@ -115,7 +115,7 @@ void Get(benchmark::State& state) {
   Database& database = Database::Get();
   auto session = database.engine->NewSession();
   std::mt19937_64 random(static_cast<uint64_t>(state.thread_index()));
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     std::string_view value;
     benchmark::DoNotOptimize(
         session->Get(database.table, KeyOf(random() % Database::kRows), &value));
@@ -129,7 +129,7 @@ void Put(benchmark::State& state) {
   auto session = database.engine->NewSession();
   std::mt19937_64 random(static_cast<uint64_t>(state.thread_index()));
   const auto rows = static_cast<int>(state.range(0));
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     session->Begin();
     for (int i = 0; i < rows; ++i) {
       session->Put(database.table, KeyOf(random() % (2 * Database::kRows)), database.value);
@@ -146,7 +146,7 @@ void Scan(benchmark::State& state) {
   auto cursor = session->NewCursor(database.table);
   std::mt19937_64 random(1);
   int64_t rows = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     bool on = cursor->Seek(KeyOf(random() % Database::kRows));
     for (int i = 0; on && i < 100; ++i, ++rows) on = cursor->Next();
   }

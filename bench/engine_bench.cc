@@ -95,7 +95,7 @@ void Get(benchmark::State& state, const std::string& engine) {
   const std::vector<Key> keys = RandomKeys(301);
   std::string_view value;
   size_t i = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (!session->Get(database.table(), View(keys[i++ & (keys.size() - 1)]), &value)) {
       state.SkipWithError("a row is missing");
       break;
@@ -111,7 +111,7 @@ void Put(benchmark::State& state, const std::string& engine, int rows_per_transa
   const std::vector<Key> keys = RandomKeys(302);
   const std::string value(kValueSize, 'v');
   size_t i = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (rows_per_transaction == 1) {
       session->Put(database.table(), View(keys[i++ & (keys.size() - 1)]), value);
       continue;

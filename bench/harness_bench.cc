@@ -35,7 +35,7 @@ void BM_NullPointRead(benchmark::State& state) {
   rows.value_size = 0;
   const auto dataset = std::make_shared<const Dataset>(rows);
   Clock::Get();
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     state.SetIterationTime(HarnessCostNs(options, dataset, operations) * 1e-9);  // one operation
   }
   Ledger::Get().Configure(AccountDepth::kFile, nullptr);

@@ -102,7 +102,7 @@ uint64_t Next(uint64_t* state) {
 void Scope(benchmark::State& state) {
   const Depth depth(state, DepthOf(state));
   const OpKind op = DefineOp("bench", Ground::kForeground);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (!depth.valid()) break;
     IoScope scope(op);
     benchmark::ClobberMemory();
@@ -114,7 +114,7 @@ void ScopeOfAKnownThread(benchmark::State& state) {
   const Depth depth(state, DepthOf(state));
   const OpKind op = DefineOp("bench", Ground::kForeground);
   ThreadLedger& thread = Ledger::ThisThread();
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (!depth.valid()) break;
     IoScope scope(op, thread);
     benchmark::ClobberMemory();
@@ -125,7 +125,7 @@ BENCHMARK(ScopeOfAKnownThread)->Apply(Depths);
 void ReadASlot(benchmark::State& state) {
   const Depth depth(state, AccountDepth::kKernel);
   const ThreadLedger& thread = Ledger::ThisThread();
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (!depth.valid()) break;
     benchmark::DoNotOptimize(thread.kernel->reads.load(std::memory_order_relaxed));
   }
@@ -135,7 +135,7 @@ BENCHMARK(ReadASlot);
 // A run merges the counts at phase borders and once a second.
 void MergeAllCounts(benchmark::State& state) {
   const Depth depth(state, DepthOf(state));
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (!depth.valid()) break;
     benchmark::DoNotOptimize(Ledger::Get().Counts());
   }
@@ -147,7 +147,7 @@ void CachedBarePread(benchmark::State& state) {
   auto file = pages.Open(IoMode::kBuffered);
   std::vector<char> buffer(kPage);
   uint64_t random = 1;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(
         ::pread(file->fd(), buffer.data(), kPage, static_cast<off_t>(Next(&random) * kPage)));
   }
@@ -160,7 +160,7 @@ void CachedFileRead(benchmark::State& state) {
   auto file = pages.Open(IoMode::kBuffered);
   std::vector<char> buffer(kPage);
   uint64_t random = 1;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (!depth.valid()) break;
     file->Read(Next(&random) * kPage, buffer.data(), kPage);
   }
@@ -176,7 +176,7 @@ void MappedBareTouch(benchmark::State& state) {
   auto file = pages.Open(IoMode::kBuffered);
   void* map = ::mmap(nullptr, kPages * kPage, PROT_READ, MAP_SHARED, file->fd(), 0);
   uint64_t random = 1;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(FirstAndLast(static_cast<const char*>(map) + Next(&random) * kPage));
   }
   ::munmap(map, kPages * kPage);
@@ -188,7 +188,7 @@ void MappedFileView(benchmark::State& state) {
   const Depth depth(state, DepthOf(state));
   auto file = pages.Open(IoMode::kMmap);
   uint64_t random = 1;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (!depth.valid()) break;
     benchmark::DoNotOptimize(FirstAndLast(file->View(Next(&random) * kPage, kPage).data()));
   }
@@ -209,7 +209,7 @@ void DirectFileRead(benchmark::State& state) {
   const int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
   AlignedBuffer buffer(kPage);
   uint64_t random = 1;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (!depth.valid() || file == nullptr) break;
     file->Read(Next(&random) * kPage, buffer.data(), kPage);
   }

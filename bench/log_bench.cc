@@ -74,7 +74,7 @@ void Append(benchmark::State& state) {
     shared = std::make_unique<BenchLog>(options);
   }
   uint64_t i = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize((*shared)->Append(record));
     if (state.thread_index() == 0 && ++i % 65536 == 0) {
       (*shared)->TruncateBefore((*shared)->WrittenLsn());
@@ -95,7 +95,7 @@ void SyncCommit(benchmark::State& state) {
     }
   }
   uint64_t i = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (shared == nullptr) {
       state.SkipWithError("this file system has no direct writes of this size");
       break;

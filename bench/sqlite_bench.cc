@@ -75,11 +75,12 @@ class Bare {
     FindEngine("sqlite");  // sets the library up for the process
     Check(::sqlite3_open_v2((directory_.path() + "/db").c_str(), &db_,
                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, kVfs));
-    for (const char* sql : {"PRAGMA page_size=8192", "PRAGMA journal_mode=WAL",
-                            "PRAGMA synchronous=NORMAL", "PRAGMA secure_delete=OFF",
-                            "PRAGMA cache_size=-262144", "PRAGMA wal_autocheckpoint=100000",
-                            "CREATE TABLE t(k BLOB NOT NULL PRIMARY KEY, v BLOB NOT NULL) "
-                            "WITHOUT ROWID"}) {
+    constexpr char kTable[] =
+        "CREATE TABLE t(k BLOB NOT NULL PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID";
+    for (const char* sql :
+         {"PRAGMA page_size=8192", "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL",
+          "PRAGMA secure_delete=OFF", "PRAGMA cache_size=-262144",
+          "PRAGMA wal_autocheckpoint=100000", kTable}) {
       Check(::sqlite3_exec(db_, sql, nullptr, nullptr, nullptr));
     }
     get_ = Prepare("SELECT v FROM t WHERE k=?1");
@@ -172,7 +173,8 @@ void Gets(benchmark::State& state) {
   Database database;
   const std::vector<Key> keys = RandomKeys();
   size_t i = 0;
-  for (auto _ : state) benchmark::DoNotOptimize(database.Get(View(keys[i++ % keys.size()])));
+  for ([[maybe_unused]] auto _ : state)
+    benchmark::DoNotOptimize(database.Get(View(keys[i++ % keys.size()])));
   state.SetItemsProcessed(state.iterations());
 }
 
@@ -183,7 +185,7 @@ void Puts(benchmark::State& state) {
   const std::string value(kValueSize, 'w');
   const int64_t together = state.range(0);
   size_t i = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (together > 1) database.Begin();
     for (int64_t row = 0; row < together; ++row) {
       database.Put(View(keys[i++ % keys.size()]), value);
