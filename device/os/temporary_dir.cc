@@ -19,12 +19,6 @@ namespace {
 
 constexpr std::string_view kBefore = "testbed-", kBehind = ".tmp";
 
-bool IsTemporaryName(const std::string& name) {
-  return name.starts_with(kBefore) && name.ends_with(kBehind) &&
-         name.size() > kBefore.size() + kBehind.size() &&
-         IsRandomName(name.substr(kBefore.size(), name.size() - kBefore.size() - kBehind.size()));
-}
-
 // Locks the directory if this user owns it and no other user can have written into it.
 std::optional<DirLock> TakeOwn(const std::string& path) {
   std::optional<DirLock> lock = DirLock::Try(path);
@@ -40,6 +34,12 @@ std::string RandomName() { return fmt::format("{:016x}", RandomId()); }
 
 bool IsRandomName(const std::string& text) {
   return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+bool IsTemporaryName(const std::string& name) {
+  return name.starts_with(kBefore) && name.ends_with(kBehind) &&
+         name.size() > kBefore.size() + kBehind.size() &&
+         IsRandomName(name.substr(kBefore.size(), name.size() - kBefore.size() - kBehind.size()));
 }
 
 TemporaryDir::TemporaryDir(const std::string& parent) : owner_(::getpid()) {

@@ -26,6 +26,8 @@ namespace testbed {
 std::string RandomName();
 // Returns whether the text has the form of a RandomName().
 bool IsRandomName(const std::string& text);
+// Returns whether the name, without its parent, is that of a TemporaryDir.
+bool IsTemporaryName(const std::string& name);
 
 class TemporaryDir {
  public:

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -31,7 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-constexpr char kRecord[] = "testbed-mysql";
 constexpr char kMarker[] = "testbed_marker";
 constexpr char kCheckpoint[] = "SET GLOBAL innodb_log_checkpoint_now = 1";
 
@@ -64,7 +62,6 @@ class MysqlEngine : public Engine {
   void MakeSchema();
   void WriteAll();
   void SyncLazily();
-  std::string Sole(const std::string& sql) const;
   std::map<std::string, std::string> Variables() const;
   // Innodb_NAME as NAME; numbers alone.
   std::map<std::string, uint64_t> Status() const;
@@ -72,6 +69,7 @@ class MysqlEngine : public Engine {
   const std::string dir_;
   const Settings settings_;
   const std::string schema_;
+  const SchemaOwner owner_;
   DirLock lock_;
   std::unique_ptr<PrivateServer> server_;  // null when the server is another's
   std::unique_ptr<SqlStore> store_;        // declared after the server: it ends before it
@@ -80,23 +78,14 @@ class MysqlEngine : public Engine {
   bool may_checkpoint_ = true;
 };
 
-// The databases of a run (--databases) lie in DIR/0, DIR/1, ...: each has a schema of its own.
-std::string SchemaOf(const std::string& dir, const Settings& settings) {
-  const std::string last = fs::path(dir).filename();
-  const bool numbered = !last.empty() && last.find_first_not_of("0123456789") == std::string::npos;
-  return numbered && !settings.is_private ? settings.schema + "_" + last : settings.schema;
-}
-
 MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
-    : dir_(fs::absolute(dir)), settings_(settings), schema_(SchemaOf(dir_, settings)) {
-  std::error_code error;
-  fs::create_directories(dir_, error);
-  if (error) throw Error::Io("create", dir_, error.value());
-  if (::access(dir_.c_str(), W_OK) != 0) throw Error::Io("write to", dir_, errno);
-  lock_ = DirLock(dir_, "the database in");
+    : dir_(fs::absolute(dir)),
+      settings_(settings),
+      schema_(SchemaOfDirectory(dir_, settings.schema, !settings.is_private)),
+      owner_{"mysql", "database", schema_, dir_, settings.create, settings.replace} {
+  lock_ = owner_.TakeDirectory();
   if (settings_.is_private) {
-    server_ = std::make_unique<PrivateServer>(dir_, settings_,
-                                              ReadSchemaRecord(dir_ + "/" + kRecord).empty());
+    server_ = std::make_unique<PrivateServer>(dir_, settings_, !owner_.HasRecord());
   }
   // A table whose first page was never written cannot be recovered.
   const std::function<void()> made =
@@ -119,11 +108,6 @@ ConnectOptions MysqlEngine::Target() const {
   ConnectOptions options = server_ != nullptr ? server_->connect() : settings_.target;
   options.setup = "SET SESSION tx_isolation = 'READ-COMMITTED', sql_mode = 'STRICT_ALL_TABLES'";
   return options;
-}
-
-std::string MysqlEngine::Sole(const std::string& sql) const {
-  const std::vector<SqlConnection::Row> rows = store_->Ask(sql);
-  return rows.empty() || rows[0].empty() ? "" : rows[0][0];
 }
 
 // What the options ask of a server that runs already, it must have: nothing is changed there.
@@ -161,44 +145,22 @@ void MysqlEngine::CheckGivenServer() {
 void MysqlEngine::OpenSchema() {
   const std::string marker = fmt::format("`{}`.{}", schema_, kMarker);
   const bool there =
-      !Sole(fmt::format("SELECT 1 FROM information_schema.schemata WHERE schema_name = '{}'",
-                        schema_))
+      !store_
+           ->AskOne(fmt::format(
+               "SELECT 1 FROM information_schema.schemata WHERE schema_name = '{}'", schema_))
            .empty();
   std::optional<SchemaMarker> found;
-  if (!Sole(fmt::format("SELECT 1 FROM information_schema.tables WHERE table_schema = '{}' AND "
-                        "table_name = '{}'",
-                        schema_, kMarker))
+  if (!store_
+           ->AskOne(
+               fmt::format("SELECT 1 FROM information_schema.tables WHERE table_schema = '{}' AND "
+                           "table_name = '{}'",
+                           schema_, kMarker))
            .empty()) {
     const auto rows = store_->Ask("SELECT id, host, directory FROM " + marker);
     found.emplace();
     if (!rows.empty()) *found = {rows[0][0], rows[0][1], rows[0][2]};
   }
-  const std::string record = ReadSchemaRecord(dir_ + "/" + kRecord);
-  switch (Judge(record, there, found, dir_, kRecord)) {
-    case SchemaVerdict::kOpen:
-      return;
-    case SchemaVerdict::kOthers:
-      if (settings_.replace) return MakeSchema();
-      throw Error(
-          Error::kUsage,
-          fmt::format("database {} of the server holds a database of testbed that belongs to "
-                      "{} on {}: give --fresh to replace it, or --engine-option schema=NAME",
-                      schema_, found->directory, found->host));
-    case SchemaVerdict::kReplace:
-    case SchemaVerdict::kMake:
-      return MakeSchema();
-    case SchemaVerdict::kForeign:
-      throw Error(Error::kUsage,
-                  fmt::format("database {} of the server is not testbed's, which leaves it alone: "
-                              "give --engine-option schema=NAME",
-                              schema_));
-    case SchemaVerdict::kLost:
-      throw Error(
-          Error::kUsage,
-          fmt::format("the server no longer has in {} the database that {} stands for: load "
-                      "it anew with --fresh",
-                      schema_, dir_));
-  }
+  if (owner_.MustMake(there, found)) MakeSchema();
 }
 
 void MysqlEngine::MakeSchema() {
@@ -217,7 +179,7 @@ void MysqlEngine::MakeSchema() {
   store_->Ask(fmt::format("INSERT INTO `{}`.{} VALUES ('{}', {}, {})", schema_, kMarker, id,
                           hex(HostName()), hex(dir_)));
   WriteAll();
-  WriteSchemaRecord(dir_ + "/" + kRecord, id);
+  owner_.WriteRecord(id);
 }
 
 void MysqlEngine::WriteAll() {
@@ -337,7 +299,7 @@ DiskSize MysqlEngine::SizeOnDisk() const {
     });
   }
   DiskSize size;
-  const std::string bytes = Sole(
+  const std::string bytes = store_->AskOne(
       fmt::format("SELECT SUM(data_length + index_length) FROM information_schema.tables WHERE "
                   "table_schema = '{}'",
                   schema_));
@@ -346,7 +308,8 @@ DiskSize MysqlEngine::SizeOnDisk() const {
 }
 
 std::vector<std::string> Files() {
-  std::vector<std::string> files = {kRecord, std::string(kRecord) + ".new", "server.log"};
+  std::vector<std::string> files = {SchemaRecordName("mysql"), SchemaRecordName("mysql") + ".new",
+                                    "server.log"};
   for (const char* file :
        {"ibdata#", "ibtmp#", "ib_logfile#", "ib_buffer_pool", "undo#", "aria_log_control",
         "aria_log.#", "ddl_recovery.log", "ddl_recovery-backup.log", "multi-master.info", "tc.log",
@@ -367,7 +330,7 @@ EngineInfo MysqlEngineInfo() {
   info.capabilities = mysql::MysqlCapabilities();
   info.files = mysql::Files();
   info.recognises = [](const std::string& dir) {
-    return std::filesystem::is_regular_file(dir + "/" + mysql::kRecord);
+    return std::filesystem::is_regular_file(dir + "/" + SchemaRecordName("mysql"));
   };
   info.check_options = [](const EngineOptions& o) { (void)mysql::MakeSettings(o); };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {

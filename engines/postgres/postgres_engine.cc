@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <utility>
 
@@ -25,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kRecord[] = "testbed-postgres";
 constexpr char kMarker[] = "testbed_marker";
 
 // Flushes the server's counts of this session, which it otherwise does once a second.
@@ -62,11 +60,11 @@ class PostgresEngine : public Engine {
   ConnectOptions Target() const;
   void OpenSchema();
   void MakeSchema();
-  std::string Sole(const std::string& sql) const;
 
   const std::string dir_;
   const Settings settings_;
   const std::string schema_;
+  const SchemaOwner owner_;
   DirLock lock_;
   std::unique_ptr<PrivateServer> server_;  // null when the server is another's
   std::unique_ptr<SqlStore> store_;        // declared after the server: it ends before it
@@ -74,29 +72,20 @@ class PostgresEngine : public Engine {
   bool may_checkpoint_ = true, sees_buffers_ = false;
 };
 
-// The databases of a run (--databases) lie in DIR/0, DIR/1, ...: each has a schema of its own.
-std::string SchemaOf(const std::string& dir, const Settings& settings) {
-  const std::string last = fs::path(dir).filename();
-  const bool numbered = !last.empty() && last.find_first_not_of("0123456789") == std::string::npos;
-  return numbered && !settings.connect.empty() ? settings.schema + "_" + last : settings.schema;
-}
-
 PostgresEngine::PostgresEngine(const std::string& dir, const Settings& settings)
-    : dir_(fs::absolute(dir)), settings_(settings), schema_(SchemaOf(dir_, settings)) {
-  std::error_code error;
-  fs::create_directories(dir_, error);
-  if (error) throw Error::Io("create", dir_, error.value());
-  if (::access(dir_.c_str(), W_OK) != 0) throw Error::Io("write to", dir_, errno);
-  lock_ = DirLock(dir_, "the database in");
+    : dir_(fs::absolute(dir)),
+      settings_(settings),
+      schema_(SchemaOfDirectory(dir_, settings.schema, !settings.connect.empty())),
+      owner_{"postgres", "schema", schema_, dir_, settings.create, settings.replace} {
+  lock_ = owner_.TakeDirectory();
   if (settings_.connect.empty()) {
-    server_ = std::make_unique<PrivateServer>(dir_, settings_,
-                                              ReadSchemaRecord(dir_ + "/" + kRecord).empty());
+    server_ = std::make_unique<PrivateServer>(dir_, settings_, !owner_.HasRecord());
   }
   store_ = std::make_unique<SqlStore>(
       "postgres", std::make_unique<Dialect>(), schema_,
       SqlLimits{kMaxKeySize, kMaxValueSize, settings_.conflict_wait_ms},
       [this] { return std::make_unique<PgConnection>(Target()); }, std::function<void()>());
-  version_ = static_cast<int>(Number(Sole("SHOW server_version_num")));
+  version_ = static_cast<int>(Number(store_->AskOne("SHOW server_version_num")));
   OpenSchema();
   if (server_ != nullptr) server_->Keep();
 }
@@ -110,61 +99,33 @@ ConnectOptions PostgresEngine::Target() const {
   return options;
 }
 
-std::string PostgresEngine::Sole(const std::string& sql) const {
-  const std::vector<SqlConnection::Row> rows = store_->Ask(sql);
-  return rows.empty() || rows[0].empty() ? "" : rows[0][0];
-}
-
 void PostgresEngine::OpenSchema() {
   const std::string marker = fmt::format("{}.{}", schema_, kMarker);
   const bool there =
-      !Sole(fmt::format("SELECT 1 FROM pg_namespace WHERE nspname = '{}'", schema_)).empty();
+      !store_->AskOne(fmt::format("SELECT 1 FROM pg_namespace WHERE nspname = '{}'", schema_))
+           .empty();
   std::optional<SchemaMarker> found;
-  if (there && !Sole(fmt::format("SELECT to_regclass('{}')", marker)).empty()) {
+  if (there && !store_->AskOne(fmt::format("SELECT to_regclass('{}')", marker)).empty()) {
     const auto rows = store_->Ask("SELECT id, host, directory FROM " + marker);
     found.emplace();
     if (!rows.empty()) *found = {rows[0][0], rows[0][1], rows[0][2]};
   }
-  const std::string record = ReadSchemaRecord(dir_ + "/" + kRecord);
-  switch (Judge(record, there, found, dir_, kRecord)) {
-    case SchemaVerdict::kOpen:
-      break;
-    case SchemaVerdict::kOthers:
-      if (settings_.replace) return MakeSchema();
-      throw Error(
-          Error::kUsage,
-          fmt::format("schema {} of the server holds a database of testbed that belongs to {} "
-                      "on {}: give --fresh to replace it, or --engine-option schema=NAME",
-                      schema_, found->directory, found->host));
-    case SchemaVerdict::kReplace:
-    case SchemaVerdict::kMake:
-      return MakeSchema();
-    case SchemaVerdict::kForeign:
-      throw Error(
-          Error::kUsage,
-          fmt::format("schema {} of the server is not testbed's, which leaves it alone: give "
-                      "--engine-option schema=NAME",
-                      schema_));
-    case SchemaVerdict::kLost:
-      throw Error(
-          Error::kUsage,
-          fmt::format("the server no longer has in schema {} the database that {} stands for: "
-                      "load it anew with --fresh",
-                      schema_, dir_));
-  }
+  if (owner_.MustMake(there, found)) return MakeSchema();
   if (server_ != nullptr) {
-    sees_buffers_ = !Sole(fmt::format("SELECT to_regclass('{}.pg_buffercache')", schema_)).empty();
+    sees_buffers_ =
+        !store_->AskOne(fmt::format("SELECT to_regclass('{}.pg_buffercache')", schema_)).empty();
   }
 }
 
 void PostgresEngine::MakeSchema() {
   const std::string id = fmt::format("{:016x}", RandomId());
   store_->Ask(fmt::format("DROP SCHEMA IF EXISTS {} CASCADE", schema_));
-  // In one statement: a schema of testbed is never without its marker.
+  // In one statement: a schema of testbed is never without its marker. No name of a directory ends a
+  // quotation whose mark has the id, which nobody can guess.
   store_->Ask(
       fmt::format("BEGIN; CREATE SCHEMA {0}; CREATE TABLE {0}.{1} (id text, host text, "
-                  "directory text); INSERT INTO {0}.{1} VALUES ('{2}', $host${3}$host$, "
-                  "$dir${4}$dir$); COMMIT",
+                  "directory text); INSERT INTO {0}.{1} VALUES ('{2}', $t{2}${3}$t{2}$, "
+                  "$t{2}${4}$t{2}$); COMMIT",
                   schema_, kMarker, id, HostName(), dir_));
   if (server_ != nullptr) {
     try {
@@ -175,7 +136,7 @@ void PostgresEngine::MakeSchema() {
     }
     Checkpoint();
   }
-  WriteSchemaRecord(dir_ + "/" + kRecord, id);
+  owner_.WriteRecord(id);
 }
 
 void PostgresEngine::Checkpoint() {
@@ -223,7 +184,7 @@ std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettin
            "SELECT name, current_setting(name) FROM pg_settings WHERE name IN (" + names + ")")) {
     all.emplace_back(std::move(row[0]), std::move(row[1]));
   }
-  all.emplace_back("version", Sole("SHOW server_version"));
+  all.emplace_back("version", store_->AskOne("SHOW server_version"));
   return all;
 }
 
@@ -265,11 +226,12 @@ EngineCounters PostgresEngine::Counters() const {
       c.more.emplace_back("wal_full_page_images", Number(row[2]));
     }
   }
-  c.cache_bytes = Number(
-      sees_buffers_ ? Sole(fmt::format("SELECT count(relfilenode) * {} FROM {}.pg_buffercache",
-                                       kPageSize, schema_))
-                    : Sole("SELECT setting::bigint * 8192 FROM pg_settings WHERE name = "
-                           "'shared_buffers'"));
+  c.cache_bytes =
+      Number(sees_buffers_
+                 ? store_->AskOne(fmt::format(
+                       "SELECT count(relfilenode) * {} FROM {}.pg_buffercache", kPageSize, schema_))
+                 : store_->AskOne("SELECT setting::bigint * 8192 FROM pg_settings WHERE name = "
+                                  "'shared_buffers'"));
   return c;
 }
 
@@ -280,7 +242,7 @@ DiskSize PostgresEngine::SizeOnDisk() const {
     });
   }
   DiskSize size;
-  size.data_bytes = Number(Sole(
+  size.data_bytes = Number(store_->AskOne(
       fmt::format("SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
                   "JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = '{}' AND relkind "
                   "= 'r'",
@@ -289,7 +251,8 @@ DiskSize PostgresEngine::SizeOnDisk() const {
 }
 
 std::vector<std::string> Files() {
-  std::vector<std::string> files = {kRecord, std::string(kRecord) + ".new", "server.log",
+  std::vector<std::string> files = {SchemaRecordName("postgres"),
+                                    SchemaRecordName("postgres") + ".new", "server.log",
                                     "cluster/*"};
   for (const char* dir : {"base",
                           "base/*",
@@ -332,7 +295,7 @@ EngineInfo PostgresEngineInfo() {
   info.capabilities = postgres::PostgresCapabilities();
   info.files = postgres::Files();
   info.recognises = [](const std::string& dir) {
-    return std::filesystem::is_regular_file(dir + "/" + postgres::kRecord);
+    return std::filesystem::is_regular_file(dir + "/" + SchemaRecordName("postgres"));
   };
   info.check_options = [](const EngineOptions& o) { (void)postgres::MakeSettings(o); };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {

@@ -4,12 +4,15 @@
 // A schema of testbed has a marker table with an id, and with the host and the directory that the
 // schema belongs to. The directory has a record, a file with the same id.
 //
-//   switch (Judge(DirectoryRecord(file), schema_is_there, marker, dir)) ...
+//   SchemaOwner owner{.engine = "mysql", .kind = "database", .schema = schema, .dir = dir};
+//   if (owner.MustMake(schema_is_there, marker)) MakeSchema();
 #ifndef TESTBED_ENGINES_SQL_OWNERSHIP_H_
 #define TESTBED_ENGINES_SQL_OWNERSHIP_H_
 
 #include <optional>
 #include <string>
+
+#include "device/os/dir_lock.h"
 
 namespace testbed {
 
@@ -17,25 +20,35 @@ struct SchemaMarker {
   std::string id, host, directory;
 };
 
-enum class SchemaVerdict {
-  kMake,     // there is none: make it
-  kOpen,     // it is the directory's
-  kReplace,  // it is testbed's, and of a directory that is gone or that was to have it anew
-  kForeign,  // it is not testbed's
-  kOthers,   // it is testbed's, and another directory's
-  kLost      // the directory's is not there
+struct SchemaOwner {
+  std::string engine;
+  std::string kind;  // what the server calls a schema: "schema", "database"
+  std::string schema, dir;
+  bool create = true, replace = false;  // as EngineOptions has them
+
+  // Returns whether the directory stands for a schema.
+  bool HasRecord() const;
+  // Makes the directory and locks it. Throws Error: kUsage when a database is to be opened and the
+  // directory has no record, so that no server is started for nothing; kIo.
+  DirLock TakeDirectory() const;
+  // Returns false when the schema is the directory's. Returns true when it is to be made: there is
+  // none, `replace` asks for it anew, or the one that is there is what a temporary run on this host
+  // left. Throws Error (kUsage) when the schema is another's, or the directory's is not there.
+  // `marker` is nothing when the schema has no marker table.
+  bool MustMake(bool schema_is_there, const std::optional<SchemaMarker>& marker) const;
+  // Writes the record, durably. Throws Error (kIo).
+  void WriteRecord(const std::string& id) const;
+
+ private:
+  std::string RecordFile() const;
 };
 
-// `record` is the id in the directory's record, empty when it has none. `marker` is nothing when the
-// schema has no marker table. `file` is the name of records.
-SchemaVerdict Judge(const std::string& record, bool schema_is_there,
-                    const std::optional<SchemaMarker>& marker, const std::string& dir,
-                    const std::string& file);
+// Returns the schema of one directory of a run. With --databases these are DIR/0, DIR/1, ..., and on
+// a server that they share each has a schema of its own.
+std::string SchemaOfDirectory(const std::string& dir, const std::string& schema, bool shared);
 
-// Returns the id in the record; empty when there is no such file.
-std::string ReadSchemaRecord(const std::string& path);
-// Writes the record, durably. Throws Error (kIo).
-void WriteSchemaRecord(const std::string& path, const std::string& id);
+// Returns the name of the record's file.
+std::string SchemaRecordName(const std::string& engine);
 
 std::string HostName();
 

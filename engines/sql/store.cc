@@ -104,6 +104,11 @@ std::vector<SqlConnection::Row> SqlStore::Ask(const std::string& sql) {
   return connection_->Run(sql);
 }
 
+std::string SqlStore::AskOne(const std::string& sql) {
+  const std::vector<SqlConnection::Row> rows = Ask(sql);
+  return rows.empty() || rows[0].empty() ? "" : rows[0][0];
+}
+
 void SqlStore::Disconnect() {
   LockGuard lock(asking_);
   connection_.reset();

@@ -40,6 +40,8 @@ class SqlStore {
   std::unique_ptr<SqlConnection> Connect() const { return connect_(); }
   // Runs a statement on the store's own connection.
   std::vector<SqlConnection::Row> Ask(const std::string& sql);
+  // Returns the first value of its answer; empty when there is none.
+  std::string AskOne(const std::string& sql);
   // Closes the store's own connection; Ask opens it again.
   void Disconnect();
 

@@ -72,6 +72,12 @@ class ServerTest : public EngineTest {
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ServerTest);
 INSTANTIATE_TEST_SUITE_P(Engines, ServerTest, testing::ValuesIn(ServerCases()), EngineCaseName);
 
+TEST_P(ServerTest, OpensNoDirectoryWithoutADatabase) {
+  options_.create = false;
+  ErrorOf(Error::kUsage, [&] { OpenEngine(info().name, dir_ + "/none", options_); });
+  EXPECT_FALSE(fs::exists(dir_ + "/none"));
+}
+
 TEST_P(ServerTest, LeavesWhatIsAnothersOnAServerThatRunsAlready) {
   Open();
   std::unique_ptr<Engine> mine = Connect("a", "shelf");
@@ -90,8 +96,17 @@ TEST_P(ServerTest, LeavesWhatIsAnothersOnAServerThatRunsAlready) {
   ErrorOf(Error::kUsage, [&] { Connect("a", "shelf"); });  // what it stood for is gone
   EXPECT_EQ(ValueOf(next.get(), "k"), "of b");
   next.reset();
-  // A database whose directory is gone belongs to nobody.
+  // A directory that is gone may only be unmounted: its database stays.
   fs::remove_all(dir_ + "/b");
+  ErrorOf(Error::kUsage, [&] { Connect("c", "shelf"); });
+  ErrorOf(Error::kUsage, [&] { Connect("b", "shelf"); });
+  // That of a temporary run stays while its directory is there, and no longer.
+  const std::string temporary = "testbed-0123456789abcdef.tmp";
+  next = Connect(temporary, "shelf", true);
+  PutIn(next.get(), "k", "of a temporary run");
+  next.reset();
+  ErrorOf(Error::kUsage, [&] { Connect("c", "shelf"); });
+  fs::remove_all(dir_ + "/" + temporary);
   next = Connect("c", "shelf");
   EXPECT_EQ(ValueOf(next.get(), "k"), kAbsent);
   next.reset();
