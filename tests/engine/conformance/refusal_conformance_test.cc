@@ -349,7 +349,7 @@ TEST_P(RefusalTest, AChangedValueIsDetected) {
       }
     }
     ASSERT_GT(places, 0) << "row " << row << " is nowhere";
-    const std::string sentence = ErrorOf(Error::kCorruption, [&] {
+    ErrorOf(Error::kCorruption, [&] {
       Open();
       Get(RowKey(row));
     });
