@@ -41,8 +41,8 @@ Curves CurvesOf(const std::vector<PhaseSecond>& seconds, const std::vector<Stall
   Curves curves;
   const double length = seconds.back().to;
   curves.step = std::max(1.0, std::ceil(length / kMostColumns));
-  const double columns = std::max(1.0, std::round(length / curves.step));
-  for (double column = 0; column < columns; ++column) {
+  const int columns = std::max(1, static_cast<int>(std::lround(length / curves.step)));
+  for (int column = 0; column < columns; ++column) {
     const double begin = column * curves.step, end = begin + curves.step;
     double rate = NAN, p99 = NAN;
     bool stalled = false;

@@ -75,7 +75,7 @@ void ServeRun(const RunOptions& options, const RunPlan& plan, ParentLines* paren
 }
 
 json ParentLines::Await() {
-  const json end_of_run = {{"end", true}};
+  json end_of_run = {{"end", true}};
   size_t end;
   while ((end = text_.find('\n')) == std::string::npos) {
     pollfd ready{fd_, POLLIN, 0};

@@ -166,11 +166,12 @@ std::string TraceInfoText(const json& info) {
   const auto per_second = [&](double n) { return seconds > 0 ? Short(n / seconds) : "-"; };
   std::string text = fmt::format(
       "{}: {} on {}, {} clients, {} operations in {} s; {} a second, {} in the busiest; {} bytes "
-      "an "
-      "operation in the file\n\n",
+      "an operation in the file\n\n",
       OneLine(info.at("file")), OneLine(info.at("workload")),
-      info.at("engine") == "" ? "no engine" : OneLine(info.at("engine")), Count(info.at("clients")),
-      Whole(operations), Short(seconds), per_second(operations), Count(info.at("busiest_second")),
+      info.at("engine").get_ref<const std::string&>().empty() ? "no engine"
+                                                              : OneLine(info.at("engine")),
+      Count(info.at("clients")), Whole(operations), Short(seconds), per_second(operations),
+      Count(info.at("busiest_second")),
       Short(info.at("file_bytes").get<double>() / std::max(1.0, operations)));
   Table kinds("Operations", {"operation", "count", "share", "per second"});
   for (const json& kind : info.at("operations_by_kind")) {
