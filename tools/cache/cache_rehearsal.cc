@@ -191,7 +191,7 @@ Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const json& run) {
 }
 
 void LowerShare(json* rehearsals) {
-  constexpr double kLess = 0.93;
+  constexpr double kLess = 0.97;
   const double ended = (*rehearsals)["chosen_pct"];
   (*rehearsals)["ended_pct"].push_back(ended);
   (*rehearsals)["chosen_pct"] = kLess * ended;

@@ -72,7 +72,7 @@ bool ShowedEnough(const nlohmann::json& phases, const std::vector<std::string>& 
 // the run failed, or when its memory was not watched.
 Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const nlohmann::json& run);
 
-// Lowers the chosen share by 7 %, after the kernel killed a run with it for want of memory, and
+// Lowers the chosen share by 3 %, after the kernel killed a run with it for want of memory, and
 // records the old share in "ended_pct".
 void LowerShare(nlohmann::json* rehearsals);
 

@@ -246,7 +246,7 @@ void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, LiveView* 
 // whether the runs are to be done again with it. A run may need more memory than its rehearsal,
 // because an allocator's gaps differ from run to run.
 bool LowerMostCache(RunOptions* options, json* document) {
-  constexpr size_t kMostTimes = 3;
+  constexpr size_t kMostTimes = 5;
   const json& runs = (*document)["runs"];
   const bool ended = !runs.empty() && runs.back().contains("error") &&
                      runs.back()["error"].value("out_of_memory", false);

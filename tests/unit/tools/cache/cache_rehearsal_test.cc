@@ -121,7 +121,7 @@ TEST(CacheRehearsalTest, ARunThatWasEndedIsDoneAnewWithLess) {
   LowerShare(&rehearsals);
   EXPECT_EQ(rehearsals["ended_pct"].size(), 2u);
   EXPECT_EQ(rehearsals["ended_pct"][0], 60);
-  EXPECT_NEAR(rehearsals["chosen_pct"], 60 * 0.93 * 0.93, 1e-9);
+  EXPECT_NEAR(rehearsals["chosen_pct"], 60 * 0.97 * 0.97, 1e-9);
 }
 
 TEST(CacheRehearsalTest, AShareThatWasTooLargeIsNotChosen) {
