@@ -52,6 +52,9 @@ struct Metric {
   std::string name, expression, unit, about;
 };
 
+// The label that stands for the value before in TableSpec::relative_label.
+constexpr const char* kPrevious = "previous";
+
 struct TableSpec {
   std::string title, note;
   std::vector<std::string> rows;     // axes that label the rows
@@ -59,6 +62,9 @@ struct TableSpec {
   std::vector<std::string> metrics;  // columns of the table, or of each value of that axis
   std::string best;  // "max" or "min": the best figure of the first metric is marked; may be empty
   Where where;
+  // Set: figures are ratios, in each round, to the cell that differs in this axis alone and has
+  // this label there, or, for kPrevious, the nearest value before its own that the table shows.
+  std::string relative_axis, relative_label;
   std::vector<std::string> published_columns;
   std::vector<std::vector<std::string>> published;
 };

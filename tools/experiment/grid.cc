@@ -4,14 +4,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
 
 namespace testbed {
 namespace {
 
-std::string MetricTitle(const Experiment& e, const std::string& name) {
+// A ratio has no unit.
+std::string MetricTitle(const Experiment& e, const TableSpec& spec, const std::string& name) {
   const Metric* metric = e.FindMetric(name);
-  return metric->unit.empty() ? name : fmt::format("{} ({})", name, metric->unit);
+  return metric->unit.empty() || !spec.relative_axis.empty()
+             ? name
+             : fmt::format("{} ({})", name, metric->unit);
 }
 
 bool Shows(const ResultSet& results, size_t cell, const TableSpec& spec) {
@@ -39,18 +44,88 @@ void NameColumns(const ResultSet& results, const TableSpec& spec,
   const Experiment& e = results.experiment();
   grid->title = spec.title;
   if (!spec.columns.empty() && spec.metrics.size() == 1) {
-    grid->title += ": " + MetricTitle(e, spec.metrics[0]);
+    grid->title += ": " + MetricTitle(e, spec, spec.metrics[0]);
+  }
+  if (spec.relative_label == kPrevious) {
+    grid->title += fmt::format(", relative to the {} before", spec.relative_axis);
+  } else if (!spec.relative_axis.empty()) {
+    grid->title += fmt::format(", relative to {}={}", spec.relative_axis, spec.relative_label);
   }
   grid->columns = {fmt::format("{}", fmt::join(spec.rows, " "))};
   for (const std::string& label : labels) {
     for (const std::string& metric : spec.metrics) {
-      const std::string title = MetricTitle(e, metric);
+      const std::string title = MetricTitle(e, spec, metric);
       const std::string value = spec.columns + "=" + label;
       grid->columns.push_back(spec.columns.empty()       ? title
                               : spec.metrics.size() == 1 ? value
                                                          : value + " " + title);
     }
   }
+}
+
+// Returns the measured cell whose labels are those of `cell` but for the axis; nothing when there is
+// none.
+std::optional<size_t> Sibling(const ResultSet& results, size_t cell, const std::string& axis,
+                              const std::string& label) {
+  std::map<std::string, std::string> labels = results.cells()[cell].labels;
+  labels[axis] = label;
+  for (size_t i = 0; i < results.cells().size(); ++i) {
+    if (results.measured(i) && results.cells()[i].labels == labels) return i;
+  }
+  return std::nullopt;
+}
+
+// Returns the cell that the figures of `cell` are set in relation to; nothing when there is none.
+std::optional<size_t> ReferenceOf(const ResultSet& results, size_t cell, const TableSpec& spec) {
+  if (spec.relative_label != kPrevious) {
+    return Sibling(results, cell, spec.relative_axis, spec.relative_label);
+  }
+  const std::string& own = results.cells()[cell].labels.at(spec.relative_axis);
+  std::optional<size_t> nearest;
+  for (const AxisValue& value : results.experiment().FindAxis(spec.relative_axis)->values) {
+    if (value.label == own) break;
+    const std::optional<size_t> sibling = Sibling(results, cell, spec.relative_axis, value.label);
+    if (sibling && Shows(results, *sibling, spec)) nearest = sibling;
+  }
+  return nearest;
+}
+
+// Returns the mean of a metric over cells for each round in which all of them finished.
+std::map<int, double> ByRound(const ResultSet& results, const std::vector<size_t>& cells,
+                              const std::string& metric) {
+  std::map<int, double> sums;
+  std::map<int, size_t> finished;  // cells
+  for (size_t cell : cells) {
+    size_t known = 0;  // finished rounds of this cell so far
+    for (int round = 1; round <= results.rounds(); ++round) {
+      if (!results.finished(cell, round)) continue;
+      sums[round] += results.Values(cell, metric)[known++];
+      ++finished[round];
+    }
+  }
+  std::erase_if(sums, [&](const auto& sum) { return finished[sum.first] != cells.size(); });
+  for (auto& [round, sum] : sums) sum /= static_cast<double>(cells.size());
+  return sums;
+}
+
+// Returns the estimate of the ratios, one for each round, of cells to those that they are set in
+// relation to. Its mean is NaN when one of them has none, or no round has both.
+Estimate RatioOf(const ResultSet& results, const std::vector<size_t>& cells, const TableSpec& spec,
+                 const std::string& metric) {
+  const Estimate unknown{0, std::nan(""), 0};
+  std::vector<size_t> references;
+  for (size_t cell : cells) {
+    const std::optional<size_t> reference = ReferenceOf(results, cell, spec);
+    if (!reference) return unknown;
+    references.push_back(*reference);
+  }
+  const std::map<int, double> of_references = ByRound(results, references, metric);
+  std::vector<double> ratios;
+  for (const auto& [round, value] : ByRound(results, cells, metric)) {
+    const auto reference = of_references.find(round);
+    if (reference != of_references.end()) ratios.push_back(value / reference->second);
+  }
+  return ratios.empty() ? unknown : EstimateMean(ratios);
 }
 
 }  // namespace
@@ -60,13 +135,8 @@ void NameColumns(const ResultSet& results, const TableSpec& spec,
 // figure. A single round has no spread: runs on one load tell nothing about the next.
 Estimate EstimateOf(const ResultSet& results, const std::vector<size_t>& cells,
                     const std::string& metric) {
-  std::vector<double> values = results.Values(cells[0], metric);
-  for (size_t i = 1; i < cells.size(); ++i) {
-    const std::vector<double>& more = results.Values(cells[i], metric);
-    values.resize(std::min(values.size(), more.size()));
-    for (size_t round = 0; round < values.size(); ++round) values[round] += more[round];
-  }
-  for (double& value : values) value /= static_cast<double>(cells.size());
+  std::vector<double> values;
+  for (const auto& [round, value] : ByRound(results, cells, metric)) values.push_back(value);
   return EstimateMean(values);
 }
 
@@ -91,8 +161,10 @@ Grid MakeGrid(const ResultSet& results, const TableSpec& spec) {
     for (const std::string& label : labels) {
       const std::vector<size_t>& cells = found[name][label];
       for (const std::string& metric : spec.metrics) {
-        row.figures.push_back(
-            {cells, cells.empty() ? Estimate() : EstimateOf(results, cells, metric)});
+        row.figures.push_back({cells, cells.empty() ? Estimate()
+                                      : spec.relative_axis.empty()
+                                          ? EstimateOf(results, cells, metric)
+                                          : RatioOf(results, cells, spec, metric)});
       }
     }
     grid.rows.push_back(std::move(row));

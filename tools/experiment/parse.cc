@@ -58,6 +58,7 @@ class Parser {
   void ParseMetrics();
   void ParseAxis(const toml::table& table);
   void ParseScale(const std::string& name, const toml::table& table);
+  void ParseRelativeTo(const toml::node& node, TableSpec* spec) const;
   void ParseTable(const toml::table& table);
   FindingPart ParsePart(const toml::table& table);
   void ParseFinding(const toml::table& table);
@@ -221,8 +222,18 @@ void Parser::ParseScale(const std::string& name, const toml::table& table) {
   }
 }
 
+void Parser::ParseRelativeTo(const toml::node& node, TableSpec* spec) const {
+  const toml::table& table = AsTable(node, "relative-to");
+  if (table.size() != 1) {
+    Refuse(node, "relative-to names one axis and one of its labels, as in { engine = \"btree\" }");
+  }
+  spec->relative_axis = std::string(table.begin()->first.str());
+  spec->relative_label = AsText(table.begin()->second);
+}
+
 void Parser::ParseTable(const toml::table& table) {
-  CheckKeys(table, {"title", "note", "rows", "columns", "metrics", "best", "where", "published"});
+  CheckKeys(table, {"title", "note", "rows", "columns", "metrics", "best", "where", "relative-to",
+                    "published"});
   TableSpec spec;
   spec.title = Needed(table, "title");
   Note("table \"" + spec.title + "\"", table);
@@ -235,6 +246,7 @@ void Parser::ParseTable(const toml::table& table) {
   spec.columns = Text(table, "columns");
   spec.metrics = Texts(table, "metrics");
   spec.where = ParseWhere(table);
+  if (const toml::node* node = table.get("relative-to")) ParseRelativeTo(*node, &spec);
   if (spec.rows.empty() || spec.metrics.empty()) Refuse(table, "a table needs rows and metrics");
   if (const toml::node* node = table.get("published")) {
     const toml::table& published = AsTable(*node, "published");
@@ -327,6 +339,11 @@ void Parser::CheckReferences() const {
     for (const std::string& axis : table.rows) check_axis(axis, in);
     if (!table.columns.empty()) check_axis(table.columns, in);
     check_where(table.where, in);
+    if (table.relative_label == kPrevious) {
+      check_axis(table.relative_axis, in);
+    } else if (!table.relative_axis.empty()) {
+      check_where({{table.relative_axis, {table.relative_label}}}, in);
+    }
     for (const std::string& metric : table.metrics) {
       if (e_.FindMetric(metric) != nullptr) continue;
       throw Error(Error::kUsage, fmt::format("{}: {} names the metric {}, which is not there",

@@ -14,6 +14,7 @@
 #include "device/error.h"
 #include "engines/registry.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
+#include "tests/unit/tools/release/every_release.h"
 #include "tools/experiment/expression.h"
 #include "tools/experiment/plan.h"
 #include "tools/experiment/report.h"
@@ -272,6 +273,7 @@ TEST(ExperimentTest, CellsOfEnginesThatAreNotThereWait) {
 }
 
 TEST(ExperimentTest, EveryShippedExperimentPlansAtEveryScale) {
+  const EveryRelease releases;
   for (const auto& [name, text] : ShippedExperiments()) {
     const Experiment e = LoadExperiment(name);
     EXPECT_EQ(e.name, name);

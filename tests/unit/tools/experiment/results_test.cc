@@ -373,6 +373,30 @@ TEST_F(ResultsTest, TablesHaveRowsColumnsAndThePublishedFigures) {
   EXPECT_THAT(ResultSet::Read(directory_).experiment().name, "small");
 }
 
+TEST_F(ResultsTest, RelativeFiguresAreRatiosWithinTheRounds) {
+  PlanRounds(3);
+  WriteRounds(0, {100, 110, 90});
+  WriteRounds(1, {50, 55, 45});
+  WriteRounds(2, {210, 209});  // its third round is not finished
+  const auto text = [&](const std::string& relative) {
+    const std::string table =
+        "[[table]]\ntitle = \"Steps\"\nrows = [\"io\", \"page-size\"]\n"
+        "metrics = [\"qps\"]\nrelative-to = " +
+        relative + "\n";
+    return TablesText(ResultSet(ParseExperiment(kSmall + table, "small.toml"), cells_, dir_));
+  };
+  const std::string to_direct = text("{ io = \"direct\" }");
+  EXPECT_THAT(to_direct, HasSubstr("Steps, relative to io=direct"));
+  EXPECT_THAT(to_direct, testing::ContainsRegex("buffered 4k +0.500 ±0")) << to_direct;
+  const std::string to_previous = text("{ page-size = \"previous\" }");
+  EXPECT_THAT(to_previous, HasSubstr("relative to the page-size before"));
+  EXPECT_THAT(to_previous, testing::ContainsRegex("direct 4k +-")) << "the first has none before";
+  EXPECT_THAT(to_previous, testing::ContainsRegex("direct big +2.00 ±1.27")) << to_previous;
+  EXPECT_THAT(ErrorOf([&] { text("{ io = \"mmap\" }"); }), HasSubstr("io = mmap"));
+  EXPECT_THAT(ErrorOf([&] { text("{ engine = \"previous\" }"); }), HasSubstr("axis engine"));
+  EXPECT_THAT(ErrorOf([&] { text("\"direct\""); }), HasSubstr("relative-to"));
+}
+
 TEST_F(ResultsTest, ADirectoryOfAnotherExperimentIsRefused) {
   dir_.Create(Small(), {"full", {}, {}, {}});
   EXPECT_THAT(ErrorOf([&] { dir_.Create(Small(), {"tiny", {}, {}, {}}); }), HasSubstr("--scale"));

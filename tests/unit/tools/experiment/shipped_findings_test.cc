@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "engines/registry.h"
+#include "tests/unit/tools/release/every_release.h"
 #include "tools/experiment/expression.h"
 #include "tools/experiment/plan.h"
 #include "tools/experiment/verdict/resample.h"
@@ -229,6 +230,7 @@ bool AllEnginesAreHere() {
 class ShippedFindingsTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(ShippedFindingsTest, EachPartCanBeTrueAndCanBeFalse) {
+  const EveryRelease releases;
   const Experiment e = LoadExperiment(GetParam());
   std::map<std::string, std::vector<Cell>> plans;
   for (const char* scale : {"small", "full"}) {
