@@ -63,6 +63,9 @@ class Parser {
   FindingPart ParsePart(const toml::table& table);
   void ParseFinding(const toml::table& table);
   void CheckExpressions(const std::function<void(const Where&, const std::string&)>& check) const;
+  void CheckAxis(const std::string& axis, const std::string& in) const;
+  void CheckWhere(const Where& where, const std::string& in) const;
+  void CheckTable(const TableSpec& table) const;
   void CheckReferences() const;
 
   const std::string origin_;
@@ -312,46 +315,51 @@ void Parser::ParseFinding(const toml::table& table) {
   e_.findings.push_back(std::move(finding));
 }
 
+// Throws Error (kUsage) when the experiment has no such axis; `in` names the part that asks for it.
+void Parser::CheckAxis(const std::string& axis, const std::string& in) const {
+  if (e_.FindAxis(axis) != nullptr) return;
+  throw Error(Error::kUsage,
+              fmt::format("{}: {} names the axis {}, which is not there", PlaceOf(in), in, axis));
+}
+
+void Parser::CheckWhere(const Where& where, const std::string& in) const {
+  for (const auto& [axis, labels] : where) {
+    CheckAxis(axis, in);
+    for (const std::string& label : labels) {
+      const auto& values = e_.FindAxis(axis)->values;
+      if (std::any_of(values.begin(), values.end(),
+                      [&](const AxisValue& v) { return v.label == label; })) {
+        continue;
+      }
+      throw Error(Error::kUsage, fmt::format("{}: {} names {} = {}, which is not there",
+                                             PlaceOf(in), in, axis, label));
+    }
+  }
+}
+
+void Parser::CheckTable(const TableSpec& table) const {
+  const std::string in = "table \"" + table.title + "\"";
+  for (const std::string& axis : table.rows) CheckAxis(axis, in);
+  if (!table.columns.empty()) CheckAxis(table.columns, in);
+  CheckWhere(table.where, in);
+  if (table.relative_label == kPrevious) {
+    CheckAxis(table.relative_axis, in);
+  } else if (!table.relative_axis.empty()) {
+    CheckWhere({{table.relative_axis, {table.relative_label}}}, in);
+  }
+  for (const std::string& metric : table.metrics) {
+    if (e_.FindMetric(metric) != nullptr) continue;
+    throw Error(Error::kUsage, fmt::format("{}: {} names the metric {}, which is not there",
+                                           PlaceOf(in), in, metric));
+  }
+}
+
 // Throws Error (kUsage) when a part of the experiment names an axis, label, metric or scale that
 // does not exist.
 void Parser::CheckReferences() const {
-  const auto check_axis = [&](const std::string& axis, const std::string& in) {
-    if (e_.FindAxis(axis) != nullptr) return;
-    throw Error(Error::kUsage,
-                fmt::format("{}: {} names the axis {}, which is not there", PlaceOf(in), in, axis));
-  };
-  const auto check_where = [&](const Where& where, const std::string& in) {
-    for (const auto& [axis, labels] : where) {
-      check_axis(axis, in);
-      for (const std::string& label : labels) {
-        const auto& values = e_.FindAxis(axis)->values;
-        if (std::any_of(values.begin(), values.end(),
-                        [&](const AxisValue& v) { return v.label == label; })) {
-          continue;
-        }
-        throw Error(Error::kUsage, fmt::format("{}: {} names {} = {}, which is not there",
-                                               PlaceOf(in), in, axis, label));
-      }
-    }
-  };
-  for (const TableSpec& table : e_.tables) {
-    const std::string in = "table \"" + table.title + "\"";
-    for (const std::string& axis : table.rows) check_axis(axis, in);
-    if (!table.columns.empty()) check_axis(table.columns, in);
-    check_where(table.where, in);
-    if (table.relative_label == kPrevious) {
-      check_axis(table.relative_axis, in);
-    } else if (!table.relative_axis.empty()) {
-      check_where({{table.relative_axis, {table.relative_label}}}, in);
-    }
-    for (const std::string& metric : table.metrics) {
-      if (e_.FindMetric(metric) != nullptr) continue;
-      throw Error(Error::kUsage, fmt::format("{}: {} names the metric {}, which is not there",
-                                             PlaceOf(in), in, metric));
-    }
-  }
+  for (const TableSpec& table : e_.tables) CheckTable(table);
   for (const Skip& skip : e_.skips) {
-    check_where(skip.where, "skip");
+    CheckWhere(skip.where, "skip");
     for (const std::string& scale : skip.scales) {
       if (e_.scales.contains(scale)) continue;
       throw Error(Error::kUsage, fmt::format("{}: skip names the scale {}, which is not there",
@@ -368,13 +376,13 @@ void Parser::CheckReferences() const {
       }
     }
   }
-  for (const auto& [name, scale] : e_.scales) check_where(scale.labels, "scale " + name);
+  for (const auto& [name, scale] : e_.scales) CheckWhere(scale.labels, "scale " + name);
   CheckExpressions([&](const Where& where, const std::string& in) {
     Where labels = where;
     const auto mean = labels.extract("mean");
-    check_where(labels, in);
+    CheckWhere(labels, in);
     if (mean.empty()) return;
-    for (const std::string& axis : mean.mapped()) check_axis(axis, in);
+    for (const std::string& axis : mean.mapped()) CheckAxis(axis, in);
   });
 }
 
