@@ -12,6 +12,7 @@
 #include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/os/mutex.h"
+#include "device/os/signal_guard.h"
 #include "engines/rocksdb/block_tickers.h"
 #include "engines/rocksdb/errors.h"
 
@@ -174,22 +175,36 @@ void RocksdbEngine::Settle() {
   WaitForCompactions();
 }
 
+uint64_t RocksdbEngine::SumOf(const std::vector<std::string>& properties) {
+  uint64_t sum = 0;
+  for (rocksdb::ColumnFamilyHandle* family : tables_->families()) {
+    for (const std::string& property : properties) sum += Property(db_.get(), family, property);
+  }
+  return sum;
+}
+
 // Polls properties, which every version of RocksDB has, until no flush or compaction runs or is
-// pending. Throws Error when background work has failed.
+// pending. A compaction is pending for ever when RocksDB found nothing that it could do, as
+// universal compaction does where the sizes of the runs forbid each candidate: then no job waits
+// for a thread, and none has begun for a while. A request to stop ends the wait. Throws Error when
+// background work has failed.
 void RocksdbEngine::WaitForCompactions() {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kNothingBegan = std::chrono::milliseconds(300);
+  const std::vector<std::string> at_work = {rocksdb::DB::Properties::kMemTableFlushPending,
+                                            rocksdb::DB::Properties::kNumRunningFlushes,
+                                            rocksdb::DB::Properties::kNumRunningCompactions};
   auto pause = std::chrono::microseconds(200);
+  Clock::time_point last_work = Clock::now();
   for (;;) {
     Check(listener_->background_error(), "rocksdb stopped its background work");
-    uint64_t busy = 0;
-    for (rocksdb::ColumnFamilyHandle* family : tables_->families()) {
-      for (const std::string& property : {rocksdb::DB::Properties::kMemTableFlushPending,
-                                          rocksdb::DB::Properties::kNumRunningFlushes,
-                                          rocksdb::DB::Properties::kCompactionPending,
-                                          rocksdb::DB::Properties::kNumRunningCompactions}) {
-        busy += Property(db_.get(), family, property);
-      }
-    }
-    if (busy == 0) return;
+    rocksdb::Env* env = db_->GetEnv();
+    const bool works = SumOf(at_work) > 0 || env->GetThreadPoolQueueLen(rocksdb::Env::LOW) > 0 ||
+                       env->GetThreadPoolQueueLen(rocksdb::Env::BOTTOM) > 0;
+    if (works) last_work = Clock::now();
+    const bool pending = SumOf({rocksdb::DB::Properties::kCompactionPending}) > 0;
+    if (!works && (!pending || Clock::now() - last_work >= kNothingBegan)) return;
+    if (StopRequested()) return;
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(10000));
   }

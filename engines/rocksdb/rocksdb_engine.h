@@ -74,6 +74,8 @@ class RocksdbEngine : public Engine {
   void SyncLazily();
   [[noreturn]] void ThrowLazyFailure() const;
   void FlushMemtables();
+  // Returns the sum of integer properties over all column families.
+  uint64_t SumOf(const std::vector<std::string>& properties);
   void WaitForCompactions();
 
   const std::string dir_;

@@ -241,6 +241,22 @@ TEST_F(RocksdbTest, IndexAndFilterAreInTheCachesFigure) {
   EXPECT_LT(held("off"), 0.8);
 }
 
+// Universal compaction may find that no runs can be merged while it goes on saying that a compaction
+// is pending: the engine is at rest then.
+TEST_F(RocksdbTest, ComesToRestThoughACompactionStaysPending) {
+  options_.extra = {{"compaction_style", "universal"}, {"write_buffer_size", "256k"}};
+  Open();
+  const TableId table = engine_->OpenTable("t");
+  for (int i = 0; i < 20000; ++i) {
+    session_->Begin();
+    const int row = static_cast<int>(i * 7919LL % 20000);  // each row once, in another order
+    session_->Put(table, RowKey(row), RowValue(row, 400));
+    session_->Commit();
+    if (i % 2000 == 1999) engine_->Settle();
+  }
+  EXPECT_EQ(Get(table, RowKey(19999)), RowValue(19999, 400));
+}
+
 }  // namespace
 }  // namespace testbed
 
