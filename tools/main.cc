@@ -58,6 +58,8 @@ constexpr char kExamples[] =
     "/data/b \\\n"
     "      --reuse --workload mixed --mix point-read=80,update=20 --rate 5000\n"
     "      load once, then an open-loop mix with latency from the intended start\n"
+    "  testbed --engine rocksdb --workload ycsb-load,ycsb-a --threads 4 --find-rate 'p99 < 5ms'\n"
+    "      the highest rate at which 99 of 100 operations take less than 5 ms, and the curve\n"
     "  testbed report run.json; testbed compare old.json new.json\n"
     "  testbed results add run.json; testbed results query \"select phase, rate from results\"\n"
     "  testbed ab --engine btree --a io=direct --b io=buffered\n"

@@ -10,6 +10,7 @@
 #include "device/error.h"
 #include "tools/option_values.h"
 #include "tools/output/output_file.h"
+#include "tools/rate/rate_options.h"
 #include "tools/trace/trace_options.h"
 #include "tools/trace/workload_list.h"
 #include "workloads/registry.h"
@@ -368,6 +369,7 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
 void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group("Workload");
   AddPhaseOptions(app, o);
+  AddRateOptions(app, o);
   AddRowOptions(app, o);
   AddCheckOptions(app, o);
   AddTraceOptions(app, o);

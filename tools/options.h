@@ -66,6 +66,7 @@ struct RunOptions {
   std::optional<double> warmup;
   double rate = 0;
   Arrivals arrivals = Arrivals::kEven;
+  std::string find_rate;  // limit of latency (tools/rate/rate_limit.h); empty: none is searched for
   uint32_t verify_every = 64;
   Consume consume = Consume::kTouch;
   uint64_t added_delay_ns = 0;  // a known slowdown of every operation

@@ -9,6 +9,7 @@
 #include "engines/log_settings.h"
 #include "engines/registry.h"
 #include "tools/options.h"
+#include "tools/rate/rate_options.h"
 #include "tools/release/release.h"
 #include "tools/trace/trace_options.h"
 #include "tools/usage_text.h"
@@ -133,6 +134,7 @@ void RunOptions::Resolve() {
   }
   CheckQueueDepth(info.capabilities);
   CheckTraceOptions(*this);
+  CheckRateOptions(*this);
   if (!seconds && operations == 0) seconds = 20;
   if (!warmup) warmup = operations != 0 ? 0 : 5;
 }
@@ -256,6 +258,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"warmup", warmup.value_or(0)},
       {"rate", rate},
       {"arrivals", arrivals == Arrivals::kEven ? "even" : "exponential"},
+      {"find_rate", find_rate},
       {"verify_every", verify_every},
       {"consume", ConsumeName(consume)},
       {"added_delay_ns", added_delay_ns},

@@ -88,6 +88,7 @@ void VisitRun(RunOptions& o, const Visit& visit) {
   visit("warmup", o.warmup);
   visit("rate", o.rate);
   visit("arrivals", o.arrivals);
+  visit("find_rate", o.find_rate);
   visit("verify_every", o.verify_every);
   visit("consume", o.consume);
   visit("added_delay_ns", o.added_delay_ns);

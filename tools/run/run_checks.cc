@@ -13,6 +13,7 @@
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/database/database_files.h"
+#include "tools/rate/rate_options.h"
 #include "tools/release/release_process.h"
 #include "tools/trace/trace_options.h"
 #include "workloads/registry.h"
@@ -59,6 +60,7 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
   }
   CheckWorkloadOptions(options.workloads, options.workload);
   CheckLoaders(options.workloads, options.reuse);
+  CheckRateWorkloads(options, dataset);
   CheckReplayedTrace(options);
 }
 

@@ -31,9 +31,10 @@ void AddMeasuring(const RunOptions& run, const std::vector<std::string>& phases,
     seconds += run.warmup.value_or(0) + run.seconds.value_or(0);
     sum->open_ended = sum->open_ended || run.operations != 0;
   }
-  // --cache-pct auto measures each phase about ten times before it counts.
-  const double trials = run.cache_auto ? 10 : 1;
-  sum->open_ended = sum->open_ended || run.cache_most;
+  // --cache-pct auto and --find-rate measure each phase about ten times before it counts; with the
+  // latter a step lasts as long as its percentile needs.
+  const double trials = (run.cache_auto ? 10 : 1) + (run.find_rate.empty() ? 0 : 10);
+  sum->open_ended = sum->open_ended || run.cache_most || !run.find_rate.empty();
   sum->measure_seconds += seconds * trials * run.repeat * static_cast<double>(run.threads.size());
 }
 

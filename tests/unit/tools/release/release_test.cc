@@ -83,8 +83,7 @@ RunOptions OtherOptions() {
   o.exclusive_device = o.quiet = true;
   o.ram_bytes = 1 << 30;
   o.cache_pct = 12.5;
-  o.read_iops = 7;
-  o.databases = 3;
+  o.read_iops = o.databases = 3;
   o.workloads = {"mixed"};
   o.threads = {1, 2};
   o.queue_depth = 9;
@@ -93,6 +92,7 @@ RunOptions OtherOptions() {
   o.warmup = 0;
   o.rate = 1.5;
   o.arrivals = Arrivals::kExponential;
+  o.find_rate = "p99 < 5ms";
   o.verify_every = 5;
   o.consume = Consume::kNone;
   o.added_delay_ns = 4;
