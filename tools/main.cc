@@ -60,6 +60,8 @@ constexpr char kExamples[] =
     "      load once, then an open-loop mix with latency from the intended start\n"
     "  testbed --engine rocksdb --workload ycsb-load,ycsb-a --threads 4 --find-rate 'p99 < 5ms'\n"
     "      the highest rate at which 99 of 100 operations take less than 5 ms, and the curve\n"
+    "  testbed --engine rocksdb --workload 'ycsb-load, ycsb-a 60s, ycsb-c 60s @ 5000, settle'\n"
+    "      phases over time, each with a length and a rate of its own\n"
     "  testbed report run.json; testbed compare old.json new.json\n"
     "  testbed results add run.json; testbed results query \"select phase, rate from results\"\n"
     "  testbed ab --engine btree --a io=direct --b io=buffered\n"

@@ -51,7 +51,12 @@ void CheckRateOptions(const RunOptions& options) {
   if (options.workload.extra.contains("speed") && options.workload.extra.at("speed") != "max") {
     RefuseWith("and --speed both set the starts of operations; give one of them");
   }
-  const auto loads = [](const std::string& name) { return FindWorkload(name).loads; };
+  if (!options.phase_rates.empty()) {
+    RefuseWith("searches for the rate that --workload gives its phases; leave one of them out");
+  }
+  const auto loads = [](const std::string& name) {
+    return FindWorkload(name).loads || FindWorkload(name).only_settles;
+  };
   if (std::all_of(options.workloads.begin(), options.workloads.end(), loads)) {
     RefuseWith("needs a workload that does not load, such as --workload insert,point-read");
   }
@@ -63,7 +68,7 @@ void CheckRateWorkloads(const RunOptions& options, const std::shared_ptr<const D
   std::set<std::string> operations;
   for (const std::string& name : options.workloads) {
     const WorkloadInfo& info = FindWorkload(name);
-    if (info.loads) continue;
+    if (info.loads || info.only_settles) continue;
     const auto workload = info.make(dataset, options.workload);
     if (workload->operations() != 0 || workload->timed()) {
       RefuseWith(fmt::format(

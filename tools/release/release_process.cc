@@ -81,6 +81,9 @@ void VisitRun(RunOptions& o, const Visit& visit) {
   visit("read_iops", o.read_iops);
   visit("databases", o.databases);
   visit("workloads", o.workloads);
+  visit("phase_seconds", o.phase_seconds);
+  visit("phase_rates", o.phase_rates);
+  visit("at_once", o.at_once);
   visit("threads", o.threads);
   visit("queue_depth", o.queue_depth);
   visit("operations", o.operations);

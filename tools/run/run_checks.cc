@@ -16,6 +16,7 @@
 #include "tools/rate/rate_options.h"
 #include "tools/release/release_process.h"
 #include "tools/trace/trace_options.h"
+#include "tools/trace/workload_list.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -26,7 +27,7 @@ namespace fs = std::filesystem;
 void CheckReads(const RunOptions& options) {
   if (FindEngine(options.engine_name).capabilities.reads) return;
   for (const std::string& name : options.workloads) {
-    if (FindWorkload(name).loads) continue;
+    if (FindWorkload(name).loads || FindWorkload(name).only_settles) continue;
     throw Error(Error::kUsage,
                 fmt::format("--workload {} reads, and nothing can be read from --engine {}; give "
                             "one that only loads, such as {}",
@@ -61,6 +62,7 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
   CheckWorkloadOptions(options.workloads, options.workload);
   CheckLoaders(options.workloads, options.reuse);
   CheckRateWorkloads(options, dataset);
+  CheckOwnPhases(options, dataset);
   CheckReplayedTrace(options);
 }
 

@@ -82,6 +82,11 @@ PhaseOptions ChildRun::MeasuredPhase(bool loads) const {
     phase.queue_depth = options_.queue_depth;
     phase.operations = options_.operations;
     phase.seconds = options_.seconds.value_or(0);
+    if (const double own = options_.OwnSeconds(current_)) {
+      phase.seconds = own;
+      phase.operations = 0;
+    }
+    if (const double own = options_.OwnRate(current_)) phase.rate = own;
   }
   return phase;
 }
@@ -256,6 +261,8 @@ void ChildRun::RunSlices(const std::string& name, Workload& workload) {
 
 void ChildRun::RunWorkload(const std::string& name) {
   const WorkloadInfo& info = FindWorkload(name);
+  if (!info.loads) ++current_;
+  if (info.only_settles) return Settle();
   WorkloadOptions workload_options = workload_;
   workload_options.directory = std::filesystem::path(plan_.engine_dir).parent_path();
   std::unique_ptr<Workload> workload = info.make(dataset_, workload_options);
@@ -298,7 +305,7 @@ void ChildRun::RunWorkload(const std::string& name) {
     Measure(name, info.loads ? PhaseKind::kLoad : PhaseKind::kMeasure, *workload, phase);
   }
   if (recorder) recorder->Finish();
-  if (workload->settles() && !stop_()) Settle();
+  if (workload->settles() && (info.loads || !options_.at_once) && !stop_()) Settle();
 }
 
 void ChildRun::Execute() {

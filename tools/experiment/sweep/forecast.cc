@@ -26,9 +26,12 @@ std::string TimeText(double seconds) {
 
 void AddMeasuring(const RunOptions& run, const std::vector<std::string>& phases, Forecast* sum) {
   double seconds = 0;
+  size_t measured = 0;
   for (const std::string& phase : phases) {
     if (FindWorkload(phase).loads) continue;
-    seconds += run.warmup.value_or(0) + run.seconds.value_or(0);
+    const double own = run.OwnSeconds(measured++);
+    if (FindWorkload(phase).only_settles) continue;
+    seconds += run.warmup.value_or(0) + (own > 0 ? own : run.seconds.value_or(0));
     sum->open_ended = sum->open_ended || run.operations != 0;
   }
   // --cache-pct auto and --find-rate measure each phase about ten times before it counts; with the

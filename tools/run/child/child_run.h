@@ -78,6 +78,7 @@ class ChildRun {
   std::optional<PhaseKind> last_kind_;            // of the phase that was finished last
   bool loaded_ = false;                           // {"loaded": true} was reported
   uint64_t drawing_ = 0;                          // workloads so far that drew their rows
+  size_t current_ = SIZE_MAX;  // number of this phase among those that do not load; none so far
 };
 
 }  // namespace testbed

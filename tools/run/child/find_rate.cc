@@ -36,16 +36,16 @@ RateStep ChildRun::MeasureRate(const std::string& name, double rate, FoundRate* 
   constexpr int kMostParts = 20;
   RateStep step{.target = rate};
   PhaseOptions phase = MeasuredPhase(false);
+  double seconds = phase.seconds;
   phase.rate = rate;
-  const auto measure = [&](const char* part, double seconds) {
-    phase.seconds = seconds;
+  const auto measure = [&](const char* part, double length) {
+    phase.seconds = length;
     drawn->seed = Mix64(drawn->seed + 1);
     return Measure(StepName(name, rate) + part, PhaseKind::kTune,
                    *FindWorkload(name).make(dataset_, *drawn), phase);
   };
   if (rate > 0 && options_.warmup.value_or(0) > 0) measure(" warm-up", *options_.warmup);
   const uint64_t needed = found->limit.OperationsNeeded();
-  double seconds = options_.seconds.value_or(0);
   for (int part = 0; part < kMostParts && !stop_(); ++part) {
     step.Add(measure("", seconds).work->result, found->limit);
     const bool enough = step.count() >= needed || step.MissesForSure(found->limit, needed);
