@@ -62,6 +62,8 @@ constexpr char kExamples[] =
     "      the highest rate at which 99 of 100 operations take less than 5 ms, and the curve\n"
     "  testbed --engine rocksdb --workload 'ycsb-load, ycsb-a 60s, ycsb-c 60s @ 5000, settle'\n"
     "      phases over time, each with a length and a rate of its own\n"
+    "  testbed --engine rocksdb --workload fillrandom,mixgraph --workload-option model=zippydb\n"
+    "      Meta's models of its own load\n"
     "  testbed report run.json; testbed compare old.json new.json\n"
     "  testbed results add run.json; testbed results query \"select phase, rate from results\"\n"
     "  testbed ab --engine btree --a io=direct --b io=buffered\n"

@@ -188,7 +188,8 @@ void CheckOwnPhases(const RunOptions& options, const std::shared_ptr<const Datas
   for (const std::string& name : options.workloads) {
     const WorkloadInfo& info = FindWorkload(name);
     if (info.loads) continue;
-    const double seconds = options.OwnSeconds(measured), rate = options.OwnRate(measured);
+    const double seconds = options.OwnSeconds(measured), own = options.OwnRate(measured);
+    const double rate = own > 0 ? own : options.rate;
     ++measured;
     if (seconds == 0 && rate == 0) continue;
     const auto workload = info.make(dataset, options.workload);
@@ -202,9 +203,9 @@ void CheckOwnPhases(const RunOptions& options, const std::shared_ptr<const Datas
     if (rate > 0 && workload->timed()) {
       throw Error(
           Error::kUsage,
-          fmt::format("--workload gives {} a rate of its own, and it sets the starts of its "
-                      "operations itself; leave it out",
-                      name));
+          fmt::format("{} gives {} a rate, and it sets the starts of its operations itself; "
+                      "leave one of them out",
+                      own > 0 ? "--workload" : "--rate", name));
     }
   }
 }
