@@ -133,6 +133,10 @@ TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
   for (const char* part : {"file", "file_by_kind", "kernel", "kernel_reads_histogram"}) {
     EXPECT_FALSE(j["account"]["causes"][0].contains(part)) << part;
   }
+  PhaseRecord untold = FullPhase();
+  untold.work->result.totals.rows_unknown = true;
+  EXPECT_FALSE(PhaseJson(untold).contains("rows_inserted"));
+  EXPECT_EQ(PhaseJson(FullPhase())["rows_erased"], 0);
   EXPECT_EQ(RunJson(RunRecord{}), json({{"threads", 1}, {"repeat", 0}}));
 }
 
