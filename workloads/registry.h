@@ -40,6 +40,8 @@ struct WorkloadInfo {
   // For loaders: the loader adds to the rows that it finds. A loader without this flag would write
   // existing rows again and count them as inserts, so it is refused unless the database is empty.
   bool adds = false;
+  // No operations: the run lets the engine come to rest in its place (rows/settle.h).
+  bool only_settles = false;
 };
 // Returns all workloads of the build.
 const std::vector<WorkloadInfo>& Workloads();

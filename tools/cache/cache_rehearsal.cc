@@ -107,6 +107,9 @@ RunOptions RehearsalOptions(const RunOptions& options) {
   rehearsal.repeat = rehearsal.repeat_runs = 1;
   rehearsal.readahead_model = false;
   rehearsal.record_file.clear();
+  rehearsal.find_rate.clear();
+  rehearsal.phase_seconds.clear();
+  rehearsal.phase_rates.clear();
   if (rehearsal.seconds) rehearsal.seconds = Shorter(*rehearsal.seconds);
   // The length of the insert benchmark's read steps, which are phases limited by time.
   const auto steps = rehearsal.workload.extra.find("query_seconds");
@@ -124,7 +127,10 @@ RunOptions RehearsalOptions(const RunOptions& options) {
 bool IsWhole(const RunOptions& options) {
   const RunOptions rehearsal = RehearsalOptions(options);
   return options.threads.size() == 1 && options.repeat == 1 &&
-         rehearsal.seconds == options.seconds && rehearsal.workloads == options.workloads &&
+         rehearsal.find_rate == options.find_rate &&
+         rehearsal.phase_seconds == options.phase_seconds &&
+         rehearsal.phase_rates == options.phase_rates && rehearsal.seconds == options.seconds &&
+         rehearsal.workloads == options.workloads &&
          rehearsal.workload.extra == options.workload.extra;
 }
 

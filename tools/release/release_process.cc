@@ -81,6 +81,9 @@ void VisitRun(RunOptions& o, const Visit& visit) {
   visit("read_iops", o.read_iops);
   visit("databases", o.databases);
   visit("workloads", o.workloads);
+  visit("phase_seconds", o.phase_seconds);
+  visit("phase_rates", o.phase_rates);
+  visit("at_once", o.at_once);
   visit("threads", o.threads);
   visit("queue_depth", o.queue_depth);
   visit("operations", o.operations);
@@ -88,6 +91,7 @@ void VisitRun(RunOptions& o, const Visit& visit) {
   visit("warmup", o.warmup);
   visit("rate", o.rate);
   visit("arrivals", o.arrivals);
+  visit("find_rate", o.find_rate);
   visit("verify_every", o.verify_every);
   visit("consume", o.consume);
   visit("added_delay_ns", o.added_delay_ns);

@@ -136,6 +136,33 @@ std::string EndedLines(const json& document) {
   return text;
 }
 
+// Returns a sentence for each search of --find-rate.
+std::string FoundRateLines(const json& document) {
+  std::string text;
+  for (const json& run : document.at("runs")) {
+    for (const json& found : run.value("find_rate", json::array())) {
+      text += OneLine(FigureText(found, "/sentence")) + "\n";
+    }
+  }
+  return text;
+}
+
+// Returns a line when a phase was a closed loop, whose tail is not that of the same load from clients
+// who do not wait for each other.
+std::string ClosedLoopLine(const json& document) {
+  bool closed = false;
+  ForEachPhase(document, [&](const json&, const json& phase) {
+    if (phase.at("kind") != "measure" || !phase.contains("operations")) return;
+    for (const json& op : phase.at("operations")) {
+      closed = closed || !op.contains("latency_from_intended_us");
+    }
+  });
+  return closed ? "closed loop: each client begins its next operation when the last has ended, so "
+                  "the percentiles leave out those who would have waited meanwhile; --rate or "
+                  "--find-rate counts them (docs/rates.md)\n"
+                : "";
+}
+
 // Returns the closure lines, which tell how far the kernel's account of all threads is from the
 // device's own statistics, and the grade line.
 std::string ClosureLines(const json& document) {
@@ -265,7 +292,8 @@ std::string ReportText(const json& document, const ReportStyle& style) {
     tables += style.markdown ? table.Markdown(style.wide)
                              : table.Text(style.wide ? SIZE_MAX : Table::kNarrow);
   }
-  std::string foot = EndedLines(document) + ClosureLines(document) + NoteLines(document);
+  std::string foot = FoundRateLines(document) + EndedLines(document) + ClosedLoopLine(document) +
+                     ClosureLines(document) + NoteLines(document);
   if (document.value("partial", false)) foot += "PARTIAL: a run was interrupted\n";
   if (style.markdown) return Fenced(head) + "\n" + tables + Fenced(foot);
   const size_t most = style.wide ? SIZE_MAX : Table::kNarrow;

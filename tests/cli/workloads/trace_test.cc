@@ -148,6 +148,37 @@ TEST_F(TraceCommandTest, RowsAreCountedAfterAReplayThatWrites) {
   EXPECT_GT(phase["rows"], 5000);
 }
 
+TEST_F(TraceCommandTest, AReplayTellsWhichRowsItInsertedAndErased) {
+  const std::string words = "--engine btree --rows 5000 --threads 3 --indexes 1 --workload insert,";
+  const json recorded = Phase(words +
+                                  "mixed --mix insert=4,erase=3,update=2,point-read=1 "
+                                  "--operations 3000 --record a.trace",
+                              "mixed");
+  const json replayed = Phase(words + "replay:a.trace,point-read --seconds 0.1", "replay");
+  EXPECT_GT(replayed["rows_inserted"], 1000);
+  EXPECT_GT(replayed["rows_erased"], 700);
+  // Clients race, so an erase may come before the insert of its row; what is counted is what is there.
+  ExpectNear(replayed["rows_inserted"], recorded["rows_inserted"]);
+  const json document = Json("run.json");
+  for (const json& phase : document["runs"].back()["phases"]) {
+    if (phase["name"] != "count-rows") continue;
+    EXPECT_EQ(phase["rows"], 5000 + replayed["rows_inserted"].get<int64_t>() -
+                                 replayed["rows_erased"].get<int64_t>());
+    return;
+  }
+  FAIL() << "the rows were not counted";
+}
+
+TEST_F(TraceCommandTest, AReplayOnRowsOfAnotherKindDoesNotTellTheirNumber) {
+  const std::string words = "--engine btree --rows 300 --threads 1 --workload sysbench-load,";
+  Phase(words + "oltp-insert --operations 50 --record s.trace", "oltp-insert");
+  const json replayed = Phase(words + "replay:s.trace", "replay");
+  EXPECT_EQ(replayed["count"], 50);
+  EXPECT_FALSE(replayed.contains("rows_inserted"));
+  EXPECT_FALSE(replayed.contains("rows_erased"));
+  EXPECT_EQ(Run("report run.json").code, 0);
+}
+
 TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {
   const std::string run = "--engine btree --rows 1000 --workload insert,";
   ExpectRefused(Run(run + "replay:none.trace"), "trace none.trace: cannot be opened");
