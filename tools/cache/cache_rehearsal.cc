@@ -137,10 +137,27 @@ bool IsWhole(const RunOptions& options) {
 json RehearsalIdentity(const RunOptions& options) {
   json all = RehearsalOptions(options).ToJson();
   json identity = {{"threads", RehearsalOptions(options).threads[0]}};
-  for (const char* name :
-       {"engine", "engine_options", "io", "page_size", "ram", "compression", "rows", "databases",
-        "key_size", "value_size", "compressibility", "key_order", "indexes", "workload",
-        "workload_options", "rows_per_transaction", "scan_rows", "mix", "queue_depth"}) {
+  for (const char* name : {"engine",
+                           "release",
+                           "keys",
+                           "engine_options",
+                           "io",
+                           "page_size",
+                           "ram",
+                           "compression",
+                           "rows",
+                           "databases",
+                           "key_size",
+                           "value_size",
+                           "compressibility",
+                           "key_order",
+                           "indexes",
+                           "workload",
+                           "workload_options",
+                           "rows_per_transaction",
+                           "scan_rows",
+                           "mix",
+                           "queue_depth"}) {
     identity[name] = all[name];
   }
   return identity;

@@ -73,6 +73,7 @@ void VisitRun(RunOptions& o, const Visit& visit) {
   visit("engine_name", o.engine_name);
   visit("dir", o.dir);
   visit("reuse", o.reuse);
+  visit("fresh", o.fresh);
   visit("ram_bytes", o.ram_bytes);
   visit("cache_pct", o.cache_pct);
   visit("cache_auto", o.cache_auto);
