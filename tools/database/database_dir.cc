@@ -188,7 +188,7 @@ void DatabaseDir::CheckReuse() {
                             path_));
   }
   const nlohmann::json expected = Record();
-  CheckWorkloadFits(found, options_.workloads[0], path_);
+  for (const std::string& name : options_.workloads) CheckWorkloadFits(found, name, path_);
   // The keys are compared before their order and number, which follow from the file of keys.
   const nlohmann::json keys = found.value("keys", nlohmann::json());
   if (!SameKeys(keys, expected["keys"])) {

@@ -18,6 +18,7 @@
 #include "tools/live/second_reporter.h"
 #include "tools/output/progress.h"
 #include "tools/run/child/child_run.h"
+#include "tools/run/child/run_rows.h"
 #include "tools/run/memory_watch.h"
 #include "tools/run/run_json.h"
 #include "tools/run/run_slices.h"
@@ -136,7 +137,9 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   phase.seconds = result.seconds;
   phase.foreign_cpu_share = ForeignCpu(result.cpu_begin, result.cpu_end);
   std::string wrong;
-  if (!result.partial && options.verify_every != 0) {
+  // A check reads all of the database, which would leave in the caches what no warm-up left there.
+  const bool check = kind == PhaseKind::kLoad || kind == PhaseKind::kMeasure;
+  if (check && !result.partial && options.verify_every != 0) {
     const IoScope scope(VerifyOp());
     wrong = workload.CheckDatabase(*engine_);
   }
@@ -302,7 +305,11 @@ void ChildRun::RunWorkload(const std::string& name) {
   if (found) {
     MeasureAtFoundRate(name, *workload, phase, std::move(*found));
   } else {
-    Measure(name, info.loads ? PhaseKind::kLoad : PhaseKind::kMeasure, *workload, phase);
+    const PhaseRecord done =
+        Measure(name, info.loads ? PhaseKind::kLoad : PhaseKind::kMeasure, *workload, phase);
+    // A load that was stopped leaves some of the rows.
+    if (info.loads && done.work->result.partial && workload_.population)
+      workload_.population->Forget();
   }
   if (recorder) recorder->Finish();
   if (workload->settles() && (info.loads || !options_.at_once) && !stop_()) Settle();
@@ -340,17 +347,12 @@ void ChildRun::Execute() {
     record_.engine->effective[name] = value;
   }
   record_.database_bytes = engine_->SizeOnDisk().total();
-  if (!population || population->known()) {
-    record_.database_rows = population ? population->there().count() : dataset_->rows();
+  if (population || !stop_()) {
+    record_.database_rows = RowsAtEnd(plan_, population.get(), *dataset_);
   }
   record_.partial = stop_();
   engine_.reset();
   if (population) record_.population = population->ToJson();
-}
-
-bool HasPopulation(const RunPlan& plan) {
-  const std::string& loader = FindWorkload(plan.phases.front()).loader;
-  return loader.empty() ? !plan.population.is_null() : loader == "insert";
 }
 
 json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),

@@ -294,7 +294,7 @@ RunOptions WithRecord(RunOptions options, const std::vector<std::string>& words)
   ApplyWorkloadDefaults(all, &known);
   // A loaded database is not loaded again unless the user says so.
   if (!Gives(words, "--workload")) std::erase_if(known.workloads, Loads);
-  if (!known.workloads.empty()) CheckWorkloadFits(*record, known.workloads[0], options.dir);
+  for (const std::string& name : known.workloads) CheckWorkloadFits(*record, name, options.dir);
   return known;
 }
 
