@@ -41,7 +41,7 @@ bool RamInForce(const json& document) {
 std::string LoaderOf(const json& options) {
   for (const json& name : options.value("workload", json::array())) {
     for (const WorkloadInfo& info : Workloads()) {
-      if (name == info.name) return info.loader;
+      if (name == info.name && !info.loader.empty()) return info.loader;
     }
   }
   return "insert";
@@ -198,10 +198,29 @@ std::string ClosureLines(const json& document) {
   return text + GradeLine(document);
 }
 
+// Returns a line for each replay that got many answers other than the recorded ones: it then did
+// other work. A few differ where clients race.
+std::string OtherAnswersLines(const json& document) {
+  constexpr double kMany = 0.05;
+  std::string text;
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    const double other = Number(phase, "/details/answers_other", 0);
+    const double known = other + Number(phase, "/details/answers_as_recorded", 0);
+    if (other <= kMany * known) return;
+    text += fmt::format(
+        "! {}: {} of {} answers are not those of the recording, so the database is not the one "
+        "that "
+        "was recorded: load it with the same options, or with replay-load\n",
+        RowName(run, phase, ""), Whole(other), Whole(known));
+  });
+  return text;
+}
+
 // Returns the lines about what makes the figures below doubtful, one for each of these: other
-// programs had the processors, a setting is not in force, the budget holds the database itself.
+// programs had the processors, a setting is not in force, a replay met another database, the budget
+// holds the database itself.
 std::string Doubts(const json& document) {
-  std::string text = ForeignCpuLine(document);
+  std::string text = ForeignCpuLine(document) + OtherAnswersLines(document);
   const json none = json::array();
   for (const json& setting : document.value("not_in_force", none)) {
     text += fmt::format("! --{} is not in force: {}\n", FigureText(setting, "/option"),
