@@ -53,6 +53,13 @@ TEST_P(ServerRunTest, ReadsWhatItHasLoaded) {
       text.find(GetParam() == "postgres" ? "\"shared_buffers\"" : "\"innodb_buffer_pool_size\""),
       std::string::npos);
   EXPECT_TRUE(Servers().empty());
+  // What the server works is the run's, and no other program's.
+  for (const nlohmann::json& phase : document["runs"][0]["phases"]) {
+    if (phase["kind"] != "load") continue;
+    const double cpu = phase["account"]["cpu_user_seconds"].get<double>() +
+                       phase["account"]["cpu_system_seconds"].get<double>();
+    EXPECT_GT(cpu / phase["count"].get<double>(), 50e-6) << "a statement of SQL takes longer";
+  }
 }
 
 TEST_P(ServerRunTest, LeavesNoServerWhenItIsKilled) {

@@ -46,8 +46,8 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kOperations, "p99.9 us", kPercentile},
     {kOperations, "max us", "The longest operation, in microseconds."},
     {kOperations, "cpu us/op",
-     "CPU time of the process, user and system, background threads included, divided by the "
-     "operations; in microseconds."},
+     "CPU time of the run, user and system, background threads and a server of its own included, "
+     "divided by the operations; in microseconds."},
     {kOperations, "harness ns/op",
      "What the loop of the harness itself costs, in nanoseconds: measured on an engine that does "
      "nothing, just before the run."},
