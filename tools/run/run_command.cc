@@ -157,6 +157,16 @@ class Runs {
     }
     if (run.contains("error") && budget != nullptr && budget->OomKilled()) {
       run["error"]["out_of_memory"] = true;
+      // Of a run with a server the kernel may have ended the server, and the run says what it saw.
+      std::string sentence = run["error"]["sentence"];
+      if (sentence.find("--ram") == std::string::npos) {
+        sentence += fmt::format(
+            "; the kernel had ended a process of the run because it needed more than --ram {}: "
+            "give "
+            "a larger --ram or a smaller --cache-pct",
+            ShortSize(options_.ram_bytes));
+      }
+      run["error"]["sentence"] = sentence;
     }
     run["load"] = load_;
     run["seed"] = options_.data.seed;
