@@ -50,7 +50,7 @@ std::string WayAssumes(Way way) {
 void AbOptions::CompleteWorkloads() {
   std::vector<std::string>& workloads = common.workloads;
   const WorkloadInfo& first = FindWorkload(workloads.front());
-  if (!first.loads) workloads.insert(workloads.begin(), first.loader);
+  if (!first.loads) workloads.insert(workloads.begin(), LoaderText(first));
 }
 
 void AbOptions::CheckCommon() const {
