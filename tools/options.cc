@@ -10,6 +10,7 @@
 #include "device/error.h"
 #include "tools/option_values.h"
 #include "tools/output/output_file.h"
+#include "tools/rate/rate_options.h"
 #include "tools/trace/trace_options.h"
 #include "tools/trace/workload_list.h"
 #include "workloads/registry.h"
@@ -244,8 +245,8 @@ namespace {
 // Adds the options that choose the phases, their length and their rate.
 void AddPhaseOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--workload", "LIST",
-      "Phases to run, in order; NAME:3 is one three times, replay:FILE a trace "
-      "[insert,point-read]",
+      "Phases to run, in order; NAME:3 is one three times, replay:FILE a trace, 'NAME 60s @ 5000' "
+      "one with a length and a rate of its own (docs/rates.md) [insert,point-read]",
       [&o](auto& option, auto& text) { SetWorkloads(option, text, &o); });
   Add(app, "--threads", "LIST", "Client threads; a list runs each in turn, such as 1,8,16 [8]",
       [&o](auto& option, auto& text) {
@@ -368,6 +369,7 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
 void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group("Workload");
   AddPhaseOptions(app, o);
+  AddRateOptions(app, o);
   AddRowOptions(app, o);
   AddCheckOptions(app, o);
   AddTraceOptions(app, o);

@@ -58,6 +58,11 @@ struct RunOptions {
   uint32_t databases = 1;        // databases that tables are spread over (engines/databases.h)
 
   std::vector<std::string> workloads = {"insert", "point-read"};
+  // Lengths and rates of their own of the workloads that do not load, in order; 0: as --seconds and
+  // --rate say. Empty when none has any.
+  std::vector<double> phase_seconds, phase_rates;
+  // The phases follow each other at once, without a warm-up or settling that the list does not name.
+  bool at_once = false;
   std::vector<int> threads = {8};
   int queue_depth = 1;
   WorkloadOptions workload;
@@ -66,6 +71,7 @@ struct RunOptions {
   std::optional<double> warmup;
   double rate = 0;
   Arrivals arrivals = Arrivals::kEven;
+  std::string find_rate;  // limit of latency (tools/rate/rate_limit.h); empty: none is searched for
   uint32_t verify_every = 64;
   Consume consume = Consume::kTouch;
   uint64_t added_delay_ns = 0;  // a known slowdown of every operation
@@ -94,6 +100,10 @@ struct RunOptions {
   ProgressOptions progress() const {
     return {.quiet = quiet || live.live, .line_seconds = live.report_interval};
   }
+
+  // Return what the n-th of the workloads that do not load has of its own; 0: nothing.
+  double OwnSeconds(size_t n) const { return n < phase_seconds.size() ? phase_seconds[n] : 0; }
+  double OwnRate(size_t n) const { return n < phase_rates.size() ? phase_rates[n] : 0; }
 
   // Computes the settings that depend on several options or on the engine: the engine's defaults,
   // the cache size, the number of rows, the size of the scratch device. Throws Error (kUsage) for

@@ -9,6 +9,7 @@
 #include "engines/log_settings.h"
 #include "engines/registry.h"
 #include "tools/options.h"
+#include "tools/rate/rate_options.h"
 #include "tools/release/release.h"
 #include "tools/trace/trace_options.h"
 #include "tools/usage_text.h"
@@ -133,8 +134,9 @@ void RunOptions::Resolve() {
   }
   CheckQueueDepth(info.capabilities);
   CheckTraceOptions(*this);
+  CheckRateOptions(*this);
   if (!seconds && operations == 0) seconds = 20;
-  if (!warmup) warmup = operations != 0 ? 0 : 5;
+  if (!warmup) warmup = operations != 0 || at_once ? 0 : 5;
 }
 
 void RunOptions::CheckQueueDepth(const Capabilities& can) const {
@@ -149,14 +151,14 @@ void RunOptions::CheckQueueDepth(const Capabilities& can) const {
                             "database, and --io direct or buffered",
                             queue_depth, fmt::join(able, ", ")));
   }
-  if (rate > 0) {
+  if (rate > 0 || !phase_rates.empty()) {
     throw Error(Error::kUsage,
                 "--queue-depth keeps as many reads in flight as it says, --rate "
                 "starts them by the clock; give one of them");
   }
   for (const std::string& name : workloads) {
     const WorkloadInfo& workload_info = FindWorkload(name);
-    if (!workload_info.loads && !workload_info.point_reads) {
+    if (!workload_info.loads && !workload_info.point_reads && !workload_info.only_settles) {
       throw Error(Error::kUsage,
                   fmt::format("--queue-depth is for workloads of point reads, not {}; "
                               "run it on its own, with --reuse on one database",
@@ -256,6 +258,9 @@ nlohmann::json RunOptions::ToJson() const {
       {"warmup", warmup.value_or(0)},
       {"rate", rate},
       {"arrivals", arrivals == Arrivals::kEven ? "even" : "exponential"},
+      {"find_rate", find_rate},
+      {"phase_seconds", phase_seconds},
+      {"phase_rates", phase_rates},
       {"verify_every", verify_every},
       {"consume", ConsumeName(consume)},
       {"added_delay_ns", added_delay_ns},

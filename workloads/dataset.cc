@@ -183,43 +183,64 @@ std::string_view Dataset::IndexKey(uint32_t index, uint64_t row, char* buffer) c
   return {buffer, key.size() + 8};
 }
 
-void Dataset::Value(uint64_t row, uint64_t version, char* buffer) const {
-  const size_t size = options_.value_size;
-  if (size < kHeader) return ShortValue(row, version, buffer);
-  const uint64_t tag = Tag(row, version);
-  std::memcpy(buffer, &tag, 8);
-  std::memcpy(buffer + 8, &version, 8);
-  std::memcpy(buffer + kHeader, pool_.get() + tag % kPoolSize, size - kHeader);
+template <typename Take>
+void Dataset::PoolPieces(uint64_t tag, size_t size, Take take) const {
+  const size_t pool = kPoolSize + options_.value_size;
+  size_t from = tag % kPoolSize;
+  while (size > 0) {
+    const size_t piece = std::min(size, pool - from);
+    take(pool_.get() + from, piece);
+    size -= piece;
+    from = 0;  // the rest of a value that is longer than those of the data set
+  }
 }
 
-void Dataset::ShortValue(uint64_t row, uint64_t version, char* buffer) const {
-  const size_t size = options_.value_size, of_version = VersionBytes(size);
+void Dataset::SizedValue(uint64_t row, uint64_t version, size_t size, char* buffer) const {
+  if (size < kHeader) return ShortValue(row, version, size, buffer);
+  const uint64_t tag = Tag(row, version, size);
+  std::memcpy(buffer, &tag, 8);
+  std::memcpy(buffer + 8, &version, 8);
+  buffer += kHeader;
+  PoolPieces(tag, size - kHeader, [&](const char* bytes, size_t n) {
+    std::memcpy(buffer, bytes, n);
+    buffer += n;
+  });
+}
+
+void Dataset::ShortValue(uint64_t row, uint64_t version, size_t size, char* buffer) const {
+  const size_t of_version = VersionBytes(size);
   version &= (uint64_t{1} << (8 * of_version)) - 1;
-  const uint64_t begin = Tag(row, 0) ^ version, rest = Tag(row, version);
+  const uint64_t begin = Tag(row, 0, size) ^ version, rest = Tag(row, version, size);
   for (size_t i = 0; i < size; ++i) {
     buffer[i] = static_cast<char>((i < of_version ? begin : rest) >> (i % 8 * 8));
   }
 }
 
 bool Dataset::Check(uint64_t row, std::string_view value) const {
-  const size_t size = options_.value_size;
-  if (value.size() != size) return false;
+  const size_t size = value.size();
+  if (size != options_.value_size && size < kLeastSized) return false;
   if (size < kHeader) {
-    const uint64_t none = Tag(row, 0);
+    const uint64_t none = Tag(row, 0, size);
     uint64_t version = 0;
     for (size_t i = 0; i < VersionBytes(size); ++i) {
       const auto shown = static_cast<uint8_t>(value[i]);
       version |= uint64_t{static_cast<uint8_t>(shown ^ (none >> (8 * i)))} << (8 * i);
     }
     char expected[kHeader];
-    ShortValue(row, version, expected);
+    ShortValue(row, version, size, expected);
     return std::memcmp(expected, value.data(), size) == 0;
   }
   uint64_t tag, version;
   std::memcpy(&tag, value.data(), 8);
   std::memcpy(&version, value.data() + 8, 8);
-  return tag == Tag(row, version) &&
-         std::memcmp(value.data() + kHeader, pool_.get() + tag % kPoolSize, size - kHeader) == 0;
+  if (tag != Tag(row, version, size)) return false;
+  const char* at = value.data() + kHeader;
+  bool same = true;
+  PoolPieces(tag, size - kHeader, [&](const char* bytes, size_t n) {
+    same = same && std::memcmp(at, bytes, n) == 0;
+    at += n;
+  });
+  return same;
 }
 
 }  // namespace testbed

@@ -73,16 +73,26 @@ class Dataset {
   // Writes the row's value of that version, value_size bytes, to `buffer`. Versions differ in their
   // values, but those of values of 4 to 15 bytes only in their low 16 bits, of 2 and 3 bytes in 8; a
   // shorter value has one version.
-  void Value(uint64_t row, uint64_t version, char* buffer) const;
-  // Returns whether `value` is this row's value in any version.
+  void Value(uint64_t row, uint64_t version, char* buffer) const {
+    SizedValue(row, version, options_.value_size, buffer);
+  }
+  // The same with another size, of kLeastSized bytes at least. What begins a value depends on its
+  // size, so that a value which was cut off is none of the row's.
+  static constexpr size_t kLeastSized = 8;
+  void SizedValue(uint64_t row, uint64_t version, size_t size, char* buffer) const;
+  // Returns whether `value` is this row's value in any version and size.
   bool Check(uint64_t row, std::string_view value) const;
 
  private:
-  uint64_t Tag(uint64_t row, uint64_t version) const {
-    return Mix64(row ^ Mix64(version ^ options_.seed));
+  uint64_t Tag(uint64_t row, uint64_t version, size_t size) const {
+    const uint64_t tag = Mix64(row ^ Mix64(version ^ options_.seed));
+    return size == options_.value_size ? tag : Mix64(tag ^ size);
   }
   void LoadKeys();
-  void ShortValue(uint64_t row, uint64_t version, char* buffer) const;
+  void ShortValue(uint64_t row, uint64_t version, size_t size, char* buffer) const;
+  // Calls `take` with the pieces of the pool that make up `size` bytes of a value with this tag.
+  template <typename Take>
+  void PoolPieces(uint64_t tag, size_t size, Take take) const;
 
   DatasetOptions options_;
   size_t max_key_size_;

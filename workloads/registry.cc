@@ -40,7 +40,8 @@ uint64_t DataBytes(const std::vector<std::string>& workloads,
 }
 
 void CheckLoaders(const std::vector<std::string>& workloads, bool holds_rows) {
-  std::string before;
+  std::string before, needed,
+      needs_it;  // the last loader; the loader needed, and by which workload
   for (const std::string& name : workloads) {
     const WorkloadInfo& info = FindWorkload(name);
     if (info.loads && !info.adds && holds_rows) {
@@ -55,6 +56,15 @@ void CheckLoaders(const std::vector<std::string>& workloads, bool holds_rows) {
       holds_rows = true;
       before = name;
     }
+    if (info.loader.empty()) continue;
+    if (needed.empty()) needs_it = name;
+    if (!needed.empty() && needed != info.loader) {
+      throw Error(Error::kUsage,
+                  fmt::format("--workload {} needs a database that {} loaded, and {} one that {} "
+                              "loaded; give each a run and a --dir of its own",
+                              name, info.loader, needs_it, needed));
+    }
+    needed = info.loader;
   }
 }
 

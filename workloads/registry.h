@@ -40,6 +40,8 @@ struct WorkloadInfo {
   // For loaders: the loader adds to the rows that it finds. A loader without this flag would write
   // existing rows again and count them as inserts, so it is refused unless the database is empty.
   bool adds = false;
+  // No operations: the run lets the engine come to rest in its place (rows/settle.h).
+  bool only_settles = false;
 };
 // Returns all workloads of the build.
 const std::vector<WorkloadInfo>& Workloads();
@@ -51,9 +53,9 @@ std::string LoaderText(const WorkloadInfo& info);
 // Returns about how many bytes of keys and values a database holds after these workloads.
 uint64_t DataBytes(const std::vector<std::string>& workloads,
                    const std::shared_ptr<const Dataset>& dataset, const WorkloadOptions& options);
-// Throws Error (kUsage) when one of these workloads, which run in this order, needs an empty
-// database and would not find it empty: because `holds_rows` is set, or because another loader runs
-// before it.
+// Throws Error (kUsage) when one of these workloads, which run in this order, would not find the
+// database that it needs: an empty one, because `holds_rows` is set or another loader runs before it;
+// or that of its loader, because another of the workloads needs that of another loader.
 void CheckLoaders(const std::vector<std::string>& workloads, bool holds_rows);
 // Throws Error (kUsage) when `options.extra` has a name that is an option of none of these
 // workloads.

@@ -88,6 +88,7 @@ class Client {
     // a scan of the tables finds the difference.
     uint64_t rows_inserted = 0, rows_erased = 0;
     uint64_t user_bytes_written = 0;  // keys and values, indexes included
+    bool rows_unknown = false;        // the workload cannot tell how many were inserted and erased
     Totals& operator+=(const Totals& o) {
       rows_read += o.rows_read;
       rows_written += o.rows_written;
@@ -95,6 +96,7 @@ class Client {
       rows_inserted += o.rows_inserted;
       rows_erased += o.rows_erased;
       user_bytes_written += o.user_bytes_written;
+      rows_unknown = rows_unknown || o.rows_unknown;
       return *this;
     }
   };

@@ -1,23 +1,15 @@
 #include "device/machine/host_activity.h"
 
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "device/os/run_cpu.h"
 #include "device/os/sys_file.h"
 
 namespace testbed {
 namespace {
-
-// Returns the user mode seconds of this process or of its children that have ended.
-double OfRusage(int who) {
-  rusage usage{};
-  ::getrusage(who, &usage);
-  return static_cast<double>(usage.ru_utime.tv_sec) +
-         static_cast<double>(usage.ru_utime.tv_usec) / 1e6;
-}
 
 // Returns the user mode seconds of the parent process, which shows the run's progress and writes
 // its results down.
@@ -52,8 +44,7 @@ CpuUse ReadCpuUse(const std::string& root) {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return {static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9,
-          ReadHostActivity(root).user_seconds,
-          OfRusage(RUSAGE_SELF) + OfRusage(RUSAGE_CHILDREN) + ParentUserSeconds(root)};
+          ReadHostActivity(root).user_seconds, CpuOfRun().user + ParentUserSeconds(root)};
 }
 
 std::optional<double> ForeignCpuShare(const CpuUse& before, const CpuUse& after, int64_t cpus) {

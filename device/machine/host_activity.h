@@ -24,7 +24,7 @@ HostActivity ReadHostActivity(const std::string& root = "");
 struct CpuUse {
   double at_seconds = 0;         // time of the reading, by a clock that only goes forward
   double host_user_seconds = 0;  // 0 where /proc does not tell
-  double own_user_seconds = 0;   // of this process, its parent, and its children that have ended
+  double own_user_seconds = 0;   // of this process, its parent, its servers, and its ended children
 };
 
 // Returns a reading. Tests set `root`, which stands before /proc.

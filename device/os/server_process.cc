@@ -15,6 +15,7 @@
 
 #include "device/error.h"
 #include "device/os/child_process.h"
+#include "device/os/run_cpu.h"
 
 namespace testbed {
 namespace {
@@ -82,21 +83,25 @@ ServerProcess::ServerProcess(const ServerCommand& command) {
   const pid_t parent = ::getpid();
   pid_ = ForkChild();
   if (pid_ == 0) Become(command, argv.data(), environment, parent);
+  AddServer(pid_);
 }
 
 ServerProcess::~ServerProcess() {
-  if (Ended()) return;
-  ::kill(pid_, SIGKILL);
+  if (!Ended()) ::kill(pid_, SIGKILL);
   Wait();
 }
 
 bool ServerProcess::Ended() {
-  if (!ended_) ended_ = ::waitpid(pid_, &status_, WNOHANG) == pid_;
-  return ended_;
+  if (ended_ || ::waitpid(pid_, &status_, WNOHANG) != pid_) return ended_;
+  RemoveServer(pid_);
+  ended_ = true;
+  return true;
 }
 
 int ServerProcess::Wait() {
-  if (!ended_) status_ = AwaitChild(pid_);
+  if (ended_) return status_;
+  status_ = AwaitChild(pid_);
+  RemoveServer(pid_);
   ended_ = true;
   return status_;
 }

@@ -4,12 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <utility>
 
+#include "device/account/ledger.h"
+#include "device/account/served_thread.h"
 #include "device/error.h"
 #include "device/os/dir_lock.h"
 #include "device/os/random_id.h"
+#include "engines/lazy_sync.h"
 #include "engines/postgres/connection.h"
 #include "engines/postgres/dialect.h"
 #include "engines/postgres/server.h"
@@ -60,6 +64,7 @@ class PostgresEngine : public Engine {
   ConnectOptions Target() const;
   void OpenSchema();
   void MakeSchema();
+  void SyncLazily();
 
   const std::string dir_;
   const Settings settings_;
@@ -68,7 +73,10 @@ class PostgresEngine : public Engine {
   DirLock lock_;
   std::unique_ptr<PrivateServer> server_;  // null when the server is another's
   std::unique_ptr<SqlStore> store_;        // declared after the server: it ends before it
-  int version_ = 0;                        // as 150018
+  std::unique_ptr<SqlConnection> lazy_connection_;
+  std::unique_ptr<ServedThread> lazy_served_;
+  std::unique_ptr<LazySync> lazy_;
+  int version_ = 0;  // as 150018
   bool may_checkpoint_ = true, sees_buffers_ = false;
 };
 
@@ -88,6 +96,25 @@ PostgresEngine::PostgresEngine(const std::string& dir, const Settings& settings)
   version_ = static_cast<int>(Number(store_->AskOne("SHOW server_version_num")));
   OpenSchema();
   if (server_ != nullptr) server_->Keep();
+  if (settings_.durability != Durability::kLazy) return;
+  lazy_connection_ = store_->Connect();
+  lazy_connection_->Run("SET synchronous_commit = on");
+  lazy_served_ = std::make_unique<ServedThread>(lazy_connection_->server_thread());
+  lazy_ = std::make_unique<LazySync>(
+      std::chrono::milliseconds(std::max(1u, settings_.lazy_interval_ms)),
+      [this] { return store_->commits(); }, [this] { SyncLazily(); });
+}
+
+// On the thread of lazy_. The commit of a transaction that logs something makes all of the log before
+// it durable. A failure shows at the next request, when the server has ended.
+void PostgresEngine::SyncLazily() {
+  lazy_served_->Follow();
+  const IoScope scope(kLogWrite);
+  const CallMark mark(FileKind::kLog);
+  try {
+    lazy_connection_->Run("SELECT pg_logical_emit_message(true, 'testbed', '')");
+  } catch (const Error&) {
+  }
 }
 
 ConnectOptions PostgresEngine::Target() const {
@@ -219,11 +246,13 @@ EngineCounters PostgresEngine::Counters() const {
     for (size_t i = 0; i < 4; ++i) c.more.emplace_back(names[i], Number(writes[0][i]));
   }
   if (version_ >= 140000) {
-    for (const SqlConnection::Row& row :
-         store_->Ask("SELECT wal_bytes, wal_records, wal_fpi FROM pg_stat_wal")) {
+    for (const SqlConnection::Row& row : store_->Ask(
+             version_ < 180000 ? "SELECT wal_bytes, wal_records, wal_fpi, wal_sync FROM pg_stat_wal"
+                               : "SELECT wal_bytes, wal_records, wal_fpi FROM pg_stat_wal")) {
       c.log_payload_bytes = Number(row[0]);
       c.more.emplace_back("wal_records", Number(row[1]));
       c.more.emplace_back("wal_full_page_images", Number(row[2]));
+      if (row.size() > 3) c.more.emplace_back("wal_syncs", Number(row[3]));
     }
   }
   c.cache_bytes =

@@ -217,15 +217,28 @@ std::unique_ptr<Cursor> SqlSession::NewCursor(TableId table) {
   return std::make_unique<SqlCursor>(this, table);
 }
 
+void SqlCursor::NoteWalk() {
+  if (walked_ == 0) return;
+  SqlSession::Table& table = session_->tables_[table_];
+  table.last_walk = walked_;
+  if (!rows_.empty()) table.row_bytes = std::max<uint64_t>(1, arena_.size() / rows_.size());
+  walked_ = 0;
+}
+
 bool SqlCursor::Position(Walk walk, std::string_view key) {
+  NoteWalk();
+  walked_ = 1;
   forward_ = IsForward(walk);
-  batch_ = kFirstBatch;
+  const SqlSession::Table& table = session_->Known(table_);
+  const uint64_t most = std::max(kFirstBatch, kMostBytes / std::max<uint64_t>(1, table.row_bytes));
+  batch_ = std::clamp(table.last_walk, kFirstBatch, std::min(kMostRows, most));
   const std::string copy(key);  // it may lie in arena_
   return Fetch(walk, copy, batch_);
 }
 
 bool SqlCursor::Step(bool forward) {
   if (!on_row_) return false;
+  ++walked_;
   const bool fresh = changes_ == session_->changes_;
   if (fresh && forward == forward_ && at_ + 1 < rows_.size()) {
     ++at_;

@@ -9,7 +9,8 @@
 // Writes of a transaction may be on their way until its next read or its Commit, which then throws
 // what they failed with.
 //
-// A cursor fetches rows in batches of growing size. A row that another session writes into the
+// A cursor fetches rows in batches: the first is as long as the session's last walk on the table, as a
+// client's statement has the length of its scan, and further ones grow. A row that another session writes into the
 // range of the batch stays hidden from Next and Prev; the writes of the cursor's own session do
 // not, since they make the cursor fetch a new batch.
 #ifndef TESTBED_ENGINES_SQL_SESSION_H_
@@ -54,6 +55,8 @@ class SqlSession : public Session {
     SqlTable about;
     std::optional<SqlStatement> get, put, erase;
     std::array<std::optional<SqlStatement>, kWalks> walks;
+    uint64_t last_walk = 0;  // rows that the last cursor asked for from a position on
+    uint64_t row_bytes = 0;  // mean size of the rows that it met
   };
   struct Write {
     TableId table;
@@ -91,6 +94,7 @@ class SqlSession : public Session {
 class SqlCursor : public Cursor {
  public:
   SqlCursor(SqlSession* session, TableId table) : session_(session), table_(table) {}
+  ~SqlCursor() override { NoteWalk(); }
 
   bool Seek(std::string_view key) override { return Position(Walk::kFrom, key); }
   bool SeekForPrev(std::string_view key) override { return Position(Walk::kUpTo, key); }
@@ -110,6 +114,8 @@ class SqlCursor : public Cursor {
   };
   std::string_view View(Bytes b) const { return {arena_.data() + b.offset, b.size}; }
   bool Position(Walk walk, std::string_view key);
+  // Tells the session how long the walk was that ends now.
+  void NoteWalk();
   bool Step(bool forward);
   // Fetches a batch of at most `count` rows. Returns whether it has a row.
   bool Fetch(Walk walk, std::string_view key, uint64_t count);
@@ -122,6 +128,7 @@ class SqlCursor : public Cursor {
   bool on_row_ = false, forward_ = true;
   // batch_: most rows of the batch. changes_: the session's changes_ when the batch was fetched.
   uint64_t batch_ = 0, changes_ = 0;
+  uint64_t walked_ = 0;  // rows asked for since the cursor was positioned
 };
 
 }  // namespace testbed

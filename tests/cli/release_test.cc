@@ -57,6 +57,9 @@ TEST_F(ReleaseRunTest, AReleaseRunsAsAnEngineAndTheResultsNameIt) {
   const json document = Json("run.json");
   EXPECT_EQ(document["options"]["engine"], "btree");
   EXPECT_EQ(document["options"]["release"], "9.8.7");
+  const std::string rows = With("report run.json --csv").out;
+  EXPECT_THAT(rows, HasSubstr(",option_release,"));
+  EXPECT_THAT(rows, HasSubstr(",9.8.7,")) << "rows of several releases are told apart";
   const json& run = document["runs"].back();
   EXPECT_EQ(run["engine"]["name"], "btree");
   EXPECT_EQ(run["engine"]["release"],
@@ -75,6 +78,17 @@ TEST_F(ReleaseRunTest, ADatabaseIsReusedByTheReleaseThatMadeIt) {
   ASSERT_EQ(same.code, 0) << same.err;
   EXPECT_EQ(Json("run.json")["runs"][0]["engine"]["release"]["name"], "9.8.7");
   ExpectRefused(With(again + " --engine btree"), "give --engine \"btree@9.8.7\"");
+}
+
+TEST_F(ReleaseRunTest, ItsFilesAreRemovedAsThoseOfTheEngine) {
+  const std::string load = "--engine btree@9.8.7 --workload insert" + std::string(kSmall);
+  ASSERT_EQ(With(load).code, 0);
+  EXPECT_TRUE(DirectoryIsEmpty()) << "a run without --dir leaves nothing behind";
+  ASSERT_EQ(With(load + "--dir d").code, 0);
+  std::ofstream(directory_ / "d/db/mine") << "of a user";
+  const CommandResult fresh = With(load + "--dir d --fresh");
+  EXPECT_EQ(fresh.code, 0);
+  EXPECT_EQ(fresh.err, "testbed: db/mine in --dir d is not testbed's and stays\n");
 }
 
 TEST_F(ReleaseRunTest, SidesOfAComparisonAreReleases) {

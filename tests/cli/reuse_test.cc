@@ -104,7 +104,18 @@ TEST_F(ReuseTest, AWorkloadOfAnotherDatabaseIsRefusedWithTheNamesOfThoseThatFit)
     ExpectRefused(result, "was loaded by linkbench-load");
     ExpectRefused(result, "linkbench or linkbench-check");
   }
+  ExpectRefused(Run(std::string("--dir d --reuse --workload linkbench-check,point-read") + kShort),
+                "was loaded by linkbench-load, and --workload point-read needs one");
   EXPECT_EQ(Run(std::string("--dir d --reuse --workload linkbench-check") + kShort).code, 0);
+}
+
+TEST_F(ReuseTest, AWorkloadOfAnotherDatabaseInTheSameRunIsRefused) {
+  for (const char* workloads : {"sysbench-load,point-read", "insert,oltp-read-only",
+                                "linkbench-load,document-query", "ib.i0,ib.x,ycsb-a"}) {
+    ExpectRefused(Run(std::string("--engine btree --rows 500 --workload ") + workloads + kShort),
+                  "give each a run and a --dir of its own");
+  }
+  EXPECT_TRUE(DirectoryIsEmpty());
 }
 
 TEST_F(ReuseTest, KeysOfAFileAreFoundAgain) {

@@ -53,6 +53,13 @@ TEST_P(ServerRunTest, ReadsWhatItHasLoaded) {
       text.find(GetParam() == "postgres" ? "\"shared_buffers\"" : "\"innodb_buffer_pool_size\""),
       std::string::npos);
   EXPECT_TRUE(Servers().empty());
+  // What the server works is the run's, and no other program's.
+  for (const nlohmann::json& phase : document["runs"][0]["phases"]) {
+    if (phase["kind"] != "load") continue;
+    const double cpu = phase["account"]["cpu_user_seconds"].get<double>() +
+                       phase["account"]["cpu_system_seconds"].get<double>();
+    EXPECT_GT(cpu / phase["count"].get<double>(), 50e-6) << "a statement of SQL takes longer";
+  }
 }
 
 TEST_P(ServerRunTest, LeavesNoServerWhenItIsKilled) {
@@ -64,6 +71,29 @@ TEST_P(ServerRunTest, LeavesNoServerWhenItIsKilled) {
   EXPECT_TRUE(Becomes([&] { return Servers().empty(); }, 20)) << "a server outlived its run";
   ::waitpid(process, nullptr, 0);
   for (const pid_t left : Servers()) ::kill(left, SIGKILL);
+}
+
+// Its blocks and its memory are not the run's, and must not be reported as if they were.
+TEST_P(ServerRunTest, AServerThatRunsAlreadyIsNotCountedNorBounded) {
+  if (GetParam() != "postgres") GTEST_SKIP() << "one server says it for both";
+  const pid_t process =
+      Start("--engine postgres --ram 256M --rows 3000000 --workload insert --quiet --dir db");
+  ASSERT_TRUE(Becomes([&] { return fs::exists(directory_ / "db/db/testbed-postgres"); }));
+  const std::string run =
+      "--engine postgres --rows 1000 --workload insert,point-read --operations 100 --ram 64M "
+      "--quiet --json out.json --engine-option schema=other --engine-option 'connect=host=" +
+      (directory_ / "db/db/cluster").string() + " user=testbed dbname=postgres'";
+  const CommandResult result = Run(run), strict = Run(run + " --strict");
+  ::kill(process, SIGKILL);
+  ::waitpid(process, nullptr, 0);
+  EXPECT_TRUE(Becomes([&] { return Servers().empty(); }, 20));
+  ASSERT_EQ(result.code, 0) << result.err;
+  const nlohmann::json document = Json("out.json");
+  EXPECT_EQ(document["not_in_force"][0]["option"], "ram");
+  const nlohmann::json& accounting = document["runs"][0]["accounting"];
+  EXPECT_EQ(accounting["grade"], "C");
+  EXPECT_NE(accounting["grade_reasons"].dump().find("connect"), std::string::npos);
+  ExpectRefused(strict, "--ram cannot be enforced");
 }
 
 TEST_P(ServerRunTest, RefusesAPasswordAndWhatIsNoServer) {

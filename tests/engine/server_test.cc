@@ -5,12 +5,14 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "device/error.h"
@@ -211,6 +213,67 @@ TEST_P(ServedThreadTest, ReadsAreChargedToTheOperationThatCausedThem) {
 
 INSTANTIATE_TEST_SUITE_P(FileSystems, ServedThreadTest, testing::Values(FileSystem::kExt4));
 #endif
+
+// Lazy durability syncs once an interval, at most half as often again, as on every engine
+// (lazy_age_test.cc): more syncs would slow this engine down beside the others.
+TEST_P(ServerTest, ALazyLogIsSyncedOnceAnInterval) {
+  using std::chrono::milliseconds;
+  constexpr milliseconds kInterval(250);
+  options_.durability = Durability::kLazy;
+  options_.lazy_interval_ms = static_cast<uint32_t>(kInterval.count());
+  Open();
+  const auto syncs = [&] {
+    const EngineCounters counters = engine_->Counters();
+    for (const auto& [name, value] : counters.more) {
+      if (name == "wal_syncs") return static_cast<double>(value);
+    }
+    return -1.0;
+  };
+  if (syncs() < 0) GTEST_SKIP() << info().name << " does not count the syncs of its log";
+  const auto write_for = [&](milliseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    for (uint64_t row = 0; std::chrono::steady_clock::now() < end; ++row) {
+      Put(RowKey(row), RowValue(row, 50));
+      std::this_thread::sleep_for(milliseconds(2));
+    }
+  };
+  write_for(2 * kInterval);
+  const double before = syncs();
+  write_for(16 * kInterval);
+  std::this_thread::sleep_for(milliseconds(1200));  // the server's statistics are a second late
+  const double each = (syncs() - before) / 16;
+  EXPECT_GE(each, 0.5);
+  EXPECT_LE(each, 1.7);
+}
+
+// A client's statement asks for the rows of its scan at once. A cursor that is not told how many it is
+// to be learns it from the scan before.
+TEST_P(ServerTest, AScanLikeTheOneBeforeItIsOneRoundTrip) {
+  Open();
+  Load(1000, 50);
+  const auto transactions = [&] {
+    const EngineCounters counters = engine_->Counters();
+    for (const auto& [name, value] : counters.more) {
+      if (name == "xact_commit") return static_cast<double>(value);
+    }
+    return -1.0;
+  };
+  const double before = transactions();
+  if (before < 0) GTEST_SKIP() << info().name << " does not count its transactions";
+  {
+    const std::unique_ptr<Session> session = engine_->NewSession();
+    for (uint64_t scan = 0; scan < 40; ++scan) {
+      const std::unique_ptr<Cursor> cursor = session->NewCursor(table_);
+      uint64_t rows = 0;
+      for (bool on = cursor->Seek(RowKey(scan)); on && rows < 100; on = cursor->Next()) {
+        EXPECT_EQ(cursor->key(), RowKey(scan + rows));
+        ++rows;
+      }
+      EXPECT_EQ(rows, 100u);
+    }
+  }
+  EXPECT_LE(transactions() - before, 60);
+}
 
 }  // namespace
 }  // namespace testbed

@@ -50,7 +50,7 @@ std::string WayAssumes(Way way) {
 void AbOptions::CompleteWorkloads() {
   std::vector<std::string>& workloads = common.workloads;
   const WorkloadInfo& first = FindWorkload(workloads.front());
-  if (!first.loads) workloads.insert(workloads.begin(), first.loader);
+  if (!first.loads) workloads.insert(workloads.begin(), LoaderText(first));
 }
 
 void AbOptions::CheckCommon() const {
@@ -66,6 +66,18 @@ void AbOptions::CheckCommon() const {
   }
   if (!common.csv_file.empty()) Refuse("ab has no --csv; give --json FILE");
   if (!common.record_file.empty()) Refuse("ab records no trace; leave out --record");
+  if (common.at_once) {
+    Refuse(
+        "ab compares the last workload of --workload as it runs by itself; leave out lengths, "
+        "rates "
+        "and settle, and give --rate, or --seconds with --way rounds");
+  }
+  if (!common.find_rate.empty()) {
+    Refuse(
+        "ab measures both sides at the same rate, and --find-rate searches for one; leave it out, "
+        "or "
+        "find the rate of each side in a run of its own");
+  }
   if (common.readahead_model) Refuse("--readahead-model is not for ab; leave it out");
 }
 

@@ -19,9 +19,10 @@ using nlohmann::json;
 
 // Options that concern the comparison as a whole.
 constexpr std::array kCommonOnly = {
-    "workload",    "dir",     "fresh",  "reuse",      "scratch",  "seed",      "repeat",
-    "repeat-runs", "seconds", "warmup", "operations", "rate",     "json",      "csv",
-    "quiet",       "account", "verify", "strict",     "db-ratio", "readahead", "read-iops"};
+    "workload", "dir",         "fresh",     "reuse",    "scratch",    "seed",
+    "repeat",   "repeat-runs", "seconds",   "warmup",   "operations", "rate",
+    "json",     "csv",         "quiet",     "account",  "verify",     "strict",
+    "db-ratio", "readahead",   "read-iops", "find-rate"};
 
 // What must be equal on all sides: what the operations are, and the rows that they work on. By its
 // name in RunOptions::ToJson.

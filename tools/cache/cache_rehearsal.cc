@@ -107,6 +107,9 @@ RunOptions RehearsalOptions(const RunOptions& options) {
   rehearsal.repeat = rehearsal.repeat_runs = 1;
   rehearsal.readahead_model = false;
   rehearsal.record_file.clear();
+  rehearsal.find_rate.clear();
+  rehearsal.phase_seconds.clear();
+  rehearsal.phase_rates.clear();
   if (rehearsal.seconds) rehearsal.seconds = Shorter(*rehearsal.seconds);
   // The length of the insert benchmark's read steps, which are phases limited by time.
   const auto steps = rehearsal.workload.extra.find("query_seconds");
@@ -124,17 +127,37 @@ RunOptions RehearsalOptions(const RunOptions& options) {
 bool IsWhole(const RunOptions& options) {
   const RunOptions rehearsal = RehearsalOptions(options);
   return options.threads.size() == 1 && options.repeat == 1 &&
-         rehearsal.seconds == options.seconds && rehearsal.workloads == options.workloads &&
+         rehearsal.find_rate == options.find_rate &&
+         rehearsal.phase_seconds == options.phase_seconds &&
+         rehearsal.phase_rates == options.phase_rates && rehearsal.seconds == options.seconds &&
+         rehearsal.workloads == options.workloads &&
          rehearsal.workload.extra == options.workload.extra;
 }
 
 json RehearsalIdentity(const RunOptions& options) {
   json all = RehearsalOptions(options).ToJson();
   json identity = {{"threads", RehearsalOptions(options).threads[0]}};
-  for (const char* name :
-       {"engine", "engine_options", "io", "page_size", "ram", "compression", "rows", "databases",
-        "key_size", "value_size", "compressibility", "key_order", "indexes", "workload",
-        "workload_options", "rows_per_transaction", "scan_rows", "mix", "queue_depth"}) {
+  for (const char* name : {"engine",
+                           "release",
+                           "keys",
+                           "engine_options",
+                           "io",
+                           "page_size",
+                           "ram",
+                           "compression",
+                           "rows",
+                           "databases",
+                           "key_size",
+                           "value_size",
+                           "compressibility",
+                           "key_order",
+                           "indexes",
+                           "workload",
+                           "workload_options",
+                           "rows_per_transaction",
+                           "scan_rows",
+                           "mix",
+                           "queue_depth"}) {
     identity[name] = all[name];
   }
   return identity;

@@ -15,6 +15,7 @@
 #include "engines/registry.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
+#include "tools/release/release.h"
 
 namespace testbed {
 namespace {
@@ -53,9 +54,10 @@ std::vector<std::string> Names(const std::string& dir) {
   return names;
 }
 
-// Whether an engine makes such a file: the engine that the record names or, where it names none, any.
+// Whether an engine makes such a file: the engine that the record names, of whatever release, or,
+// where it names none, any.
 bool IsOurs(const json& record, const std::string& path, bool directory) {
-  const std::string name = record.value("engine", "");
+  const std::string name = SplitRelease(record.value("engine", "")).engine;
   return std::any_of(Engines().begin(), Engines().end(), [&](const EngineInfo& info) {
     return (name.empty() || name == info.name) && IsEngineFile(info, path, directory);
   });

@@ -16,6 +16,11 @@ std::string LoaderOf(const json& document) {
   return workloads.empty() ? "" : FindWorkload(workloads.at(0).get<std::string>()).loader;
 }
 
+// Returns whether the phase told what it did to the number of rows; one without operations did nothing.
+bool Tells(const json& phase) {
+  return !phase.contains("operations") || phase.contains("rows_inserted");
+}
+
 double Added(const json& phase) {
   return phase.value("rows_inserted", 0.0) - phase.value("rows_erased", 0.0);
 }
@@ -31,7 +36,10 @@ std::optional<double> RowsBefore(const json& document, const json& run) {
   const json::json_pointer rows("/database/rows");
   if ((loader != "insert" && loader != "document-load") || !run.contains(rows)) return {};
   double before = run[rows];
-  for (const json& phase : phases) before -= Added(phase);
+  for (const json& phase : phases) {
+    if (!Tells(phase)) return {};
+    before -= Added(phase);
+  }
   return before;
 }
 
@@ -43,7 +51,12 @@ std::vector<std::optional<double>> RowsAfterPhases(const json& document, const j
   std::optional<double> rows = RowsBefore(document, run);
   for (const json& phase : run.at("phases")) {
     const json::json_pointer counted("/details/table_rows");
-    if (rows) *rows += Added(phase);
+    if (!Tells(phase)) rows.reset();
+    if (phase.value("kind", "") == "count" && phase.contains("rows")) {
+      rows = phase["rows"].get<double>();
+    } else if (rows) {
+      *rows += Added(phase);
+    }
     if (!rows && phase.contains(counted)) rows = phase[counted].get<double>();
     after.push_back(rows && *rows > 0 ? rows : std::nullopt);
   }

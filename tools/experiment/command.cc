@@ -350,7 +350,7 @@ void TakeAsked(const std::map<std::string, std::string>& asked, Arguments* advic
     CheckOptionValue(name, value);
     advice->set.push_back(name + "=" + value);
   }
-  (void)FindKnownEngine(asked.at("engine").substr(0, asked.at("engine").find(':')));
+  (void)FindKnownEngine(asked.at("engine").substr(0, asked.at("engine").find_first_of(":@")));
   if (asked.contains("mix") && !asked.contains("workload")) {
     advice->set.push_back("workload=insert,mixed");
   }

@@ -85,9 +85,10 @@ void Combine(const Experiment& e, size_t depth, Cell* cell, std::vector<Cell>* c
 std::string LoadKey(const RunOptions& run, const std::string& scratch,
                     const std::vector<std::string>& load) {
   std::string all = JsonText(DatabaseIdentity(run, load));
-  const std::string variants = FindEngine(run.engine_name).variants;
+  // The variants of an engine read each other's databases, but for servers of different versions.
+  const EngineInfo& info = FindEngine(run.engine_name);
   for (const auto& [name, value] : run.engine.extra) {
-    if (name != variants) all += " " + name + "=" + value;
+    if (info.capabilities.server || name != info.variants) all += " " + name + "=" + value;
   }
   all += " " + scratch;
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));

@@ -136,7 +136,7 @@ Figures FiguresOf(const json& document, const json& run) {
       if (key != "series") Flatten(value, name + "." + FigureName(key), &figures);
     }
   }
-  for (const char* part : {"engine", "accounting", "database", "cache_tuning"}) {
+  for (const char* part : {"engine", "accounting", "database", "cache_tuning", "find_rate"}) {
     if (run.contains(part)) Flatten(run[part], part, &figures);
   }
   figures["threads"] = run.value("threads", 0.0);

@@ -1,7 +1,6 @@
 #include "tools/experiment/run.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "tools/database/database_files.h"
 #include "tools/output/progress.h"
 #include "tools/run/run_command.h"
+#include "tools/trace/workload_list.h"
 
 namespace testbed {
 namespace {
@@ -68,7 +68,7 @@ std::vector<std::string> CommandOf(OptionMap options, const RunOptions& run,
                                    const std::string& mode) {
   options.erase("scratch");
   options["dir"] = "testbed-repeat";
-  options["workload"] = fmt::format("{}", fmt::join(run.workloads, ","));
+  options["workload"] = WorkloadText(run);
   for (auto option = options.begin(); option != options.end();) {
     const bool foreign = option->first.starts_with("workload-option.") &&
                          !run.workload.extra.contains(option->first.substr(16));

@@ -73,6 +73,7 @@ void VisitRun(RunOptions& o, const Visit& visit) {
   visit("engine_name", o.engine_name);
   visit("dir", o.dir);
   visit("reuse", o.reuse);
+  visit("fresh", o.fresh);
   visit("ram_bytes", o.ram_bytes);
   visit("cache_pct", o.cache_pct);
   visit("cache_auto", o.cache_auto);
@@ -81,6 +82,9 @@ void VisitRun(RunOptions& o, const Visit& visit) {
   visit("read_iops", o.read_iops);
   visit("databases", o.databases);
   visit("workloads", o.workloads);
+  visit("phase_seconds", o.phase_seconds);
+  visit("phase_rates", o.phase_rates);
+  visit("at_once", o.at_once);
   visit("threads", o.threads);
   visit("queue_depth", o.queue_depth);
   visit("operations", o.operations);
@@ -88,6 +92,7 @@ void VisitRun(RunOptions& o, const Visit& visit) {
   visit("warmup", o.warmup);
   visit("rate", o.rate);
   visit("arrivals", o.arrivals);
+  visit("find_rate", o.find_rate);
   visit("verify_every", o.verify_every);
   visit("consume", o.consume);
   visit("added_delay_ns", o.added_delay_ns);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr char kOperations[] = "Operations";
 constexpr char kIntended[] = "Latency from the intended start";
+constexpr char kRates[] = "Rates that --find-rate tried";
 constexpr char kReads[] = "Reads per operation, level by level (B = bytes)";
 constexpr char kWrites[] = "Bytes written, by cause";
 constexpr char kLog[] = "Log writes, bytes per operation";
@@ -45,8 +46,8 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kOperations, "p99.9 us", kPercentile},
     {kOperations, "max us", "The longest operation, in microseconds."},
     {kOperations, "cpu us/op",
-     "CPU time of the process, user and system, background threads included, divided by the "
-     "operations; in microseconds."},
+     "CPU time of the run, user and system, background threads and a server of its own included, "
+     "divided by the operations; in microseconds."},
     {kOperations, "harness ns/op",
      "What the loop of the harness itself costs, in nanoseconds: measured on an engine that does "
      "nothing, just before the run."},
@@ -70,6 +71,23 @@ const std::vector<ColumnMeaning> kMeanings = {
      "How late the phase's operations began, at the median, in microseconds."},
     {kIntended, "late p99 us", "Likewise, of one in a hundred."},
     {kIntended, "backlog s", "How late the last operation began, in seconds."},
+    {kRates, "phase", "The workload and the clients."},
+    {kRates, "target ops/s",
+     "The rate of the step, an open loop; or closed loop: as fast as the clients go."},
+    {kRates, "ops/s", "The rate that came out, of all kinds of operations."},
+    {kRates, "seconds", "Length of the step, its warm-up apart."},
+    {kRates, "count", "Operations of the kind that is limited."},
+    {kRates, "p50 us",
+     "Median of the latency from the intended start, in microseconds; in the closed loop of the "
+     "latency, which has no wait for operations before it."},
+    {kRates, "p99 us", "Its 99th percentile."},
+    {kRates, "limited us", "The percentile that is limited."},
+    {kRates, "max us", "The longest."},
+    {kRates, "slower", "Share of the operations that were not faster than the limit."},
+    {kRates, "backlog s", "How late the last operation of a thread began, at most, in seconds."},
+    {kRates, "meets",
+     "Whether the percentile is below the limit; no, fell behind: operations that were due were "
+     "left undone; found: the rate that the search found."},
     {kReads, "phase", kPhase},
     {kReads, "engine asks", "Blocks that the engine asked of its own cache, per operation."},
     {kReads, "engine misses", "Blocks of these that were not there, per operation."},

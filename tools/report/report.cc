@@ -41,7 +41,7 @@ bool RamInForce(const json& document) {
 std::string LoaderOf(const json& options) {
   for (const json& name : options.value("workload", json::array())) {
     for (const WorkloadInfo& info : Workloads()) {
-      if (name == info.name) return info.loader;
+      if (name == info.name && !info.loader.empty()) return info.loader;
     }
   }
   return "insert";
@@ -136,6 +136,33 @@ std::string EndedLines(const json& document) {
   return text;
 }
 
+// Returns a sentence for each search of --find-rate.
+std::string FoundRateLines(const json& document) {
+  std::string text;
+  for (const json& run : document.at("runs")) {
+    for (const json& found : run.value("find_rate", json::array())) {
+      text += OneLine(FigureText(found, "/sentence")) + "\n";
+    }
+  }
+  return text;
+}
+
+// Returns a line when a phase was a closed loop, whose tail is not that of the same load from clients
+// who do not wait for each other.
+std::string ClosedLoopLine(const json& document) {
+  bool closed = false;
+  ForEachPhase(document, [&](const json&, const json& phase) {
+    if (phase.at("kind") != "measure" || !phase.contains("operations")) return;
+    for (const json& op : phase.at("operations")) {
+      closed = closed || !op.contains("latency_from_intended_us");
+    }
+  });
+  return closed ? "closed loop: each client begins its next operation when the last has ended, so "
+                  "the percentiles leave out those who would have waited meanwhile; --rate or "
+                  "--find-rate counts them (docs/rates.md)\n"
+                : "";
+}
+
 // Returns the closure lines, which tell how far the kernel's account of all threads is from the
 // device's own statistics, and the grade line.
 std::string ClosureLines(const json& document) {
@@ -171,10 +198,29 @@ std::string ClosureLines(const json& document) {
   return text + GradeLine(document);
 }
 
+// Returns a line for each replay that got many answers other than the recorded ones: it then did
+// other work. A few differ where clients race.
+std::string OtherAnswersLines(const json& document) {
+  constexpr double kMany = 0.05;
+  std::string text;
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    const double other = Number(phase, "/details/answers_other", 0);
+    const double known = other + Number(phase, "/details/answers_as_recorded", 0);
+    if (other <= kMany * known) return;
+    text += fmt::format(
+        "! {}: {} of {} answers are not those of the recording, so the database is not the one "
+        "that "
+        "was recorded: load it with the same options, or with replay-load\n",
+        RowName(run, phase, ""), Whole(other), Whole(known));
+  });
+  return text;
+}
+
 // Returns the lines about what makes the figures below doubtful, one for each of these: other
-// programs had the processors, a setting is not in force, the budget holds the database itself.
+// programs had the processors, a setting is not in force, a replay met another database, the budget
+// holds the database itself.
 std::string Doubts(const json& document) {
-  std::string text = ForeignCpuLine(document);
+  std::string text = ForeignCpuLine(document) + OtherAnswersLines(document);
   const json none = json::array();
   for (const json& setting : document.value("not_in_force", none)) {
     text += fmt::format("! --{} is not in force: {}\n", FigureText(setting, "/option"),
@@ -265,7 +311,8 @@ std::string ReportText(const json& document, const ReportStyle& style) {
     tables += style.markdown ? table.Markdown(style.wide)
                              : table.Text(style.wide ? SIZE_MAX : Table::kNarrow);
   }
-  std::string foot = EndedLines(document) + ClosureLines(document) + NoteLines(document);
+  std::string foot = FoundRateLines(document) + EndedLines(document) + ClosedLoopLine(document) +
+                     ClosureLines(document) + NoteLines(document);
   if (document.value("partial", false)) foot += "PARTIAL: a run was interrupted\n";
   if (style.markdown) return Fenced(head) + "\n" + tables + Fenced(foot);
   const size_t most = style.wide ? SIZE_MAX : Table::kNarrow;

@@ -148,6 +148,7 @@ void AddOrigin(std::vector<RowColumn>* columns) {
     columns->push_back({"option_" + name, ColumnOf::kDocument, "/options/" + name});
   }
   columns->push_back({"option_scratch_fs", ColumnOf::kDocument, "/options/scratch_fs"});
+  columns->push_back({"option_release", ColumnOf::kDocument, "/options/release"});
   for (const auto& [name, value] : HostFacts().Fields()) {
     // A version such as 6.10 is no number.
     const ColumnOf of = name == "kernel" ? ColumnOf::kDocument : ColumnOf::kFact;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "device/error.h"
@@ -281,6 +282,38 @@ Table TuningTable(const json& document) {
   return table;
 }
 
+// Shows the rates that --find-rate tried, from the lowest up, and the closed loop under them.
+Table RateSearchTable(const json& document) {
+  Table table("Rates that --find-rate tried",
+              {"phase", "target ops/s", "ops/s", "seconds", "count", "p50 us", "p99 us",
+               "limited us", "max us", "slower", "backlog s", "meets"});
+  table.Wide({"seconds", "count", "max us"});
+  for (const json& run : document.at("runs")) {
+    for (const json& found : run.value("find_rate", json::array())) {
+      std::vector<json> steps = found.at("steps");
+      std::sort(steps.begin(), steps.end(), [](const json& a, const json& b) {
+        return a.value("target_rate", INFINITY) < b.value("target_rate", INFINITY);
+      });
+      const std::string name = fmt::format("{}, {} thr", found.at("name").get<std::string>(),
+                                           FigureText(run, "/threads"));
+      for (const json& step : steps) {
+        const bool open = step.contains("target_rate");
+        const bool chosen = open && found.at("outcome") == "found" &&
+                            step.at("target_rate") == found.at("found_rate");
+        std::string meets = step.at("meets").get<bool>() ? "yes" : "no";
+        if (open && !step.at("kept_up").get<bool>()) meets = "no, fell behind";
+        if (chosen) meets = "yes: found";
+        table.Row({name, open ? Short(step.at("target_rate")) : "closed loop",
+                   Short(step.at("rate")), Short(step.at("seconds")), Count(step.at("count")),
+                   Short(step.at("p50_us")), Short(step.at("p99_us")), Short(step.at("limited_us")),
+                   Short(step.at("max_us")), Percent(step.at("slower_share")),
+                   Short(Number(step, "/backlog_seconds")), open ? meets : "-"});
+      }
+    }
+  }
+  return table;
+}
+
 // Shows the rehearsals of --cache-pct most, in the order in which they ran.
 Table RehearsalTable(const json& document) {
   Table table("Shares of the memory that --cache-pct most rehearsed",
@@ -317,11 +350,11 @@ Table RepeatTable(const json& document) {
 }  // namespace
 
 std::vector<Table> RunTables(const json& document) {
-  std::vector<Table> all = {RateTable(document),      IntendedTable(document),
-                            ReadTable(document),      WriteTable(document),
-                            LogTable(document),       MemoryTable(document),
-                            DatabaseTable(document),  TuningTable(document),
-                            RehearsalTable(document), RepeatTable(document)};
+  std::vector<Table> all = {
+      RateTable(document),      IntendedTable(document), RateSearchTable(document),
+      ReadTable(document),      WriteTable(document),    LogTable(document),
+      MemoryTable(document),    DatabaseTable(document), TuningTable(document),
+      RehearsalTable(document), RepeatTable(document)};
   for (Table& table : InsertBenchmarkTables(document)) all.push_back(std::move(table));
   return all;
 }

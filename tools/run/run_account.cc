@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/account/journal.h"
+#include "engines/elsewhere.h"
 #include "engines/registry.h"
 
 namespace testbed {
@@ -36,6 +37,11 @@ InForce RunAccount::InForceHere() const {
     in_force.not_charged.push_back(
         "reads that --read-iops delays are issued by a thread of the kernel, and charged to no "
         "operation");
+  }
+  if (WorksElsewhere(options_.engine_name, options_.engine)) {
+    in_force.not_covered.push_back(
+        "the server of --engine-option connect does the work, and whether its files lie on the "
+        "counted device is not known");
   }
   if (device_ && device_->disks().size() > 1) {
     in_force.not_covered.push_back(

@@ -13,8 +13,10 @@
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/database/database_files.h"
+#include "tools/rate/rate_options.h"
 #include "tools/release/release_process.h"
 #include "tools/trace/trace_options.h"
+#include "tools/trace/workload_list.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -25,7 +27,7 @@ namespace fs = std::filesystem;
 void CheckReads(const RunOptions& options) {
   if (FindEngine(options.engine_name).capabilities.reads) return;
   for (const std::string& name : options.workloads) {
-    if (FindWorkload(name).loads) continue;
+    if (FindWorkload(name).loads || FindWorkload(name).only_settles) continue;
     throw Error(Error::kUsage,
                 fmt::format("--workload {} reads, and nothing can be read from --engine {}; give "
                             "one that only loads, such as {}",
@@ -59,6 +61,8 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
   }
   CheckWorkloadOptions(options.workloads, options.workload);
   CheckLoaders(options.workloads, options.reuse);
+  CheckRateWorkloads(options, dataset);
+  CheckOwnPhases(options, dataset);
   CheckReplayedTrace(options);
 }
 

@@ -15,20 +15,18 @@
 #include "device/os/allocator.h"
 #include "engines/databases.h"
 #include "engines/registry.h"
-#include "tools/cache/cache_tuning.h"
 #include "tools/live/second_reporter.h"
 #include "tools/output/progress.h"
+#include "tools/run/child/child_run.h"
+#include "tools/run/child/run_rows.h"
 #include "tools/run/memory_watch.h"
-#include "tools/run/run_account.h"
 #include "tools/run/run_json.h"
-#include "tools/run/run_record.h"
 #include "tools/run/run_slices.h"
 #include "workloads/measure/clock.h"
 #include "workloads/measure/harness_cost.h"
 #include "workloads/measure/meter.h"
 #include "workloads/population.h"
 #include "workloads/registry.h"
-#include "workloads/row_chooser.h"
 #include "workloads/trace/trace_recorder.h"
 
 namespace testbed {
@@ -40,57 +38,9 @@ std::optional<double> ForeignCpu(const CpuUse& before, const CpuUse& after) {
   return ForeignCpuShare(before, after, ::sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-class Run {
- public:
-  // Fills in *record while it runs.
-  Run(const RunOptions& options, const RunPlan& plan, bool (*stop)(), RunRecord* record,
-      RunTalk talk)
-      : options_(options), plan_(plan), stop_(stop), record_(*record), talk_(std::move(talk)) {}
+}  // namespace
 
-  void Execute();
-
- private:
-  void ReportBeginning(const std::string& phase);
-  void OpenEngine();
-  void CountRows();
-  void ReportLoaded(bool at_end);
-  void RunWorkload(const std::string& name);
-  void RunSlices(const std::string& name, Workload& workload);
-  PhaseRecord Measure(const std::string& name, PhaseKind kind, Workload& workload,
-                      const PhaseOptions& options);
-  uint64_t ShareBytes(double cache_pct) const;
-  void ReopenWithShare(double cache_pct);
-  CacheTrial TryShare(const std::string& name, double cache_pct);
-  CacheTrial TrialOf(double cache_pct, const PhaseRecord& trial) const;
-  Readahead2014 Readahead(uint64_t operations) const;
-  std::function<SharePrediction(const std::vector<CacheTrial>&)> SharePredictor(
-      const std::string& name);
-  void TuneCache(const std::string& name);
-  void Step(const std::string& name, PhaseKind kind, OpKind op, const std::string& what,
-            const std::function<void(PhaseRecord*)>& does);
-  void Settle();
-  void Finish(const Reading& before, const Reading& after, PhaseRecord* phase);
-  PhaseOptions MeasuredPhase(bool loads) const;
-  Reading ReadBorder() const;
-
-  const RunOptions& options_;
-  bool opened_ = false;                                 // OpenEngine has run before
-  uint64_t cache_bytes_ = options_.engine.cache_bytes;  // size of the engine's cache now
-  const RunPlan& plan_;
-  bool (*const stop_)();
-  RunRecord& record_;
-  const RunTalk talk_;
-  std::optional<RunAccount> account_;
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Meter> meter_;
-  std::shared_ptr<const Dataset> dataset_;
-  WorkloadOptions workload_ = options_.workload;  // the user's options plus the population
-  std::optional<PhaseKind> last_kind_;            // of the phase that was finished last
-  bool loaded_ = false;                           // {"loaded": true} was reported
-  uint64_t drawing_ = 0;                          // workloads so far that drew their rows
-};
-
-void Run::OpenEngine() {
+void ChildRun::OpenEngine() {
   EngineOptions engine_options = options_.engine;
   engine_options.cache_bytes = cache_bytes_;
   // Only a load creates a database, and only when the run opens the engine for the first time: a
@@ -115,7 +65,7 @@ void Run::OpenEngine() {
   record_.engine = std::move(in_use);
 }
 
-PhaseOptions Run::MeasuredPhase(bool loads) const {
+PhaseOptions ChildRun::MeasuredPhase(bool loads) const {
   PhaseOptions phase;
   phase.threads = plan_.threads;
   phase.account = options_.account;
@@ -133,16 +83,23 @@ PhaseOptions Run::MeasuredPhase(bool loads) const {
     phase.queue_depth = options_.queue_depth;
     phase.operations = options_.operations;
     phase.seconds = options_.seconds.value_or(0);
+    if (const double own = options_.OwnSeconds(current_)) {
+      phase.seconds = own;
+      phase.operations = 0;
+    }
+    if (const double own = options_.OwnRate(current_)) phase.rate = own;
   }
   return phase;
 }
 
 // Reads the meter at the border of a phase. In slices nothing is said of phases as a whole, so the
 // reading does not wait for a device that other sides and programs use, too.
-Reading Run::ReadBorder() const { return plan_.in_slices ? meter_->ReadNow() : meter_->Read(); }
+Reading ChildRun::ReadBorder() const {
+  return plan_.in_slices ? meter_->ReadNow() : meter_->Read();
+}
 
-PhaseRecord Run::Measure(const std::string& name, PhaseKind kind, Workload& workload,
-                         const PhaseOptions& options) {
+PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload& workload,
+                              const PhaseOptions& options) {
   ReportBeginning(name);
   ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.progress());
   PhaseOptions with_progress = options;
@@ -180,7 +137,9 @@ PhaseRecord Run::Measure(const std::string& name, PhaseKind kind, Workload& work
   phase.seconds = result.seconds;
   phase.foreign_cpu_share = ForeignCpu(result.cpu_begin, result.cpu_end);
   std::string wrong;
-  if (!result.partial && options.verify_every != 0) {
+  // A check reads all of the database, which would leave in the caches what no warm-up left there.
+  const bool check = kind == PhaseKind::kLoad || kind == PhaseKind::kMeasure;
+  if (check && !result.partial && options.verify_every != 0) {
     const IoScope scope(VerifyOp());
     wrong = workload.CheckDatabase(*engine_);
   }
@@ -197,7 +156,7 @@ PhaseRecord Run::Measure(const std::string& name, PhaseKind kind, Workload& work
 }
 
 // Ends the recording of a phase of `operations` operations and returns what the model makes of it.
-Readahead2014 Run::Readahead(uint64_t operations) const {
+Readahead2014 ChildRun::Readahead(uint64_t operations) const {
   const uint64_t cache =
       plan_.budget == nullptr ? 0 : options_.ram_bytes - std::min(options_.ram_bytes, cache_bytes_);
   const bool random =
@@ -206,7 +165,7 @@ Readahead2014 Run::Readahead(uint64_t operations) const {
 }
 
 // Completes a phase that ended at the reading `after`, and sends it to the parent.
-void Run::Finish(const Reading& before, const Reading& after, PhaseRecord* phase) {
+void ChildRun::Finish(const Reading& before, const Reading& after, PhaseRecord* phase) {
   phase->account = meter_->Account(before, after);
   account_->GradePhase(phase, &record_.accounting->grade);
   if (plan_.budget != nullptr) {
@@ -222,14 +181,14 @@ void Run::Finish(const Reading& before, const Reading& after, PhaseRecord* phase
 
 // Tells the parent which phase begins, and sends what is known of the run, so that the parent can
 // report both if this process dies in the phase.
-void Run::ReportBeginning(const std::string& phase) {
+void ChildRun::ReportBeginning(const std::string& phase) {
   talk_.report({{"run", RunJson(record_)}, {"begins", phase}});
 }
 
 // Runs `does` as a step between phases, measures its time and charges its IO to `op`. `does` may
 // add to the step's record.
-void Run::Step(const std::string& name, PhaseKind kind, OpKind op, const std::string& what,
-               const std::function<void(PhaseRecord*)>& does) {
+void ChildRun::Step(const std::string& name, PhaseKind kind, OpKind op, const std::string& what,
+                    const std::function<void(PhaseRecord*)>& does) {
   const Clock& clock = Clock::Get();
   ReportBeginning(name);
   ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.progress());
@@ -249,7 +208,7 @@ void Run::Step(const std::string& name, PhaseKind kind, OpKind op, const std::st
   Finish(before, after, &step);
 }
 
-void Run::Settle() {
+void ChildRun::Settle() {
   Step("settle", PhaseKind::kSettle, kSettle, "flushing, compacting, taking a checkpoint",
        [this](PhaseRecord*) {
          engine_->Settle();
@@ -260,7 +219,7 @@ void Run::Settle() {
 // Counts the rows of a database whose last run was killed or failed, and so did not record them.
 // The engine is opened again afterwards, and the pages are dropped, because pages that the count
 // cached would speed up the phases that are measured next.
-void Run::CountRows() {
+void ChildRun::CountRows() {
   static const OpKind op = DefineOp("count-rows", Ground::kBackground);
   Step("count-rows", PhaseKind::kCount, op, "an earlier run did not end, so the rows are counted",
        [this](PhaseRecord* step) {
@@ -278,7 +237,7 @@ void Run::CountRows() {
 // Reports the database as loaded when a kill of the next phase can no longer take back what the
 // load committed last. After a settle, or `at_end` of the run, that is now. Otherwise commits of
 // lazy durability get their interval first, and a load without durability is not reported yet.
-void Run::ReportLoaded(bool at_end) {
+void ChildRun::ReportLoaded(bool at_end) {
   if (loaded_ || !FindWorkload(plan_.phases.front()).loads) return;
   const bool at_rest = last_kind_ == PhaseKind::kSettle;
   if (!at_rest && !at_end) {
@@ -291,139 +250,8 @@ void Run::ReportLoaded(bool at_end) {
   talk_.report({{"loaded", true}});
 }
 
-uint64_t Run::ShareBytes(double cache_pct) const {
-  return static_cast<uint64_t>(static_cast<double>(options_.ram_bytes) * cache_pct / 100);
-}
-
-// Opens the engine again with a cache of this share, so that it is measured in the state of a run
-// that starts with it. After many cache sizes the blocks that the engine still holds lie scattered
-// over the allocator's pages, which therefore cannot be returned and are lost to the page cache (18
-// MB of 256 MB were seen).
-void Run::ReopenWithShare(double cache_pct) {
-  engine_.reset();
-  ReturnFreeMemory();
-  cache_bytes_ = ShareBytes(cache_pct);
-  OpenEngine();
-}
-
-// Measures the cost of an operation with the share that is set: runs phases until both caches are
-// at rest, then one phase as the trial.
-CacheTrial Run::TryShare(const std::string& name, double cache_pct) {
-  PhaseOptions phase = MeasuredPhase(false);
-  phase.operations = 0;
-  phase.seconds = std::clamp(options_.seconds.value_or(0) / 2, 0.5, 30.0);
-  WorkloadOptions drawn = workload_;
-  const auto measure = [&](const char* part) {
-    drawn.seed = Mix64(drawn.seed + static_cast<uint64_t>(cache_pct * 8));
-    return Measure(fmt::format("{} {}", name, part), PhaseKind::kTune,
-                   *FindWorkload(name).make(dataset_, drawn), phase);
-  };
-  // Both caches must fill again, which takes longer than a phase on a slow device. While they fill,
-  // the device reads hardly fall at first, so the bytes cached are watched as well.
-  constexpr int kMostSettling = 8;
-  constexpr double kSettled = 0.97, kFull = 0.02;
-  double reads = -1, held = 0;
-  for (int i = 0; i < kMostSettling && !stop_(); ++i) {
-    const PhaseRecord settling = measure("settling");
-    const double now = settling.DeviceReadsPerOperation(), holds = settling.CachedBytes();
-    const bool fills = holds > held + kFull * static_cast<double>(options_.ram_bytes);
-    if (now == 0 || (reads >= 0 && now > reads * kSettled && !fills)) break;
-    reads = now;
-    held = holds;
-  }
-  ReturnFreeMemory();
-  return TrialOf(cache_pct, measure("trial"));
-}
-
-// Returns the figures of the phase that tried the share.
-CacheTrial Run::TrialOf(double cache_pct, const PhaseRecord& trial) const {
-  const auto count = static_cast<double>(std::max<uint64_t>(1, trial.operations()));
-  const PhaseAccount& account = trial.account;
-  const auto misses = static_cast<double>(account.engine.block_reads.value_or(0));
-  const auto miss_bytes = static_cast<double>(account.engine.block_read_bytes.value_or(0));
-  const double clients = static_cast<double>(plan_.threads) * options_.queue_depth;
-  const double reads = trial.DeviceReadsPerOperation();
-  // Under --read-iops each client waits for its turn, and the device's own statistics do not count
-  // that wait.
-  const double device_seconds =
-      options_.read_iops > 0 ? reads * clients / static_cast<double>(options_.read_iops)
-      : account.device       ? static_cast<double>(account.device->read_ms) / 1000 / count
-                             : 0;
-  const MemoryParts memory = trial.memory ? trial.memory->parts : MemoryParts{};
-  return {
-      cache_pct,
-      {.rate = static_cast<double>(trial.operations()) / trial.seconds,
-       .engine_misses = misses / count,
-       .device_reads = reads,
-       .cpu_seconds = (account.cpu_user_seconds + account.cpu_system_seconds) / count,
-       .device_seconds = device_seconds,
-       .clients = clients},
-      std::max(0.0, static_cast<double>(memory.process_other)) + static_cast<double>(memory.kernel),
-      miss_bytes / std::max(1.0, misses)};
-}
-
-// Returns a function that predicts, from trials, how the rate of point reads depends on the share;
-// an empty function for other workloads.
-std::function<SharePrediction(const std::vector<CacheTrial>&)> Run::SharePredictor(
-    const std::string& name) {
-  if (name != "point-read") return {};
-  const DatasetOptions& data = options_.data;
-  const double row = static_cast<double>(dataset_->key_bytes() + dataset_->value_bytes()) /
-                     static_cast<double>(dataset_->rows());
-  const double page = options_.engine.page_size;
-  const double pages = std::max(1.0, static_cast<double>(data.rows) * row / page);
-  const auto ram = static_cast<double>(options_.ram_bytes);
-  RowChooser chooser(*dataset_, options_.workload, options_.workload.seed);
-  const bool scattered = data.order == KeyOrder::kRandom || data.order == KeyOrder::kFile;
-  const PagePopularity popularity(
-      [&] {
-        const uint64_t at = chooser.Next();
-        return scattered ? Mix64(at) % data.rows : at;
-      },
-      data.rows, page / row);
-  const CacheSizes sizes{.ram_bytes = ram,
-                         .page_bytes = page,
-                         .stored_bytes = static_cast<double>(engine_->SizeOnDisk().total()) / pages,
-                         .page_cache = options_.engine.io != IoMode::kDirect};
-  return [=](const std::vector<CacheTrial>& trials) {
-    const OtherMemory other = FitOtherMemory(trials, ram);
-    CacheSizes with_other = sizes;
-    with_other.other_bytes = other.bytes;
-    with_other.overhead = other.per_cache_byte;
-    with_other.stored_bytes = StoredBytes(trials, sizes.stored_bytes);
-    return SharePrediction(CacheModel(with_other, popularity), ram, trials);
-  };
-}
-
-void Run::TuneCache(const std::string& name) {
-  ShareSearch search;
-  search.start = options_.cache_pct;
-  search.most = FindEngine(options_.engine_name).capabilities.most_cache_pct;
-  search.ram_bytes = static_cast<double>(options_.ram_bytes);
-  search.measure = [&](double pct) {
-    if (stop_()) return CacheTrial{pct, {1, 0, 0}};
-    engine_->ResizeCache(ShareBytes(pct));
-    // The allocator keeps what a smaller cache frees, and would withhold it from the page cache.
-    ReturnFreeMemory();
-    return TryShare(name, pct);
-  };
-  search.predict = SharePredictor(name);
-  double best = options_.cache_pct;
-  const std::vector<CacheTrial> trials = ClimbShare(search, &best);
-  if (stop_()) return;
-  record_.cache_tuning = {options_.cache_pct, best, trials,
-                          search.predict ? search.predict(trials).ToJson() : json()};
-  // Both caches must come to rest at the chosen share before the workload is measured. The search
-  // is cleared first, because its prediction holds data on each page, in memory that the page cache
-  // would otherwise use.
-  search = {};
-  ReopenWithShare(best);
-  TryShare(name, best);
-  ReturnFreeMemory();
-}
-
 // Measures the workload in the slices that the parent grants. The phase has no end of its own.
-void Run::RunSlices(const std::string& name, Workload& workload) {
+void ChildRun::RunSlices(const std::string& name, Workload& workload) {
   meter_->WriteBack();  // what the load left in the page cache must not be written during slices
   ParentSlices slices(*meter_, talk_);
   PhaseOptions phase = MeasuredPhase(false);
@@ -434,8 +262,10 @@ void Run::RunSlices(const std::string& name, Workload& workload) {
   Measure(name, PhaseKind::kMeasure, workload, phase);
 }
 
-void Run::RunWorkload(const std::string& name) {
+void ChildRun::RunWorkload(const std::string& name) {
   const WorkloadInfo& info = FindWorkload(name);
+  if (!info.loads) ++current_;
+  if (info.only_settles) return Settle();
   WorkloadOptions workload_options = workload_;
   workload_options.directory = std::filesystem::path(plan_.engine_dir).parent_path();
   std::unique_ptr<Workload> workload = info.make(dataset_, workload_options);
@@ -457,7 +287,14 @@ void Run::RunWorkload(const std::string& name) {
     workload = info.make(dataset_, workload_options);
   }
   if (options_.cache_auto && !info.loads && !stop_()) TuneCache(name);
-  if (stop_()) return;
+  std::optional<FoundRate> found;
+  if (!options_.find_rate.empty() && !info.loads && !stop_()) {
+    found = FindRate(name, workload_options);
+  }
+  if (stop_()) {
+    if (found) record_.found_rates.push_back(std::move(*found));
+    return;
+  }
   PhaseOptions phase = MeasuredPhase(info.loads);
   const bool last = &name == &plan_.phases.back() && name == options_.workloads.back();
   std::optional<TraceRecorder> recorder;
@@ -465,12 +302,20 @@ void Run::RunWorkload(const std::string& name) {
     recorder.emplace(options_.record_file, *engine_, name, workload->ops());
     phase.recorder = &*recorder;
   }
-  Measure(name, info.loads ? PhaseKind::kLoad : PhaseKind::kMeasure, *workload, phase);
+  if (found) {
+    MeasureAtFoundRate(name, *workload, phase, std::move(*found));
+  } else {
+    const PhaseRecord done =
+        Measure(name, info.loads ? PhaseKind::kLoad : PhaseKind::kMeasure, *workload, phase);
+    // A load that was stopped leaves some of the rows.
+    if (info.loads && done.work->result.partial && workload_.population)
+      workload_.population->Forget();
+  }
   if (recorder) recorder->Finish();
-  if (workload->settles() && !stop_()) Settle();
+  if (workload->settles() && (info.loads || !options_.at_once) && !stop_()) Settle();
 }
 
-void Run::Execute() {
+void ChildRun::Execute() {
   account_.emplace(options_, plan_);
   dataset_ = std::make_shared<const Dataset>(options_.data);
   PhaseOptions calibration = MeasuredPhase(false);
@@ -502,25 +347,18 @@ void Run::Execute() {
     record_.engine->effective[name] = value;
   }
   record_.database_bytes = engine_->SizeOnDisk().total();
-  if (!population || population->known()) {
-    record_.database_rows = population ? population->there().count() : dataset_->rows();
+  if (population || !stop_()) {
+    record_.database_rows = RowsAtEnd(plan_, population.get(), *dataset_);
   }
   record_.partial = stop_();
   engine_.reset();
   if (population) record_.population = population->ToJson();
 }
 
-}  // namespace
-
-bool HasPopulation(const RunPlan& plan) {
-  const std::string& loader = FindWorkload(plan.phases.front()).loader;
-  return loader.empty() ? !plan.population.is_null() : loader == "insert";
-}
-
 json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
                 const RunTalk& talk) {
   RunRecord record{.threads = plan.threads, .repeat = plan.repeat};
-  Run run(options, plan, stop, &record, talk);
+  ChildRun run(options, plan, stop, &record, talk);
   try {
     run.Execute();
   } catch (const Error& e) {

@@ -157,6 +157,16 @@ class Runs {
     }
     if (run.contains("error") && budget != nullptr && budget->OomKilled()) {
       run["error"]["out_of_memory"] = true;
+      // Of a run with a server the kernel may have ended the server, and the run says what it saw.
+      std::string sentence = run["error"]["sentence"];
+      if (sentence.find("--ram") == std::string::npos) {
+        sentence += fmt::format(
+            "; the kernel had ended a process of the run because it needed more than --ram {}: "
+            "give "
+            "a larger --ram or a smaller --cache-pct",
+            ShortSize(options_.ram_bytes));
+      }
+      run["error"]["sentence"] = sentence;
     }
     run["load"] = load_;
     run["seed"] = options_.data.seed;
@@ -294,7 +304,7 @@ RunOptions WithRecord(RunOptions options, const std::vector<std::string>& words)
   ApplyWorkloadDefaults(all, &known);
   // A loaded database is not loaded again unless the user says so.
   if (!Gives(words, "--workload")) std::erase_if(known.workloads, Loads);
-  if (!known.workloads.empty()) CheckWorkloadFits(*record, known.workloads[0], options.dir);
+  for (const std::string& name : known.workloads) CheckWorkloadFits(*record, name, options.dir);
   return known;
 }
 

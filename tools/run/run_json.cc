@@ -124,8 +124,6 @@ void PutWork(const PhaseRecord::Work& work, json* phase) {
                  {"rate", static_cast<double>(result.operations()) / result.seconds},
                  {"rows_read", result.totals.rows_read},
                  {"rows_written", result.totals.rows_written},
-                 {"rows_inserted", result.totals.rows_inserted},
-                 {"rows_erased", result.totals.rows_erased},
                  {"not_found", result.totals.not_found},
                  {"user_bytes_written", result.totals.user_bytes_written},
                  {"verified", result.verified},
@@ -134,6 +132,10 @@ void PutWork(const PhaseRecord::Work& work, json* phase) {
                  {"steady", SteadyJson(result.series)},
                  {"series", SeriesJson(result.series, work.ops)},
                  {"operations", OperationsJson(result)}});
+  if (!result.totals.rows_unknown) {
+    (*phase)["rows_inserted"] = result.totals.rows_inserted;
+    (*phase)["rows_erased"] = result.totals.rows_erased;
+  }
   if (!result.ended_because.empty()) (*phase)["ended_because"] = result.ended_because;
   if (work.target_rate > 0) (*phase)["target_rate"] = work.target_rate;
   // A workload may set rates for some of its threads, so --rate alone does not decide this.
@@ -245,6 +247,7 @@ json RunJson(const RunRecord& run) {
                    {"effective", run.engine->effective}};
   }
   if (run.cache_tuning) j["cache_tuning"] = TuningJson(*run.cache_tuning);
+  for (const FoundRate& found : run.found_rates) j["find_rate"].push_back(found.ToJson());
   if (run.database_bytes) {
     j["database"] = {{"bytes", *run.database_bytes}};
     if (run.database_rows) j["database"]["rows"] = *run.database_rows;

@@ -15,6 +15,7 @@
 #include "device/account/grade.h"
 #include "device/machine/memory_budget.h"
 #include "tools/cache/cache_tuning.h"
+#include "tools/rate/rate_search.h"
 #include "tools/run/memory_watch.h"
 #include "tools/run/readahead_2014.h"
 #include "workloads/measure/phase_account.h"
@@ -26,7 +27,7 @@ enum class PhaseKind : uint8_t {
   kLoad,     // writes a database
   kMeasure,  // the workload that the user asked for
   kWarmUp,   // runs before kMeasure, so that it begins with full caches
-  kTune,     // a trial of --cache-pct auto
+  kTune,     // a trial of --cache-pct auto, a step of --find-rate
   kSettle,   // a step after a phase: flush, compaction or checkpoint
   kCount,    // a step before all phases: the rows are counted
 };
@@ -111,6 +112,7 @@ struct RunRecord {
   std::optional<RunAccounting> accounting;
   std::optional<EngineInUse> engine;
   std::optional<CacheTuning> cache_tuning;
+  std::vector<FoundRate> found_rates;  // of --find-rate, one for each workload that does not load
   std::optional<uint64_t> database_bytes;
   std::optional<uint64_t> database_rows;  // counts only beside database_bytes
   std::optional<bool> partial;            // set when the run came to its end, or was stopped

@@ -8,6 +8,7 @@
 #include "device/account/block_device.h"
 #include "device/error.h"
 #include "device/machine/host.h"
+#include "engines/elsewhere.h"
 #include "tools/output/progress.h"
 
 namespace testbed {
@@ -106,9 +107,13 @@ void Surroundings::SetReadahead(json* document) {
 void Surroundings::CheckBudget(json* document) {
   if (options_.ram_bytes == 0) return;
   std::string why;
-  if (MemoryBudget::Create(options_.ram_bytes, &why) != nullptr) return;
+  if (WorksElsewhere(options_.engine_name, options_.engine)) {
+    why = "the server of --engine-option connect has memory of its own, which testbed does not set";
+  } else if (MemoryBudget::Create(options_.ram_bytes, &why) != nullptr) {
+    return;
+  }
   if (options_.strict) throw Error(Error::kUsage, "--ram cannot be enforced: " + why);
-  NotInForce("ram", "is not enforced, the page cache may hold more", why, document);
+  NotInForce("ram", "is not enforced, caches may hold more", why, document);
 }
 
 std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,

@@ -67,7 +67,7 @@ std::vector<Metric> MakeMetrics() {
       {"p50", "median of the latency in microseconds", false, coarse},
       {"p99", "99th percentile of the latency in microseconds", false, coarse},
       {"p999", "99.9th percentile of the latency in microseconds", false, coarse},
-      {"cpu_us", "processor time of the process per operation, in microseconds"},
+      {"cpu_us", "processor time of the run per operation, in microseconds"},
       {"engine_asks", "blocks asked of the engine's cache per operation", false, 0, true},
       {"engine_misses", "blocks that the engine's cache did not hold, per operation", false, 0,
        true}};

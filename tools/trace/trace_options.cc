@@ -59,6 +59,12 @@ void CheckTraceOptions(const RunOptions& options) {
                 "--record writes the trace of one run; give one number of --threads, and neither "
                 "--repeat nor --repeat-runs");
   }
+  if (FindWorkload(options.workloads.back()).only_settles) {
+    throw Error(
+        Error::kUsage,
+        "--record writes the operations of the last phase, and settle has none; end the list "
+        "with another");
+  }
   if (options.queue_depth > 1) {
     throw Error(Error::kUsage,
                 "--record does not see reads that are in flight together; leave out --queue-depth");

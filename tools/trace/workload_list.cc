@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "device/error.h"
 #include "tools/option_values.h"
@@ -12,6 +15,93 @@
 
 namespace testbed {
 namespace {
+
+constexpr char kOwn[] =
+    "a length in ms, s, min or h, or @ and a rate, or both: 'ycsb-a 60s @ 5000'";
+constexpr double kMostSeconds = 1e7, kMostRate = 1e9;
+
+// One entry of the list.
+struct Entry {
+  std::string name, after_colon;
+  bool has_colon = false;
+  double seconds = 0, rate = 0;  // of its own; 0: as --seconds and --rate say
+};
+
+std::string_view Trimmed(std::string_view text, bool behind = true) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (behind && !text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+bool TakesTrace(const WorkloadInfo& info) {
+  const auto trace = [](const auto& option) { return option.first == "trace"; };
+  return std::any_of(info.extra_options.begin(), info.extra_options.end(), trace) ||
+         std::any_of(info.run_options.begin(), info.run_options.end(), trace);
+}
+
+// Parses a number with one of the units after it; nothing when it is none, or not above 0 and up to
+// `most`.
+template <size_t kCount>
+std::optional<double> ParseWithUnit(std::string_view text,
+                                    const std::pair<const char*, double> (&units)[kCount],
+                                    double most) {
+  double x = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, x, std::chars_format::fixed);
+  if (error != std::errc()) return {};
+  const std::string_view unit(at, static_cast<size_t>(end - at));
+  for (const auto& [name, scale] : units) {
+    if (unit == name && x * scale > 0 && x * scale <= most) return x * scale;
+  }
+  return {};
+}
+
+std::optional<double> ParseSeconds(std::string_view text) {
+  static constexpr std::pair<const char*, double> kUnits[] = {
+      {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}};
+  return ParseWithUnit(text, kUnits, kMostSeconds);
+}
+
+std::optional<double> ParseRate(std::string_view text) {
+  static constexpr std::pair<const char*, double> kUnits[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}};
+  return ParseWithUnit(text, kUnits, kMostRate);
+}
+
+// Parses NAME[:TIMES] [LENGTH] [@ RATE], or NAME:FILE of a workload that reads a trace, whose name
+// may have blanks. `text` is without blanks in front.
+Entry ParseEntry(const std::string& option, std::string_view text) {
+  Entry entry;
+  const std::string_view whole = Trimmed(text);
+  entry.name = whole.substr(0, whole.find_first_of(": @"));
+  const WorkloadInfo& info = FindKnownWorkload(entry.name);
+  std::string_view rest = text.substr(entry.name.size());
+  entry.has_colon = rest.starts_with(':');
+  if (entry.has_colon && TakesTrace(info)) {
+    entry.after_colon = rest.substr(1);
+    return entry;
+  }
+  rest = Trimmed(rest);
+  if (entry.has_colon) {
+    entry.after_colon = rest.substr(1, rest.find_first_of(" @") - 1);
+    rest.remove_prefix(1 + entry.after_colon.size());
+  }
+  const size_t at = rest.find('@');
+  const std::string_view length = Trimmed(rest.substr(0, at));
+  const auto refuse = [&] {
+    RefuseValue(option, std::string(whole), entry.name + " with " + kOwn);
+  };
+  if (!length.empty()) {
+    const std::optional<double> seconds = ParseSeconds(length);
+    if (!seconds) refuse();
+    entry.seconds = *seconds;
+  }
+  if (at != std::string_view::npos) {
+    const std::optional<double> rate = ParseRate(Trimmed(rest.substr(at + 1)));
+    if (!rate) refuse();
+    entry.rate = *rate;
+  }
+  return entry;
+}
 
 // Parses the NUMBER of NAME:NUMBER; `part` is the whole of it, for the message.
 size_t ParseTimes(const std::string& option, const std::string& part, const std::string& number) {
@@ -24,36 +114,99 @@ size_t ParseTimes(const std::string& option, const std::string& part, const std:
   return n;
 }
 
-bool TakesTrace(const WorkloadInfo& info) {
-  const auto trace = [](const auto& option) { return option.first == "trace"; };
-  return std::any_of(info.extra_options.begin(), info.extra_options.end(), trace) ||
-         std::any_of(info.run_options.begin(), info.run_options.end(), trace);
+void SetTrace(const std::string& option, const Entry& entry, std::string* trace,
+              RunOptions* options) {
+  const std::string& file = entry.after_colon;
+  if (file.empty()) {
+    RefuseValue(option, entry.name + ":", entry.name + ":FILE with the file of a trace");
+  }
+  if (!trace->empty() && file != *trace) {
+    throw Error(Error::kUsage,
+                fmt::format("{} names two traces, {} and {}; replay them in runs of their own, "
+                            "the second with --reuse",
+                            option, *trace, file));
+  }
+  *trace = options->workload.extra["trace"] = file;
+}
+
+void CheckOwn(const std::string& option, const Entry& entry, const WorkloadInfo& info) {
+  if ((entry.seconds == 0 && entry.rate == 0) || (!info.loads && !info.only_settles)) return;
+  throw Error(Error::kUsage,
+              fmt::format("{} gives {} a length or a rate of its own, and it {}; leave them out",
+                          option, entry.name,
+                          info.loads ? "loads until all rows are there"
+                                     : "ends when the engine is at rest"));
 }
 
 }  // namespace
 
 void SetWorkloads(const std::string& option, const std::string& text, RunOptions* options) {
   options->workloads.clear();
+  options->phase_seconds.clear();
+  options->phase_rates.clear();
   std::string trace;
+  bool settles = false;
   for (const std::string& part : Split(text, ',')) {
-    const size_t colon = part.find(':');
-    const std::string name = part.substr(0, colon);
-    const WorkloadInfo& info = FindKnownWorkload(name);
+    const Entry entry = ParseEntry(option, Trimmed(part, false));
+    const WorkloadInfo& info = FindKnownWorkload(entry.name);
+    CheckOwn(option, entry, info);
     size_t times = 1;
-    if (colon != std::string::npos && TakesTrace(info)) {
-      const std::string file = part.substr(colon + 1);
-      if (file.empty()) RefuseValue(option, part, name + ":FILE with the file of a trace");
-      if (!trace.empty() && file != trace) {
-        throw Error(Error::kUsage,
-                    fmt::format("{} names two traces, {} and {}; replay them in runs of their own, "
-                                "the second with --reuse",
-                                option, trace, file));
-      }
-      trace = options->workload.extra["trace"] = file;
-    } else if (colon != std::string::npos) {
-      times = ParseTimes(option, part, part.substr(colon + 1));
+    if (entry.has_colon && TakesTrace(info)) {
+      SetTrace(option, entry, &trace, options);
+    } else if (entry.has_colon) {
+      times = ParseTimes(option, part, entry.after_colon);
     }
-    options->workloads.insert(options->workloads.end(), times, name);
+    options->workloads.insert(options->workloads.end(), times, entry.name);
+    settles = settles || info.only_settles;
+    if (info.loads) continue;
+    options->phase_seconds.insert(options->phase_seconds.end(), times, entry.seconds);
+    options->phase_rates.insert(options->phase_rates.end(), times, entry.rate);
+  }
+  const auto none = [](const std::vector<double>& own) {
+    return std::all_of(own.begin(), own.end(), [](double x) { return x == 0; });
+  };
+  options->at_once = settles || !none(options->phase_seconds) || !none(options->phase_rates);
+  if (none(options->phase_seconds)) options->phase_seconds.clear();
+  if (none(options->phase_rates)) options->phase_rates.clear();
+}
+
+std::string WorkloadText(const RunOptions& options) {
+  std::string text;
+  size_t measured = 0;
+  for (const std::string& name : options.workloads) {
+    text += (text.empty() ? "" : ",") + name;
+    if (FindWorkload(name).loads) continue;
+    if (const double seconds = options.OwnSeconds(measured)) text += fmt::format(" {}s", seconds);
+    if (const double rate = options.OwnRate(measured)) text += fmt::format(" @ {}", rate);
+    ++measured;
+  }
+  return text;
+}
+
+void CheckOwnPhases(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset) {
+  size_t measured = 0;
+  for (const std::string& name : options.workloads) {
+    const WorkloadInfo& info = FindWorkload(name);
+    if (info.loads) continue;
+    const double seconds = options.OwnSeconds(measured), own = options.OwnRate(measured);
+    const double rate = own > 0 ? own : options.rate;
+    ++measured;
+    if (seconds == 0 && rate == 0) continue;
+    const auto workload = info.make(dataset, options.workload);
+    if (seconds > 0 && workload->operations() != 0) {
+      throw Error(
+          Error::kUsage,
+          fmt::format("--workload gives {} a length of its own, and it ends by itself; leave "
+                      "it out",
+                      name));
+    }
+    if (rate > 0 && workload->timed()) {
+      throw Error(
+          Error::kUsage,
+          fmt::format("{} gives {} a rate, and it sets the starts of its operations itself; "
+                      "leave one of them out",
+                      own > 0 ? "--workload" : "--rate", name));
+    }
   }
 }
 

@@ -1,17 +1,31 @@
 // The value of --workload: names of workloads, each with a number of times or, for those that read a
-// trace, the file.
+// trace, the file; and with a length and a rate of its own.
+//
+//   insert,point-read:3,replay:run.trace
+//   ycsb-load, ycsb-a 60s, ycsb-c 2min @ 5000, settle
+//
+// Thread-safe.
 #ifndef TESTBED_TOOLS_TRACE_WORKLOAD_LIST_H_
 #define TESTBED_TOOLS_TRACE_WORKLOAD_LIST_H_
 
+#include <memory>
 #include <string>
 
 #include "tools/options.h"
+#include "workloads/dataset.h"
 
 namespace testbed {
 
-// Sets the workloads that `text` lists, such as "insert,point-read:3,replay:run.trace". Throws Error
-// (kUsage) for an unknown name, a refused number, or two different traces.
+// Sets the workloads that `text` lists, their lengths and rates. Throws Error (kUsage) for an unknown
+// name, a refused number, a length or a rate of what has none, or two different traces.
 void SetWorkloads(const std::string& option, const std::string& text, RunOptions* options);
+
+// Returns a text that SetWorkloads reads as the same workloads, but for the files of traces.
+std::string WorkloadText(const RunOptions& options);
+
+// Throws Error (kUsage) when a workload that ends by itself has a length of its own, or one that sets
+// the starts of its operations has a rate, of its own or by --rate.
+void CheckOwnPhases(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset);
 
 }  // namespace testbed
 

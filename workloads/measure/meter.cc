@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "device/os/run_cpu.h"
 #include "workloads/measure/log_estimate.h"
 
 namespace testbed {
@@ -134,11 +135,9 @@ void Meter::ReadProcess(Reading* reading) const {
   reading->engine = engine_.Counters();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  reading->cpu_user_seconds = seconds(usage.ru_utime);
-  reading->cpu_system_seconds = seconds(usage.ru_stime);
+  const CpuSeconds cpu = CpuOfRun();
+  reading->cpu_user_seconds = cpu.user;
+  reading->cpu_system_seconds = cpu.system;
   reading->process_read_bytes = static_cast<uint64_t>(usage.ru_inblock) * 512;
   reading->process_write_bytes = static_cast<uint64_t>(usage.ru_oublock) * 512;
   reading->major_faults = static_cast<uint64_t>(usage.ru_majflt);

@@ -23,7 +23,7 @@ struct Reading {
   LedgerCounts ledger;
   std::optional<DeviceStats> device;
   EngineCounters engine;
-  double cpu_user_seconds = 0, cpu_system_seconds = 0;       // of this process
+  double cpu_user_seconds = 0, cpu_system_seconds = 0;       // of the run (device/os/run_cpu.h)
   uint64_t process_read_bytes = 0, process_write_bytes = 0;  // of this process, counted by the
                                                              // kernel
   uint64_t major_faults = 0;

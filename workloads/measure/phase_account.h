@@ -31,7 +31,7 @@ struct PhaseAccount {
   LedgerCounts ledger;            // by operation, and of threads outside the run
   EngineCounters engine;          // cache_bytes and `now` are the values at the phase's end
   std::optional<LogWrites> log;   // nothing when no log was written
-  double cpu_user_seconds = 0, cpu_system_seconds = 0;       // of this process
+  double cpu_user_seconds = 0, cpu_system_seconds = 0;       // of the run (device/os/run_cpu.h)
   uint64_t process_read_bytes = 0, process_write_bytes = 0;  // of this process, by the kernel
   uint64_t major_faults = 0;
   uint64_t context_switches = 0;      // of this process, voluntary and not

@@ -41,7 +41,9 @@ class Phase {
       : engine_(engine),
         workload_(workload),
         options_(options),
-        threads_(options.threads * workload.threads_per_client() + workload.extra_threads()),
+        extra_(workload.extra_threads()),
+        threads_(options.threads * workload.threads_per_client() + extra_),
+        clients_left_(threads_ - extra_),
         clock_(Clock::Get()),
         gate_(threads_, options.slices != nullptr) {
     for (int t = 0; t < threads_; ++t) {
@@ -84,17 +86,20 @@ class Phase {
   Interval Sample(double seconds);
   bool Stopping() const { return gate_.Stopping(); }
   // Returns how many operations client `t` performs. With a queue depth above 1 each thread has
-  // several clients.
+  // several clients. A thread in addition to the clients works until they have ended.
   uint64_t Quota(int t) const {
-    if (options_.operations == 0) return UINT64_MAX;
-    const auto n = static_cast<uint64_t>(threads_) * static_cast<uint64_t>(options_.queue_depth);
-    return options_.operations / n + (static_cast<uint64_t>(t) < options_.operations % n);
+    const int n = (threads_ - extra_) * options_.queue_depth;
+    if (options_.operations == 0 || t >= n) return UINT64_MAX;
+    const auto clients = static_cast<uint64_t>(n), number = static_cast<uint64_t>(t);
+    return options_.operations / clients + (number < options_.operations % clients);
   }
 
   Engine& engine_;
   Workload& workload_;
   const PhaseOptions& options_;
-  const int threads_;
+  const int extra_;    // threads in addition to those of the clients
+  const int threads_;  // all of them
+  std::atomic<int> clients_left_;
   const Clock& clock_;
   const OpKind verify_ = VerifyOp();
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -309,6 +314,7 @@ void Phase::ThreadMain(int t) {
       Loop<false>(*lanes[0].client, worker, t, Quota(t));
     }
     worker.end = clock_.Now();
+    if (t < threads_ - extra_ && --clients_left_ == 0 && extra_ > 0) gate_.Stop();
     for (const Lane& lane : lanes) worker.totals += lane.client->totals();
   } catch (...) {
     worker.end = clock_.Now();

@@ -34,7 +34,7 @@ struct PhaseOptions {
   int threads = 1;          // clients; a workload may run several threads for each client
   int queue_depth = 1;      // point reads that each thread keeps in flight, each for its own Client
   double seconds = 0;       // 0 = until the workload's own end or `operations`
-  uint64_t operations = 0;  // all threads together; 0 = until `seconds` or the workload's own end
+  uint64_t operations = 0;  // of all clients; 0 = until `seconds` or the workload's own end
   double rate = 0;          // operations per second, all threads together; 0 = as fast as it goes
   Arrivals arrivals = Arrivals::kEven;
   uint64_t seed = 0;           // seed of random arrivals

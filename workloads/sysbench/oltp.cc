@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -76,16 +77,20 @@ class Oltp : public Workload {
   void OpenTables(Engine& engine) override {
     phase_.tables.Open(engine, settings_.tables);
     phase_.FindNextIds(engine);
+    phase_.empty.store(false);
   }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
     return NewOltpClient(phase_, session, thread);
   }
+  std::string EndedBecause() const override {
+    return phase_.empty.load() ? "no row is left to delete" : "";
+  }
   std::string CheckDatabase(Engine& engine) override {
-    return writes_ && settings_.check ? phase_.tables.Check(engine, &rows_) : "";
+    return writes_ && settings_.check ? phase_.tables.Check(engine, &rows_.emplace(0)) : "";
   }
   nlohmann::json Details() const override {
     nlohmann::json details = {{"statements", phase_.statements.size()}};
-    if (rows_ != 0) details["table_rows"] = rows_;
+    if (rows_) details["table_rows"] = *rows_;
     return details;
   }
 
@@ -95,7 +100,7 @@ class Oltp : public Workload {
   const Settings settings_;
   OltpPhase phase_;
   bool writes_ = false;
-  uint64_t rows_ = 0;
+  std::optional<uint64_t> rows_;  // that the check has counted
 };
 
 template <size_t kScript>

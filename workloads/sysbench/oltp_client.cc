@@ -17,6 +17,7 @@ class OltpClient : public Client {
         statements_(kBatch * phase.statements.size()) {}
 
   size_t Generate(size_t max) override {
+    if (NothingIsLeft()) return 0;
     max = std::min(max, kBatch);
     const size_t each = phase_.statements.size();
     for (size_t i = 0; i < max * each; ++i) Draw(i % each, &statements_[i]);
@@ -27,13 +28,15 @@ class OltpClient : public Client {
     const size_t each = phase_.statements.size();
     Statement* const statements = statements_.data() + i * each;
     inserted_ = erased_ = 0;
-    Lock(statements, each);
-    if (phase_.transaction) session_.Begin();
-    for (size_t s = 0; s < each; ++s) Perform(statements[s]);
-    if (phase_.transaction) session_.Commit();
-    Unlock();
+    {
+      const LockedRows locked(*this, statements, each);
+      if (phase_.transaction) session_.Begin();
+      for (size_t s = 0; s < each; ++s) Perform(statements[s]);
+      if (phase_.transaction) session_.Commit();
+    }
     totals_.rows_inserted += inserted_;
     totals_.rows_erased += erased_;
+    found_nothing_ = inserted_ + erased_ == 0 ? found_nothing_ + 1 : 0;
     last_table_ = statements[0].table;
     last_id_ = statements[0].id;
   }
@@ -54,6 +57,34 @@ class OltpClient : public Client {
     uint32_t table = 0, id = 0, k = 0;
     char c[kCBytes], pad[kPadBytes];  // of those that write them
   };
+
+  // Holds the locks of the rows that an operation writes, and lets go of them however it ends: other
+  // clients wait for them.
+  class LockedRows {
+   public:
+    LockedRows(OltpClient& client, const Statement* statements, size_t n) : client_(client) {
+      client_.Lock(statements, n);
+    }
+    ~LockedRows() { client_.Unlock(); }
+    LockedRows(const LockedRows&) = delete;
+    LockedRows& operator=(const LockedRows&) = delete;
+
+   private:
+    OltpClient& client_;
+  };
+
+  // Returns whether the workload only deletes and all tables are empty. It looks when many operations
+  // in a row have found nothing, and after twice as many again.
+  bool NothingIsLeft() {
+    if (!phase_.deletes_only() || found_nothing_ < look_at_) return phase_.empty.load();
+    look_at_ = 2 * std::max(found_nothing_, look_at_);
+    const IoScope scope(kLookUp);
+    for (const Tables::Pair& pair : tables_.all) {
+      if (session_.NewCursor(pair.rows)->First()) return false;
+    }
+    phase_.empty.store(true);
+    return true;
+  }
 
   void Draw(size_t number, Statement* s) {
     using enum StatementKind;
@@ -124,6 +155,7 @@ class OltpClient : public Client {
       return false;
     }
     ++totals_.rows_read;
+    consume_(row);
     std::memcpy(row_, row.data(), std::min(row.size(), kRowBytes));
     return true;
   }
@@ -149,11 +181,10 @@ class OltpClient : public Client {
          on && cursor->key() < std::string_view(end, kIdBytes); on = cursor->Next()) {
       const std::string_view row = cursor->value();
       ++totals_.rows_read;
-      if (s.kind == kSumRange) {
-        sum += BigEndian(row);
-      } else if (s.kind == kSimpleRange) {
-        consume_(row);
-      } else {
+      consume_(cursor->key());
+      consume_(row);
+      if (s.kind == kSumRange) sum += BigEndian(row);
+      if (s.kind == kOrderRange || s.kind == kDistinctRange) {
         sorted_.emplace_back(row.substr(kKBytes, kCBytes));
       }
     }
@@ -162,7 +193,6 @@ class OltpClient : public Client {
     if (s.kind == kDistinctRange) {
       sorted_.erase(std::unique(sorted_.begin(), sorted_.end()), sorted_.end());
     }
-    for (const std::string& c : sorted_) consume_(c);
   }
 
   void PutRow(const Statement& s) {
@@ -225,6 +255,9 @@ class OltpClient : public Client {
   uint32_t last_table_ = 0, last_id_ = 0;  // of the last operation's first statement
   uint64_t sum_ = 0;                       // the answer of the last sum
   uint64_t inserted_ = 0, erased_ = 0;
+  uint64_t found_nothing_ = 0;  // the last operations that neither inserted nor erased
+  uint64_t look_at_ = 4 * kBatch;
+  const OpKind kLookUp = DefineOp("look-up", Ground::kBackground);
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #ifndef TESTBED_WORKLOADS_SYSBENCH_OLTP_CLIENT_H_
 #define TESTBED_WORKLOADS_SYSBENCH_OLTP_CLIENT_H_
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -36,7 +37,12 @@ struct OltpPhase {
   const Settings& settings;
   Tables tables;
   std::vector<StatementKind> statements;
+  bool deletes_only() const {
+    return std::all_of(statements.begin(), statements.end(),
+                       [](StatementKind kind) { return kind == StatementKind::kDelete; });
+  }
   bool transaction = false;                                      // all statements together
+  std::atomic<bool> empty{false};                                // nothing is left to delete
   std::vector<std::unique_ptr<std::atomic<uint32_t>>> next_ids;  // of each table
   std::array<Mutex, 1024> locks;                                 // of rows, by id
 };

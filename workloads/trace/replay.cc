@@ -9,6 +9,7 @@
 #include "device/error.h"
 #include "engines/extra_options.h"
 #include "workloads/population.h"
+#include "workloads/trace/row_presence.h"
 #include "workloads/trace/trace_file.h"
 #include "workloads/trace/value_maker.h"
 
@@ -29,6 +30,7 @@ struct ReplayPhase {
   bool rows_of_dataset = false;
   TableId main_table = 0;
   Answers answers;
+  std::unique_ptr<RowPresence> presence;  // null: which rows are there is not known
 };
 
 class ReplayClient : public Client {
@@ -54,6 +56,7 @@ class ReplayClient : public Client {
       if (!phase_.options.by_key || Mine(steps_[n].operation)) ++n;
     }
     MakeValues(n);
+    for (size_t i = 0; i < n; ++i) FindRows(&steps_[i]);
     return n;
   }
 
@@ -64,16 +67,15 @@ class ReplayClient : public Client {
   }
 
   void Execute(size_t i) override {
-    const TraceOperation& operation = steps_[i].operation;
-    const char* value = buffer_.data() + steps_[i].values;
-    for (const TraceCall& call : operation.calls) {
-      checked_ = {};
-      if (call.kind >= TraceCallKind::kOpenCursor) {
-        OnCursor(call);
-      } else {
-        OnSession(operation, call, &value);
-      }
+    const Step& step = steps_[i];
+    if (step.rows.empty()) return Perform(step);
+    // A transaction that is open from an operation before this one has locks of the engine already.
+    if (phase_.presence == nullptr || in_transaction_) {
+      totals_.rows_unknown = true;
+      return Perform(step);
     }
+    const RowPresence::Hold hold(*phase_.presence, step.rows);
+    Perform(step);
   }
 
   // A row of the data set has a value that is its own; whether it is there depends on what other
@@ -87,10 +89,67 @@ class ReplayClient : public Client {
 
  private:
   static constexpr size_t kBatch = 64;
+  static constexpr uint64_t kNoRow = UINT64_MAX;
   struct Step {
     TraceOperation operation;
-    size_t values = 0;  // place of the values of its puts in the buffer
+    size_t values = 0;           // place of the values of its puts in the buffer
+    std::vector<uint64_t> rows;  // of its puts and erases in the main table, in order
   };
+  struct Change {
+    uint64_t row;
+    bool insert;
+  };
+
+  void Perform(const Step& step) {
+    const TraceOperation& operation = step.operation;
+    const char* value = buffer_.data() + step.values;
+    const uint64_t* row = step.rows.data();
+    for (const TraceCall& call : operation.calls) {
+      checked_ = {};
+      if (call.kind >= TraceCallKind::kOpenCursor) {
+        OnCursor(call);
+      } else {
+        OnSession(operation, call, &value);
+        if (ChangesRows(call)) NoteChange(*row++, call.kind == TraceCallKind::kPut);
+      }
+    }
+  }
+
+  // Returns whether the call writes a row, not the entry of an index. Of a database that is no data
+  // set nothing is known of either.
+  bool ChangesRows(const TraceCall& call) const {
+    return TraceCallWrites(call.kind) &&
+           (!phase_.rows_of_dataset || phase_.tables[call.table] == phase_.main_table);
+  }
+
+  // Finds out which rows the step writes.
+  void FindRows(Step* step) const {
+    step->rows.clear();
+    for (const TraceCall& call : step->operation.calls) {
+      if (!ChangesRows(call)) continue;
+      step->rows.push_back(phase_.dataset.RowOf(call.key).value_or(kNoRow));
+    }
+  }
+
+  // Counts what a put or an erase did, at once or, in a transaction, when that commits.
+  void NoteChange(uint64_t row, bool insert) {
+    if (row == kNoRow || phase_.presence == nullptr) {
+      totals_.rows_unknown = true;
+      return;
+    }
+    changes_.push_back({row, insert});
+    if (!in_transaction_) CountChanges();
+  }
+  void CountChanges() {
+    for (const Change& change : changes_) {
+      if (change.insert) {
+        totals_.rows_inserted += phase_.presence->Insert(change.row);
+      } else {
+        totals_.rows_erased += phase_.presence->Erase(change.row);
+      }
+    }
+    changes_.clear();
+  }
 
   std::vector<uint32_t> Clients() const {
     std::vector<uint32_t> mine;
@@ -127,11 +186,16 @@ class ReplayClient : public Client {
     const TableId table = phase_.tables[call.table];
     switch (call.kind) {
       case TraceCallKind::kBegin:
+        in_transaction_ = true;
         return session_.Begin();
       case TraceCallKind::kCommit:
-        return session_.Commit();
+        session_.Commit();
+        in_transaction_ = false;
+        return CountChanges();
       case TraceCallKind::kRollback:
-        return session_.Rollback();
+        session_.Rollback();
+        in_transaction_ = false;
+        return changes_.clear();
       case TraceCallKind::kGet:
         return Get(table, call);
       case TraceCallKind::kPut:
@@ -253,6 +317,8 @@ class ReplayClient : public Client {
   std::vector<Place> cursors_;
   std::vector<FoundRow> rows_;
   Checked checked_;  // the last get, if no call came after it
+  bool in_transaction_ = false;
+  std::vector<Change> changes_;  // of the open transaction
   uint64_t same_ = 0, other_ = 0, unknown_ = 0;
 };
 
@@ -264,7 +330,7 @@ class Replay : public Workload {
         file_(options_.trace),
         population_(options.population),
         seed_(options.seed),
-        phase_{file_, *dataset_, options_, {}, population_ != nullptr, 0, {}} {
+        phase_{file_, *dataset_, options_, {}, population_ != nullptr, 0, {}, nullptr} {
     for (const std::string& kind : file_.facts().kinds) {
       ops_.push_back(DefineOp(kind, Ground::kForeground));
     }
@@ -287,7 +353,12 @@ class Replay : public Workload {
     if (phase_.tables.empty()) phase_.tables.resize(1);
     if (population_ == nullptr || !writes()) return;
     phase_number_ = population_->BeginPhase();
-    // Which rows are there after it is known by a count alone.
+    if (population_->known()) {
+      const auto erase = static_cast<size_t>(TraceCallKind::kErase);
+      phase_.presence =
+          std::make_unique<RowPresence>(*population_, file_.facts().calls[erase] != 0);
+    }
+    // Which places of the population are taken after it is known by a count alone.
     population_->Forget();
   }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {

@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "device/account/ledger.h"
+#include "device/os/signal_guard.h"
 #include "workloads/trace/replay.h"
 #include "workloads/trace/trace_file.h"
 #include "workloads/trace/value_maker.h"
@@ -31,38 +35,39 @@ class ReplayLoadClient : public Client {
         stream_(file, AllClients(file)),
         values_(dataset, 0) {}
 
+  // An operation inserts a row. That others are there already is found out before, so that neither the
+  // number nor the cost of the inserts has look-ups in it.
   size_t Generate(size_t max) override {
-    begin_ = end_;
-    if (begin_ == rows_.size()) Fill(max);
-    const size_t n = std::min(max, rows_.size() - begin_);
-    end_ = begin_ + n;
+    batch_.clear();
+    while (batch_.empty() && !StopRequested()) {
+      if (next_ == rows_.size()) Fill(max);
+      if (rows_.empty()) return 0;
+      TakeMissing(std::min(next_ + max, rows_.size()));
+    }
     size_t bytes = 0;
-    for (size_t i = begin_; i < end_; ++i) bytes += rows_[i].size;
+    for (const WantedRow& row : batch_) bytes += row.size;
     buffer_.resize(bytes);
     size_t at = 0;
-    for (size_t i = begin_; i < end_; ++i) {
-      values_.MakeFirst(rows_[i].key, rows_[i].size, buffer_.data() + at);
-      at += rows_[i].size;
+    for (const WantedRow& row : batch_) {
+      values_.MakeFirst(row.key, row.size, buffer_.data() + at);
+      at += row.size;
     }
     at_ = 0;
-    return n;
+    return batch_.size();
   }
 
   void Execute(size_t i) override {
-    const WantedRow& row = rows_[begin_ + i];
-    const std::string_view value(buffer_.data() + at_, row.size);
+    const WantedRow& row = batch_[i];
+    session_.Put(row.table, row.key, {buffer_.data() + at_, row.size});
     at_ += row.size;
-    std::string_view there;
-    if (session_.Get(row.table, row.key, &there)) return;
-    session_.Put(row.table, row.key, value);
     ++totals_.rows_written;
     ++totals_.rows_inserted;
     totals_.user_bytes_written += row.key.size() + row.size;
   }
   bool Verify(size_t i) override {
     std::string_view value;
-    const WantedRow& row = rows_[begin_ + i];
-    return session_.Get(row.table, row.key, &value);
+    const WantedRow& row = batch_[i];
+    return session_.Get(row.table, row.key, &value) && value.size() == row.size;
   }
 
  private:
@@ -70,8 +75,19 @@ class ReplayLoadClient : public Client {
   void Fill(size_t rows) {
     rows_.clear();
     kept_.clear();
-    begin_ = 0;
+    next_ = 0;
     while (rows_.size() < rows && stream_.Next(&operation_)) Take();
+  }
+  // Puts those of the rows up to `end` into the batch that are not there yet, each once.
+  void TakeMissing(size_t end) {
+    const IoScope scope(kLookUp);
+    std::set<std::pair<TableId, std::string_view>> taken;
+    for (; next_ < end; ++next_) {
+      const WantedRow& row = rows_[next_];
+      std::string_view value;
+      if (!taken.emplace(row.table, row.key).second) continue;
+      if (!session_.Get(row.table, row.key, &value)) batch_.push_back(row);
+    }
   }
   // Adds the rows that the operation asks for.
   void Take() {
@@ -102,10 +118,12 @@ class ReplayLoadClient : public Client {
   ValueMaker values_;
   TraceOperation operation_;
   std::vector<std::shared_ptr<const std::string>> kept_;  // blocks in which the keys lie
-  std::vector<WantedRow> rows_;
+  std::vector<WantedRow> rows_;                           // that the trace asks for
+  size_t next_ = 0;               // the first of rows_ that was not looked for
+  std::vector<WantedRow> batch_;  // those of them that were not there
   std::vector<char> buffer_;
-  size_t begin_ = 0, end_ = 0;  // the batch, as indices of rows_
-  size_t at_ = 0;               // place of the next row's value in the buffer
+  size_t at_ = 0;  // place of the next row's value in the buffer
+  const OpKind kLookUp = DefineOp("look-up", Ground::kBackground);
 };
 
 class ReplayLoad : public Workload {

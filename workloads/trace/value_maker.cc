@@ -34,9 +34,9 @@ void ValueMaker::MakeFirst(std::string_view key, size_t size, char* to) {
 }
 
 void ValueMaker::MakeVersion(std::string_view key, size_t size, uint64_t version, char* to) {
-  if (size == dataset_.options().value_size) {
+  if (size == dataset_.options().value_size || size >= Dataset::kLeastSized) {
     if (const std::optional<uint64_t> row = dataset_.RowOf(key)) {
-      return dataset_.Value(*row, version, to);
+      return dataset_.SizedValue(*row, version, size, to);
     }
   }
   const uint64_t tag = Mix64(std::hash<std::string_view>()(key) ^ Mix64(version));

@@ -135,6 +135,59 @@ TEST_F(TraceCommandTest, AReplayAtSpeedOneIsNoSoonerThanTheRecording) {
   ExpectAnswersAsRecorded(by_key);
 }
 
+// Reads that find nothing are fast, and no figures of the recorded workload.
+TEST_F(TraceCommandTest, AReplayOnAnotherDatabaseSaysSo) {
+  const std::string words = "--engine btree --threads 1 --warmup 0 --quiet ";
+  ASSERT_EQ(
+      Run(words + "--rows 5000 --workload insert,point-read --operations 1000 --record a.trace")
+          .code,
+      0);
+  const std::string replay = words + "--wide --workload insert,replay:a.trace --rows ";
+  EXPECT_NE(Run(replay + "1000").out.find("answers are not those of the recording"),
+            std::string::npos);
+  EXPECT_EQ(Run(replay + "5000").out.find("answers are not those of the recording"),
+            std::string::npos);
+}
+
+TEST_F(TraceCommandTest, ALoadFromATraceInsertsEachRowOnceAndCountsNoLookUp) {
+  Phase(
+      "--engine btree --rows 100 --threads 1 --workload insert,ycsb-a --value-size 100 "
+      "--operations 3000 --record a.trace",
+      "ycsb-a");
+  const json load = Phase(
+      "--engine btree --rows 100 --value-size 100 --threads 3 --verify all --workload "
+      "replay-load:a.trace",
+      "replay-load");
+  EXPECT_EQ(load["count"], load["rows_inserted"]);
+  EXPECT_EQ(load["count"], load["verified"]);
+  EXPECT_LE(load["count"], 100);
+  EXPECT_GT(load["count"], 50);
+  EXPECT_FALSE(Json("run.json")["runs"][0]["database"].contains("rows")) << "nobody counted them";
+}
+
+TEST_F(TraceCommandTest, ADatabaseOfATraceIsReusedByWhateverNameOrTrace) {
+  const std::string words = "--engine btree --rows 100 --threads 1 --workload ";
+  Phase(words + "insert,point-read --operations 50 --record a.trace", "point-read");
+  Phase(words + "insert,point-read --operations 90 --record other.trace", "point-read");
+  Phase(words + "replay-load:a.trace --dir d", "replay-load");
+  std::filesystem::rename(directory_ / "a.trace", directory_ / "b.trace");
+  ExpectAnswersAsRecorded(Phase("--dir d --reuse --workload replay:b.trace", "replay"));
+  EXPECT_EQ(Phase("--dir d --reuse --workload replay:other.trace", "replay")["count"], 90);
+}
+
+// Which rows are there is known by a count; until then nothing may be read that is not there.
+TEST_F(TraceCommandTest, WhatFollowsAReplayOnAReusedDatabaseKnowsItsRows) {
+  const std::string words = "--engine btree --rows 2000 --threads 1 --verify all --workload ";
+  Phase(words + "insert,mixed --mix erase=1 --operations 1500 --record a.trace", "mixed");
+  const json replayed = Phase(words + "insert,replay:a.trace --dir d", "replay");
+  EXPECT_EQ(replayed["rows_erased"], 1500);
+  const json read =
+      Phase("--dir d --reuse --verify all --workload replay:a.trace,point-read --operations 1000",
+            "point-read");
+  EXPECT_EQ(read["not_found"], 0);
+  EXPECT_EQ(Json("run.json")["runs"][0]["database"]["rows"], 500);
+}
+
 TEST_F(TraceCommandTest, RowsAreCountedAfterAReplayThatWrites) {
   Phase(
       "--engine btree --rows 5000 --threads 1 --workload insert,mixed --mix "
@@ -146,6 +199,37 @@ TEST_F(TraceCommandTest, RowsAreCountedAfterAReplayThatWrites) {
         "replay");
   const json phase = Phase("--dir d --reuse --workload point-read --operations 10", "count-rows");
   EXPECT_GT(phase["rows"], 5000);
+}
+
+TEST_F(TraceCommandTest, AReplayTellsWhichRowsItInsertedAndErased) {
+  const std::string words = "--engine btree --rows 5000 --threads 3 --indexes 1 --workload insert,";
+  const json recorded = Phase(words +
+                                  "mixed --mix insert=4,erase=3,update=2,point-read=1 "
+                                  "--operations 3000 --record a.trace",
+                              "mixed");
+  const json replayed = Phase(words + "replay:a.trace,point-read --seconds 0.1", "replay");
+  EXPECT_GT(replayed["rows_inserted"], 1000);
+  EXPECT_GT(replayed["rows_erased"], 700);
+  // Clients race, so an erase may come before the insert of its row; what is counted is what is there.
+  ExpectNear(replayed["rows_inserted"], recorded["rows_inserted"]);
+  const json document = Json("run.json");
+  for (const json& phase : document["runs"].back()["phases"]) {
+    if (phase["name"] != "count-rows") continue;
+    EXPECT_EQ(phase["rows"], 5000 + replayed["rows_inserted"].get<int64_t>() -
+                                 replayed["rows_erased"].get<int64_t>());
+    return;
+  }
+  FAIL() << "the rows were not counted";
+}
+
+TEST_F(TraceCommandTest, AReplayOnRowsOfAnotherKindDoesNotTellTheirNumber) {
+  const std::string words = "--engine btree --rows 300 --threads 1 --workload sysbench-load,";
+  Phase(words + "oltp-insert --operations 50 --record s.trace", "oltp-insert");
+  const json replayed = Phase(words + "replay:s.trace", "replay");
+  EXPECT_EQ(replayed["count"], 50);
+  EXPECT_FALSE(replayed.contains("rows_inserted"));
+  EXPECT_FALSE(replayed.contains("rows_erased"));
+  EXPECT_EQ(Run("report run.json").code, 0);
 }
 
 TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {

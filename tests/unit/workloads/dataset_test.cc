@@ -77,6 +77,25 @@ TEST(DatasetTest, AValueIsCheckedByItsRow) {
   }
 }
 
+TEST(DatasetTest, AValueOfAnotherSizeIsTheRowsOwnToo) {
+  DatasetOptions options = Small();
+  options.value_size = 400;
+  const Dataset data(options);
+  for (size_t size : {8, 10, 15, 16, 17, 399, 401, 2000000}) {
+    std::string value(size, '\0');
+    data.SizedValue(3, 7, size, value.data());
+    EXPECT_TRUE(data.Check(3, value)) << size;
+    EXPECT_FALSE(data.Check(4, value)) << size;
+    EXPECT_FALSE(data.Check(3, value.substr(0, size - 1))) << size << ", cut off";
+    EXPECT_FALSE(data.Check(3, value + "x")) << size;
+    value[size - 1] = static_cast<char>(value[size - 1] ^ 1);
+    EXPECT_FALSE(data.Check(3, value)) << size;
+  }
+  std::string whole(400, '\0');
+  data.Value(3, 0, whole.data());
+  for (size_t cut : {0, 1, 7, 8, 16, 399}) EXPECT_FALSE(data.Check(3, whole.substr(0, cut))) << cut;
+}
+
 // An engine may leave out an update that changes nothing.
 TEST(DatasetTest, VersionsDifferInShortValuesToo) {
   for (size_t size : {2, 3, 4, 8, 15, 16, 400}) {

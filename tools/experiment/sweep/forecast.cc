@@ -26,14 +26,18 @@ std::string TimeText(double seconds) {
 
 void AddMeasuring(const RunOptions& run, const std::vector<std::string>& phases, Forecast* sum) {
   double seconds = 0;
+  size_t measured = 0;
   for (const std::string& phase : phases) {
     if (FindWorkload(phase).loads) continue;
-    seconds += run.warmup.value_or(0) + run.seconds.value_or(0);
+    const double own = run.OwnSeconds(measured++);
+    if (FindWorkload(phase).only_settles) continue;
+    seconds += run.warmup.value_or(0) + (own > 0 ? own : run.seconds.value_or(0));
     sum->open_ended = sum->open_ended || run.operations != 0;
   }
-  // --cache-pct auto measures each phase about ten times before it counts.
-  const double trials = run.cache_auto ? 10 : 1;
-  sum->open_ended = sum->open_ended || run.cache_most;
+  // --cache-pct auto and --find-rate measure each phase about ten times before it counts; with the
+  // latter a step lasts as long as its percentile needs.
+  const double trials = (run.cache_auto ? 10 : 1) + (run.find_rate.empty() ? 0 : 10);
+  sum->open_ended = sum->open_ended || run.cache_most || !run.find_rate.empty();
   sum->measure_seconds += seconds * trials * run.repeat * static_cast<double>(run.threads.size());
 }
 

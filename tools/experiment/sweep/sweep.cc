@@ -98,7 +98,8 @@ std::string Toml(const std::string& text) {
 std::string FigurePrefix(const std::string& workloads) {
   std::string last = "insert";
   for (const std::string& part : Split(workloads, ',')) {
-    last = part.substr(0, part.find(':'));
+    const size_t begin = std::min(part.find_first_not_of(' '), part.size());
+    last = part.substr(begin, part.find_first_of(": @", begin) - begin);
     if (!FindKnownWorkload(last).loads) return "measured";
   }
   std::replace_if(last.begin(), last.end(), [](char c) { return c == '-' || c == '.'; }, '_');

@@ -86,7 +86,8 @@ std::string MongodConf(const AdvisedWay& way) {
 }  // namespace
 
 std::string ConfigurationText(const AdvisedWay& way) {
-  if (way.engine == "innodb") return MyCnf(way);
+  if (way.engine == "innodb" || way.engine == "mysql") return MyCnf(way);
+  if (way.engine == "postgres") return PostgresqlConf(way);
   if (way.engine == "rocksdb") return RocksdbOptions(way);
   if (way.engine == "wiredtiger") return MongodConf(way);
   if (way.engine == "btree") {

@@ -16,8 +16,8 @@ struct AdvisedWay {
   uint64_t ram_bytes = 0;    // the whole budget
 };
 
-// Returns the lines for my.cnf (innodb), RocksDB's OPTIONS file (rocksdb) or mongod.conf
-// (wiredtiger), for my.cnf and postgresql.conf as a hint (btree); a sentence for engines that no
+// Returns the lines for my.cnf (innodb, mysql), postgresql.conf (postgres), RocksDB's OPTIONS file
+// (rocksdb) or mongod.conf (wiredtiger), for my.cnf and postgresql.conf as a hint (btree); a sentence for engines that no
 // server has.
 std::string ConfigurationText(const AdvisedWay& way);
 

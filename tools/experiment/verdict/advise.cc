@@ -29,14 +29,22 @@ struct Way {
 // Returns the median, which is a share that a round ran with; a mean need not be.
 double Middle(const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; }
 
+std::string OptionOf(const Way& way, const char* name) {
+  const auto found = way.cell->options.find(name);
+  return found == way.cell->options.end() ? std::string() : found->second;
+}
+
+// Returns the engine's name without the variant and the release that may follow it.
+std::string EngineOfWay(const Way& way) {
+  const std::string engine = OptionOf(way, "engine");
+  return engine.substr(0, engine.find_first_of(":@"));
+}
+
 // Returns the options of a way as they are written on the command line.
 std::string OptionsText(const Way& way) {
-  const auto option = [&](const char* name) {
-    const auto found = way.cell->options.find(name);
-    return found == way.cell->options.end() ? std::string() : found->second;
-  };
+  const auto option = [&](const char* name) { return OptionOf(way, name); };
   std::string text = fmt::format("--io {} --page-size {}", option("io"), option("page-size"));
-  if (!FindEngine(option("engine")).capabilities.cache) return text;
+  if (!FindEngine(EngineOfWay(way)).capabilities.cache) return text;
   const std::string share =
       way.chosen_pct.empty() ? option("cache-pct") : fmt::format("{:.0f}", Middle(way.chosen_pct));
   return fmt::format("{} --cache-pct {}", text, share);
@@ -143,11 +151,7 @@ double MeanLog(const Way& way) {
 
 // Returns the bytes of the way's cache and the whole budget.
 AdvisedWay ForServers(const ResultSet& results, const Way& way) {
-  const auto option = [&](const char* name) {
-    const auto found = way.cell->options.find(name);
-    return found == way.cell->options.end() ? std::string() : found->second;
-  };
-  AdvisedWay advised{option("engine").substr(0, option("engine").find(':')), option("io")};
+  AdvisedWay advised{EngineOfWay(way), OptionOf(way, "io")};
   const double ram = results.Figure(way.index, "options.ram");
   const double share =
       way.chosen_pct.empty() ? results.Mean(way.index, "cache_pct") : Middle(way.chosen_pct);

@@ -51,7 +51,7 @@
   function cpuCell(phase) {
     const a = phase.account || {};
     const us = (a.cpu_user_seconds + a.cpu_system_seconds) * 1e6 / phase.count;
-    return derived(isFinite(us) ? time(us) : '–', 'CPU time of the process, divided by the operations of the phase');
+    return derived(isFinite(us) ? time(us) : '–', 'CPU time of the run, divided by the operations of the phase');
   }
 
   function levelTable(entry, r, p, way) {

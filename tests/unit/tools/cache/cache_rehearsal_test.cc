@@ -285,6 +285,11 @@ TEST(CacheRehearsalTest, RunsWhoseMemoryIsAlikeShareWhatWasRehearsed) {
                                              {"--engine-option", "change_buffer_pct=5"}}) {
     EXPECT_TRUE(KeptRehearsals(with(other)).is_null()) << other[0];
   }
+  RunOptions release = with({}), keys = with({});
+  release.release = "10.4.2";
+  EXPECT_TRUE(KeptRehearsals(release).is_null());
+  keys.data.keys_file = "paths";
+  EXPECT_TRUE(KeptRehearsals(keys).is_null());
   std::filesystem::remove_all(directory);
 }
 

@@ -4,7 +4,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string>
+#include <utility>
+
+#include "engines/registry.h"
+#include "tools/experiment/verdict/advice_config.h"
 
 namespace testbed {
 namespace {
@@ -26,10 +32,10 @@ class AdviseTest : public testing::Test {
   }
   ~AdviseTest() override { std::filesystem::remove_all(directory_); }
 
-  void Plan(int rounds) {
+  void Plan(int rounds, const std::string& engine = "btree") {
     options_.scale = "tiny";
     options_.rounds = rounds;
-    options_.set = {{"engine", "btree"}, {"workload", "insert,mixed"}};
+    options_.set = {{"engine", engine}, {"workload", "insert,mixed"}};
     options_.only = {{"reading", {"direct 50", "direct 75", "buffered 20"}}};
     dir_.Create(LoadExperiment("advise"), options_);
     cells_ = PlanCells(LoadExperiment("advise"), options_);
@@ -112,6 +118,27 @@ TEST_F(AdviseTest, AWayThatLostEarlyIsNoGapAndAnInterruptedRoundDropsNone) {
   Write(0, {1000, 1010, 1020, 1000, 9000});
   EXPECT_THAT(Advice(), HasSubstr("--io buffered --page-size 8k --cache-pct 20"))
       << "the other finalist has not had its fifth round";
+}
+
+// All was measured, and then no advice was given.
+TEST_F(AdviseTest, AVariantOfAnEngineGetsItsAdvice) {
+  for (const auto& [engine, variant] :
+       {std::pair{"sqlite", "sqlite:delete"}, std::pair{"innodb", "innodb:sql"}}) {
+    const auto is_it = [name = engine](const EngineInfo& info) { return info.name == name; };
+    if (std::none_of(Engines().begin(), Engines().end(), is_it)) continue;
+    std::filesystem::remove_all(directory_);
+    Plan(2, variant);
+    if (cells_.empty() || !cells_[0].runs()) continue;
+    Write(0, {1000, 1010});
+    EXPECT_THAT(Advice(), HasSubstr("Advice: --io direct")) << variant;
+  }
+}
+
+TEST_F(AdviseTest, ServersGetTheirOwnConfiguration) {
+  EXPECT_THAT(ConfigurationText({"postgres", "buffered", 8192, 64 << 20, 256 << 20}),
+              HasSubstr("shared_buffers = 64MB"));
+  EXPECT_THAT(ConfigurationText({"mysql", "direct", 16384, 64 << 20, 256 << 20}),
+              HasSubstr("innodb_buffer_pool_size = 64M"));
 }
 
 TEST_F(AdviseTest, OneRoundTellsNothingApart) {

@@ -71,6 +71,12 @@ RunRecord FullRun() {
   run.engine = EngineInUse{"btree", "1", {{"page", "4096"}}};
   run.cache_tuning =
       CacheTuning{20, 40, {{.cache_pct = 20, .measured = {.rate = 5}}}, json{{"curve", {}}}};
+  FoundRate& found = run.found_rates.emplace_back();
+  found.limit = {.operation = "update", .share = 0.99, .limit_ns = 5'000'000};
+  found.rate = 4;
+  found.outcome = FoundRate::Outcome::kHighestMeets;
+  found.steps = {{.seconds = 1, .all_operations = 9}, {.target = 4, .seconds = 1}};
+  found.again = {found.steps[1]};
   run.database_bytes = 5000;
   run.database_rows = 10;
   run.partial = false;
@@ -127,6 +133,10 @@ TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
   for (const char* part : {"file", "file_by_kind", "kernel", "kernel_reads_histogram"}) {
     EXPECT_FALSE(j["account"]["causes"][0].contains(part)) << part;
   }
+  PhaseRecord untold = FullPhase();
+  untold.work->result.totals.rows_unknown = true;
+  EXPECT_FALSE(PhaseJson(untold).contains("rows_inserted"));
+  EXPECT_EQ(PhaseJson(FullPhase())["rows_erased"], 0);
   EXPECT_EQ(RunJson(RunRecord{}), json({{"threads", 1}, {"repeat", 0}}));
 }
 

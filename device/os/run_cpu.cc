@@ -1,0 +1,110 @@
+#include "device/os/run_cpu.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/os/mutex.h"
+#include "device/os/sys_file.h"
+
+namespace testbed {
+namespace {
+
+struct Servers {
+  Mutex mutex;
+  std::vector<pid_t> pids GUARDED_BY(mutex);
+};
+Servers& TheServers() {
+  static Servers* const servers = new Servers;  // never freed: threads use it to the very end
+  return *servers;
+}
+
+CpuSeconds OfRusage(int who) {
+  rusage usage{};
+  ::getrusage(who, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return {seconds(usage.ru_utime), seconds(usage.ru_stime)};
+}
+
+struct Process {
+  pid_t parent = 0;
+  CpuSeconds cpu;  // its own, and of its children that have ended
+};
+
+// Returns nothing for a process that is gone.
+std::optional<Process> ReadProcess(pid_t pid) {
+  const std::optional<std::string> text = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
+  if (!text) return {};
+  // The process name in parentheses may hold any byte. Behind it are the state, the parent, and at
+  // the 12th to 15th place utime, stime, cutime and cstime in clock ticks (proc(5)).
+  const std::vector<std::string> words = SplitWords(text->substr(text->rfind(')') + 1));
+  if (words.size() < 15) return {};
+  const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const auto time = [&](size_t word) { return std::stod(words[word]) / ticks; };
+  return Process{static_cast<pid_t>(std::stol(words[1])),
+                 {time(11) + time(13), time(12) + time(14)}};
+}
+
+std::map<pid_t, Process> ReadProcesses() {
+  std::map<pid_t, Process> all;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto pid = static_cast<pid_t>(std::stol(name));
+    if (const std::optional<Process> process = ReadProcess(pid)) all.emplace(pid, *process);
+  }
+  return all;
+}
+
+// Returns whether the process is one of `servers` or descends from one.
+bool Serves(const std::map<pid_t, Process>& all, pid_t pid, const std::vector<pid_t>& servers) {
+  for (size_t steps = 0; steps <= all.size(); ++steps) {
+    if (std::find(servers.begin(), servers.end(), pid) != servers.end()) return true;
+    const auto process = all.find(pid);
+    if (process == all.end()) return false;
+    pid = process->second.parent;
+  }
+  return false;
+}
+
+}  // namespace
+
+CpuSeconds CpuOfRun() {
+  std::vector<pid_t> servers;
+  {
+    Servers& known = TheServers();
+    const LockGuard lock(known.mutex);
+    servers = known.pids;
+  }
+  CpuSeconds sum = OfRusage(RUSAGE_SELF);
+  sum += OfRusage(RUSAGE_CHILDREN);
+  if (servers.empty()) return sum;
+  const std::map<pid_t, Process> all = ReadProcesses();
+  for (const auto& [pid, process] : all) {
+    if (Serves(all, pid, servers)) sum += process.cpu;
+  }
+  return sum;
+}
+
+void AddServer(pid_t pid) {
+  Servers& known = TheServers();
+  const LockGuard lock(known.mutex);
+  known.pids.push_back(pid);
+}
+
+void RemoveServer(pid_t pid) {
+  Servers& known = TheServers();
+  const LockGuard lock(known.mutex);
+  std::erase(known.pids, pid);
+}
+
+}  // namespace testbed

@@ -1,0 +1,35 @@
+// The processor time of a run: of this process, and of the servers that work for it
+// (server_process.h), whose processes do the engine's work in its place.
+//
+//   const CpuSeconds before = CpuOfRun();
+//   ... operations ...
+//   const CpuSeconds after = CpuOfRun();
+//
+// Thread-safe.
+#ifndef TESTBED_DEVICE_OS_RUN_CPU_H_
+#define TESTBED_DEVICE_OS_RUN_CPU_H_
+
+#include <sys/types.h>
+
+namespace testbed {
+
+struct CpuSeconds {
+  double user = 0, system = 0;
+  CpuSeconds& operator+=(const CpuSeconds& other) {
+    user += other.user;
+    system += other.system;
+    return *this;
+  }
+};
+
+// Returns the time so far of this process, of its children that have ended, and of its servers with
+// all their descendants. It does not fall while the servers live; theirs comes in ticks of 10 ms.
+CpuSeconds CpuOfRun();
+
+// The process with this id is a server of the run from now on, or no longer (ServerProcess).
+void AddServer(pid_t pid);
+void RemoveServer(pid_t pid);
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_OS_RUN_CPU_H_

@@ -1,0 +1,82 @@
+// Tests mixgraph by the real program: shares of its operations, answers, details, its rate, and that
+// what it writes is known to other workloads.
+#include <string>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+class MixgraphTest : public CommandTest {
+ protected:
+  json Phase(const std::string& words, const std::string& name) {
+    const CommandResult result = Run(
+        "--engine btree --ram 64M --rows 20000 --warmup 0 --account off --quiet --json run.json " +
+        words);
+    EXPECT_EQ(result.code, 0) << words << result.err;
+    json found;
+    const json document = Json("run.json");
+    for (const json& phase : document["runs"].back()["phases"]) {
+      if (phase["name"] == name) found = phase;
+    }
+    return found;
+  }
+};
+
+TEST_F(MixgraphTest, OperationsHaveTheSharesOfTheModelAndEachAnswerIsRight) {
+  const json phase = Phase(
+      "--workload fillrandom,mixgraph,point-read --workload-option model=zippydb "
+      "--verify all --threads 2 --operations 20000",
+      "mixgraph");
+  ASSERT_EQ(phase["operations"].size(), 3u);
+  const double shares[] = {0.83, 0.14, 0.03};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(phase["operations"][i]["count"].get<double>() / 20000, shares[i], 0.01);
+  }
+  EXPECT_EQ(phase["not_found"], 0);
+  EXPECT_EQ(phase["wrong"], 0);
+  EXPECT_EQ(phase["verified"], 20000);
+  EXPECT_EQ(phase["rows_inserted"], 0) << "an update of a row that is there";
+  EXPECT_EQ(phase["details"]["keys"], "prefix_dist");
+  EXPECT_NEAR(phase["details"]["mean_value_bytes"].get<double>(), 36, 2);
+  // Rows with values of other sizes are right for other workloads, too.
+  const json document = Json("run.json");
+  const json& after = document["runs"].back()["phases"].back();
+  EXPECT_EQ(after["name"], "point-read");
+  EXPECT_EQ(after["verified"], 20000);
+  EXPECT_EQ(after["wrong"], 0);
+}
+
+TEST_F(MixgraphTest, ItsDefaultsAreThoseOfDbBench) {
+  const json phase = Phase("--workload fillseq,mixgraph --operations 500", "mixgraph");
+  EXPECT_EQ(phase["threads"], 1);
+  ASSERT_EQ(phase["operations"].size(), 1u);
+  EXPECT_EQ(phase["operations"][0]["name"], "point-read");
+  EXPECT_EQ(phase["details"]["keys"], "all_random");
+  EXPECT_EQ(Json("run.json")["options"]["value_size"], 100);
+}
+
+TEST_F(MixgraphTest, TheSineIsAnOpenLoop) {
+  const json phase = Phase(
+      "--workload fillseq,mixgraph --threads 2 --seconds 0.5 --workload-option sine_mix_rate=on "
+      "--workload-option sine_a=0 --workload-option sine_d=1000",
+      "mixgraph");
+  EXPECT_NEAR(phase["count"].get<double>(), 500, 5);
+  EXPECT_TRUE(phase["operations"][0].contains("latency_from_intended_us"));
+}
+
+TEST_F(MixgraphTest, WhatItCannotDoIsRefused) {
+  const std::string small = "--engine btree --rows 1000 --workload insert,mixgraph ";
+  ExpectRefused(Run(small + "--workload-option value_sigma=wide"), "value_sigma");
+  ExpectRefused(Run(small + "--workload-option mix_get_ratio=0"), "mix_get_ratio");
+  ExpectRefused(Run(small + "--workload-option model=udb"), "zippydb");
+  ExpectRefused(Run(small + "--rows 20 --workload-option model=zippydb"), "keyrange_num");
+  ExpectRefused(Run(small + "--workload-option sine_mix_rate=on --rate 5"),
+                "--rate gives mixgraph a rate");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,84 @@
+// Tests --find-rate by the real program: what it prints and writes, what it says when no rate meets
+// the limit, and what it refuses before anything is created.
+#include <string>
+
+#include "tests/cli/command.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+class RateCommandTest : public CommandTest {
+ protected:
+  // A known cost of each operation makes the rates small and alike on any machine.
+  static constexpr char kSmall[] =
+      "--engine btree --ram 64M --rows 2000 --threads 2 --seconds 0.2 --warmup 0 --account file "
+      "--added-delay 200000 --quiet --json run.json ";
+};
+
+TEST_F(RateCommandTest, TheCurveIsPrintedAndInTheResults) {
+  const CommandResult result = Run(std::string(kSmall) + "--find-rate 'p50 < 2ms'");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json document = Json("run.json");
+  EXPECT_EQ(document["options"]["find_rate"], "p50 < 2ms");
+  ASSERT_EQ(document["runs"].size(), 2u) << "the load, and what reads it";
+  const json& run = document["runs"][1];
+  ASSERT_EQ(run["find_rate"].size(), 1u);
+  const json& found = run["find_rate"][0];
+  EXPECT_EQ(found["name"], "point-read");
+  EXPECT_EQ(found["operations_needed"], 200);
+  ASSERT_GE(found["steps"].size(), 3u);
+  EXPECT_FALSE(found["steps"][0].contains("target_rate")) << "the closed loop comes first";
+  for (const json& step : found["steps"]) {
+    if (step["meets"] == true) EXPECT_GE(step["count"], 200);
+  }
+  // The phase that counts has the rate that was found.
+  ASSERT_TRUE(found["found_rate"].is_number()) << found["sentence"];
+  const json& measured = run["phases"].back();
+  EXPECT_EQ(measured["kind"], "measure");
+  EXPECT_EQ(measured["target_rate"], found["found_rate"]);
+  EXPECT_EQ(found["again"]["target_rate"], found["found_rate"]);
+  EXPECT_TRUE(measured["operations"][0].contains("latency_from_intended_us"));
+  for (const std::string& text : {result.out, Run("report run.json").out}) {
+    EXPECT_NE(text.find("Rates that --find-rate tried"), std::string::npos) << text;
+    EXPECT_NE(text.find("point-read, 2 threads: p50 < 2ms "), std::string::npos) << text;
+    EXPECT_EQ(text.find("closed loop: each client"), std::string::npos) << text;
+  }
+}
+
+TEST_F(RateCommandTest, ALimitThatNothingMeetsIsSaidPlainly) {
+  const CommandResult result =
+      Run(std::string(kSmall) +
+          "--workload insert,mixed --mix point-read=1,update=1 --find-rate 'update p50 < 1us'");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("is missed even at the lowest rate"), std::string::npos) << result.out;
+  const json found = Json("run.json")["runs"].back()["find_rate"][0];
+  EXPECT_EQ(found["outcome"], "lowest misses");
+  EXPECT_EQ(found["steps"].size(), 7u);
+  EXPECT_EQ(found["limited_operation"], "update");
+}
+
+TEST_F(RateCommandTest, AClosedLoopSaysWhatItsTailLeavesOut) {
+  const CommandResult closed = Run(kSmall);
+  ASSERT_EQ(closed.code, 0) << closed.err;
+  EXPECT_NE(closed.out.find("closed loop: each client"), std::string::npos) << closed.out;
+  const CommandResult open = Run(std::string(kSmall) + "--rate 1000");
+  EXPECT_EQ(open.out.find("closed loop: each client"), std::string::npos) << open.out;
+}
+
+TEST_F(RateCommandTest, WhatCannotBeSearchedIsRefused) {
+  const std::string find = "--engine btree --rows 1000 --find-rate 'p99 < 5ms' ";
+  ExpectRefused(Run(find + "--rate 100"), "--find-rate searches for the rate that --rate sets");
+  ExpectRefused(Run(find + "--operations 100"), "--find-rate gives each rate the time");
+  ExpectRefused(Run(find + "--queue-depth 4"), "--queue-depth");
+  ExpectRefused(Run(find + "--workload insert"), "--find-rate needs a workload that does not load");
+  ExpectRefused(Run("--engine btree --rows 1000 --find-rate 'fly p99 < 5ms'"),
+                "fly p99 < 5ms names an operation that --workload point-read does not have");
+  ExpectRefused(Run("ab --engine btree --a io=direct --b io=buffered --find-rate 'p99 < 5ms'"),
+                "--find-rate");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,171 @@
+// Tests the search for the highest rate that meets a limit on clients whose latency is known: a
+// queue that serves `capacity` operations a second.
+#include "tools/rate/rate_search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace testbed {
+namespace {
+
+using Outcome = FoundRate::Outcome;
+using testing::HasSubstr;
+
+const OpKind kRead = DefineOp("point-read", Ground::kForeground);
+const OpKind kWrite = DefineOp("update", Ground::kForeground);
+
+// Returns a phase of `seconds` with so many operations of each latency, in nanoseconds.
+PhaseResult Part(double seconds, const std::vector<std::pair<uint64_t, uint64_t>>& latencies,
+                 OpKind op = kRead) {
+  PhaseResult part;
+  part.seconds = seconds;
+  PhaseResult::Op of{.op = op, .count = 0, .latency = {}, .intended = {}};
+  Histogram histogram;
+  for (const auto& [ns, n] : latencies) {
+    for (uint64_t i = 0; i < n; ++i) histogram.Record(ns);
+    of.count += n;
+  }
+  of.latency.Add(histogram);
+  of.intended.Add(histogram);
+  part.ops.push_back(std::move(of));
+  return part;
+}
+
+// The p-th percentile of the response time of a queue with random arrivals and service times whose
+// mean is 1 / capacity (M/M/1): -ln(1 - p) / (capacity - rate).
+struct Queue {
+  double capacity = 0, service_ns = 0;
+  int tried = 0;
+
+  RateStep At(double rate, const RateLimit& limit) {
+    ++tried;
+    RateStep step{.target = rate};
+    if (rate == 0 || rate >= capacity) {
+      const auto n = static_cast<uint64_t>(capacity);
+      step.Add(Part(1, {{rate == 0 ? static_cast<uint64_t>(service_ns) : 1'000'000'000, n}}),
+               limit);
+      return step;
+    }
+    const auto n = static_cast<uint64_t>(rate), slow = n / 50;
+    const double ns = service_ns - std::log(1 - limit.share) / (capacity - rate) * 1e9;
+    step.Add(
+        Part(1, {{static_cast<uint64_t>(ns / 10), n - slow}, {static_cast<uint64_t>(ns), slow}}),
+        limit);
+    return step;
+  }
+};
+
+FoundRate Search(
+    Queue* queue, const std::string& limit,
+    const std::function<bool()>& stop = [] { return false; }) {
+  FoundRate found{
+      .workload = "point-read", .clients = 8, .limit = ParseRateLimit("--find-rate", limit)};
+  SearchRate([&](double rate) { return queue->At(rate, found.limit); }, stop, &found);
+  return found;
+}
+
+TEST(RateSearchTest, FindsTheRateAtWhichTheLimitIsMetWithin5Percent) {
+  Queue queue{.capacity = 20'000};
+  for (const double rate : {15'000.0, 9'000.0, 2'000.0, 500.0}) {
+    // The limit that the queue just meets at that rate.
+    const double us = -std::log(0.01) / (queue.capacity - rate) * 1e6;
+    const FoundRate found = Search(&queue, "p99 < " + std::to_string(us) + "us");
+    ASSERT_EQ(found.outcome, Outcome::kFound) << found.Sentence();
+    // A histogram knows a latency within 1/64; near the capacity that is much of the rate.
+    const double slack = 1 + 2.0 / 64 * (queue.capacity - rate) / rate;
+    EXPECT_LE(found.rate, rate * slack);
+    EXPECT_GE(found.rate, rate / slack / 1.06);
+    EXPECT_LE(found.steps.size(), 13u);
+    EXPECT_EQ(found.steps.front().target, 0);
+    EXPECT_THAT(found.Sentence(), HasSubstr("holds up to "));
+  }
+}
+
+TEST(RateSearchTest, SaysWhenEvenTheLowestRateMisses) {
+  Queue queue{.capacity = 6'400, .service_ns = 5e6};
+  const FoundRate found = Search(&queue, "p99 < 4ms");
+  EXPECT_EQ(found.outcome, Outcome::kLowestMisses);
+  EXPECT_EQ(queue.tried, 7);
+  EXPECT_DOUBLE_EQ(found.rate, 100);
+  EXPECT_THAT(found.Sentence(), HasSubstr("is missed even at the lowest rate that was tried, 100"));
+  EXPECT_EQ(found.ToJson()["outcome"], "lowest misses");
+}
+
+// Clients that wait in the closed loop, such as for a lock, reach less there than an open loop can.
+TEST(RateSearchTest, SaysWhenTheClosedLoopsRateMeetsTheLimit) {
+  FoundRate found{.workload = "point-read", .limit = ParseRateLimit("--find-rate", "p99 < 4ms")};
+  SearchRate(
+      [&](double rate) {
+        RateStep step{.target = rate};
+        const double out = rate == 0 ? 6'000 : rate;
+        step.Add(Part(1, {{1'000'000, static_cast<uint64_t>(out)}}), found.limit);
+        return step;
+      },
+      [] { return false; }, &found);
+  EXPECT_EQ(found.outcome, Outcome::kHighestMeets);
+  EXPECT_EQ(found.rate, 6'000);
+  EXPECT_EQ(found.steps.back().target, 6'000) << "the rate itself was tried";
+  EXPECT_THAT(found.Sentence(), HasSubstr("is met even at 6,000 ops/s"));
+}
+
+TEST(RateSearchTest, EndsWhenItIsStoppedAndWhenTheWorkloadEnds) {
+  Queue queue{.capacity = 1'000};
+  const FoundRate stopped = Search(&queue, "p99 < 4ms", [&] { return queue.tried == 3; });
+  EXPECT_EQ(stopped.outcome, Outcome::kEnded);
+  EXPECT_EQ(stopped.steps.size(), 3u);
+  EXPECT_TRUE(stopped.ToJson()["found_rate"].is_null());
+  EXPECT_THAT(stopped.Sentence(), HasSubstr("was not decided: the run was stopped"));
+  FoundRate ended{.workload = "mixed", .limit = ParseRateLimit("--find-rate", "p99 < 4ms")};
+  SearchRate(
+      [&](double rate) {
+        RateStep step{.target = rate};
+        PhaseResult part = Part(1, {{1'000, 100}});
+        part.ended_because = "no row is left to erase";
+        step.Add(part, ended.limit);
+        return step;
+      },
+      [] { return false; }, &ended);
+  EXPECT_EQ(ended.steps.size(), 1u);
+  EXPECT_THAT(ended.Sentence(), HasSubstr("no row is left to erase"));
+}
+
+TEST(RateStepTest, AStepThatFallsBehindMissesHoweverFastItsOperations) {
+  const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1s");
+  RateStep step{.target = 10'000};
+  step.Add(Part(1, {{1'000, 9'000}}), limit);
+  EXPECT_FALSE(step.KeptUp());
+  EXPECT_FALSE(step.Meets(limit));
+  RateStep keeps{.target = 10'000};
+  keeps.Add(Part(1, {{1'000, 9'900}}), limit);
+  EXPECT_TRUE(keeps.Meets(limit));
+}
+
+TEST(RateStepTest, PartsAddUpAndTellWhenAMissIsCertain) {
+  const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1ms");
+  RateStep step{.target = 1'000};
+  step.Add(Part(2, {{1'000, 1'960}, {2'000'000, 40}}), limit);
+  EXPECT_EQ(step.slower, 40u);
+  EXPECT_FALSE(step.MissesForSure(limit, 10'000)) << "100 of 10,000 may be slower";
+  step.Add(Part(2, {{1'000, 1'930}, {2'000'000, 70}}), limit);
+  EXPECT_EQ(step.count(), 4'000u);
+  EXPECT_EQ(step.slower, 110u);
+  EXPECT_DOUBLE_EQ(step.rate(), 1'000);
+  EXPECT_TRUE(step.MissesForSure(limit, 10'000));
+}
+
+TEST(RateStepTest, ALimitOfOneKindLooksAtNoOther) {
+  const RateLimit limit = ParseRateLimit("--find-rate", "update p99 < 1ms");
+  RateStep step{.target = 2'000};
+  PhaseResult part = Part(1, {{5'000'000, 1'000}});
+  part.ops.push_back(Part(1, {{1'000, 1'000}}, kWrite).ops[0]);
+  step.Add(part, limit);
+  EXPECT_EQ(step.count(), 1'000u);
+  EXPECT_EQ(step.all_operations, 2'000u);
+  EXPECT_TRUE(step.Meets(limit));
+}
+
+}  // namespace
+}  // namespace testbed

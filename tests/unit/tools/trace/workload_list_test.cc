@@ -1,0 +1,79 @@
+// Tests the list of --workload: names, numbers of times, files of traces, and the lengths and rates of
+// phases.
+#include "tools/trace/workload_list.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+RunOptions Listed(const std::string& text) {
+  RunOptions options;
+  SetWorkloads("--workload", text, &options);
+  return options;
+}
+
+std::string WhyNot(const std::string& text) {
+  try {
+    (void)Listed(text);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(WorkloadListTest, PhasesHaveLengthsAndRatesOfTheirOwn) {
+  const RunOptions o = Listed("ycsb-load, ycsb-a 60s, ycsb-c 2min@5k , ycsb-b:2 @ 0.5, settle");
+  EXPECT_THAT(o.workloads,
+              ElementsAre("ycsb-load", "ycsb-a", "ycsb-c", "ycsb-b", "ycsb-b", "settle"));
+  EXPECT_THAT(o.phase_seconds, ElementsAre(60, 120, 0, 0, 0)) << "of those that do not load";
+  EXPECT_THAT(o.phase_rates, ElementsAre(0, 5000, 0.5, 0.5, 0));
+  EXPECT_TRUE(o.at_once);
+  EXPECT_EQ(o.OwnSeconds(1), 120);
+  EXPECT_EQ(o.OwnRate(9), 0);
+}
+
+TEST(WorkloadListTest, WithoutAnyTheListIsAsItWas) {
+  const RunOptions o = Listed("insert,point-read:3,replay:my run.trace");
+  EXPECT_THAT(o.workloads,
+              ElementsAre("insert", "point-read", "point-read", "point-read", "replay"));
+  EXPECT_EQ(o.workload.extra.at("trace"), "my run.trace");
+  EXPECT_THAT(o.phase_seconds, IsEmpty());
+  EXPECT_THAT(o.phase_rates, IsEmpty());
+  EXPECT_FALSE(o.at_once);
+  EXPECT_TRUE(Listed("insert,ycsb-a,settle").at_once);
+  EXPECT_EQ(Listed("replay:a @ 3").workload.extra.at("trace"), "a @ 3");
+}
+
+TEST(WorkloadListTest, ItsTextIsReadAsTheSame) {
+  for (const char* text :
+       {"insert,ycsb-a 60s,ycsb-c 0.25s @ 5000,settle", "insert,point-read", "ycsb-a @ 0.5"}) {
+    EXPECT_EQ(WorkloadText(Listed(text)), text);
+  }
+  EXPECT_EQ(WorkloadText(Listed("ycsb-a:2 100ms")), "ycsb-a 0.1s,ycsb-a 0.1s");
+}
+
+TEST(WorkloadListTest, WhatIsNoEntryIsRefusedInOneSentence) {
+  for (const char* text : {"ycsb-a 60", "ycsb-a s", "ycsb-a 0s", "ycsb-a -3s", "ycsb-a 60s 5s",
+                           "ycsb-a 60s @", "ycsb-a @ 0", "ycsb-a @ -1", "ycsb-a @ 5k5",
+                           "ycsb-a @ 1e300", "ycsb-a 60 s", "ycsb-a nans", "ycsb-a 60s @ 5 @ 6"}) {
+    EXPECT_THAT(WhyNot(text), HasSubstr("'ycsb-a 60s @ 5000'")) << text;
+  }
+  EXPECT_THAT(WhyNot("ycsb-a:0 60s"), HasSubstr("NAME:NUMBER"));
+  EXPECT_THAT(WhyNot("ycsb-a,"), HasSubstr("is not known"));
+  EXPECT_THAT(WhyNot("insert 60s"), HasSubstr("gives insert a length or a rate of its own, and it "
+                                              "loads"));
+  EXPECT_THAT(WhyNot("settle 5s"), HasSubstr("ends when the engine is at rest"));
+  EXPECT_THAT(WhyNot("replay:a,replay:b"), HasSubstr("two traces"));
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,220 @@
+// Tests the models of mixgraph: shares of operations, keys and sizes against the published
+// distributions, by tests that refuse 1 % of right samples; the seeds are fixed, so they do not fail
+// by chance.
+#include "workloads/mixgraph/models.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "device/error.h"
+#include "workloads/random.h"
+
+namespace testbed::mixgraph {
+namespace {
+
+constexpr uint64_t kRows = 1'000'000;
+constexpr int kDraws = 200'000;
+
+Options ZippyDb() { return Options::From({{"model", "zippydb"}}); }
+
+// Returns the sum of (seen - expected)^2 / expected.
+double ChiSquare(const std::vector<double>& seen, const std::vector<double>& expected) {
+  double sum = 0;
+  for (size_t i = 0; i < seen.size(); ++i) {
+    sum += (seen[i] - expected[i]) * (seen[i] - expected[i]) / expected[i];
+  }
+  return sum;
+}
+
+// Returns the value that a chi-square of so many degrees of freedom exceeds with 1 % (Wilson and
+// Hilferty's cube).
+double Critical(size_t degrees) {
+  const double n = static_cast<double>(degrees), a = 2 / (9 * n);
+  return n * std::pow(1 - a + 2.326 * std::sqrt(a), 3);
+}
+
+TEST(MixgraphModelsTest, TheFirstNumberIsThatOfTheStandardGenerator) {
+  for (const uint64_t seed : {0ull, 1ull, 2ull, 5489ull, 123456789012345678ull, ~0ull}) {
+    EXPECT_EQ(FirstOfMersenneTwister(seed), std::mt19937_64(seed)()) << seed;
+  }
+}
+
+TEST(MixgraphModelsTest, OperationsHaveTheirShares) {
+  const Options options = ZippyDb();
+  const QueryModel queries(options);
+  Random random(1);
+  std::vector<double> seen(3);
+  for (int i = 0; i < kDraws; ++i) ++seen[queries.Of(random.Below(kRows))];
+  std::vector<double> expected;
+  for (const double share : {0.83, 0.14, 0.03}) expected.push_back(share * kDraws);
+  EXPECT_LT(ChiSquare(seen, expected), Critical(2));
+  const QueryModel reads{Options()};
+  for (uint64_t word = 0; word < 5000; ++word) ASSERT_EQ(reads.Of(word), QueryModel::kGet);
+  EXPECT_EQ(
+      QueryModel(Options::From(
+                     {{"mix_get_ratio", "50"}, {"mix_put_ratio", "25"}, {"mix_seek_ratio", "25"}}))
+          .share(QueryModel::kPut),
+      0.25);
+}
+
+TEST(MixgraphModelsTest, KeyRangesAreAsHotAsTheTwoTermExponentialSays) {
+  const Options o = ZippyDb();
+  const KeyModel keys(o, kRows);
+  EXPECT_STREQ(keys.name(), "prefix_dist");
+  ASSERT_EQ(keys.ranges().size(), 30u);
+  const auto hotness = [&](uint64_t rank) {
+    const auto x = static_cast<double>(rank);
+    return o.keyrange_a * std::exp(o.keyrange_b * x) + o.keyrange_c * std::exp(o.keyrange_d * x);
+  };
+  // Shares are whole multiples of that of the coldest range, rounded down.
+  const double scale = std::floor(1 / hotness(30)) + 1;
+  double all = 0;
+  std::vector<uint64_t> ranks;
+  for (const KeyModel::Range& range : keys.ranges()) {
+    EXPECT_EQ(range.accesses, std::floor(scale * hotness(range.hotness))) << range.hotness;
+    EXPECT_EQ(static_cast<double>(range.begin), all);
+    all += static_cast<double>(range.accesses);
+    ranks.push_back(range.hotness);
+  }
+  EXPECT_FALSE(std::is_sorted(ranks.rbegin(), ranks.rend())) << "they are scattered";
+  Random random(2);
+  std::vector<double> seen(30), expected;
+  for (int i = 0; i < kDraws; ++i) {
+    const uint64_t key = keys.Key(random.Below(kRows));
+    ASSERT_LT(key, kRows);
+    ++seen[key / keys.rows_of_range()];
+  }
+  for (const KeyModel::Range& range : keys.ranges()) {
+    expected.push_back(kDraws * static_cast<double>(range.accesses) / all);
+  }
+  EXPECT_LT(ChiSquare(seen, expected), Critical(29));
+}
+
+TEST(MixgraphModelsTest, HotKeysHaveTheSharesOfThePowerLaw) {
+  Options o;
+  o.key_a = 0.002312;
+  o.key_b = 0.3467;
+  const KeyModel keys(o, kRows);
+  EXPECT_STREQ(keys.name(), "all_dist");
+  constexpr uint64_t kHot = 50;
+  std::vector<uint64_t> hot;  // the keys of the ranks from 1 on
+  for (uint64_t rank = 1; rank <= kHot; ++rank) {
+    hot.push_back(std::mt19937_64(rank)() % kRows);
+  }
+  const auto up_to = [&](uint64_t rank) {
+    return o.key_a * std::pow(static_cast<double>(rank), o.key_b);
+  };
+  Random random(3);
+  std::vector<double> seen(kHot + 1), expected;
+  for (int i = 0; i < kDraws; ++i) {
+    const uint64_t key = keys.Key(random.Below(kRows));
+    ASSERT_LT(key, kRows) << "no key is negative";
+    ++seen[static_cast<size_t>(std::find(hot.begin(), hot.end(), key) - hot.begin())];
+  }
+  for (uint64_t rank = 1; rank <= kHot; ++rank) {
+    expected.push_back(kDraws * (up_to(rank) - (rank == 1 ? 0 : up_to(rank - 1))));
+  }
+  expected.push_back(kDraws * (1 - up_to(kHot)));
+  EXPECT_LT(ChiSquare(seen, expected), Critical(kHot));
+}
+
+TEST(MixgraphModelsTest, WithoutModelsKeysAreUniform) {
+  const KeyModel keys(Options(), kRows);
+  EXPECT_STREQ(keys.name(), "all_random");
+  EXPECT_EQ(keys.Key(123), 123u);
+  Options o;
+  o.keyrange_a = 14.18;
+  o.keyrange_b = -2.917;
+  o.keyrange_num = 4;
+  EXPECT_STREQ(KeyModel(o, kRows).name(), "prefix_random");
+}
+
+// The largest distance between the distribution of a sample and the one it should have, by Kolmogorov
+// and Smirnov.
+TEST(MixgraphModelsTest, SizesOfValuesFitTheParetoDistribution) {
+  const Options o;
+  Random random(4);
+  std::vector<uint64_t> sizes(kDraws);
+  for (uint64_t& size : sizes) {
+    size = ValueBytes(o, static_cast<double>(random.Below(kRows)) / static_cast<double>(kRows));
+    ASSERT_GE(size, 10u);
+    ASSERT_LE(size, o.max_value_size);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  double distance = 0;
+  for (uint64_t s = 10; s < 1024; ++s) {
+    const auto below = std::upper_bound(sizes.begin(), sizes.end(), s) - sizes.begin();
+    const double published =
+        1 - std::pow(1 + o.value_k * static_cast<double>(s) / o.value_sigma, -1 / o.value_k);
+    distance = std::max(distance, std::abs(static_cast<double>(below) / kDraws - published));
+  }
+  EXPECT_LT(distance, 1.63 / std::sqrt(kDraws));
+}
+
+// What db_bench prints for 100,000 keys and half reads, a quarter updates, a quarter scans (RocksDB's
+// pull request 9711): "avg size: 36.0 value, 504.9 scan".
+TEST(MixgraphModelsTest, MeansAreThoseThatDbBenchPrints) {
+  const Options o =
+      Options::From({{"mix_get_ratio", "50"}, {"mix_put_ratio", "25"}, {"mix_seek_ratio", "25"}});
+  constexpr uint64_t kKeys = 100'000;
+  const QueryModel queries(o);
+  double values = 0, puts = 0, rows = 0, seeks = 0;
+  for (uint64_t word = 0; word < kKeys; ++word) {
+    const double u = static_cast<double>(word) / static_cast<double>(kKeys);
+    if (queries.Of(word) == QueryModel::kPut) {
+      ++puts;
+      values += static_cast<double>(ValueBytes(o, u));
+    } else if (queries.Of(word) == QueryModel::kSeek) {
+      ++seeks;
+      rows += static_cast<double>(std::min(ScanRows(o, u), kKeys - word));
+    }
+  }
+  EXPECT_EQ(puts, kKeys / 4);
+  EXPECT_NEAR(values / puts, 36.0, 0.8) << "three standard errors of 25,000 draws";
+  EXPECT_NEAR(rows / seeks, 504.9, 30) << "of 25,000 scans of very different lengths";
+}
+
+TEST(MixgraphModelsTest, ExtremeDrawsAndParametersHaveValues) {
+  Options o;
+  EXPECT_EQ(ValueBytes(o, 0), 10u);
+  EXPECT_EQ(ScanRows(o, 0), 0u);
+  EXPECT_EQ(InversePareto(1e-300, 0, 2.517, 14.236), INT64_MAX);
+  o.value_k = 0;
+  EXPECT_EQ(ValueBytes(o, 0.5), 18u) << "25.45 ln 2, rounded up";
+  EXPECT_EQ(InversePower(0, 0.002312, 0.3467), 0);
+  for (const char* ratio : {"mix_get_ratio", "keyrange_num", "mix_max_value_size"}) {
+    EXPECT_THROW(Options::From({{ratio, "0"}}), Error) << ratio;
+  }
+  EXPECT_THROW(KeyModel(ZippyDb(), 10), Error) << "more ranges than rows";
+}
+
+TEST(MixgraphModelsTest, StartsFollowTheSine) {
+  const Options o = Options::From({{"sine_mix_rate", "on"},
+                                   {"sine_a", "300"},
+                                   {"sine_b", "0.5"},
+                                   {"sine_d", "200"},
+                                   {"sine_mix_rate_interval_milliseconds", "1000"}});
+  constexpr int kThreads = 4, kSeconds = 13;
+  std::vector<double> count(kSeconds);
+  for (int t = 0; t < kThreads; ++t) {
+    SineTimes times(o, t, kThreads, 1);
+    uint64_t before = 0;
+    for (uint64_t at; (at = times.Next()) < kSeconds * 1'000'000'000ull; before = at) {
+      ASSERT_GE(at, before);
+      ++count[at / 1'000'000'000];
+    }
+  }
+  for (int s = 0; s < kSeconds; ++s) {
+    const double rate = 300 * std::sin(0.5 * s) + 200;
+    EXPECT_NEAR(count[static_cast<size_t>(s)], std::max(rate, 0.0), 8) << s;
+  }
+  const Options none = Options::From({{"sine_mix_rate", "on"}, {"sine_a", "0"}, {"sine_d", "0"}});
+  EXPECT_GT(SineTimes(none, 0, 1, 1).Next(), 1ull << 60) << "never";
+}
+
+}  // namespace
+}  // namespace testbed::mixgraph

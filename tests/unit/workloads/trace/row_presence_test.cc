@@ -1,0 +1,80 @@
+// Tests which rows a replay counts as inserted and erased, alone and by clients that race.
+#include "workloads/trace/row_presence.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "workloads/random.h"
+
+namespace testbed {
+namespace {
+
+std::shared_ptr<const Dataset> Rows(uint64_t rows) {
+  DatasetOptions options;
+  options.rows = rows;
+  options.value_size = 8;
+  return std::make_shared<const Dataset>(options);
+}
+
+TEST(RowPresenceTest, BeginsWithTheRowsOfThePopulation) {
+  Population population(Rows(100));
+  uint64_t erased = 0;
+  {
+    Population::Client client(population);
+    {
+      Population::Batch batch(client);
+      const Population::Batch::Taken insert = batch.TakeInsert(), erase = *batch.TakeErase();
+      erased = population.RowOf(erase.place);
+      client.Begin(insert.held);
+      client.Done(insert.held);
+      client.Begin(erase.held);
+      client.Done(erase.held);
+    }
+  }
+  RowPresence rows(population, false);
+  EXPECT_TRUE(rows.Insert(erased));
+  EXPECT_FALSE(rows.Insert(erased)) << "it is there now";
+  EXPECT_FALSE(rows.Insert(100)) << "the population inserted it";
+  EXPECT_TRUE(rows.Insert(101));
+  EXPECT_TRUE(rows.Erase(101));
+  EXPECT_FALSE(rows.Erase(101));
+  EXPECT_TRUE(rows.Erase(3));
+  EXPECT_FALSE(rows.Erase(3));
+}
+
+TEST(RowPresenceTest, CountsWhatIsThereWhenClientsPutAndEraseTheSameRows) {
+  constexpr uint64_t kRows = 64;
+  const Population population(Rows(kRows));
+  RowPresence rows(population, true);
+  Mutex mutex;
+  std::set<uint64_t> database;
+  for (uint64_t row = 0; row < kRows; ++row) database.insert(row);
+  std::atomic<int64_t> inserted{0}, erased{0};
+  const auto client = [&](uint64_t seed) {
+    Random random(seed);
+    for (int i = 0; i < 20000; ++i) {
+      std::vector<uint64_t> mine = {random.Below(2 * kRows), random.Below(2 * kRows)};
+      const bool put = random.Below(2) == 0;
+      const RowPresence::Hold hold(rows, mine);
+      {
+        const LockGuard lock(mutex);
+        for (const uint64_t row : mine)
+          put ? void(database.insert(row)) : void(database.erase(row));
+      }
+      for (const uint64_t row : mine) {
+        put ? inserted += rows.Insert(row) : erased += rows.Erase(row);
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (uint64_t seed = 0; seed < 4; ++seed) threads.emplace_back(client, seed);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(static_cast<int64_t>(database.size()), kRows + inserted - erased);
+  EXPECT_GT(erased, 10000);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,202 @@
+#include "tools/rate/rate_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "device/account/operations.h"
+#include "tools/output/table.h"
+
+namespace testbed {
+namespace {
+
+constexpr double kLowest = 1.0 / 64;  // of the closed loop's rate
+constexpr double kNear = 1.05;
+
+bool Limits(const RateLimit& limit, OpKind op) {
+  return limit.operation.empty() || limit.operation == OpName(op);
+}
+
+double Microseconds(uint64_t ns) { return static_cast<double>(ns) / 1000; }
+
+std::string RateText(double rate) {
+  return rate >= 100 ? Count(static_cast<uint64_t>(std::llround(rate))) : Short(rate);
+}
+
+std::string AtShare(const RateStep& step, const RateLimit& limit) {
+  return Short(Microseconds(step.latency.Percentile(limit.share))) + " us";
+}
+
+nlohmann::json StepJson(const RateStep& step, const RateLimit& limit) {
+  nlohmann::json j = {{"rate", step.rate()},
+                      {"seconds", step.seconds},
+                      {"count", step.count()},
+                      {"p50_us", Microseconds(step.latency.Percentile(0.5))},
+                      {"p99_us", Microseconds(step.latency.Percentile(0.99))},
+                      {"limited_us", Microseconds(step.latency.Percentile(limit.share))},
+                      {"max_us", Microseconds(step.latency.max_ns())},
+                      {"slower_share", step.slower_share()},
+                      {"meets", step.Meets(limit)}};
+  if (step.target > 0) {
+    j["target_rate"] = step.target;
+    j["backlog_seconds"] = step.backlog_seconds;
+    j["kept_up"] = step.KeptUp();
+  }
+  return j;
+}
+
+// Returns the step of that target; there is one.
+const RateStep& StepOf(const FoundRate& found, double target) {
+  return *std::find_if(found.steps.begin(), found.steps.end(),
+                       [target](const RateStep& step) { return step.target == target; });
+}
+
+// Returns the lowest rate above `rate` that missed the limit; null when none was tried.
+const RateStep* NextMiss(const FoundRate& found, double rate) {
+  const RateStep* next = nullptr;
+  for (const RateStep& step : found.steps) {
+    if (step.target <= rate || step.Meets(found.limit)) continue;
+    if (next == nullptr || step.target < next->target) next = &step;
+  }
+  return next;
+}
+
+std::string FoundText(const FoundRate& found) {
+  const RateStep& best = StepOf(found, found.rate);
+  std::string text = fmt::format("holds up to {} ops/s ({} of {} operations)", RateText(found.rate),
+                                 AtShare(best, found.limit), Count(best.count()));
+  if (const RateStep* miss = NextMiss(found, found.rate)) {
+    text += fmt::format("; at {} ops/s it was {}{}", RateText(miss->target),
+                        AtShare(*miss, found.limit),
+                        miss->KeptUp() ? "" : ", and operations were left undone");
+  }
+  if (found.again.empty()) return text;
+  return text + fmt::format("; measured once more at that rate: {}{}",
+                            AtShare(found.again[0], found.limit),
+                            found.again[0].Meets(found.limit)
+                                ? ""
+                                : ", which misses it, so the limit lies near that rate, not above "
+                                  "it");
+}
+
+// The bounds of a search: the highest rate that met the limit (0: none did) and the lowest that
+// missed it (or, when `missed` is false, the closed loop's rate, which is not tried yet).
+struct Bounds {
+  double low = 0, high = 0;
+  bool missed = false;
+
+  // Returns the rate to try next; nothing when the search is at its end.
+  std::optional<double> Next(double top) const {
+    if (low == 0) {
+      const double next = high / 2;
+      return next < top * kLowest * 0.99 ? std::nullopt : std::optional(next);
+    }
+    if (high / low > kNear) return std::sqrt(low * high);
+    return missed || low == top ? std::nullopt : std::optional(top);
+  }
+};
+
+}  // namespace
+
+void RateStep::Add(const PhaseResult& part, const RateLimit& limit) {
+  seconds += part.seconds;
+  all_operations += part.operations();
+  for (const PhaseResult::Op& op : part.ops) {
+    if (Limits(limit, op.op)) latency.Add(target > 0 ? op.intended : op.latency);
+  }
+  slower = 0;
+  for (const auto& [lower, n] : latency.Buckets()) {
+    if (Histogram::Middle(Histogram::BucketOf(lower)) >= limit.limit_ns) slower += n;
+  }
+  backlog_seconds = std::max(backlog_seconds, part.backlog_seconds);
+  if (ended_because.empty()) ended_because = part.ended_because;
+}
+
+double RateStep::slower_share() const {
+  return count() == 0 ? 0 : static_cast<double>(slower) / static_cast<double>(count());
+}
+
+bool RateStep::KeptUp() const {
+  if (target <= 0) return true;
+  constexpr double kDone = 0.98;
+  const double due = target * seconds;
+  // Random arrivals vary by the root of their number.
+  return static_cast<double>(all_operations) + 3 * std::sqrt(due) + 1 >= kDone * due;
+}
+
+bool RateStep::Meets(const RateLimit& limit) const {
+  return count() > 0 && KeptUp() && latency.Percentile(limit.share) < limit.limit_ns;
+}
+
+bool RateStep::MissesForSure(const RateLimit& limit, uint64_t needed) const {
+  return static_cast<double>(slower) > (1 - limit.share) * static_cast<double>(needed);
+}
+
+std::string FoundRate::Sentence() const {
+  const std::string head =
+      fmt::format("{}, {} thread{}: {} ", workload, clients, clients == 1 ? "" : "s", limit.Text());
+  switch (outcome) {
+    case Outcome::kFound:
+      return head + FoundText(*this);
+    case Outcome::kLowestMisses:
+      return head + fmt::format(
+                        "is missed even at the lowest rate that was tried, {} ops/s, 1/{:.0f} of "
+                        "the closed loop's: {} there, so it is not the rate that costs it",
+                        RateText(rate), steps[0].rate() / rate,
+                        AtShare(StepOf(*this, rate), limit));
+    case Outcome::kHighestMeets:
+      return head + fmt::format(
+                        "is met even at {} ops/s ({}), the most that so many clients reach in a "
+                        "closed loop: more --threads may reach more",
+                        RateText(rate), AtShare(StepOf(*this, rate), limit));
+    default:
+      break;
+  }
+  const std::string why = steps.empty() ? "" : steps.back().ended_because;
+  return head + "was not decided: " + (why.empty() ? "the run was stopped" : why);
+}
+
+nlohmann::json FoundRate::ToJson() const {
+  static constexpr const char* kNames[] = {"found", "lowest misses", "highest meets", "ended"};
+  nlohmann::json j = {{"name", workload},
+                      {"limit", limit.Text()},
+                      {"limit_us", Microseconds(limit.limit_ns)},
+                      {"limited_operation", limit.operation},
+                      {"limited_share", limit.share},
+                      {"operations_needed", limit.OperationsNeeded()},
+                      {"outcome", kNames[static_cast<size_t>(outcome)]},
+                      {"sentence", Sentence()},
+                      {"steps", nlohmann::json::array()}};
+  j["found_rate"] = rate > 0 ? nlohmann::json(rate) : nlohmann::json();
+  for (const RateStep& step : steps) j["steps"].push_back(StepJson(step, limit));
+  if (!again.empty()) j["again"] = StepJson(again[0], limit);
+  return j;
+}
+
+void SearchRate(const MeasureRate& measure, const std::function<bool()>& stop, FoundRate* found) {
+  using enum FoundRate::Outcome;
+  const auto step = [&](double rate) -> const RateStep& {
+    found->steps.push_back(measure(rate));
+    return found->steps.back();
+  };
+  const double top = step(0).rate();
+  Bounds bounds{.high = top};
+  const auto ended = [&] { return stop() || !found->steps.back().ended_because.empty(); };
+  while (!ended()) {
+    const std::optional<double> next = bounds.Next(top);
+    if (!next) break;
+    const bool meets = step(*next).Meets(found->limit);
+    if (ended()) break;
+    (meets ? bounds.low : bounds.high) = *next;
+    if (!meets) bounds.missed = true;
+  }
+  found->outcome = ended()             ? kEnded
+                   : bounds.low == 0   ? kLowestMisses
+                   : bounds.low == top ? kHighestMeets
+                                       : kFound;
+  found->rate = found->outcome == kEnded ? 0 : bounds.low == 0 ? bounds.high : bounds.low;
+}
+
+}  // namespace testbed

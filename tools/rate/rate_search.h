@@ -1,0 +1,82 @@
+// Finds the highest rate of an open loop whose latency meets a limit, by trying: --find-rate.
+//
+//   FoundRate found{.limit = limit};
+//   SearchRate([&](double rate) { return Measure(rate); }, stop, &found);
+//   Print(found.Sentence());
+//
+// The first step is a closed loop: as fast as the clients go. Its rate is the most that they reach,
+// so no open loop needs to be tried above it. Then open loops: half of that rate, and, as long as
+// each misses, half of the last, down to 1/64. Between the highest rate that met the limit and the
+// lowest that missed it the search halves the ratio until they are within 5 % of each other. All
+// steps run on one open database, so that nothing differs between them but the rate.
+//
+// A search supposes that latency rises with the rate. Where it does not (a background task that runs
+// in one step only), the steps show it.
+#ifndef TESTBED_TOOLS_RATE_RATE_SEARCH_H_
+#define TESTBED_TOOLS_RATE_RATE_SEARCH_H_
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/rate/rate_limit.h"
+#include "workloads/measure/runner.h"
+
+namespace testbed {
+
+// What one rate gave. Times in seconds, rates in operations per second of all kinds together.
+struct RateStep {
+  double target = 0;  // 0: the closed loop
+  double seconds = 0;
+  uint64_t all_operations = 0;
+  HistogramCounts latency;  // of the limited operations; from the intended start if there is one
+  uint64_t slower = 0;      // of these, not faster than the limit
+  double backlog_seconds = 0;
+  std::string ended_because;  // the workload ended by itself, and the step is not whole
+
+  // Adds what a phase at the step's rate measured. A step may have several.
+  void Add(const PhaseResult& part, const RateLimit& limit);
+  double rate() const { return static_cast<double>(all_operations) / seconds; }
+  uint64_t count() const { return latency.count(); }
+  double slower_share() const;
+  // Returns whether the operations that were due have been performed, but for a small rest, as a
+  // loop that falls behind more and more has not. Always true of the closed loop.
+  bool KeptUp() const;
+  bool Meets(const RateLimit& limit) const;
+  // Returns whether so many operations were slower already that the step misses the limit whatever
+  // the rest of `needed` operations does.
+  bool MissesForSure(const RateLimit& limit, uint64_t needed) const;
+};
+
+struct FoundRate {
+  enum class Outcome : uint8_t {
+    kFound,         // `rate` meets the limit, a rate at most 5 % above it misses
+    kLowestMisses,  // even the lowest rate that was tried misses; `rate` is that one
+    kHighestMeets,  // the closed loop's rate meets it; `rate` is that one
+    kEnded,         // the workload or the user ended the search; `rate` is 0
+  };
+  std::string workload;
+  int clients = 1;
+  RateLimit limit;
+  Outcome outcome = Outcome::kEnded;
+  double rate = 0;
+  std::vector<RateStep> steps;  // in the order in which they ran; the first is the closed loop
+  std::vector<RateStep> again;  // the measured phase at `rate` after the search; one, or none
+
+  // Returns one sentence that tells the outcome.
+  std::string Sentence() const;
+  // Returns an entry of "find_rate" of a run (docs/results.md).
+  nlohmann::json ToJson() const;
+};
+
+// Measures one rate; 0 stands for the closed loop.
+using MeasureRate = std::function<RateStep(double rate)>;
+
+// Fills in found->steps, outcome and rate. Ends early when `stop` returns true.
+void SearchRate(const MeasureRate& measure, const std::function<bool()>& stop, FoundRate* found);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_RATE_RATE_SEARCH_H_

@@ -1,0 +1,86 @@
+// A run while it executes in its child process (run_child.h): the engine, the phases one after the
+// other, the record that they fill in. Each part of it that is an idea of its own has a file here:
+// cache_share.cc (--cache-pct auto), find_rate.cc (--find-rate).
+#ifndef TESTBED_TOOLS_RUN_CHILD_CHILD_RUN_H_
+#define TESTBED_TOOLS_RUN_CHILD_CHILD_RUN_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/cache/cache_tuning.h"
+#include "tools/options.h"
+#include "tools/rate/rate_search.h"
+#include "tools/run/run_account.h"
+#include "tools/run/run_child.h"
+#include "tools/run/run_record.h"
+#include "workloads/measure/meter.h"
+#include "workloads/population.h"
+
+namespace testbed {
+
+// Not thread-safe. The options, the plan and the record must outlive the object.
+class ChildRun {
+ public:
+  // Fills in *record while it runs.
+  ChildRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(), RunRecord* record,
+           RunTalk talk)
+      : options_(options), plan_(plan), stop_(stop), record_(*record), talk_(std::move(talk)) {}
+
+  // Executes the run to its end, or until `stop` returns true. Throws Error.
+  void Execute();
+
+ private:
+  void ReportBeginning(const std::string& phase);
+  void OpenEngine();
+  void CountRows();
+  void ReportLoaded(bool at_end);
+  void RunWorkload(const std::string& name);
+  void RunSlices(const std::string& name, Workload& workload);
+  PhaseRecord Measure(const std::string& name, PhaseKind kind, Workload& workload,
+                      const PhaseOptions& options);
+  uint64_t ShareBytes(double cache_pct) const;
+  void ReopenWithShare(double cache_pct);
+  CacheTrial TryShare(const std::string& name, double cache_pct);
+  CacheTrial TrialOf(double cache_pct, const PhaseRecord& trial) const;
+  Readahead2014 Readahead(uint64_t operations) const;
+  std::function<SharePrediction(const std::vector<CacheTrial>&)> SharePredictor(
+      const std::string& name);
+  void TuneCache(const std::string& name);
+  FoundRate FindRate(const std::string& name, WorkloadOptions drawn);
+  RateStep MeasureRate(const std::string& name, double rate, FoundRate* found,
+                       WorkloadOptions* drawn);
+  void MeasureAtFoundRate(const std::string& name, Workload& workload, PhaseOptions phase,
+                          FoundRate found);
+  void Step(const std::string& name, PhaseKind kind, OpKind op, const std::string& what,
+            const std::function<void(PhaseRecord*)>& does);
+  void Settle();
+  void Finish(const Reading& before, const Reading& after, PhaseRecord* phase);
+  PhaseOptions MeasuredPhase(bool loads) const;
+  Reading ReadBorder() const;
+
+  const RunOptions& options_;
+  bool opened_ = false;                                 // OpenEngine has run before
+  uint64_t cache_bytes_ = options_.engine.cache_bytes;  // size of the engine's cache now
+  const RunPlan& plan_;
+  bool (*const stop_)();
+  RunRecord& record_;
+  const RunTalk talk_;
+  std::optional<RunAccount> account_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Meter> meter_;
+  std::shared_ptr<const Dataset> dataset_;
+  WorkloadOptions workload_ = options_.workload;  // the user's options plus the population
+  std::optional<PhaseKind> last_kind_;            // of the phase that was finished last
+  bool loaded_ = false;                           // {"loaded": true} was reported
+  uint64_t drawing_ = 0;                          // workloads so far that drew their rows
+  size_t current_ = SIZE_MAX;  // number of this phase among those that do not load; none so far
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_RUN_CHILD_CHILD_RUN_H_

@@ -1,0 +1,90 @@
+// --find-rate: the methods of ChildRun that measure the workload at several rates
+// (tools/rate/rate_search.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/output/table.h"
+#include "tools/run/child/child_run.h"
+#include "workloads/registry.h"
+
+namespace testbed {
+namespace {
+
+// Returns the seconds in which an open loop of the rate performs so many of the limited operations,
+// of which the closed loop showed the share among all.
+double SecondsFor(const FoundRate& found, double rate, uint64_t operations) {
+  const RateStep& closed = found.steps.front();
+  const double share =
+      static_cast<double>(closed.count()) / static_cast<double>(closed.all_operations);
+  return static_cast<double>(operations) / (rate * share);
+}
+
+std::string StepName(const std::string& workload, double rate) {
+  return rate == 0 ? workload + " closed loop" : fmt::format("{} at {}/s", workload, Short(rate));
+}
+
+}  // namespace
+
+// Measures one rate; 0 stands for the closed loop. A step lasts --seconds, and longer until it has
+// the operations that the percentile needs, unless it misses the limit for sure before. Before it
+// the workload runs at the same rate for --warmup, so that what the step before left behind (a
+// queue of compactions, dirty pages) is not charged to this one. The closed loop comes after the
+// warm-up of the phase itself.
+RateStep ChildRun::MeasureRate(const std::string& name, double rate, FoundRate* found,
+                               WorkloadOptions* drawn) {
+  constexpr int kMostParts = 20;
+  RateStep step{.target = rate};
+  PhaseOptions phase = MeasuredPhase(false);
+  double seconds = phase.seconds;
+  phase.rate = rate;
+  const auto measure = [&](const char* part, double length) {
+    phase.seconds = length;
+    drawn->seed = Mix64(drawn->seed + 1);
+    return Measure(StepName(name, rate) + part, PhaseKind::kTune,
+                   *FindWorkload(name).make(dataset_, *drawn), phase);
+  };
+  if (rate > 0 && options_.warmup.value_or(0) > 0) measure(" warm-up", *options_.warmup);
+  const uint64_t needed = found->limit.OperationsNeeded();
+  for (int part = 0; part < kMostParts && !stop_(); ++part) {
+    step.Add(measure("", seconds).work->result, found->limit);
+    const bool enough = step.count() >= needed || step.MissesForSure(found->limit, needed);
+    if (rate == 0 || enough || !step.ended_because.empty()) break;
+    // In parts, so that a step which misses for sure ends soon after it does.
+    const double rest = SecondsFor(*found, rate, needed - step.count());
+    seconds = std::clamp(rest, 0.1, std::max(0.1, 2 * step.seconds));
+  }
+  if (step.count() == 0 && step.ended_because.empty()) {
+    step.ended_because = "there was no operation of that kind";
+  }
+  return step;
+}
+
+// Searches for the highest rate that meets the limit. `drawn` are the workload's options.
+FoundRate ChildRun::FindRate(const std::string& name, WorkloadOptions drawn) {
+  FoundRate found{.workload = name,
+                  .clients = plan_.threads,
+                  .limit = ParseRateLimit("--find-rate", options_.find_rate)};
+  SearchRate([&](double rate) { return MeasureRate(name, rate, &found, &drawn); },
+             [this] { return stop_(); }, &found);
+  return found;
+}
+
+// Measures the workload as the phase that counts, at the rate that was found, and keeps the search
+// with it. A search that was not decided is followed by a closed loop.
+void ChildRun::MeasureAtFoundRate(const std::string& name, Workload& workload, PhaseOptions phase,
+                                  FoundRate found) {
+  phase.rate = found.rate;
+  if (found.rate > 0) {
+    phase.seconds =
+        std::max(phase.seconds, SecondsFor(found, found.rate, found.limit.OperationsNeeded()));
+  }
+  record_.found_rates.push_back(found);
+  const PhaseRecord measured = Measure(name, PhaseKind::kMeasure, workload, phase);
+  if (found.rate == 0) return;
+  RateStep again{.target = found.rate};
+  again.Add(measured.work->result, found.limit);
+  record_.found_rates.back().again = {std::move(again)};
+}
+
+}  // namespace testbed

@@ -1,0 +1,34 @@
+#include "tools/run/child/run_rows.h"
+
+#include <string>
+
+#include "workloads/registry.h"
+
+namespace testbed {
+namespace {
+
+// Returns the loader of the plan's database. All workloads of a run are of one loader, but for those
+// that run on any database; an empty string when there are only such.
+std::string LoaderOfPlan(const RunPlan& plan) {
+  for (const std::string& phase : plan.phases) {
+    if (const std::string& loader = FindWorkload(phase).loader; !loader.empty()) return loader;
+  }
+  return "";
+}
+
+}  // namespace
+
+bool HasPopulation(const RunPlan& plan) {
+  const std::string loader = LoaderOfPlan(plan);
+  return loader.empty() ? !plan.population.is_null() : loader == "insert";
+}
+
+std::optional<uint64_t> RowsAtEnd(const RunPlan& plan, const Population* population,
+                                  const Dataset& dataset) {
+  if (population != nullptr) {
+    return population->known() ? std::optional(population->there().count()) : std::nullopt;
+  }
+  return LoaderOfPlan(plan) == "document-load" ? std::optional(dataset.rows()) : std::nullopt;
+}
+
+}  // namespace testbed
