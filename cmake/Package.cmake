@@ -21,6 +21,7 @@ endfunction()
 testbed_export(account testbed_account)
 testbed_export(btree testbed_log testbed_interface testbed_btree)
 testbed_export(engines testbed_device testbed_engines testbed_c)
+add_custom_target(testbed_development DEPENDS testbed_c testbed_engines testbed_btree $<TARGET_NAME_IF_EXISTS:testbed_shared>)
 # The shared library joins no export: C programs find it by pkg-config, Python by its name.
 if(TARGET testbed_shared)
   install(TARGETS testbed_shared COMPONENT development LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT development)

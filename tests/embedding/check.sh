@@ -36,6 +36,17 @@ status=0
 ((status == 1 || status == 2)) || die "a directory that cannot be made ends with $status, not with an error"
 [[ $(wc -l <sentence) == 1 ]] || die "a failure is not one sentence: $(cat sentence)"
 
+# The databases of earlier releases open: one that was closed, one whose process was killed after its last
+# commits. A format that changes gets a further archive; the old ones stay.
+for archive in "$source_dir"/tests/embedding/databases/btree-format-*.tar.xz; do
+  rm -rf -- "$work/old"
+  python3 -m tarfile -e "$archive" "$work/old"
+  for database in "$work"/old/closed "$work"/old/killed; do
+    expect "rows of $database of $archive" "a3ec43beac6becf3409bc4e8a1efc7c00aec4b6768b91571c51c054f884432ae  -" \
+      "$("$bin/key_value_store" "$database" list | sha256sum)"
+  done
+done
+
 for engine in btree fractal; do
   expect "any_engine $engine" $'ada\t1815\nedsger\t1930\ngrace\t1906' "$("$bin/any_engine" "$engine" "$work/any-$engine")"
 done
