@@ -16,6 +16,7 @@ endmacro()
 # Header-and-library pairs that come without a CMake package of their own.
 # Further arguments are folders of the include path that the header may be in.
 macro(testbed_require_library target header library package)
+  set_property(GLOBAL PROPERTY TESTBED_LIBRARY_${target} "${target};${header};${library};${package};${ARGN}")
   find_path(${target}_INCLUDE_DIR ${header} PATH_SUFFIXES ${ARGN})
   find_library(${target}_LIBRARY ${library})
   if(${target}_INCLUDE_DIR AND ${target}_LIBRARY)

@@ -47,8 +47,16 @@ struct EngineInfo {
   Inspect check, tree;
 };
 
-// Returns all engines of this build. Thread-safe.
+// Returns all engines of this build, and those that the program has added. Thread-safe.
 const std::vector<EngineInfo>& Engines();
+
+// Adds an engine of the program's own, which can be named like the others from then on. Call it before
+// other threads use the registry, as it may move what Engines() has returned. Throws Error (kUsage) when an
+// engine has that name.
+void AddEngine(EngineInfo info);
+
+// Returns the words with ", " between them, as messages list what is accepted.
+std::string JoinWords(const std::vector<std::string>& words);
 
 // Returns whether `path`, relative to the directory of a database, is a file that `info` lists or,
 // with `directory`, a directory that such a file is in. The directory may hold several databases,
@@ -73,6 +81,10 @@ void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options);
 // when CheckEngineOptions refuses the options, when `dir` holds a database of another engine, and
 // when it holds none although options.create is false.
 std::unique_ptr<Engine> OpenEngine(const std::string& name, const std::string& dir,
+                                   const EngineOptions& options);
+// The same for an engine that need not be in the registry. What database of other engines `dir` may hold
+// is not looked at.
+std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& dir,
                                    const EngineOptions& options);
 
 }  // namespace testbed

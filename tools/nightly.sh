@@ -5,7 +5,7 @@
 #   clean-roots    both README commands in a bare Debian 12 and 13 (root, debootstrap)
 #   tidy           clang-tidy and the thread-safety analysis on the whole tree (tools/lint.sh)
 #   without-engines  the program without each library that an engine needs (the presets without-* and own-engines)
-#   extension      an engine and a workload of tests/extension, joined from outside as CONTRIBUTING.md says
+#   extension      the engine of examples/shelf and a workload of tests/extension, joined from outside as CONTRIBUTING.md says
 #   tests          tools/test.sh --all: the release build, AddressSanitizer and UBSan, ThreadSanitizer
 #   faults         an error at every IO call (TESTBED_FAULT_STRIDE=1)
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100

@@ -294,7 +294,7 @@ StoreOptions OptionsOf(const EngineOptions& options) {
   return o;
 }
 
-std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options) {
+std::unique_ptr<Engine> OpenChecked(const std::string& dir, const EngineOptions& options) {
   return std::make_unique<BtreeEngine>(Store::Open(dir, OptionsOf(options)), options);
 }
 
@@ -331,9 +331,13 @@ EngineInfo BtreeEngineInfo() {
                 "btree.checkpoint.0", "btree.checkpoint.1", "btree.replay", "btree.log/log-#"};
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };
   info.check_options = [](const EngineOptions& o) { btree::CheckOptions(OptionsOf(o)); };
-  info.open = OpenBtree;
+  info.open = OpenChecked;
   info.check = info.tree = btree::InspectDatabase;
   return info;
+}
+
+std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options) {
+  return OpenEngine(BtreeEngineInfo(), dir, options);
 }
 
 }  // namespace testbed

@@ -3,11 +3,19 @@
 #ifndef TESTBED_ENGINES_BTREE_BTREE_ENGINE_H_
 #define TESTBED_ENGINES_BTREE_BTREE_ENGINE_H_
 
+#include <memory>
+#include <string>
+
 #include "engines/registry.h"
 
 namespace testbed {
 
 EngineInfo BtreeEngineInfo();
+
+// Opens the database in `dir`, and creates it when there is none and options.create is set. Throws Error:
+// kUsage for options that the engine cannot honour, for a database that is open already, and for one that is
+// not there; kCorruption for a damaged one; kIo. Thread-safe.
+std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options);
 
 }  // namespace testbed
 

@@ -11,7 +11,7 @@ build_dir=${1:-$source_dir/build/extension}
 cmake -S "$source_dir" -B "$build_dir" -G Ninja -DCMAKE_BUILD_TYPE=Release \
   -DTESTBED_ROCKSDB=OFF -DTESTBED_WIREDTIGER=OFF -DTESTBED_LMDB=OFF -DTESTBED_SQLITE=OFF -DTESTBED_MDBX=OFF -DTESTBED_POSTGRES=OFF -DTESTBED_MYSQL=OFF -DTESTBED_INNODB=OFF -DTESTBED_DOCUMENTS=OFF \
   -DTESTBED_TESTS=OFF -DTESTBED_BENCH=OFF \
-  -DTESTBED_EXTRA_ENGINES="$here/shelf" -DTESTBED_EXTRA_WORKLOADS="$here/every_row"
+  -DTESTBED_EXTRA_ENGINES="$source_dir/examples/shelf" -DTESTBED_EXTRA_WORKLOADS="$here/every_row"
 ninja -C "$build_dir" testbed
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT

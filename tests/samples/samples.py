@@ -19,7 +19,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 TREE = pathlib.Path(__file__).resolve().parent.parent.parent
-FLOORS = ("device", "engines", "workloads", "tools", "tests")
+FLOORS = ("device", "engines", "workloads", "tools", "embed", "tests")
 UNITS = 8  # files that are compiled; the headers that they share are read once in each
 
 

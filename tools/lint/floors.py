@@ -17,8 +17,9 @@ FLOORS = {
     "engines": {"device"},
     "workloads": {"device", "engines"},
     "tools": {"device", "engines", "workloads"},
+    "embed": {"device", "engines"},
     "bench": {"device", "engines", "workloads", "tools"},
-    "tests": {"device", "engines", "workloads", "tools"},
+    "tests": {"device", "engines", "workloads", "tools", "embed"},
 }
 # Rooms of the ground floor, from the lowest. A room may include those before it.
 DEVICE = ["os", "account", "file", "log", "machine"]

@@ -1,5 +1,5 @@
-// An engine outside the tree: each table is a std::map under one mutex. It joins by this folder alone
-// (CONTRIBUTING.md, "Adding an engine"); check.sh builds it.
+// An engine outside the tree: each table is a std::map under one mutex. It joins the command by this folder alone
+// (CONTRIBUTING.md, "Adding an engine"; tests/extension/check.sh), or a program that calls AddEngine (own_engine.cc).
 #include <map>
 #include <memory>
 #include <mutex>

@@ -1,0 +1,354 @@
+// The C API (testbed_engine.h) over engines/engine.h: errors become codes and sentences, and what is open is
+// counted, so that a close in the wrong order is refused.
+#include <atomic>
+#include <exception>
+#include <map>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "device/error.h"
+#include "embed/testbed/testbed_engine.h"
+#include "engines/engine.h"
+#include "engines/extra_options.h"
+#include "engines/registry.h"
+
+struct testbed_engine {
+  std::unique_ptr<testbed::Engine> engine;
+  std::atomic<size_t> sessions{0};
+};
+
+struct testbed_session {
+  testbed_engine* owner;
+  std::unique_ptr<testbed::Session> session;
+  size_t cursors = 0;
+  bool in_transaction = false;
+};
+
+struct testbed_cursor {
+  testbed_session* owner;
+  std::unique_ptr<testbed::Cursor> cursor;
+  bool on_row = false;
+};
+
+namespace testbed {
+namespace {
+
+struct LastError {
+  std::string sentence;
+  int number = 0;
+};
+thread_local LastError last_error;
+
+testbed_status Refuse(testbed_status status, const char* sentence, int number = 0) {
+  try {
+    last_error.sentence = sentence;
+  } catch (const std::bad_alloc&) {
+    last_error.sentence.clear();
+  }
+  last_error.number = number;
+  return status;
+}
+
+testbed_status StatusOf(Error::Kind kind) {
+  switch (kind) {
+    case Error::kUsage:
+      return TESTBED_USAGE;
+    case Error::kIo:
+      return TESTBED_IO;
+    case Error::kCorruption:
+      return TESTBED_CORRUPTION;
+    case Error::kRun:
+      break;
+  }
+  return TESTBED_FAILED;
+}
+
+// Returns what `work` returns, or what its exception means.
+template <typename Work>
+testbed_status Guarded(Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    return Refuse(StatusOf(error.kind()), error.what(), error.code());
+  } catch (const std::exception& error) {
+    return Refuse(TESTBED_FAILED, error.what());
+  } catch (...) {
+    return Refuse(TESTBED_FAILED, "the engine failed without saying why");
+  }
+}
+
+testbed_status Null(const char* sentence) { return Refuse(TESTBED_USAGE, sentence); }
+
+std::string_view Bytes(const char* data, size_t size) {
+  return size == 0 ? std::string_view() : std::string_view(data, size);
+}
+
+std::map<std::string, std::string> Words(const char* const* options) {
+  std::map<std::string, std::string> words;
+  for (; options != nullptr && *options != nullptr; ++options) {
+    const std::string_view word = *options;
+    const size_t equals = word.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      throw Error(Error::kUsage, "the option \"" + std::string(word) + "\" is not name=value");
+    }
+    words[std::string(word.substr(0, equals))] = word.substr(equals + 1);
+  }
+  return words;
+}
+
+EngineOptions OptionsOf(const EngineInfo& info, const char* const* options) {
+  EngineOptions o = DefaultEngineOptions(info);
+  std::map<std::string, std::string> words = Words(options);
+  const ExtraOptions given(info.name, words, "the option");
+  o.create = given.Flag("create", o.create);
+  const std::string io = given.Choice("io", IoModeName(o.io), {"direct", "buffered", "mmap"});
+  for (const IoMode mode : {IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap}) {
+    if (io == IoModeName(mode)) o.io = mode;
+  }
+  o.page_size = static_cast<uint32_t>(given.Bytes("page_size", o.page_size, 0, 1u << 30));
+  o.cache_bytes = given.Bytes("cache_bytes", o.cache_bytes, 0, 1ull << 50);
+  o.ram_bytes = given.Bytes("ram_bytes", o.ram_bytes, 0, 1ull << 50);
+  const std::string durability =
+      given.Choice("durability", DurabilityName(o.durability), {"sync", "lazy", "none"});
+  for (const Durability d : {Durability::kSync, Durability::kLazy, Durability::kNone}) {
+    if (durability == DurabilityName(d)) o.durability = d;
+  }
+  o.lazy_interval_ms =
+      static_cast<uint32_t>(given.Integer("lazy_interval_ms", o.lazy_interval_ms, 1, 3600000));
+  if (const auto at = words.find("compression"); at != words.end()) o.compression = at->second;
+  for (const char* name : {"create", "io", "page_size", "cache_bytes", "ram_bytes", "durability",
+                           "lazy_interval_ms", "compression"}) {
+    words.erase(name);
+  }
+  o.extra = std::move(words);
+  return o;
+}
+
+// Positions the cursor by `move`.
+template <typename Move>
+testbed_status Position(testbed_cursor* cursor, Move move) {
+  if (cursor == nullptr) return Null("the cursor is null");
+  cursor->on_row = false;
+  return Guarded([&] {
+    cursor->on_row = move(*cursor->cursor);
+    return cursor->on_row ? TESTBED_OK : TESTBED_NOT_FOUND;
+  });
+}
+
+testbed_status OffRow() {
+  return Refuse(TESTBED_USAGE, "the cursor stands on no row: seek one that is there first");
+}
+
+}  // namespace
+}  // namespace testbed
+
+using namespace testbed;
+
+const char* testbed_error() { return last_error.sentence.c_str(); }
+int testbed_error_number() { return last_error.number; }
+const char* testbed_version() { return TESTBED_VERSION; }
+
+const char* testbed_engine_name(size_t i) {
+  return i < Engines().size() ? Engines()[i].name.c_str() : nullptr;
+}
+
+testbed_status testbed_open(const char* engine, const char* dir, const char* const* options,
+                            testbed_engine** opened) {
+  if (engine == nullptr || dir == nullptr || opened == nullptr) {
+    return Null("an engine, a directory and a place for the handle are needed");
+  }
+  return Guarded([&] {
+    auto handle = std::make_unique<testbed_engine>();
+    handle->engine = OpenEngine(engine, dir, OptionsOf(FindEngine(engine), options));
+    *opened = handle.release();
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_close(testbed_engine* engine) {
+  if (engine == nullptr) return TESTBED_OK;
+  if (engine->sessions.load() != 0) {
+    return Refuse(TESTBED_USAGE, "the database has sessions that are open: close them first");
+  }
+  return Guarded([&] {
+    delete engine;
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_open_table(testbed_engine* engine, const char* name, testbed_table* table) {
+  if (engine == nullptr || name == nullptr || table == nullptr) {
+    return Null("an engine, a name and a place for the table are needed");
+  }
+  return Guarded([&] {
+    *table = engine->engine->OpenTable(name);
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_checkpoint(testbed_engine* engine) {
+  if (engine == nullptr) return Null("the engine is null");
+  return Guarded([&] {
+    engine->engine->Checkpoint();
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_session_open(testbed_engine* engine, testbed_session** opened) {
+  if (engine == nullptr || opened == nullptr) {
+    return Null("an engine and a place for the handle are needed");
+  }
+  return Guarded([&] {
+    auto handle = std::make_unique<testbed_session>();
+    handle->owner = engine;
+    handle->session = engine->engine->NewSession();
+    engine->sessions.fetch_add(1);
+    *opened = handle.release();
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_session_close(testbed_session* session) {
+  if (session == nullptr) return TESTBED_OK;
+  if (session->cursors != 0) {
+    return Refuse(TESTBED_USAGE, "the session has cursors that are open: close them first");
+  }
+  return Guarded([&] {
+    if (session->in_transaction) {
+      session->in_transaction = false;
+      session->session->Rollback();
+    }
+    testbed_engine* const owner = session->owner;
+    delete session;
+    owner->sessions.fetch_sub(1);
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_begin(testbed_session* session) {
+  if (session == nullptr) return Null("the session is null");
+  return Guarded([&] {
+    if (session->in_transaction) {
+      return Refuse(TESTBED_USAGE, "a transaction is open: commit it or roll it back first");
+    }
+    session->session->Begin();
+    session->in_transaction = true;
+    return TESTBED_OK;
+  });
+}
+
+static testbed_status End(testbed_session* session, void (Session::*how)()) {
+  if (session == nullptr) return Null("the session is null");
+  return Guarded([&] {
+    if (!session->in_transaction) return Refuse(TESTBED_USAGE, "no transaction is open: begin one");
+    session->in_transaction = false;
+    (session->session.get()->*how)();
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_commit(testbed_session* session) { return End(session, &Session::Commit); }
+testbed_status testbed_rollback(testbed_session* session) {
+  return End(session, &Session::Rollback);
+}
+
+testbed_status testbed_get(testbed_session* session, testbed_table table, const char* key,
+                           size_t key_size, const char** value, size_t* value_size) {
+  if (session == nullptr || (key == nullptr && key_size != 0) || value == nullptr ||
+      value_size == nullptr) {
+    return Null("a session, a key and places for the value are needed");
+  }
+  return Guarded([&] {
+    std::string_view found;
+    if (!session->session->Get(table, Bytes(key, key_size), &found)) return TESTBED_NOT_FOUND;
+    *value = found.empty() ? "" : found.data();
+    *value_size = found.size();
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_put(testbed_session* session, testbed_table table, const char* key,
+                           size_t key_size, const char* value, size_t value_size) {
+  if (session == nullptr || (key == nullptr && key_size != 0) ||
+      (value == nullptr && value_size != 0)) {
+    return Null("a session, a key and a value are needed");
+  }
+  return Guarded([&] {
+    session->session->Put(table, Bytes(key, key_size), Bytes(value, value_size));
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_erase(testbed_session* session, testbed_table table, const char* key,
+                             size_t key_size) {
+  if (session == nullptr || (key == nullptr && key_size != 0)) {
+    return Null("a session and a key are needed");
+  }
+  return Guarded([&] {
+    session->session->Erase(table, Bytes(key, key_size));
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_cursor_open(testbed_session* session, testbed_table table,
+                                   testbed_cursor** opened) {
+  if (session == nullptr || opened == nullptr) {
+    return Null("a session and a place for the handle are needed");
+  }
+  return Guarded([&] {
+    auto handle = std::make_unique<testbed_cursor>();
+    handle->owner = session;
+    handle->cursor = session->session->NewCursor(table);
+    ++session->cursors;
+    *opened = handle.release();
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_cursor_close(testbed_cursor* cursor) {
+  if (cursor == nullptr) return TESTBED_OK;
+  --cursor->owner->cursors;
+  return Guarded([&] {
+    delete cursor;
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_cursor_seek(testbed_cursor* cursor, const char* key, size_t key_size) {
+  if (key == nullptr && key_size != 0) return Null("the key is null");
+  return Position(
+      cursor, [&](Cursor& c) { return key_size == 0 ? c.First() : c.Seek(Bytes(key, key_size)); });
+}
+
+testbed_status testbed_cursor_seek_last(testbed_cursor* cursor) {
+  return Position(cursor, [](Cursor& c) { return c.Last(); });
+}
+
+testbed_status testbed_cursor_next(testbed_cursor* cursor) {
+  if (cursor != nullptr && !cursor->on_row) return OffRow();
+  return Position(cursor, [](Cursor& c) { return c.Next(); });
+}
+
+testbed_status testbed_cursor_prev(testbed_cursor* cursor) {
+  if (cursor != nullptr && !cursor->on_row) return OffRow();
+  return Position(cursor, [](Cursor& c) { return c.Prev(); });
+}
+
+testbed_status testbed_cursor_row(testbed_cursor* cursor, const char** key, size_t* key_size,
+                                  const char** value, size_t* value_size) {
+  if (cursor == nullptr || key == nullptr || key_size == nullptr || value == nullptr ||
+      value_size == nullptr) {
+    return Null("a cursor and places for the row are needed");
+  }
+  if (!cursor->on_row) return OffRow();
+  return Guarded([&] {
+    const std::string_view k = cursor->cursor->key(), v = cursor->cursor->value();
+    *key = k.empty() ? "" : k.data();
+    *key_size = k.size();
+    *value = v.empty() ? "" : v.data();
+    *value_size = v.size();
+    return TESTBED_OK;
+  });
+}

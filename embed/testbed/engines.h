@@ -1,0 +1,18 @@
+// All engines of the build behind one interface, target testbed::engines.
+//
+//   for (const EngineInfo& info : Engines()) Use(info.name);
+//   std::unique_ptr<Engine> engine =
+//       OpenEngine("rocksdb", dir, DefaultEngineOptions(FindEngine("rocksdb")));
+//
+// A program adds an engine of its own by AddEngine. It derives from Engine, Session and Cursor.
+//
+// Public here: Engines, FindEngine, AddEngine, DefaultEngineOptions, CheckEngineOptions, OpenEngine, EngineInfo,
+// Capabilities, and what testbed/btree.h names, as engines/registry.h and engines/engine.h describe them.
+#ifndef TESTBED_ENGINES_H_
+#define TESTBED_ENGINES_H_
+
+#include "device/error.h"
+#include "engines/engine.h"
+#include "engines/registry.h"
+
+#endif  // TESTBED_ENGINES_H_

@@ -1,0 +1,131 @@
+// What is said of an engine without knowing the others: registry.cc knows them.
+#include <algorithm>
+#include <string_view>
+
+#include "device/error.h"
+#include "engines/registry.h"
+
+namespace testbed {
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Returns whether `path` is what EngineInfo::files calls `pattern`.
+bool Matches(std::string_view pattern, std::string_view path) {
+  if (pattern.empty()) return path.empty();
+  const std::string_view rest = pattern.substr(1);
+  if (pattern[0] == '*') {
+    return Matches(rest, path) ||
+           (!path.empty() && path[0] != '/' && Matches(pattern, path.substr(1)));
+  }
+  if (path.empty()) return false;
+  if (pattern[0] == '#') {
+    return IsDigit(path[0]) && (Matches(rest, path.substr(1)) || Matches(pattern, path.substr(1)));
+  }
+  return pattern[0] == path[0] && Matches(rest, path.substr(1));
+}
+
+template <typename T, typename Name>
+void CheckOneOf(const std::string& engine, const std::string& option, T value,
+                const std::vector<T>& accepted, Name name) {
+  std::vector<std::string> names;
+  for (const T& a : accepted) {
+    if (a == value) return;
+    names.push_back(name(a));
+  }
+  throw Error(Error::kUsage, engine + " cannot honour " + option + " " + name(value) +
+                                 "; it accepts " + JoinWords(names));
+}
+
+}  // namespace
+
+std::string JoinWords(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+const char* DurabilityName(Durability durability) {
+  static constexpr const char* kNames[] = {"sync", "lazy", "none"};
+  return kNames[static_cast<size_t>(durability)];
+}
+
+TableId Engine::OpenIndex(const std::string& index, TableId, const std::vector<IndexPart>&) {
+  throw Error(Error::kUsage, name() + " keeps no secondary indexes itself: " + index +
+                                 " must be a table that its user writes");
+}
+
+bool IsEngineFile(const EngineInfo& info, const std::string& path, bool directory) {
+  std::string_view inside = path;
+  if (const size_t slash = inside.find('/'); Matches("#", inside.substr(0, slash))) {
+    if (slash == std::string_view::npos) return directory;
+    inside.remove_prefix(slash + 1);
+  }
+  return std::any_of(info.files.begin(), info.files.end(), [&](std::string_view file) {
+    return Matches(directory ? file.substr(0, file.rfind('/')) : file, inside) &&
+           (!directory || file.find('/') != std::string_view::npos);
+  });
+}
+
+EngineOptions DefaultEngineOptions(const EngineInfo& info) {
+  const Capabilities& can = info.capabilities;
+  EngineOptions options;
+  const auto nearest = [](auto wanted, const auto& accepted) {
+    const bool there = std::find(accepted.begin(), accepted.end(), wanted) != accepted.end();
+    return there ? wanted : accepted.front();
+  };
+  options.io = nearest(options.io, can.io_modes);
+  options.durability = nearest(options.durability, can.durabilities);
+  if (can.max_page_size != 0) {
+    options.page_size = std::clamp(options.page_size, can.min_page_size, can.max_page_size);
+  }
+  if (!can.cache) options.cache_bytes = 0;
+  return options;
+}
+
+void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {
+  const Capabilities& can = info.capabilities;
+  CheckOneOf(info.name, "--io", options.io, can.io_modes, IoModeName);
+  CheckOneOf(info.name, "--durability", options.durability, can.durabilities, DurabilityName);
+  CheckOneOf(info.name, "--compression", options.compression, can.compressions,
+             [](const std::string& s) { return s; });
+  if (options.io == IoMode::kMmap) {
+    CheckOneOf(info.name, "--mmap-advice", options.mmap_advice, can.mmap_advices, AdviceName);
+  }
+  const uint32_t page = options.page_size;
+  if (can.max_page_size != 0 &&
+      (page < can.min_page_size || page > can.max_page_size || (page & (page - 1)) != 0)) {
+    const std::string least = std::to_string(can.min_page_size);
+    throw Error(
+        Error::kUsage,
+        info.name + " cannot honour --page-size " + std::to_string(page) + "; it accepts " +
+            (can.min_page_size == can.max_page_size
+                 ? least
+                 : "powers of two from " + least + " to " + std::to_string(can.max_page_size)));
+  }
+  for (const auto& [name, value] : options.extra) {
+    std::vector<std::string> names;
+    bool known = false;
+    for (const auto& [accepted, meaning] : can.extra_options) {
+      known = known || accepted == name;
+      names.push_back(accepted);
+    }
+    if (!known) {
+      throw Error(Error::kUsage, info.name + " has no --engine-option " + name + "; it has " +
+                                     (names.empty() ? "none" : JoinWords(names)));
+    }
+  }
+  if (info.check_options) info.check_options(options);
+}
+
+std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& dir,
+                                   const EngineOptions& options) {
+  CheckEngineOptions(info, options);
+  if (info.capabilities.persistent && !options.create && !info.recognises(dir)) {
+    throw Error(Error::kUsage, "the directory " + dir + " holds no database of " + info.name +
+                                   ": load one first, or choose another --dir");
+  }
+  return info.open(dir, options);
+}
+
+}  // namespace testbed

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Installs the libraries of a build in a prefix of its own, builds examples/ against them as another project
+# would, runs the examples, and looks into what they have linked.
+#
+#   tests/embedding/check.sh BUILD_DIR WORK_DIR [COMPILER_FLAGS]
+#
+# WORK_DIR is made anew. The flags are those of a sanitizer that the build has: its programs need it, too.
+set -euo pipefail
+source_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
+build_dir=$1 work=$2 flags=${3:-}
+rm -rf -- "$work"
+mkdir -p -- "$work/first"
+die() { printf 'embedding: %s\n' "$*" >&2; exit 1; }
+# expect WHAT EXPECTED FOUND
+expect() { [[ $2 == "$3" ]] || die "$1: expected"$'\n'"$2"$'\n'"and found"$'\n'"$3"; }
+
+# It is moved after it was installed: nothing in it may say where it was.
+cmake --install "$build_dir" --prefix "$work/first/prefix" --component development >"$work/install.log"
+mv -- "$work/first/prefix" "$work/prefix"
+prefix=$work/prefix
+cmake -S "$source_dir/examples" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug \
+  -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_C_FLAGS="$flags" >"$work/configure.log" 2>&1 || { cat -- "$work/configure.log"; die "examples/ cannot be configured"; }
+ninja -C "$work/build" >"$work/build.log" 2>&1 || { cat -- "$work/build.log"; die "examples/ cannot be built"; }
+cd -- "$work"
+bin=$work/build
+
+# The programs do what they say.
+store() { "$bin/key_value_store" "$work/store" "$@"; }
+store put ada 1815 grace 1906
+store put edsger 1930
+expect "get" 1906 "$(store get grace)"
+store erase grace
+expect "list" $'ada\t1815\nedsger\t1930' "$(store list)"
+status=0
+"$bin/key_value_store" /proc/nothing list 2>sentence || status=$?
+((status == 1 || status == 2)) || die "a directory that cannot be made ends with $status, not with an error"
+[[ $(wc -l <sentence) == 1 ]] || die "a failure is not one sentence: $(cat sentence)"
+
+# The databases of earlier releases open: one that was closed, one whose process was killed after its last
+# commits. A format that changes gets a further archive; the old ones stay.
+for archive in "$source_dir"/tests/embedding/databases/btree-format-*.tar.xz; do
+  rm -rf -- "$work/old"
+  python3 -m tarfile -e "$archive" "$work/old"
+  for database in "$work"/old/closed "$work"/old/killed; do
+    expect "rows of $database of $archive" "a3ec43beac6becf3409bc4e8a1efc7c00aec4b6768b91571c51c054f884432ae  -" \
+      "$("$bin/key_value_store" "$database" list | sha256sum)"
+  done
+done
+
+for engine in btree fractal; do
+  expect "any_engine $engine" $'ada\t1815\nedsger\t1930\ngrace\t1906' "$("$bin/any_engine" "$engine" "$work/any-$engine")"
+done
+expect "own_engine" "shelf: 1815" "$("$bin/own_engine")"
+"$bin/own_operations" "$work/records" >costs 2>costs.errors || { cat costs.errors; die "own_operations failed"; }
+grep -qx 'import: 64 operations, 0 reads of 0 bytes, 64 writes of 2097152 bytes, 64 syncs' costs || die "own_operations: $(cat costs)"
+grep -qx 'look-up: 100 operations, 100 reads of 51200 bytes, 0 writes of 0 bytes, 0 syncs' costs || die "own_operations: $(cat costs)"
+expect "key_value_store_c" $'ada: 1815\nada\t1815\ngrace\t1906\nrefused: the database has sessions that are open: close them first' \
+  "$("$bin/key_value_store_c" btree "$work/c")"
+
+# The b-tree is the engine alone: what its program links has no symbol that the harness or another engine defines.
+mapfile -t archives < <(ninja -C "$bin" -t commands key_value_store | grep -o "$prefix/[^ ]*\.a" | sort -u)
+((${#archives[@]} >= 3)) || die "the archives of key_value_store are not found: ${archives[*]}"
+defined() { nm --defined-only --extern-only --quiet "$@" 2>/dev/null | awk 'NF == 3 && $2 ~ /[TDBR]/ { print $3 }' | sort -u; }
+symbols() { nm --extern-only --quiet "$@" 2>/dev/null | awk 'NF >= 2 { print $NF }' | sort -u; }
+harness=()
+for archive in "$build_dir"/tools/libtestbed_tools.a "$build_dir"/workloads/libtestbed_workloads.a; do
+  [[ -f $archive ]] && harness+=("$archive")
+done
+((${#harness[@]} == 2)) || die "the harness's libraries are not built"
+defined "${harness[@]}" >harness.symbols
+symbols "${archives[@]}" >closure.symbols
+[[ $(wc -l <harness.symbols) -gt 1000 && $(wc -l <closure.symbols) -gt 1000 ]] || die "nm finds next to nothing"
+expect "symbols of the harness in testbed::btree" "" "$(comm -12 harness.symbols closure.symbols)"
+expect "symbols of other engines in testbed::btree" "" "$(grep -iE 'rocksdb|wiredtiger|lmdb|mdb_|sqlite|fractal|mmapv1' closure.symbols || true)"
+needed=$(readelf --dynamic "$bin/key_value_store" | grep NEEDED)
+if grep -E 'tcmalloc|rocksdb|wiredtiger|fuse|sqlite|lmdb' <<<"$needed"; then die "key_value_store needs libraries that the b-tree does not"; fi
+
+# The same program without CMake.
+if command -v pkg-config >/dev/null; then
+  PKG_CONFIG_PATH=$(dirname -- "$(find "$prefix" -name testbed-btree.pc)")
+  export PKG_CONFIG_PATH
+  # shellcheck disable=SC2046,SC2086
+  "${CXX:-g++}" -std=c++20 $flags "$source_dir/examples/key_value_store.cc" -o by_pkg_config $(pkg-config --cflags --libs testbed-btree)
+  expect "the program built by pkg-config" 1815 "$(./by_pkg_config "$work/store" get ada)"
+fi
+echo "embedding: ok"

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Tests the Python module on the C API with the shared library.
+
+Usage: engine_test.py LIBRARY DIRECTORY     (DIRECTORY is made; what the test makes in it is removed)
+"""
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import threading
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+os.environ["TESTBED_ENGINE_LIBRARY"] = sys.argv[1]
+os.makedirs(sys.argv[2], exist_ok=True)
+sys.path.insert(0, str(SOURCE / "python"))
+import testbed_engine  # noqa: E402
+
+
+class EngineTest(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory(dir=sys.argv[2])
+        self.directory = self.temporary.name
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def test_rows_stay(self):
+        self.assertIn("btree", testbed_engine.engines())
+        with testbed_engine.open("btree", self.directory, durability="sync") as engine:
+            table = engine.table("t")
+            with engine.session() as session:
+                with session.transaction():
+                    session.put(table, b"b\0c", b"\0\1")
+                    session.put(table, b"a", b"")
+                session.put(table, b"c", b"x" * 100000)
+                session.erase(table, b"absent")
+                self.assertEqual(session.get(table, b"b\0c"), b"\0\1")
+                self.assertIsNone(session.get(table, b"b"))
+        with testbed_engine.open("btree", self.directory, create=False) as engine, engine.session() as session:
+            table = engine.table("t")
+            self.assertEqual(list(session.scan(table)), [(b"a", b""), (b"b\0c", b"\0\1"), (b"c", b"x" * 100000)])
+            self.assertEqual(list(session.scan(table, first=b"b\0d")), [(b"c", b"x" * 100000)])
+
+    def test_a_block_that_raises_is_rolled_back(self):
+        with testbed_engine.open("btree", self.directory) as engine, engine.session() as session:
+            table = engine.table("t")
+            with self.assertRaises(KeyError):
+                with session.transaction():
+                    session.put(table, b"a", b"1")
+                    raise KeyError
+            self.assertIsNone(session.get(table, b"a"))
+
+    def test_errors_are_sentences(self):
+        with self.assertRaisesRegex(testbed_engine.Error, "cannot honour the option durability=soon; it accepts") as caught:
+            testbed_engine.open("btree", self.directory, durability="soon")
+        self.assertEqual(caught.exception.status, 2)
+        with self.assertRaisesRegex(testbed_engine.Error, "has no --engine-option colour"):
+            testbed_engine.open("btree", self.directory, colour="red")
+        self.assertEqual(os.listdir(self.directory), [])
+        with testbed_engine.open("btree", self.directory) as engine:
+            with self.assertRaises(testbed_engine.Error) as caught:
+                testbed_engine.open("btree", self.directory)
+            self.assertEqual(caught.exception.status, 2)
+            session = engine.session()
+            with self.assertRaisesRegex(testbed_engine.Error, "sessions that are open"):
+                engine.close()
+            session.close()
+
+    def test_two_databases_and_threads(self):
+        handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+        engines = [testbed_engine.open("btree", os.path.join(self.directory, name), cache_bytes="16M") for name in "ab"]
+
+        def write(engine, first):
+            table = engine.table("t")
+            with engine.session() as session:
+                for i in range(200):
+                    session.put(table, b"%d-%d" % (first, i), b"value")
+
+        threads = [threading.Thread(target=write, args=(engine, first)) for engine in engines for first in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for engine in engines:
+            with engine.session() as session:
+                self.assertEqual(len(list(session.scan(engine.table("t")))), 400)
+            engine.close()
+        self.assertEqual(handlers, [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

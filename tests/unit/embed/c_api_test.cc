@@ -1,0 +1,137 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "embed/testbed/testbed_engine.h"
+#include "tests/unit/embed/own_dir.h"
+
+namespace testbed {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Get(testbed_session* session, testbed_table table, const std::string& key) {
+  const char* value = nullptr;
+  size_t size = 0;
+  const testbed_status status = testbed_get(session, table, key.data(), key.size(), &value, &size);
+  return status == TESTBED_OK ? std::string(value, size) : "status " + std::to_string(status);
+}
+
+testbed_status Put(testbed_session* session, testbed_table table, const std::string& key,
+                   const std::string& value) {
+  return testbed_put(session, table, key.data(), key.size(), value.data(), value.size());
+}
+
+class CApi : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* options[] = {"cache_bytes=16M", nullptr};
+    ASSERT_EQ(testbed_open("btree", dir_.path().c_str(), options, &engine_), TESTBED_OK)
+        << testbed_error();
+    ASSERT_EQ(testbed_open_table(engine_, "rows", &table_), TESTBED_OK);
+    ASSERT_EQ(testbed_session_open(engine_, &session_), TESTBED_OK);
+  }
+  void TearDown() override {
+    EXPECT_EQ(testbed_session_close(session_), TESTBED_OK) << testbed_error();
+    EXPECT_EQ(testbed_close(engine_), TESTBED_OK) << testbed_error();
+  }
+
+  OwnDir dir_;
+  testbed_engine* engine_ = nullptr;
+  testbed_session* session_ = nullptr;
+  testbed_table table_ = 0;
+};
+
+TEST_F(CApi, TransactionsCommitAndRollBack) {
+  EXPECT_EQ(testbed_begin(session_), TESTBED_OK);
+  EXPECT_EQ(Put(session_, table_, "a", std::string("\0x", 2)), TESTBED_OK);
+  EXPECT_EQ(testbed_commit(session_), TESTBED_OK);
+  EXPECT_EQ(testbed_begin(session_), TESTBED_OK);
+  EXPECT_EQ(testbed_erase(session_, table_, "a", 1), TESTBED_OK);
+  EXPECT_EQ(testbed_rollback(session_), TESTBED_OK);
+  EXPECT_EQ(Get(session_, table_, "a"), std::string("\0x", 2));
+  EXPECT_EQ(Get(session_, table_, "b"), "status 1");
+  EXPECT_EQ(testbed_erase(session_, table_, "a", 1), TESTBED_OK);
+  EXPECT_EQ(Get(session_, table_, "a"), "status 1");
+}
+
+TEST_F(CApi, ACursorScansBothWays) {
+  for (const char* key : {"b", "a", "c"}) EXPECT_EQ(Put(session_, table_, key, ""), TESTBED_OK);
+  testbed_cursor* cursor = nullptr;
+  ASSERT_EQ(testbed_cursor_open(session_, table_, &cursor), TESTBED_OK);
+  const char *key, *value;
+  size_t key_size, value_size;
+  EXPECT_EQ(testbed_cursor_row(cursor, &key, &key_size, &value, &value_size), TESTBED_USAGE);
+  EXPECT_EQ(testbed_cursor_next(cursor), TESTBED_USAGE);
+  std::string keys;
+  for (testbed_status s = testbed_cursor_seek(cursor, nullptr, 0); s == TESTBED_OK;
+       s = testbed_cursor_next(cursor)) {
+    ASSERT_EQ(testbed_cursor_row(cursor, &key, &key_size, &value, &value_size), TESTBED_OK);
+    keys.append(key, key_size);
+    EXPECT_EQ(value_size, 0u);
+  }
+  EXPECT_EQ(keys, "abc");
+  EXPECT_EQ(testbed_cursor_seek_last(cursor), TESTBED_OK);
+  EXPECT_EQ(testbed_cursor_prev(cursor), TESTBED_OK);
+  ASSERT_EQ(testbed_cursor_row(cursor, &key, &key_size, &value, &value_size), TESTBED_OK);
+  EXPECT_EQ(std::string(key, key_size), "b");
+  EXPECT_EQ(testbed_cursor_seek(cursor, "d", 1), TESTBED_NOT_FOUND);
+  EXPECT_EQ(testbed_session_close(session_), TESTBED_USAGE);
+  EXPECT_EQ(testbed_cursor_close(cursor), TESTBED_OK);
+}
+
+TEST_F(CApi, MisuseIsRefusedAndChangesNothing) {
+  EXPECT_EQ(testbed_close(engine_), TESTBED_USAGE);
+  EXPECT_THAT(testbed_error(), HasSubstr("close them first"));
+  EXPECT_EQ(testbed_commit(session_), TESTBED_USAGE);
+  EXPECT_EQ(testbed_begin(session_), TESTBED_OK);
+  EXPECT_EQ(testbed_begin(session_), TESTBED_USAGE);
+  EXPECT_EQ(testbed_put(session_, table_, nullptr, 1, "", 0), TESTBED_USAGE);
+  EXPECT_EQ(testbed_get(nullptr, table_, "a", 1, nullptr, nullptr), TESTBED_USAGE);
+  EXPECT_EQ(Put(session_, table_ + 1000, "a", ""), TESTBED_FAILED);
+  EXPECT_THAT(testbed_error(), HasSubstr("was not opened"));
+  EXPECT_EQ(Put(session_, table_, "a", "1"), TESTBED_OK);
+  EXPECT_EQ(testbed_commit(session_), TESTBED_OK);
+  EXPECT_EQ(Get(session_, table_, "a"), "1");
+}
+
+TEST_F(CApi, ASessionThatIsClosedRollsBack) {
+  testbed_session* other = nullptr;
+  ASSERT_EQ(testbed_session_open(engine_, &other), TESTBED_OK);
+  EXPECT_EQ(testbed_begin(other), TESTBED_OK);
+  EXPECT_EQ(Put(other, table_, "a", "1"), TESTBED_OK);
+  EXPECT_EQ(testbed_session_close(other), TESTBED_OK);
+  EXPECT_EQ(Get(session_, table_, "a"), "status 1");
+}
+
+TEST_F(CApi, TheSentenceIsTheThreadsOwn) {
+  EXPECT_EQ(testbed_commit(session_), TESTBED_USAGE);
+  std::string there = "not asked";
+  std::thread([&] { there = testbed_error(); }).join();
+  EXPECT_EQ(there, "");
+  EXPECT_THAT(testbed_error(), HasSubstr("no transaction is open"));
+}
+
+TEST(CApiOpen, WrongOptionsMakeNothing) {
+  const OwnDir dir;
+  const std::string path = dir.path() + "/database";
+  testbed_engine* engine = nullptr;
+  const auto refused = [&](const char* name, const char* option) {
+    const char* options[] = {option, nullptr};
+    EXPECT_EQ(testbed_open(name, path.c_str(), options, &engine), TESTBED_USAGE) << option;
+    return std::string(testbed_error());
+  };
+  EXPECT_THAT(refused("btree", "io"), HasSubstr("is not name=value"));
+  EXPECT_THAT(refused("btree", "io=fast"), HasSubstr("it accepts direct, buffered, mmap"));
+  EXPECT_THAT(refused("btree", "page_size=5000"), HasSubstr("powers of two"));
+  EXPECT_THAT(refused("btree", "create=0"), HasSubstr("holds no database of btree"));
+  EXPECT_THAT(refused("btree", "colour=red"), HasSubstr("colour"));
+  EXPECT_THAT(refused("elm", "io=mmap"), HasSubstr("elm is not known"));
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+}  // namespace
+}  // namespace testbed

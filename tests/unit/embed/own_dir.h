@@ -1,0 +1,31 @@
+// A directory of a test's own, below the current one; it goes with what is in it.
+#ifndef TESTBED_TESTS_UNIT_EMBED_OWN_DIR_H_
+#define TESTBED_TESTS_UNIT_EMBED_OWN_DIR_H_
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+namespace testbed {
+
+class OwnDir {
+ public:
+  OwnDir() {
+    path_ = std::filesystem::current_path() / "embed_test_XXXXXX";
+    if (mkdtemp(path_.data()) == nullptr) path_.clear();
+  }
+  ~OwnDir() {
+    if (!path_.empty()) std::filesystem::remove_all(path_);
+  }
+  OwnDir(const OwnDir&) = delete;
+  OwnDir& operator=(const OwnDir&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TESTS_UNIT_EMBED_OWN_DIR_H_
