@@ -1,0 +1,63 @@
+// A BatchCursor is a cursor that fetches rows by statements, in batches of growing size: a scan of a
+// few rows asks for few, and a long one makes few statements. Engines say how a batch is fetched.
+//
+// A row that another session writes into the range of a batch stays hidden from Next and Prev. The
+// writes of the cursor's own session do not, since they make the cursor fetch a new batch.
+//
+// Not thread-safe, as its session is not.
+#ifndef TESTBED_ENGINES_SQL_BATCH_CURSOR_H_
+#define TESTBED_ENGINES_SQL_BATCH_CURSOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/sql/dialect.h"
+
+namespace testbed {
+
+class BatchCursor : public Cursor {
+ public:
+  bool Seek(std::string_view key) override { return Position(Walk::kFrom, key); }
+  bool SeekForPrev(std::string_view key) override { return Position(Walk::kUpTo, key); }
+  bool First() override { return Position(Walk::kFirst, {}); }
+  bool Last() override { return Position(Walk::kLast, {}); }
+  bool Next() override { return Step(true); }
+  bool Prev() override { return Step(false); }
+  std::string_view key() const override { return View(rows_[at_].key); }
+  std::string_view value() const override { return View(rows_[at_].value); }
+
+ protected:
+  // Calls Add for at most `count` rows of the walk, in its direction. `key` stays valid meanwhile.
+  virtual void Read(Walk walk, std::string_view key, uint64_t count) = 0;
+  void Add(std::string_view key, std::string_view value);
+  // Returns a number that grows with each write and rollback of the session.
+  virtual uint64_t Changes() const = 0;
+
+ private:
+  struct Bytes {
+    size_t offset, size;
+  };
+  struct Row {
+    Bytes key, value;
+  };
+  std::string_view View(Bytes b) const { return {arena_.data() + b.offset, b.size}; }
+  bool Position(Walk walk, std::string_view key);
+  bool Step(bool forward);
+  // Fetches a batch of at most `count` rows. Returns whether it has a row.
+  bool Fetch(Walk walk, std::string_view key, uint64_t count);
+
+  std::string arena_;      // keys and values of the batch
+  std::vector<Row> rows_;  // the batch, in the direction of the walk
+  size_t at_ = 0;          // index in rows_ of the cursor's row
+  bool on_row_ = false, forward_ = true;
+  // batch_: most rows of the batch. changes_: Changes() when the batch was fetched.
+  uint64_t batch_ = 0, changes_ = 0;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_SQL_BATCH_CURSOR_H_
