@@ -7,7 +7,8 @@
 #   without-engines  the program without each library that an engine needs (the presets without-* and own-engines)
 #   extension      the engine of examples/shelf and a workload of tests/extension, joined from outside as CONTRIBUTING.md says
 #   tests          tools/test.sh --all: the release build, AddressSanitizer and UBSan, ThreadSanitizer
-#   faults         an error at every IO call (TESTBED_FAULT_STRIDE=1)
+#   faults         an error at every IO call (TESTBED_FAULT_STRIDE=1), and the conformance suite in every IO mode
+#                  (TESTBED_EVERY_IO_MODE=1)
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
 #                  power cuts of each engine of our own
 #   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/crashtest/planted_bugs.sh)
@@ -76,7 +77,13 @@ part_without_engines() {
 
 part_extension() { "$source_dir/tests/extension/check.sh"; }
 
-part_faults() { TESTBED_FAULT_STRIDE=1 "$source_dir/tools/test.sh" -R 'Fault|Damage|FailingDisk'; }
+part_faults() {
+  local bad=0
+  export TESTBED_FAULT_STRIDE=1 TESTBED_EVERY_IO_MODE=1
+  "$source_dir/tools/test.sh" -R 'Fault|FailingDisk' || bad=1
+  "$source_dir/tools/test.sh" -L engine || bad=1
+  return "$bad"
+}
 
 # Power cuts take a scratch device, which only root may have.
 part_crashes() {
@@ -86,6 +93,11 @@ part_crashes() {
   for engine in btree fractal mmapv1; do
     (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine "$engine" --kills 200 --quiet \
       "${cuts[@]}") || bad=1
+  done
+  for engine in btree fractal mmapv1 lmdb innodb sqlite mdbx; do
+    "$build_dir/release/testbed" list | grep -q "^ *$engine " || continue
+    (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine "$engine" --kills 20 --quiet \
+      --durability lazy --lazy-interval 300) || bad=1
   done
   return "$bad"
 }

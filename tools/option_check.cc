@@ -13,7 +13,7 @@
 namespace testbed {
 namespace {
 
-// Whether each option of a run is a flag.
+// Returns the names of a run's options, with whether each is a flag.
 const std::map<std::string, bool>& Flags() {
   static const std::map<std::string, bool> flags = [] {
     CLI::App app;

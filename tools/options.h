@@ -89,8 +89,9 @@ struct RunOptions {
   std::string json_file, csv_file, csv_series_file;  // "-" is standard output
   std::string label;  // the user's name for these runs, kept in the results
   bool wide = false;  // the report has all columns of its tables
-  // Of a sweep (tools/experiment/sweep/sweep.h): its results' directory, the experiment file to write
-  // instead of running, the number of rounds (0: one), and whether only to say what it would take.
+  // The options of a sweep (tools/experiment/sweep/sweep.h): the directory of its results, the
+  // experiment file to write instead of running, the number of rounds (0 means one), and whether
+  // only the forecast is wanted.
   std::string out_dir, save_file;
   int rounds = 0;
   bool forecast = false;

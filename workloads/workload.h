@@ -46,7 +46,7 @@ struct WorkloadOptions {
   // The values of --workload-option name=value, which only the named workload understands.
   std::map<std::string, std::string> extra;
   uint64_t seed = 42;
-  // Where temporary files go: a directory on the database's device, or empty for the system's.
+  // The directory for temporary files: on the database's device, or empty for the system's.
   std::string directory;
   // Which rows of the data set the database holds; null means all of them, and no others.
   std::shared_ptr<Population> population;

@@ -37,7 +37,7 @@ Asm::Size LoadSize(uint32_t bytes) {
   }
 }
 
-// Where a member of a structure lies that itself lies at `base` of the stack.
+// Returns where a member lies of a structure that lies at `base` of the stack.
 constexpr int At(int base, size_t member) { return base + static_cast<int>(member); }
 
 // One program in the making. Registers: R6 a kernel pointer, then the bytes; R7 the bio's flags;

@@ -53,7 +53,7 @@ struct JournalSectors {
 // An empty flush by a thread that has no file call under way: which file system or process it was
 // is told by the thread's name, in user space.
 inline constexpr uint32_t kUnclassedFlush = kFileKinds;
-// And IO between the device and memory of a program, which is direct IO of some file.
+// IO between the device and the memory of a program. It is direct IO of a file that is not known.
 inline constexpr uint32_t kUnclassedIo = kFileKinds + 1;
 
 struct ForeignKey {
@@ -77,7 +77,8 @@ struct AccountLayout {
   int32_t op_discard, op_secure_erase, op_passthrough;  // the first operation that is no data
   uint64_t meta_flag, readahead_flag;
 
-  // Nothing, and a sentence in *why, when this kernel lacks one of them.
+  // Returns the layout. When this kernel lacks one of its parts, returns nothing and sets *why to a
+  // sentence.
   static std::optional<AccountLayout> Resolve(const KernelTypes& types, std::string* why);
 };
 

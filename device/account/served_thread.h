@@ -16,7 +16,7 @@
 
 namespace testbed {
 
-// Not thread-safe: one thread at a time uses it.
+// Not thread-safe: only one thread at a time may use it.
 class ServedThread {
  public:
   // `tid` is the id of the server's thread, or 0 for a server that cannot be followed.

@@ -120,7 +120,7 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
 
 void Log::RemoveUnused(const std::string& directory) {
   const std::vector<std::string> paths = LogSegmentPaths(directory);
-  // Where every segment is blank, not even a header need be whole.
+  // When every segment is blank, no header has to be whole.
   const bool blank = std::all_of(paths.begin(), paths.end(), IsBlank);
   if (!blank && HasRecords(directory, IoMode::kBuffered, 0)) {
     throw Error(Error::kCorruption,

@@ -65,8 +65,8 @@ enum class LogSync : uint8_t {
 };
 const char* LogSyncName(LogSync sync);  // "fdatasync", "dsync", "none"
 
-// Where the space for new bytes comes from. On a journaling file system this decides how many other
-// blocks a sync writes.
+// A LogSpace says where the space for new bytes comes from. On a journaling file system this
+// decides how many other blocks a sync writes.
 enum class LogSpace : uint8_t {
   kRecycled,    // a segment is filled with zeros once and used again and again, so a sync writes
                 // log bytes only (but see LogOptions::prewrite)
@@ -103,8 +103,8 @@ struct LogOptions {
   uint32_t flush_interval_ms = 0;
 };
 
-// Where a record lies. `begin` is the record's LSN; a caller that needs the record durable waits
-// for `end`.
+// A LogRange says where a record lies. `begin` is the record's LSN; a caller that needs the record
+// durable waits for `end`.
 struct LogRange {
   Lsn begin = 0;
   Lsn end = 0;

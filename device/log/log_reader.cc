@@ -186,8 +186,8 @@ bool LogReader::Next(LogRecord* record) {
 // states that the log was durable beyond the end, or when the log ends before from_.
 void LogReader::ThrowIfDamaged() {
   bool frames = ScanSegment(at_, tail_.lsn + 1);
-  // Of the segments behind one without frames, which as a rule wait for service, it is enough to
-  // read where their first frame would be.
+  // A segment behind one without frames usually waits for service. It is enough to read where its
+  // first frame would be.
   for (size_t i = at_ + 1; i < segments_.size(); ++i) {
     FrameHeader header;
     const Lsn begin = segments_[i].header.begin();

@@ -36,7 +36,7 @@ class LogReader {
   // Returns whether the directory holds no segment, so that no log was begun there.
   bool empty() const { return segments_.empty(); }
 
-  // Where the log goes on. Valid when Next has returned false.
+  // A Tail says where the log goes on. It is valid when Next has returned false.
   struct Tail {
     uint64_t log_id = 0;
     uint64_t segment = 0;  // number of the segment with the last frame

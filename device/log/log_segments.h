@@ -82,7 +82,8 @@ class LogSegments {
   const uint32_t epoch_;
 
   mutable Mutex mutex_;
-  // By number: segments that hold older records, the segment in service, segments that wait.
+  // The segments in the order of their numbers: those that hold older records, the one in service,
+  // those that wait.
   std::deque<std::shared_ptr<LogSegment>> segments_ GUARDED_BY(mutex_);
   size_t current_ GUARDED_BY(mutex_) = 0;  // index of the segment in service
   Counts counts_ GUARDED_BY(mutex_);

@@ -59,9 +59,9 @@ class FaultDisk {
     uint64_t begin, end;
   };
   static constexpr size_t kMostRanges = 1000;
-  // Of the writes that touch one of the ranges from now on, `skip` pass and the next `count` fail with
-  // EIO; the disk keeps nothing of those. A later call replaces this one; a count of 0 ends it. Takes
-  // the first kMostRanges ranges.
+  // Makes writes fail that touch one of the ranges from now on: the first `skip` of them pass, the
+  // next `count` fail with EIO, and the disk keeps nothing of these. A later call replaces this
+  // one; a count of 0 ends it. Takes the first kMostRanges ranges.
   void FailWrites(const std::vector<Range>& ranges, uint64_t skip, uint64_t count);
   Counts Count();
 

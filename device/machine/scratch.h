@@ -91,7 +91,7 @@ class ScratchDevice {
   // Writes of the disk below, with fault_disk, that touch the file as it lies now: `skip` of them pass,
   // the next `count` fail with EIO. A later call replaces this one; a count of 0 ends it.
   void FailWrites(const std::string& file, uint64_t skip, uint64_t count);
-  // Of those, how many have failed in all.
+  // Returns how many such writes have failed in all.
   uint64_t FailedWrites();
   // Unmounts and mounts again; the file system recovers. No file on it may be open.
   void Remount();

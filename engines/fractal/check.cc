@@ -56,7 +56,7 @@ class Checker {
   BlockTable::Blocks blocks_;
   std::unordered_set<BlockId> reached_;
   std::optional<Lsn> log_end_;
-  TreeStats* tree_ = nullptr;  // of the table under way
+  TreeStats* tree_ = nullptr;  // of the table that is being checked
   std::string table_;          // its name
   uint64_t rows_bytes_ = 0, message_bytes_ = 0, header_bytes_ = 0, padding_bytes_ = 0;
   std::map<uint32_t, PageCount> nodes_;  // by level
@@ -85,7 +85,7 @@ bool Checker::ReadHeaders() {
       found = true;
     }
   }
-  // The other slot is what a checkpoint writes next: torn there, it is what a crash leaves.
+  // A checkpoint writes the other slot next. When that slot is torn, it is what a crash leaves.
   for (const auto& [slot, why] : broken) {
     AddFault(slot * kHeaderSlot, why, found && header_.number % 2 != static_cast<uint64_t>(slot));
   }
@@ -214,7 +214,7 @@ void Checker::CheckLeaf(const Node& node, const BlockPlace& place,
     level.used_bytes += std::min<uint64_t>(rows.bytes().size(), header_.page_size);
     level.capacity_bytes += header_.page_size;
     ++level.fill[std::min<size_t>(9, static_cast<size_t>(fill * 10))];
-    // In order among themselves they are, or they would not have been read.
+    // The rows are in order among themselves, or the part would not have been read.
     if (rows.count() > 0 &&
         !(ranges[p].Has(rows.key(0)) && ranges[p].Has(rows.key(rows.count() - 1)))) {
       AddFault(
@@ -322,7 +322,7 @@ void Checker::WalkTables(const std::vector<TableEntry>& tables) {
   }
   table_.clear();
   tree_ = nullptr;
-  // The catalogue lies in the translation table's extent; a database may have no table yet.
+  // The translation table's extent also holds the catalogue. A database may have no table yet.
   if (inspection_->trees.empty()) inspection_->trees.push_back({"(catalogue)"});
 }
 

@@ -11,8 +11,8 @@ bool TreeCursor::SeekForward(std::string_view key, bool beyond) {
 }
 
 bool TreeCursor::SeekBackward(std::string_view key, bool beyond) {
-  // The basement that covers the key has the key itself, but may have nothing below it; settling
-  // goes on to the left then.
+  // The basement whose range has the key may have no row at or below it; settling then goes on to
+  // the left.
   Enter(Tree::Bound::kCover, key);
   bool equal;
   at_ = copy_.rows->LowerBound(key, &equal);
@@ -36,7 +36,7 @@ bool TreeCursor::Prev() {
   return SettleBackward();
 }
 
-// Goes on to the right until it stands on a row.
+// Moves to the right until the cursor stands on a row. Returns whether it does.
 bool TreeCursor::SettleForward() {
   while (at_ >= static_cast<int64_t>(copy_.rows->count())) {
     if (!copy_.high) return false;
@@ -85,7 +85,8 @@ void FractalCursor::StepOverlay() {
   overlay_ = forward_ ? writes->After(from, true) : writes->Before(from, true);
 }
 
-// Takes the nearer of the two rows; an uncommitted write stands before the committed row.
+// Chooses the nearer of the committed row and the session's own write. A write of the same key goes
+// before the committed row.
 bool FractalCursor::Choose() {
   for (;;) {
     if (!base_on_ && !overlay_) return on_row_ = false;

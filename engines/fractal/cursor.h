@@ -18,7 +18,8 @@
 
 namespace testbed::fractal {
 
-// What a transaction has written and not committed, and what cursors need to know of it.
+// SessionState is what a transaction has written and not committed, and what cursors must know of
+// that.
 struct SessionState {
   std::map<uint32_t, MessageBuffer> writes;  // by table; the newest of each row
   uint64_t epoch = 0;                        // grows with each write, commit and rollback
@@ -32,9 +33,11 @@ class TreeCursor {
  public:
   TreeCursor(const Tree* tree, StoreClient* client) : tree_(tree), client_(client) {}
 
-  // The first row at or after `key` (after it, when `beyond`).
+  // Moves to the first row at or after `key`, or after it if `beyond`. Returns whether there is
+  // one.
   bool SeekForward(std::string_view key, bool beyond);
-  // The last row at or before `key` (before it, when `beyond`).
+  // Moves to the last row at or before `key`, or before it if `beyond`. Returns whether there is
+  // one.
   bool SeekBackward(std::string_view key, bool beyond);
   bool Last();
   bool Next();
@@ -52,7 +55,7 @@ class TreeCursor {
   const Tree* const tree_;
   StoreClient* const client_;
   BasementCopy copy_;
-  int64_t at_ = 0;  // row of the copy; may stand before the first or after the last
+  int64_t at_ = 0;  // index of the row in the copy; may be before the first or after the last
   std::string fence_;
 };
 
@@ -83,9 +86,9 @@ class FractalCursor : public Cursor {
   uint64_t epoch_ = 0;
   bool forward_ = true;
   bool on_row_ = false;
-  bool base_on_ = false;            // base_ stands on a row not yet given out
-  std::optional<Message> overlay_;  // the same of the session's writes
-  bool from_base_ = false;          // the current row is base_'s, the overlay's or both
+  bool base_on_ = false;            // base_ stands on a row that the cursor has not returned yet
+  std::optional<Message> overlay_;  // the session's next write that the cursor has not returned yet
+  bool from_base_ = false;          // where the current row is; both may be set
   bool from_overlay_ = false;
   std::string key_, value_;
 };

@@ -34,9 +34,9 @@ struct DecodedRecord {
   bool more = false;
   std::string_view operations;
 };
-// Both throw Error (kCorruption) when the bytes are not well-formed.
+// Each throws Error (kCorruption) when the bytes are not well-formed.
 DecodedRecord DecodeRecord(std::string_view bytes);
-// Takes operations off the front, one by one; false at the end.
+// Takes the next operation off the front. Returns false at the end.
 bool NextOperation(std::string_view* operations, RowWrite* op);
 
 }  // namespace testbed::fractal

@@ -58,7 +58,8 @@ void Store::AddTree(const TableEntry& entry, NodeRef root) {
   SetRootLimit();
 }
 
-// Roots stay in the cache, so all of them together may have a quarter of it.
+// Sets how much each root may hold. Roots stay in the cache, and all of them together may have a
+// quarter of it.
 void Store::SetRootLimit() {
   constexpr uint64_t kLeast = 16 << 10;
   const uint64_t tables = std::max<size_t>(1, trees_.size());
@@ -110,7 +111,7 @@ void Store::AwaitCommit() const {
   if (now % 2 != 0) applying_.wait(now, std::memory_order_acquire);
 }
 
-// Writes the table in progress and makes the header name it.
+// Writes the table in progress, and enters its place into the header.
 void Store::WriteTable(Header* next, const std::string& tables) {
   std::string bytes = tables + table_->SerializeInProgress();
   const uint64_t extent = RoundUpToUnit(bytes.size());
@@ -131,7 +132,8 @@ void Store::WriteTable(Header* next, const std::string& tables) {
 void Store::Checkpoint() {
   LockGuard one(checkpointing_);
   CheckUsable();
-  if (log_->EndLsn() == header_.replay_from) return;  // nothing was committed since the last
+  // Nothing was committed since the last checkpoint.
+  if (log_->EndLsn() == header_.replay_from) return;
   IoScope scope(kCheckpoint);
   Header next = header_;
   ++next.number;
@@ -153,7 +155,7 @@ void Store::Checkpoint() {
     throw;
   }
   try {
-    log_->Sync();  // the trees have what was committed up to replay_from: the log must, too
+    log_->Sync();  // the trees have all commits before replay_from, so the log must have them, too
     file_->Sync();
     WriteHeader(file_.get(), next);
     file_->Sync();
@@ -188,7 +190,8 @@ void Store::CheckpointLoop() {
     try {
       Checkpoint();
     } catch (const Error&) {
-      // A full disk: the next one may have room. What is worse has put the database out of service.
+      // The device is full, and the next checkpoint may find room. A worse error has put the
+      // database out of service.
     }
     lock.lock();
     checkpoint_wanted_ = false;
@@ -210,13 +213,14 @@ void Store::CleanerLoop() {
           LockGuard tables(tables_mutex_);
           for (const auto& tree : trees_) trees.push_back(tree.get());
         }
-        // From a node that has enough for a page of some child: less is not worth a visit.
+        // The cleaner flushes a node only when the node has a page of messages for some child. Less
+        // is not worth the reads.
         for (Tree* tree : trees) {
           tree->Clean(uint64_t{options_.page_size} * options_.fanout, &cleaner_reads_);
         }
       }
     } catch (const Error&) {
-      // Who needs the node, or the room, will be told.
+      // The next operation that needs the node, or the room, will meet the error.
     }
     lock.lock();
   }
@@ -236,7 +240,7 @@ Store::~Store() {
   try {
     if (!failed_.load()) Checkpoint();
   } catch (const Error&) {
-    // What was committed is in the log.
+    // Nothing is lost: the log has all commits.
   }
   log_.reset();
 }
@@ -252,7 +256,7 @@ StoreClient::~StoreClient() {
   store_->ended_reads_.Add(reads_);
 }
 
-// Makes room for a reader, to whom a dirty node that cannot be written is no error.
+// Makes room in the cache for a reader, for whom a dirty node that cannot be written is no error.
 void StoreClient::Relax() {
   if (store_->cache_->over_limit()) store_->cache_->Evict(Cache::Unwritable::kKeep);
 }
@@ -290,7 +294,7 @@ LogRange StoreClient::AppendOperations(std::span<const RowWrite> operations) {
   return range;
 }
 
-// Table by table, each in the order of the operations.
+// Puts the operations into the trees, table by table, those of a table in their order.
 void StoreClient::Apply(std::span<const RowWrite> operations, uint64_t number) {
   std::vector<Message>& messages = store_->messages_;
   std::vector<uint32_t> tables;

@@ -49,20 +49,21 @@ struct StoreOptions {
   Advice advice = Advice::kNormal;
   uint32_t page_size = 8192;
   uint64_t cache_bytes = 64ull << 20;
-  uint64_t node_size = 0;  // 0: that of the database or, of a new one, by the cache
-  uint32_t fanout = 0;     // 0: that of the database or, of a new one, 16
+  // 0 means that of the database or, for a new one, a size that follows from the cache.
+  uint64_t node_size = 0;
+  uint32_t fanout = 0;  // 0 means that of the database or, for a new one, 16
   Codec codec = Codec::kNone;
   Durability durability = Durability::kLazy;
   bool merge_reads = false;
   uint64_t row_overhead = 0;          // bytes, see CacheOptions
   uint32_t cleaner_period_ms = 2000;  // 0: no cleaner
-  uint32_t cleaner_nodes = 5;         // that it flushes each time
+  uint32_t cleaner_nodes = 5;         // number of nodes that the cleaner flushes each time
   uint32_t checkpoint_period_ms = 60000;
   uint64_t checkpoint_log_bytes = 1ull << 30;
   LogOptions log;
 };
 
-// What was done when the database was opened.
+// A RecoveryReport says what was done when the database was opened.
 struct RecoveryReport {
   uint64_t log_bytes = 0, transactions = 0, rows = 0;
 };
@@ -94,7 +95,7 @@ class Store {
   uint64_t root_limit() const { return root_limit_.load(); }
   uint32_t height() const;  // of the highest tree
   uint64_t FileBytes() const { return file_->Size(); }
-  // Of all clients, those that ended included; and of the cleaner.
+  // Reads are those of all clients, also of clients that have ended, and of the cleaner.
   struct Reads {
     uint64_t requests = 0, reads = 0, header_reads = 0, bytes = 0;
     void Add(const ReadCounters& counters);
@@ -106,7 +107,7 @@ class Store {
   friend class StoreClient;
   Store(const std::string& dir, const StoreOptions& options);
 
-  // store_open.cc
+  // These functions are in store_open.cc.
   void Create();
   void OpenFiles() NO_THREAD_SAFETY_ANALYSIS;
   void LoadTrees(const std::vector<TableEntry>& tables) NO_THREAD_SAFETY_ANALYSIS;
@@ -115,7 +116,8 @@ class Store {
   void RunAgain(std::string_view operations, Lsn lsn);
   void StartThreads();
 
-  // Tables are only added inside the gate, so the catalogue stands still while the gate is closed.
+  // Returns the catalogue while the gate is closed. Tables are only added inside the gate, so the
+  // catalogue does not change meanwhile.
   const std::vector<TableEntry>& ChangelessCatalogue() const NO_THREAD_SAFETY_ANALYSIS {
     return catalogue_;
   }
@@ -127,8 +129,8 @@ class Store {
   void NoteLogGrowth(Lsn end);
   void CheckpointLoop();
   void CleanerLoop();
-  // Waits while a commit of several rows is being put into roots: who has seen one row of a commit
-  // finds all of them.
+  // Waits while a commit of several rows is being put into the roots. So a reader that has seen one
+  // row of a commit finds all of them.
   void AwaitCommit() const;
 
   const std::string dir_;
@@ -148,13 +150,13 @@ class Store {
   std::vector<std::unique_ptr<Tree>> trees_ GUARDED_BY(tables_mutex_);
   std::array<std::atomic<Tree*>, kMaxTables> tables_{};
 
-  Mutex commits_;                      // the order of the log is that of the trees
+  Mutex commits_;                      // makes the order of commits in the log that in the trees
   std::atomic<uint64_t> applying_{0};  // odd while a commit of several rows is being applied
-  std::vector<Message> messages_ GUARDED_BY(commits_);  // of a commit
+  std::vector<Message> messages_ GUARDED_BY(commits_);  // messages of the commit
   uint64_t next_transaction_ GUARDED_BY(commits_) = 1;
 
   Mutex checkpointing_;
-  Header header_ GUARDED_BY(checkpointing_);  // of the newest checkpoint
+  Header header_ GUARDED_BY(checkpointing_);  // header of the newest checkpoint
   std::atomic<Lsn> replay_from_{0};
   std::atomic<uint64_t> checkpoints_{0};
 
@@ -165,17 +167,18 @@ class Store {
   mutable Mutex clients_mutex_;
   std::set<const StoreClient*> clients_ GUARDED_BY(clients_mutex_);
   Reads ended_reads_ GUARDED_BY(clients_mutex_);
-  ReadCounters own_reads_;      // of opening
-  ReadCounters cleaner_reads_;  // of the cleaner
+  ReadCounters own_reads_;      // reads of opening the database
+  ReadCounters cleaner_reads_;  // reads of the cleaner
 
   Mutex wake_mutex_;
   CondVar wake_;
   bool stop_ GUARDED_BY(wake_mutex_) = false, checkpoint_wanted_ GUARDED_BY(wake_mutex_) = false;
   std::thread checkpointer_, cleaner_;
-  std::unordered_map<uint64_t, std::string> parts_;  // of commits, during replay
+  // Parts of commits that replay has not applied yet.
+  std::unordered_map<uint64_t, std::string> parts_;
 };
 
-// What one thread does with a database.
+// A StoreClient is what one thread uses of a database.
 class StoreClient {
  public:
   explicit StoreClient(Store* store);

@@ -1,4 +1,4 @@
-// Creating, opening and recovering a database.
+// This file creates, opens and recovers databases.
 #include <bit>
 #include <filesystem>
 
@@ -23,8 +23,9 @@ std::unique_ptr<File> OpenData(const std::string& path, IoMode mode, Advice advi
   return File::Open(path, options);
 }
 
-// As large beside the cache as the original's, 4 MB of 256: flushes and evictions of whole nodes
-// leave most of it alone, and what they need of memory is little.
+// Returns the size of nodes for a new database: as large beside the cache as the original's, which
+// has nodes of 4 MB for 256 MB. A flush or an eviction of a whole node then leaves most of the
+// cache alone, and takes little memory.
 uint64_t NodeSizeFor(const StoreOptions& options) {
   constexpr uint64_t kMost = 4 << 20, kLeast = 64 << 10;
   const uint64_t by_cache = std::bit_floor(std::max<uint64_t>(options.cache_bytes / 64, 1));
@@ -38,8 +39,9 @@ uint64_t NodeSizeFor(const StoreOptions& options) {
 
 std::string UnfinishedDataPath(const std::string& dir) { return DataPath(dir) + ".new"; }
 
-// A database without its data file is not a new one: only what a Create that did not end has left,
-// which its unfinished data file tells, may be made anew.
+// Refuses to create a database where files of one are. A database whose data file is missing is not
+// a new one. Only what an unfinished Create has left may be made anew, which its unfinished data
+// file tells.
 void RefuseUnlessNew(const std::string& dir, bool create) {
   if (!IsThere(UnfinishedDataPath(dir)) && !LogSegmentPaths(LogPath(dir)).empty()) {
     throw Error(Error::kCorruption,
@@ -75,13 +77,13 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
   return store;
 }
 
-// The data file gets its name last: what a crash leaves before that is not a database, and is made
-// anew by the next Create.
+// Gives the data file its name last. So what a crash leaves before that is no database, and the
+// next Create makes it anew.
 void Store::Create() {
   const std::string data = UnfinishedDataPath(dir_);
   Log::RemoveUnused(LogPath(dir_));
   MakeNameDurable(dir_);
-  // The unfinished data file is there before anything else, and goes last.
+  // The unfinished data file is made before all other files, and is renamed after them.
   OpenData(data, IoMode::kBuffered, Advice::kNormal, FileOptions::kTruncate);
   SyncDirectory(dir_);
   std::error_code code;
@@ -114,11 +116,12 @@ void Store::Create() {
 
 void Store::OpenFiles() {
   file_ = OpenData(DataPath(dir_), options_.io, options_.advice, FileOptions::kMustExist);
-  // If the sync of a header failed, the page cache alone has it, and the device has one before it,
-  // whose extents this one calls free.
+  // When the sync of a header has failed, the page cache alone may have that header. The device
+  // then has an older one, whose extents this one calls free.
   file_->Sync();
   header_ = ReadHeader(OpenPastPageCache(DataPath(dir_), FileKind::kData).get());
-  // The data file of a database that was closed in order is durable, and stays in the page cache.
+  // Without records in the log the database was closed in order. Its data file is durable, and
+  // stays in the page cache.
   if (Log::HasRecords(LogPath(dir_), options_.log.mode, header_.replay_from)) {
     MakeDurable(DataPath(dir_), FileKind::kData);
   }
@@ -151,7 +154,7 @@ void Store::OpenFiles() {
   LoadTrees(tables);
 }
 
-// Roots are whole and in memory as long as the database is open.
+// Reads the whole root of each tree. Roots stay in memory while the database is open.
 void Store::LoadTrees(const std::vector<TableEntry>& tables) {
   for (const TableEntry& entry : tables) {
     if (entry.id == 0 || entry.id >= kMaxTables || Table(entry.id) != nullptr) {
@@ -175,12 +178,12 @@ void Store::Recover() {
   };
   log_ = Log::Open(LogPath(dir_), options_.log, header_.replay_from, replay, header_.log_id);
   parts_.clear();
-  // Above every number that the log may still have.
+  // The next number is greater than each number that the log may still have.
   next_transaction_ = log_->EndLsn() + 1;
   try {
     if (replayed) Checkpoint();
   } catch (const Error& e) {
-    // On a full disk the log stays, what it changed stays in memory, and commits wait for room.
+    // On a full device the log stays, its changes stay in memory, and commits wait for room.
     if (!e.disk_is_full()) throw;
   }
   cache_->KeepOnFullDisk(false);

@@ -8,6 +8,7 @@
 #include "engines/innodb/server.h"
 #include "engines/innodb/session.h"
 #include "engines/innodb/settings.h"
+#include "engines/sql/mariadb_settings.h"
 
 namespace testbed {
 namespace innodb {
@@ -95,26 +96,19 @@ std::vector<std::pair<std::string, std::string>> InnodbEngine::EffectiveSettings
 }
 
 EngineCounters InnodbEngine::Counters() const {
-  EngineCounters c;
   std::map<std::string, uint64_t> status = server_.Status();
-  c.block_requests = status["buffer_pool_read_requests"];
-  c.block_reads = status["pages_read"];
-  c.block_hits = *c.block_requests - std::min(*c.block_requests, status["buffer_pool_reads"]);
-  // Several threads add to Innodb_data_read without synchronization, so that it loses reads (one in
-  // 10,000 with two threads). The count of pages is exact.
   const Settings& settings = server_.settings();
-  c.block_read_bytes = settings.key_block_size == 0 ? status["pages_read"] * settings.page_size
-                                                    : status["data_read"];
-  c.blocks_written = status["pages_written"];
+  EngineCounters c = mariadb::BlockCounters(&status, settings.page_size);
   // Innodb_data_written includes the doublewrite buffer's pages. These are written in full size,
   // even if the page is compressed in its place.
   const uint64_t doublewrite_bytes = status["dblwr_pages_written"] * settings.page_size;
-  c.block_write_bytes =
-      settings.key_block_size == 0
-          ? status["pages_written"] * settings.page_size - status["page_compression_saved"]
-          : status["data_written"] - std::min(status["data_written"], doublewrite_bytes);
-  c.log_payload_bytes = status["os_log_written"];
-  c.cache_bytes = status["buffer_pool_bytes_data"];
+  if (settings.key_block_size == 0) {
+    *c.block_write_bytes -= status["page_compression_saved"];
+  } else {
+    c.block_read_bytes = status["data_read"];
+    c.block_write_bytes =
+        status["data_written"] - std::min(status["data_written"], doublewrite_bytes);
+  }
   c.more.emplace_back("doublewrite_bytes", doublewrite_bytes);
   for (const char* name : {"dblwr_pages_written",
                            "dblwr_writes",

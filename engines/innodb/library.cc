@@ -79,6 +79,7 @@ std::unique_ptr<Library> Library::Load() {
     throw Error(Error::kUsage, std::string(kFile) + " has no " #name "; " + HowToGetIt());         \
   }
   TESTBED_MARIADB_CALLS(TESTBED_FIND)
+  TESTBED_EMBEDDED_CALLS(TESTBED_FIND)
 #undef TESTBED_FIND
   return library;
 }

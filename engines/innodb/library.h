@@ -19,25 +19,19 @@
 #include <memory>
 #include <string>
 
+#include "engines/sql/mariadb_statement.h"
+
 namespace testbed::innodb {
 
-#define TESTBED_MARIADB_CALLS(call)                                                             \
+// The functions that the embedded library has beside those of the client library.
+#define TESTBED_EMBEDDED_CALLS(call)                                                            \
   call(mysql_server_init) call(mysql_server_end) call(mysql_thread_init) call(mysql_thread_end) \
-      call(mysql_get_client_info) call(mysql_init) call(mysql_options) call(mysql_real_connect) \
-          call(mysql_close) call(mysql_real_query) call(mysql_store_result)                     \
-              call(mysql_free_result) call(mysql_fetch_row) call(mysql_fetch_lengths)           \
-                  call(mysql_num_fields) call(mysql_errno) call(mysql_error) call(mysql_commit) \
-                      call(mysql_rollback) call(mysql_stmt_init) call(mysql_stmt_prepare)       \
-                          call(mysql_stmt_bind_param) call(mysql_stmt_bind_result)              \
-                              call(mysql_stmt_execute) call(mysql_stmt_fetch)                   \
-                                  call(mysql_stmt_fetch_column) call(mysql_stmt_free_result)    \
-                                      call(mysql_stmt_close) call(mysql_stmt_errno)             \
-                                          call(mysql_stmt_error) call(mysql_stmt_field_count)
+      call(mysql_get_client_info) call(mysql_commit) call(mysql_rollback)
 
 // Calls has a pointer to each function of the library that testbed calls.
-struct Calls {
+struct Calls : MariadbCalls {
 #define TESTBED_DECLARE(name) decltype(&::name) name = nullptr;
-  TESTBED_MARIADB_CALLS(TESTBED_DECLARE)
+  TESTBED_EMBEDDED_CALLS(TESTBED_DECLARE)
 #undef TESTBED_DECLARE
 };
 

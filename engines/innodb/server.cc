@@ -20,6 +20,7 @@
 #include "device/file/file.h"
 #include "device/os/mutex.h"
 #include "engines/innodb/process_state.h"
+#include "engines/sql/mariadb_settings.h"
 
 namespace testbed::innodb {
 namespace {
@@ -281,7 +282,7 @@ TableId Server::OpenTable(const std::string& table) {
     connection_->Run(fmt::format(
         "CREATE TABLE IF NOT EXISTS `{}` (k VARBINARY({}) NOT NULL PRIMARY KEY, v LONGBLOB NOT "
         "NULL) ENGINE=InnoDB {}",
-        table, kMaxKeySize,
+        table, mariadb::kMaxKeySize,
         settings_.key_block_size != 0 ? fmt::format("ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE={}",
                                                     settings_.key_block_size / 1024)
         : settings_.compressed        ? "ROW_FORMAT=DYNAMIC PAGE_COMPRESSED=1"
@@ -379,22 +380,13 @@ void Server::WriteAll() {
 }
 
 void Server::Settle() {
-  constexpr milliseconds kPatience(1000);
-  uint64_t left = UINT64_MAX;
-  for (auto since = std::chrono::steady_clock::now(); left != 0;) {
-    const uint64_t now = Status()["history_list_length"];
-    const auto at = std::chrono::steady_clock::now();
-    if (now < left) since = at;
-    if (at - since > kPatience) break;
-    left = now;
-    if (left != 0) std::this_thread::sleep_for(kPoll);
-  }
+  mariadb::AwaitPurge([this] { return Status()["history_list_length"]; });
   WriteAll();
 }
 
 void Server::Resize(uint64_t bytes) {
   constexpr std::chrono::seconds kPatience(30);
-  bytes = std::max(bytes >> 20 << 20, LeastPool(settings_.page_size));
+  bytes = std::max(bytes >> 20 << 20, mariadb::LeastPool(settings_.page_size));
   const std::string resize = fmt::format("SET GLOBAL innodb_buffer_pool_size = {}", bytes);
   // The server aborts a shrink when it finds too few pages that it can free beside the sessions'.
   // A checkpoint makes the pages clean, and another try frees them.
@@ -437,8 +429,8 @@ std::map<std::string, std::string> Server::Variables() {
   return variables;
 }
 
-// From the flags in the system tablespace's first page (fsp0types.h of MariaDB, full_crc32 format):
-// the low four bits are log2(page size) - 9.
+// Returns the page size by the flags in the system tablespace's first page (fsp0types.h of MariaDB,
+// full_crc32 format): the low four bits are log2(page size) - 9.
 std::optional<uint32_t> PageSizeOf(const std::string& dir) {
   constexpr std::streamoff kFlags = 54;
   constexpr uint32_t kFullCrc32 = 1 << 4;

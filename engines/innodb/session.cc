@@ -8,28 +8,26 @@
 #include "device/account/ledger.h"
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
+#include "engines/sql/mariadb_settings.h"
 
 namespace testbed::innodb {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Rows of a cursor's first batch, the factor by which batches grow, and the limits of a batch.
-constexpr uint64_t kFirstBatch = 4, kBatchGrowth = 4, kMostRows = 256, kMostBytes = 1 << 20;
-
-bool Forward(Walk walk) { return walk <= Walk::kAfter; }
-bool HasKey(Walk walk) { return walk != Walk::kFirst && walk != Walk::kLast; }
+// Returns where a HANDLER or a condition begins.
 const char* Operator(Walk walk) {
-  static constexpr const char* kOperators[kWalks] = {"FIRST", ">=", ">", "LAST", "<=", "<"};
-  return kOperators[static_cast<size_t>(walk)];
+  if (walk == Walk::kFirst) return "FIRST";
+  return walk == Walk::kLast ? "LAST" : WalkOperator(walk);
 }
 
 void CheckRow(std::string_view key, std::string_view value) {
-  if (key.size() <= kMaxKeySize && value.size() <= kMaxValueSize) [[likely]]
+  if (key.size() <= mariadb::kMaxKeySize && value.size() <= mariadb::kMaxValueSize) [[likely]]
     return;
-  throw Error(Error::kUsage, fmt::format("innodb takes keys of up to {} bytes and values of up to "
-                                         "{}, not {} and {}",
-                                         kMaxKeySize, kMaxValueSize, key.size(), value.size()));
+  throw Error(Error::kUsage,
+              fmt::format("innodb takes keys of up to {} bytes and values of up to "
+                          "{}, not {} and {}",
+                          mariadb::kMaxKeySize, mariadb::kMaxValueSize, key.size(), value.size()));
 }
 
 }  // namespace
@@ -97,10 +95,10 @@ Statement& InnodbSession::GetStatement(Table& table) {
 // Returns the SQL of a walk over an index. The walk's key consists of the index's column and the
 // row's key k, so the condition compares both, in this order.
 std::string IndexWalkSql(const TableInfo& info, Walk walk) {
-  const char* const order = Forward(walk) ? "" : "DESC";
+  const char* const order = IsForward(walk) ? "" : "DESC";
   std::string where;
   if (HasKey(walk)) {
-    const char* const strictly = Forward(walk) ? ">" : "<";
+    const char* const strictly = IsForward(walk) ? ">" : "<";
     where = fmt::format("WHERE {0} {1}= ? AND ({0} {1} ? OR k {2} ?)", info.column, strictly,
                         Operator(walk));
   }
@@ -120,7 +118,7 @@ Statement& InnodbSession::WalkStatement(Table& table, Walk walk) {
   } else if (server_->settings().access == Access::kSql) {
     sql = fmt::format("SELECT k, v FROM {} {} ORDER BY k {} LIMIT ?", info.name,
                       HasKey(walk) ? fmt::format("WHERE k {} ?", Operator(walk)) : "",
-                      Forward(walk) ? "" : "DESC");
+                      IsForward(walk) ? "" : "DESC");
   } else {
     sql = fmt::format("HANDLER {} READ `PRIMARY` {} {} LIMIT ?", OpenHandler(table), Operator(walk),
                       HasKey(walk) ? "(?)" : "");
@@ -191,7 +189,7 @@ void InnodbSession::Change(TableId table, bool erase, std::string_view key,
       try {
         Apply(table, erase, key, value);
         break;
-      } catch (const Deadlock&) {
+      } catch (const SqlConflict&) {
         begun_ = false;
         if (Clock::now() > end) throw;
         if (in_transaction_) {
@@ -212,7 +210,7 @@ void InnodbSession::WriteAgain() {
     try {
       for (const Write& write : writes_) Apply(write.table, write.erase, write.key, write.value);
       return;
-    } catch (const Deadlock&) {
+    } catch (const SqlConflict&) {
       begun_ = false;
       if (Clock::now() > end) throw;
     }
@@ -265,34 +263,7 @@ std::unique_ptr<Cursor> InnodbSession::NewCursor(TableId table) {
   return std::make_unique<InnodbCursor>(this, table);
 }
 
-bool InnodbCursor::Position(Walk walk, std::string_view key) {
-  forward_ = Forward(walk);
-  batch_ = kFirstBatch;
-  const std::string copy(key);  // it may lie in arena_
-  return Fetch(walk, copy, batch_);
-}
-
-bool InnodbCursor::Step(bool forward) {
-  if (!on_row_) return false;
-  const bool fresh = changes_ == session_->changes_;
-  if (fresh && forward == forward_ && at_ + 1 < rows_.size()) {
-    ++at_;
-    return true;
-  }
-  // A cursor that changes its direction, or whose session writes, starts over with a small batch.
-  batch_ = fresh && forward == forward_ ? std::min(batch_ * kBatchGrowth, kMostRows) : kFirstBatch;
-  const uint64_t wide = rows_.empty() ? 1 : std::max<uint64_t>(1, arena_.size() / rows_.size());
-  batch_ = std::clamp<uint64_t>(kMostBytes / wide, 1, batch_);
-  forward_ = forward;
-  const std::string here(key());
-  return Fetch(forward ? Walk::kAfter : Walk::kBefore, here, batch_);
-}
-
-bool InnodbCursor::Fetch(Walk walk, std::string_view key, uint64_t count) {
-  rows_.clear();
-  arena_.clear();
-  at_ = 0;
-  changes_ = session_->changes_;
+void InnodbCursor::Read(Walk walk, std::string_view key, uint64_t count) {
   session_->Call([&] {
     CallMark mark(FileKind::kData);
     InnodbSession::Table& table = session_->Known(table_);
@@ -306,17 +277,8 @@ bool InnodbCursor::Fetch(Walk walk, std::string_view key, uint64_t count) {
     if (HasKey(walk)) statement.Bind(parameter++, key);
     statement.Bind(parameter, count);
     statement.Execute();
-    while (statement.Fetch()) {
-      Row& row = rows_.emplace_back();
-      for (size_t i = 0; i < 2; ++i) {
-        const std::string_view bytes = statement.column(i);
-        (i == 0 ? row.key : row.value) = Bytes{arena_.size(), bytes.size()};
-        arena_.append(bytes);
-      }
-    }
+    while (statement.Fetch()) Add(statement.column(0), statement.column(1));
   });
-  on_row_ = !rows_.empty();
-  return on_row_;
 }
 
 }  // namespace testbed::innodb

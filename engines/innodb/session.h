@@ -5,10 +5,6 @@
 // the session's own writes. A transaction locks the rows that it writes until it ends. When InnoDB
 // finds a deadlock, it rolls one transaction back; that transaction's session repeats all of its
 // writes, for up to conflict_wait_ms, and then throws Error (kRun).
-//
-// A cursor fetches rows in batches of growing size. A row that another session writes into the
-// range of the batch stays hidden from Next and Prev; the writes of the cursor's own session do
-// not, since they make the cursor fetch a new batch.
 #ifndef TESTBED_ENGINES_INNODB_SESSION_H_
 #define TESTBED_ENGINES_INNODB_SESSION_H_
 
@@ -23,14 +19,10 @@
 #include "engines/engine.h"
 #include "engines/innodb/connection.h"
 #include "engines/innodb/server.h"
+#include "engines/sql/batch_cursor.h"
+#include "engines/sql/dialect.h"
 
 namespace testbed::innodb {
-
-// A Walk says where a batch of a cursor begins and its direction: forward from the first row, or
-// from the first row at or after a key, or after it; backward from the last row, or from the last
-// row at or before a key, or before it.
-enum class Walk : uint8_t { kFirst, kFrom, kAfter, kLast, kUpTo, kBefore };
-inline constexpr size_t kWalks = 6;
 
 class InnodbSession : public Session, private HandlerOwner {
  public:
@@ -74,7 +66,7 @@ class InnodbSession : public Session, private HandlerOwner {
   // Opens the table's HANDLER if it is not open, and returns its name.
   std::string OpenHandler(Table& table);
   void CloseHandler(TableId table) override;
-  // Sends one write to the server. Throws Deadlock when the server rolled the transaction back.
+  // Sends one write to the server. Throws SqlConflict when the server rolled the transaction back.
   void Apply(TableId table, bool erase, std::string_view key, std::string_view value);
   // Performs a Put or Erase, with repetitions after deadlocks.
   void Change(TableId table, bool erase, std::string_view key, std::string_view value);
@@ -90,40 +82,16 @@ class InnodbSession : public Session, private HandlerOwner {
   uint64_t changes_ = 0;                         // grows with each write and rollback
 };
 
-class InnodbCursor : public Cursor {
+class InnodbCursor : public BatchCursor {
  public:
   InnodbCursor(InnodbSession* session, TableId table) : session_(session), table_(table) {}
 
-  bool Seek(std::string_view key) override { return Position(Walk::kFrom, key); }
-  bool SeekForPrev(std::string_view key) override { return Position(Walk::kUpTo, key); }
-  bool First() override { return Position(Walk::kFirst, {}); }
-  bool Last() override { return Position(Walk::kLast, {}); }
-  bool Next() override { return Step(true); }
-  bool Prev() override { return Step(false); }
-  std::string_view key() const override { return View(rows_[at_].key); }
-  std::string_view value() const override { return View(rows_[at_].value); }
-
  private:
-  struct Bytes {
-    size_t offset, size;
-  };
-  struct Row {
-    Bytes key, value;
-  };
-  std::string_view View(Bytes b) const { return {arena_.data() + b.offset, b.size}; }
-  bool Position(Walk walk, std::string_view key);
-  bool Step(bool forward);
-  // Fetches a batch of at most `count` rows. Returns whether it has a row.
-  bool Fetch(Walk walk, std::string_view key, uint64_t count);
+  void Read(Walk walk, std::string_view key, uint64_t count) override;
+  uint64_t Changes() const override { return session_->changes_; }
 
   InnodbSession* const session_;
   const TableId table_;
-  std::string arena_;      // keys and values of the batch
-  std::vector<Row> rows_;  // the batch, in the direction of the walk
-  size_t at_ = 0;          // index in rows_ of the cursor's row
-  bool on_row_ = false, forward_ = true;
-  // batch_: most rows of the batch. changes_: the session's changes_ when the batch was fetched.
-  uint64_t batch_ = 0, changes_ = 0;
 };
 
 }  // namespace testbed::innodb

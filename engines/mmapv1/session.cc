@@ -61,7 +61,7 @@ void Mmapv1Session::Put(TableId table, std::string_view key, std::string_view va
 }
 
 void Mmapv1Session::Erase(TableId table, std::string_view key) {
-  if (key.empty() || key.size() > kMaxKeySize) return;  // it cannot be there
+  if (key.empty() || key.size() > kMaxKeySize) return;  // there is no such key
   Write(table, key, true, {});
 }
 
@@ -71,7 +71,7 @@ std::unique_ptr<Cursor> Mmapv1Session::NewCursor(TableId table) {
 }
 
 bool Mmapv1Cursor::FromStore(Motion motion, std::string_view key) {
-  // The hint is of the row that the store gave last, which is not always the one stood on.
+  // The hint is about the row that the store returned last, which is not always the cursor's row.
   if (hint_key_ != key) hint_.version = 0;
   if (!session_->store_->Move(table_, motion, key, &hint_, &next_key_, &next_value_)) return false;
   hint_key_ = next_key_;

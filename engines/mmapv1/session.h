@@ -36,7 +36,7 @@ class Mmapv1Session : public Session {
   Store* const store_;
   bool in_transaction_ = false;
   WriteSet writes_;
-  std::string value_;  // that Get found
+  std::string value_;  // the value that Get returned
 };
 
 class Mmapv1Cursor : public Cursor {
@@ -55,7 +55,8 @@ class Mmapv1Cursor : public Cursor {
  private:
   bool Forward(Motion motion, std::string_view key);
   bool Backward(Motion motion, std::string_view key);
-  // The store's row that is next in the direction, into next_key_ and next_value_.
+  // Sets next_key_ and next_value_ to the store's next row in the direction. Returns whether there
+  // is one.
   bool FromStore(Motion motion, std::string_view key);
   bool StandOn(const RowWrite* own);
 
@@ -64,7 +65,7 @@ class Mmapv1Cursor : public Cursor {
   bool on_row_ = false;
   std::string key_, value_;
   std::string next_key_, next_value_, sought_;
-  PlaceHint hint_;  // where the row at hint_key_ is
+  PlaceHint hint_;  // place of the row at hint_key_
   std::string hint_key_;
 };
 

@@ -1,4 +1,5 @@
-// EngineOptions as the mmapv1 engine takes them. docs/engines/mmapv1.md says what each means for a user.
+// Settings are the EngineOptions of the mmapv1 engine. docs/engines/mmapv1.md says what each means
+// for a user.
 #ifndef TESTBED_ENGINES_MMAPV1_SETTINGS_H_
 #define TESTBED_ENGINES_MMAPV1_SETTINGS_H_
 
@@ -23,20 +24,21 @@ struct Settings {
   uint64_t first_file_bytes = 0;
   uint64_t most_file_bytes = 0;
   uint64_t journal_file_bytes = 0;
-  bool preallocate = true;  // the next data file, in the background
-  bool zero_fill = false;   // new files are written, not only allocated
+  bool preallocate = true;  // make the next data file in the background
+  bool zero_fill = false;   // write the space of new files, instead of allocating it only
   uint32_t commit_interval_ms = 0;
-  uint32_t lazy_interval_ms = 0;   // of lazy durability: commits older than this are not lost
-  uint32_t sync_delay_ms = 0;      // 0: no periodic data flush
-  uint64_t uncommitted_bytes = 0;  // the most that waits for the journal before writers wait for it
-  uint32_t remap_period_ms = 0;    // in which all of the private views are mapped anew
+  uint32_t lazy_interval_ms = 0;   // lazy durability loses no commit that is older
+  uint32_t sync_delay_ms = 0;      // 0 means that data files are not flushed periodically
+  uint64_t uncommitted_bytes = 0;  // writers wait when more bytes wait for the journal
+  uint32_t remap_period_ms = 0;    // time in which all private views are mapped anew
 
-  // Buffers that grew beyond this are given back: with many databases they add up.
+  // Returns the size beyond which a buffer is given back after its use, since the buffers of many
+  // databases add up.
   uint64_t kept_buffer() const { return uncommitted_bytes / 4; }
   bool journaled() const { return durability != Durability::kNone; }
 };
 
-// Throws Error (kUsage) for an extra option with a value that is not its kind. Touches nothing.
+// Throws Error (kUsage) for a value that an extra option does not accept. Changes nothing.
 Settings MakeSettings(const EngineOptions& options);
 
 Capabilities Mmapv1Capabilities();

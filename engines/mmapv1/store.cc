@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostTables = 1 << 16;
-constexpr int kMostYields = 3;  // then the record is read with the lock held
+constexpr int kMostYields = 3;  // after so many yields the record is read with the lock held
 
 std::string DirectoryOf(const std::string& dir, const Settings& settings) {
   if (settings.create) MakeDirectories(dir);
@@ -33,8 +33,8 @@ DataFile::Views ViewsOf(const Settings& settings) {
   return settings.journaled() ? DataFile::kBothViews : DataFile::kSharedView;
 }
 
-// Calls MakeDurable for the files of a database, before they are mapped. The data files of one that
-// was closed in order are durable, and stay in the page cache.
+// Calls MakeDurable for the files of a database, before they are mapped. The data files of a
+// database that was closed in order are durable, and stay in the page cache.
 void MakeFilesDurable(const std::string& dir) {
   MakeDurable(NsPath(dir), FileKind::kData);
   FileOptions options;
@@ -48,13 +48,15 @@ void MakeFilesDurable(const std::string& dir) {
   }
 }
 
-// The directory must be locked before.
+// Makes the namespace file of a new database and returns `dir`. The caller has locked the
+// directory.
 std::string WithNamespace(const std::string& dir, const Settings& settings) {
   if (IsThere(NsPath(dir))) {
     MakeFilesDurable(dir);
     return dir;
   }
-  // What lacks its namespace file is a damaged database, or one of which a part is not mounted.
+  // A directory with other files and without the namespace file holds a damaged database, or one of
+  // which a part is not mounted.
   for (const auto& entry : fs::directory_iterator(dir)) {
     if (!IsDataFile(entry.path()) && !IsJournalFile(entry.path())) continue;
     throw Error(Error::kCorruption, "file " + NsPath(dir) + " is missing though " +
@@ -82,7 +84,7 @@ Store::Store(const std::string& dir, const Settings& settings)
     journal_ = std::make_unique<Journal>(dir_, settings_, 1, files_.ns()->database);
     last_remap_ = Clock::now();
   }
-  // From here on a journal must be found when the database is opened, if it has one.
+  // A database with a journal must have its journal when it is opened after this.
   files_.SetState(settings_.journaled() ? OpenState::kJournaled : OpenState::kUnjournaled);
   files_.Preallocate();
   StartThreads();
@@ -94,7 +96,8 @@ Store::~Store() {
   try {
     Close();
   } catch (const Error&) {
-    // A destructor cannot tell; what a commit promised was kept when it returned.
+    // A destructor cannot report the error. What a commit promised was durable when the commit
+    // returned.
   }
 }
 
@@ -161,13 +164,15 @@ std::optional<uint64_t> Store::TryApply(const WriteSet& writes, bool may_yield, 
   WriteLock lock(lock_);
   if (lock.waited()) lock_waits_.fetch_add(1, std::memory_order_relaxed);
   ThrowIfFailed();
-  // Here, as all who wait for the lock would find room outside.
+  // The room is checked again with the lock held, because all writers that wait for the lock would
+  // find room outside.
   if (!HasRoom()) return std::nullopt;
   if (CommitIsLate()) {
     late_commit_waits_.fetch_add(1, std::memory_order_relaxed);
     return std::nullopt;
   }
-  // Later rows read with the lock held: what was done cannot be let go of in the middle.
+  // The records of later rows are read with the lock held, because the changes before them cannot
+  // be left half done.
   const RowWrite& first = writes.rows().front();
   const Table& table = *tables_[first.table];
   TreePosition at;

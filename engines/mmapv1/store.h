@@ -53,7 +53,8 @@ namespace testbed::mmapv1 {
 
 enum class Motion : uint8_t { kFirst, kLast, kAtOrAfter, kAfter, kAtOrBefore, kBefore };
 
-// Where a row was found: the next motion from it starts there if nothing has changed.
+// A PlaceHint says where a row was found. The next motion from the row starts there if nothing has
+// changed.
 struct PlaceHint {
   uint64_t version = 0;
   TreePosition at;
@@ -71,13 +72,13 @@ class Store {
 
   void Apply(const WriteSet& writes);
   bool Get(TableId table, std::string_view key, std::string* value);
-  // The row that `motion` leads to from `key`. Returns false when there is none.
+  // Moves to the row that `motion` leads to from `key`. Returns false when there is none.
   bool Move(TableId table, Motion motion, std::string_view key, PlaceHint* hint,
             std::string* found_key, std::string* found_value);
 
-  // Makes everything committed durable and bounds recovery.
+  // Makes all commits durable, and bounds the work of a recovery.
   void Checkpoint();
-  // Waits for a data file that is being made.
+  // Waits until a data file that is being made is there.
   void WaitForPreallocation() { files_.preallocator()->WaitUntilIdle(); }
 
   const std::string& dir() const { return dir_; }
@@ -90,7 +91,7 @@ class Store {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Opening (store_recover.cc) and closing (store.cc).
+  // These functions open (store_recover.cc) and close (store.cc) the database.
   ReplayResult ReadJournal(const std::function<void(DiskLoc, std::string_view)>& each) const;
   std::string_view NsBytes() const;
   // Throws Error (kCorruption) when the journal is damaged, or a replay would leave a data file that
@@ -100,14 +101,15 @@ class Store {
   void CheckFiles();
   void Close();
 
-  // Writing and reading (store.cc).
-  // A record that is to be read while no lock is held.
+  // These functions write and read (store.cc). A Fault is a record that is to be read while no lock
+  // is held.
   struct Fault {
     const char* begin = nullptr;
     uint64_t bytes = 0;
   };
-  // Returns the epoch whose group commit makes it durable; nothing when nothing was done because of
-  // the fault or, when that is none, because too much waits for a group commit.
+  // Applies the writes and returns the epoch whose group commit makes them durable. Returns
+  // nothing, and has done nothing, when a record must be read first, which *fault then names, or
+  // else when too much waits for a group commit.
   std::optional<uint64_t> TryApply(const WriteSet& writes, bool may_yield, Fault* fault);
   void ApplyRows(const WriteSet& writes);
   void AddSizes(EngineCounters* counters);
@@ -118,9 +120,9 @@ class Store {
   bool Position(const Table& table, Motion motion, std::string_view key, const PlaceHint& hint,
                 TreePosition* at) const;
   void TouchUnlocked(const Fault& fault);
-  void CheckRead(const ReadWatch& watch);  // the store fails with the error
+  void CheckRead(const ReadWatch& watch);  // its error puts the store out of service
 
-  // The threads (store_commit.cc).
+  // These functions are those of the threads (store_commit.cc).
   void StartThreads();
   void StopThreads();
   void CommitLoop();
@@ -146,7 +148,7 @@ class Store {
   mutable DatabaseLock lock_;
   Mutex flush_mutex_;  // one data flush at a time
   Files files_;
-  Mutex opening_;                               // of tables; taken before lock_
+  Mutex opening_;                               // held while a table is opened; taken before lock_
   std::vector<std::unique_ptr<Table>> tables_;  // by TableId; never moves
   std::vector<std::string> names_;
   std::atomic<uint32_t> table_count_{0};
@@ -154,17 +156,17 @@ class Store {
   uint64_t version_ = 1;  // counts changes
 
   std::unique_ptr<Journal> journal_;
-  std::string body_;                // of the section under way
-  std::atomic<uint64_t> epoch_{1};  // of the next PREP
-  // What was written before is in the journal.
+  std::string body_;                // body of the section that is being made
+  std::atomic<uint64_t> epoch_{1};  // epoch of the next PREP
+  // The journal has all that was written before this time.
   std::atomic<Clock::time_point> journaled_until_{Clock::now()};
-  std::atomic<uint64_t> written_seq_{0};  // of the last section in the shared views
+  std::atomic<uint64_t> written_seq_{0};  // number of the last section that the shared views have
   Clock::time_point last_remap_;
   LazyPace pace_{std::chrono::milliseconds(settings_.commit_interval_ms)};  // of the commit thread
 
-  mutable Mutex mutex_;  // of what follows
+  mutable Mutex mutex_;  // protects the members below
   CondVar wake_commit_, wake_flush_, committed_;
-  // The group commits up to these are in the journal, and over.
+  // The journal has the group commits up to durable_epoch_. Those up to finished_epoch_ have ended.
   uint64_t durable_epoch_ GUARDED_BY(mutex_) = 0, finished_epoch_ GUARDED_BY(mutex_) = 0;
   uint32_t waiters_ GUARDED_BY(mutex_) = 0;
   bool stop_ GUARDED_BY(mutex_) = false, urgent_ GUARDED_BY(mutex_) = false,

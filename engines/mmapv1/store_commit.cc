@@ -1,4 +1,4 @@
-// The group commit and the data flush of a Store.
+// This file has the group commit and the data flush of a Store.
 #include <algorithm>
 #include <utility>
 
@@ -9,8 +9,9 @@
 namespace testbed::mmapv1 {
 namespace {
 
-constexpr int kSlices = 3;  // of a commit interval, at whose ends it may be cut short
-// Journal files whose sections wait for the data flush before one is made early.
+// Parts of a commit interval; a waiting writer may end it at the end of each.
+constexpr int kSlices = 3;
+// A data flush is made early when the sections of so many journal files wait for it.
 constexpr uint64_t kMostUnflushedFiles = 8;
 
 }  // namespace
@@ -44,15 +45,16 @@ void Store::ThrowIfFailed() const {
   throw Error(*failure_);
 }
 
-// Writers wait for a group commit when as much waits for the journal, or lies in private copies, as
-// may.
+// Returns whether writers may go on. They wait for a group commit when too many bytes wait for the
+// journal, or lie in private copies.
 bool Store::HasRoom() const {
   const uint64_t limit = settings_.uncommitted_bytes;
   return !settings_.journaled() ||
          (files_.pending_bytes() < limit && files_.private_bytes() < 2 * limit);
 }
 
-// And when it is late: what could be lost, against the promise of lazy commits, is not added to.
+// Returns whether the group commit is late. Writers wait then, so that lazy commits do not lose
+// more than they promise.
 bool Store::CommitIsLate() const {
   if (settings_.lazy_interval_ms == 0) return false;
   const auto age = Clock::now() - journaled_until_.load(std::memory_order_relaxed);
@@ -75,8 +77,9 @@ void Store::WaitDurable(uint64_t epoch) {
   if (durable_epoch_ < epoch) throw Error(*failure_);
 }
 
-// A third of the interval, and with sync commits a millisecond, as the original waited; with lazy
-// commits a third of what is left until their sync must begin.
+// Returns the time until a waiting writer may end the interval: a third of the interval, and with
+// sync commits a millisecond more, as the original waited. With lazy commits it is a third of the
+// time that is left until their sync must begin.
 Store::Clock::duration Store::CommitSlice() const {
   if (settings_.durability == Durability::kLazy) {
     return std::max(Clock::duration(0), pace_.Next() - Clock::now()) / kSlices;
@@ -107,14 +110,15 @@ void Store::CommitLoop() {
       GroupCommit();
       pace_.End();
     } catch (const Error&) {
-      // It was noted.
+      // The error was noted where it happened.
     }
     lock.lock();
   }
 }
 
-// A sync that failed has lost what it was to write, and the next one may succeed. So the failure is
-// noted before the mutex lets in the next thread, which might call durable what is lost.
+// Runs `action`, and notes its failure before the mutex lets in the next thread. A sync that failed
+// has lost what it was to write, and the next sync may succeed, so that another thread might call
+// durable what is lost.
 template <typename Action>
 void Store::OrFail(Mutex* mutex, const Action& action) {
   LockGuard one(*mutex);
@@ -140,7 +144,7 @@ void Store::CommitGroup() {
     ReadLock lock(lock_);
     begin = Clock::now();
     files_.Prepare(&body_);
-    // The operations may have read what a write-back that failed had left, and built on it.
+    // The operations may have read, and built on, what a failed write-back has left.
     files_.CheckWriteBack();
     epoch = epoch_.fetch_add(1);
   }
@@ -199,7 +203,7 @@ void Store::FlushLoop() {
       IoScope scope(kCheckpoint);
       FlushDataFiles();
     } catch (const Error&) {
-      // It was noted.
+      // The error was noted where it happened.
     }
     lock.lock();
   }
@@ -207,7 +211,8 @@ void Store::FlushLoop() {
 
 void Store::FlushDataFiles() {
   OrFail(&flush_mutex_, [this] {
-    // Before the flush: what reaches the shared views meanwhile is of the next one.
+    // The number is read before the flush, because what reaches the shared views during the flush
+    // belongs to the next one.
     const uint64_t seq = written_seq_.load();
     const uint64_t written = journal_ != nullptr ? journal_->written_bytes() : 0;
     files_.Sync();

@@ -1,4 +1,4 @@
-// What a Store does with the files of a database before it is used.
+// This file has what a Store does with the files of a database before it uses them.
 #include <algorithm>
 #include <cstring>
 
@@ -20,8 +20,8 @@ std::string_view Store::NsBytes() const {
   return {files_.At({kNsFile, 0}, bytes), bytes};
 }
 
-// Copies of the namespace file and of the data files' headers are replayed to: they tell whether
-// the database would be whole, and the files stay as they are.
+// Replays the journal to copies of the namespace file and of the data files' headers. The copies
+// tell whether the database would be whole, and the files stay as they are.
 void Store::CheckReplay() const {
   std::vector<FileHeader> headers = files_.Headers();
   std::string ns(NsBytes());
@@ -42,16 +42,18 @@ void Store::CheckReplay() const {
   CheckLastExtents(dir_, ns, headers);
 }
 
-// Leaves the files as the last whole section of the journal has them, and without a journal.
+// Brings the files to the state of the journal's last whole section. Without a journal they stay as
+// they are.
 void Store::Recover() {
-  // Of names, too.
+  // This makes the names of the files durable, too.
   SyncDirectory(dir_);
   switch (files_.ns()->state) {
     case OpenState::kClean:
       break;
     case OpenState::kJournaled:
       MakeJournalDurable(dir_);
-      // All of it is read before any of it is replayed: a database that is refused stays as it is.
+      // The whole journal is read before any of it is replayed, so that a database that is refused
+      // stays as it is.
       CheckReplay();
       replayed_ =
           ReadJournal([this](DiskLoc at, std::string_view bytes) { files_.Replay(at, bytes); });
@@ -65,13 +67,13 @@ void Store::Recover() {
                       "nobody knows what its files hold: load it anew with --fresh");
   }
   CheckFiles();
-  // Also when it was found: if its sync failed, the kernel's cache alone has it, and the device
-  // still says that there is a journal.
+  // The state is written even if it was found. If its sync has failed, the page cache alone has it,
+  // and the device still says that there is a journal.
   files_.SetState(OpenState::kClean);
   RemoveJournal(dir_);
 }
 
-// Before the journal, which may be what repairs them, goes.
+// Checks the files before the journal is removed, which may be what repairs them.
 void Store::CheckFiles() {
   files_.CloseUnused();
   files_.CheckHeaders(files_.Headers());

@@ -3,13 +3,15 @@
 #ifndef TESTBED_ENGINES_MYSQL_CONNECTION_H_
 #define TESTBED_ENGINES_MYSQL_CONNECTION_H_
 
+#include <deque>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engines/mysql/library.h"
 #include "engines/sql/connection.h"
+#include "engines/sql/mariadb_statement.h"
 
 namespace testbed::mysql {
 
@@ -25,13 +27,11 @@ struct ConnectOptions {
   std::function<std::string()> complaint;
 };
 
-class MyConnection : public SqlConnection {
+class MyConnection : public SqlConnection, private MariadbHandle {
  public:
   // Throws Error: kUsage when the server refuses the user or is too old, kIo when there is none.
   explicit MyConnection(const ConnectOptions& options);
   ~MyConnection() override;
-  MyConnection(const MyConnection&) = delete;
-  MyConnection& operator=(const MyConnection&) = delete;
 
   std::vector<Row> Run(const std::string& sql) override;
   SqlStatement Prepare(const std::string& sql, size_t parameters, size_t columns) override;
@@ -45,17 +45,22 @@ class MyConnection : public SqlConnection {
   int server_thread() const override { return server_thread_; }
 
  private:
-  class Statement;
-  [[noreturn]] void Fail(unsigned code, const std::string& message, const std::string& doing);
+  // A prepared statement, or one without parameters and rows, which is sent as text.
+  struct Statement {
+    std::string text;
+    std::optional<MariadbStatement> prepared;
+  };
+  void FailAsEngine(unsigned code, const std::string& message,
+                    const std::string& doing) const override;
   void Connect();
   int FindServerThread();
+  void EndResult();
 
   const Client& client_;
   const ConnectOptions options_;
-  MYSQL* handle_ = nullptr;
   int server_thread_ = 0;
-  std::vector<std::unique_ptr<Statement>> statements_;  // by SqlStatement
-  Statement* current_ = nullptr;                        // executed last; null: none
+  std::deque<Statement> statements_;     // by SqlStatement
+  MariadbStatement* current_ = nullptr;  // executed last; null: none
 };
 
 }  // namespace testbed::mysql

@@ -20,7 +20,8 @@ Client Load() {
 #define TESTBED_FIND(name)                                                       \
   client.name = reinterpret_cast<decltype(client.name)>(::dlsym(handle, #name)); \
   if (client.name == nullptr) throw Error(Error::kUsage, needs + ", with " #name);
-  TESTBED_CLIENT_CALLS(TESTBED_FIND)
+  TESTBED_MARIADB_CALLS(TESTBED_FIND)
+  TESTBED_FIND(mysql_get_server_version)
 #undef TESTBED_FIND
   return client;
 }

@@ -19,6 +19,7 @@
 #include "engines/mysql/dialect.h"
 #include "engines/mysql/server.h"
 #include "engines/mysql/settings.h"
+#include "engines/sql/mariadb_settings.h"
 #include "engines/sql/ownership.h"
 #include "engines/sql/session.h"
 #include "engines/sql/store.h"
@@ -63,7 +64,7 @@ class MysqlEngine : public Engine {
   void WriteAll();
   void SyncLazily();
   std::map<std::string, std::string> Variables() const;
-  // Innodb_NAME as NAME; numbers alone.
+  // Returns the numbers of the server's status by name, Innodb_NAME as NAME.
   std::map<std::string, uint64_t> Status() const;
 
   const std::string dir_;
@@ -91,8 +92,8 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
   const std::function<void()> made =
       server_ != nullptr ? [this] { store_->Ask(kCheckpoint); } : std::function<void()>();
   store_ = std::make_unique<SqlStore>(
-      "mysql", std::make_unique<Dialect>(kMaxKeySize), schema_,
-      SqlLimits{kMaxKeySize, kMaxValueSize, settings_.conflict_wait_ms},
+      "mysql", std::make_unique<Dialect>(mariadb::kMaxKeySize), schema_,
+      SqlLimits{mariadb::kMaxKeySize, mariadb::kMaxValueSize, settings_.conflict_wait_ms},
       [this] { return std::make_unique<MyConnection>(Target()); }, made);
   if (server_ == nullptr) CheckGivenServer();
   OpenSchema();
@@ -110,7 +111,8 @@ ConnectOptions MysqlEngine::Target() const {
   return options;
 }
 
-// What the options ask of a server that runs already, it must have: nothing is changed there.
+// Checks that a server that runs already has what the options ask for, since nothing is changed
+// there.
 void MysqlEngine::CheckGivenServer() {
   std::map<std::string, std::string> variables = Variables();
   const auto refuse = [](const std::string& option, const std::string& name,
@@ -195,17 +197,7 @@ void MysqlEngine::WriteAll() {
 }
 
 void MysqlEngine::Settle() {
-  // Waits until the purge has removed what no transaction sees, or stays behind.
-  constexpr milliseconds kPatience(1000), kPoll(10);
-  uint64_t left = UINT64_MAX;
-  for (auto since = std::chrono::steady_clock::now(); left != 0;) {
-    const uint64_t now = Status()["history_list_length"];
-    const auto at = std::chrono::steady_clock::now();
-    if (now < left) since = at;
-    if (at - since > kPatience) break;
-    left = now;
-    if (left != 0) std::this_thread::sleep_for(kPoll);
-  }
+  mariadb::AwaitPurge([this] { return Status()["history_list_length"]; });
   WriteAll();
 }
 
@@ -265,17 +257,8 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
 }
 
 EngineCounters MysqlEngine::Counters() const {
-  EngineCounters c;
   std::map<std::string, uint64_t> status = Status();
-  const uint64_t page = settings_.page_size;
-  c.block_requests = status["buffer_pool_read_requests"];
-  c.block_reads = status["pages_read"];
-  c.block_hits = *c.block_requests - std::min(*c.block_requests, status["buffer_pool_reads"]);
-  c.block_read_bytes = status["pages_read"] * page;
-  c.blocks_written = status["pages_written"];
-  c.block_write_bytes = status["pages_written"] * page;
-  c.log_payload_bytes = status["os_log_written"];
-  c.cache_bytes = status["buffer_pool_bytes_data"];
+  EngineCounters c = mariadb::BlockCounters(&status, settings_.page_size);
   for (const char* name :
        {"dblwr_pages_written", "dblwr_writes", "log_writes", "log_write_requests", "log_waits",
         "data_reads", "data_read", "data_writes", "data_written", "data_fsyncs",

@@ -31,12 +31,6 @@ struct Settings {
 Settings MakeSettings(const EngineOptions& options);
 Capabilities MysqlCapabilities();
 
-// Returns the value of innodb_flush_log_at_trx_commit for a durability.
-int FlushLogAtCommit(Durability durability);
-
-inline constexpr size_t kMaxKeySize = 768;  // InnoDB's limit for an index column at 4k pages
-inline constexpr size_t kMaxValueSize = 16 << 20;
-
 }  // namespace testbed::mysql
 
 #endif  // TESTBED_ENGINES_MYSQL_SETTINGS_H_

@@ -14,9 +14,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// A batch grows by kBatchGrowth while the cursor goes on in its direction.
-constexpr uint64_t kFirstBatch = 4, kBatchGrowth = 4, kMostRows = 256, kMostBytes = 1 << 20;
-
 // What a server's thread does for a request: it reads pages of data files and writes the log.
 class RequestMark {
  public:
@@ -217,48 +214,8 @@ std::unique_ptr<Cursor> SqlSession::NewCursor(TableId table) {
   return std::make_unique<SqlCursor>(this, table);
 }
 
-void SqlCursor::NoteWalk() {
-  if (walked_ == 0) return;
-  SqlSession::Table& table = session_->tables_[table_];
-  table.last_walk = walked_;
-  if (!rows_.empty()) table.row_bytes = std::max<uint64_t>(1, arena_.size() / rows_.size());
-  walked_ = 0;
-}
-
-bool SqlCursor::Position(Walk walk, std::string_view key) {
-  NoteWalk();
-  walked_ = 1;
-  forward_ = IsForward(walk);
-  const SqlSession::Table& table = session_->Known(table_);
-  const uint64_t most = std::max(kFirstBatch, kMostBytes / std::max<uint64_t>(1, table.row_bytes));
-  batch_ = std::clamp(table.last_walk, kFirstBatch, std::min(kMostRows, most));
-  const std::string copy(key);  // it may lie in arena_
-  return Fetch(walk, copy, batch_);
-}
-
-bool SqlCursor::Step(bool forward) {
-  if (!on_row_) return false;
-  ++walked_;
-  const bool fresh = changes_ == session_->changes_;
-  if (fresh && forward == forward_ && at_ + 1 < rows_.size()) {
-    ++at_;
-    return true;
-  }
-  // A cursor that changes its direction, or whose session writes, starts over with a small batch.
-  batch_ = fresh && forward == forward_ ? std::min(batch_ * kBatchGrowth, kMostRows) : kFirstBatch;
-  const uint64_t wide = rows_.empty() ? 1 : std::max<uint64_t>(1, arena_.size() / rows_.size());
-  batch_ = std::clamp<uint64_t>(kMostBytes / wide, 1, batch_);
-  forward_ = forward;
-  const std::string here(key());
-  return Fetch(forward ? Walk::kAfter : Walk::kBefore, here, batch_);
-}
-
-bool SqlCursor::Fetch(Walk walk, std::string_view key, uint64_t count) {
+void SqlCursor::Read(Walk walk, std::string_view key, uint64_t count) {
   SqlSession& session = *session_;
-  rows_.clear();
-  arena_.clear();
-  at_ = 0;
-  changes_ = session.changes_;
   const RequestMark mark(&session.served_);
   session.AwaitWrites();
   SqlSession::Table& table = session.Known(table_);
@@ -281,15 +238,8 @@ bool SqlCursor::Fetch(Walk walk, std::string_view key, uint64_t count) {
                                                   dialect.Scan(table.about, walk), used, 2);
   session.connection_->Execute(statement, {parameters.data(), used});
   while (session.connection_->NextRow()) {
-    Row& row = rows_.emplace_back();
-    for (size_t i = 0; i < 2; ++i) {
-      const std::string_view bytes = session.connection_->Column(i);
-      (i == 0 ? row.key : row.value) = Bytes{arena_.size(), bytes.size()};
-      arena_.append(bytes);
-    }
+    Add(session.connection_->Column(0), session.connection_->Column(1));
   }
-  on_row_ = !rows_.empty();
-  return on_row_;
 }
 
 }  // namespace testbed

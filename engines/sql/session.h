@@ -8,11 +8,6 @@
 //
 // Writes of a transaction may be on their way until its next read or its Commit, which then throws
 // what they failed with.
-//
-// A cursor fetches rows in batches: the first is as long as the session's last walk on the table, as a
-// client's statement has the length of its scan, and further ones grow. A row that another session writes into the
-// range of the batch stays hidden from Next and Prev; the writes of the cursor's own session do
-// not, since they make the cursor fetch a new batch.
 #ifndef TESTBED_ENGINES_SQL_SESSION_H_
 #define TESTBED_ENGINES_SQL_SESSION_H_
 
@@ -27,6 +22,7 @@
 
 #include "device/account/served_thread.h"
 #include "engines/engine.h"
+#include "engines/sql/batch_cursor.h"
 #include "engines/sql/connection.h"
 #include "engines/sql/store.h"
 
@@ -55,8 +51,7 @@ class SqlSession : public Session {
     SqlTable about;
     std::optional<SqlStatement> get, put, erase;
     std::array<std::optional<SqlStatement>, kWalks> walks;
-    uint64_t last_walk = 0;  // rows that the last cursor asked for from a position on
-    uint64_t row_bytes = 0;  // mean size of the rows that it met
+    LastWalk last_walk;
   };
   struct Write {
     TableId table;
@@ -91,44 +86,18 @@ class SqlSession : public Session {
   std::string values_;                           // the values that MultiGet returns
 };
 
-class SqlCursor : public Cursor {
+class SqlCursor : public BatchCursor {
  public:
   SqlCursor(SqlSession* session, TableId table) : session_(session), table_(table) {}
   ~SqlCursor() override { NoteWalk(); }
 
-  bool Seek(std::string_view key) override { return Position(Walk::kFrom, key); }
-  bool SeekForPrev(std::string_view key) override { return Position(Walk::kUpTo, key); }
-  bool First() override { return Position(Walk::kFirst, {}); }
-  bool Last() override { return Position(Walk::kLast, {}); }
-  bool Next() override { return Step(true); }
-  bool Prev() override { return Step(false); }
-  std::string_view key() const override { return View(rows_[at_].key); }
-  std::string_view value() const override { return View(rows_[at_].value); }
-
  private:
-  struct Bytes {
-    size_t offset, size;
-  };
-  struct Row {
-    Bytes key, value;
-  };
-  std::string_view View(Bytes b) const { return {arena_.data() + b.offset, b.size}; }
-  bool Position(Walk walk, std::string_view key);
-  // Tells the session how long the walk was that ends now.
-  void NoteWalk();
-  bool Step(bool forward);
-  // Fetches a batch of at most `count` rows. Returns whether it has a row.
-  bool Fetch(Walk walk, std::string_view key, uint64_t count);
+  void Read(Walk walk, std::string_view key, uint64_t count) override;
+  uint64_t Changes() const override { return session_->changes_; }
+  LastWalk* Memory() override { return &session_->Known(table_).last_walk; }
 
   SqlSession* const session_;
   const TableId table_;
-  std::string arena_;      // keys and values of the batch
-  std::vector<Row> rows_;  // the batch, in the direction of the walk
-  size_t at_ = 0;          // index in rows_ of the cursor's row
-  bool on_row_ = false, forward_ = true;
-  // batch_: most rows of the batch. changes_: the session's changes_ when the batch was fetched.
-  uint64_t batch_ = 0, changes_ = 0;
-  uint64_t walked_ = 0;  // rows asked for since the cursor was positioned
 };
 
 }  // namespace testbed

@@ -137,7 +137,7 @@ class Connection {
   // Does nothing when no transaction is open: a failed call may have ended it.
   void Rollback();
   uint64_t wal_pages() const { return wal_pages_; }  // when this connection last committed
-  // How long the connection waits for locks of others.
+  // Sets how long the connection waits for the locks of others.
   void set_busy_wait_ms(uint32_t ms) { busy_wait_ms_ = ms; }
   [[noreturn]] void Fail(int code, const char* doing) const;
 

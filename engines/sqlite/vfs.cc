@@ -132,7 +132,7 @@ void OpenFile::Sync() {
     LockGuard lock(mutex_);
     directory = std::exchange(sync_directory_, false);
   }
-  // Before the sync: what is written meanwhile may not be in it.
+  // The mark is cleared before the sync, because the sync may miss what is written meanwhile.
   written_.store(false, std::memory_order_relaxed);
   try {
     file_->Sync();

@@ -88,7 +88,7 @@ TEST_F(AbTest, ExitCodesOfFailIf) {
   const auto code = [this](const std::string& sides, const std::string& loads) {
     return Run("ab --engine null --account off --rows 1000 --threads 1 --workload point-read "
                "--time "
-               "6s --slice 0.05 --warmup 0 --quiet --fail-if 'rate < -20%' --loads " +
+               "3s --slice 0.05 --warmup 0 --quiet --fail-if 'rate < -20%' --loads " +
                loads + sides)
         .code;
   };

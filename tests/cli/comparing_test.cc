@@ -19,7 +19,7 @@ class ComparingTest : public CommandTest {
   void Measure() {
     const CommandResult result =
         Run("--engine btree --rows 2000 --operations 500 --threads 1 --warmup 0 --repeat 3 "
-            "--json base.json --quiet");
+            "--account file --json base.json --quiet");
     ASSERT_EQ(result.code, 0) << result.err;
     base_ = Json("base.json");
   }

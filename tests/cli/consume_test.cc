@@ -67,9 +67,9 @@ TEST_F(ConsumeTest, ScansReadTheRowsTheyReturn) {
                                    "mmapv1", "sqlite", "mdbx"}) {
     if (!HasEngine(engine)) continue;
     const std::string common =
-        fmt::format("--engine {0} --dir {0}.db --ram 96M --rows 40000 ", engine);
-    const CommandResult load =
-        Run(common + "--workload insert --threads 2 --rows-per-transaction 100 --quiet");
+        fmt::format("--engine {0} --dir {0}.db --ram 96M --rows 15000 ", engine);
+    const CommandResult load = Run(
+        common + "--workload insert --threads 2 --rows-per-transaction 100 --account off --quiet");
     ASSERT_EQ(load.code, 0) << load.err;
     const json phase = LastPhase(common +
                                  "--reuse --threads 1 --workload mixed --mix scan=1 --scan-rows "

@@ -21,7 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::IsEmpty;
 
-constexpr char kLoad[] = "--engine btree --ram 32M --rows 1000 --workload insert --quiet ";
+constexpr char kLoad[] =
+    "--engine btree --ram 32M --rows 1000 --workload insert --account file --quiet ";
 constexpr char kRun[] =
     "--engine btree --ram 32M --rows 20000 --workload insert,point-read --seconds 60 --warmup 0 "
     "--quiet";

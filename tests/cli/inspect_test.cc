@@ -12,7 +12,7 @@ using nlohmann::json;
 
 class InspectCommandTest : public CommandTest {
  protected:
-  static constexpr char kSmall[] = " --ram 64M --rows 3000 --threads 2 --quiet ";
+  static constexpr char kSmall[] = " --ram 64M --rows 3000 --threads 2 --account file --quiet ";
   void Load(const std::string& dir, const std::string& more = "") {
     const CommandResult result =
         Run("--engine btree --workload insert --dir " + dir + kSmall + more);

@@ -12,7 +12,8 @@ namespace testbed {
 namespace {
 
 constexpr char kSmall[] =
-    "--engine btree --ram 64M --rows 2000 --seconds 0.3 --warmup 0 --threads 2 --quiet ";
+    "--engine btree --ram 64M --rows 2000 --seconds 0.3 --warmup 0 --threads 2 --account file "
+    "--quiet ";
 
 class OutputTest : public StartedCommandTest {
  protected:
@@ -124,15 +125,16 @@ TEST_F(OutputTest, AnOutputThatIsFullIsAnErrorAndKeepsTheFiles) {
 }
 
 TEST_F(OutputTest, LinesOfProgressComeWithoutATerminal) {
-  const std::string run = "--engine btree --ram 64M --rows 2000 --warmup 0 --threads 2 ";
-  const CommandResult result = Run(run + "--seconds 3.5 --report-interval 1");
+  const std::string run =
+      "--engine btree --ram 64M --rows 2000 --warmup 0 --threads 2 --account file ";
+  const CommandResult result = Run(run + "--seconds 2.5 --report-interval 1");
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_GE(std::count(result.err.begin(), result.err.end(), '\n'), 2) << result.err;
   EXPECT_NE(result.err.find("btree, 2 threads point-read: "), std::string::npos) << result.err;
   EXPECT_NE(result.err.find(" operations/s, "), std::string::npos) << result.err;
   EXPECT_EQ(result.err.find('\r'), std::string::npos);
-  EXPECT_EQ(Run(run + "--seconds 2.5 --report-interval 1 --quiet").err, "");
-  EXPECT_EQ(Run(run + "--seconds 2.5").err, "") << "a minute has not passed";
+  EXPECT_EQ(Run(run + "--seconds 1.3 --report-interval 1 --quiet").err, "");
+  EXPECT_EQ(Run(run + "--seconds 1.3").err, "") << "a minute has not passed";
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class PopulationRunTest : public CommandTest, public testing::WithParamInterface
 
   // Sends a signal to the run and its child in the middle of the writing phase. That phase has
   // begun when the record says that the load is complete, but does not tell the rows.
-  int Interrupt(const std::string& arguments, int signal, int seconds = 1) {
+  int Interrupt(const std::string& arguments, int signal, int ms = 400) {
     std::filesystem::remove(directory_ / "run.json");
     const pid_t run = fork();
     if (run == 0) {
@@ -44,20 +44,20 @@ class PopulationRunTest : public CommandTest, public testing::WithParamInterface
     }
     setpgid(run, run);
     bool writes = false;
-    for (int i = 0; i < 600 && !writes; ++i) {
+    for (int i = 0; i < 6000 && !writes; ++i) {
       const json record = json::parse(Read(directory_ / "d/testbed.json"), nullptr, false);
       writes = record.is_object() && record.value("loaded", false) &&
                record.value("population", json()).is_null();
-      usleep(100000);
+      usleep(10000);
     }
     EXPECT_TRUE(writes) << "the record never said that a loaded database is written to";
-    sleep(static_cast<unsigned>(seconds));
+    usleep(static_cast<useconds_t>(ms) * 1000);
     kill(-run, signal);
     int status = 0;
     waitpid(run, &status, 0);
     // The run's child may end a moment later, and holds the directory's lock until then.
     int lock = -1;
-    for (int i = 0; i < 600 && (lock = Hold("d")) < 0; ++i) usleep(100000);
+    for (int i = 0; i < 6000 && (lock = Hold("d")) < 0; ++i) usleep(10000);
     close(lock);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
@@ -106,10 +106,9 @@ TEST_P(PopulationRunTest, GoesOnWhereTheDatabaseIs) {
   EXPECT_EQ(RowsCounted(), rows);
 
   // On a slow machine the signal may come before the first operation.
-  for (int seconds = 1; seconds <= 32; seconds *= 2) {
-    EXPECT_EQ(
-        Interrupt("--reuse --workload mixed --seconds 600 --threads 4 " + mix, SIGINT, seconds),
-        130);
+  for (int ms = 400; ms <= 32000; ms *= 2) {
+    EXPECT_EQ(Interrupt("--reuse --workload mixed --seconds 600 --threads 4 " + mix, SIGINT, ms),
+              130);
     if (Grown() != 0) break;
   }
   EXPECT_NE(Grown(), 0);

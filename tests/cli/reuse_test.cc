@@ -7,7 +7,7 @@
 namespace testbed {
 namespace {
 
-constexpr char kShort[] = " --ram 64M --seconds 0.2 --warmup 0 --threads 2 --quiet ";
+constexpr char kShort[] = " --ram 64M --seconds 0.2 --warmup 0 --threads 2 --account file --quiet ";
 
 class ReuseTest : public CommandTest {
  protected:

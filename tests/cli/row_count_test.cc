@@ -58,7 +58,7 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
       return;
     }
     int64_t inserted = 0;
-    for (int ms = 1500; inserted == 0 && ms <= 24000; ms *= 2) {
+    for (int ms = 500; inserted == 0 && ms <= 32000; ms *= 2) {
       inserted = EndAfter(ms, arguments, end);
     }
     EXPECT_NE(inserted, 0) << "it never wrote";
@@ -113,13 +113,17 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
   }
 
   int64_t ExpectRows(const std::string& after) {
-    const json document = Json("run.json");
+    // A run that was interrupted before its first phase has no results.
+    const json document =
+        std::filesystem::exists(directory_ / "run.json") ? Json("run.json") : json::object();
     int64_t inserted = 0;
-    for (const json& phase : document["runs"][0]["phases"]) {
-      if (phase["kind"] == "settle") continue;
-      inserted += phase["rows_inserted"].get<int64_t>();
-      rows_ += phase["rows_inserted"].get<int64_t>() - phase["rows_erased"].get<int64_t>();
-      last_ = phase;
+    for (const json& run : document.value("runs", json::array())) {
+      for (const json& phase : run["phases"]) {
+        if (phase["kind"] == "settle" || phase["kind"] == "count") continue;
+        inserted += phase["rows_inserted"].get<int64_t>();
+        rows_ += phase["rows_inserted"].get<int64_t>() - phase["rows_erased"].get<int64_t>();
+        last_ = phase;
+      }
     }
     EXPECT_EQ(Scan(), rows_) << after;
     return inserted;

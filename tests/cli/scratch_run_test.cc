@@ -1,5 +1,6 @@
 // Whole runs on a scratch device, which is theirs alone: every phase closes, and the device reads
-// what the engine says, or what a law of the kernel makes of it.
+// what the engine says, or what a law of the kernel makes of it. A device is written once before its
+// first use, so devices are no larger than their runs need.
 #include <fmt/format.h>
 
 #include <set>
@@ -79,7 +80,7 @@ TEST_F(ScratchRunTest, WhatAnEngineFreedGoesBackToTheSystem) {
   GTEST_SKIP() << "a sanitizer keeps what is freed";
 #endif
   RunOnScratch(
-      "--engine rocksdb --scratch 1G --io direct --ram 128M --cache-pct 20 --rows 300000 "
+      "--engine rocksdb --scratch 600M --io direct --ram 128M --cache-pct 20 --rows 300000 "
       "--rows-per-transaction 100 --threads 2 --workload insert");
   if (CannotGoOn()) return;
   const nlohmann::json& rest = document_["runs"].back()["phases"].back();
@@ -113,7 +114,7 @@ TEST_F(ScratchRunTest, InnodbReadsWholePages) {
   if (!HasEngine("innodb")) GTEST_SKIP() << "no innodb here";
   for (const int page : {4, 8, 16}) {
     RunOnScratch(fmt::format(
-        "--engine {} --page-size {}k --scratch 800M --io direct --rows 60000 --operations 10000 "
+        "--engine {} --page-size {}k --scratch 600M --io direct --rows 60000 --operations 10000 "
         "--threads {} --workload insert,point-read --ram 256M --cache-pct 4",
         page == 8 ? "innodb:sql" : "innodb:handler", page, page == 16 ? 1 : 2));
     if (CannotGoOn()) return;
@@ -140,7 +141,7 @@ TEST_F(ScratchRunTest, InnodbReadsWholePages) {
 // 4 KB, and never one of 8.
 TEST_F(ScratchRunTest, FaultsOfMmapv1ReadAPageOrWhatReadaheadSays) {
   const std::string common =
-      "--engine mmapv1 --io mmap --scratch 1G --rows 300000 --value-size 100 --operations 10000 "
+      "--engine mmapv1 --io mmap --scratch 700M --rows 300000 --value-size 100 --operations 10000 "
       "--threads 2 --workload insert,point-read --ram 64M --rows-per-transaction 100 ";
   RunOnScratch(common + "--mmap-advice random");
   if (CannotGoOn()) return;
@@ -163,7 +164,7 @@ TEST_F(ScratchRunTest, FractalReadsPageByPageWithoutReadahead) {
   for (const int page : {8, 64}) {
     RunOnScratch(fmt::format(
         "--engine fractal --io buffered --readahead 0 --page-size {}k --compression lz4 "
-        "--compressibility 0.65 --scratch 1G --rows 800000 --operations 300 --threads 2 "
+        "--compressibility 0.65 --scratch 600M --rows 400000 --operations 300 --threads 2 "
         "--workload insert,point-read --drop-caches --ram 96M --cache-pct 20 "
         "--rows-per-transaction 100",
         page));
@@ -210,7 +211,7 @@ TEST_P(KnownFilesTest, AreNearlyAllOfThem) {
   for (const IoMode io : std::set<IoMode>{able.front(), able.back()}) {
     SCOPED_TRACE(IoModeName(io));
     RunOnScratch(fmt::format(
-        "--engine {} --io {} --scratch 1G --ram 96M --cache-pct 25 --rows 100000 --value-size 400 "
+        "--engine {} --io {} --scratch 400M --ram 96M --cache-pct 25 --rows 30000 --value-size 400 "
         "--rows-per-transaction 100 --operations 2000 --warmup 0 --threads 2 --drop-caches "
         "--workload insert,point-read",
         GetParam(), IoModeName(io)));

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -15,7 +16,8 @@
 namespace testbed {
 namespace {
 
-// The ledger tells an account which file is of which kind; this one only remembers it.
+// A ledger tells its kernel account the kind of each file. This account remembers the kinds, and
+// counts nothing.
 class FileKinds : public KernelAccount {
  public:
   void Attach(ThreadLedger*, int) override {}
@@ -44,7 +46,8 @@ std::vector<EngineCase> EngineCases() {
       if (info.capabilities.server) break;  // a server is started for each test
     }
   }
-  // What other engines do inside their libraries, btree does itself.
+  // Other engines compress pages inside their libraries. btree does it itself, so it has cases with
+  // compression.
   cases.push_back({"btree", IoMode::kDirect, "lz4"});
   cases.push_back({"btree", IoMode::kBuffered, "zstd"});
 #ifdef TESTBED_HAVE_SQLITE
@@ -63,7 +66,7 @@ std::string EngineCaseName(const testing::TestParamInfo<EngineCase>& info) {
 }
 
 EngineTest::EngineTest() {
-  // Not under /tmp, which may be a tmpfs without direct IO.
+  // The directory is not under /tmp, which may be a tmpfs without direct IO.
   std::string pattern = std::filesystem::current_path() / "engine_test_XXXXXX";
   dir_ = mkdtemp(pattern.data());
   options_ = DefaultEngineOptions(info());
@@ -77,9 +80,12 @@ EngineTest::EngineTest() {
   // With a rollback journal each commit syncs four times; tests of durability set their own.
   if (GetParam().variant == "delete") options_.durability = Durability::kNone;
   if (info().capabilities.cache) options_.cache_bytes = 16 << 20;
-  if (GetParam().engine == "mysql") options_.extra["log_file_size"] = "16M";
+  // A log is made for each test. Its default size is 64 MB.
+  for (const auto& [name, meaning] : info().capabilities.extra_options) {
+    if (name == "log_file_size") options_.extra[name] = "16M";
+  }
   if (GetParam().engine == "postgres") {
-    // Each test starts a server of its own: on a copy of a small cluster that is made once.
+    // Each test starts a server of its own, on a copy of a small cluster that is made once.
     options_.extra["wal_segment_size"] = "1M";
     const std::string templates = std::filesystem::current_path() / "engine_test_templates";
     ::setenv("TESTBED_SERVER_TEMPLATES", templates.c_str(), 1);
@@ -113,6 +119,30 @@ void EngineTest::SetUp() {
     GTEST_SKIP() << e.what();
   }
   std::filesystem::remove(dir_ + "/probe");
+}
+
+bool EngineTest::StandsForItsEngine() const {
+  return GetParam().io == info().capabilities.io_modes.front() ||
+         std::getenv("TESTBED_EVERY_IO_MODE") != nullptr;
+}
+
+bool EngineTest::IsOfThisIoMode() const {
+  const std::vector<IoMode>& modes = info().capabilities.io_modes;
+  const bool only_case = !GetParam().variant.empty() || GetParam().compression != "none" ||
+                         info().capabilities.server || modes.size() == 1;
+  if (only_case || std::getenv("TESTBED_EVERY_IO_MODE") != nullptr) return true;
+  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+  uint32_t hash = 2166136261;  // FNV-1a, the same on each machine
+  for (const char c : GetParam().engine + name.substr(0, name.find('/'))) {
+    hash = (hash ^ static_cast<uint8_t>(c)) * 16777619;
+  }
+  return modes[(hash >> 16) % modes.size()] == GetParam().io;
+}
+
+void AnyIoModeTest::SetUp() {
+  EngineTest::SetUp();
+  if (IsSkipped() || IsOfThisIoMode()) return;
+  GTEST_SKIP() << "runs in another IO mode, and with TESTBED_EVERY_IO_MODE=1 in all";
 }
 
 void EngineTest::Open() {
@@ -176,8 +206,8 @@ std::vector<std::string> FilesOfKind(const std::string& dir, FileKind kind) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir)) {
     struct stat st;
     if (!entry.is_regular_file() || ::stat(entry.path().c_str(), &st) != 0) continue;
-    // An empty file is a lock: not opened through the file layer, its inode perhaps another's
-    // before.
+    // An empty file is a lock. It was not opened through the file layer, and its inode may have
+    // been another file's before.
     if (st.st_size == 0) continue;
     const auto it = kinds.kinds().find(st.st_ino);
     if (it != kinds.kinds().end() && it->second == kind) files.push_back(entry.path());

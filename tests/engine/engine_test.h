@@ -1,6 +1,6 @@
 // What the conformance suite is made of: every test runs for each engine of this build that keeps
-// data and finds it again, in each IO mode that it has. An engine joins by standing in the
-// registry.
+// data and finds it again, in each IO mode that it has, or in one of them (AnyIoModeTest). An engine
+// joins by standing in the registry.
 //
 //   class ScanTest : public EngineTest {};
 //   TEST_P(ScanTest, FindsEveryRow) { Open(); ... }
@@ -41,10 +41,20 @@ class EngineTest : public testing::TestWithParam<EngineCase> {
  protected:
   EngineTest();
   ~EngineTest() override;
-  void SetUp() override;  // skips direct IO where the file system has none
+  void SetUp() override;  // also skips direct IO where the file system has none
+
+  // Returns whether the case reads its files in the way that its engine prefers. A test to which
+  // another way adds no new way to fail runs in this one; the nightly run, which sets
+  // TESTBED_EVERY_IO_MODE=1, runs it in all.
+  bool StandsForItsEngine() const;
+  // Returns whether the test that runs is one of those of this case's IO mode. Of tests to which the
+  // mode makes no difference, each runs in one of its engine's modes, and each mode has a share of
+  // them. The nightly run runs them in all.
+  bool IsOfThisIoMode() const;
 
   const EngineInfo& info() const { return FindEngine(GetParam().engine); }
-  // Opens the test's database with options_; the session and the table "default" go with it.
+  // Opens the test's database with options_, then the table "default" and a session. Close closes
+  // all of them.
   void Open();
   void Close();
   void Reopen() {
@@ -52,11 +62,11 @@ class EngineTest : public testing::TestWithParam<EngineCase> {
     Open();
   }
 
-  // Reads through the session, for comparison with what is expected.
-  std::string Get(TableId table, std::string_view key);  // kAbsent when there is none
+  // Get and Put use session_. Get returns kAbsent when the table has no such row.
+  std::string Get(TableId table, std::string_view key);
   std::string Get(std::string_view key) { return Get(table_, key); }
   void Put(std::string_view key, std::string_view value) { session_->Put(table_, key, value); }
-  // Rows as a cursor walks them, "key=value" each.
+  // Returns the rows in the order of a cursor, "key=value" each.
   std::vector<std::string> Rows(TableId table);
 
   // Inserts rows 0..count-1, RowKey(i) with RowValue(i, size), in transactions of 100.
@@ -64,18 +74,26 @@ class EngineTest : public testing::TestWithParam<EngineCase> {
 
   static inline const std::string kAbsent = "(absent)";
 
-  std::string dir_;  // empty at the start; removed with all in it at the end
+  std::string dir_;  // removed at the end, with all in it
   EngineOptions options_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Session> session_;
   TableId table_ = 0;
 };
 
-// A key and value that say which row they belong to; the value does not compress away.
+// Tests to which the IO mode makes no difference: what sessions see of each other's writes, how cursors
+// move. Each of them runs in one IO mode of each engine (IsOfThisIoMode).
+class AnyIoModeTest : public EngineTest {
+ protected:
+  void SetUp() override;
+};
+
+// RowKey and RowValue return a key and a value that tell which row they belong to. The value does
+// not compress.
 std::string RowKey(uint64_t row);
 std::string RowValue(uint64_t row, size_t size);
 
-// Runs `body`, which must throw Error of this kind; returns the sentence.
+// Runs `body`, which must throw an Error of this kind, and returns the error's sentence.
 template <typename Body>
 std::string ErrorOf(Error::Kind kind, Body&& body) {
   try {
@@ -89,7 +107,7 @@ std::string ErrorOf(Error::Kind kind, Body&& body) {
   return "";
 }
 
-// Files in `dir` that an engine opened through the file layer as this kind.
+// Returns the files in `dir` that an engine has opened through the file layer as this kind.
 std::vector<std::string> FilesOfKind(const std::string& dir, FileKind kind);
 
 }  // namespace testbed

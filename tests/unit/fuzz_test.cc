@@ -1,5 +1,5 @@
 // Runs each fuzz target (tests/fuzz/fuzz_target.h) on its seeds, and for a moment on changed seeds
-// and on random bytes. TESTBED_FUZZ_SECONDS sets the time of each target (default 2),
+// and on random bytes. TESTBED_FUZZ_SECONDS sets the time of each target (default 1),
 // TESTBED_FUZZ_SEED the seed of the random numbers (default 1).
 #include <gtest/gtest.h>
 
@@ -112,7 +112,7 @@ TEST_P(FuzzTest, SurvivesSeedsAndChangedSeeds) {
   };
   for (const std::string& seed : seeds) run(seed);
   const auto end = std::chrono::steady_clock::now() +
-                   std::chrono::duration<double>(Setting("TESTBED_FUZZ_SECONDS", 2));
+                   std::chrono::duration<double>(Setting("TESTBED_FUZZ_SECONDS", 1));
   Mutator mutator(seeds);
   do run(mutator.Next());
   while (std::chrono::steady_clock::now() < end);

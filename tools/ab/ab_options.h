@@ -11,7 +11,7 @@
 
 namespace testbed {
 
-// How the sides share the machine. docs/ab.md says what each assumes.
+// A Way is how the sides share the machine. docs/ab.md says what each way assumes.
 enum class Way {
   kInterleave,  // loaded side by side, their clients work in alternating slices of time
   kDuet,        // both work at once, each on its own processors

@@ -122,7 +122,7 @@ std::vector<AbAnswer> AbAnswers(const json& document) { return Answers(document,
 std::vector<AbAnswer> AskedAnswers(const json& document) { return Answers(document, true); }
 
 std::vector<Moved> MovedCounters(const json& document) {
-  // By the metric that shows them.
+  // The counters that a metric shows already.
   static const std::set<std::string> kShown = {
       "block_requests",    "file_reads",        "file_read_bytes",    "file_writes",
       "kernel_reads",      "kernel_read_bytes", "kernel_writes",      "file_write_bytes",

@@ -54,8 +54,8 @@ std::vector<std::string> Names(const std::string& dir) {
   return names;
 }
 
-// Whether an engine makes such a file: the engine that the record names, of whatever release, or,
-// where it names none, any.
+// Returns whether the engine that the record names, of whatever release, makes such a file or, when
+// it names none, whether any engine does.
 bool IsOurs(const json& record, const std::string& path, bool directory) {
   const std::string name = SplitRelease(record.value("engine", "")).engine;
   return std::any_of(Engines().begin(), Engines().end(), [&](const EngineInfo& info) {

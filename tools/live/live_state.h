@@ -35,7 +35,8 @@ class LiveState {
   const std::deque<PhaseSecond>& seconds() const { return seconds_; }
   // Returns the stalls among the seconds that are kept.
   std::vector<Stall> Stalls() const;
-  // Whether the last second was stalled, and how many seconds of the phase were.
+  // `stalled` returns whether the last second was stalled, `stalled_seconds` how many seconds of
+  // the phase were.
   bool stalled() const { return stalled_; }
   double stalled_seconds() const { return stalled_seconds_; }
   // Returns the seconds since the phase began.

@@ -24,7 +24,8 @@ LiveView::LiveView(const LiveOptions& options) : live_(options.live) {
 
 void LiveView::Begin(const RunName& run, const std::string& phase) {
   state_.Begin(run.label, phase, LiveNow());
-  // Not earlier: what refuses the run has the only line then.
+  // The address is printed when a phase begins, because a run that is refused prints one line
+  // alone.
   if (server_ && !std::exchange(told_, true)) fmt::print(stderr, "metrics: {}\n", server_->url());
   if (server_) server_->Begin({run.engine, run.threads}, phase);
   if (live_ && !screen_ && Screen::Works()) screen_ = std::make_unique<Screen>();

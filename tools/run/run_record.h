@@ -77,7 +77,7 @@ struct PhaseRecord {
   double CachedBytes() const;
 };
 
-// How exact the account of a run is.
+// A RunAccounting says how exact the account of a run is.
 struct RunAccounting {
   std::string depth;
   Grade grade;                       // the worst of the phases'

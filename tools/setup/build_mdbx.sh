@@ -24,21 +24,12 @@ crate_sha256=1f7c4502adb435d9aee303b3675aafa3f2f70465fff32c64c37859ccf340fd48
 # As the crate builds it for release; -g1: backtraces and profiles with function names.
 flags=(-O2 -g1 -w -fPIC -std=gnu11 -DNDEBUG=1 -DMDBX_TXN_CHECKOWNER=0 '-DMDBX_BUILD_FLAGS="-O2 -DNDEBUG=1"')
 
-say() { printf 'testbed: %s\n' "$*" >&2; }
-die() {
-  say "$*"
-  exit 1
-}
+# shellcheck source=tools/setup/library.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/library.sh"
 
 cc=${CC:-cc}
 command -v "$cc" >/dev/null || die "libmdbx needs a C compiler, and there is no '$cc' (Debian: apt install g++)."
-home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
-cache=${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$home/.cache}/testbed}
-[[ $cache == /* ]] || cache=$PWD/$cache
-recipe=$({
-  echo "$version $crate_sha256 ${flags[*]}"
-  "$cc" --version
-} | sha256sum | cut -c1-10)
+recipe=$(recipe_of "$cc" "$version $crate_sha256 ${flags[*]}")
 prefix=$cache/mdbx-$version-$recipe
 
 case "${1:-}" in
@@ -50,55 +41,16 @@ case "${1:-}" in
   *) die "build_mdbx.sh takes --where or nothing, not '$1'." ;;
 esac
 
-mkdir -p "$cache" ||
-  die "cannot create the cache folder $cache; name another one with TESTBED_CACHE_DIR."
-exec 9>"$cache/.mdbx.lock"
-flock 9
 if [[ -e $prefix/lib/libmdbx.a ]]; then
   echo "$prefix"
   exit 0
 fi
-# What a killed build left behind: nobody else can be using it, this process holds the lock.
-rm -rf -- "$cache"/.mdbx.tmp.*
-work=$(mktemp -d "$cache/.mdbx.tmp.XXXXXX")
 log=$cache/mdbx-$version-$recipe.log
-trap 'rm -rf -- "$work"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
+enter_cache mdbx libmdbx "$prefix" lib/libmdbx.a
+work_in_temporary mdbx
+rm -f -- "$log"
 
-step() {
-  local what=$1
-  shift
-  "$@" >"$log" 2>&1 9>&- </dev/null && return
-  tail -n 25 -- "$log" >&2
-  die "$what failed; the whole output is in $log."
-}
-
-has_crate_hash() { sha256sum --check --status <<<"$crate_sha256  $1"; }
-
-# cargo and not a fixed address, because cargo knows this machine's mirror, proxy and certificates.
-# It puts the crate into its own cache; the crate's code is not built.
-fetch_crate() {
-  local found
-  if [[ -n ${TESTBED_MDBX_CRATE:-} ]]; then
-    cp -- "$TESTBED_MDBX_CRATE" "$1" || die "cannot read TESTBED_MDBX_CRATE=$TESTBED_MDBX_CRATE."
-  else
-    command -v cargo >/dev/null ||
-      die "downloading libmdbx needs cargo (Debian: apt install cargo), or a TESTBED_MDBX_CRATE."
-    say "downloading the crate mdbx-sys $crate"
-    mkdir -p "$work/fetch/src"
-    printf '[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\nmdbx-sys = "=%s"\n' \
-      "$crate" >"$work/fetch/Cargo.toml"
-    : >"$work/fetch/src/lib.rs"
-    step "downloading mdbx-sys $crate with cargo" cargo fetch --manifest-path "$work/fetch/Cargo.toml"
-    found=$(find "${CARGO_HOME:-$home/.cargo}/registry/cache" -name "mdbx-sys-$crate.crate" -print -quit)
-    [[ -n $found ]] || die "cargo has downloaded mdbx-sys $crate, but not to its cache."
-    cp -- "$found" "$1"
-  fi
-  has_crate_hash "$1" || die "mdbx-sys-$crate.crate has a wrong SHA-256; it should be $crate_sha256."
-}
-
-fetch_crate "$work/mdbx.crate"
+fetch_crate "$work/mdbx.crate" "libmdbx $version" mdbx-sys "$crate" "$crate_sha256" TESTBED_MDBX_CRATE
 say "building libmdbx $version (once, about 15 seconds)"
 install=$work/install
 mkdir -p "$work/source" "$install/lib"
@@ -108,7 +60,4 @@ step "building libmdbx" "$cc" "${flags[@]}" "-ffile-prefix-map=$source=mdbx-$ver
 step "building libmdbx" ar rcs "$install/lib/libmdbx.a" "$work/mdbx.o"
 install -D -m 644 -t "$install/include" "$source/mdbx.h"
 install -D -m 644 -t "$install/share/licenses/mdbx" "$source/LICENSE" "$source/NOTICE"
-rm -rf -- "$prefix"
-mv -T -- "$install" "$prefix"
-rm -f -- "$log"
-echo "$prefix"
+publish "$install" "$prefix"

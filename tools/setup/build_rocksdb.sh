@@ -26,11 +26,8 @@ set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
-say() { printf 'testbed: %s\n' "$*" >&2; }
-die() {
-  say "$*"
-  exit 1
-}
+# shellcheck source=tools/setup/library.sh
+source "$here/library.sh"
 
 where=
 if [[ ${1:-} == --where ]]; then
@@ -66,13 +63,7 @@ options=(
 
 command -v "$cxx" >/dev/null ||
   die "RocksDB needs a C++ compiler, and there is no '$cxx' (Debian: apt install g++)."
-home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
-cache=${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$home/.cache}/testbed}
-[[ $cache == /* ]] || cache=$PWD/$cache
-recipe=$({
-  echo "$release $package_sha256 $cxx_flags $common $machine ${options[*]}"
-  "$cxx" --version
-} | sha256sum | cut -c1-10)
+recipe=$(recipe_of "$cxx" "$release $package_sha256 $cxx_flags $common $machine ${options[*]}")
 prefix=$cache/rocksdb-$release-$recipe
 
 if [[ -n $where || -e $prefix/lib/librocksdb.a ]]; then
@@ -84,63 +75,18 @@ for tool in cmake ninja; do
   command -v "$tool" >/dev/null ||
     die "RocksDB's build needs $tool (Debian: apt install cmake ninja-build)."
 done
-mkdir -p "$cache" ||
-  die "cannot create the cache folder $cache; name another one with TESTBED_CACHE_DIR."
-exec 9>"$cache/.rocksdb-$release.lock"
-if ! flock --nonblock 9; then
-  say "waiting for another build of RocksDB $release in $cache"
-  flock 9
-fi
-# Somebody else may have built it while this one waited.
-if [[ -e $prefix/lib/librocksdb.a ]]; then
-  echo "$prefix"
-  exit 0
-fi
+enter_cache "rocksdb-$release" "RocksDB $release" "$prefix" lib/librocksdb.a
 
 # A killed build leaves this folder, and the next call goes on in it: the name has the recipe.
 work=$cache/.rocksdb-$release-$recipe.build
 log=$cache/rocksdb-$release-$recipe.log
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
 mkdir -p "$work"
-
-# step WHAT COMMAND...: runs a command with its output in the log; ends with a sentence if it fails.
-step() {
-  local what=$1
-  shift
-  "$@" >"$log" 2>&1 9>&- </dev/null && return
-  tail -n 25 -- "$log" >&2
-  die "$what failed; the whole output is in $log."
-}
-
-has_package_hash() { sha256sum --check --status <<<"$package_sha256  $1"; }
-
-# cargo and not a fixed address, because cargo knows this machine's mirror, proxy and certificates.
-# It puts the package into its own cache; the package's code is not built.
-fetch_crate() {
-  local found
-  if [[ -n ${TESTBED_ROCKSDB_CRATE:-} ]]; then
-    cp -- "$TESTBED_ROCKSDB_CRATE" "$1" || die "cannot read TESTBED_ROCKSDB_CRATE=$TESTBED_ROCKSDB_CRATE."
-  else
-    command -v cargo >/dev/null ||
-      die "downloading RocksDB needs cargo (Debian: apt install cargo), or a TESTBED_ROCKSDB_CRATE."
-    say "downloading RocksDB $release (the crate $package $version, 7 MB)"
-    mkdir -p "$work/fetch/src"
-    printf '[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2018"\n[dependencies]\n%s = { version = "=%s", default-features = false }\n' \
-      "$package" "${version%%+*}" >"$work/fetch/Cargo.toml"
-    : >"$work/fetch/src/lib.rs"
-    step "downloading $package $version with cargo" cargo fetch --manifest-path "$work/fetch/Cargo.toml"
-    found=$(find "${CARGO_HOME:-$home/.cargo}/registry/cache" -name "$package-$version.crate" -print -quit)
-    [[ -n $found ]] || die "cargo has downloaded $package $version, but not to its cache."
-    cp -- "$found" "$1"
-  fi
-  has_package_hash "$1" || die "$package-$version.crate has a wrong SHA-256; it should be $package_sha256."
-}
+rm -f -- "$log"
 
 source=$work/source/rocksdb
 if [[ ! -e $work/unpacked ]]; then
   rm -rf -- "$work/source"
-  fetch_crate "$work/package"
+  fetch_crate "$work/package" "RocksDB $release" "$package" "$version" "$package_sha256" TESTBED_ROCKSDB_CRATE
   mkdir -p "$work/source"
   step "unpacking RocksDB" \
     tar -xzf "$work/package" -C "$work/source" --strip-components=1 --no-same-owner
@@ -187,7 +133,5 @@ cp -- "$work/build/librocksdb.a" "$install/lib/"
 install -D -m 644 -t "$install/share/licenses/rocksdb" "$source/COPYING" "$source/LICENSE.Apache" "$source/LICENSE.leveldb"
 printf '%s, %s %s %s, static; snappy lz4 zstd zlib; recipe %s\n' "$("$cxx" --version | head -1)" \
   "$cxx_flags" "$machine" "PORTABLE USE_RTTI" "$recipe" >"$install/share/testbed/recipe"
-rm -rf -- "$prefix"
-mv -T -- "$install" "$prefix"
-rm -rf -- "$work" "$log"
-echo "$prefix"
+publish "$install" "$prefix"
+rm -rf -- "$work"

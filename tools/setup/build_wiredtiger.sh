@@ -24,6 +24,9 @@
 # headers of snappy, lz4, zstd and zlib.
 set -euo pipefail
 
+# shellcheck source=tools/setup/library.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/library.sh"
+
 where=
 if [[ ${1:-} == --where ]]; then
   where=1
@@ -45,12 +48,6 @@ options=(
   -DENABLE_SNAPPY=0 -DENABLE_LZ4=0 -DENABLE_ZSTD=0 -DENABLE_ZLIB=0
 )
 
-say() { printf 'testbed: %s\n' "$*" >&2; }
-die() {
-  say "$*"
-  exit 1
-}
-
 [[ $# -le 1 && -n $sdist_sha256 ]] ||
   die "build_wiredtiger.sh takes --where and a release of WiredTiger:" \
     "$(awk '$1 == "wiredtiger" {print $2}' "$table" | paste -sd' ')."
@@ -58,13 +55,7 @@ die() {
 cc=${CC:-cc}
 command -v "$cc" >/dev/null ||
   die "WiredTiger needs a C compiler, and there is no '$cc' (Debian: apt install g++)."
-home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
-cache=${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$home/.cache}/testbed}
-[[ $cache == /* ]] || cache=$PWD/$cache
-recipe=$({
-  echo "$version $sdist_sha256 $c_flags ${options[*]}"
-  "$cc" --version
-} | sha256sum | cut -c1-10)
+recipe=$(recipe_of "$cc" "$version $sdist_sha256 $c_flags ${options[*]}")
 prefix=$cache/wiredtiger-$version-$recipe
 
 # write_recipe PREFIX: says there how the library was built.
@@ -81,45 +72,16 @@ if [[ -n $where || -e $prefix/lib/libwiredtiger.a ]]; then
   exit 0
 fi
 
-mkdir -p "$cache" ||
-  die "cannot create the cache folder $cache; name another one with TESTBED_CACHE_DIR."
-exec 9>"$cache/.wiredtiger.lock"
-if ! flock --nonblock 9; then
-  say "waiting for another build of WiredTiger in $cache"
-  flock 9
-fi
-# Somebody else may have built it while this one waited.
-if [[ -e $prefix/lib/libwiredtiger.a ]]; then
-  echo "$prefix"
-  exit 0
-fi
+enter_cache wiredtiger WiredTiger "$prefix" lib/libwiredtiger.a
 
 for tool in cmake ninja; do
   command -v "$tool" >/dev/null ||
     die "WiredTiger's build needs $tool (Debian: apt install cmake ninja-build)."
 done
 
-# What a killed build left behind: nobody else can be using it, this process holds the lock.
-rm -rf -- "$cache"/.wiredtiger.tmp.*
-work=$(mktemp -d "$cache/.wiredtiger.tmp.XXXXXX")
+work_in_temporary wiredtiger
 log=$cache/wiredtiger-$version-$recipe.log
-trap 'rm -rf -- "$work"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
 rm -f -- "$log"
-
-# step WHAT COMMAND...: runs a command with its output in the log; ends with a sentence if it fails.
-step() {
-  local what=$1
-  shift
-  printf '\n== %s\n' "$*" >>"$log"
-  # The lock's descriptor is closed for the child: what it may leave running must not hold the lock.
-  "$@" >>"$log" 2>&1 9>&- </dev/null && return
-  tail -n 25 -- "$log" >&2
-  die "$what failed; the whole output is in $log."
-}
-
-has_sdist_hash() { [[ -f $1 ]] && sha256sum --check --status <<<"$sdist_sha256  $1"; }
 
 # The Python whose pip and setuptools work: Debian's own first, because another one in PATH often
 # lacks setuptools.
@@ -141,7 +103,7 @@ find_python() {
 fetch_sdist() {
   local file=$1 python
   if [[ -n ${TESTBED_WIREDTIGER_SDIST:-} ]]; then
-    has_sdist_hash "$TESTBED_WIREDTIGER_SDIST" ||
+    has_hash "$TESTBED_WIREDTIGER_SDIST" "$sdist_sha256" ||
       die "TESTBED_WIREDTIGER_SDIST=$TESTBED_WIREDTIGER_SDIST is not PyPI's" \
         "wiredtiger-$version.tar.gz, whose SHA-256 is $sdist_sha256."
     cp -- "$TESTBED_WIREDTIGER_SDIST" "$file"
@@ -155,7 +117,7 @@ fetch_sdist() {
     --no-build-isolation --no-binary wiredtiger --require-hashes \
     --requirement "$work/requirements.txt" --dest "$work/sdist"
   mv -- "$work/sdist/wiredtiger-$version.tar.gz" "$file"
-  has_sdist_hash "$file" ||
+  has_hash "$file" "$sdist_sha256" ||
     die "the downloaded WiredTiger has a wrong SHA-256; it should be $sdist_sha256."
 }
 
@@ -201,8 +163,4 @@ install -D -m 644 -t "$install/include" \
 install -D -m 644 -t "$install/lib" "$build/libwiredtiger.a"
 install -D -m 644 -t "$install/share/licenses/wiredtiger" "$source/LICENSE" "$source/README"
 write_recipe "$install"
-# A folder without the library can only be somebody's accident; it would make the rename fail.
-rm -rf -- "$prefix"
-mv -T -- "$install" "$prefix"
-rm -f -- "$log"
-echo "$prefix"
+publish "$install" "$prefix"

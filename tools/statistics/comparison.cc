@@ -320,7 +320,7 @@ Answer Compare(std::span<const Sample> samples, const CompareOptions& options) {
   Loads loads(samples, options.pairing);
   Answer answer;
   if (options.sequential) {
-    // Before the first look the effect is shown, and nothing is told.
+    // Before the first look the answer shows the effect and decides nothing.
     const int n = paired ? loads.Count(kA) : std::min(loads.Count(kA), loads.Count(kB));
     if (LookAt(n) > 0) loads.Keep(static_cast<size_t>(LookAt(n)));
   }

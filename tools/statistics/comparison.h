@@ -66,8 +66,8 @@ struct CompareOptions {
   // The answer is valid however often it is asked while loads come in (looks.h). Only whole loads
   // may be given: both sides with all their slices.
   bool sequential = false;
-  // How coarse the values are, relative: a percentile of a histogram is one of few values, so equal
-  // values do not mean that there is no variance. 0: values are exact.
+  // The relative step between values. A percentile of a histogram is one of few values, so equal
+  // values do not mean that there is no variance. 0 means that values are exact.
   double resolution = 0;
   double seconds_per_load = 0;  // what one more load of both sides takes; 0: not known
 };

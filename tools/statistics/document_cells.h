@@ -15,7 +15,7 @@ namespace testbed {
 
 struct DocumentCell {
   std::string name;  // "point-read, 8 thr", "mixed update, 1 thr"
-  // By the names of Metrics() (metrics.h): a sample for each run. Their side is kA.
+  // The samples by the name of their metric (metrics.h): one for each run. Their side is kA.
   std::map<std::string, std::vector<Sample>> samples;
 };
 

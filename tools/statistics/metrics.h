@@ -15,7 +15,7 @@ struct Metric {
   std::string name;     // "p99"
   std::string meaning;  // "99th percentile of the latency, in microseconds"
   bool speed = false;   // more of it is faster; of all others less is better
-  // How coarse a value is, relative (CompareOptions::resolution).
+  // The relative step between values (CompareOptions::resolution).
   double resolution = 0;
   // A count of blocks, bytes or requests: it depends on the data and the settings, and hardly on
   // the speed of the machine. Loads of the same seed are therefore a pair, whenever they were made.

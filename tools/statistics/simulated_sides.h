@@ -13,7 +13,7 @@
 
 namespace testbed {
 
-// How the logarithms of the values spread.
+// A SimulatedWorld says how the logarithms of the values spread.
 struct SimulatedWorld {
   enum Shape { kNormal, kSkewed, kBimodal };
   std::string name;

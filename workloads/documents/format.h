@@ -29,7 +29,7 @@ struct DocumentShape {
   bool y_first = false;
 };
 
-// How much of a document a query reads.
+// A DocumentAccess is how much of a document a query reads.
 enum class DocumentAccess : uint8_t {
   kWhole,   // all of it, like a server that parses a document before it projects
   kNeeded,  // only what finding _id and y requires

@@ -67,7 +67,8 @@ struct PhaseResult {
     uint64_t count = 0;
     HistogramCounts latency, intended;  // from the real, the intended start
   };
-  // From the start of the phase to the end of its last thread; the sum of its slices, if any.
+  // The time from the start of the phase to the end of its last thread; in slices, the sum of its
+  // slices.
   double seconds = 0;
   std::vector<Op> ops;
   Client::Totals totals;

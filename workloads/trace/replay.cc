@@ -16,7 +16,7 @@
 namespace testbed {
 namespace {
 
-// How answers compare with those of the recording, of all clients.
+// Answers count how the answers of all clients compare with those of the recording.
 struct Answers {
   std::atomic<uint64_t> same{0}, other{0}, unknown{0};
 };

@@ -98,7 +98,8 @@ struct TraceOperation {
 struct TraceTable {
   uint32_t id = 0;
   std::string name;
-  // Of an index that the engine maintained: the table's name, and the parts of its entries' keys.
+  // The name of the table, for an index that the engine maintained, and the parts of its entries'
+  // keys.
   std::string index_of;
   std::vector<IndexPart> parts;
 };
@@ -118,7 +119,8 @@ struct TraceFacts {
   static TraceFacts FromJson(const nlohmann::json& json);
 };
 
-// Where a block lies and what it holds. 32 bytes in the index; the head of a block repeats it.
+// A BlockEntry says where a block lies and what it holds. It takes 32 bytes in the index, and the
+// head of a block repeats it.
 struct BlockEntry {
   uint64_t offset = 0, first_ns = 0;
   uint32_t client = 0, operations = 0, stored_bytes = 0, raw_bytes = 0;

@@ -105,7 +105,7 @@ uint32_t Node::Search(std::string_view suffix, bool* found) const {
     n -= half;
   }
   if (n == 1 && slot[low].head < head) ++low;
-  // From here on heads are equal for as long as keys can be.
+  // The heads of the entries from `low` on are equal, for as long as the keys can be.
   uint32_t high = low;
   const uint32_t end = count();
   for (uint32_t step = 1; high < end && slot[high].head == head; step *= 2) {

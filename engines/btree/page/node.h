@@ -75,7 +75,7 @@ struct NodeHeader {
 };
 static_assert(sizeof(NodeHeader) == 48);
 
-// Where an overflow value lies: a run of consecutive pages.
+// An OverflowRef says where a long value lies: in a run of consecutive pages.
 struct OverflowRef {
   PageId first = kNoPage;
   uint32_t pages = 0;
@@ -180,10 +180,11 @@ class Node {
   // Bytes that entries of `source` would take in a node whose prefix is `prefix` long.
   static size_t SizeWithPrefix(const Node& source, size_t prefix);
 
-  // Where a full node is to be split: entries [0, at) stay, the others go right. `separator` is the
-  // shortest key that parts them. A leaf that is filled in ascending order is split where that has
-  // got to, `in_run`: it keeps everything below `new_key`, with which the new page will begin. So
-  // loads in key order fill their pages, also when several sessions load parts of the key range.
+  // A SplitPoint says where a full node is to be split. Entries [0, at) stay, and the others go
+  // right. `separator` is the shortest key between the two. A leaf that is filled in ascending
+  // order is split behind the newest entry (`in_run`): it keeps everything below `new_key`, and the
+  // new page will begin with that key. So loads in key order fill their pages, also when several
+  // sessions load parts of the key range.
   struct SplitPoint {
     uint32_t at = 0;
     bool in_run = false;

@@ -8,7 +8,7 @@
 namespace testbed::btree {
 namespace {
 
-// Where a page is rebuilt. One a thread, made at first use.
+// Returns a buffer in which a page is rebuilt. Each thread has one, which is made at its first use.
 char* Scratch() {
   static thread_local AlignedBuffer buffer(kMaxPageSize);
   return buffer.data();
@@ -65,7 +65,8 @@ char* Node::NewCell(uint32_t at, std::string_view suffix, size_t payload) {
   return p_ + h->heap + suffix.size();
 }
 
-// Whether an insert at `at` would come right after the last one: its cell is the lowest.
+// Returns whether an insert at `at` would come right after the last insert, whose cell is the
+// lowest.
 bool Node::ContinuesRun(uint32_t at) const {
   return count() == 0 || (at > 0 && slots()[at - 1].at == header()->heap);
 }

@@ -95,7 +95,7 @@ class PageFile {
   // whether it lasts, under the file's lock. To be set before other threads use the file.
   using OnError = std::function<void(const Error& error, bool lasts)>;
   void SetOnError(OnError on_error) { on_error_ = std::move(on_error); }
-  // After an error of a full disk: makes the last batch whole in its place, or throws.
+  // Writes the last batch in place after an error of a full device. Throws when that fails again.
   void Retry();
 
   // What was written is durable in its place, and the doublewrite file is empty and used no more.
@@ -121,12 +121,12 @@ class PageFile {
   // on, which reads those pages from them, and puts them back before it writes another batch.
   using Copies = std::unordered_map<PageId, std::string>;
   uint32_t RestoreTorn(Copies* kept = nullptr);
-  // Before others use the file.
+  // Must be called before other threads use the file.
   void KeepCopies(Copies copies) NO_THREAD_SAFETY_ANALYSIS;
 
   Error Broken(PageId id) const;
-  // Whether reads may be in flight: not of a mapping, nor where a page is not aligned to the
-  // device.
+  // Returns whether several reads may be in flight at once. They may not with a mapping, and not
+  // where pages are not aligned to the device.
   bool can_start_reads() const { return !mmap() && page_size_ % data_->alignment() == 0; }
   const File& data() const { return *data_; }
   uint32_t page_size() const { return page_size_; }
@@ -140,7 +140,7 @@ class PageFile {
 
   uint64_t pages_written() const { return pages_written_.load(std::memory_order_relaxed); }
   uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
-  // Of pages that were read, the bytes that were known to be holes.
+  // Returns how many bytes were not read because they were known to be holes of their pages.
   uint64_t bytes_skipped() const { return bytes_skipped_.load(std::memory_order_relaxed); }
   CompressedCache* compressed_cache() { return compressed_cache_.get(); }  // may be null
   // Memory for knowing where the holes of so many pages are.
@@ -153,7 +153,7 @@ class PageFile {
   uint32_t BytesToRead(PageId id) const;
   // Throws if the page may be an older version of it than was written.
   void CheckWriteBack(PageId id);
-  // Of a page of which so much was read: checks it, and undoes its compression.
+  // Checks a page of which `got` bytes were read, and undoes its compression.
   void Accept(PageId id, char* page, uint32_t got);
   void NoteLength(PageId id, uint32_t bytes);
   // Calls `use` for each copy in the doublewrite file that is whole, with its page; see FindTorn.
@@ -175,7 +175,8 @@ class PageFile {
   std::unique_ptr<File> doublewrite_;
   const uint32_t page_size_;
   const PageFileOptions options_;
-  // Of a compressed file: how many units each page takes; 0 = not known yet. Under its latch.
+  // The number of units that each page takes in a compressed file; 0 means that it is not known
+  // yet. A page's number is changed under the page's latch.
   using Units = ReservedArray<std::atomic<uint8_t>>;
   std::unique_ptr<Units> units_;
   const PageId pages_at_open_;  // what lies behind these was never written

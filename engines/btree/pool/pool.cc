@@ -11,7 +11,8 @@
 namespace testbed::btree {
 namespace {
 
-// Of a frame beside its page: its own state, its part of the replacement and of the lists.
+// Returns the bytes that a frame takes beside its page: its state, and its parts of the replacement
+// and of the lists.
 constexpr size_t TableBytesPerFrame() {
   return sizeof(Frame) + Replacement::BytesPerFrame() + 4 * sizeof(uint32_t);
 }
@@ -72,7 +73,8 @@ uint8_t Pool::Visits(uint32_t frame) const {
 void Pool::SetVisits(uint32_t frame, uint8_t visits) {
   const PageId id = frames_[frame].page.load(std::memory_order_relaxed);
   if (id == kNoPage) return;
-  // Whoever holds the page: else pages in use could send the search for a victim round for ever.
+  // The visits are set also while a thread holds the page. Otherwise pages in use could keep the
+  // search for a victim going for ever.
   for (;;) {
     const PageWord word = table_.Load(id);
     if (!word.in_pool() || word.frame() != frame) return;

@@ -74,8 +74,8 @@ struct PoolCounters {
 
 class Pool : private VisitCounts {
  public:
-  // How many frames fit `bytes`, their tables and that of the file's pages included; 0 when fewer
-  // than kMinFrames. And back.
+  // FramesFor returns how many frames fit into `bytes`, with their tables and the table of the
+  // file's pages; 0 when fewer than kMinFrames do. BytesFor is its inverse.
   static uint32_t FramesFor(uint64_t bytes, uint32_t page_size, uint64_t file_pages = 0);
   static uint64_t BytesFor(uint32_t frames, uint32_t page_size, uint64_t file_pages);
   static constexpr uint32_t kMinFrames = 16;
@@ -137,8 +137,8 @@ class Pool : private VisitCounts {
   // cleaner where it is dirty; throws when that fails, or when too many pages are in use.
   void Resize(uint64_t bytes);
 
-  // After a write of the cleaner failed: lets it try once more, waits for it, and throws its error.
-  // Returns at once when its last write succeeded.
+  // Lets the cleaner try again after a write of it has failed, waits for that, and throws its
+  // error. Returns at once when the last write succeeded.
   void RetryCleaning();
 
   // Recovery changes pages before there is a client that could be told of a full device. Between these
@@ -147,7 +147,8 @@ class Pool : private VisitCounts {
   void BeginRecovery();
   void EndRecovery();
 
-  // How long a thread waits for a frame before it is an error; before others use the pool.
+  // Sets how long a thread waits for a frame before that is an error. Must be called before other
+  // threads use the pool.
   void SetPatience(std::chrono::milliseconds patience) { patience_ = patience; }
 
   PoolCounters Counters() const;
@@ -188,8 +189,8 @@ class Pool : private VisitCounts {
   // Latches a page that is in the pool; false when it is not.
   bool Share(PageId id);
   bool Exclude(PageId id, uint32_t* frame);
-  // Of a page that is latched exclusively and in no frame: gives it one, with its content. Throws
-  // with the latch let go.
+  // Gives a frame, with its content, to a page that is latched exclusively and has none. Releases
+  // the latch if it throws.
   uint32_t BringIn(PoolClient* client, PageId id, Load load, PageState* state);
   void ReadInto(PoolClient* client, PageId id, uint32_t frame, Load load, PageState* state);
   const char* ReadInPlace(PoolClient* client, PageId id, PageWord* seen);

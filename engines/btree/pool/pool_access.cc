@@ -1,4 +1,4 @@
-// How pages are reached: optimistically, latched, in place, and from the file.
+// This file has the ways to reach a page: optimistically, latched, in place, and from the file.
 #include <algorithm>
 #include <cstring>
 

@@ -43,7 +43,7 @@ uint32_t Pool::TryPolicy() {
     if (!replacement_.Wanted(index) && TryEvict(index)) return index;
     replacement_.Return(index);
   }
-  // Where the cleaner has no success, those that are clean are all that there is.
+  // While the cleaner's writes fail, only clean pages can be evicted.
   const bool cleans = !clean_error_;
   for (uint32_t tries = 0; tries < 2 * made_; ++tries) {
     if (cleans && to_clean_.size() >= MostToClean()) break;
@@ -105,7 +105,7 @@ uint32_t Pool::TakeFrame() {
   return index;
 }
 
-// How many frames that were never used should have their memory.
+// Returns how many frames that were never used should have their memory already.
 uint32_t Pool::FramesAhead() const {
   const uint32_t active = ActiveFrames();
   const auto most = static_cast<uint32_t>(kMostAhead / page_size_);

@@ -187,7 +187,7 @@ void Pool::CleanerLoop() {
     if (!frames.empty() || (clean_error_ && !HasDirtyPage())) clean_error_ = error;
     ++clean_rounds_;
     frames_available_.notify_all();
-    // Nothing to do for those who wait, or no way to do it: let them run first.
+    // The cleaner has no page to write, or cannot write. It lets the threads that wait run first.
     if (frames.empty() || error) {
       work_for_cleaner_.wait_for(mutex_, std::chrono::milliseconds(5),
                                  [this]() REQUIRES(mutex_) { return stop_; });
@@ -202,7 +202,8 @@ void Pool::FlushPages(const std::vector<PageId>& dirty) {
     PageWord word = table_.Load(id);
     if (!word.in_pool()) continue;  // written and gone meanwhile
     if (!table_.TryShare(id, word)) {
-      // Who holds the latch may be waiting for a frame: never wait for it with pages in hand.
+      // The thread that holds the latch may be waiting for a frame. So this one finishes the pages
+      // that it has begun to write before it waits for the latch.
       FinishWrite(&flush_batch_, &writing);
       if (!Share(id)) continue;
       word = table_.Load(id);

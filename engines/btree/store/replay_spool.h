@@ -70,8 +70,8 @@ class ReplaySpool {
 
  private:
   static constexpr size_t kMemory = 4 << 20;
-  // Nobody syncs the file, so nobody is told when the kernel cannot write a page of it back: the
-  // checksum tells that the page was read as something else.
+  // The file is never synced, so no call reports that the kernel could not write a page of it back.
+  // The checksum tells when a piece is read as something else.
   struct Piece {
     uint64_t size;
     uint64_t checksum;

@@ -139,7 +139,7 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
   }
   CheckOptions(options);
   auto store = std::unique_ptr<Store>(new Store(dir, options));
-  // Before the lock file is made: what is refused leaves nothing.
+  // The check comes before the lock file is made, so that a refusal leaves nothing behind.
   const bool is_new = !IsThere(DataPath(dir));
   if (is_new) RefuseUnlessNew(dir, options.create);
   store->LockDirectory();
@@ -227,7 +227,7 @@ void Store::Create() {
   {
     auto file = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, IoMode::kBuffered,
                          FileOptions::kTruncate);
-    // Its space is taken now, so that a full disk never stops pages on their way.
+    // The file gets its space now, so that a full device never stops a write of pages.
     if (options_.torn_page == TornPage::kDoublewrite) {
       file->Allocate(0, WriteBatch::PackedLimit(page_size));
     }
@@ -293,7 +293,8 @@ CheckpointState Store::OpenFiles() {
                            FileOptions::kMustExist);
   } else {
     if (!kept.empty()) throw Error::Io("write", DataPath(dir_), ENOSPC);
-    // Its copies are older than what will be written in place without it.
+    // The file is emptied, because its copies would be older than what is written in place without
+    // it.
     OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, IoMode::kBuffered,
              FileOptions::kTruncate)
         ->Sync(true);

@@ -36,15 +36,17 @@ struct BlockPlace {
   friend bool operator==(const BlockPlace&, const BlockPlace&) = default;
 };
 
-// Free space: best fit, the lowest of equals; neighbours are joined.
+// FreeSpace is the free ranges of the data file. It allocates by best fit, the lowest range among
+// equal ones, and joins neighbours when a range is freed.
 class FreeSpace {
  public:
   explicit FreeSpace(uint64_t end) : end_(end) {}
   uint64_t Allocate(uint64_t bytes);
   void Free(uint64_t offset, uint64_t bytes);
-  // Takes a range that is known to be used, when a table is loaded. False when it is not free.
+  // Takes a range that a table uses, while the table is loaded. Returns false when the range is not
+  // free.
   bool Reserve(uint64_t offset, uint64_t bytes);
-  uint64_t end() const { return end_; }  // of what was ever allocated
+  uint64_t end() const { return end_; }  // end of the last range that was ever allocated
   uint64_t free_bytes() const { return free_bytes_; }
   const std::map<uint64_t, uint64_t>& by_offset() const { return by_offset_; }
 
@@ -61,15 +63,16 @@ class BlockTable {
  public:
   using Blocks = std::unordered_map<BlockId, BlockPlace>;
 
-  // An empty one; the file's first bytes, up to `begin`, are not its own.
+  // Makes an empty table. The file's first `begin` bytes are not for extents.
   explicit BlockTable(uint64_t begin) : space_(begin) {}
 
-  // Loads the checkpointed table and the extent that it is stored in. False, saying why, when
-  // extents lie over one another.
+  // Loads the checkpointed table, and reserves the extent that it is stored in. Returns false, and
+  // says why, when two extents overlap.
   bool Restore(Blocks blocks, uint64_t table_offset, uint64_t table_bytes, std::string* why);
 
   std::optional<BlockPlace> Find(BlockId block) const;
-  // An extent to write to; it belongs to nobody until one of the Sets, or Discard.
+  // Returns the offset of a new extent. No table has the extent until Set is called for it; Discard
+  // frees an extent that no table gets.
   uint64_t Allocate(uint64_t bytes);
   void Discard(uint64_t offset, uint64_t bytes);
   // Makes this the place of the block in the current table, in the one in progress, or both.
@@ -77,14 +80,15 @@ class BlockTable {
   void Remove(BlockId block);  // from the current table
 
   void BeginCheckpoint();
-  // The table in progress as bytes, to which Restore's are parsed.
+  // Returns the table in progress as bytes, from which ParseTable makes the argument of Restore.
   std::string SerializeInProgress() const;
-  // The header that names the table in progress, stored in this extent, is durable.
+  // Ends the checkpoint, after the header that names the table in progress has become durable. The
+  // table is stored in this extent.
   void EndCheckpoint(uint64_t table_offset, uint64_t table_bytes);
   void AbortCheckpoint();
 
   struct Sizes {
-    uint64_t file_bytes = 0;  // up to the last extent ever used
+    uint64_t file_bytes = 0;  // end of the last extent that was ever used
     uint64_t free_bytes = 0;
     uint64_t live_bytes = 0;  // of extents in the current table
     uint64_t blocks = 0;
@@ -102,7 +106,7 @@ class BlockTable {
       in_progress_ GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, uint32_t> users_
       GUARDED_BY(mutex_);  // of the extent at this offset: tables
-  // The place of the checkpointed table.
+  // The extent of the checkpointed table.
   uint64_t table_offset_ GUARDED_BY(mutex_) = 0, table_bytes_ GUARDED_BY(mutex_) = 0;
   uint64_t live_bytes_ GUARDED_BY(mutex_) = 0;
 };

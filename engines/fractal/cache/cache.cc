@@ -8,7 +8,8 @@
 
 namespace testbed::fractal {
 
-// One thread reads a part; others that want it wait for the end of that and look again.
+// A Claim lets one thread read a part. Other threads that want the part wait until that read has
+// ended, and look for the part again.
 class Cache::Claim {
  public:
   Claim(Shard* shard, BlockId block, size_t part) : shard_(shard), what_(block, part) {
@@ -28,7 +29,7 @@ class Cache::Claim {
   }
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
-  bool mine() const { return mine_; }  // false: somebody else has just read it
+  bool mine() const { return mine_; }  // false when another thread has just read the part
 
  private:
   Shard* const shard_;
@@ -36,11 +37,11 @@ class Cache::Claim {
   bool mine_;
 };
 
-// What a fetch wants to read, as the node was under its latch.
+// A WantedPart is what a fetch must know of the node to read a part, copied under the node's latch.
 struct Cache::WantedPart {
   uint64_t version = 0, extent = 0;
   bool leaf = false;
-  std::vector<PartPlace> places;  // of parts that lie side by side, the wanted one first
+  std::vector<PartPlace> places;  // places of adjacent parts, the wanted one first
 };
 
 NodeRef Cache::Find(BlockId block) {
@@ -57,7 +58,7 @@ void Cache::ThrowDamaged(BlockId block, uint64_t offset, const std::string& why)
                                       "; restore the database from a copy, or load it again");
 }
 
-// One call to the file, widened to what direct IO can read in place.
+// Reads the range by one call to the file, widened to the alignment of direct IO.
 std::string_view Cache::ReadRange(uint64_t offset, size_t n, ReadCounters* counters) {
   thread_local AlignedBuffer buffer;
   const uint64_t unit = std::max<uint64_t>(1, file_->alignment());
@@ -77,7 +78,8 @@ NodeRef Cache::Get(BlockId block, ReadCounters* counters) {
     const Claim claim(&shard, block, kHeaderPart);
     if (!claim.mine()) continue;
     if (NodeRef node = Find(block)) return node;
-    // While it is not in memory nobody can write it, so it stays where the table has it.
+    // Nobody can write a node that is not in memory, so the node stays at the place that the table
+    // has.
     const std::optional<BlockPlace> place = table_->Find(block);
     if (!place) return nullptr;
     counters->requests.Add(1);
@@ -115,7 +117,8 @@ bool Cache::Want(const NodeRef& node, size_t part, bool merge, WantedPart* wante
   return true;
 }
 
-// Reads the part and, to merge, missing ones behind it. Returns how many parts it was.
+// Reads the part and, if `merge`, the missing parts behind it. Returns the number of parts that it
+// read.
 size_t Cache::FetchRun(const NodeRef& node, size_t first, bool merge, ReadCounters* counters) {
   const Claim claim(&ShardOf(node->block), node->block, first);
   WantedPart wanted;
@@ -139,7 +142,7 @@ size_t Cache::FetchRun(const NodeRef& node, size_t first, bool merge, ReadCounte
     return 0;
   }
   std::lock_guard latch(node->latch);
-  if (!unchanged()) return 0;  // the extent may have been another's when it was read
+  if (!unchanged()) return 0;  // the extent may have been given to another node before the read
   if (!why.empty()) ThrowDamaged(node->block, wanted.extent + begin.start, why);
   for (size_t i = 0; i < parts.size(); ++i) {
     Part& part = node->parts[first + i];
@@ -220,12 +223,12 @@ void Cache::Remove(Node* node) {
 void Cache::Evict(Unwritable unwritable) {
   if (!over_limit()) return;
   if (!evicting_.try_lock()) {
-    if (used() <= limit() + limit() / 16) return;  // somebody is at it
+    if (used() <= limit() + limit() / 16) return;  // another thread evicts already
     evicting_.lock();
   }
   const LockGuard lock(evicting_, std::adopt_lock);
   IoScope scope(kEviction);
-  constexpr int kMostRounds = 40;  // more than any heat
+  constexpr int kMostRounds = 40;  // greater than any heat
   bool may_write = true;
   for (int rounds = 0; over_limit() && rounds < kMostRounds;) {
     if (round_.empty()) {
@@ -247,13 +250,13 @@ void Cache::Evict(Unwritable unwritable) {
       const bool keep = unwritable == Unwritable::kKeep ||
                         (keep_on_full_disk_.load(std::memory_order_relaxed) && e.disk_is_full());
       if (!keep) throw;
-      may_write = false;  // the next one would fail like this one
+      may_write = false;  // the next write would fail like this one
     }
   }
 }
 
 void Cache::EvictFrom(const NodeRef& node, bool may_write) {
-  constexpr long kUnpinned = 2;  // the shard's reference and this one
+  constexpr long kUnpinned = 2;  // the references of the shard and of this function
   if (node.use_count() > kUnpinned) return;
   const uint8_t heat = node->heat.load(std::memory_order_relaxed);
   if (heat > 0) node->heat.store(heat - 1, std::memory_order_relaxed);
@@ -269,8 +272,9 @@ void Cache::EvictFrom(const NodeRef& node, bool may_write) {
   DropParts(node);
 }
 
-// A dirty node is written when the hand has found all of it unused. Its header's heat, which keeps
-// a leaf's header in memory for long, says nothing about a leaf's rows.
+// Cools the parts of a dirty node. Returns whether the node is still in use; when it is not, it is
+// written. The heat of a leaf's header does not count: it keeps the header in memory for long, and
+// says nothing about the leaf's rows.
 bool Cache::CoolDirty(Node* node) {
   bool hot = !node->leaf() && node->heat.load(std::memory_order_relaxed) > 0;
   for (Part& part : node->parts) {
@@ -303,7 +307,7 @@ void Cache::DropParts(const NodeRef& node) {
   if (empty && node->heat.load(std::memory_order_relaxed) == 0) Forget(node);
 }
 
-// Takes a node without parts out of memory, unless somebody has come to need it.
+// Removes a node without parts from memory, unless another thread needs it again by now.
 void Cache::Forget(const NodeRef& node) {
   Shard& shard = ShardOf(node->block);
   LockGuard lock(shard.mutex);

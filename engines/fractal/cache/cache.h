@@ -43,17 +43,17 @@
 
 namespace testbed::fractal {
 
-// What one thread asked of the cache; written by that thread only.
+// ReadCounters count what one thread asked of the cache. Only that thread writes them.
 struct ReadCounters {
   Counter requests;  // headers and parts that were needed
-  Counter reads;     // of them, those that had to be read: as many calls to the file
+  Counter reads;     // calls to the file: the headers and parts among them that had to be read
   Counter header_reads;
   Counter bytes;
 };
 
 struct WriteCounters {
   std::atomic<uint64_t> nodes{0}, bytes{0}, leaves{0}, leaf_bytes{0}, inner{0}, inner_bytes{0};
-  std::atomic<uint64_t> raw_bytes{0};  // of parts written, uncompressed
+  std::atomic<uint64_t> raw_bytes{0};  // uncompressed size of the parts that were written
   std::atomic<uint64_t> basements{0}, basement_raw_bytes{0};
   std::atomic<uint64_t> for_checkpoints{0}, snapshots{0}, evicted_parts{0}, evicted_nodes{0};
 };
@@ -62,8 +62,8 @@ struct CacheOptions {
   uint64_t limit = 0;  // bytes
   Codec codec = Codec::kNone;
   bool merge_reads = false;
-  // That a row in memory is counted with beside its own: what it would take in an engine that keeps
-  // each row apart, as the original does. The limit holds with it.
+  // Bytes that each row in memory counts beside its own size, within `limit`. They stand for what a
+  // row takes in an engine that keeps each row apart, as the original does.
   uint64_t row_overhead = 0;
 };
 
@@ -72,31 +72,34 @@ class Cache {
   Cache(File* file, BlockTable* table, Gate* gate, const CacheOptions& options)
       : file_(file), table_(table), gate_(gate), options_(options), limit_(options.limit) {}
 
-  // The node if its header is in memory, else null.
+  // Returns the node if its header is in memory, else null.
   NodeRef Find(BlockId block);
   NodeRef Get(BlockId block, ReadCounters* counters);
   void Fetch(const NodeRef& node, size_t part, ReadCounters* counters);
   void FetchAll(const NodeRef& node, ReadCounters* counters);
 
-  // A new node, dirty and empty. The caller is in the gate, and fills it before others can find it.
+  // Returns a new node, dirty and empty. The caller is in the gate, and fills the node before other
+  // threads can find it.
   NodeRef Create(uint32_t height);
-  // The caller is in the gate and holds the latch exclusively; the node is whole.
+  // Prepares a change of the node. The caller is in the gate and holds the latch exclusively, and
+  // all parts of the node are in memory.
   void BeforeChange(Node* node);
-  void AfterChange(Node* node);  // counts its memory anew
+  void AfterChange(Node* node);  // counts the node's memory anew
   void AfterChange(Node* node, size_t memory_before, size_t memory_after);
-  // The node is in no tree any more. The caller is in the gate and holds the latch exclusively.
+  // Forgets a node that is in no tree any more. The caller is in the gate and holds the latch
+  // exclusively.
   void Remove(Node* node);
 
   // Evicts until the cache is within its limit; the caller holds no latch and pins nothing that it
   // could do without. Throws when a dirty node cannot be written.
   //
   // A dirty node that cannot be written is an error for a writer, who would make more of them. A
-  // reader needs room for nodes that are clean again at once: it keeps the dirty node in memory, beyond the
-  // limit, and evicts others.
+  // reader needs room for nodes that are clean again at once: it keeps the dirty node in memory,
+  // beyond the limit, and evicts others.
   enum class Unwritable : uint8_t { kThrow, kKeep };
   void Evict(Unwritable unwritable = Unwritable::kThrow);
-  // Whether every caller keeps dirty nodes in memory when the device is full: while recovery runs,
-  // which changes no more than the log has.
+  // With `keep`, callers keep dirty nodes in memory when the device is full, whatever they ask for.
+  // Recovery sets it, because it changes no more than the log has.
   void KeepOnFullDisk(bool keep) { keep_on_full_disk_.store(keep, std::memory_order_relaxed); }
   bool over_limit() const { return used() > limit(); }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
@@ -106,19 +109,21 @@ class Cache {
   // Writes the node if it is dirty. The caller is outside the gate and holds no latch.
   void Write(const NodeRef& node);
 
-  // Marks what is dirty and copies the table; the gate is closed.
+  // Marks the dirty nodes as pending and copies the table. The caller has closed the gate.
   void BeginCheckpoint();
-  // Writes what was marked. Throws when that fails; then call AbandonCheckpoint, the gate closed.
+  // Writes the pending nodes. Throws when a write fails; the caller then closes the gate and calls
+  // AbandonCheckpoint.
   void WriteCheckpoint();
   void AbandonCheckpoint();
-  // Writes the snapshot of a pending node first, so that none has to be kept in memory.
+  // Writes the snapshot of a pending node before the node changes, so that the snapshot need not be
+  // kept in memory.
   void WriteIfPending(const NodeRef& node);
 
   BlockId next_block() const { return next_block_.load(); }
   void SetNextBlock(BlockId block) { next_block_.store(block); }
   const WriteCounters& writes() const { return writes_; }
   File* file() const { return file_; }
-  // Nodes in memory, one after the other; `visit` may be called with evicted ones.
+  // Calls `visit` for each node in memory. Nodes that were evicted meanwhile may be among them.
   template <typename Visit>
   void ForEach(Visit&& visit) {
     for (Shard& shard : shards_) {
@@ -176,11 +181,11 @@ class Cache {
   Mutex evicting_;
   std::vector<BlockId> round_ GUARDED_BY(evicting_);  // blocks that the hand has yet to pass
 
-  std::vector<BlockId> pending_;  // of the checkpoint under way
+  std::vector<BlockId> pending_;  // blocks of the checkpoint under way
   Mutex saved_mutex_;
   std::vector<Snapshot> saved_
       GUARDED_BY(saved_mutex_);  // of pending nodes that were changed since
-  std::vector<AlignedBuffer> spare_ GUARDED_BY(saved_mutex_);  // for images
+  std::vector<AlignedBuffer> spare_ GUARDED_BY(saved_mutex_);  // memory for images
 };
 
 }  // namespace testbed::fractal

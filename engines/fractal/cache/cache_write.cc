@@ -1,4 +1,4 @@
-// Writing nodes: for eviction and for checkpoints.
+// This file writes nodes, for evictions and for checkpoints.
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
@@ -9,8 +9,8 @@
 
 namespace testbed::fractal {
 
-// Images are as long as nodes: their memory is used again, or the allocator would scatter what
-// lives long around them.
+// Returns memory for an image. Images are as long as nodes, and their memory is used again: the
+// allocator would otherwise scatter what lives long around them.
 AlignedBuffer Cache::TakeBuffer() {
   LockGuard lock(saved_mutex_);
   if (spare_.empty()) return {};
@@ -20,12 +20,12 @@ AlignedBuffer Cache::TakeBuffer() {
 }
 
 void Cache::KeepBuffer(AlignedBuffer buffer) {
-  constexpr size_t kMostKept = 2;  // an evictor's and a checkpoint's
+  constexpr size_t kMostKept = 2;  // one for an eviction and one for a checkpoint
   LockGuard lock(saved_mutex_);
   if (spare_.size() < kMostKept) spare_.push_back(std::move(buffer));
 }
 
-// Gives the image an extent of its own and writes it there.
+// Allocates an extent for the image, writes the image there, and returns the place.
 BlockPlace Cache::WriteImage(const NodeImage& image, const Snapshot& snapshot) {
   const uint64_t offset = table_->Allocate(image.extent);
   try {
@@ -66,8 +66,9 @@ void Cache::Write(const NodeRef& node) {
   KeepBuffer(std::move(image.bytes));
 }
 
-// The write counts for the current table if the node is still what was written, and then for the
-// checkpoint too if the node is pending: it has not changed since before that began.
+// Enters the written image into the tables: into the current one if the node has not changed since
+// the snapshot, and into the checkpoint's if the node is pending, since it then has not changed
+// since the checkpoint began.
 void Cache::Publish(const NodeRef& node, const Snapshot& snapshot, const NodeImage& image,
                     const BlockPlace& place) {
   const Gate::Pass pass(gate_);
@@ -105,7 +106,7 @@ void Cache::WriteIfPending(const NodeRef& node) {
 
 void Cache::WriteCheckpoint() {
   for (const BlockId block : pending_) {
-    // A node that changes while it is written leaves a snapshot, and is not pending any more.
+    // A node that changes while it is written leaves a snapshot, and is no longer pending.
     while (const NodeRef node = Find(block)) {
       bool pending;
       {

@@ -1,7 +1,8 @@
-// The gate between changes and the begin of a checkpoint. Whatever changes nodes, or which of them
-// is dirty, does so inside (`Pass`); a checkpoint begins while nobody is (`Close`). So it begins
-// between two flushes and between two commits, never in the middle of one. Who waits to close goes
-// before those who come later to pass. Passes are short: no IO happens in one.
+// A Gate keeps changes and the begin of a checkpoint apart. A thread that changes nodes, or changes
+// which nodes are dirty, holds a Pass. A checkpoint begins while it holds Close, and then no Pass
+// is held: so it begins between two flushes and between two commits, never in the middle of one. A
+// thread that waits for Close goes before threads that come later for a Pass. Passes are short,
+// because no IO happens in them.
 #ifndef TESTBED_ENGINES_FRACTAL_CACHE_GATE_H_
 #define TESTBED_ENGINES_FRACTAL_CACHE_GATE_H_
 

@@ -11,7 +11,8 @@ namespace testbed::fractal {
 namespace {
 
 constexpr uint64_t kMagic = 0x316c617463617266;  // "fractal1"
-constexpr size_t kHeaderBytes = 512;             // a sector: written whole or not at all
+// One sector, which the device writes whole or not at all.
+constexpr size_t kHeaderBytes = 512;
 
 std::string Encode(const Header& h) {
   std::string bytes;
@@ -114,7 +115,7 @@ std::string SerializeTables(const std::vector<TableEntry>& tables) {
   return bytes;
 }
 
-constexpr uint64_t kMostOffset = 1ull << 62;  // more than any file has
+constexpr uint64_t kMostOffset = 1ull << 62;  // greater than the size of any file
 
 bool ParseTable(std::string_view bytes, std::vector<TableEntry>* tables, BlockTable::Blocks* blocks,
                 std::string* why) {

@@ -27,7 +27,7 @@
 namespace testbed::fractal {
 
 inline constexpr uint64_t kHeaderSlot = 4096;
-inline constexpr uint64_t kFileBegin = 2 * kHeaderSlot;  // of the extents
+inline constexpr uint64_t kFileBegin = 2 * kHeaderSlot;  // where the extents begin
 inline constexpr uint32_t kFormatVersion = 1;
 
 struct Header {
@@ -37,7 +37,7 @@ struct Header {
   uint32_t fanout = 0;
   uint64_t database = 0;
   uint64_t log_id = 0;
-  uint64_t number = 0;  // of the checkpoint
+  uint64_t number = 0;  // number of the checkpoint
   Lsn replay_from = 0;
   BlockId next_block = 1;
   uint64_t table_offset = 0, table_bytes = 0, table_checksum = 0;
@@ -52,22 +52,23 @@ struct TableEntry {
 std::string DataPath(const std::string& dir);
 std::string LogPath(const std::string& dir);
 
-// What one slot of the file has.
+// A HeaderSlot is what one of the two slots of the file holds.
 struct HeaderSlot {
   Header header;
-  std::string fault;  // empty: it is sound
-  bool empty = true;  // zeros, or past the end: never written
+  std::string fault;  // why the slot holds no header; empty when it holds one
+  bool empty = true;  // the slot holds zeros or lies behind the file's end: it was never written
 };
 HeaderSlot ReadHeaderSlot(File* file, int slot);
-// The newest sound header. Throws kCorruption when there is none, kUsage for a newer format.
+// Returns the newest sound header. Throws kCorruption when there is none, and kUsage for a newer
+// format.
 Header ReadHeader(File* file);
-void WriteHeader(File* file, const Header& header);  // not synced
+void WriteHeader(File* file, const Header& header);  // without a sync
 
 std::string SerializeTables(const std::vector<TableEntry>& tables);
-// Takes apart what SerializeTables and BlockTable::SerializeInProgress made, one after the other.
+// Parses what SerializeTables and BlockTable::SerializeInProgress have made, one after the other.
 bool ParseTable(std::string_view bytes, std::vector<TableEntry>* tables, BlockTable::Blocks* blocks,
                 std::string* why);
-// Reads and parses the table that the header names; false when it is damaged.
+// Reads and parses the table that the header names. Returns false when the table is damaged.
 bool ReadTable(File* file, const Header& header, std::vector<TableEntry>* tables,
                BlockTable::Blocks* blocks, std::string* why);
 

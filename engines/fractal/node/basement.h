@@ -28,12 +28,12 @@
 namespace testbed::fractal {
 
 inline constexpr size_t kRowHeaderBytes = sizeof(uint16_t) + sizeof(uint32_t);
-// What a row takes in a basement besides key and value.
+// The bytes that a row takes in a basement beside its key and value.
 inline constexpr size_t kRowOverhead = kRowHeaderBytes + sizeof(uint32_t);
 
 class Basement {
  public:
-  // Of bytes that passed their checksum and Validate().
+  // Takes bytes that have passed their checksum and Validate().
   explicit Basement(std::string bytes) : bytes_(std::move(bytes)) {
     count_ = Load<uint32_t>(bytes_.data() + bytes_.size() - sizeof(uint32_t));
     offsets_ = bytes_.data() + bytes_.size() - sizeof(uint32_t) * (size_t{count_} + 1);
@@ -41,12 +41,13 @@ class Basement {
   Basement(const Basement&) = delete;
   Basement& operator=(const Basement&) = delete;
 
-  // Whether the bytes are a basement: rows inside, in ascending order. Says what is wrong if not.
+  // Returns whether the bytes are a basement, with all rows inside and in ascending order.
+  // Otherwise says what is wrong.
   static bool Validate(std::string_view bytes, std::string* why);
 
   uint32_t count() const { return count_; }
   const std::string& bytes() const { return bytes_; }
-  // What it takes of the cache.
+  // Returns the bytes of memory that the basement takes of the cache.
   size_t memory() const { return bytes_.capacity() + sizeof *this + 32; }
 
   std::string_view key(uint32_t i) const {
@@ -57,7 +58,7 @@ class Basement {
     const char* row = Row(i);
     return {row + kRowHeaderBytes + Load<uint16_t>(row), Load<uint32_t>(row + sizeof(uint16_t))};
   }
-  // The first row with a key >= `key`; count() when there is none.
+  // Returns the index of the first row with a key >= `key`, or count() when there is none.
   uint32_t LowerBound(std::string_view key, bool* equal) const;
 
  private:
@@ -76,15 +77,15 @@ class BasementBuilder {
  public:
   explicit BasementBuilder(size_t page_size) : page_size_(page_size) {}
   bool empty() const { return offsets_.empty(); }
-  // Whether the row can be added without making the basement longer than a page. The first row of a
-  // basement always fits.
+  // Returns whether adding the row would leave the basement no longer than a page. The first row of
+  // a basement always fits.
   bool Fits(std::string_view key, std::string_view value) const {
     return empty() || size() + kRowOverhead + key.size() + value.size() <= page_size_;
   }
   void Add(std::string_view key, std::string_view value);
-  // Of the basement that Finish would return.
+  // Returns the size of the basement that Finish would return.
   size_t size() const { return bytes_.size() + sizeof(uint32_t) * (offsets_.size() + 1); }
-  BasementRef Finish();  // and begins anew
+  BasementRef Finish();  // also empties the builder for the next basement
 
  private:
   const size_t page_size_;

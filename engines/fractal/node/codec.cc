@@ -14,14 +14,14 @@
 namespace testbed::fractal {
 namespace {
 
-constexpr int kZstdLevel = 3, kZlibLevel = 6;  // their libraries' defaults
+constexpr int kZstdLevel = 3, kZlibLevel = 6;  // the defaults of the two libraries
 
 struct FreeZstd {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
 
-// Returns the bytes written to `to`, 0 when `most` are too few.
+// Returns the number of bytes written to `to`; 0 when they would be more than `most`.
 size_t CompressTo(Codec codec, std::string_view raw, char* to, size_t most) {
   switch (codec) {
     case Codec::kNone:

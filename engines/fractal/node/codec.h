@@ -17,15 +17,17 @@ namespace testbed::fractal {
 enum class Codec : uint8_t { kNone = 0, kLz4 = 1, kZlib = 2, kZstd = 3 };
 inline constexpr Codec kLastCodec = Codec::kZstd;
 const char* CodecName(Codec codec);        // "none", "lz4", "zlib", "zstd"
-Codec CodecByName(std::string_view name);  // throws kUsage for another
+Codec CodecByName(std::string_view name);  // throws kUsage for another name
 
-// Writes `raw` to `out`, which has room for it, compressed if that makes it smaller. Sets *stored
-// to the bytes written; returns how it was stored.
+// Writes `raw` to `out`, compressed if that makes it smaller. `out` has room for raw.size() bytes.
+// Sets *stored to the number of bytes written, and returns the codec that was used.
 Codec Compress(Codec codec, std::string_view raw, char* out, size_t* stored);
-// Fills out[0, raw_size). False when `stored` does not expand to exactly that.
+// Expands `stored` to out[0, raw_size). Returns false when that does not give exactly raw_size
+// bytes.
 bool Expand(Codec codec, std::string_view stored, size_t raw_size, char* out);
 
-// XXH3-64, with the number of the block as seed: bytes in the wrong place fail too.
+// Returns the XXH3-64 of the bytes, with the block's number as the seed. So the sum of sound bytes
+// is wrong when they lie in the wrong place.
 uint64_t Checksum(std::string_view bytes, uint64_t block);
 
 }  // namespace testbed::fractal

@@ -9,7 +9,7 @@ namespace testbed::fractal {
 namespace {
 
 constexpr size_t kMostRecent = 256;
-constexpr size_t kMostGarbage = 16 << 10;  // beside as much as there are live messages
+constexpr size_t kMostGarbage = 16 << 10;  // garbage may be as large as the live messages and this
 constexpr size_t kNumberAt = 0, kKindAt = 8, kKeySizeAt = 9, kValueSizeAt = 11;
 
 size_t SizeOf(std::string_view key, std::string_view value) {
@@ -58,7 +58,7 @@ size_t MessageBuffer::LowerBound(const Index& index, std::string_view key) const
 
 uint32_t MessageBuffer::Store(const Message& message) {
   const size_t need = arena_.size() + SizeOf(message.key, message.value);
-  // By a quarter, not by half: what is reserved counts as cache.
+  // The arena grows by a quarter and not by half, because reserved bytes count as cache.
   if (need > arena_.capacity()) arena_.reserve(std::max(need, arena_.size() / 4 * 5 + 256));
   const auto at = static_cast<uint32_t>(arena_.size());
   AppendMessage(message, &arena_);
@@ -66,7 +66,8 @@ uint32_t MessageBuffer::Store(const Message& message) {
   return at;
 }
 
-// In place when it fits exactly, so that a row may be written any number of times.
+// Overwrites the old message when the new one has its size, so that a row may be written any number
+// of times without garbage.
 void MessageBuffer::Replace(uint32_t* at, const Message& message) {
   const Message old = At(*at);
   if (old.value.size() == message.value.size()) {
@@ -112,7 +113,7 @@ void MessageBuffer::Settle() {
   recent_.clear();
 }
 
-// A message of `newer` replaces that of main_ with its key.
+// Merges `newer` into main_. A message of `newer` replaces the message of main_ with the same key.
 void MessageBuffer::MergeIntoMain(const Index& newer) {
   Index merged;
   merged.reserve(main_.size() + newer.size());
@@ -129,7 +130,8 @@ void MessageBuffer::MergeIntoMain(const Index& newer) {
   }
   merged.insert(merged.end(), main_.begin() + static_cast<ptrdiff_t>(i), main_.end());
   main_.swap(merged);
-  // What was replaced is garbage in the arena: made anew when that is most of it.
+  // Messages that were replaced are garbage in the arena, which is made anew when most of it is
+  // garbage.
   if (arena_.size() > 2 * live_ + kMostGarbage) {
     std::string arena;
     arena.reserve(live_ + live_ / 4);

@@ -34,38 +34,41 @@ inline constexpr size_t kMessageOverhead =
 class MessageBuffer {
   struct Entry {
     uint32_t head;  // the first four bytes of the key, as a number: most comparisons end here
-    uint32_t at;    // in the arena
+    uint32_t at;    // offset in the arena
   };
 
  public:
-  // Copies the message; it takes the place of an older one of its key.
+  // Copies the message. It replaces an older message with the same key.
   void Add(const Message& message);
-  // The same of many, in ascending order of their keys.
+  // Copies many messages, as Add does. They are in ascending order of their keys.
   void AddSorted(const std::vector<Message>& messages);
 
   bool empty() const { return count() == 0; }
-  size_t count() const { return main_.size() + recent_.size(); }  // replaced ones may count
-  // Of all messages and their index; replaced ones may count.
+  // May count replaced messages, too.
+  size_t count() const { return main_.size() + recent_.size(); }
+  // Returns the bytes of all messages and of their index. It may count replaced messages, too.
   size_t bytes() const { return live_ + count() * sizeof(Entry); }
   size_t memory() const {
     return arena_.capacity() + (main_.capacity() + recent_.capacity()) * sizeof(Entry) +
            sizeof *this;
   }
 
-  // The newest message of the key. Valid until the buffer changes.
+  // Returns the newest message of the key. The message is valid until the buffer changes.
   std::optional<Message> Find(std::string_view key) const;
-  // Appends the messages with low <= key < high (no bound: to the end), in key order.
+  // Appends the messages with low <= key < high, in key order; without `high`, all from `low` on.
   void Range(std::string_view low, std::optional<std::string_view> high,
              std::vector<Message>* out) const;
   std::vector<Message> All() const;
-  // The nearest message with a key >= (`beyond`: >) the key; and <= (<) it.
+  // After returns the message with the least key >= `key`, or > `key` if `beyond`. Before returns
+  // the one with the greatest key <= `key`, or < `key`.
   std::optional<Message> After(std::string_view key, bool beyond) const;
   std::optional<Message> Before(std::string_view key, bool beyond) const;
   std::optional<Message> Last() const;
 
-  void Clear();  // keeps some memory
+  void Clear();  // keeps some memory for the next messages
   std::string Serialize() const;
-  // Of bytes that passed their checksum. False, saying why, when they are no buffer.
+  // Fills the buffer from bytes that have passed their checksum. Returns false, and says why, when
+  // they are no buffer.
   bool Parse(std::string_view bytes, std::string* why);
 
  private:
@@ -83,7 +86,7 @@ class MessageBuffer {
   }
   uint32_t Store(const Message& message);
   void Replace(uint32_t* at, const Message& message);
-  void Settle();  // recent_ into main_
+  void Settle();  // merges recent_ into main_
   void MergeIntoMain(const Index& newer);
   template <typename Visit>
   void Merge(const Index& newer, size_t newer_end, size_t newer_at, size_t main_at, size_t main_end,
@@ -91,7 +94,7 @@ class MessageBuffer {
 
   std::string arena_;
   Index main_, recent_;
-  size_t live_ = 0;  // bytes of messages in either index
+  size_t live_ = 0;  // bytes of the messages in both indexes
 };
 
 }  // namespace testbed::fractal

@@ -32,7 +32,7 @@ namespace testbed::fractal {
 using BlockId = uint64_t;
 inline constexpr BlockId kNoBlock = 0;
 
-// Where a part lies in its node's extent.
+// A PartPlace says where a part lies in its node's extent.
 struct PartPlace {
   uint32_t start = 0, stored = 0, raw = 0;  // bytes
   Codec codec = Codec::kNone;
@@ -42,18 +42,22 @@ struct PartPlace {
 struct Node;
 
 struct Part {
-  BlockId child = kNoBlock;               // inner nodes
-  BasementRef rows;                       // leaves; null: only in the file
-  std::unique_ptr<MessageBuffer> buffer;  // inner nodes; null: only in the file
-  PartPlace place;                        // of a node that is not dirty
-  mutable uint8_t heat = 0;               // by std::atomic_ref; second chances at eviction
+  BlockId child = kNoBlock;  // inner nodes
+  BasementRef rows;          // leaves; null while the rows are only in the file
+  // Inner nodes; null while the messages are only in the file.
+  std::unique_ptr<MessageBuffer> buffer;
+  PartPlace place;  // valid while the node is not dirty
+  // Number of second chances at eviction; changed by std::atomic_ref.
+  mutable uint8_t heat = 0;
 
   bool there() const { return rows != nullptr || buffer != nullptr; }
-  // Of the rows with what a basement adds to them, or of the messages; uncompressed.
+  // Returns the uncompressed size of the rows, with what a basement adds to them, or of the
+  // messages.
   size_t raw_bytes() const {
     if (rows != nullptr) return rows->bytes().size();
     if (buffer != nullptr) return buffer->bytes();
-    return child == kNoBlock ? place.raw : std::max<size_t>(place.raw, 4) - 4;  // without the count
+    // The file has the count, too.
+    return child == kNoBlock ? place.raw : std::max<size_t>(place.raw, 4) - 4;
   }
   size_t memory() const {
     return rows != nullptr ? rows->memory() : buffer != nullptr ? buffer->memory() : 0;
@@ -71,7 +75,8 @@ struct Node {
   Node& operator=(const Node&) = delete;
 
   bool leaf() const { return height == 0; }
-  // The part that has the key; and the one with the greatest keys below it.
+  // PartOf returns the index of the part whose range has the key. PartBelow returns that of the
+  // part with the greatest keys below it.
   size_t PartOf(std::string_view key) const {
     return static_cast<size_t>(std::upper_bound(pivots.begin(), pivots.end(), key) -
                                pivots.begin());
@@ -83,13 +88,13 @@ struct Node {
   bool whole() const {
     return std::all_of(parts.begin(), parts.end(), [](const Part& p) { return p.there(); });
   }
-  // Uncompressed size of all parts.
+  // Returns the uncompressed size of all parts.
   size_t raw_bytes() const {
     size_t bytes = 0;
     for (const Part& part : parts) bytes += part.raw_bytes();
     return bytes;
   }
-  size_t OwnMemory() const {  // without the parts' contents
+  size_t OwnMemory() const {  // without the contents of the parts
     size_t bytes = sizeof *this + parts.capacity() * sizeof(Part) + 64;
     for (const std::string& pivot : pivots) {
       bytes += sizeof pivot + (pivot.capacity() > 15 ? pivot.capacity() + 1 : 0);
@@ -112,26 +117,28 @@ struct Node {
   mutable std::shared_mutex latch;
   uint32_t height = 0;
   std::vector<Part> parts;
-  std::vector<std::string> pivots;  // one less than parts
-  uint64_t max_number = 0;          // of messages in it, or applied to it
+  std::vector<std::string> pivots;  // one fewer than parts
+  uint64_t max_number = 0;          // greatest number of a message in the node, or applied to it
   bool dirty = false;
-  bool pending = false;  // dirty at the begin of the checkpoint under way, and unchanged
-  bool gone = false;     // merged away
+  // The checkpoint under way must write it: dirty when that began, and unchanged since.
+  bool pending = false;
+  bool gone = false;     // it was merged into another node
   uint64_t changes = 0;  // grows with each change
   uint64_t version = 0;  // grows when the parts' places change
-  uint64_t extent = 0;   // where it lies in the file, when it is not dirty
-  size_t accounted = 0;  // memory that the cache counts for it
+  uint64_t extent = 0;   // offset of its extent, while the node is not dirty
+  size_t accounted = 0;  // bytes of memory that the cache counts for the node
 
-  // Held by who flushes this inner node: its children, and what becomes of them, are theirs. Taken
-  // before latches, parent before child.
+  // The thread that flushes this inner node holds the mutex, and alone may change which children
+  // the node has. A thread takes it before latches, and that of a parent before that of a child.
   std::mutex flushing;
-  Mutex writing;  // one writes it at a time
+  Mutex writing;  // held by the thread that writes the node
   std::atomic<uint8_t> heat{0};
 };
 
 using NodeRef = std::shared_ptr<Node>;
 
-// Headers are small, and without one a read of a part takes two.
+// Headers get many second chances: they are small, and without its header the read of a part takes
+// two reads.
 inline constexpr uint8_t kHeaderHeat = 15;
 inline void TouchHeader(Node* node) {
   if (node->heat.load(std::memory_order_relaxed) < kHeaderHeat) {

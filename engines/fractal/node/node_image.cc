@@ -44,7 +44,7 @@ Snapshot TakeSnapshot(const Node& node) {
 
 namespace {
 
-// The header with its places; the checksum is set last.
+// Returns the header, with the places of the parts. The checksum is set last.
 std::string EncodeHeader(const Snapshot& s, size_t bytes, NodeImage* image) {
   std::string header;
   header.reserve(bytes);

@@ -34,12 +34,12 @@ struct Snapshot {
   uint64_t max_number = 0;
   std::vector<std::string> pivots;
   std::vector<BlockId> children;
-  std::vector<BasementRef> rows;     // a leaf's
-  std::vector<std::string> buffers;  // an inner node's, serialized
-  uint64_t changes = 0;              // Node::changes when it was taken
+  std::vector<BasementRef> rows;     // rows of a leaf
+  std::vector<std::string> buffers;  // serialized buffers of an inner node
+  uint64_t changes = 0;              // Node::changes when the snapshot was taken
   size_t bytes() const;
 };
-// The caller holds the latch; the node is whole.
+// Takes a snapshot. The caller holds the latch, and all parts of the node are in memory.
 Snapshot TakeSnapshot(const Node& node);
 
 struct NodeImage {
@@ -47,16 +47,16 @@ struct NodeImage {
   uint64_t extent = 0;  // bytes
   uint32_t header_bytes = 0;
   uint64_t header_checksum = 0;
-  uint64_t raw_bytes = 0;  // of the parts, uncompressed
+  uint64_t raw_bytes = 0;  // uncompressed size of the parts
   std::vector<PartPlace> places;
 };
-// In `buffer` if it is large enough.
+// Makes the image of a snapshot. It uses the memory of `buffer` if that is large enough.
 NodeImage MakeImage(const Snapshot& snapshot, Codec codec, AlignedBuffer buffer = {});
 
-// The first eight bytes of a header.
+// Returns the checksum of a header, which is its first eight bytes.
 inline uint64_t ChecksumOf(std::string_view header) { return Load<uint64_t>(header.data()); }
-// Fills a node that has nothing from its header. Says what is wrong and returns false when the
-// bytes are not the header of this block, or the parts do not lie in an extent of that size.
+// Fills an empty node from its header. Returns false, and says what is wrong, when the bytes are
+// not the header of this block, or when the parts do not lie in an extent of that size.
 bool ParseHeader(std::string_view header, uint64_t extent_bytes, Node* node, std::string* why);
 // Fills part i of a node from its stored bytes.
 bool ParsePart(std::string_view stored, const PartPlace& place, BlockId block, bool leaf,

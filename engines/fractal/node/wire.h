@@ -1,4 +1,5 @@
-// Numbers and strings in bytes, little-endian, unaligned; and a reader that never leaves its bytes.
+// These functions write numbers and strings as bytes, little-endian and unaligned. A WireReader
+// reads them, and never reads behind the end of its bytes.
 #ifndef TESTBED_ENGINES_FRACTAL_NODE_WIRE_H_
 #define TESTBED_ENGINES_FRACTAL_NODE_WIRE_H_
 
@@ -24,8 +25,8 @@ void Append(T value, std::string* to) {
   to->append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Takes fields off the front of bytes. After one that is not there, ok() is false and all further
-// ones are zero or empty.
+// A WireReader takes fields off the front of bytes. After a field that is not there, ok() is false,
+// and all further fields are zero or empty.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : bytes_(bytes) {}

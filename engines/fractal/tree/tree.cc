@@ -8,8 +8,9 @@
 namespace testbed::fractal {
 namespace {
 
-// Second chances at eviction. Inner nodes serve many look-ups and are dear to lose; so are headers,
-// which are small, and without which a read of a part takes two.
+// The heat of a node is the number of second chances that it gets at eviction. Inner nodes have
+// many, since they serve many look-ups. Headers have many, too: they are small, and without its
+// header the read of a part takes two reads.
 constexpr uint8_t kInnerHeat = 15, kLeafHeat = 3;
 
 }  // namespace
@@ -32,8 +33,8 @@ uint32_t Tree::height() const {
   return root_->height;
 }
 
-// A block that is gone has left its parent, too: the next descent does not come to it. One that
-// stays its parent's child and is nowhere is damage.
+// A block that is in no table has usually left its parent as well, so the next descent does not
+// come to it. A block that stays its parent's child and is in no table is damage.
 void Tree::FetchMissing(const Missing& missing, int* lost, ReadCounters* counters) const {
   constexpr int kMostLost = 1000;
   if (missing.node != nullptr) {
@@ -57,7 +58,7 @@ void Tree::ThrowWrongHeight(BlockId block) const {
                                       "database from a copy, or load it again");
 }
 
-// Of a node whose `flushing` is held: its children and its height stay.
+// The caller holds `flushing` of the parent, so the parent's children and height stay as they are.
 NodeRef Tree::Child(const Node& parent, BlockId block, ReadCounters* counters) const {
   NodeRef child = env_.cache->Get(block, counters);
   if (child == nullptr) ThrowLost(block);
@@ -113,12 +114,12 @@ Tree::Found Tree::TryGet(std::string_view key, std::string* value, uint64_t* tou
     }
     std::shared_lock child_latch(child->latch);
     if (child->height + 1 != node->height) ThrowWrongHeight(part.child);
-    latch = std::move(child_latch);  // lets go of the parent's
+    latch = std::move(child_latch);  // releases the parent's latch
     node = std::move(child);
   }
 }
 
-// The latches of a descent that keeps all of them.
+// Path holds the latches of a descent that releases none of them before its end.
 struct Tree::Path {
   std::vector<NodeRef> nodes;
   std::vector<std::shared_lock<std::shared_mutex>> latches;
@@ -186,7 +187,7 @@ bool Tree::TryCopy(Bound bound, std::string_view key, BasementCopy* copy, uint64
   return true;
 }
 
-// The rows as they are after the messages, in one basement, however long.
+// Returns the rows as they are after the messages, in one basement of any length.
 BasementRef Tree::LayOver(const BasementRef& rows, const std::vector<Message>& messages) const {
   BasementBuilder builder(SIZE_MAX / 2);
   uint32_t at = 0;

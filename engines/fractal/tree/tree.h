@@ -50,18 +50,19 @@ struct TreeCounters {
   std::atomic<uint64_t> leaf_splits{0}, inner_splits{0}, root_splits{0}, merges{0};
 };
 
-// What all trees of a database share.
+// TreeEnv is what all trees of a database share.
 struct TreeEnv {
   Cache* cache;
   Gate* gate;
   TreeCounters* counters;
   TreeOptions options;
-  // A root holds no more messages than this: a node's worth, or less when there are many tables.
+  // The most bytes of messages that a root holds: a node's worth, or less when there are many
+  // tables.
   std::atomic<uint64_t>* root_limit;
 };
 
-// Rows of one basement with the messages for its range laid over them, and that range. No bound on
-// a side where the table ends.
+// A BasementCopy has the rows of one basement, with the messages for its range applied to them, and
+// that range. A side on which the table ends has no bound.
 struct BasementCopy {
   BasementRef rows;
   std::string low;
@@ -75,7 +76,7 @@ class Tree {
   // Makes an empty tree; the caller is in the gate.
   static NodeRef CreateRoot(Cache* cache, uint32_t page_size);
 
-  // To be called when the root was read from the file, whole.
+  // Tells the tree that its whole root was read from the file.
   void Loaded() { NoteRootBytes(*root_); }
 
   uint32_t table() const { return table_; }
@@ -85,26 +86,27 @@ class Tree {
   bool Get(std::string_view key, std::string* value, ReadCounters* counters) const;
 
   enum class Bound {
-    kCover,  // the basement that the key falls into
-    kBelow,  // that of the greatest keys below it
-    kLast,   // the last of the table
+    kCover,  // the basement whose range has the key
+    kBelow,  // the basement with the greatest keys below the key
+    kLast,   // the last basement of the table
   };
   void CopyBasement(Bound bound, std::string_view key, BasementCopy* copy,
                     ReadCounters* counters) const;
 
-  // Puts messages into the root. The caller is in the gate, and serialises commits.
+  // Puts messages into the root. The caller is in the gate, and only one thread commits at a time.
   void Insert(const std::vector<Message>& messages);
-  // Flushes until the root has room again. Waits for other flushes only when it is far too full.
+  // Flushes the root until it has room again. Waits for flushes of other threads only when the root
+  // holds twice its limit.
   void MakeRoom(ReadCounters* counters);
   bool full() const { return root_bytes_.load(std::memory_order_relaxed) > root_limit(); }
 
-  // Flushes the heaviest child of some inner node with much to flush, by and by all of them.
-  // Returns false when there was none with `least` bytes.
+  // Flushes the heaviest child of one inner node that has at least `least` bytes of messages.
+  // Repeated calls come to all such nodes. Returns false when there is none.
   bool Clean(uint64_t least, ReadCounters* counters);
 
  private:
-  struct Missing {  // what a descent found not to be in memory
-    NodeRef node;   // null: the header of `block`
+  struct Missing {  // what a descent did not find in memory
+    NodeRef node;   // null when the header of `block` is missing
     size_t part = 0;
     BlockId block = kNoBlock;
   };
@@ -121,7 +123,7 @@ class Tree {
   [[noreturn]] void ThrowWrongHeight(BlockId block) const;
   BasementRef LayOver(const BasementRef& rows, const std::vector<Message>& messages) const;
 
-  // tree_flush.cc
+  // These functions are in tree_flush.cc.
   bool FlushHeaviest(const NodeRef& parent, ReadCounters* counters);
   void MakeRoomFor(const NodeRef& node, uint64_t bytes, ReadCounters* counters);
   void PrepareHeaviest(ReadCounters* counters);
@@ -131,7 +133,7 @@ class Tree {
   void ApplyToInner(Node* node, const std::vector<Message>& messages);
   void NoteRootBytes(const Node& root);
 
-  // tree_shape.cc
+  // These functions are in tree_shape.cc.
   void SplitChild(Node* parent, size_t part, Node* child);
   void SplitLeaf(Node* parent, size_t part, Node* leaf);
   void SplitInner(Node* parent, size_t part, Node* node);

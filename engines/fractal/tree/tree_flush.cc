@@ -1,4 +1,4 @@
-// Moving messages down.
+// This file has the flushes of the tree, which move messages from a node to its children.
 #include <algorithm>
 #include <iterator>
 #include <shared_mutex>
@@ -15,8 +15,8 @@ uint64_t BufferedBytes(const Node& node) {
   return bytes;
 }
 
-// The rows of a leaf on their way into new basements, each filled to the page. Parts that no
-// message touches are taken over as they are where a page happens to end before them.
+// A LeafPacker packs the rows of a leaf into new basements, each filled to the page. It takes a
+// part that no message touches over unchanged when a page ends just before that part.
 class LeafPacker {
  public:
   LeafPacker(size_t page_size, size_t parts) : builder_(page_size) { parts_.reserve(parts + 4); }
@@ -26,7 +26,8 @@ class LeafPacker {
     if (builder_.empty()) low_ = key;
     builder_.Add(key, value);
   }
-  // Takes a part over if that leaves no page with room before it. `low`: its pivot.
+  // Takes a part over unless its first row would fit into the page that is being filled. `low` is
+  // the part's pivot.
   bool TakeOver(Part* part, const std::string& low) {
     if (part->rows->count() == 0) return true;
     if (!builder_.empty() && !builder_.Fits(part->rows->key(0), part->rows->value(0))) Close();
@@ -55,7 +56,7 @@ class LeafPacker {
   BasementBuilder builder_;
   std::vector<Part> parts_;
   std::vector<std::string> pivots_;
-  std::string low_;  // of the basement that is being built
+  std::string low_;  // pivot of the basement that is being built
 };
 
 }  // namespace
@@ -71,7 +72,8 @@ void Tree::MakeRoom(ReadCounters* counters) {
     PrepareHeaviest(counters);
     std::unique_lock flushing(root_->flushing, std::try_to_lock);
     if (!flushing.owns_lock()) {
-      // Somebody is at it. The root takes more meanwhile, but not without bound.
+      // Another thread flushes the root. The root takes more messages meanwhile, up to twice its
+      // limit.
       if (root_bytes_.load(std::memory_order_relaxed) < 2 * root_limit()) return;
       flushing.lock();
       if (!full()) return;
@@ -94,9 +96,9 @@ bool Tree::HeaviestChild(const NodeRef& parent, size_t* part, BlockId* child,
   return true;
 }
 
-// Moves the messages of the heaviest child down to it, having made room for them there first: so an
-// inner node never holds more than it should, and its flushes are not larger than they must be.
-// Returns false if there is nothing to move. The caller holds `flushing` of the parent.
+// Moves the messages of the heaviest child down to it, after making room for them in the child. So
+// an inner node never holds more than its limit, and no flush is larger than it must be. Returns
+// false if there is nothing to move. The caller holds `flushing` of the parent.
 bool Tree::FlushHeaviest(const NodeRef& parent, ReadCounters* counters) {
   env_.cache->FetchAll(parent, counters);
   size_t part;
@@ -128,7 +130,8 @@ bool Tree::FlushHeaviest(const NodeRef& parent, ReadCounters* counters) {
   return true;
 }
 
-// Flushes an inner node until it can take so many bytes. The caller holds its `flushing`.
+// Flushes an inner node until it has room for `bytes` of messages. The caller holds `flushing` of
+// the node.
 void Tree::MakeRoomFor(const NodeRef& node, uint64_t bytes, ReadCounters* counters) {
   const auto full = [&] {
     std::shared_lock latch(node->latch);
@@ -139,8 +142,8 @@ void Tree::MakeRoomFor(const NodeRef& node, uint64_t bytes, ReadCounters* counte
   }
 }
 
-// Makes room in the child that the root will flush to next, without keeping others from flushing
-// the root to its other children meanwhile.
+// Makes room in the child to which the root will flush next. Meanwhile other threads can flush the
+// root to its other children.
 void Tree::PrepareHeaviest(ReadCounters* counters) {
   size_t part;
   BlockId block;
@@ -148,12 +151,12 @@ void Tree::PrepareHeaviest(ReadCounters* counters) {
   if (!HeaviestChild(root_, &part, &block, &bytes)) return;
   const NodeRef child = env_.cache->Get(block, counters);
   if (child == nullptr || child->leaf()) return;
-  if (child->height + 1 != height()) return;  // FlushHeaviest tells, if it is damage
+  if (child->height + 1 != height()) return;  // FlushHeaviest reports the damage, if this is damage
   std::unique_lock flushing(child->flushing, std::try_to_lock);
   if (flushing.owns_lock()) MakeRoomFor(child, bytes, counters);
 }
 
-// Both latches are held exclusively, in the gate.
+// The caller is in the gate and holds both latches exclusively.
 void Tree::MoveMessages(Node* parent, size_t part, Node* child) {
   env_.cache->BeforeChange(parent);
   env_.cache->BeforeChange(child);

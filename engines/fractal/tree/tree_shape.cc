@@ -1,5 +1,5 @@
-// Splits and merges. All happen while Node::flushing of the parent is held, in the gate, and under
-// the exclusive latches of every node that changes.
+// This file has the splits and merges of nodes. The caller of each function is in the gate, and
+// holds Node::flushing of the parent and the exclusive latches of all nodes that change.
 #include <algorithm>
 #include <iterator>
 #include <shared_mutex>
@@ -10,8 +10,8 @@
 namespace testbed::fractal {
 namespace {
 
-// Moves the parts from `from` on, and the pivots between them, to the end of another node. Returns
-// the pivot before the first.
+// Moves the parts from index `from` on, and the pivots between them, to the end of another node.
+// Returns the pivot before the first moved part.
 std::string MoveTail(Node* node, size_t from, Node* to) {
   const auto parts = node->parts.begin() + static_cast<ptrdiff_t>(from);
   const auto pivots = node->pivots.begin() + static_cast<ptrdiff_t>(from) - 1;
@@ -34,7 +34,8 @@ void Tree::LinkSibling(Node* parent, size_t part, const NodeRef& sibling, std::s
   parent->pivots.insert(parent->pivots.begin() + static_cast<ptrdiff_t>(part), std::move(pivot));
 }
 
-// The child's buffer in the parent is empty: the flush that made the child too big emptied it.
+// The child's buffer in the parent is empty, because the flush that made the child too large has
+// emptied it.
 void Tree::SplitChild(Node* parent, size_t part, Node* child) {
   if (child->leaf()) {
     if (child->raw_bytes() > env_.options.node_size && child->parts.size() > 1) {
@@ -45,7 +46,7 @@ void Tree::SplitChild(Node* parent, size_t part, Node* child) {
   }
 }
 
-// Into two halves, or into more pieces when it is more than two nodes.
+// Splits a leaf into two halves, or into more pieces when its rows need more than two nodes.
 void Tree::SplitLeaf(Node* parent, size_t part, Node* leaf) {
   const uint64_t bytes = leaf->raw_bytes(), node = env_.options.node_size;
   const uint64_t pieces = std::max<uint64_t>(2, (bytes + node - 1) / node);
@@ -80,7 +81,8 @@ void Tree::SplitInner(Node* parent, size_t part, Node* node) {
   env_.counters->inner_splits.fetch_add(1, std::memory_order_relaxed);
 }
 
-// A root with too many children hands them to two new nodes and stays what leads to both.
+// Moves the children of a root that has too many of them into two new nodes. The root then has
+// these two as its children.
 void Tree::SplitRoot() {
   const Gate::Pass pass(env_.gate);
   Node* root = root_.get();
@@ -107,7 +109,8 @@ void Tree::SplitRoot() {
   env_.counters->root_splits.fetch_add(1, std::memory_order_relaxed);
 }
 
-// The leaf and a neighbour, when it is small.
+// Finds the neighbour with which a leaf below a quarter of a node could be merged. Sets the two in
+// their order. Returns false when the leaf is not so small, or has no neighbour.
 bool Tree::SmallPair(const NodeRef& parent, size_t part, BlockId* left, BlockId* right) const {
   std::shared_lock latch(parent->latch);
   if (parent->parts.size() < 2) return false;

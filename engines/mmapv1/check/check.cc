@@ -140,7 +140,7 @@ void DatabaseCheck::CheckTable(uint32_t slot) {
   }
 }
 
-// Extents fill each data file up to where the next one would go.
+// Checks that the extents fill each data file up to where the next extent would go.
 void DatabaseCheck::CheckExtents() {
   for (int32_t n = 0; n < files_.count(); ++n) {
     const auto& header = *files_.As<FileHeader>({n, 0});

@@ -8,9 +8,9 @@
 namespace testbed::mmapv1 {
 namespace {
 
-constexpr uint32_t kDeepest = 64;  // no tree is
+constexpr uint32_t kDeepest = 64;  // deeper than any tree
 
-// A page's number in drawings: its file, and its memory page in it.
+// Returns the number that a page has in drawings. It has the file, and the memory page in the file.
 uint64_t PageNumber(DiskLoc loc) {
   return static_cast<uint64_t>(loc.file) << 20 | static_cast<uint32_t>(loc.ofs) / kMemoryPage;
 }
@@ -81,7 +81,7 @@ void TableCheck::WalkTree(DiskLoc loc, DiskLoc parent, uint32_t depth,
   CheckKeys(bucket, depth, low, high);
   if (drawing != nullptr) {
     drawing->page = PageNumber(loc);
-    drawing->level = depth;  // CountLevelsUp
+    drawing->level = depth;  // CountLevelsUp corrects it
     drawing->entries = static_cast<uint64_t>(bucket.n());
     drawing->fill = 1 - static_cast<double>(bucket.FreeBytes()) / kBodyBytes;
     drawing->low = low ? KeyText(*low) : "";
@@ -90,7 +90,7 @@ void TableCheck::WalkTree(DiskLoc loc, DiskLoc parent, uint32_t depth,
   Descend(bucket, depth, low, high, drawing);
 }
 
-// The bucket's own numbers; keys may be looked at only if these are right.
+// Checks the bucket's own numbers. Its keys may be looked at only if these are right.
 bool TableCheck::CheckBucket(const Bucket& bucket, uint32_t depth) {
   const BucketHeader& h = *bucket.header();
   const uint32_t nodes = h.n * static_cast<uint32_t>(sizeof(KeyNode));
@@ -187,7 +187,7 @@ void TableCheck::Descend(const Bucket& bucket, uint32_t depth,
     const auto to = i == bucket.n() ? high : std::string(bucket.Key(i));
     TreePage* page = nullptr;
     if (drawing != nullptr && depth + 1 < options_.shape_levels) {
-      // The last one is drawn in any case.
+      // The last child is always drawn.
       if (drawn + 1 < options_.shape_children || i == bucket.n()) {
         page = &drawing->children.emplace_back();
         ++drawn;

@@ -25,7 +25,7 @@ struct FoundExtent {
   bool is_index;
 };
 
-// Of all tables.
+// The extents that were found, of all tables.
 using FoundExtents = std::map<DiskLoc, FoundExtent>;
 
 class TableCheck {
@@ -33,7 +33,7 @@ class TableCheck {
   TableCheck(const Files& files, uint32_t slot, const InspectOptions& options, Faults* faults,
              FoundExtents* extents, const std::function<void()>& tick);
 
-  // Everything; returns what the table looks like.
+  // Checks the whole table, and returns its statistics.
   TreeStats Run();
 
  private:
@@ -41,12 +41,12 @@ class TableCheck {
     uint32_t bytes;
     bool reached = false;
   };
-  using LiveRecords = std::unordered_map<uint64_t, Live>;  // by IdOf
+  using LiveRecords = std::unordered_map<uint64_t, Live>;  // the key is IdOf the record's place
   struct SpaceCheck {
     const Space* space;
     bool is_index;
     LiveRecords live;
-    // Pieces of each extent: offset and length.
+    // The offset and length of the pieces of each extent.
     std::map<DiskLoc, std::vector<std::pair<uint32_t, uint32_t>>> pieces;
     uint64_t deleted_bytes = 0, header_bytes = 0;
   };
@@ -59,7 +59,7 @@ class TableCheck {
     return static_cast<uint64_t>(static_cast<uint32_t>(loc.file)) << 32 |
            static_cast<uint32_t>(loc.ofs);
   }
-  // Whether n bytes of a file are there, where a structure can begin.
+  // Returns whether the file has `n` bytes at `loc`, and a structure can begin there.
   bool Inside(DiskLoc loc, uint64_t n) const;
   void Fault(DiskLoc at, const std::string& what, const std::string& expected = "",
              const std::string& found = "");

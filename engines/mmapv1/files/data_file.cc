@@ -75,7 +75,7 @@ void DataFile::Create(const std::string& path, uint64_t bytes, bool zero_fill) {
     options.kind = FileKind::kData;
     options.create = FileOptions::kTruncate;
     const std::unique_ptr<File> file = File::Open(unfinished, options);
-    // Where the file system cannot allocate, zeros are written.
+    // Zeros are written where the file system cannot allocate.
     if (zero_fill || !file->Allocate(0, bytes)) WriteZeros(file.get(), bytes);
     file->Sync(true);
     RenameFile(unfinished, path);
@@ -87,7 +87,7 @@ void DataFile::Create(const std::string& path, uint64_t bytes, bool zero_fill) {
   try {
     SyncDirectory(std::filesystem::path(path).parent_path());
   } catch (...) {
-    // Nobody may use a file whose name is not durable.
+    // A file whose name is not durable must not be used.
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
     throw;
@@ -123,7 +123,7 @@ DataFile::~DataFile() {
 }
 
 char* DataFile::Map(int protection, int flags, Advice advice) const {
-  // Private pages are not reserved ahead: only few of them are ever copied.
+  // The mapping reserves no memory for private pages, because only few of them are ever copied.
   void* at = ::mmap(nullptr, bytes_, protection, flags | MAP_NORESERVE, file_->fd(), 0);
   if (at == MAP_FAILED) throw Error::Io("mmap", path(), errno);
   if (advice != Advice::kNormal) ::madvise(at, bytes_, MadviseValue(advice));
@@ -135,7 +135,7 @@ uint64_t DataFile::shared_bytes() const { return shared_marks_.count() * kMemory
 
 void DataFile::DropPrivate(uint64_t begin, uint64_t end) {
   if (begin >= end) return;
-  // On a private mapping of a file this is what mapping the range anew is: copies are dropped, and
+  // This does on a private mapping what mapping the range anew would do: it drops the copies, and
   // the next access finds the file's own page.
   if (::madvise(private_ + begin, end - begin, MADV_DONTNEED) != 0) {
     throw Error::Io("madvise", path(), errno);
@@ -147,7 +147,8 @@ uint64_t DataFile::Sync() {
   const uint64_t whole = (bytes_ + kMemoryPage - 1) / kMemoryPage * kMemoryPage;
   if (shared_marks_.count() == 0) return 0;
   syncs_.store(true);
-  // Before: what is changed meanwhile is of the next time.
+  // The marks are taken before the sync. Pages that change during the sync are marked for the next
+  // one.
   const uint64_t pages = shared_marks_.Clear(0, whole);
   CallMark mark(FileKind::kData);
   const int fault = FileFaults::Next(true);
@@ -163,7 +164,7 @@ uint64_t DataFile::Sync() {
 bool DataFile::InMemory(uint64_t ofs, uint64_t n) const {
   const uint64_t begin = ofs / kMemoryPage * kMemoryPage;
   std::array<unsigned char, 64> pages;
-  // Of a long record the first pages tell.
+  // The first pages of a long record stand for all of them.
   const uint64_t most = pages.size() * uint64_t{kMemoryPage};
   const uint64_t length = std::min({ofs + n - begin, most, bytes_ - begin});
   if (::mincore(view() + begin, length, pages.data()) != 0) return true;

@@ -30,13 +30,14 @@
 
 namespace testbed::mmapv1 {
 
-// A bit for each memory page of a file, and how many are set.
+// PageMarks has a bit for each memory page of a file, and the number of bits that are set.
 class PageMarks {
  public:
   explicit PageMarks(uint64_t bytes);
   // Marks the pages of [ofs, ofs + n).
   void Mark(uint64_t ofs, uint64_t n);
-  // Takes the marks of whole pages [begin, end) away; returns how many there were.
+  // Clears the marks of the pages in [begin, end), both multiples of a page. Returns how many were
+  // set.
   uint64_t Clear(uint64_t begin, uint64_t end);
   // Returns whether a page of [ofs, ofs + n) is marked.
   bool Any(uint64_t ofs, uint64_t n) const;
@@ -51,12 +52,12 @@ class DataFile {
  public:
   enum Views : uint8_t {
     kBothViews,
-    kSharedView,   // alone: no journal
+    kSharedView,   // this view alone, without a journal
     kPrivateView,  // alone, on a file that is opened to be read: to look and to try a replay
   };
 
-  // Makes a file of `bytes` zeros, which replaces one of the name. It has its name, and is durable,
-  // when it is whole. Throws Error (kIo) and leaves nothing.
+  // Makes a file of `bytes` zeros, which replaces a file of the same name. The file gets its name
+  // when it is whole and durable. Throws Error (kIo) and then leaves nothing.
   static void Create(const std::string& path, uint64_t bytes, bool zero_fill);
 
   DataFile(const std::string& path, Views views, Advice advice);
@@ -72,16 +73,16 @@ class DataFile {
 
   void MarkPrivate(uint64_t ofs, uint64_t n) { private_marks_.Mark(ofs, n); }
   void MarkShared(uint64_t ofs, uint64_t n) { shared_marks_.Mark(ofs, n); }
-  uint64_t private_bytes() const;  // in copies of pages, at most
-  uint64_t shared_bytes() const;   // in pages changed since the last Sync, at most
+  uint64_t private_bytes() const;  // the most that copies of pages may take
+  uint64_t shared_bytes() const;   // the most that pages changed since the last Sync may take
 
-  // Whole pages; nobody may use the private view meanwhile.
+  // Drops the copies of whole pages. Nobody may use the private view meanwhile.
   void DropPrivate(uint64_t begin, uint64_t end);
   // Writes changed pages of the shared view and waits for the device. Returns how many bytes of
   // pages had been changed since the last time; the kernel may have written some before.
   uint64_t Sync();
-  // Whether pages were changed in the shared view and may not be durable: after reading one, ask
-  // CheckWriteBack (write_back_watch.h).
+  // Returns whether a page of the range was changed in the shared view and may not be durable yet.
+  // A caller that has read such a page must call CheckWriteBack (write_back_watch.h).
   bool MayBeOld(uint64_t ofs, uint64_t n) const {
     return syncs_.load(std::memory_order_acquire) || shared_marks_.Any(ofs, n);
   }
@@ -90,7 +91,7 @@ class DataFile {
   }
   // Throws Error (kIo) when the kernel has failed to write pages back since the file was opened.
   void CheckWriteBack() { write_back_->Check(); }
-  // Whether all pages of a range are in memory.
+  // Returns whether all pages of the range are in memory.
   bool InMemory(uint64_t ofs, uint64_t n) const;
 
  private:
@@ -101,8 +102,8 @@ class DataFile {
   char* shared_ = nullptr;
   char* private_ = nullptr;
   PageMarks private_marks_, shared_marks_;
-  std::atomic<bool> syncs_{false};  // marks were taken away, and their pages may not be durable
-  std::unique_ptr<WriteBackWatch> write_back_;  // null with the private view alone
+  std::atomic<bool> syncs_{false};  // marks were cleared, and their pages may not be durable yet
+  std::unique_ptr<WriteBackWatch> write_back_;  // null when there is the private view alone
 };
 
 }  // namespace testbed::mmapv1

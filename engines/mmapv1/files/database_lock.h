@@ -40,8 +40,8 @@ class DatabaseLock {
   friend class CommitTurn;
   friend class CommitWriteLock;
   pthread_rwlock_t lock_;
-  Mutex writers_;  // of whom one at a time is at lock_
-  Mutex mutex_;    // of commit_turn_
+  Mutex writers_;  // held by the writer that waits for lock_ or has it
+  Mutex mutex_;    // protects commit_turn_
   CondVar turn_over_;
   bool commit_turn_ GUARDED_BY(mutex_) = false;
 };
@@ -77,14 +77,14 @@ class WriteLock {
   }
   WriteLock(const WriteLock&) = delete;
   WriteLock& operator=(const WriteLock&) = delete;
-  bool waited() const { return waited_; }  // for another writer
+  bool waited() const { return waited_; }  // another writer had the lock
 
  private:
   DatabaseLock& lock_;
   bool waited_;
 };
 
-// One at a time.
+// A CommitTurn keeps further writers out while it lives. There is one at a time.
 class CommitTurn {
  public:
   explicit CommitTurn(DatabaseLock& lock) : lock_(lock) {
@@ -105,7 +105,7 @@ class CommitTurn {
   DatabaseLock& lock_;
 };
 
-// The write lock for who has the turn.
+// A CommitWriteLock is the write lock for the thread that has the CommitTurn.
 class CommitWriteLock {
  public:
   explicit CommitWriteLock(DatabaseLock& lock) : lock_(lock) {

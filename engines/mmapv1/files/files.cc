@@ -14,7 +14,7 @@
 namespace testbed::mmapv1 {
 namespace {
 
-constexpr uint64_t kLongestRange = 2 * kMaxValueSize;  // that is declared at once
+constexpr uint64_t kLongestRange = 2 * kMaxValueSize;  // longest range that is declared at once
 
 uint64_t PageDown(uint64_t ofs) { return ofs / kMemoryPage * kMemoryPage; }
 uint64_t PageUp(uint64_t ofs) { return PageDown(ofs + kMemoryPage - 1); }
@@ -43,8 +43,8 @@ bool IsDataFile(const std::filesystem::path& path) {
 
 void Files::CreateNamespace(const std::string& dir, const Settings& settings) {
   std::error_code error;
-  // The header must be there whenever the file has its name. What an earlier attempt has left is
-  // written over.
+  // The file gets its name when its header is there. A file that an earlier attempt has left is
+  // overwritten.
   const std::string path = NsPath(dir), unfinished = path + ".creating";
   try {
     DataFile::Create(unfinished, settings.ns_bytes, settings.zero_fill);
@@ -226,12 +226,12 @@ DiskLoc Files::NewExtent(uint32_t wanted, uint32_t least, uint32_t* bytes) {
   for (;;) {
     const int32_t last = count() - 1;
     if (last >= 0) {
-      // An operation that was undone may have left a file that nothing is in.
+      // An operation that was undone may have left a file that holds nothing.
       if (As<FileHeader>({last, 0})->magic == 0) StartFile(last);
       auto* header = As<FileHeader>({last, 0});
       const uint64_t room = header->bytes - header->unused;
-      // A rest of a file is taken for a shorter extent when it is not much shorter: files are small
-      // here, and the original would leave up to half of one.
+      // The rest of a file becomes a shorter extent when it is not much shorter. Files are small
+      // here, and the original would leave up to half of one unused.
       if (room >= wanted || (room >= least && room >= wanted / 4)) {
         *bytes = static_cast<uint32_t>(std::min<uint64_t>(wanted, PageDown(room)));
         const DiskLoc at{last, static_cast<int32_t>(header->unused)};
@@ -272,8 +272,8 @@ void Files::WriteToDataFiles(std::string_view body) {
   ForEachEntry(body, [this](DiskLoc at, std::string_view bytes) {
     DataFile& to = file(at.file);
     const auto ofs = static_cast<uint32_t>(at.ofs);
-    // Marked after, so that a data flush meanwhile that takes the mark writes these bytes, or
-    // leaves the mark to the next.
+    // The page is marked after the copy. So a data flush that clears the mark meanwhile writes
+    // these bytes, or leaves the mark for the next flush.
     std::memcpy(to.shared() + ofs, bytes.data(), bytes.size());
     to.MarkShared(ofs, bytes.size());
   });
@@ -294,7 +294,7 @@ void Files::DropUnlessPending(uint32_t slot, uint64_t begin, uint64_t end) {
   const uint64_t before = file.private_bytes();
   const Range from{slot, static_cast<uint32_t>(begin), 0};
   auto at = std::lower_bound(pending_.begin(), pending_.end(), from);
-  // Ranges before may reach into this part.
+  // Ranges before this part may reach into it.
   while (at != pending_.begin() && std::prev(at)->slot == slot &&
          std::prev(at)->ofs + kLongestRange > begin) {
     --at;
@@ -348,7 +348,7 @@ uint64_t Files::shared_bytes() const {
 
 uint64_t Files::Sync() {
   syncs_.store(true);
-  // What is changed from here on sets it again.
+  // A change from here on sets the flag again.
   any_changed_.store(false);
   uint64_t sum = 0;
   try {

@@ -56,11 +56,11 @@ class ReadWatch {
   friend class Files;
   void Ask() const;
   const Files& files_;
-  DataFile* read_ = nullptr;  // a file that may be old was read, and
-  bool more_ = false;         // further ones
+  DataFile* read_ = nullptr;  // a file that was read and may be old
+  bool more_ = false;         // further such files were read
 };
 
-// One changed range in a journal section: this header, then the bytes.
+// An EntryHeader describes a changed range in a journal section. The range's bytes follow it.
 struct EntryHeader {
   uint32_t bytes;
   uint32_t ofs;
@@ -68,16 +68,16 @@ struct EntryHeader {
 };
 static_assert(sizeof(EntryHeader) == 12);
 
-// Calls `each` for every entry of a section's body; false when the body is none.
+// Calls `each` for every entry of a section's body. Returns false when the bytes are no such body.
 bool ForEachEntry(std::string_view body,
                   const std::function<void(DiskLoc at, std::string_view bytes)>& each);
 
-// Whether a path names a data file of a database.
+// Returns whether a path names a data file of a database.
 bool IsDataFile(const std::filesystem::path& path);
 
 class Files {
  public:
-  // Opens the files that are in `dir`; the namespace file must be there.
+  // Opens the files that are in `dir`. The namespace file must be there.
   Files(const std::string& dir, const Settings& settings, DataFile::Views views);
 
   // Makes the namespace file of an empty database.
@@ -110,48 +110,52 @@ class Files {
     std::memcpy(Write({file, ofs}, sizeof(T)), &value, sizeof(T));
   }
   void UndoOperation();
-  void EndOperation();  // it stays: lets go of what would undo it
+  void EndOperation();  // keeps the changes, and forgets how to undo them
 
-  // A new extent's place and length: `wanted` bytes, or less but at least `least`. Adds a file when
-  // the last one has no room; throws Error (kIo) when the device has none either.
+  // Returns the place of a new extent, and sets its length: `wanted` bytes, or less but at least
+  // `least`. Adds a file when the last one has no room. Throws Error (kIo) when the device has none
+  // either.
   DiskLoc NewExtent(uint32_t wanted, uint32_t least, uint32_t* bytes);
-  // Has the file after the last one made in the background.
+  // Starts making the file after the last one in the background.
   void Preallocate();
 
-  // PREP: appends the changes since the last time to *body, in order of place, and forgets them.
-  // The read lock is enough: it keeps writers out.
+  // PREP: appends the changes since the last call to *body, in the order of their places, and
+  // forgets them. The caller holds the read lock, which keeps writers out.
   void Prepare(std::string* body);
   uint64_t pending_bytes() const { return pending_bytes_.load(std::memory_order_relaxed); }
-  // WRITETODATAFILES. No lock: only committed bytes are touched, in the shared views.
+  // WRITETODATAFILES: copies the changes of a section to the shared views. It needs no lock,
+  // because it touches only committed bytes.
   void WriteToDataFiles(std::string_view body);
-  // REMAP: maps this fraction of the private views anew, going on where the last call ended. Pages
-  // with changes that are not in the journal keep their copies.
+  // REMAP: maps this fraction of the private views anew, from where the last call ended. Pages with
+  // changes that the journal does not have keep their copies.
   void Remap(double fraction);
   uint64_t private_bytes() const;
-  uint64_t shared_bytes() const;  // of pages that the next Sync writes; or that a replay changed
-  // msync of every file that changed; returns the bytes of changed pages. No lock.
+  // Of pages that the next Sync writes, or that a replay has changed.
+  uint64_t shared_bytes() const;
+  // Calls DataFile::Sync for every file that changed, and returns the bytes of changed pages. It
+  // needs no lock.
   uint64_t Sync();
-  // Whether pages may be older than what was written last. Pages that were changed since the last
-  // REMAP have their private copies and are not meant.
+  // Returns whether pages may be older than what was written last. Pages that were changed since
+  // the last REMAP do not count, because they have private copies.
   bool AnyMayBeOld() const { return any_changed_.load() || syncs_.load(); }
-  // Calls DataFile::CheckWriteBack for each file of which that is so.
+  // Calls DataFile::CheckWriteBack for each file that may have such pages.
   void CheckWriteBack() const;
 
-  // The state is written past the journal, and is durable when this returns.
+  // Writes the state, not by way of the journal. The state is durable when this returns.
   void SetState(OpenState state);
-  // After a replay: lets go of the files that are only preallocated.
+  // Closes the files that are only preallocated. Called after a replay.
   void CloseUnused();
-  // The headers of the data files, by number.
+  // Returns the headers of the data files, in the order of their numbers.
   std::vector<FileHeader> Headers() const;
-  // Throws Error (kCorruption) when a data file with such a header is not the one that belongs here.
-  // Files at the end without a header are only preallocated.
+  // Throws Error (kCorruption) when a data file with such a header does not belong to this database
+  // at this place. Files at the end without a header are only preallocated.
   void CheckHeaders(const std::vector<FileHeader>& headers) const;
-  // A replayed entry goes to the shared view, or to the only one there is.
+  // Writes a replayed entry to the shared view, or to the only view that there is.
   void Replay(DiskLoc at, std::string_view bytes);
 
   int32_t count() const { return count_.load(std::memory_order_acquire); }
   DataFile& file(int32_t n) const { return *files_[static_cast<size_t>(n)]; }
-  // Up to where extents have been laid in a data file.
+  // Returns the offset up to which a data file has extents.
   uint32_t UsedBytes(int32_t n) const { return As<FileHeader>({n, 0})->unused; }
   Preallocator* preallocator() { return preallocator_.get(); }
 
@@ -172,7 +176,8 @@ class Files {
     uint64_t end() const { return uint64_t{ofs} + n; }
     friend auto operator<=>(const Range&, const Range&) = default;
   };
-  // A range that was declared lately; operations declare the same few again and again.
+  // A Recent is a range that was declared lately. Operations declare the same few ranges again and
+  // again.
   struct Recent {
     Range range{};
     uint64_t operation = 0, prepared = 0;
@@ -192,9 +197,10 @@ class Files {
   const DataFile::Views views_kind_;
   std::array<View, kSlots> views_;
   std::vector<std::unique_ptr<DataFile>> files_;  // by slot; never moves
-  std::atomic<int32_t> count_{0};                 // data files
+  std::atomic<int32_t> count_{0};                 // number of data files
   static inline thread_local ReadWatch* watch_ = nullptr;
-  std::atomic<bool> any_changed_{false}, syncs_{false};  // since the last Sync; one is under way
+  // Changed since the last Sync; a Sync is under way.
+  std::atomic<bool> any_changed_{false}, syncs_{false};
   std::unique_ptr<Preallocator> preallocator_;
 
   std::vector<Range> pending_;

@@ -17,7 +17,7 @@
 
 namespace testbed::mmapv1 {
 
-inline constexpr char kFileBase[] = "mmapv1";  // of the names of all files
+inline constexpr char kFileBase[] = "mmapv1";  // the names of all files begin with it
 inline constexpr uint32_t kFormatVersion = 1;
 
 inline constexpr uint32_t kMemoryPage = 4096;  // unit of copies, of remapping and of extents
@@ -28,8 +28,8 @@ inline constexpr int32_t kMostFiles = 4096;
 inline constexpr size_t kMaxKeySize = 1024;
 inline constexpr size_t kMaxValueSize = 16 << 20;
 
-// A place in the files. The namespace file is kNsFile: nothing points into it, but journal
-// entries name it.
+// A DiskLoc is a place in the files. Nothing points into the namespace file, which is kNsFile, but
+// journal entries name it.
 struct DiskLoc {
   int32_t file = -1;
   int32_t ofs = 0;
@@ -47,25 +47,25 @@ inline constexpr uint32_t kFileMagic = 0x31764d4d;    // "MMv1"
 inline constexpr uint32_t kNsMagic = 0x534e4d4d;      // "MMNS"
 inline constexpr uint32_t kExtentMagic = 0x41424445;  // "EDBA"
 
-// How the database was left; on disk.
+// An OpenState tells how the database was left. It lies on disk.
 enum class OpenState : uint32_t {
   kClean = 0,
-  kJournaled = 1,    // in use with a journal: replay it
-  kUnjournaled = 2,  // in use without: nobody knows what the files hold
+  kJournaled = 1,    // in use with a journal, which must be replayed
+  kUnjournaled = 2,  // in use without a journal; nobody knows what the files hold
 };
 
 struct NsHeader {
   uint32_t magic;
   uint32_t version;
-  uint64_t database;  // a random number that all of its files bear
-  OpenState state;    // the only field that is written past the journal
+  uint64_t database;  // a random number that all files of the database have
+  OpenState state;    // the only field that is not written by way of the journal
   uint32_t slots;     // of the hash table
   uint32_t tables;
   uint32_t unused;
 };
 
 struct FileHeader {
-  uint32_t magic;  // 0: preallocated and not in use yet, all of the file is zeros
+  uint32_t magic;  // 0 while the file is preallocated and not in use; all of it is then zeros
   uint32_t version;
   uint64_t database;
   uint64_t bytes;   // of the file
@@ -73,12 +73,12 @@ struct FileHeader {
   uint32_t unused;  // where the next extent goes
 };
 
-// Deleted records are listed by size class: list i has those shorter than kSizeClass(i) and not
-// shorter than the class before; the last list has all longer ones, too.
+// Deleted records are in lists by size class. List i has the records shorter than SizeOfClass(i)
+// and not shorter than the class before. The last list also has all longer ones.
 inline constexpr int kSizeClasses = 19;
 constexpr uint32_t SizeOfClass(int i) { return 32u << i; }  // 32 B to 8 MB
 
-// The records of one heap or one index.
+// A Space is the records of one heap or one index.
 struct Space {
   DiskLoc first_extent, last_extent;
   DiskLoc free[kSizeClasses];
@@ -131,31 +131,33 @@ struct DeletedRecord {
 };
 static_assert(sizeof(DeletedRecord) == 16);
 
-// Where the records of an extent begin. Buckets lie on memory pages, two each.
+// The offset in an extent at which its records begin. An index has its buckets on memory pages, two
+// pages each.
 inline constexpr uint32_t kHeapStart = sizeof(ExtentHeader);
 inline constexpr uint32_t kIndexStart = kMemoryPage;
 
 // A row in the heap: the BSON document {_id: <binary key>, v: <binary value>}.
 inline constexpr uint32_t kDocumentFrame = 23;  // bytes beside key and value
 
-// A bucket is a record of 8192 bytes; what follows is in its 8176 bytes behind the header.
+// A bucket is a record of 8192 bytes. The structures below lie in the 8176 bytes behind its header.
 inline constexpr uint32_t kBucketRecord = 8192;
 inline constexpr uint32_t kBucketBytes = kBucketRecord - sizeof(RecordHeader);
 
-// A DiskLoc in 7 bytes: offset in 4, file in 3.
+// A PackedLoc is a DiskLoc in 7 bytes: the offset in 4, the file in 3.
 struct PackedLoc {
   uint8_t bytes[7];
 };
 
-// Special record locations of a key.
-inline constexpr DiskLoc kNoRecord{-1, 0};   // the row's value is empty: the key is all of it
-inline constexpr DiskLoc kUnusedKey{-2, 0};  // erased; kept as it divides two children
+// Places that stand for no record of a key.
+inline constexpr DiskLoc kNoRecord{-1, 0};  // the row's value is empty: the key is all of it
+// The key was erased, and stays because it divides two children.
+inline constexpr DiskLoc kUnusedKey{-2, 0};
 
 inline DiskLoc Unpack(const PackedLoc& p) {
   const uint32_t ofs = p.bytes[0] | uint32_t{p.bytes[1]} << 8 | uint32_t{p.bytes[2]} << 16 |
                        uint32_t{p.bytes[3]} << 24;
   const uint32_t file = p.bytes[4] | uint32_t{p.bytes[5]} << 8 | uint32_t{p.bytes[6]} << 16;
-  // Sign extension of 24 bits.
+  // The shifts extend the sign of 24 bits.
   return {static_cast<int32_t>(file << 8) >> 8, static_cast<int32_t>(ofs)};
 }
 
@@ -175,16 +177,16 @@ struct KeyNode {
 static_assert(sizeof(KeyNode) == 16);
 
 struct BucketHeader {
-  PackedLoc parent, next_child;  // next_child: with the keys after the last one
+  PackedLoc parent, next_child;  // next_child has the keys after the last one
   uint16_t flags;
   uint16_t empty;  // bytes between the key nodes and the keys
-  uint16_t top;    // bytes of keys at the end, garbage included
-  uint16_t n;      // keys
+  uint16_t top;    // bytes of keys at the end, with garbage
+  uint16_t n;      // number of keys
 };
 static_assert(sizeof(BucketHeader) == 22);
 inline constexpr uint16_t kPacked = 1;  // flag: there is no garbage among the keys
 
-// Bytes for key nodes and keys.
+// The bytes of a bucket for key nodes and keys.
 inline constexpr uint32_t kBodyBytes = kBucketBytes - sizeof(BucketHeader);
 struct BucketRecord {
   RecordHeader record;
@@ -193,7 +195,8 @@ struct BucketRecord {
 };
 static_assert(sizeof(BucketRecord) == kBucketRecord);
 
-// A file of a database in `dir`: "DIR/mmapv1.ns", "DIR/mmapv1.0".
+// These functions return the path of a file of a database in `dir`: "DIR/mmapv1.ns",
+// "DIR/mmapv1.0".
 inline std::string NsPath(const std::string& dir) { return dir + "/" + kFileBase + ".ns"; }
 inline std::string DataPath(const std::string& dir, int32_t file) {
   return dir + "/" + kFileBase + "." + std::to_string(file);

@@ -29,7 +29,7 @@ void Preallocator::Make(const std::string& path, uint64_t bytes) {
   try {
     DataFile::Create(path, bytes, zero_fill_);
   } catch (const Error& error) {
-    // What it leaves behind when even removing the file fails is whole and may lack a durable name.
+    // A file that is left when even its removal has failed is whole, and may lack a durable name.
     LockGuard lock(mutex_);
     if (!error.disk_is_full() && !failure_) failure_ = error;
     throw;
@@ -49,7 +49,7 @@ void Preallocator::Run() {
     try {
       Make(path, bytes);
     } catch (const Error&) {
-      // Take tries it again, if it comes to that, and tells the user.
+      // Take tries again when the file is needed, and then reports the error.
     }
     lock.lock();
     working_ = false;
@@ -72,7 +72,7 @@ void Preallocator::WaitUntilIdle() {
 void Preallocator::Take(const std::string& path, uint64_t bytes) {
   {
     UniqueLock lock(mutex_);
-    path_.clear();  // one that has not been begun is made here, by whoever needs it
+    path_.clear();  // the calling thread makes a file that the preallocator has not begun
     if (working_) waits_.fetch_add(1, std::memory_order_relaxed);
     changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return !working_; });
     if (failure_) throw Error(*failure_);

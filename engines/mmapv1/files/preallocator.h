@@ -23,7 +23,7 @@
 
 namespace testbed::mmapv1 {
 
-// What preallocation costs is charged to this kind of operation, wherever it runs.
+// The cost of preallocation is charged to this kind of operation, on whichever thread it runs.
 OpKind PreallocateOp();
 
 class Preallocator {
@@ -39,7 +39,8 @@ class Preallocator {
 
   uint64_t allocated_bytes() const { return allocated_.load(std::memory_order_relaxed); }
   uint64_t written_bytes() const { return zero_fill_ ? allocated_bytes() : 0; }
-  uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }  // of Take
+  // Number of Takes that waited.
+  uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
 
  private:
   void Run();
@@ -49,11 +50,11 @@ class Preallocator {
   std::atomic<uint64_t> allocated_{0}, waits_{0};
   Mutex mutex_;
   CondVar changed_;
-  std::string path_ GUARDED_BY(mutex_);  // wanted; empty: none
+  std::string path_ GUARDED_BY(mutex_);  // file that is wanted; empty when none is
   uint64_t bytes_ GUARDED_BY(mutex_) = 0;
   bool working_ GUARDED_BY(mutex_) = false, stop_ GUARDED_BY(mutex_) = false;
-  std::optional<Error> failure_ GUARDED_BY(mutex_);  // the first that lasts
-  std::thread thread_;                               // last: it uses the others
+  std::optional<Error> failure_ GUARDED_BY(mutex_);  // the first error that lasts
+  std::thread thread_;                               // declared last: it uses the other members
 };
 
 }  // namespace testbed::mmapv1

@@ -1,4 +1,5 @@
-// Reads that ask whether the pages they have met may be older than what was written.
+// This file has the reads that ask whether the pages they have met may be older than what was
+// written.
 #include "engines/mmapv1/files/files.h"
 
 namespace testbed::mmapv1 {

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 uint64_t PadUp(uint64_t n) { return (n + kSectionPadding - 1) / kSectionPadding * kSectionPadding; }
 
-// A file of the journal; buffered where the file system has no direct IO.
+// Opens a file of the journal with direct IO, or buffered where the file system has none.
 std::unique_ptr<File> OpenJournalFile(const std::string& path, FileOptions::Create create,
                                       bool* direct) {
   FileOptions options;
@@ -63,7 +63,7 @@ Journal::Journal(const std::string& dir, const Settings& settings, uint64_t next
       seq_(next_seq - 1),
       number_(next_seq - 1) {
   flushed_seq_ = seq_;
-  // A file begins with its first section, so numbers by it never meet those of older files.
+  // A file has the number of its first section, so new numbers never meet those of older files.
   NextFile();
 }
 
@@ -142,7 +142,7 @@ void Journal::BuildSection(std::string_view body, uint64_t seq) {
 
 uint64_t Journal::Append(std::string_view body, const std::function<void()>& flush) {
   BuildSection(body, seq_ + 1);
-  // A section longer than a file has one of its own.
+  // A section that is longer than a file gets a file of its own.
   if (ofs_ > kSectionPadding && ofs_ + section_bytes_ > settings_.journal_file_bytes) {
     try {
       NextFile();
@@ -151,7 +151,7 @@ uint64_t Journal::Append(std::string_view body, const std::function<void()>& flu
       flush();
       NextFile();
     }
-    BuildSection(body, seq_ + 1);  // with the new file's id
+    BuildSection(body, seq_ + 1);  // the header has the new file's id
   }
   file_->Write(ofs_, section_.data(), section_bytes_);
   file_->Sync();
@@ -187,7 +187,7 @@ void Journal::Flushed(uint64_t seq, uint64_t written) {
   flushed_.store(written, std::memory_order_relaxed);
   while (!past_.empty() && past_.front().last_seq <= seq) {
     const std::string path = JournalPath(dir_, past_.front().number);
-    // An overlong file is not kept.
+    // A file that is longer than the setting is not kept for another use.
     if (!spare_ && past_.front().bytes <= settings_.journal_file_bytes) {
       RenameFile(path, SparePath(dir_));
       spare_ = true;

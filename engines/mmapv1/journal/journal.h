@@ -46,19 +46,22 @@ inline constexpr uint64_t kSectionPadding = 8192;
 
 class Journal {
  public:
-  // The files in `dir` of another life are left alone; they have numbers below the new ones.
-  // `database` is the random number of the database, which its files hold.
+  // Begins a new file. Files in `dir` that an earlier Journal has written stay as they are; their
+  // numbers are below the new ones. `database` is the random number of the database, which the
+  // journal's files hold.
   Journal(const std::string& dir, const Settings& settings, uint64_t next_seq, uint64_t database);
 
-  // `flush`: called when there is no room for another file; it may make some by flushing.
+  // Appends a section, which is durable when this returns, and returns its number. Calls `flush`
+  // when there is no room for another file; flushing the data files may make some.
   uint64_t Append(std::string_view body, const std::function<void()>& flush = {});
-  // `written`: what written_bytes() was before the flush began.
+  // Says that the sections up to `seq` are durable in the data files. `written` is what
+  // written_bytes() was before the flush began.
   void Flushed(uint64_t seq, uint64_t written);
-  // Ends the journal of a database whose data files are flushed: removes all of its files.
+  // Ends the journal of a database whose data files are flushed, and removes all of its files.
   void Remove();
 
   uint64_t written_bytes() const { return counts_.written_bytes.load(std::memory_order_relaxed); }
-  // Of sections that are not flushed: what a replay would read.
+  // Returns the bytes of the sections that are not flushed, which a replay would read.
   uint64_t unflushed_bytes() const {
     return written_bytes() - flushed_.load(std::memory_order_relaxed);
   }
@@ -82,16 +85,16 @@ class Journal {
   const std::string dir_;
   const uint64_t database_;
   const Settings& settings_;
-  uint64_t seq_;  // of the last section
+  uint64_t seq_;  // number of the last section
   std::unique_ptr<File> file_;
   uint64_t number_, file_id_ = 0, ofs_ = 0;
   AlignedBuffer section_;
   uint64_t section_bytes_ = 0;
   bool direct_ = true;
 
-  Mutex mutex_;                                // of what follows
+  Mutex mutex_;                                // protects the members below
   std::vector<Past> past_ GUARDED_BY(mutex_);  // files before the one that is written, oldest first
-  bool spare_ GUARDED_BY(mutex_) = false;      // there is a file to be used again
+  bool spare_ GUARDED_BY(mutex_) = false;      // there is a file that can be used again
   uint64_t flushed_seq_ GUARDED_BY(mutex_) = 0, lsn_writes_ GUARDED_BY(mutex_) = 0;
   std::atomic<uint64_t> flushed_{0};
   Counts counts_;
@@ -99,16 +102,17 @@ class Journal {
 
 struct ReplayResult {
   uint64_t files = 0;
-  uint64_t bytes = 0;     // of sections replayed, padded
-  uint64_t sections = 0;  // replayed
-  uint64_t last_seq = 0;  // of the journal, or as far as the data files are flushed
+  uint64_t bytes = 0;     // bytes of the sections that were replayed, with padding
+  uint64_t sections = 0;  // number of sections that were replayed
+  // Last section of the journal, or the last that the data files have, if that is later.
+  uint64_t last_seq = 0;
 };
 
 // Calls MakeDurable (device/file/file.h) for each file of the journal, before it is replayed.
 void MakeJournalDurable(const std::string& dir);
-// Calls `apply` with the body of each section after the last data flush. Changes nothing. Throws
-// Error (kCorruption) when sections are missing or damaged that were durable, or a file was cut or
-// is another database's, after `apply` was called with the sections before.
+// Calls `apply` with the body of each section after the last data flush, and changes no file.
+// Throws Error (kCorruption) when a section that was durable is missing or damaged, or when a file
+// was cut or is another database's. `apply` was called for the sections before that one by then.
 ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
                            const std::function<void(std::string_view body)>& apply);
 

@@ -1,4 +1,4 @@
-// The bytes of the journal's files; journal.h tells what they mean.
+// This header has the bytes of the journal's files. journal.h tells what they mean.
 #ifndef TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_FORMAT_H_
 #define TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_FORMAT_H_
 
@@ -15,35 +15,36 @@ inline constexpr uint64_t kJournalMagic = 0x326c6e724a314d4d;  // "MM1Jrnl2"
 inline constexpr uint32_t kSectionMagic = 0x31636553;          // "Sec1"
 inline constexpr uint64_t kLsnMagic = 0x326e734c314d4d;        // "MM1Lsn2"
 
-// The first 8192 bytes of a file.
+// JournalFileHeader is the first 8192 bytes of a file.
 struct JournalFileHeader {
   uint64_t magic;
   uint64_t number;
-  uint64_t file_id;  // random; of each section, too
+  uint64_t file_id;  // random; each section of the file has it, too
   uint64_t first_seq;
   uint64_t database;  // as in the namespace file
   uint64_t bytes;     // length of the file, which never shrinks
-  uint64_t checksum;  // of the fields before
+  uint64_t checksum;  // of the fields before this one
 };
 
 struct SectionHeader {
   uint32_t magic;
-  uint32_t body_bytes;  // compressed
+  uint32_t body_bytes;  // compressed size
   uint64_t raw_bytes;
   uint64_t seq;
   uint64_t file_id;
 };
 static_assert(sizeof(SectionHeader) == 32);
 struct SectionFooter {
-  uint64_t checksum;  // of header and body
+  uint64_t checksum;  // of the header and the body
 };
 
-// Two of them in journal.lsn, 4096 bytes apart, written in turn; the larger valid one counts.
+// journal.lsn has two LsnSlots, 4096 bytes apart, which are written in turn. The larger valid one
+// counts.
 struct LsnSlot {
   uint64_t magic;
   uint64_t seq;
   uint64_t newest;    // number of the newest file that may hold sections
-  uint64_t checksum;  // of the fields before
+  uint64_t checksum;  // of the fields before this one
 };
 inline constexpr uint64_t kLsnSlotBytes = 4096;
 

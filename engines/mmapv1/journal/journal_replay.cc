@@ -1,4 +1,4 @@
-// Reading the journal after a crash.
+// This file reads the journal after a crash.
 #include <snappy.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ LsnSlot ReadLsn(const std::string& dir) {
   return newest;
 }
 
-// Numbers of the journal's files, in their order.
+// Returns the numbers of the journal's files, in ascending order.
 std::vector<uint64_t> JournalNumbers(const std::string& dir) {
   std::vector<uint64_t> numbers;
   for (const auto& entry : fs::directory_iterator(dir)) {
@@ -79,7 +79,8 @@ class SectionReader {
   uint64_t first_seq() const { return first_seq_; }
   uint64_t section_bytes() const { return section_bytes_; }
 
-  // The body of the section with this number, if it comes next and is whole.
+  // Sets *body to that of the section with number `seq`. Returns false when the next section has
+  // another number, or is not whole.
   bool Next(uint64_t seq, std::string* body) {
     SectionHeader header;
     if (!HeaderAt(ofs_, &header) || header.file_id != file_id_ || header.seq != seq ||
@@ -96,8 +97,8 @@ class SectionReader {
     return true;
   }
 
-  // Whether a section of this file with a number above `seq` lies behind the one that Next did not
-  // take: then that one was durable once.
+  // Returns whether the file has a section with a number above `seq` behind the one that Next did
+  // not take. That one was durable once, in this case.
   bool HasLater(uint64_t seq) const {
     SectionHeader header;
     for (uint64_t ofs = ofs_ + kSectionPadding; HeaderAt(ofs, &header); ofs += kSectionPadding) {
@@ -108,8 +109,8 @@ class SectionReader {
     return false;
   }
 
-  // Of a file whose header is damaged, or was never written: whether it holds a whole section with
-  // this number or a later one.
+  // Returns whether a file whose header is damaged, or was never written, holds a whole section
+  // with number `seq` or a later one.
   bool HoldsFrom(uint64_t seq) {
     SectionHeader header;
     for (uint64_t ofs = kSectionPadding; HeaderAt(ofs, &header); ofs += kSectionPadding) {
@@ -122,7 +123,7 @@ class SectionReader {
   bool HeaderAt(uint64_t ofs, SectionHeader* header) const {
     return file_->ReadSome(ofs, header, sizeof *header) == sizeof *header;
   }
-  // Reads the section into buffer_.
+  // Reads the section at `ofs` into buffer_. Returns whether it is whole.
   bool WholeAt(uint64_t ofs, const SectionHeader& header) {
     const uint64_t checked = sizeof header + header.body_bytes;
     if (header.magic != kSectionMagic || ofs + checked + sizeof(SectionFooter) > bytes_) {
@@ -180,11 +181,11 @@ ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
   for (const uint64_t number : numbers) {
     const std::string path = JournalPath(dir, number);
     SectionReader reader(path, number);
-    // Of what is flushed anything may be missing.
+    // Any section that is flushed may be missing.
     const uint64_t expected = std::max(next, lsn.seq + 1);
     if (!reader.valid()) {
       if (number == lsn.newest || reader.HoldsFrom(expected)) Damaged(path, expected);
-      continue;  // it had just got its name
+      continue;  // the file had just got its name
     }
     if (reader.database() != database) {
       throw Error(Error::kCorruption, "file " + path + " belongs to another database");

@@ -24,7 +24,7 @@
 
 namespace testbed::mmapv1 {
 
-// What a key takes among the keys: its length in one byte or two, and its bytes.
+// Returns the room that a key takes among the keys: its length, in one byte or two, and its bytes.
 inline uint32_t KeyRoom(std::string_view key) {
   return static_cast<uint32_t>(key.size()) + (key.size() < 0x80 ? 1 : 2);
 }
@@ -36,8 +36,8 @@ class Bucket {
       : loc_(loc), base_(reinterpret_cast<char*>(&files->As<BucketRecord>(loc)->bucket)) {}
 
   DiskLoc loc() const { return loc_; }
-  // Whether its parts add up, so that reading it stays inside of it, and so do changes, but for
-  // what Pack looks at.
+  // Returns whether the bucket's numbers add up. Reads of a sound bucket stay inside of it, and so
+  // do changes, except for what Pack checks by itself.
   bool sound() const {
     const BucketHeader& h = *header();
     return h.n * sizeof(KeyNode) + h.empty + h.top == kBodyBytes;
@@ -47,35 +47,35 @@ class Bucket {
   std::string_view Key(int i) const;
   DiskLoc Record(int i) const { return Unpack(node(i)->record); }
   DiskLoc Child(int i) const { return Unpack(i == n() ? header()->next_child : node(i)->left); }
-  // The first position whose key is not less.
+  // Returns the first position whose key is not less than `key`.
   int Search(std::string_view key, bool* found) const;
-  // The position whose child it is; n() + 1: of none.
+  // Returns the position that has the child; n() + 1 when none has it.
   int PositionOfChild(DiskLoc child) const;
-  // Where to split it when a key is to go to `pos`: the key there goes up. In the middle, or near
-  // the end when keys come in order.
+  // Returns the position of the key that goes up when the bucket is split for a new key at `pos`.
+  // It is in the middle, or near the end when keys come in order.
   int SplitPosition(int pos) const;
-  // Bytes that are neither key nodes nor keys in use.
+  // Returns the number of bytes that are neither key nodes nor keys in use.
   uint32_t FreeBytes() const;
   const BucketHeader* header() const { return reinterpret_cast<const BucketHeader*>(base_); }
   const KeyNode* node(int i) const {
     return reinterpret_cast<const KeyNode*>(body() + static_cast<size_t>(i) * sizeof(KeyNode));
   }
 
-  // All below change it.
+  // All functions below change the bucket.
   void Format(Files* files, DiskLoc parent);
   void SetParent(Files* files, DiskLoc parent);
   void SetChild(Files* files, int i, DiskLoc child);
   void SetRecord(Files* files, int i, DiskLoc record);
-  // Puts a key before position i; false when there is no room.
+  // Inserts a key before position `i`. Returns false when there is no room.
   bool Insert(Files* files, int i, std::string_view key, DiskLoc record, DiskLoc left,
               DiskLoc right);
-  // Puts another key and record in its place; false when there is no room.
+  // Replaces the key and the record at position `i`. Returns false when there is no room.
   bool Replace(Files* files, int i, std::string_view key, DiskLoc record);
-  // Takes a key out; `child` stands for those on both sides of it.
+  // Removes the key at position `i`. `child` replaces the children on both sides of it.
   void Remove(Files* files, int i, DiskLoc child);
-  // Appends the keys from i on to `right`, which is empty, with the last child.
+  // Appends the keys from `i` on, and the last child, to `right`, which is empty.
   void MoveTail(Files* files, int i, Bucket* right) const;
-  // Keeps the first `n` keys; `child` becomes the one after them.
+  // Keeps the first `n` keys. `child` becomes the child after them.
   void Truncate(Files* files, int n, DiskLoc child);
 
  private:
@@ -91,7 +91,7 @@ class Bucket {
   bool MakeRoom(Files* files, uint32_t bytes);
 
   DiskLoc loc_;
-  char* base_ = nullptr;  // behind the record's header
+  char* base_ = nullptr;  // begins after the record's header
 };
 
 }  // namespace testbed::mmapv1

@@ -8,7 +8,7 @@ namespace testbed::mmapv1 {
 namespace {
 
 constexpr uint32_t kMiB = 1 << 20;
-constexpr int kMostLookedAt = 32;  // deleted records of a list
+constexpr int kMostLookedAt = 32;  // deleted records of a list that Allocate looks at
 
 }  // namespace
 
@@ -94,7 +94,7 @@ void RecordSpace::AddExtent(uint32_t record_bytes) {
   uint32_t wanted = space_->extents == 0 ? FirstExtentBytes(record_bytes)
                                          : NextExtentBytes(space_->last_extent_bytes);
   wanted = std::max(least, (wanted + kMemoryPage - 1) / kMemoryPage * kMemoryPage);
-  // A whole number of buckets.
+  // An extent of an index holds a whole number of buckets.
   if (is_index_) wanted = (wanted - start) / kBucketRecord * kBucketRecord + start;
   uint32_t bytes = 0;
   const DiskLoc loc = files_->NewExtent(wanted, least, &bytes);

@@ -21,7 +21,7 @@
 
 namespace testbed::mmapv1 {
 
-// The list that a deleted record of this length is in.
+// Returns the number of the list that a deleted record of this length is in.
 int ClassOf(uint32_t bytes);
 
 // Room for a row's record, header included: the next larger power of two; or times the padding
@@ -38,7 +38,8 @@ class RecordSpace {
   RecordSpace(Files* files, Space* space, uint32_t slot, bool is_index)
       : files_(files), space_(space), slot_(slot), is_index_(is_index) {}
 
-  // A record of at least `bytes`, its header written. Throws Error (kIo) when the device is full.
+  // Allocates a record of at least `bytes` and writes its header. Throws Error (kIo) when the
+  // device is full.
   DiskLoc Allocate(uint32_t bytes);
   void Free(DiskLoc loc);
 

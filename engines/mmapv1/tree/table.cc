@@ -10,10 +10,10 @@
 namespace testbed::mmapv1 {
 namespace {
 
-// Moves make the padding factor grow, updates in place let it shrink slowly.
+// A move of a record makes the padding factor grow; an update in place makes it shrink slowly.
 constexpr double kMostPadding = 2, kPaddingUp = 0.1, kPaddingDown = 0.001;
 
-constexpr char kBinary = 5;  // BSON's type
+constexpr char kBinary = 5;  // the type of BSON's binary elements
 
 uint32_t DocumentBytes(std::string_view key, std::string_view value) {
   return kDocumentFrame + static_cast<uint32_t>(key.size() + value.size());
@@ -25,7 +25,7 @@ char* AppendU32(char* to, uint64_t n) {
   return to + sizeof word;
 }
 
-// An element of type binary, subtype 0.
+// Appends an element of type binary, subtype 0.
 char* AppendBinary(char* to, std::string_view name, std::string_view bytes) {
   *to++ = kBinary;
   std::memcpy(to, name.data(), name.size());
@@ -57,7 +57,7 @@ bool TakeBinary(std::string_view* bytes, std::string_view name, std::string_view
   return true;
 }
 
-// Where the table is, or the free slot where it would go; nothing when there is none.
+// Returns the slot of the table, or the free slot where it would go; nothing when there is neither.
 std::optional<uint32_t> SlotOf(const Files& files, std::string_view name, bool* found) {
   const uint32_t slots = files.ns()->slots;
   const auto first = static_cast<uint32_t>(XXH3_64bits(name.data(), name.size()) % slots);
@@ -169,7 +169,7 @@ std::string_view Table::Value(TreePosition at) const {
 bool Table::RecordNotInMemory(TreePosition at, const char** begin, uint64_t* bytes) const {
   const DiskLoc loc = tree_.Record(at);
   if (loc.null()) return false;
-  *begin = files_->At(loc, sizeof(RecordHeader));  // the file is there
+  *begin = files_->At(loc, sizeof(RecordHeader));  // the record's file is there
   const DataFile& file = files_->file(loc.file);
   const auto ofs = static_cast<uint32_t>(loc.ofs);
   *bytes = sizeof(RecordHeader);

@@ -28,9 +28,9 @@
 
 namespace testbed::mmapv1 {
 
-// By name, in the hash table of the namespace file.
+// Finds the table by its name, in the hash table of the namespace file.
 std::optional<uint32_t> FindTable(const Files& files, std::string_view name);
-// The table is not there. Throws Error (kUsage) when the namespace file is full.
+// Creates a table that is not there yet. Throws Error (kUsage) when the namespace file is full.
 uint32_t CreateTable(Files* files, std::string_view name);
 DiskLoc EntryLoc(uint32_t slot);
 // Throws Error (kCorruption) when the last extent of a table of this namespace file, whose bytes are
@@ -54,9 +54,10 @@ class Table {
   void Put(std::string_view key, std::string_view value);
   void Erase(std::string_view key);
 
-  // The value of the row at a position; a view of the mapping.
+  // Returns the value of the row at a position, as a view of the mapping.
   std::string_view Value(TreePosition at) const;
-  // Where the row's record is, and how long, if it has one and it is not all in memory.
+  // Returns whether the row has a record that is not all in memory; then sets where it begins and
+  // its length.
   bool RecordNotInMemory(TreePosition at, const char** begin, uint64_t* bytes) const;
 
  private:
@@ -74,7 +75,7 @@ class Table {
   RecordSpace heap_;
 };
 
-// The parts of a document; false when it is none of the kind.
+// Parses a document of a row. Returns false when the bytes are none.
 bool ParseDocument(std::string_view bytes, std::string_view* key, std::string_view* value);
 
 }  // namespace testbed::mmapv1

@@ -121,7 +121,7 @@ bool Tree::Last(TreePosition* at) const {
 bool Tree::Seek(std::string_view key, bool beyond, TreePosition* at) const {
   if (Find(key, at)) return !beyond || Next(at);
   const Bucket bucket = BucketAt(at->bucket);
-  // Either the key is there and unused, or the first one after its place is wanted.
+  // The key at this place is the wanted one but unused, or the row that comes next is wanted.
   if (at->i < bucket.n()) return (IsRow(*at) && bucket.Key(at->i) != key) || Next(at);
   return Up(at) && (IsRow(*at) || Next(at));
 }
@@ -163,7 +163,7 @@ void Tree::Split(DiskLoc loc, int i, std::string_view key, DiskLoc record, DiskL
   const DiskLoc tail_loc = NewBucket(parent);
   Bucket tail = BucketAt(tail_loc);
   old.MoveTail(files_, middle + 1, &tail);
-  // The children that moved have another parent now: each is touched, as in the original.
+  // The children that moved have another parent now. Each of them is touched, as in the original.
   for (int c = 0; c <= tail.n(); ++c) Adopt(tail.Child(c), tail_loc);
   old.Truncate(files_, middle, old.Child(middle));
   if (i <= middle) {
@@ -192,7 +192,8 @@ void Tree::Remove(TreePosition at) {
 
 bool Tree::ReplaceBySuccessor(TreePosition at) {
   TreePosition next = at;
-  // There is a child after it, so this is the first key below, which has none before it.
+  // A child follows the position, so this is the first key below that child, and it has no child
+  // before it.
   if (!Forward(&next)) return false;
   const std::string key(Key(next));
   if (!BucketAt(at.bucket).Replace(files_, at.i, key, Record(next))) return false;
@@ -211,7 +212,7 @@ void Tree::RemoveEmpty(DiskLoc loc) {
   const Bucket bucket = BucketAt(loc);
   const DiskLoc child = bucket.Child(0), parent_loc = bucket.parent();
   if (parent_loc.null()) {
-    if (child.null()) return;  // the root of an empty table
+    if (child.null()) return;  // only the root of an empty table
     files_->Assign(kNsFile, &entry_->root, child);
     Adopt(child, {});
     space_.Free(loc);
@@ -223,7 +224,7 @@ void Tree::RemoveEmpty(DiskLoc loc) {
   Adopt(child, parent_loc);
   space_.Free(loc);
   if (!child.null()) return;
-  // An unused key beside it divides nothing any more.
+  // An unused key beside a child that is gone divides nothing any more.
   for (const int key : {i, i - 1}) {
     if (key < 0 || key >= parent.n() || parent.Record(key) != kUnusedKey) continue;
     RemoveSimple({parent_loc, key});

@@ -47,21 +47,22 @@ class Tree {
   // Makes the empty root of a new table.
   void Create();
 
-  // Whether the key is there; if not, *at is where it would go.
+  // Returns whether the key is there. If not, *at is where it would go.
   bool Find(std::string_view key, TreePosition* at) const;
   std::string_view Key(TreePosition at) const { return BucketAt(at.bucket).Key(at.i); }
   DiskLoc Record(TreePosition at) const { return BucketAt(at.bucket).Record(at.i); }
 
-  // Each moves to a row and returns whether there is one.
+  // First, Last, Next and Prev move to a row and return whether there is one.
   bool First(TreePosition* at) const;
   bool Last(TreePosition* at) const;
   bool Next(TreePosition* at) const;
   bool Prev(TreePosition* at) const;
-  // The first row at or after the key, the last one at or before it; `beyond`: not at it.
+  // Seek moves to the first row at or after the key, SeekBack to the last row at or before it; with
+  // `beyond`, neither stops at the key itself.
   bool Seek(std::string_view key, bool beyond, TreePosition* at) const;
   bool SeekBack(std::string_view key, bool beyond, TreePosition* at) const;
 
-  // After a Find that did not find it.
+  // Inserts a key after a Find that did not find it. `at` is what that Find has set.
   void Insert(TreePosition at, std::string_view key, DiskLoc record);
   void SetRecord(TreePosition at, DiskLoc record) {
     BucketAt(at.bucket).SetRecord(files_, at.i, record);
@@ -78,7 +79,7 @@ class Tree {
   }
   Bucket Root() const {
     const Bucket root = BucketAt(entry_->root);
-    // It had one as soon as another bucket became the root.
+    // The bucket got a parent as soon as another bucket became the root.
     if (!root.parent().null()) [[unlikely]]
       Damaged("its root has a parent");
     return root;
@@ -91,10 +92,10 @@ class Tree {
   }
   bool IsRow(TreePosition at) const { return Record(at) != kUnusedKey; }
   int PositionIn(const Bucket& parent, DiskLoc child) const;
-  bool Forward(TreePosition* at) const;  // to the next key, used or not
+  bool Forward(TreePosition* at) const;  // moves to the next key, used or not
   bool Backward(TreePosition* at) const;
-  bool Up(TreePosition* at) const;      // to the first key after the bucket's
-  bool UpBack(TreePosition* at) const;  // to the last one before
+  bool Up(TreePosition* at) const;      // moves to the first key after the bucket's
+  bool UpBack(TreePosition* at) const;  // moves to the last key before the bucket's
   DiskLoc NewBucket(DiskLoc parent);
   void InsertAt(DiskLoc loc, int i, std::string_view key, DiskLoc record, DiskLoc left,
                 DiskLoc right);

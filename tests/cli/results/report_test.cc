@@ -17,14 +17,18 @@ using nlohmann::json;
 
 class ReportTest : public CommandTest {
  protected:
-  // Makes run.json, with several operations, a target rate and repeats.
+  // Makes run.json, with several operations, a target rate and repeats. The tests share one run.
   json Document() {
-    const CommandResult result =
-        Run("--engine btree --ram 64M --rows 3000 --seconds 0.4 --warmup 0 --threads 2 --repeat 2 "
-            "--workload insert,mixed --mix point-read=70,update=20,scan=10 --rate 3000 --quiet "
-            "--json run.json");
-    EXPECT_EQ(result.code, 0) << result.err;
-    return Json("run.json");
+    static const std::string run = [this] {
+      const CommandResult result = Run(
+          "--engine btree --ram 64M --rows 3000 --seconds 0.4 --warmup 0 --threads 2 --repeat 2 "
+          "--workload insert,mixed --mix point-read=70,update=20,scan=10 --rate 3000 --quiet "
+          "--json run.json");
+      EXPECT_EQ(result.code, 0) << result.err;
+      return Read(directory_ / "run.json");
+    }();
+    std::ofstream(directory_ / "run.json") << run;
+    return json::parse(run);
   }
   std::string Report(const json& document, const std::string& options = "") {
     std::ofstream(directory_ / "other.json") << document.dump();

@@ -41,7 +41,7 @@ class ClosureTest : public testing::TestWithParam<FileSystem> {
     ScratchOptions options;
     options.directory = directory_;
     options.file_system = GetParam();
-    options.bytes = 400 * kMiB;
+    options.bytes = std::max(ScratchDevice::MinimumBytes(GetParam()), 160 * kMiB);
     scratch_ = ScratchDevice::Create(options);
     account_ = KernelAccount::Start(scratch_->device(), &why);
     if (account_ == nullptr) GTEST_SKIP() << why;

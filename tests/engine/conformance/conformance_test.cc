@@ -14,8 +14,9 @@ namespace testbed {
 namespace {
 
 class RowTest : public EngineTest {};
+class RowRuleTest : public AnyIoModeTest {};
 
-TEST_P(RowTest, GetFindsWhatWasPutAndNothingElse) {
+TEST_P(RowRuleTest, GetFindsWhatWasPutAndNothingElse) {
   Open();
   EXPECT_EQ(Get("a"), kAbsent);
   Put("b", "1");
@@ -25,7 +26,7 @@ TEST_P(RowTest, GetFindsWhatWasPutAndNothingElse) {
   EXPECT_EQ(Get("c"), kAbsent);
 }
 
-TEST_P(RowTest, PutReplacesAndEraseRemoves) {
+TEST_P(RowRuleTest, PutReplacesAndEraseRemoves) {
   Open();
   Put("k", "first");
   Put("k", "a second, longer value");
@@ -42,7 +43,7 @@ TEST_P(RowTest, PutReplacesAndEraseRemoves) {
   EXPECT_EQ(Get("k"), "back");
 }
 
-TEST_P(RowTest, AnEmptyValueIsAValue) {
+TEST_P(RowRuleTest, AnEmptyValueIsAValue) {
   Open();
   Put("k", "");
   EXPECT_EQ(Get("k"), "");
@@ -51,7 +52,7 @@ TEST_P(RowTest, AnEmptyValueIsAValue) {
   EXPECT_EQ(Get("k"), "");
 }
 
-TEST_P(RowTest, KeysOfEverySizeUpToTheStatedMaximum) {
+TEST_P(RowRuleTest, KeysOfEverySizeUpToTheStatedMaximum) {
   Open();
   const size_t max = info().capabilities.max_key_size;
   std::vector<std::string> keys;
@@ -98,7 +99,7 @@ TEST_P(RowTest, ValuesOfEverySizeUpToMegabytes) {
   EXPECT_EQ(Get("size" + std::to_string(max)), "small");
 }
 
-TEST_P(RowTest, KeysAndValuesAreAnyBytesAndKeysOrderAsUnsignedBytes) {
+TEST_P(RowRuleTest, KeysAndValuesAreAnyBytesAndKeysOrderAsUnsignedBytes) {
   Open();
   using namespace std::string_literals;
   std::vector<std::string> keys = {"\0"s,       "\0\0"s,     "\0\x01"s,      "\x01"s,  "a"s,
@@ -143,9 +144,9 @@ TEST_P(RowTest, ReopeningKeepsEveryRow) {
   }
 }
 
-TEST_P(RowTest, ManyTablesAreApart) {
+TEST_P(RowRuleTest, ManyTablesAreApart) {
   Open();
-  constexpr int kTables = 40;
+  constexpr int kTables = 24;
   std::vector<TableId> tables;
   for (int t = 0; t < kTables; ++t) tables.push_back(engine_->OpenTable("t" + std::to_string(t)));
   for (int t = 0; t < kTables; ++t) {
@@ -167,9 +168,9 @@ TEST_P(RowTest, ManyTablesAreApart) {
   }
 }
 
-TEST_P(RowTest, ThreadsWithTwoSessionsEachDoNotDisturbOneAnother) {
+TEST_P(RowRuleTest, ThreadsWithTwoSessionsEachDoNotDisturbOneAnother) {
   Open();
-  constexpr int kThreads = 4, kRows = 1500;
+  constexpr int kThreads = 4, kRows = 600;
   const TableId other = engine_->OpenTable("other");
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
@@ -243,6 +244,7 @@ TEST_P(RowTest, SaysWhatIsInForceAndHowBigItIs) {
 }
 
 TESTBED_FOR_EVERY_ENGINE(RowTest);
+TESTBED_FOR_EVERY_ENGINE(RowRuleTest);
 
 }  // namespace
 }  // namespace testbed

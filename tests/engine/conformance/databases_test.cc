@@ -18,7 +18,7 @@ TEST(DatabaseOfTableTest, IsThatOfTheFirstNumberInItsName) {
   EXPECT_EQ(DatabaseOfTable("pi0", 10), 0u);
 }
 
-class DatabasesTest : public EngineTest {
+class DatabasesTest : public AnyIoModeTest {
  protected:
   void OpenThree() {
     options_.cache_bytes = 48 << 20;

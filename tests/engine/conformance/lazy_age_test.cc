@@ -146,6 +146,10 @@ TEST_P(LazyAgeTest, ACommitIsDurableWithinTheInterval) {
     GTEST_SKIP() << info().name << " has no lazy durability";
   }
   if (info().capabilities.server) GTEST_SKIP() << info().name << " syncs in other processes";
+  // The test waits for eight intervals. When an engine syncs its log does not depend on how it reads.
+  if (!StandsForItsEngine() && GetParam().variant.empty()) {
+    GTEST_SKIP() << "runs with TESTBED_EVERY_IO_MODE=1";
+  }
   options_.durability = Durability::kLazy;
   options_.lazy_interval_ms = static_cast<uint32_t>(kInterval.count());
   Open();

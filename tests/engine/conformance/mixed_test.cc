@@ -11,10 +11,11 @@
 namespace testbed {
 namespace {
 
-class MixedTest : public EngineTest {
+class MixedTest : public AnyIoModeTest {
  protected:
   void SetUp() override {
-    EngineTest::SetUp();
+    AnyIoModeTest::SetUp();
+    if (IsSkipped()) return;
     options_.durability = Durability::kNone;
     DatasetOptions rows;
     rows.rows = 2000;

@@ -17,6 +17,7 @@
 
 #include "device/file/file.h"
 #include "device/machine/scratch.h"
+#include "tests/copy_tree.h"
 #include "tests/engine/engine_test.h"
 
 namespace testbed {
@@ -25,6 +26,12 @@ namespace {
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+char ByteAt(const std::string& path, uint64_t offset) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset));
+  return static_cast<char>(file.get());
 }
 
 void OverwriteByte(const std::string& path, uint64_t offset, char byte) {
@@ -248,13 +255,13 @@ class FullDeviceTest : public RefusalTest {
           << "an engine's threads of an earlier test cannot see a new mount: run it alone, "
              "as ctest does";
     }
+    // InnoDB allocates all of its log when it makes a database, and undo spaces. A server's database
+    // begins with a catalogue.
+    const uint64_t free = info().name == "innodb" ? 112 : info().capabilities.server ? 88 : 48;
     ScratchOptions small;
     small.directory = dir_;
-    small.bytes = 512ull << 20;
+    small.bytes = (free + 160) << 20;
     scratch_ = ScratchDevice::Create(small);
-    // InnoDB allocates all of its log, 64 MiB at least, when it makes a database, and undo spaces. A
-    // server's database begins with a catalogue.
-    const uint64_t free = info().name == "innodb" ? 160 : info().capabilities.server ? 88 : 48;
     FillUntilFree(Ballast(), free << 20);
     // A rollback journal would take minutes.
     if (GetParam().variant != "delete") options_.durability = Durability::kSync;
@@ -272,14 +279,17 @@ class FullDeviceTest : public RefusalTest {
     table_ = engine_->OpenTable("default");
     session_ = engine_->NewSession();
   }
-  // Some rows a commit, for engines whose commits wait for a timer. Returns how many were committed.
+  // Many rows a commit, because each commit waits for the disk, or for a timer of the engine. The
+  // device is full in the middle of one all the same. A btree whose pages are compressed gets fewer:
+  // large commits leave its pool full of dirty pages that need new space, and then it cannot read on a
+  // full device. Returns how many were committed.
   uint64_t CommitUntilFull() {
-    constexpr uint64_t kAtOnce = 10;
+    const uint64_t at_once = GetParam().compression == "none" ? 50 : 10;
     uint64_t committed = 0;
     const std::string sentence = ErrorOf(Error::kIo, [&] {
-      for (; committed < kMostRows; committed += kAtOnce) {
+      for (; committed < kMostRows; committed += at_once) {
         session_->Begin();
-        for (uint64_t row = committed; row < committed + kAtOnce; ++row) {
+        for (uint64_t row = committed; row < committed + at_once; ++row) {
           Put(RowKey(row), RowValue(row, 1000));
         }
         session_->Commit();
@@ -335,7 +345,9 @@ TEST_P(RefusalTest, AChangedValueIsDetected) {
   const std::vector<std::string> files = FilesOfKind(dir_, FileKind::kData);
   Close();
   std::mt19937_64 random(301);
-  for (int i = 0; i < 10; ++i) {
+  // Engines of other projects have their own tests of their checksums; each value opens one twice.
+  const int values = info().check ? 10 : 3;
+  for (int i = 0; i < values; ++i) {
     const uint64_t row = random() % kRows;
     const std::string value = RowValue(row, 200);
     int places = 0;
@@ -370,9 +382,11 @@ TEST_P(RefusalTest, AChangedValueIsDetected) {
   }
 }
 
-// A byte anywhere: found, or without effect, but never a wrong answer.
+// A byte anywhere: found, or without effect, but never a wrong answer. That an engine checks what
+// it reads in each IO mode, the test above tells.
 TEST_P(RefusalTest, AChangedByteNeverGivesWrongRows) {
   if (!info().capabilities.checksums) GTEST_SKIP() << info().name << " has no checksums";
+  if (!StandsForItsEngine()) GTEST_SKIP() << "runs with TESTBED_EVERY_IO_MODE=1";
   SkipServer();
   if (IsSkipped()) return;
   constexpr uint64_t kRows = 2000;
@@ -383,7 +397,7 @@ TEST_P(RefusalTest, AChangedByteNeverGivesWrongRows) {
   const std::vector<std::string> files = FilesOfKind(dir_, FileKind::kData);
   Close();
   const std::string saved = dir_ + ".saved";
-  std::filesystem::copy(dir_, saved, std::filesystem::copy_options::recursive);
+  CopyTree(dir_, saved);
   std::mt19937_64 random(302);
   int detected = 0;
   // Engines of other projects have their own tests of their checksums; each try here opens one.
@@ -393,9 +407,8 @@ TEST_P(RefusalTest, AChangedByteNeverGivesWrongRows) {
     const uint64_t size = std::filesystem::file_size(file);
     if (size == 0) continue;
     const uint64_t offset = random() % size;
-    const std::string content = ReadFile(file);
     OverwriteByte(file, offset,
-                  static_cast<char>(content[offset] ^ static_cast<char>(1 << random() % 8)));
+                  static_cast<char>(ByteAt(file, offset) ^ static_cast<char>(1 << random() % 8)));
     try {
       Open();
       for (uint64_t row = 0; row < kRows; ++row) {
@@ -414,7 +427,7 @@ TEST_P(RefusalTest, AChangedByteNeverGivesWrongRows) {
     }
     Close();
     std::filesystem::remove_all(dir_);
-    std::filesystem::copy(saved, dir_, std::filesystem::copy_options::recursive);
+    CopyTree(saved, dir_);
   }
   std::filesystem::remove_all(saved);
   // How many bytes of a file matter is the engine's affair; that damage is seen at all, the test

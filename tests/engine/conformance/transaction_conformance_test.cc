@@ -11,10 +11,11 @@
 namespace testbed {
 namespace {
 
-class TransactionTest : public EngineTest {
+class TransactionTest : public AnyIoModeTest {
  protected:
   void SetUp() override {
-    EngineTest::SetUp();
+    AnyIoModeTest::SetUp();
+    if (IsSkipped()) return;
     if (!info().capabilities.transactions) GTEST_SKIP() << info().name << " has no transactions";
   }
   void OpenBoth() {

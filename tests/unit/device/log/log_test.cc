@@ -414,7 +414,7 @@ TEST_F(LogTest, EightThreadsGetThroughAFullBuffer) {
       options.flush_interval_ms = interval;
       options.sync = sync;
       options.pad = interval != 0;
-      HammerLog(Fresh("log"), options, 20000);
+      HammerLog(Fresh("log"), options, 5000);
     }
   }
 }

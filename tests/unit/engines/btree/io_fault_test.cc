@@ -8,6 +8,7 @@
 #include <set>
 
 #include "device/file/file_faults.h"
+#include "tests/copy_tree.h"
 #include "tests/unit/engines/btree/store_test.h"
 
 namespace testbed::btree {
@@ -128,7 +129,7 @@ class IoFaultTest : public StoreTest, public testing::WithParamInterface<Fault> 
   }
   static uint64_t Stride(uint64_t calls) {
     const char* set = ::getenv("TESTBED_FAULT_STRIDE");
-    return set != nullptr ? std::strtoull(set, nullptr, 10) : std::max<uint64_t>(1, calls / 60);
+    return set != nullptr ? std::strtoull(set, nullptr, 10) : std::max<uint64_t>(1, calls / 30);
   }
 
   std::map<std::string, Row> rows_;
@@ -177,7 +178,7 @@ TEST_P(IoFaultTest, InEachCallOfRecoveryLosesNothing) {
     rows_["key" + std::to_string(i * 7 % 400)].value = std::string(200, 'a' + i % 26);
   }
   const std::string crashed = dir_ + ".crashed";
-  std::filesystem::copy(dir_, crashed, std::filesystem::copy_options::recursive);
+  CopyTree(dir_, crashed);
   FileFaults::Set(UINT64_MAX, UINT64_MAX, fault.error);
   Open();
   store_.reset();
@@ -185,7 +186,7 @@ TEST_P(IoFaultTest, InEachCallOfRecoveryLosesNothing) {
   for (uint64_t call = 0; call < calls; call += 1 + random_() % (2 * Stride(calls) - 1)) {
     SCOPED_TRACE("call " + std::to_string(call));
     std::filesystem::remove_all(dir_);
-    std::filesystem::copy(crashed, dir_, std::filesystem::copy_options::recursive);
+    CopyTree(crashed, dir_);
     FileFaults::Set(call, fault.lasts ? UINT64_MAX : call + 1, fault.error);
     try {
       Open();

@@ -205,7 +205,7 @@ TEST_F(StoreTest, TheLogNeverGrowsMuchBeyondTwoCheckpoints) {
       }
     });
   }
-  while (store_->log()->EndLsn() < 60u << 20) {
+  while (store_->log()->EndLsn() < 30u << 20) {
     most = std::max(most.load(), store_->LogBytesOnDisk());
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/copy_tree.h"
 #include "tests/unit/engines/btree/inspect_util.h"
 
 namespace testbed::btree {
@@ -20,7 +21,7 @@ class WrongPageTest : public InspectTest {
     table_ = store_->OpenTable("a")->table();
     Close();
     sound_ = Slurp(DataPath(dir_));
-    std::filesystem::copy(dir_, top_ + "/sound", std::filesystem::copy_options::recursive);
+    CopyTree(dir_, top_ + "/sound");
   }
   char* Page(std::string* bytes, PageId id) const { return bytes->data() + uint64_t{id} * kPage; }
   // Returns the pages of table "a" at that level, without those of its long values.
@@ -37,7 +38,7 @@ class WrongPageTest : public InspectTest {
   void Put(PageId from, PageId to) {
     store_.reset();
     std::filesystem::remove_all(dir_);
-    std::filesystem::copy(top_ + "/sound", dir_, std::filesystem::copy_options::recursive);
+    CopyTree(top_ + "/sound", dir_);
     std::string bytes = sound_;
     char* page = Page(&bytes, to);
     std::memcpy(page, Page(&sound_, from), kPage);

@@ -12,6 +12,7 @@
 
 #include "device/error.h"
 #include "engines/fractal/store.h"
+#include "tests/copy_tree.h"
 
 namespace testbed::fractal {
 namespace {
@@ -46,7 +47,7 @@ class FractalCheckTest : public testing::Test {
     }
     store->log()->Sync();
     const std::string copy = dir_ + ".copy";
-    if (crash) std::filesystem::copy(dir_, copy, std::filesystem::copy_options::recursive);
+    if (crash) CopyTree(dir_, copy);
     store.reset();
     if (!crash) return;
     std::filesystem::remove_all(dir_);

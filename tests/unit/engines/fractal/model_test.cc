@@ -14,6 +14,7 @@
 
 #include "engines/fractal/cursor.h"
 #include "engines/fractal/store.h"
+#include "tests/copy_tree.h"
 
 namespace testbed::fractal {
 namespace {
@@ -50,7 +51,7 @@ class FractalModelTest : public testing::Test {
   void ReopenCrashed() {
     store_->log()->Write(store_->log()->EndLsn());
     const std::string copy = dir_ + ".copy";
-    std::filesystem::copy(dir_, copy, std::filesystem::copy_options::recursive);
+    CopyTree(dir_, copy);
     Close();
     std::filesystem::remove_all(dir_);
     std::filesystem::rename(copy, dir_);

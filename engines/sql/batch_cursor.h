@@ -1,0 +1,76 @@
+// A BatchCursor is a cursor that fetches rows by statements, in batches of growing size: a scan of a
+// few rows asks for few, and a long one makes few statements. Engines say how a batch is fetched.
+// Where the session remembers its walks, the first batch is as long as the last walk on the table,
+// as a client's statement has the length of its scan.
+//
+// A row that another session writes into the range of a batch stays hidden from Next and Prev. The
+// writes of the cursor's own session do not, since they make the cursor fetch a new batch.
+//
+// Not thread-safe, as its session is not.
+#ifndef TESTBED_ENGINES_SQL_BATCH_CURSOR_H_
+#define TESTBED_ENGINES_SQL_BATCH_CURSOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/sql/dialect.h"
+
+namespace testbed {
+
+// The last walk of a session on a table.
+struct LastWalk {
+  uint64_t rows = 0;       // that it asked for
+  uint64_t row_bytes = 0;  // mean of key and value in its last batch
+};
+
+class BatchCursor : public Cursor {
+ public:
+  bool Seek(std::string_view key) override { return Position(Walk::kFrom, key); }
+  bool SeekForPrev(std::string_view key) override { return Position(Walk::kUpTo, key); }
+  bool First() override { return Position(Walk::kFirst, {}); }
+  bool Last() override { return Position(Walk::kLast, {}); }
+  bool Next() override { return Step(true); }
+  bool Prev() override { return Step(false); }
+  std::string_view key() const override { return View(rows_[at_].key); }
+  std::string_view value() const override { return View(rows_[at_].value); }
+
+ protected:
+  // Calls Add for at most `count` rows of the walk, in its direction. `key` stays valid meanwhile.
+  virtual void Read(Walk walk, std::string_view key, uint64_t count) = 0;
+  void Add(std::string_view key, std::string_view value);
+  // Returns a number that grows with each write and rollback of the session.
+  virtual uint64_t Changes() const = 0;
+  // Returns the session's memory of walks on the cursor's table; null: it keeps none.
+  virtual LastWalk* Memory() { return nullptr; }
+  // Remembers the walk that ends now. A class with a memory calls it in its destructor.
+  void NoteWalk();
+
+ private:
+  struct Bytes {
+    size_t offset, size;
+  };
+  struct Row {
+    Bytes key, value;
+  };
+  std::string_view View(Bytes b) const { return {arena_.data() + b.offset, b.size}; }
+  bool Position(Walk walk, std::string_view key);
+  bool Step(bool forward);
+  // Fetches a batch of at most `count` rows. Returns whether it has a row.
+  bool Fetch(Walk walk, std::string_view key, uint64_t count);
+
+  std::string arena_;      // keys and values of the batch
+  std::vector<Row> rows_;  // the batch, in the direction of the walk
+  size_t at_ = 0;          // index in rows_ of the cursor's row
+  bool on_row_ = false, forward_ = true;
+  // batch_: most rows of the batch. changes_: Changes() when the batch was fetched.
+  uint64_t batch_ = 0, changes_ = 0;
+  uint64_t walked_ = 0;  // rows asked for since the cursor was positioned
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_SQL_BATCH_CURSOR_H_

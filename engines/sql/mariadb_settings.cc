@@ -1,0 +1,223 @@
+#include "engines/sql/mariadb_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <thread>
+
+#include "device/error.h"
+#include "engines/log_settings.h"
+
+namespace testbed::mariadb {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+constexpr uint64_t kLeastLog = 4 * kMiB, kMostLog = 512ull << 30;
+
+// MariaDB's default, where a small budget allows it.
+uint64_t DefaultLogBuffer(const EngineOptions& options) {
+  if (options.ram_bytes == 0) return 16 * kMiB;
+  return std::clamp(options.ram_bytes / 64 / kMiB * kMiB, 2 * kMiB, 16 * kMiB);
+}
+
+// MySQL's manuals advise 1000 or more where there is no disk arm; 10000 is the default of MySQL
+// 8.4. A pool is dirty in proportion to its size, and so is what must be written behind it.
+uint64_t DefaultIoCapacity(const EngineOptions& options) {
+  if (options.ram_bytes == 0) return 10000;
+  return std::clamp<uint64_t>(options.ram_bytes / (128 * 1024), 1000, 10000);
+}
+
+// The server keeps so many pages free, by default 1536: a typical server's pool of 2 GB has 64 times
+// as many. A small pool must not be free in a fifth of its pages.
+uint64_t DefaultLruScanDepth(const EngineOptions& options) {
+  return std::clamp<uint64_t>(options.cache_bytes / options.page_size / 64, 100, 1536);
+}
+
+// Options of the server that the run's own options decide, or that would move its files.
+constexpr std::string_view kOwn[] = {"datadir",
+                                     "innodb-page-size",
+                                     "innodb-buffer-pool-size",
+                                     "innodb-flush-method",
+                                     "innodb-flush-log-at-trx-commit",
+                                     "innodb-log-file-size",
+                                     "innodb-log-group-home-dir",
+                                     "innodb-data-home-dir",
+                                     "innodb-data-file-path",
+                                     "innodb-undo-directory",
+                                     "innodb-force-recovery",
+                                     "innodb-read-only",
+                                     "innodb-log-buffer-size",
+                                     "innodb-io-capacity",
+                                     "innodb-lru-scan-depth",
+                                     "innodb-doublewrite",
+                                     "transaction-isolation",
+                                     "sql-mode",
+                                     "skip-grant-tables",
+                                     "init-file",
+                                     "defaults-file"};
+
+bool Has(std::span<const std::string_view> names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+int FlushLogAtCommit(Durability durability) {
+  switch (durability) {
+    case Durability::kSync:
+      return 1;
+    case Durability::kLazy:
+      return 2;
+    case Durability::kNone:
+      break;
+  }
+  return 0;
+}
+
+// As seen: 2M are accepted at 4k, 5M at 8k, less than 6M refused at 16k.
+uint64_t LeastPool(uint32_t page_size) {
+  return page_size <= 4096 ? 2 * kMiB : page_size <= 8192 ? 5 * kMiB : page_size / 16384 * 6 * kMiB;
+}
+
+void CheckCache(const std::string& engine, const EngineOptions& options) {
+  const uint64_t least = LeastPool(options.page_size);
+  if (options.cache_bytes >= least) return;
+  throw Error(Error::kUsage,
+              fmt::format("{} needs a cache of {} bytes at least with pages of {}, not {}: "
+                          "give more --ram, a larger --cache-pct or a smaller --page-size",
+                          engine, least, options.page_size, options.cache_bytes));
+}
+
+void CheckFileAdvice(const std::string& engine, const EngineOptions& options) {
+  if (options.file_advice == Advice::kNormal) return;
+  throw Error(Error::kUsage,
+              fmt::format("{} opens its files itself and cannot honour file advice {}; it accepts "
+                          "normal (--readahead sets the whole device)",
+                          engine, AdviceName(options.file_advice)));
+}
+
+Sizes MakeSizes(const EngineOptions& options, const ExtraOptions& extra) {
+  Sizes sizes;
+  sizes.log_file_size =
+      extra.Bytes("log_file_size", CheckpointLogBytes(options), kLeastLog, kMostLog) / 4096 * 4096;
+  sizes.log_buffer_size =
+      extra.Bytes("log_buffer_size", DefaultLogBuffer(options), 2 * kMiB, 1024 * kMiB);
+  sizes.doublewrite = extra.Flag("doublewrite", true);
+  sizes.io_capacity = extra.Integer("io_capacity", DefaultIoCapacity(options), 100, 1000000);
+  sizes.lru_scan_depth =
+      extra.Integer("lru_scan_depth", DefaultLruScanDepth(options), 100, 1000000);
+  return sizes;
+}
+
+std::vector<std::pair<std::string, std::string>> SharedOptions() {
+  return {
+      {"log_file_size", "size of the log, which bounds recovery (--ram, 64M to 2G)"},
+      {"log_buffer_size", "memory for log that is not written yet (--ram / 64, 2M to 16M)"},
+      {"doublewrite", "on, off: pages go to the doublewrite buffer first (on)"},
+      {"io_capacity",
+       "pages a second that background writing aims at (--ram / 128k, 1000 to 10000)"},
+      {"lru_scan_depth", "pages of the pool that are kept free (a 64th of them, 100 to 1536)"},
+      {"server_option",
+       "NAME=VALUE of any option of the server; may be given again, or NAME=VALUE;NAME=VALUE"},
+      {"conflict_wait_ms", "how long a transaction that met a deadlock is tried again (10000)"},
+  };
+}
+
+std::vector<std::string> SharedArguments(const EngineOptions& options, const Sizes& sizes) {
+  const bool direct = options.io == IoMode::kDirect;
+  std::vector<std::string> all;
+  const auto add = [&](const char* name, const auto& value) {
+    all.push_back(fmt::format("--{}={}", name, value));
+  };
+  add("innodb-page-size", options.page_size);
+  add("innodb-buffer-pool-size", options.cache_bytes / kMiB * kMiB);
+  add("innodb-buffer-pool-chunk-size", kMiB);
+  add("innodb-flush-method", direct ? "O_DIRECT" : "fsync");
+  // Buffered means all files: InnoDB would write the log directly all the same.
+  add("loose-innodb-log-file-buffering", direct ? 0 : 1);
+  add("innodb-flush-log-at-trx-commit", FlushLogAtCommit(options.durability));
+  add("innodb-doublewrite", sizes.doublewrite ? 1 : 0);
+  add("innodb-log-file-size", sizes.log_file_size);
+  add("innodb-log-buffer-size", sizes.log_buffer_size);
+  add("innodb-io-capacity", sizes.io_capacity);
+  add("innodb-io-capacity-max", sizes.io_capacity * 2);
+  add("innodb-lru-scan-depth", sizes.lru_scan_depth);
+  // Statistics in tables, and a pool that is saved and loaded, would be IO of no operation. The
+  // embedded server has no tables for statistics.
+  add("innodb-stats-persistent", 0);
+  add("innodb-stats-auto-recalc", 0);
+  add("innodb-buffer-pool-dump-at-shutdown", 0);
+  add("innodb-buffer-pool-load-at-startup", 0);
+  add("innodb-strict-mode", 1);
+  add("transaction-isolation", "READ-COMMITTED");
+  add("sql-mode", "STRICT_ALL_TABLES");
+  add("max-allowed-packet", 64 * kMiB);
+  add("max-prepared-stmt-count", 1000000);
+  // What the run does not use takes little memory.
+  add("key-buffer-size", 8);
+  add("aria-pagecache-buffer-size", 131072);
+  add("query-cache-size", 0);
+  add("innodb-open-files", 500);
+  add("table-open-cache", 2000);
+  add("innodb-ft-cache-size", 1600000);
+  return all;
+}
+
+std::vector<std::string> ServerOptions(const std::string& engine, const std::string& text,
+                                       std::span<const std::string_view> own) {
+  std::vector<std::string> all;
+  const auto refuse = [&](const std::string& part, const std::string& why) {
+    throw Error(Error::kUsage, fmt::format("{} cannot honour --engine-option server_option={}: {}",
+                                           engine, part, why));
+  };
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(';', at), text.size());
+    const std::string part = text.substr(at, end - at);
+    at = end + 1;
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      refuse(part, "it takes NAME=VALUE of a server's option, such as innodb_sync_spin_loops=0");
+    }
+    std::string name = part.substr(0, equals);
+    std::replace(name.begin(), name.end(), '_', '-');
+    if (Has(kOwn, name) || Has(own, name)) {
+      refuse(part, "the run's own options or --engine-option of that name decide it");
+    }
+    all.push_back("--" + name + part.substr(equals));
+  }
+  return all;
+}
+
+void AwaitPurge(const std::function<uint64_t()>& history) {
+  using std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kPatience(1000), kPoll(10);
+  uint64_t left = UINT64_MAX;
+  for (auto since = steady_clock::now(); left != 0;) {
+    const uint64_t now = history();
+    const auto at = steady_clock::now();
+    if (now < left) since = at;
+    if (at - since > kPatience) break;
+    left = now;
+    if (left != 0) std::this_thread::sleep_for(kPoll);
+  }
+}
+
+EngineCounters BlockCounters(std::map<std::string, uint64_t>* status, uint64_t page_size) {
+  std::map<std::string, uint64_t>& count = *status;
+  EngineCounters c;
+  c.block_requests = count["buffer_pool_read_requests"];
+  c.block_reads = count["pages_read"];
+  c.block_hits = *c.block_requests - std::min(*c.block_requests, count["buffer_pool_reads"]);
+  // Several threads add to Innodb_data_read without synchronization, so that it loses reads (one in
+  // 10,000 with two threads). The count of pages is exact.
+  c.block_read_bytes = count["pages_read"] * page_size;
+  c.blocks_written = count["pages_written"];
+  c.block_write_bytes = count["pages_written"] * page_size;
+  c.log_payload_bytes = count["os_log_written"];
+  c.cache_bytes = count["buffer_pool_bytes_data"];
+  return c;
+}
+
+}  // namespace testbed::mariadb

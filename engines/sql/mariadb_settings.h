@@ -1,0 +1,69 @@
+// The settings of MariaDB that the engines innodb, which has it in its process, and mysql, which
+// speaks to a server, share. A run of one and a run of the other with the same options differ by the
+// server alone.
+//
+// `engine` begins the sentences of errors. Functions throw Error (kUsage) for what an option does not
+// accept.
+#ifndef TESTBED_ENGINES_SQL_MARIADB_SETTINGS_H_
+#define TESTBED_ENGINES_SQL_MARIADB_SETTINGS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/extra_options.h"
+
+namespace testbed::mariadb {
+
+// The longest key in bytes with every page size: InnoDB's limit for an index column at 4k pages.
+inline constexpr size_t kMaxKeySize = 768;
+inline constexpr size_t kMaxValueSize = 16 << 20;
+
+// Returns the value of innodb_flush_log_at_trx_commit for a durability.
+int FlushLogAtCommit(Durability durability);
+
+// Returns the size in bytes of the smallest buffer pool that InnoDB accepts.
+uint64_t LeastPool(uint32_t page_size);
+
+// Refuse what neither engine can honour: a cache below LeastPool, and advice for files that the
+// server opens itself.
+void CheckCache(const std::string& engine, const EngineOptions& options);
+void CheckFileAdvice(const std::string& engine, const EngineOptions& options);
+
+// Settings that have --engine-option of their own.
+struct Sizes {
+  uint64_t log_file_size = 0, log_buffer_size = 0;  // bytes
+  uint64_t io_capacity = 2000;                      // pages a second
+  uint64_t lru_scan_depth = 1536;                   // pages that are kept free
+  bool doublewrite = true;
+};
+Sizes MakeSizes(const EngineOptions& options, const ExtraOptions& extra);
+// Returns the engine options of Sizes, of ServerOptions and of conflict_wait_ms, with what they mean.
+std::vector<std::pair<std::string, std::string>> SharedOptions();
+
+// Returns the arguments "--name=value" that follow from the options, and those that are the same in
+// each run.
+std::vector<std::string> SharedArguments(const EngineOptions& options, const Sizes& sizes);
+
+// Returns "name=value;name=value" of --engine-option server_option as arguments. Refuses options that
+// the run's own options decide, and those in `own`.
+std::vector<std::string> ServerOptions(const std::string& engine, const std::string& text,
+                                       std::span<const std::string_view> own);
+
+// Waits until the purge has removed what no transaction sees, or stays behind for a second.
+// `history` returns the server's Innodb_history_list_length.
+void AwaitPurge(const std::function<uint64_t()>& history);
+
+// Returns the counters that follow from InnoDB's status, whose names are without "Innodb_".
+EngineCounters BlockCounters(std::map<std::string, uint64_t>* status, uint64_t page_size);
+
+}  // namespace testbed::mariadb
+
+#endif  // TESTBED_ENGINES_SQL_MARIADB_SETTINGS_H_

@@ -1,0 +1,28 @@
+// Copies of whole directories, for tests that damage a database and put it back.
+//
+//   CopyTree(dir_, saved);
+//   ... damage a file of dir_ ...
+//   std::filesystem::remove_all(dir_);
+//   CopyTree(saved, dir_);
+//
+// A log segment or a data file that its engine has allocated ahead is mostly a hole to the file
+// system. The copy has the same holes, where std::filesystem::copy writes zeros, which are most of
+// the time of such a test. Contents, sizes and permissions are the same; the blocks behind a hole
+// are not allocated.
+#ifndef TESTBED_TESTS_COPY_TREE_H_
+#define TESTBED_TESTS_COPY_TREE_H_
+
+#include <string>
+
+namespace testbed {
+
+// Copies the regular files and directories below `from` to `to`, which is made when it is missing.
+// Files of the same names are overwritten; other files in `to` stay. Throws Error::kIo.
+void CopyTree(const std::string& from, const std::string& to);
+
+// Copies one file. A file `to` is replaced. Throws Error::kIo.
+void CopyWithHoles(const std::string& from, const std::string& to);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TESTS_COPY_TREE_H_

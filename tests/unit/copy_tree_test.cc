@@ -1,0 +1,79 @@
+// Tests the copies of directories that other tests put damaged databases back from.
+#include "tests/copy_tree.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CopyTreeTest : public testing::Test {
+ protected:
+  CopyTreeTest() {
+    std::string pattern = fs::current_path() / "copy_tree_XXXXXX";
+    dir_ = ::mkdtemp(pattern.data());
+    fs::create_directories(dir_ / "from/deep/er");
+  }
+  ~CopyTreeTest() override { fs::remove_all(dir_); }
+
+  static std::string Read(const fs::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  fs::path dir_;
+};
+
+TEST_F(CopyTreeTest, ContentsSizesAndPermissionsAreTheSame) {
+  std::ofstream(dir_ / "from/empty").close();
+  std::ofstream(dir_ / "from/deep/er/file", std::ios::binary) << std::string(3000000, 'x') + "end";
+  fs::permissions(dir_ / "from/deep/er/file", fs::perms(0640));
+  fs::create_directories(dir_ / "to");
+  std::ofstream(dir_ / "to/empty") << "what was there";
+  CopyTree(dir_ / "from", dir_ / "to");
+  EXPECT_EQ(Read(dir_ / "to/empty"), "");
+  EXPECT_EQ(Read(dir_ / "to/deep/er/file"), Read(dir_ / "from/deep/er/file"));
+  EXPECT_EQ(fs::status(dir_ / "to/deep/er/file").permissions(), fs::perms(0640));
+}
+
+// Data, a hole, data, and space that was allocated and never written.
+TEST_F(CopyTreeTest, HolesStayHoles) {
+  const fs::path file = dir_ / "from/file";
+  constexpr uint64_t kAt = 20 << 20, kSize = 64 << 20;
+  std::ofstream(file, std::ios::binary) << "begin";
+  fs::resize_file(file, kAt);
+  std::ofstream(file, std::ios::binary | std::ios::app) << "middle";
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  const int error = ::posix_fallocate(fd, 0, kSize);
+  const off_t hole = ::lseek(fd, 0, SEEK_HOLE);
+  ::close(fd);
+  ASSERT_EQ(error, 0);
+  if (hole == static_cast<off_t>(kSize)) GTEST_SKIP() << "this file system tells no holes";
+  CopyTree(dir_ / "from", dir_ / "to");
+  EXPECT_EQ(fs::file_size(dir_ / "to/file"), kSize);
+  EXPECT_TRUE(Read(dir_ / "to/file") == Read(file)) << "the contents differ";
+  struct stat st = {};
+  ASSERT_EQ(::stat((dir_ / "to/file").c_str(), &st), 0);
+  EXPECT_LT(st.st_blocks * 512, 8 << 20) << "holes were written";
+}
+
+TEST_F(CopyTreeTest, WhatCannotBeReadIsAnError) {
+  EXPECT_THROW(CopyWithHoles(dir_ / "none", dir_ / "to"), Error);
+  EXPECT_THROW(CopyWithHoles(dir_ / "from", dir_ / "none/to"), Error);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# What the scripts share that build a library once per machine and user. Source it; it defines
+#
+#   say TEXT, die TEXT       a line of progress on stderr; the same, and the end, with exit code 1
+#   home, cache              the user's home; the folder of built libraries
+#   recipe_of COMPILER WORD...  a hash of the words and of the compiler's version
+#   enter_cache NAME WHAT PREFIX LIBRARY
+#                            takes the lock of the library's builds; prints PREFIX and ends when
+#                            another script has built PREFIX/LIBRARY meanwhile
+#   work_in_temporary NAME   makes the folder $work, which goes when the script ends
+#   step WHAT COMMAND...     runs a command with its output in $log; ends with a sentence if it fails
+#   fetch_crate FILE WHAT PACKAGE VERSION SHA256 VARIABLE
+#                            downloads a crate, or takes the one that the environment's VARIABLE names
+#   publish INSTALL PREFIX   makes INSTALL the library's folder, by one rename, and prints PREFIX
+#
+# The folder is ${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/testbed}, outside the project's
+# build folder, so that `rm -rf build` costs no library. The caller sets $log before the first step.
+
+say() { printf 'testbed: %s\n' "$*" >&2; }
+die() {
+  say "$*"
+  exit 1
+}
+
+home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
+cache=${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$home/.cache}/testbed}
+[[ $cache == /* ]] || cache=$PWD/$cache
+log=/dev/null # until the caller names a file
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+recipe_of() {
+  local compiler=$1
+  shift
+  {
+    echo "$*"
+    "$compiler" --version
+  } | sha256sum | cut -c1-10
+}
+
+enter_cache() {
+  local name=$1 what=$2 prefix=$3 library=$4
+  mkdir -p "$cache" ||
+    die "cannot create the cache folder $cache; name another one with TESTBED_CACHE_DIR."
+  exec 9>"$cache/.$name.lock"
+  if ! flock --nonblock 9; then
+    say "waiting for another build of $what in $cache"
+    flock 9
+  fi
+  if [[ -e $prefix/$library ]]; then
+    echo "$prefix"
+    exit 0
+  fi
+}
+
+work_in_temporary() {
+  # What a killed build left behind: nobody else can be using it, this process holds the lock.
+  rm -rf -- "$cache/.$1.tmp".*
+  work=$(mktemp -d "$cache/.$1.tmp.XXXXXX")
+  trap 'rm -rf -- "$work"' EXIT
+}
+
+step() {
+  local what=$1
+  shift
+  printf '\n== %s\n' "$*" >>"$log"
+  # The lock's descriptor is closed for the child: what it may leave running must not hold the lock.
+  "$@" >>"$log" 2>&1 9>&- </dev/null && return
+  tail -n 25 -- "$log" >&2
+  die "$what failed; the whole output is in $log."
+}
+
+# has_hash FILE SHA256
+has_hash() { [[ -f $1 ]] && sha256sum --check --status <<<"$2  $1"; }
+
+# cargo and not a fixed address, because cargo knows this machine's mirror, proxy and certificates.
+# It puts the crate into its own cache; the crate's code is not built.
+fetch_crate() {
+  local file=$1 what=$2 package=$3 version=$4 sha256=$5 variable=$6 found
+  if [[ -n ${!variable:-} ]]; then
+    cp -- "${!variable}" "$file" || die "cannot read $variable=${!variable}."
+  else
+    command -v cargo >/dev/null ||
+      die "downloading $what needs cargo (Debian: apt install cargo), or a $variable."
+    say "downloading $what (the crate $package $version)"
+    mkdir -p "$work/fetch/src"
+    printf '[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2018"\n[dependencies]\n%s = { version = "=%s", default-features = false }\n' \
+      "$package" "${version%%+*}" >"$work/fetch/Cargo.toml"
+    : >"$work/fetch/src/lib.rs"
+    step "downloading $package $version with cargo" cargo fetch --manifest-path "$work/fetch/Cargo.toml"
+    found=$(find "${CARGO_HOME:-$home/.cargo}/registry/cache" -name "$package-$version.crate" -print -quit)
+    [[ -n $found ]] || die "cargo has downloaded $package $version, but not to its cache."
+    cp -- "$found" "$file"
+  fi
+  has_hash "$file" "$sha256" || die "$package-$version.crate has a wrong SHA-256; it should be $sha256."
+}
+
+publish() {
+  # A folder without the library can only be somebody's accident; it would make the rename fail.
+  rm -rf -- "$2"
+  mv -T -- "$1" "$2"
+  rm -f -- "$log"
+  echo "$2"
+}
