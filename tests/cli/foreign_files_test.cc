@@ -78,6 +78,19 @@ TEST_F(ForeignFilesTest, FreshLeavesFilesInTheEnginesFolderThatAreNotTheEngines)
   EXPECT_FALSE(fs::is_symlink(directory_ / "d/db/btree.log/log-77"));
 }
 
+// crashtest begins with a new database every now and then, in the same folder.
+TEST_F(ForeignFilesTest, ACrashTestLeavesFilesThatAreNotTheEngines) {
+  ASSERT_EQ(Run(std::string(kLoad) + "--dir d").code, 0);
+  Write("d/db/customers.sql", "select");
+  Write("d/db/btree.log/notes", "note");
+  const CommandResult crashes = Run(
+      "crashtest --engine btree --kills 3 --crashes-per-database 1 --longest-ms 50 --dir d --fresh "
+      "--quiet");
+  EXPECT_EQ(crashes.code, 0) << crashes.err;
+  EXPECT_EQ(Contents("d/db/customers.sql"), "select");
+  EXPECT_EQ(Contents("d/db/btree.log/notes"), "note");
+}
+
 TEST_F(ForeignFilesTest, AResultsFileIsNoRecordOfADatabase) {
   for (const char* record : {R"({"schema": "testbed-results/1"})", R"({"loaded": true})", "[]", "",
                              R"({"schema": 1})", R"({"schema": "testbed-tree/1"})"}) {
