@@ -91,6 +91,16 @@ TEST_F(ForeignFilesTest, ACrashTestLeavesFilesThatAreNotTheEngines) {
   EXPECT_EQ(Contents("d/db/btree.log/notes"), "note");
 }
 
+// Its journal's files are removed whenever the database is opened or closed.
+TEST_F(ForeignFilesTest, AFileThatBeginsAsAJournalsIsNone) {
+  const std::string run = "--engine mmapv1 --io mmap --ram 64M --rows 1000 --quiet --dir d ";
+  ASSERT_EQ(Run(run + "--workload insert").code, 0);
+  Write("d/db/journal.txt", "theirs");
+  const CommandResult reuse = Run(run + "--workload point-read --operations 10 --reuse");
+  EXPECT_EQ(reuse.code, 0) << reuse.err;
+  EXPECT_EQ(Contents("d/db/journal.txt"), "theirs");
+}
+
 TEST_F(ForeignFilesTest, AResultsFileIsNoRecordOfADatabase) {
   for (const char* record : {R"({"schema": "testbed-results/1"})", R"({"loaded": true})", "[]", "",
                              R"({"schema": 1})", R"({"schema": "testbed-tree/1"})"}) {

@@ -445,6 +445,9 @@ INSTANTIATE_TEST_SUITE_P(
                                      Fault{"rename", DiskCall::kRename, EIO},
                                      Fault{"unlink", DiskCall::kUnlink, EIO},
                                      Fault{"close", DiskCall::kClose, EIO},
+                                     Fault{"list", DiskCall::kList, EIO},
+                                     Fault{"read", DiskCall::kRead, EIO},
+                                     Fault{"read_short", DiskCall::kRead, 0},
                                      Fault{"directory", DiskCall::kSyncDirectory, EIO})),
     [](const auto& param) {
       return std::string(std::get<0>(param.param).name) + "_" + std::get<1>(param.param).name;
