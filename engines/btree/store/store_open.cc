@@ -12,6 +12,7 @@
 #include "device/file/directory.h"
 #include "device/file/durable.h"
 #include "device/log/log_format.h"
+#include "device/log/log_use.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
 #include "engines/btree/store/replay_spool.h"
@@ -253,7 +254,7 @@ CheckpointState Store::ReadDurableCheckpoint() const {
     if (IsThere(path)) MakeDurable(path, FileKind::kMeta);
   }
   CheckpointState state = ReadCheckpoint(dir_, state_.database);
-  if (Log::HasRecords(LogPath(dir_), options_.log.mode, state.redo)) {
+  if (LogWasUsedAfter(LogPath(dir_), options_.log.mode, state.redo)) {
     MakeDurable(DataPath(dir_), FileKind::kData);
     MakeDurable(DoublewritePath(dir_), FileKind::kDoublewrite);
   }
