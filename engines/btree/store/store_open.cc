@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "device/file/directory.h"
 #include "device/file/durable.h"
@@ -338,7 +340,7 @@ void Store::Recover(const CheckpointState& state) {
   space_->Restore(state.space);
   file_->Grow(state.space.pages);  // the length itself may not have been durable
   pool_->BeginRecovery();
-  ReplaySpool spool(dir_ + "/btree.replay");
+  std::optional<ReplaySpool> spool(std::in_place, dir_ + "/btree.replay");
   {
     PoolClient client(pool_.get());
     StructureReplay replay(pool_.get(), space_.get(), &client);
@@ -348,10 +350,10 @@ void Store::Recover(const CheckpointState& state) {
       const DecodedRecord record = DecodeRecord(r.bytes);
       if ((record.flags & kHasStructure) != 0) replay.Apply(record.structure, r.lsn, r.end);
       if ((record.flags & kHasOperations) != 0) {
-        spool.Add({{r.lsn, r.end},
-                   record.transaction,
-                   (record.flags & kMoreParts) != 0,
-                   record.operations});
+        spool->Add({{r.lsn, r.end},
+                    record.transaction,
+                    (record.flags & kMoreParts) != 0,
+                    record.operations});
       }
     };
     redo_.Attach(Log::Open(LogPath(dir_), options_.log, state.redo, apply, state.log_id));
@@ -364,7 +366,9 @@ void Store::Recover(const CheckpointState& state) {
   last_redo_.store(state.redo);
   LoadCatalogue();
   LoadChangeBuffer();
-  RunAgain(&spool);
+  RunAgain(&*spool);
+  // Its file goes before the checkpoint, after which no other recovery would remove it.
+  spool.reset();
   pool_->EndRecovery();
   StartChangeBuffer();
   try {
