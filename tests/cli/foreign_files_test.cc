@@ -101,6 +101,26 @@ TEST_F(ForeignFilesTest, AFileThatBeginsAsAJournalsIsNone) {
   EXPECT_EQ(Contents("d/db/journal.txt"), "theirs");
 }
 
+// A trace has another name until it is whole.
+TEST_F(ForeignFilesTest, AnUnfinishedTraceTakesNoOtherFilesPlace) {
+  const std::string record = std::string(kLoad) + "--record a.trace";
+  Write("a.trace.new", "theirs");
+  ExpectRefused(Run(record), "a.trace.new is there");
+  EXPECT_EQ(Contents("a.trace.new"), "theirs");
+  fs::rename(directory_ / "a.trace.new", directory_ / "theirs.txt");
+  fs::create_symlink("theirs.txt", directory_ / "a.trace.new");
+  ExpectRefused(Run(record), "a.trace.new is there");
+  EXPECT_EQ(Contents("theirs.txt"), "theirs");
+  fs::remove(directory_ / "a.trace.new");
+  // What a killed run left begins as a trace does.
+  ASSERT_EQ(Run(record).code, 0);
+  fs::rename(directory_ / "a.trace", directory_ / "a.trace.new");
+  const CommandResult again = Run(record);
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_TRUE(Exists("a.trace"));
+  EXPECT_FALSE(Exists("a.trace.new"));
+}
+
 TEST_F(ForeignFilesTest, AResultsFileIsNoRecordOfADatabase) {
   for (const char* record : {R"({"schema": "testbed-results/1"})", R"({"loaded": true})", "[]", "",
                              R"({"schema": 1})", R"({"schema": "testbed-tree/1"})"}) {
