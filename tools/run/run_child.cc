@@ -295,10 +295,8 @@ uint64_t Run::ShareBytes(double cache_pct) const {
   return static_cast<uint64_t>(static_cast<double>(options_.ram_bytes) * cache_pct / 100);
 }
 
-// Opens the engine again with a cache of this share, so that it is measured in the state of a run
-// that starts with it. After many cache sizes the blocks that the engine still holds lie scattered
-// over the allocator's pages, which therefore cannot be returned and are lost to the page cache (18
-// MB of 256 MB were seen).
+// Opens the engine anew with a cache of this share: after many cache sizes its blocks lie scattered
+// over the allocator's pages, which the page cache then lacks (18 MB of 256 MB were seen).
 void Run::ReopenWithShare(double cache_pct) {
   engine_.reset();
   ReturnFreeMemory();
@@ -496,12 +494,14 @@ void Run::Execute() {
     if (!info.loads) ReportLoaded(false);
     RunWorkload(phase);
   }
-  if (!stop_()) ReportLoaded(true);
   // The engine may have chosen settings while it ran, so they are read once more.
   for (const auto& [name, value] : engine_->EffectiveSettings()) {
     record_.engine->effective[name] = value;
   }
   record_.database_bytes = engine_->SizeOnDisk().total();
+  // The end of the engine would make the last commits durable, too, and could not tell of a failure.
+  if (options_.engine.durability != Durability::kSync) engine_->Checkpoint();
+  if (!stop_()) ReportLoaded(true);
   if (!population || population->known()) {
     record_.database_rows = population ? population->there().count() : dataset_->rows();
   }
