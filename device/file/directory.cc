@@ -1,10 +1,12 @@
 #include "device/file/directory.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <optional>
@@ -21,20 +23,37 @@ bool IsThere(const std::string& path) {
   return false;
 }
 
+std::vector<std::string> NamesIn(const std::string& directory) {
+  DIR* const dir = ::opendir(directory.c_str());
+  if (dir == nullptr) throw Error::Io("open", directory, errno);
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(dir)) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+    errno = 0;  // what it is at the end tells the end from a failure
+  }
+  const int error = errno;
+  ::closedir(dir);
+  if (error != 0) throw Error::Io("list", directory, error);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 void MakeDirectories(const std::string& directory) {
   if (directory.empty() || IsThere(directory)) return;
   const size_t end = directory.find_last_not_of('/');
   const size_t slash = directory.rfind('/', end);
   std::string parent = slash == std::string::npos ? "." : directory.substr(0, slash + 1);
   MakeDirectories(parent);
-  if (::mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {
-    throw Error::Io("create", directory, errno);
-  }
+  const bool made = ::mkdir(directory.c_str(), 0777) == 0;
+  if (!made && errno != EEXIST) throw Error::Io("create", directory, errno);
   try {
     SyncDirectory(parent);
   } catch (...) {
-    // The next attempt would take an existing directory for a durable one.
-    ::rmdir(directory.c_str());
+    // The next attempt would take an existing directory for a durable one. What another process has
+    // just made is its own.
+    if (made) ::rmdir(directory.c_str());
     throw;
   }
 }

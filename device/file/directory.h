@@ -4,12 +4,16 @@
 #define TESTBED_DEVICE_FILE_DIRECTORY_H_
 
 #include <string>
+#include <vector>
 
 namespace testbed {
 
 // Returns whether the file or directory exists. Throws when the system does not tell: a file that
 // cannot be examined is not absent.
 bool IsThere(const std::string& path);
+// Returns the names in the directory, in alphabetical order. Throws when the system does not tell all
+// of them: a name that could not be read is not absent.
+std::vector<std::string> NamesIn(const std::string& directory);
 // Makes the directory and its parents, as far as they do not exist, and makes their names durable.
 void MakeDirectories(const std::string& directory);
 // Makes the name of a directory durable, and those of the directories above it on the same file

@@ -1,8 +1,10 @@
 #include "device/file/durable.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
+#include <cerrno>
 #include <chrono>
 #include <thread>
 
@@ -62,6 +64,20 @@ std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind) 
   MakeDurable(path, kind);
   options.mode = IoMode::kBuffered;
   return File::Open(path, options);
+}
+
+void WriteBack(const File& file, uint64_t offset, uint64_t n) {
+  constexpr unsigned kAndWait =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  const CallMark mark(file.options().kind);
+  if (::sync_file_range(file.fd(), static_cast<off_t>(offset), static_cast<off_t>(n), kAndWait) ==
+      0) {
+    return;
+  }
+  // Where the file system does not know the call, a sync writes the pages.
+  if (errno == EIO || errno == ENOSPC || errno == EDQUOT) {
+    throw Error::Io("sync_file_range", file.path(), errno);
+  }
 }
 
 }  // namespace testbed

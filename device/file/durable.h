@@ -3,6 +3,7 @@
 #ifndef TESTBED_DEVICE_FILE_DURABLE_H_
 #define TESTBED_DEVICE_FILE_DURABLE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -22,6 +23,10 @@ void MakeDurable(const std::string& path, FileKind kind, IoMode mode = IoMode::k
 // Opens a file for reading from the device rather than from the page cache: by direct IO, or, where
 // the file system has none, buffered after MakeDurable.
 std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind);
+// Has the system write the dirty pages of a range of a buffered file back, and waits until it has.
+// Nothing is durable then: the device's cache is not flushed, and neither is the file's length. Throws
+// Error (kIo) when pages could not be written, of which File::Sync does not tell again.
+void WriteBack(const File& file, uint64_t offset, uint64_t n);
 
 }  // namespace testbed
 

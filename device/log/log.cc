@@ -91,7 +91,12 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
   IoScope scope(kOpen);
   MakeSegmentsDurable(directory, options.mode);
   LogReader reader(directory, from, options.mode);
-  if (id != 0 && !reader.empty() && reader.tail().log_id != id) {
+  if (id != 0 && reader.empty()) {
+    throw Error(Error::kCorruption, "the log in " + directory +
+                                        " is missing: put it back, restore the database from a "
+                                        "copy, or load it again");
+  }
+  if (id != 0 && reader.tail().log_id != id) {
     throw Error(Error::kCorruption, "the log in " + directory +
                                         " belongs to another database: restore the database from "
                                         "a copy, or load it again");

@@ -1,19 +1,17 @@
 #include "device/log/log_format.h"
 
-#include <dirent.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 
 namespace testbed {
 namespace {
@@ -138,13 +136,10 @@ void CheckComplete(const std::string& directory, const std::vector<SegmentInfo>&
 
 // Returns the numbers of the segment files of a directory, in ascending order.
 std::vector<uint64_t> NumbersIn(const std::string& directory) {
-  DIR* dir = ::opendir(directory.c_str());
-  if (dir == nullptr) throw Error::Io("open", directory, errno);
   std::vector<uint64_t> numbers;
-  while (const dirent* entry = ::readdir(dir)) {
-    if (auto number = NumberOf(entry->d_name)) numbers.push_back(*number);
+  for (const std::string& name : NamesIn(directory)) {
+    if (auto number = NumberOf(name)) numbers.push_back(*number);
   }
-  ::closedir(dir);
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
@@ -252,8 +247,7 @@ std::string LogSegmentPath(const std::string& directory, uint64_t number) {
 
 std::vector<std::string> LogSegmentPaths(const std::string& directory) {
   std::vector<std::string> paths;
-  std::error_code none;
-  if (!std::filesystem::exists(directory, none)) return paths;
+  if (!IsThere(directory)) return paths;
   for (const uint64_t number : NumbersIn(directory)) {
     paths.push_back(LogSegmentPath(directory, number));
   }

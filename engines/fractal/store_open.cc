@@ -1,10 +1,13 @@
 // This file creates, opens and recovers databases.
+#include <algorithm>
 #include <bit>
 #include <filesystem>
+#include <map>
 
 #include "device/file/directory.h"
 #include "device/file/durable.h"
 #include "device/log/log_format.h"
+#include "device/log/log_use.h"
 #include "device/os/random_id.h"
 #include "engines/fractal/store.h"
 
@@ -51,6 +54,19 @@ void RefuseUnlessNew(const std::string& dir, bool create) {
                     "--fresh");
   }
   if (!create) throw Error(Error::kUsage, "the directory " + dir + " holds no fractal database");
+}
+
+// Drops the page cache of what no extent takes. There may be pages that the device has refused, and a
+// new write to such a page need not reach the device (MakeDurable).
+void ForgetFreeExtents(File* file, const Header& header, const BlockTable::Blocks& blocks) {
+  std::map<uint64_t, uint64_t> used{{header.table_offset, header.table_bytes}};
+  for (const auto& [block, place] : blocks) used.emplace(place.offset, place.bytes);
+  uint64_t end = kFileBegin;
+  for (const auto& [offset, bytes] : used) {
+    if (offset > end) file->Forget(end, offset - end);
+    end = std::max(end, offset + bytes);
+  }
+  file->Forget(end, 0);
 }
 
 }  // namespace
@@ -120,9 +136,8 @@ void Store::OpenFiles() {
   // then has an older one, whose extents this one calls free.
   file_->Sync();
   header_ = ReadHeader(OpenPastPageCache(DataPath(dir_), FileKind::kData).get());
-  // Without records in the log the database was closed in order. Its data file is durable, and
-  // stays in the page cache.
-  if (Log::HasRecords(LogPath(dir_), options_.log.mode, header_.replay_from)) {
+  // The data file of a database that was closed in order is durable, and stays in the page cache.
+  if (LogWasUsedAfter(LogPath(dir_), options_.log.mode, header_.replay_from)) {
     MakeDurable(DataPath(dir_), FileKind::kData);
   }
   SyncDirectory(dir_);
@@ -139,6 +154,7 @@ void Store::OpenFiles() {
   BlockTable::Blocks blocks;
   std::string why;
   if (!ReadTable(file_.get(), header_, &tables, &blocks, &why)) Damaged(dir_, why);
+  ForgetFreeExtents(file_.get(), header_, blocks);
   table_ = std::make_unique<BlockTable>(kFileBegin);
   if (!table_->Restore(std::move(blocks), header_.table_offset, header_.table_bytes, &why)) {
     Damaged(dir_, why);

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "device/account/ledger.h"
+#include "device/file/directory.h"
 #include "device/file/file.h"
 
 namespace testbed::mdbx {
@@ -35,7 +36,8 @@ Environment::Environment(const std::string& dir, const Settings& settings)
   fs::create_directories(dir_, error);
   if (error) throw Error::Io("create", dir_, error.value());
   lock_ = DirLock(dir_, "the database in");
-  const bool is_new = !fs::exists(DataFile(dir_), error);
+  // A file that cannot be examined is not absent: what is new is removed when it cannot be opened.
+  const bool is_new = !IsThere(DataFile(dir_));
   if (settings_.map_size == 0) settings_.map_size = DefaultMapSize(dir_, settings_.page_size);
   try {
     Open();

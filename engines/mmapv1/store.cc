@@ -57,11 +57,10 @@ std::string WithNamespace(const std::string& dir, const Settings& settings) {
   }
   // A directory with other files and without the namespace file holds a damaged database, or one of
   // which a part is not mounted.
-  for (const auto& entry : fs::directory_iterator(dir)) {
-    if (!IsDataFile(entry.path()) && !IsJournalFile(entry.path())) continue;
-    throw Error(Error::kCorruption, "file " + NsPath(dir) + " is missing though " +
-                                        entry.path().string() +
-                                        " is there: put it back, or load the database anew");
+  for (const std::string& name : NamesIn(dir)) {
+    if (!IsDataFile(name) && !IsJournalFile(name)) continue;
+    throw Error(Error::kCorruption, "file " + NsPath(dir) + " is missing though " + dir + "/" +
+                                        name + " is there: put it back, or load the database anew");
   }
   if (!settings.create) {
     throw Error(Error::kUsage, "the directory " + dir + " holds no mmapv1 database");

@@ -201,14 +201,15 @@ void MysqlEngine::Settle() {
   WriteAll();
 }
 
-// On the thread of lazy_. A failure shows at the next request, when the server has ended.
+// On the thread of lazy_.
 void MysqlEngine::SyncLazily() {
   const IoScope scope(kLogWrite);
   const CallMark mark(FileKind::kLog);
   try {
     lazy_connection_->Run("FLUSH ENGINE LOGS");
     server_->SyncLog();
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    store_->FailCommits(error);
   }
 }
 

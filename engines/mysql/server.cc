@@ -14,6 +14,7 @@
 
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
+#include "device/file/directory.h"
 
 namespace testbed::mysql {
 namespace {
@@ -60,6 +61,13 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
         fmt::format("{} is not empty and no database of testbed, which leaves it alone; choose "
                     "another --dir, or --fresh",
                     cluster()));
+  }
+  // The server would make what is missing anew, in a directory that may only not be mounted.
+  if (const std::string file = cluster() + "/ibdata1"; !is_new && !IsThere(file)) {
+    throw Error(Error::kCorruption,
+                fmt::format("file {} is missing: put it back, restore the database from a copy, or "
+                            "load it anew with --fresh",
+                            file));
   }
   if (const std::optional<uint32_t> size = PageSizeOf(cluster());
       size && *size != settings_.page_size) {
@@ -165,7 +173,9 @@ ConnectOptions PrivateServer::connect() const {
   return options;
 }
 
-bool PrivateServer::SyncLog() const { return ::fdatasync(log_fd_) == 0; }
+void PrivateServer::SyncLog() const {
+  if (::fdatasync(log_fd_) != 0) throw Error::Io("sync", cluster() + "/ib_logfile0", errno);
+}
 
 std::string PrivateServer::Complaint() const {
   std::ifstream file(log());

@@ -38,8 +38,8 @@ class PrivateServer {
   void Keep() { discard_ = false; }
 
   ConnectOptions connect() const;
-  // Syncs the log file, which the server has written. Returns whether that succeeded. Thread-safe.
-  bool SyncLog() const;
+  // Syncs the log file, which the server has written. Throws Error (kIo). Thread-safe.
+  void SyncLog() const;
 
  private:
   void End();

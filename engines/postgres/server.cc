@@ -15,6 +15,7 @@
 
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
+#include "device/file/directory.h"
 
 namespace testbed::postgres {
 namespace {
@@ -53,6 +54,12 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
         fmt::format("{} is not empty and no database of testbed, which leaves it alone; choose "
                     "another --dir, or --fresh",
                     cluster()));
+  }
+  if (const std::string file = cluster() + "/PG_VERSION"; !is_new && !IsThere(file)) {
+    throw Error(Error::kCorruption,
+                fmt::format("file {} is missing: put it back, restore the database from a copy, or "
+                            "load it anew with --fresh",
+                            file));
   }
   discard_ = is_new;
   try {

@@ -180,7 +180,8 @@ void SqlSession::Erase(TableId table, std::string_view key) { Change(table, true
 
 void SqlSession::Commit() {
   if (!in_transaction_) throw Error(Error::kUsage, store_->engine() + ": Commit without Begin");
-  if (begun_) {
+  const bool begun = begun_;
+  if (begun) {
     const RequestMark mark(&served_);
     Try(
         [this] {
@@ -188,10 +189,10 @@ void SqlSession::Commit() {
           connection_->Await();
         },
         true);
-    store_->NoteCommit();
   }
   in_transaction_ = begun_ = false;
   writes_.clear();
+  if (begun) store_->NoteCommit();
 }
 
 void SqlSession::Rollback() {

@@ -24,6 +24,17 @@ SqlStore::SqlStore(std::string engine, std::unique_ptr<SqlDialect> dialect, std:
       connect_(std::move(connect)),
       made_(std::move(made)) {}
 
+void SqlStore::FailCommits(const Error& error) {
+  LockGuard lock(mutex_);
+  if (!failure_) failure_ = error;
+  failed_.store(true, std::memory_order_relaxed);
+}
+
+void SqlStore::ThrowFailure() const {
+  LockGuard lock(mutex_);
+  throw Error(*failure_);
+}
+
 void SqlStore::CheckName(const std::string& name) const {
   if (!name.empty() && name.size() <= dialect_->max_name_size() && name.back() != ' ' &&
       name.find_first_of(std::string_view("`\"'\0", 4)) == std::string::npos) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "device/error.h"
 #include "device/os/mutex.h"
 #include "engines/engine.h"
 #include "engines/sql/connection.h"
@@ -49,8 +50,16 @@ class SqlStore {
   const SqlLimits& limits() const { return limits_; }
   const std::string& engine() const { return engine_; }
   const std::string& schema() const { return schema_; }  // not quoted
-  // Counts the commits, for LazySync.
-  void NoteCommit() { commits_.fetch_add(1, std::memory_order_relaxed); }
+  // Counts the commits, for LazySync. Called before a commit is acknowledged: throws the error of
+  // FailCommits.
+  void NoteCommit() {
+    commits_.fetch_add(1, std::memory_order_relaxed);
+    if (failed_.load(std::memory_order_relaxed)) [[unlikely]]
+      ThrowFailure();
+  }
+  // A sync of lazy durability has failed. What it was to make durable may be lost, and the next one
+  // would succeed, so that no commit is acknowledged any more.
+  void FailCommits(const Error& error);
   uint64_t commits() const { return commits_.load(std::memory_order_relaxed); }
 
  private:
@@ -58,6 +67,7 @@ class SqlStore {
   std::string Qualified(const std::string& table) const;
   std::optional<TableId> Find(const std::string& name) const;
   TableId Add(const std::string& name, SqlTable table);
+  [[noreturn]] void ThrowFailure() const;
 
   const std::string engine_;
   const std::unique_ptr<SqlDialect> dialect_;
@@ -66,8 +76,10 @@ class SqlStore {
   const std::function<std::unique_ptr<SqlConnection>()> connect_;
   const std::function<void()> made_;
   std::atomic<uint64_t> commits_{0};
+  std::atomic<bool> failed_{false};
 
-  mutable Mutex mutex_;  // protects the tables
+  mutable Mutex mutex_;  // protects the tables and failure_
+  std::optional<Error> failure_ GUARDED_BY(mutex_);
   std::vector<std::string> names_ GUARDED_BY(mutex_);
   std::vector<SqlTable> tables_ GUARDED_BY(mutex_);
   Mutex asking_;

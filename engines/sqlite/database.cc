@@ -93,12 +93,20 @@ Database::~Database() {
   }
 }
 
-// An empty file is what a crash may leave of a database that was being made.
+// An empty file is what a crash may leave of a database that was being made. SQLite would remove the
+// write-ahead log beside one, which such a crash does not leave.
 void Database::CheckHeader() const {
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
   std::ifstream file(DatabaseFile(dir_), std::ios::binary);
   char header[18] = {};
-  if (!file.read(header, sizeof header)) return;
+  if (!file.read(header, sizeof header)) {
+    std::error_code none;
+    if (const auto bytes = fs::file_size(WalFile(dir_), none); none || bytes == 0) return;
+    throw Error(Error::kCorruption, "file " + DatabaseFile(dir_) + " is empty though " +
+                                        WalFile(dir_) +
+                                        " is not: put it back, or load the database anew with "
+                                        "--fresh");
+  }
   if (std::string_view(header, kMagic.size()) != kMagic) {
     throw Error(Error::kCorruption, DatabaseFile(dir_) + " is not a database of SQLite");
   }

@@ -12,6 +12,7 @@
 
 #include "device/account/ledger.h"
 #include "device/os/mutex.h"
+#include "device/os/random_id.h"
 
 namespace testbed::sqlite {
 namespace {
@@ -126,6 +127,7 @@ void OpenFile::CheckSyncs() {
 }
 
 void OpenFile::Sync() {
+  LockGuard one(sync_mutex_);
   if (failed_.load(std::memory_order_relaxed)) CheckSyncs();
   bool directory;
   {
@@ -303,7 +305,13 @@ struct VfsCalls {
   static int Access(sqlite3_vfs*, const char* name, int what, int* yes) {
     struct stat st;
     if (what == SQLITE_ACCESS_EXISTS) {
-      *yes = ::stat(name, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size > 0);
+      const bool there = ::stat(name, &st) == 0;
+      // A journal that cannot be examined is not absent: without it the database may be torn.
+      if (!there && errno != ENOENT && errno != ENOTDIR) {
+        last_error = Error::Io("stat", name, errno);
+        return SQLITE_IOERR_ACCESS;
+      }
+      *yes = there && (!S_ISREG(st.st_mode) || st.st_size > 0);
     } else {
       *yes = ::access(name, W_OK | R_OK) == 0;
     }
@@ -342,7 +350,7 @@ std::shared_ptr<OpenFile> Vfs::Find(const std::string& path) const {
 }
 
 std::string Vfs::TemporaryName() {
-  return options_.dir + "/temporary-" + std::to_string(temporaries_.fetch_add(1));
+  return options_.dir + "/temporary-" + std::to_string(RandomId());
 }
 
 std::shared_ptr<OpenFile> Vfs::Open(const std::string& path, FileKind kind, bool create,
@@ -358,6 +366,8 @@ std::shared_ptr<OpenFile> Vfs::Open(const std::string& path, FileKind kind, bool
   }
   options.read_only = options_.read_only;
   options.create = create && !options_.read_only ? FileOptions::kMayExist : FileOptions::kMustExist;
+  // Its name is one that nobody has, and it is removed: no other file may be taken for it.
+  if (temporary && !options_.read_only) options.create = FileOptions::kMustCreate;
   const bool creates = !Exists(path);
   auto file = std::make_shared<OpenFile>(File::Open(path, options), creates && !temporary);
   if (temporary) {

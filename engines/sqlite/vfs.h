@@ -73,6 +73,9 @@ class OpenFile {
   std::atomic<uint64_t> size_;
   std::atomic<bool> written_{false};
   std::atomic<bool> failed_{false};
+  // Held by a sync until its failure is noted: the next sync would succeed, though what this one was to
+  // write may be lost. Taken before mutex_.
+  Mutex sync_mutex_;
   Mutex mutex_;
   bool sync_directory_ GUARDED_BY(mutex_);
   std::optional<Error> failure_ GUARDED_BY(mutex_);  // of a sync
@@ -126,7 +129,6 @@ class Vfs {
   WalIndex wal_index_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<OpenFile>> files_ GUARDED_BY(mutex_);  // by path
-  std::atomic<uint64_t> temporaries_{0};
   std::atomic<uint64_t> blocks_{0}, block_bytes_{0}, log_bytes_{0};
 };
 

@@ -172,7 +172,11 @@ void ListNames(const char* directory, const char* prefix, bool one, char*** name
   std::vector<std::string> found;
   std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(directory), &::closedir);
   if (!dir) throw Error::Io("list", directory, errno);
-  while (const dirent* entry = ::readdir(dir.get())) {
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(dir.get());
+    if (entry == nullptr && errno != 0) throw Error::Io("list", directory, errno);
+    if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     if (prefix != nullptr && !name.starts_with(prefix)) continue;

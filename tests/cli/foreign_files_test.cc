@@ -79,6 +79,49 @@ TEST_F(ForeignFilesTest, FreshLeavesFilesInTheEnginesFolderThatAreNotTheEngines)
   EXPECT_FALSE(fs::is_symlink(directory_ / "d/db/btree.log/log-77"));
 }
 
+// crashtest begins with a new database every now and then, in the same folder.
+TEST_F(ForeignFilesTest, ACrashTestLeavesFilesThatAreNotTheEngines) {
+  ASSERT_EQ(Run(std::string(kLoad) + "--dir d").code, 0);
+  Write("d/db/customers.sql", "select");
+  Write("d/db/btree.log/notes", "note");
+  const CommandResult crashes = Run(
+      "crashtest --engine btree --kills 3 --crashes-per-database 1 --longest-ms 50 --dir d --fresh "
+      "--quiet");
+  EXPECT_EQ(crashes.code, 0) << crashes.err;
+  EXPECT_EQ(Contents("d/db/customers.sql"), "select");
+  EXPECT_EQ(Contents("d/db/btree.log/notes"), "note");
+}
+
+// Its journal's files are removed whenever the database is opened or closed.
+TEST_F(ForeignFilesTest, AFileThatBeginsAsAJournalsIsNone) {
+  const std::string run = "--engine mmapv1 --io mmap --ram 64M --rows 1000 --quiet --dir d ";
+  ASSERT_EQ(Run(run + "--workload insert").code, 0);
+  Write("d/db/journal.txt", "theirs");
+  const CommandResult reuse = Run(run + "--workload point-read --operations 10 --reuse");
+  EXPECT_EQ(reuse.code, 0) << reuse.err;
+  EXPECT_EQ(Contents("d/db/journal.txt"), "theirs");
+}
+
+// A trace has another name until it is whole.
+TEST_F(ForeignFilesTest, AnUnfinishedTraceTakesNoOtherFilesPlace) {
+  const std::string record = std::string(kLoad) + "--record a.trace";
+  Write("a.trace.new", "theirs");
+  ExpectRefused(Run(record), "a.trace.new is there");
+  EXPECT_EQ(Contents("a.trace.new"), "theirs");
+  fs::rename(directory_ / "a.trace.new", directory_ / "theirs.txt");
+  fs::create_symlink("theirs.txt", directory_ / "a.trace.new");
+  ExpectRefused(Run(record), "a.trace.new is there");
+  EXPECT_EQ(Contents("theirs.txt"), "theirs");
+  fs::remove(directory_ / "a.trace.new");
+  // What a killed run left begins as a trace does.
+  ASSERT_EQ(Run(record).code, 0);
+  fs::rename(directory_ / "a.trace", directory_ / "a.trace.new");
+  const CommandResult again = Run(record);
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_TRUE(Exists("a.trace"));
+  EXPECT_FALSE(Exists("a.trace.new"));
+}
+
 TEST_F(ForeignFilesTest, AResultsFileIsNoRecordOfADatabase) {
   for (const char* record : {R"({"schema": "testbed-results/1"})", R"({"loaded": true})", "[]", "",
                              R"({"schema": 1})", R"({"schema": "testbed-tree/1"})"}) {

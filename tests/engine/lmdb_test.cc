@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "device/account/kernel_account.h"
@@ -116,6 +118,20 @@ Mapping MappingOf(const std::string& file) {
     }
   }
   return mapping;
+}
+
+// A link that leads to itself cannot be examined. What is new is removed when it cannot be opened.
+TEST_F(LmdbTest, AFileThatCannotBeExaminedIsNotNew) {
+  for (const auto& [engine, name] : {std::pair("lmdb", "data.mdb"), {"mdbx", "mdbx.dat"}}) {
+    const auto is = [&e = engine](const EngineInfo& info) { return info.name == e; };
+    if (std::none_of(Engines().begin(), Engines().end(), is)) continue;
+    const std::string dir = dir_ + "/" + engine, file = dir + "/" + name;
+    fs::create_directory(dir);
+    fs::create_symlink(name, file);
+    EngineOptions options = DefaultEngineOptions(FindEngine(engine));
+    ErrorOf(Error::kIo, [&, &e = engine] { OpenEngine(e, dir, options); });
+    EXPECT_TRUE(fs::is_symlink(file)) << file;
+  }
 }
 
 TEST_F(LmdbTest, AFullMapIsOneSentenceAndLosesNothing) {

@@ -133,6 +133,24 @@ TEST_P(ServerTest, AServerThatEndsInTheMiddleIsOneSentence) {
   EXPECT_EQ(Get("k"), "v");
 }
 
+// A server would make its files anew, perhaps in a directory that only is not mounted.
+TEST_P(ServerTest, AClusterThatIsMissingIsNotMadeAnew) {
+  Open();
+  Put("k", "v");
+  Close();
+  const fs::path cluster = dir_ + "/cluster", elsewhere = dir_ + "/elsewhere";
+  fs::rename(cluster, elsewhere);
+  ErrorOf(Error::kCorruption, [&] { Open(); });
+  EXPECT_FALSE(fs::exists(cluster));
+  fs::create_directory(cluster);
+  ErrorOf(Error::kCorruption, [&] { Open(); });
+  EXPECT_TRUE(fs::is_empty(cluster));
+  fs::remove(cluster);
+  fs::rename(elsewhere, cluster);
+  Open();
+  EXPECT_EQ(Get("k"), "v");
+}
+
 TEST_P(ServerTest, TakesNoPasswordInTheUrl) {
   for (const std::string url :
        {info().name == "postgres" ? "postgresql://me:secret@localhost/db"

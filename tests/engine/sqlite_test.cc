@@ -124,6 +124,42 @@ TEST_F(SqliteTest, ADatabaseThatAnotherProgramHasOpenIsRefused) {
   EXPECT_EQ(GetBy(session_.get(), 1), RowValue(1, 10));
 }
 
+// SQLite itself takes the file for new, and removes the log that has the rows.
+TEST_F(SqliteTest, AnEmptyFileBesideALogIsNotNew) {
+  Open();
+  Load(100, 50);
+  ASSERT_GT(wal_bytes(), 0u);
+  const std::string killed = dir_ + "/killed";
+  fs::create_directory(killed);
+  for (const char* name : {"/data.sqlite", "/data.sqlite-wal"}) {
+    fs::copy_file(dir_ + name, killed + name);
+  }
+  Close();
+  const uint64_t bytes = fs::file_size(killed + "/data.sqlite");
+  fs::copy_file(killed + "/data.sqlite", dir_ + "/whole");
+  fs::resize_file(killed + "/data.sqlite", 0);
+  ErrorOf(Error::kCorruption, [&] { OpenEngine("sqlite", killed, options_); });
+  ASSERT_TRUE(fs::exists(killed + "/data.sqlite-wal"));
+  fs::copy_file(dir_ + "/whole", killed + "/data.sqlite", fs::copy_options::overwrite_existing);
+  ASSERT_EQ(fs::file_size(killed + "/data.sqlite"), bytes);
+  engine_ = OpenEngine("sqlite", killed, options_);
+  table_ = engine_->OpenTable("t");
+  session_ = engine_->NewSession();
+  EXPECT_EQ(GetBy(session_.get(), 99), RowValue(99, 50));
+}
+
+// A link that leads to itself cannot be examined.
+TEST_F(SqliteTest, AJournalThatCannotBeExaminedIsNotAbsent) {
+  Open();
+  Load(10, 50);
+  Close();
+  fs::create_symlink("data.sqlite-journal", database() + "-journal");
+  ErrorOf(Error::kIo, [&] { Open(); });
+  fs::remove(database() + "-journal");
+  Open();
+  EXPECT_EQ(GetBy(session_.get(), 9), RowValue(9, 50));
+}
+
 TEST_F(SqliteTest, AFileThatIsNoDatabaseIsLeftAsItIs) {
   const std::string text(20000, 'x');
   std::ofstream(database()) << text;

@@ -17,6 +17,7 @@
 #include "engines/registry.h"
 #include "tools/crashtest/crash_process.h"
 #include "tools/database/database_dir.h"
+#include "tools/database/database_files.h"
 #include "tools/output/progress.h"
 #include "workloads/random.h"
 
@@ -378,11 +379,12 @@ bool Test::Round(Crash crash, int number) {
   return counts;
 }
 
-// An empty database in place of the one that is there.
+// No database in place of the one that is there. Files that are not the engine's stay: a user may
+// have put them there.
 void Test::StartAgain() {
   gone_ += Acknowledged();
   exists_ = false;
-  std::filesystem::remove_all(dir_);
+  RemoveEngineFiles(dir_, options_.run.engine_name);
   std::filesystem::create_directory(dir_);
   SyncDirectory(std::filesystem::path(dir_).parent_path());
   for (int w = 0; w < options_.writers; ++w) {

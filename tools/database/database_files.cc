@@ -63,9 +63,9 @@ bool IsOurs(const json& record, const std::string& path, bool directory) {
   });
 }
 
-// Removes the engine's files in db/, and their directories when they are empty then. Returns the
-// names of the others, which stay.
-std::vector<std::string> RemoveEngineFiles(const fs::path& files, const json& record) {
+// Removes the files in db/ of the engine that the record names, and their directories when they are
+// empty then. Returns the names of the others, which stay.
+std::vector<std::string> RemoveFilesOf(const json& record, const fs::path& files) {
   std::vector<std::string> left;
   std::vector<fs::path> directories;
   const auto stays = [&](const std::string& path) {
@@ -118,7 +118,7 @@ std::vector<std::string> RemoveDatabase(const std::string& dir, const std::strin
   }
   std::vector<std::string> inside;
   try {
-    if (fs::exists(fs::symlink_status(files))) inside = RemoveEngineFiles(files, *record);
+    if (fs::exists(fs::symlink_status(files))) inside = RemoveFilesOf(*record, files);
     // The record is removed last: without it, the files that are left would not count as testbed's.
     for (const std::string& name : {kUnfinishedRecord, std::string(kRecordFile)}) {
       fs::remove(fs::path(dir) / name);
@@ -130,6 +130,15 @@ std::vector<std::string> RemoveDatabase(const std::string& dir, const std::strin
   std::erase(left, kEngineFiles);
   left.insert(left.end(), inside.begin(), inside.end());
   return left;
+}
+
+std::vector<std::string> RemoveEngineFiles(const std::string& files, const std::string& engine) {
+  try {
+    if (!fs::exists(files)) return {};
+    return RemoveFilesOf({{"engine", engine}}, files);
+  } catch (const fs::filesystem_error& e) {
+    throw Error::Io("remove", files, e.code().value());
+  }
 }
 
 void RemoveDatabaseDirectory(const std::string& dir) {

@@ -31,6 +31,9 @@ void WriteRecord(const std::string& dir, const nlohmann::json& record);
 // has no record. Returns the names of the files that stay. Throws Error (kUsage) when db/ is a symbolic link, and Error
 // (kIo) when the database cannot be removed. Messages call the directory `shown`.
 std::vector<std::string> RemoveDatabase(const std::string& dir, const std::string& shown);
+// Removes the files that `engine` makes in the folder `files`, which is a db/, and the folder itself
+// when it is empty then. Returns the names of the files that stay. Throws Error (kIo).
+std::vector<std::string> RemoveEngineFiles(const std::string& files, const std::string& engine);
 // Removes the database in `dir`, and `dir` itself when it is empty then. Does nothing when another
 // process holds the lock of `dir`. Never throws: files that cannot be removed stay.
 void RemoveDatabaseDirectory(const std::string& dir);

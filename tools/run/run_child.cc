@@ -341,12 +341,14 @@ void ChildRun::Execute() {
     if (!info.loads) ReportLoaded(false);
     RunWorkload(phase);
   }
-  if (!stop_()) ReportLoaded(true);
   // The engine may have chosen settings while it ran, so they are read once more.
   for (const auto& [name, value] : engine_->EffectiveSettings()) {
     record_.engine->effective[name] = value;
   }
   record_.database_bytes = engine_->SizeOnDisk().total();
+  // The end of the engine would make the last commits durable, too, and could not tell of a failure.
+  if (options_.engine.durability != Durability::kSync) engine_->Checkpoint();
+  if (!stop_()) ReportLoaded(true);
   if (population || !stop_()) {
     record_.database_rows = RowsAtEnd(plan_, population.get(), *dataset_);
   }

@@ -34,6 +34,7 @@
 #include "tools/workload_defaults.h"
 #include "workloads/dataset.h"
 #include "workloads/registry.h"
+#include "workloads/trace/trace_writer.h"
 
 namespace testbed {
 namespace {
@@ -387,6 +388,7 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
   std::vector<OutputFile> checked = files;
   checked.push_back({"--record", options.record_file});
   CheckOutputFiles(checked);
+  if (!options.record_file.empty()) CheckUnfinishedTrace(options.record_file);
   if (options.live.live && options.quiet) {
     throw Error(Error::kUsage, "--live shows the run and --quiet shows nothing of it; give one");
   }

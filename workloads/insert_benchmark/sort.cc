@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/os/temporary_dir.h"
+
 namespace testbed {
 
 IbSorter::IbSorter(std::string path, size_t entry_size, size_t entries_in_memory)
@@ -32,10 +34,12 @@ void IbSorter::Spill() {
   if (file_ == nullptr) {
     FileOptions options;
     options.kind = FileKind::kTemp;
-    options.create = FileOptions::kTruncate;
+    options.create = FileOptions::kMustCreate;
     options.advice = Advice::kSequential;
-    file_ = File::Open(path_, options);
-    ::unlink(path_.c_str());
+    // A name that nobody has, so that no other file is overwritten.
+    const std::string path = path_ + "." + RandomName();
+    file_ = File::Open(path, options);
+    ::unlink(path.c_str());
   }
   Sort();
   file_->Write(spilled_ * sizeof(Entry), entries_.data(), entries_.size() * sizeof(Entry));
@@ -66,6 +70,8 @@ bool IbSorter::Fill(Run* run) {
   run->next = 0;
   if (n == 0) return false;
   file_->Read(run->at * sizeof(Entry), run->buffer.data(), n * sizeof(Entry));
+  // Nobody syncs the file. If the system could not write its pages back, the entries are other ones.
+  file_->CheckWriteBack();
   run->at += n;
   return true;
 }

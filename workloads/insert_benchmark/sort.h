@@ -26,7 +26,7 @@ class IbSorter {
   struct Entry {
     char bytes[IbSchema::kMaxIndexKeySize];
   };
-  // `path` names the temporary file. The sorter keeps up to `entries_in_memory` entries in memory.
+  // `path` begins the temporary file's name. The sorter keeps up to `entries_in_memory` entries in memory.
   IbSorter(std::string path, size_t entry_size, size_t entries_in_memory);
 
   // Adds an entry. Throws Error (kIo) when a run cannot be written.
@@ -34,6 +34,7 @@ class IbSorter {
   // Ends the adding; Add must not be called any more.
   void Finish();
   // Sets *entry to the next entry in order, or returns false after the last one. Call after Finish.
+  // Throws Error (kIo) when the entries cannot be read as they were written.
   bool Next(Entry* entry);
   uint64_t size() const { return size_; }  // number of entries that were added
   size_t runs() const { return runs_.size(); }

@@ -2,15 +2,21 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/directory.h"
+#include "device/file/durable.h"
 
 namespace testbed {
 namespace {
@@ -32,12 +38,75 @@ void Compress(std::string_view raw, std::string* stored) {
   stored->resize(size);
 }
 
+std::string UnfinishedPath(const std::string& path) { return path + ".new"; }
+
+// A file of the name of an unfinished trace. It is locked as long as the object lives.
+class FoundFile {
+ public:
+  explicit FoundFile(const std::string& path)
+      : fd_(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) {
+    if (fd_ < 0) return;
+    struct stat mine, there;
+    char head[8];
+    // A writer holds the lock of its file, in any process namespace.
+    is_leftover_ = ::flock(fd_, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd_, &mine) == 0 &&
+                   ::lstat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
+                   mine.st_ino == there.st_ino && S_ISREG(mine.st_mode) &&
+                   mine.st_uid == ::geteuid() &&
+                   ::pread(fd_, head, sizeof head, 0) == sizeof head &&
+                   std::memcmp(head, kTraceMagic, sizeof head) == 0;
+  }
+  ~FoundFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  FoundFile(const FoundFile&) = delete;
+  FoundFile& operator=(const FoundFile&) = delete;
+  // Returns whether a killed process of this user left it: it begins as a trace does, and nobody
+  // writes it.
+  bool is_leftover() const { return is_leftover_; }
+
+ private:
+  const int fd_;
+  bool is_leftover_ = false;
+};
+
+[[noreturn]] void RefuseFound(const std::string& path) {
+  throw Error(Error::kUsage,
+              fmt::format("the trace {} cannot be written: the file {} is there, which another run "
+                          "writes or which is no unfinished trace; remove it or give another name",
+                          path, UnfinishedPath(path)));
+}
+
+// Creates the file, which no other process writes. Only an unfinished trace that a killed process
+// left is removed for it.
+std::unique_ptr<File> CreateUnfinished(const std::string& path) {
+  const std::string unfinished = UnfinishedPath(path);
+  const FoundFile found(unfinished);
+  if (found.is_leftover()) RemoveFile(unfinished);
+  std::unique_ptr<File> file;
+  try {
+    file = File::Open(unfinished, {.kind = FileKind::kTemp, .create = FileOptions::kMustCreate});
+  } catch (const Error& error) {
+    if (error.code() == EEXIST) RefuseFound(path);
+    throw;
+  }
+  ::flock(file->fd(), LOCK_EX | LOCK_NB);
+  return file;
+}
+
 }  // namespace
 
-TraceWriter::TraceWriter(const std::string& path) : path_(path), unfinished_(path + ".new") {
+void CheckUnfinishedTrace(const std::string& path) {
+  const std::string unfinished = UnfinishedPath(path);
+  struct stat there;
+  if (::lstat(unfinished.c_str(), &there) != 0 && errno == ENOENT) return;
+  if (!FoundFile(unfinished).is_leftover()) RefuseFound(path);
+}
+
+TraceWriter::TraceWriter(const std::string& path) : path_(path), unfinished_(UnfinishedPath(path)) {
   (void)RecordOp();
   if (!path_.empty()) {
-    file_ = File::Open(unfinished_, {.kind = FileKind::kTemp, .create = FileOptions::kTruncate});
+    file_ = CreateUnfinished(path_);
     std::string head(kTraceMagic, 8);
     AppendFixed(&head, kTraceVersion);
     AppendFixed(&head, uint32_t{0});
@@ -124,8 +193,7 @@ void TraceWriter::Put(std::string_view bytes) {
   end_ += bytes.size();
   // The trace is written back as it grows and leaves the page cache, whose memory may be the run's.
   if (end_ - written_back_ < 2 * kWriteBackBytes) return;
-  ::sync_file_range(file_->fd(), static_cast<off64_t>(written_back_), kWriteBackBytes,
-                    SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  WriteBack(*file_, written_back_, kWriteBackBytes);
   file_->Forget(written_back_, kWriteBackBytes);
   written_back_ += kWriteBackBytes;
 }
@@ -154,8 +222,8 @@ void TraceWriter::Finish(const TraceFacts& facts) {
     Put(stored_);
     Put(tail);
     file_->Sync();
+    RenameFile(unfinished_, path_);
     file_.reset();
-    std::filesystem::rename(unfinished_, path_);
   } catch (const std::exception& error) {
     file_.reset();
     std::remove(unfinished_.c_str());

@@ -7,7 +7,8 @@
 //   client.Finish();
 //   writer.Finish(facts);
 //
-// The file is PATH.new until Finish renames it. It is removed when the writer is destroyed before.
+// The file is PATH.new, and locked, until Finish renames it. It is removed when the writer is destroyed
+// before. What a killed process has left of it is replaced, and any other file of that name is refused.
 // The thread's IO is charged to the operation "record".
 #ifndef TESTBED_WORKLOADS_TRACE_TRACE_WRITER_H_
 #define TESTBED_WORKLOADS_TRACE_TRACE_WRITER_H_
@@ -26,9 +27,12 @@
 
 namespace testbed {
 
+// Throws Error (kUsage) when a TraceWriter would refuse the file PATH.new that is there.
+void CheckUnfinishedTrace(const std::string& path);
+
 class TraceWriter {
  public:
-  // Creates the file. Throws Error (kIo). An empty path makes a writer that compresses the blocks
+  // Creates the file. Throws Error: kUsage, as CheckUnfinishedTrace does, and kIo. An empty path makes a writer that compresses the blocks
   // and writes nothing, for the measurement of what recording costs.
   explicit TraceWriter(const std::string& path);
   ~TraceWriter();

@@ -7,11 +7,14 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "device/file/directory.h"
 #include "device/file/durable.h"
 #include "device/log/log_format.h"
+#include "device/log/log_use.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
 #include "engines/btree/store/replay_spool.h"
@@ -253,7 +256,7 @@ CheckpointState Store::ReadDurableCheckpoint() const {
     if (IsThere(path)) MakeDurable(path, FileKind::kMeta);
   }
   CheckpointState state = ReadCheckpoint(dir_, state_.database);
-  if (Log::HasRecords(LogPath(dir_), options_.log.mode, state.redo)) {
+  if (LogWasUsedAfter(LogPath(dir_), options_.log.mode, state.redo)) {
     MakeDurable(DataPath(dir_), FileKind::kData);
     MakeDurable(DoublewritePath(dir_), FileKind::kDoublewrite);
   }
@@ -338,7 +341,7 @@ void Store::Recover(const CheckpointState& state) {
   space_->Restore(state.space);
   file_->Grow(state.space.pages);  // the length itself may not have been durable
   pool_->BeginRecovery();
-  ReplaySpool spool(dir_ + "/btree.replay");
+  std::optional<ReplaySpool> spool(std::in_place, dir_ + "/btree.replay");
   {
     PoolClient client(pool_.get());
     StructureReplay replay(pool_.get(), space_.get(), &client);
@@ -348,10 +351,10 @@ void Store::Recover(const CheckpointState& state) {
       const DecodedRecord record = DecodeRecord(r.bytes);
       if ((record.flags & kHasStructure) != 0) replay.Apply(record.structure, r.lsn, r.end);
       if ((record.flags & kHasOperations) != 0) {
-        spool.Add({{r.lsn, r.end},
-                   record.transaction,
-                   (record.flags & kMoreParts) != 0,
-                   record.operations});
+        spool->Add({{r.lsn, r.end},
+                    record.transaction,
+                    (record.flags & kMoreParts) != 0,
+                    record.operations});
       }
     };
     redo_.Attach(Log::Open(LogPath(dir_), options_.log, state.redo, apply, state.log_id));
@@ -364,7 +367,9 @@ void Store::Recover(const CheckpointState& state) {
   last_redo_.store(state.redo);
   LoadCatalogue();
   LoadChangeBuffer();
-  RunAgain(&spool);
+  RunAgain(&*spool);
+  // Its file goes before the checkpoint, after which no other recovery would remove it.
+  spool.reset();
   pool_->EndRecovery();
   StartChangeBuffer();
   try {

@@ -81,12 +81,12 @@ Files::Files(const std::string& dir, const Settings& settings, DataFile::Views v
   int32_t n = 0;
   for (; n < kMostFiles && IsThere(DataPath(dir, n)); ++n) OpenFile(n);
   count_.store(n, std::memory_order_release);
-  for (const auto& entry : std::filesystem::directory_iterator(dir)) {
-    if (!IsDataFile(entry.path())) continue;
-    const std::string number = entry.path().extension().string().substr(1);
+  for (const std::string& name : NamesIn(dir)) {
+    if (!IsDataFile(name)) continue;
+    const std::string number = name.substr(name.rfind('.') + 1);
     if (number.size() < 9 && std::stoi(number) < n) continue;
-    throw Error(Error::kCorruption, "file " + DataPath(dir, n) + " is missing though " +
-                                        entry.path().string() + " is there");
+    throw Error(Error::kCorruption, "file " + DataPath(dir, n) + " is missing though " + dir + "/" +
+                                        name + " is there");
   }
   if (views != DataFile::kPrivateView) {
     preallocator_ = std::make_unique<Preallocator>(settings.zero_fill);

@@ -41,18 +41,21 @@ std::unique_ptr<File> OpenJournalFile(const std::string& path, FileOptions::Crea
 }  // namespace
 
 bool IsJournalFile(const std::string& path) {
-  return fs::path(path).filename().string().starts_with(kJournalBase);
+  const std::string name = fs::path(path).filename();
+  if (!name.starts_with(kJournalBase)) return false;
+  const std::string rest = name.substr(sizeof kJournalBase - 1);
+  if (rest == "lsn" || rest == "spare" || rest == "spare.new") return true;
+  return !rest.empty() && rest.find_first_not_of("0123456789") == std::string::npos;
 }
 
 void RemoveJournal(const std::string& dir) {
-  std::error_code error;
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(dir, error)) {
-    if (IsJournalFile(entry.path())) files.push_back(entry.path());
+  bool any = false;
+  for (const std::string& name : NamesIn(dir)) {
+    if (!IsJournalFile(name)) continue;
+    RemoveFile(dir + "/" + name);
+    any = true;
   }
-  if (error) throw Error::Io("list", dir, error.value());
-  for (const fs::path& file : files) RemoveFile(file);
-  if (!files.empty()) SyncDirectory(dir);
+  if (any) SyncDirectory(dir);
 }
 
 Journal::Journal(const std::string& dir, const Settings& settings, uint64_t next_seq,

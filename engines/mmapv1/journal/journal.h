@@ -116,7 +116,7 @@ void MakeJournalDurable(const std::string& dir);
 ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
                            const std::function<void(std::string_view body)>& apply);
 
-// Removes all journal files in `dir`.
+// Removes all journal files in `dir`. A file whose name only begins as theirs is another's.
 void RemoveJournal(const std::string& dir);
 bool IsJournalFile(const std::string& path);
 

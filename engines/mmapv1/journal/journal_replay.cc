@@ -4,18 +4,16 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/file/durable.h"
 #include "engines/mmapv1/journal/journal.h"
 #include "engines/mmapv1/journal/journal_format.h"
 
 namespace testbed::mmapv1 {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::unique_ptr<File> OpenToRead(const std::string& path) {
   FileOptions options;
@@ -26,7 +24,7 @@ std::unique_ptr<File> OpenToRead(const std::string& path) {
 
 LsnSlot ReadLsn(const std::string& dir) {
   LsnSlot newest{};
-  if (fs::exists(LsnPath(dir))) {
+  if (IsThere(LsnPath(dir))) {
     const std::unique_ptr<File> file = OpenToRead(LsnPath(dir));
     for (uint64_t i = 0; i < 2; ++i) {
       LsnSlot slot{};
@@ -47,8 +45,7 @@ LsnSlot ReadLsn(const std::string& dir) {
 // Returns the numbers of the journal's files, in ascending order.
 std::vector<uint64_t> JournalNumbers(const std::string& dir) {
   std::vector<uint64_t> numbers;
-  for (const auto& entry : fs::directory_iterator(dir)) {
-    const std::string name = entry.path().filename();
+  for (const std::string& name : NamesIn(dir)) {
     if (!name.starts_with(kJournalBase)) continue;
     const std::string number = name.substr(sizeof kJournalBase - 1);
     const bool digits = !number.empty() && number.size() < 19 &&
@@ -158,12 +155,9 @@ class SectionReader {
 }  // namespace
 
 void MakeJournalDurable(const std::string& dir) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(dir, error)) {
-    if (!IsJournalFile(entry.path())) continue;
-    MakeDurable(entry.path(), FileKind::kLog);
+  for (const std::string& name : NamesIn(dir)) {
+    if (IsJournalFile(name)) MakeDurable(dir + "/" + name, FileKind::kLog);
   }
-  if (error) throw Error::Io("list", dir, error.value());
 }
 
 ReplayResult ReplayJournal(const std::string& dir, uint64_t database,

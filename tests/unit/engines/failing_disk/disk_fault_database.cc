@@ -166,10 +166,11 @@ class Mmapv1Faults : public FaultDatabase {
 // The engine log, whose rows are read from its log when the database is opened.
 class LogFaults : public FaultDatabase {
  public:
-  LogFaults(IoMode io, const char* space) {
+  LogFaults(IoMode io, const char* space, const char* sync = "fdatasync") {
     options_.io = io;
     options_.durability = Durability::kSync;
-    options_.extra = {{"log_space", space}, {"log_segment", "1M"}, {"log_keep", "1M"}};
+    options_.extra = {
+        {"log_space", space}, {"log_sync", sync}, {"log_segment", "1M"}, {"log_keep", "1M"}};
   }
   ~LogFaults() override { Close(); }
   void Open(const std::string& dir, bool create) override {
@@ -230,6 +231,9 @@ std::unique_ptr<FaultDatabase> RecycledLog() {
 std::unique_ptr<FaultDatabase> GrowingLog() {
   return std::make_unique<LogFaults>(IoMode::kBuffered, "growing");
 }
+std::unique_ptr<FaultDatabase> DsyncLog() {
+  return std::make_unique<LogFaults>(IoMode::kBuffered, "recycled", "dsync");
+}
 template <btree::TornPage kTorn, IoMode kIo, btree::PageCodec kCodec, bool kBuffer>
 std::unique_ptr<FaultDatabase> Btree() {
   return std::make_unique<BtreeFaults>(kTorn, kIo, kCodec, kBuffer);
@@ -257,6 +261,7 @@ const std::vector<FaultMode>& FaultModes() {
       {"mmapv1", Mmapv1},
       {"log_recycled", RecycledLog},
       {"log_growing", GrowingLog},
+      {"log_dsync", DsyncLog},
   };
   return modes;
 }

@@ -41,12 +41,15 @@ enum class DiskCall : uint8_t {
   kUnlink,
   kClose,
   kSyncDirectory,
+  // No power cut comes at these.
+  kList,  // a step through the names of a directory
+  kRead,  // not of a mapping
 };
 
 struct DiskFault {
   DiskCall call = DiskCall::kSync;
   uint64_t at = UINT64_MAX;
-  int error = EIO;     // 0 makes a write short: it writes its first part and returns its length
+  int error = EIO;     // 0 makes a write or read short: it transfers its first part and says so
   bool lasts = false;  // all later calls of the kind fail, too
 };
 

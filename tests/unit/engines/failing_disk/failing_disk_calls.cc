@@ -1,5 +1,7 @@
 // The system calls that failing_disk.h replaces in the test program, and the watch on pages of
 // mappings that a failed msync took for clean: writing to one makes it dirty anew.
+#include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -131,6 +133,8 @@ ssize_t WriteCall(int fd, const void* data, size_t n, off_t at) {
                    : static_cast<void>(file->direct.erase(block));
           }
         }
+        // Files that are opened so are written by such descriptors alone.
+        if ((::fcntl(fd, F_GETFL) & O_DSYNC) != 0) TheModel().Sync(file, fails && !is_short);
         if (!fails || is_short) return done;
         errno = error;
         return -1;
@@ -138,9 +142,25 @@ ssize_t WriteCall(int fd, const void* data, size_t n, off_t at) {
       real);
 }
 
+// Returns how much of a read succeeds: all of it, its first part, or -1.
+ssize_t PartRead(int fd, size_t n) {
+  const auto all = static_cast<ssize_t>(n);
+  if (!Hold::IsFree()) return all;
+  Model& model = TheModel();
+  const Hold hold;
+  if (model.fault.call != DiskCall::kRead || model.is_cut) return all;
+  if (model.FileAt(PathOf(fd)) == nullptr || !model.Fails(DiskCall::kRead)) return all;
+  if (model.fault.error != 0) return -1;
+  const size_t part = n / 2 / kBlock * kBlock;  // of a direct read whole blocks
+  return part == 0 ? all : static_cast<ssize_t>(part);
+}
+
 // A direct read passes by the page cache: of blocks that a failed sync has lost it finds what the
 // device holds.
 ssize_t ReadCall(int fd, void* to, size_t n, off_t at) {
+  const ssize_t part = PartRead(fd, n);
+  if (part < 0) return part;
+  n = static_cast<size_t>(part);
   const auto real = [&] { return static_cast<ssize_t>(::syscall(SYS_pread64, fd, to, n, at)); };
   if (!Hold::IsFree() || (::fcntl(fd, F_GETFL) & O_DIRECT) == 0) return real();
   return WithFile(
@@ -253,6 +273,20 @@ int RenameCall(const char* from, const char* to) {
   const int result = real();
   if (result == 0 && file != nullptr) file->path = to;
   return result;
+}
+
+// Tells of an error as the end of the directory, and only errno tells it from the end.
+dirent* ListCall(DIR* directory, const char* call) {
+  using List = dirent* (*)(DIR*);
+  const auto real = reinterpret_cast<List>(::dlsym(RTLD_NEXT, call));
+  Model& model = TheModel();
+  if (Hold::IsFree()) {
+    const Hold hold;
+    const std::string path = PathOf(::dirfd(directory));
+    const bool ours = path == model.dir || model.Has(path);
+    if (ours && model.fault.call == DiskCall::kList && model.Fails(DiskCall::kList)) return nullptr;
+  }
+  return real(directory);
 }
 
 std::string PathAt(int at, const char* path) {
@@ -384,6 +418,10 @@ int unlinkat(int at, const char* path, int flags) noexcept { return UnlinkCall(a
 int remove(const char* path) noexcept {
   const int result = UnlinkCall(AT_FDCWD, path, 0);
   return result == 0 || errno != EISDIR ? result : UnlinkCall(AT_FDCWD, path, AT_REMOVEDIR);
+}
+dirent* readdir(DIR* directory) { return ListCall(directory, "readdir"); }
+dirent64* readdir64(DIR* directory) {
+  return reinterpret_cast<dirent64*>(ListCall(directory, "readdir64"));
 }
 int msync(void* at, size_t n, int flags) { return MsyncCall(at, n, flags); }
 void* mmap(void* hint, size_t n, int protection, int flags, int fd, off_t at) noexcept {

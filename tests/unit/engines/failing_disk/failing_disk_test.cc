@@ -334,6 +334,34 @@ TEST_P(FailingDiskTest, RecoveryLosesNothingThatWasAcknowledged) {
   }
 }
 
+// A session that commits nothing writes, too: frames of the log, tables, headers, states. When one of
+// its calls fails, the next session must not take for durable what only the page cache holds.
+TEST_P(FailingDiskTest, AnIdleSessionThatFailedLosesNothing) {
+  uint64_t calls = 0;
+  const auto try_call = [&](uint64_t call, bool lasts) {
+    Start();
+    FailingDisk disk(dir_);
+    ASSERT_TRUE(Run(database_->commits(), 300)) << why_;
+    disk.Fail({fault().call, call, fault().error, lasts});
+    Run(0, 1);
+    calls = disk.calls();
+    disk.Heal();
+    EXPECT_TRUE(Run(database_->commits() / 3, 60)) << "does not open again: " << why_;
+    disk.Cut(call + 1);
+    ExpectAll(disk);
+  };
+  try_call(UINT64_MAX, false);
+  const uint64_t all = calls;
+  if (all == 0) GTEST_SKIP() << "makes no such calls";
+  for (uint64_t call = 0; call < all; call += Stride(all)) {
+    for (const bool lasts : {false, true}) {
+      if (lasts && ::getenv("TESTBED_FAULT_STRIDE") == nullptr) continue;
+      SCOPED_TRACE("call " + std::to_string(call) + (lasts ? " and all after it" : ""));
+      try_call(call, lasts);
+    }
+  }
+}
+
 // For tests that choose their faults themselves.
 class FailingDiskModeTest : public FailingDiskTest {};
 
@@ -452,6 +480,9 @@ INSTANTIATE_TEST_SUITE_P(
                                      Fault{"rename", DiskCall::kRename, EIO},
                                      Fault{"unlink", DiskCall::kUnlink, EIO},
                                      Fault{"close", DiskCall::kClose, EIO},
+                                     Fault{"list", DiskCall::kList, EIO},
+                                     Fault{"read", DiskCall::kRead, EIO},
+                                     Fault{"read_short", DiskCall::kRead, 0},
                                      Fault{"directory", DiskCall::kSyncDirectory, EIO})),
     [](const auto& param) {
       return std::string(std::get<0>(param.param).name) + "_" + std::get<1>(param.param).name;

@@ -63,6 +63,24 @@ class Mmapv1JournalTest : public Mmapv1Test {
   ReplayResult result_;
 };
 
+TEST_F(Mmapv1JournalTest, AFileWhoseNameOnlyBeginsAsAJournalsIsNone) {
+  for (const char* name :
+       {"journal.txt", "journal.1.bak", "journal.", "journal.lsn2", "journals"}) {
+    std::ofstream(dir_ + "/" + name) << "theirs";
+    EXPECT_FALSE(IsJournalFile(dir_ + "/" + name)) << name;
+  }
+  {
+    Journal journal(dir_, settings_, 1, 7);
+    Append(&journal, 1, 1, 100);
+    journal.Remove();
+  }
+  RemoveJournal(dir_);
+  EXPECT_FALSE(fs::exists(JournalPath(dir_, 1)));
+  EXPECT_FALSE(fs::exists(LsnPath(dir_)));
+  EXPECT_TRUE(fs::exists(dir_ + "/journal.txt"));
+  EXPECT_TRUE(fs::exists(dir_ + "/journal.1.bak"));
+}
+
 TEST_F(Mmapv1JournalTest, SectionsComeBackInOrderAndArePaddedTo8192) {
   Journal journal(dir_, settings_, 1, 7);
   const uint64_t header = journal.written_bytes();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -125,6 +126,25 @@ TEST(IbSorterTest, EntriesComeInOrderOnceEach) {
     EXPECT_EQ(found, expected) << count;
     EXPECT_EQ(sorter.size(), count);
   }
+}
+
+TEST(IbSorterTest, AFileOfItsTemporaryFilesNameStays) {
+  const std::string path = testing::TempDir() + "ib_sorter_theirs";
+  std::ofstream(path) << "theirs";
+  {
+    IbSorter sorter(path, 20, 100);
+    for (uint64_t i = 0; i < 1000; ++i) {
+      IbSorter::Entry entry{};
+      IbPut(i, 8, entry.bytes);
+      sorter.Add(entry);
+    }
+    sorter.Finish();
+    EXPECT_GT(sorter.runs(), 1u);
+  }
+  std::string text;
+  std::ifstream(path) >> text;
+  EXPECT_EQ(text, "theirs");
+  std::filesystem::remove(path);
 }
 
 class InsertBenchmarkTest : public testing::Test {

@@ -1,0 +1,16 @@
+#include "device/log/log_use.h"
+
+#include "device/log/log_reader.h"
+
+namespace testbed {
+
+bool LogWasUsedAfter(const std::string& directory, IoMode mode, Lsn lsn) {
+  if (Log::HasRecords(directory, mode, lsn)) return true;
+  LogReader reader(directory, lsn, mode);
+  for (LogRecord record; reader.Next(&record);) {
+  }
+  // An opening begins an epoch with a frame of its own.
+  return !reader.empty() && reader.tail().frame >= lsn;
+}
+
+}  // namespace testbed

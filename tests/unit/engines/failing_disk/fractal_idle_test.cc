@@ -1,0 +1,87 @@
+// A session of fractal that commits nothing moves messages down and writes nodes. When the sync of that
+// fails, the next session must not use the blocks again as long as the page cache hides what the device
+// holds.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/error.h"
+#include "engines/fractal/store.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
+
+namespace testbed::fractal {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FractalIdleTest : public testing::Test {
+ protected:
+  FractalIdleTest() {
+    std::string pattern = fs::current_path() / "fractal_idle_XXXXXX";
+    base_ = ::mkdtemp(pattern.data());
+    dir_ = base_ + "/disk";
+    fs::create_directory(dir_);
+    options_.page_size = 4096;
+    options_.node_size = 64 << 10;
+    options_.fanout = 2;
+    options_.cache_bytes = 1 << 20;
+    options_.durability = Durability::kSync;
+    options_.cleaner_period_ms = 0;
+    options_.log.segment_bytes = 128 << 10;
+  }
+  ~FractalIdleTest() override { fs::remove_all(base_); }
+
+  void Commit(int first, int commits) {
+    const auto store = Store::Open(dir_ + "/db", options_);
+    const uint32_t table = store->OpenTable("t")->table();
+    StoreClient client(store.get());
+    for (int n = first; n < first + commits; ++n) {
+      const std::string key = Key(n), value = Value(n);
+      const std::vector<RowWrite> rows = {{false, table, key, value}};
+      client.Commit(rows);
+    }
+  }
+  static std::string Key(int n) { return "key" + std::to_string(n * 7919 % 100003); }
+  static std::string Value(int n) { return std::to_string(n) + std::string(300, 'v'); }
+
+  std::string base_, dir_;
+  StoreOptions options_;
+};
+
+TEST_F(FractalIdleTest, BlocksThatTheDeviceRefusedAreNotUsedAgain) {
+  FailingDisk disk(dir_);
+  Commit(0, 900);
+  options_.cleaner_period_ms = 1;
+  options_.cleaner_nodes = 100;
+  {
+    const auto store = Store::Open(dir_ + "/db", options_);
+    for (int i = 0; i < 5000 && store->tree_counters().cleaner_flushes.load() < 3; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    disk.Fail({DiskCall::kSync, 0, EIO, true});
+    EXPECT_THROW(store->Checkpoint(), Error);
+  }
+  disk.Heal();
+  options_.cleaner_period_ms = 0;
+  Commit(900, 900);
+  disk.Cut(1);
+  const std::string cut = base_ + "/cut";
+  disk.CopyTo(cut);
+  options_.create = false;
+  const auto store = Store::Open(cut + "/db", options_);
+  StoreClient client(store.get());
+  std::string value;
+  int lost = 0;
+  for (int n = 0; n < 1800; ++n) {
+    lost += !client.Get(store->OpenTable("t"), Key(n), &value) || value != Value(n);
+  }
+  EXPECT_EQ(lost, 0);
+}
+
+}  // namespace
+}  // namespace testbed::fractal

@@ -1,0 +1,71 @@
+// Tests a run in its process: what the engine leaves to its end, whose errors nobody would see.
+#include "tools/run/run_child.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+
+#include "tests/unit/engines/failing_disk/failing_disk.h"
+#include "tools/options.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class RunChildTest : public testing::Test {
+ protected:
+  RunChildTest() {
+    std::string pattern = fs::current_path() / "run_child_test_XXXXXX";
+    dir_ = ::mkdtemp(pattern.data());
+  }
+  ~RunChildTest() override { fs::remove_all(dir_); }
+
+  // Runs a load and updates with lazy commits, and is stopped after the updates, so that nothing settles
+  // them. From then on the disk fails all syncs.
+  json Run(bool fails) {
+    stop_ = false;
+    RunOptions options = ParseRunOptions({"--engine", "btree", "--rows", "2000", "--workload",
+                                          "insert,ycsb-a", "--operations", "300", "--warmup", "0",
+                                          "--durability", "lazy", "--lazy-interval", "10000",
+                                          "--account", "file", "--quiet", "--dir", dir_});
+    options.Resolve();
+    RunPlan plan;
+    plan.phases = options.workloads;
+    plan.threads = 1;
+    plan.label = "test";
+    plan.engine_dir = dir_ + "/db";
+    fs::create_directory(plan.engine_dir);
+    FailingDisk disk(dir_);
+    RunTalk talk;
+    talk.offer = [](const json&) { return false; };
+    talk.await = [] { return json::object(); };
+    talk.report = [&](const json& line) {
+      const bool updated = line.contains("phase") && line["phase"]["name"] == "ycsb-a";
+      if (updated && fails) disk.Fail({DiskCall::kSync, 0, EIO, true});
+      stop_ = stop_ || updated;
+    };
+    return ExecuteRun(options, plan, [] { return stop_; }, talk);
+  }
+
+  static inline bool stop_ = false;
+  std::string dir_;
+};
+
+TEST_F(RunChildTest, ARunEndsWithoutAnErrorWhenItsCommitsAreDurable) {
+  const json run = Run(false);
+  EXPECT_FALSE(run.contains("error")) << run["error"];
+}
+
+TEST_F(RunChildTest, LazyCommitsThatCannotBeMadeDurableAreAnError) {
+  const json run = Run(true);
+  ASSERT_TRUE(run.contains("error"));
+  EXPECT_EQ(run["error"]["exit_code"], 1);
+}
+
+}  // namespace
+}  // namespace testbed
