@@ -65,12 +65,11 @@ TEST_F(DbBenchTest, FillRandomAndYcsbLoadLoadEachRowOnce) {
 
 TEST_F(DbBenchTest, OneThreadMoreWritesWhileTheOthersRead) {
   const json phase =
-      Last(Measured("--workload fillseq,readwhilewriting --threads 3 --operations 40000"));
+      Last(Measured("--workload fillseq,readwhilewriting --threads 3 --seconds 1"));
   EXPECT_EQ(phase["threads"], 3);
   EXPECT_EQ(phase["thread_operations"].size(), 4u);
   EXPECT_EQ(phase["operations"].size(), 2u);
   EXPECT_EQ(phase["operations"][0]["name"], "point-read");
-  EXPECT_EQ(phase["operations"][0]["count"], 40000) << "--operations are the readers'";
   EXPECT_EQ(phase["operations"][1]["name"], "update");
 }
 

@@ -31,7 +31,9 @@ TEST_F(RateCommandTest, TheCurveIsPrintedAndInTheResults) {
   ASSERT_GE(found["steps"].size(), 3u);
   EXPECT_FALSE(found["steps"][0].contains("target_rate")) << "the closed loop comes first";
   for (const json& step : found["steps"]) {
-    if (step["meets"] == true) EXPECT_GE(step["count"], 200);
+    if (step["meets"] == true) {
+      EXPECT_GE(step["count"], 200);
+    }
   }
   // The phase that counts has the rate that was found.
   ASSERT_TRUE(found["found_rate"].is_number()) << found["sentence"];

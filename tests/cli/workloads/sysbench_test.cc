@@ -15,9 +15,9 @@ class SysbenchTest : public CommandTest {
  protected:
   // Runs the workloads and returns the phases by name.
   std::map<std::string, json> Phases(const std::string& words) {
-    const CommandResult result =
-        Run("--ram 64M --rows 2000 --verify all --account off --quiet --json run.json " +
-            (words.find("--warmup") == std::string::npos ? "--warmup 0 " : "") + words);
+    const CommandResult result = Run(
+        std::string("--ram 64M --rows 2000 --verify all --account off --quiet --json run.json ") +
+        (words.find("--warmup") == std::string::npos ? "--warmup 0 " : "") + words);
     EXPECT_EQ(result.code, 0) << words << result.err;
     std::map<std::string, json> phases;
     const json document = Json("run.json");
