@@ -17,7 +17,8 @@ class PhasesTest : public CommandTest {
   // Returns the phases of all runs as "name/kind".
   std::vector<std::string> Names() {
     std::vector<std::string> names;
-    for (const json& run : Json("run.json")["runs"]) {
+    const json document = Json("run.json");
+    for (const json& run : document["runs"]) {
       for (const json& phase : run["phases"]) {
         names.push_back(phase["name"].get<std::string>() + "/" + phase["kind"].get<std::string>());
         phases_.push_back(phase);
