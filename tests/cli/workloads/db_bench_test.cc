@@ -64,8 +64,7 @@ TEST_F(DbBenchTest, FillRandomAndYcsbLoadLoadEachRowOnce) {
 }
 
 TEST_F(DbBenchTest, OneThreadMoreWritesWhileTheOthersRead) {
-  const json phase =
-      Last(Measured("--workload fillseq,readwhilewriting --threads 3 --seconds 1"));
+  const json phase = Last(Measured("--workload fillseq,readwhilewriting --threads 3 --seconds 1"));
   EXPECT_EQ(phase["threads"], 3);
   EXPECT_EQ(phase["thread_operations"].size(), 4u);
   EXPECT_EQ(phase["operations"].size(), 2u);

@@ -137,7 +137,8 @@ TEST_F(TraceCommandTest, AReplayAtSpeedOneIsNoSoonerThanTheRecording) {
 
 // Reads that find nothing are fast, and no figures of the recorded workload.
 TEST_F(TraceCommandTest, AReplayOnAnotherDatabaseSaysSo) {
-  const std::string words = "--engine btree --ram 64M --account file --threads 1 --warmup 0 --quiet ";
+  const std::string words =
+      "--engine btree --ram 64M --account file --threads 1 --warmup 0 --quiet ";
   ASSERT_EQ(
       Run(words + "--rows 5000 --workload insert,point-read --operations 1000 --record a.trace")
           .code,
