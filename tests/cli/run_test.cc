@@ -510,7 +510,7 @@ TEST_F(RunTest, CrashtestCutsThePower) {
   for (const char* engine : {"btree", "fractal", "mmapv1", "lmdb", "innodb", "sqlite", "mdbx"}) {
     if (!HasEngine(engine)) continue;
     const CommandResult result =
-        Run(std::string("crashtest --kills 1 --power-cuts 3 --scratch 300M --quiet --engine ") +
+        Run(std::string("crashtest --kills 1 --power-cuts 3 --scratch 400M --quiet --engine ") +
             engine);
     if (result.code == 2 && result.err.find("scratch device") != std::string::npos) {
       GTEST_SKIP() << "no scratch device here: " << result.err;
