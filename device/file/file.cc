@@ -328,9 +328,16 @@ size_t File::MostAtomicBytes() const {
 
 void File::Sync(bool metadata) {
   CallMark mark(options_.kind);
-  if (const int fault = FileFaults::Next(true)) throw Error::Io("fsync", path_, fault);
-  if (Counting()) Ledger::ThisThread().CountSync(options_.kind);
-  if ((metadata ? ::fsync(fd_) : ::fdatasync(fd_)) != 0) throw Error::Io("fsync", path_, errno);
+  LockGuard lock(sync_mutex_);
+  if (sync_error_) throw Error(*sync_error_);
+  int fault = FileFaults::Next(true);
+  if (fault == 0) {
+    if (Counting()) Ledger::ThisThread().CountSync(options_.kind);
+    if ((metadata ? ::fsync(fd_) : ::fdatasync(fd_)) != 0) fault = errno;
+  }
+  if (fault == 0) return;
+  sync_error_ = Error::Io("fsync", path_, fault);
+  throw Error(*sync_error_);
 }
 
 uint64_t File::Size() const {

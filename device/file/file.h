@@ -26,11 +26,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "device/account/ledger.h"
+#include "device/error.h"
 #include "device/file/read_trace.h"
 #include "device/os/mutex.h"
 
@@ -89,7 +91,9 @@ class File {
   // or when the file system, its device or the kernel has no such writes.
   size_t MostAtomicBytes() const;
   // Makes written bytes durable by fdatasync(2), or by fsync(2) with `metadata`, which makes the
-  // file's times durable too.
+  // file's times durable too. The system takes the pages of a failed sync for clean, and tells one
+  // caller alone of the failure. So syncs of a File come one after the other, and after a failed one
+  // all later ones throw its error.
   void Sync(bool metadata = false);
 
   // Throws Error (kIo) if the system has written pages of the file back by itself and failed, and
@@ -144,7 +148,9 @@ class File {
   std::atomic<const char*> map_{nullptr};
   std::atomic<uint64_t> map_size_{0};
   std::atomic<uint64_t> known_size_{0};  // length of the file when Mapped() last asked for it
-  Mutex map_mutex_;                      // serializes Remap(); protects old_maps_
+  Mutex sync_mutex_;                     // serializes Sync()
+  std::optional<Error> sync_error_ GUARDED_BY(sync_mutex_);
+  Mutex map_mutex_;  // serializes Remap(); protects old_maps_
   std::vector<std::pair<void*, size_t>> old_maps_ GUARDED_BY(map_mutex_);
 };
 

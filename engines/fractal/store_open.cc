@@ -140,6 +140,11 @@ void Store::OpenFiles() {
   if (LogWasUsedAfter(LogPath(dir_), options_.log.mode, header_.replay_from)) {
     MakeDurable(DataPath(dir_), FileKind::kData);
   }
+  // When the sync of a header that was written by direct IO has failed, the device may have that
+  // header in its own cache alone, and lose it. The older one would then name extents that are used
+  // again from now on.
+  WriteHeader(file_.get(), header_);
+  file_->Sync();
   SyncDirectory(dir_);
   if (header_.page_size != options_.page_size) {
     throw Error(Error::kUsage, "the fractal database in " + dir_ + " has read pages of " +

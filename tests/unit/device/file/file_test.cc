@@ -16,6 +16,7 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/file/durable.h"
+#include "device/file/file_faults.h"
 #include "device/file/page_cache.h"
 
 namespace testbed {
@@ -193,6 +194,20 @@ TEST_F(DurableTest, AFileWithoutFailedWriteBacksHasNoErrorToTell) {
   const auto file = File::Open(directory_ + "/f", options);
   file->Write(0, "y", 1);
   EXPECT_NO_THROW(file->CheckWriteBack());
+}
+
+// The system takes the pages of a failed sync for clean, so that the next sync would succeed.
+TEST_P(FileTest, NoSyncSucceedsAfterAFailedOne) {
+  auto file = Open(FileOptions::kMustCreate);
+  if (!file) GTEST_SKIP() << "no direct IO on the file system of " << directory_;
+  file->Write(0, "abc", 3);
+  FileFaults::Set(0, 1, EIO);
+  EXPECT_THROW(file->Sync(), Error);
+  EXPECT_EQ(FileFaults::Clear(), 1u);
+  EXPECT_THROW(file->Sync(), Error);
+  EXPECT_THROW(file->Sync(true), Error);
+  // Another descriptor is told of later failures alone.
+  EXPECT_NO_THROW(Open(FileOptions::kMustExist)->Sync());
 }
 
 }  // namespace

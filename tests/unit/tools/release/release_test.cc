@@ -79,7 +79,8 @@ RunOptions OtherOptions() {
   RunOptions o;
   o.engine_name = "rocksdb";
   o.dir = "d";
-  o.fresh = o.reuse = o.cache_auto = o.cache_most = o.strict = o.drop_caches = o.readahead_model = true;
+  o.fresh = o.reuse = o.cache_auto = o.cache_most = o.strict = o.drop_caches = o.readahead_model =
+      true;
   o.exclusive_device = o.quiet = o.at_once = true;
   o.ram_bytes = 1 << 30;
   o.cache_pct = 12.5;
