@@ -170,7 +170,7 @@ TEST_F(AbTest, ASideThatNeedsMoreThanItsMemoryIsNamed) {
 TEST_F(AbTest, AStopAnswersWithWhatThereIs) {
   const pid_t process = Start(
       "ab --engine null --a '' --b '' --rows 1000 --threads 1 --workload point-read --time 60s "
-      "--until 0.001% --slice 0.05 --warmup 0 --json ab.json > out");
+      "--until 0.001% --slice 0.05 --warmup 0 --account file --json ab.json > out");
   ASSERT_TRUE(Becomes([&] { return Processes().size() == 3; }));
   std::this_thread::sleep_for(std::chrono::seconds(2));
   ::kill(process, SIGINT);

@@ -93,7 +93,7 @@ TEST_F(KilledParentTest, UnderNohup) {
 
 TEST_F(KilledParentTest, KilledByTimeout) {
   // With --foreground, timeout kills only its child, and not the whole process group.
-  const pid_t process = Start(kRun, "timeout --foreground -s KILL 2");
+  const pid_t process = Start(kRun, "timeout --foreground -s KILL 6");
   ASSERT_TRUE(Becomes([&] { return Processes().size() >= 3; }));
   EXPECT_TRUE(Becomes([&] { return Processes().empty(); }, 20));
   ::waitpid(process, nullptr, 0);

@@ -87,7 +87,12 @@ TEST_F(CsvTest, EveryFigureReadsBackAsTheDocuments) {
   EXPECT_GT(compared, 200);
   const std::vector<Record> series = ParseCsv(Read(directory_ / "series.csv"));
   EXPECT_EQ(series.size(), seconds);
-  EXPECT_GT(std::stod(series.back().at("operations")), 0);
+  double operations = 0;
+  for (const Record& second : series) {
+    const std::string& cell = second.at("operations");
+    if (!cell.empty()) operations += std::stod(cell);
+  }
+  EXPECT_GT(operations, 0);
   EXPECT_EQ(Run("report run.json --csv").out, Read(directory_ / "run.csv"));
   EXPECT_EQ(Run("report run.json --csv-series").out, Read(directory_ / "series.csv"));
   const size_t twice = ParseCsv(Run("report run.json run.json --csv").out).size();

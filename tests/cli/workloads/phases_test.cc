@@ -30,20 +30,27 @@ class PhasesTest : public CommandTest {
 };
 
 TEST_F(PhasesTest, EachHasItsOwnLengthAndRate) {
-  const CommandResult result = Run(
-      std::string(kSmall) +
-      "--seconds 0.3 --workload 'insert, ycsb-a 200ms, ycsb-c 0.4s @ 500, ycsb-f @ 250, settle'");
+  const CommandResult result =
+      Run(std::string(kSmall) +
+          "--seconds 3 --workload 'insert, ycsb-a 200ms, ycsb-c 1s @ 200, ycsb-f @ 25, settle'");
   ASSERT_EQ(result.code, 0) << result.err;
   const std::vector<std::string> expected = {"insert/load",    "settle/settle",  "ycsb-a/measure",
                                              "ycsb-c/measure", "ycsb-f/measure", "settle/settle"};
   ASSERT_EQ(Names(), expected) << "no warm-up, and no settling between them";
   EXPECT_GE(phases_[2]["seconds"], 0.2);
-  EXPECT_LT(phases_[2]["seconds"], 0.29);
+  EXPECT_LT(phases_[2]["seconds"], 2.9) << "not --seconds";
   EXPECT_FALSE(phases_[2].contains("target_rate"));
-  EXPECT_EQ(phases_[3]["target_rate"], 500);
-  EXPECT_NEAR(phases_[3]["count"].get<double>(), 200, 5);
-  EXPECT_EQ(phases_[4]["target_rate"], 250);
-  EXPECT_NEAR(phases_[4]["count"].get<double>(), 75, 5);
+  EXPECT_EQ(phases_[3]["target_rate"], 200);
+  EXPECT_GE(phases_[3]["seconds"], 0.9);
+  EXPECT_LT(phases_[3]["seconds"], 2.9);
+  EXPECT_EQ(phases_[4]["target_rate"], 25);
+  EXPECT_GE(phases_[4]["seconds"], 2.9);
+  // No machine exceeds a rate. One that stalls at a phase's end does less.
+  for (const size_t i : {3, 4}) {
+    const double rate = phases_[i]["target_rate"], seconds = phases_[i]["seconds"];
+    EXPECT_LE(phases_[i]["count"].get<double>(), rate * seconds + 5);
+    EXPECT_GT(phases_[i]["count"], 35);
+  }
 }
 
 TEST_F(PhasesTest, ADatabaseThatIsReusedHasThemToo) {

@@ -27,9 +27,9 @@ class TraceCommandTest : public CommandTest {
     ADD_FAILURE() << "no phase " << workload;
     return {};
   }
-  // Within one in a hundred.
+  // Within one in twenty: what the page cleaner does depends on the time that a phase takes.
   static void ExpectNear(double value, double expected) {
-    EXPECT_NEAR(value, expected, expected / 100);
+    EXPECT_NEAR(value, expected, expected / 20);
   }
   static void ExpectSameOperations(const json& replayed, const json& recorded) {
     EXPECT_EQ(replayed["count"], recorded["count"]);
@@ -203,25 +203,34 @@ TEST_F(TraceCommandTest, RowsAreCountedAfterAReplayThatWrites) {
 }
 
 TEST_F(TraceCommandTest, AReplayTellsWhichRowsItInsertedAndErased) {
-  const std::string words = "--engine btree --rows 5000 --threads 3 --indexes 1 --workload insert,";
-  const json recorded = Phase(words +
-                                  "mixed --mix insert=4,erase=3,update=2,point-read=1 "
-                                  "--operations 3000 --record a.trace",
-                              "mixed");
-  const json replayed = Phase(words + "replay:a.trace,point-read --seconds 0.1", "replay");
-  EXPECT_GT(replayed["rows_inserted"], 1000);
-  EXPECT_GT(replayed["rows_erased"], 700);
-  // Clients race, so an erase may come before the insert of its row; what is counted is what is there.
-  EXPECT_NEAR(replayed["rows_inserted"].get<double>(), recorded["rows_inserted"].get<double>(),
-              100);
-  const json document = Json("run.json");
-  for (const json& phase : document["runs"].back()["phases"]) {
-    if (phase["name"] != "count-rows") continue;
-    EXPECT_EQ(phase["rows"], 5000 + replayed["rows_inserted"].get<int64_t>() -
-                                 replayed["rows_erased"].get<int64_t>());
-    return;
+  for (const int threads : {1, 3}) {
+    const std::string trace = "clients" + std::to_string(threads) + ".trace";
+    const std::string words = "--engine btree --rows 5000 --indexes 1 --threads " +
+                              std::to_string(threads) + " --workload insert,";
+    const json recorded = Phase(words +
+                                    "mixed --mix insert=4,erase=3,update=2,point-read=1 "
+                                    "--operations 3000 --record " +
+                                    trace,
+                                "mixed");
+    const json replayed = Phase(words + "replay:" + trace + ",point-read --seconds 0.1", "replay");
+    // Clients race, so an erase may come before the insert of its row. What is counted is what is
+    // there. One client does exactly what was recorded.
+    EXPECT_GT(replayed["rows_inserted"], 300);
+    EXPECT_GT(replayed["rows_erased"], 200);
+    if (threads == 1) {
+      EXPECT_EQ(replayed["rows_inserted"], recorded["rows_inserted"]);
+      EXPECT_EQ(replayed["rows_erased"], recorded["rows_erased"]);
+    }
+    int counted = 0;
+    const json document = Json("run.json");
+    for (const json& phase : document["runs"].back()["phases"]) {
+      if (phase["name"] != "count-rows") continue;
+      ++counted;
+      EXPECT_EQ(phase["rows"], 5000 + replayed["rows_inserted"].get<int64_t>() -
+                                   replayed["rows_erased"].get<int64_t>());
+    }
+    EXPECT_EQ(counted, 1) << "the rows were not counted";
   }
-  FAIL() << "the rows were not counted";
 }
 
 TEST_F(TraceCommandTest, AReplayOnRowsOfAnotherKindDoesNotTellTheirNumber) {

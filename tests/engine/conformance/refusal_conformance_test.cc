@@ -313,8 +313,9 @@ TEST_P(FullDeviceTest, LosesNothingThatWasCommitted) {
   OpenThere();
   const uint64_t committed = CommitUntilFull();
   // Engines of this project, which have a check of their own, promise more: reads go on, and a
-  // database that was closed on a full device is opened on it.
-  if (info().check) {
+  // database that was closed on a full device is opened on it. A compressed page needs new space to
+  // be written, so that nothing is read while the pool is full of dirty ones.
+  if (info().check && GetParam().compression == "none") {
     ExpectRows(committed, 61, "after the failed commit");
     Close();
     OpenThere();

@@ -40,10 +40,12 @@ std::string Text(const std::string& path) {
   return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 
-// Loop devices detach a moment after their last user is gone.
-bool Detaches(const std::string& name) {
+// Loop devices detach a moment after their last user is gone. Another test may take the number at
+// once.
+bool Detaches(const std::string& name, const std::string& directory) {
   for (int i = 0; i < 400; ++i) {
-    if (!fs::exists("/sys/block/" + name + "/loop/backing_file")) return true;
+    const std::string image = Text("/sys/block/" + name + "/loop/backing_file");
+    if (image.find(directory) == std::string::npos) return true;
     ::usleep(10000);
   }
   return false;
@@ -111,7 +113,7 @@ TEST_P(ScratchTest, IsAnEmptyFileSystemOnADeviceOfItsOwn) {
     EXPECT_EQ(cost.reads, 100u);
     EXPECT_EQ(cost.read_bytes, 100u * 8192);
   }
-  EXPECT_TRUE(Detaches(loop));
+  EXPECT_TRUE(Detaches(loop, directory_));
   EXPECT_THAT(Entries(directory_), IsEmpty());
 }
 
@@ -186,7 +188,7 @@ TEST_P(ScratchTest, KillingTheOwnerLeavesNothing) {
   ::waitpid(child, nullptr, 0);
   ::close(pipe_fds[0]);
   ::close(pipe_fds[1]);
-  EXPECT_TRUE(Detaches(loop));
+  EXPECT_TRUE(Detaches(loop, directory_));
   EXPECT_THAT(Text("/proc/self/mountinfo"), testing::Not(HasSubstr(path)));
   EXPECT_THAT(Entries(directory_), testing::ElementsAre(fs::path(path).filename()));
   EXPECT_THAT(ScratchDevice::CleanLeftovers(directory_),

@@ -1,6 +1,7 @@
 #include "workloads/dataset.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -147,7 +148,8 @@ class KeysFileTest : public testing::Test {
     options.keys_file = path_;
     return Dataset(options);
   }
-  const std::string path_ = testing::TempDir() + "testbed_keys_file_test";
+  const std::string path_ =
+      testing::TempDir() + "testbed_keys_file_test_" + std::to_string(::getpid());
 };
 
 TEST_F(KeysFileTest, TakesLinesInTheirOrder) {
