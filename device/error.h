@@ -27,6 +27,13 @@ class Error : public std::runtime_error {
   // Returns a kIo error: `call` ("open", "fsync", ...) on `path` failed with errno `code`.
   static Error Io(const std::string& call, const std::string& path, int code);
 
+  // Returns the same error with another sentence.
+  Error With(const std::string& sentence) const {
+    Error error(kind_, sentence, code_);
+    error.of_sync_ = of_sync_;
+    return error;
+  }
+
   Kind kind() const { return kind_; }
   int code() const { return code_; }  // errno, or 0 when the error has none
   // Returns whether a disk or a quota was full, so that the same call may succeed once there is

@@ -6,12 +6,15 @@
 #ifndef TESTBED_ENGINES_LAZY_SYNC_H_
 #define TESTBED_ENGINES_LAZY_SYNC_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <utility>
 
+#include "device/error.h"
 #include "device/log/lazy_pace.h"
 #include "device/os/mutex.h"
 
@@ -20,7 +23,7 @@ namespace testbed {
 class LazySync {
  public:
   // Starts the thread. `newest` returns a number that changes with each commit; `sync` makes all
-  // commits so far durable and must not throw. Both run on the thread, so that they must be safe
+  // commits so far durable; when it throws an Error, the thread ends (ThrowIfFailed). Both run on the thread, so that they must be safe
   // beside the threads that commit. `sync` is not called when `newest` has not changed since the
   // last one.
   LazySync(std::chrono::milliseconds interval, std::function<uint64_t()> newest,
@@ -41,6 +44,14 @@ class LazySync {
   LazySync(const LazySync&) = delete;
   LazySync& operator=(const LazySync&) = delete;
 
+  // Throws the error with which `sync` has failed: later commits are not made durable. An engine
+  // calls it before it acknowledges a commit, unless its `sync` notes failures itself.
+  void ThrowIfFailed() {
+    if (!failed_.load(std::memory_order_acquire)) return;
+    LockGuard lock(mutex_);
+    throw Error(*failure_);
+  }
+
  private:
   void Run() {
     LazyPace pace(interval_);
@@ -51,8 +62,18 @@ class LazySync {
       const uint64_t newest = newest_();
       if (newest == synced) continue;
       lock.unlock();
-      sync_();
+      std::optional<Error> failure;
+      try {
+        sync_();
+      } catch (const Error& error) {
+        failure = error;
+      }
       lock.lock();
+      if (failure) {
+        failure_ = std::move(failure);
+        failed_.store(true, std::memory_order_release);
+        return;
+      }
       pace.End();
       synced = newest;
     }
@@ -61,9 +82,11 @@ class LazySync {
   const std::chrono::milliseconds interval_;
   const std::function<uint64_t()> newest_;
   const std::function<void()> sync_;
-  Mutex mutex_;  // protects stop_
+  Mutex mutex_;  // protects stop_ and failure_
   CondVar wake_;
   bool stop_ GUARDED_BY(mutex_) = false;
+  std::optional<Error> failure_ GUARDED_BY(mutex_);
+  std::atomic<bool> failed_{false};
   std::thread thread_;  // declared last: it starts when the members that it uses exist
 };
 

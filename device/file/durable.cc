@@ -4,6 +4,7 @@
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <thread>
@@ -64,6 +65,19 @@ std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind) 
   MakeDurable(path, kind);
   options.mode = IoMode::kBuffered;
   return File::Open(path, options);
+}
+
+void WriteAgain(File* file, uint64_t begin, uint64_t end) {
+  constexpr uint64_t kPiece = 1 << 20;
+  end = std::min(end, file->Size());
+  if (begin >= end) return;
+  const AlignedBuffer piece(std::min(kPiece, end - begin));
+  for (uint64_t at = begin; at < end; at += piece.size()) {
+    const size_t n = std::min<uint64_t>(piece.size(), end - at);
+    file->Read(at, const_cast<char*>(piece.data()), n);
+    file->Write(at, piece.data(), n);
+  }
+  file->Sync();
 }
 
 void WriteBack(const File& file, uint64_t offset, uint64_t n) {

@@ -28,6 +28,13 @@ std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind);
 // Error (kIo) when pages could not be written, of which File::Sync does not tell again.
 void WriteBack(const File& file, uint64_t offset, uint64_t n);
 
+// Writes the bytes [begin, end) of the file, which ends behind them or is cut there, once more, and
+// syncs them. When a sync has failed, the device may have what was written in its own cache alone: it
+// reads back, later syncs succeed, and a power cut takes it away. So whoever has opened a database
+// writes what he builds on, and no successful sync vouches for, again before he overwrites or
+// removes what it replaces. Throws Error (kIo).
+void WriteAgain(File* file, uint64_t begin, uint64_t end);
+
 }  // namespace testbed
 
 #endif  // TESTBED_DEVICE_FILE_DURABLE_H_

@@ -294,20 +294,25 @@ std::string_view File::View(uint64_t offset, size_t n) {
 
 void File::Write(uint64_t offset, const void* data, size_t n) {
   const char* from = static_cast<const char*>(data);
-  if (options_.mode == IoMode::kDirect) return WriteDirect(offset, from, n);
-  PwriteAll(offset, from, n);
+  const auto write = [&] {
+    options_.mode == IoMode::kDirect ? WriteDirect(offset, from, n) : PwriteAll(offset, from, n);
+  };
+  options_.dsync ? Durably(write) : write();
 }
 
 void File::WriteAtomic(uint64_t offset, const void* data, size_t n) {
   CallMark mark(options_.kind);
-  if (const int fault = FileFaults::Next(true)) throw Error::Io("write", path_, fault);
   const iovec part{const_cast<void*>(data), n};
-  for (;;) {
-    const ssize_t r = ::pwritev2(fd_, &part, 1, static_cast<off_t>(offset), RWF_ATOMIC);
-    if (r == static_cast<ssize_t>(n)) break;
-    if (r >= 0) throw Error::Io("write as a whole", path_, EIO);
-    if (errno != EINTR) throw Error::Io("write as a whole", path_, errno);
-  }
+  const auto write = [&] {
+    if (const int fault = FileFaults::Next(true)) throw Error::Io("write", path_, fault);
+    for (;;) {
+      const ssize_t r = ::pwritev2(fd_, &part, 1, static_cast<off_t>(offset), RWF_ATOMIC);
+      if (r == static_cast<ssize_t>(n)) break;
+      if (r >= 0) throw Error::Io("write as a whole", path_, EIO);
+      if (errno != EINTR) throw Error::Io("write as a whole", path_, errno);
+    }
+  };
+  options_.dsync ? Durably(write) : write();
   if (Counting()) Ledger::ThisThread().CountWrite(options_.kind, n);
 }
 
@@ -328,16 +333,11 @@ size_t File::MostAtomicBytes() const {
 
 void File::Sync(bool metadata) {
   CallMark mark(options_.kind);
-  LockGuard lock(sync_mutex_);
-  if (sync_error_) throw Error(*sync_error_);
-  int fault = FileFaults::Next(true);
-  if (fault == 0) {
+  Durably([&] {
+    if (const int fault = FileFaults::Next(true)) throw Error::Io("fsync", path_, fault);
     if (Counting()) Ledger::ThisThread().CountSync(options_.kind);
-    if ((metadata ? ::fsync(fd_) : ::fdatasync(fd_)) != 0) fault = errno;
-  }
-  if (fault == 0) return;
-  sync_error_ = Error::Io("fsync", path_, fault);
-  throw Error(*sync_error_);
+    if ((metadata ? ::fsync(fd_) : ::fdatasync(fd_)) != 0) throw Error::Io("fsync", path_, errno);
+  });
 }
 
 uint64_t File::Size() const {

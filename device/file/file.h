@@ -92,8 +92,8 @@ class File {
   size_t MostAtomicBytes() const;
   // Makes written bytes durable by fdatasync(2), or by fsync(2) with `metadata`, which makes the
   // file's times durable too. The system takes the pages of a failed sync for clean, and tells one
-  // caller alone of the failure. So syncs of a File come one after the other, and after a failed one
-  // all later ones throw its error.
+  // caller alone of the failure. So syncs of a File come one after the other, writes with
+  // FileOptions::dsync among them, and after a failed one all later ones throw its error.
   void Sync(bool metadata = false);
 
   // Throws Error (kIo) if the system has written pages of the file back by itself and failed, and
@@ -131,6 +131,18 @@ class File {
   void WriteDirect(uint64_t offset, const char* data, size_t n);
   size_t PreadAll(uint64_t offset, char* buffer, size_t n);
   void PwriteAll(uint64_t offset, const char* data, size_t n);
+  // Performs a call that makes bytes durable.
+  template <typename Call>
+  void Durably(const Call& call) {
+    LockGuard lock(sync_mutex_);
+    if (sync_error_) throw Error(*sync_error_);
+    try {
+      call();
+    } catch (const Error& error) {
+      sync_error_ = error;
+      throw;
+    }
+  }
   const char* Mapped(uint64_t offset, size_t n);
   void Remap(uint64_t size);
   bool Aligned(uint64_t offset, const void* memory, size_t n) const;
@@ -148,7 +160,7 @@ class File {
   std::atomic<const char*> map_{nullptr};
   std::atomic<uint64_t> map_size_{0};
   std::atomic<uint64_t> known_size_{0};  // length of the file when Mapped() last asked for it
-  Mutex sync_mutex_;                     // serializes Sync()
+  Mutex sync_mutex_;                     // serializes Durably()
   std::optional<Error> sync_error_ GUARDED_BY(sync_mutex_);
   Mutex map_mutex_;  // serializes Remap(); protects old_maps_
   std::vector<std::pair<void*, size_t>> old_maps_ GUARDED_BY(map_mutex_);

@@ -258,10 +258,8 @@ void Log::Impl::SyncWritten(const std::shared_ptr<LogSegment>& newest, Lsn end) 
 // Kills the log with its first error.
 void Log::Impl::Fail(const Error& error) {
   if (error_) return;
-  error_ =
-      Error(error.kind(),
-            "the log in " + directory_ + " takes no more records after an error: " + error.what(),
-            error.code());
+  error_ = error.With("the log in " + directory_ +
+                      " takes no more records after an error: " + error.what());
 }
 
 void Log::Impl::ThrowFailed() const { throw Error(*error_); }

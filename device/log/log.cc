@@ -117,6 +117,7 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
     tail = reader.tail();
     segments = std::make_unique<LogSegments>(directory, options, tail.log_id, tail.epoch + 1);
     segments->Adopt(ListLogSegments(directory, options.mode), tail.segment);
+    segments->WriteAgain(std::max(from, tail.durable), tail.lsn);
   }
   segments->Prepare();
   return std::unique_ptr<Log>(

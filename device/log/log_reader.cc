@@ -140,6 +140,7 @@ void LogReader::Accept(size_t segment, Lsn lsn, const FrameHeader& header) {
   tail_.segment = segments_[segment].number;
   tail_.lsn = lsn + header.span;
   tail_.frame = lsn;
+  tail_.durable = std::max(tail_.durable, header.durable);
   tail_.chain = header.checksum;
   tail_.epoch = std::max(tail_.epoch, header.epoch);
 }

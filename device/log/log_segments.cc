@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/durable.h"
 #include "device/os/mutex.h"
 
 namespace testbed {
@@ -200,6 +201,28 @@ void LogSegments::Adopt(const std::vector<SegmentInfo>& found, uint64_t current)
   if (!unfit.empty() && !segments_.empty()) SetHasNext(*segments_.back(), false);
   for (LogSegment& segment : unfit_segments) SetHasNext(segment, false);
   for (auto path = unfit.rbegin(); path != unfit.rend(); ++path) Remove(*path);
+  // The sync of these headers may have failed, and frames will go behind them without one more.
+  for (size_t i = current_; i < segments_.size(); ++i) {
+    LogSegment& segment = *segments_[i];
+    segment.header.has_next = i + 1 < segments_.size();
+    WriteHeader(*segment.file, segment.header,
+                std::max(kSegmentHeaderUsed, segment.file->alignment()));
+    segment.file->Sync();
+    ++counts_.syncs;
+  }
+}
+
+void LogSegments::WriteAgain(Lsn begin, Lsn end) {
+  LockGuard lock(mutex_);
+  const auto block = [](uint64_t n) { return n / kSegmentHeaderBytes * kSegmentHeaderBytes; };
+  for (const auto& segment : segments_) {
+    const Lsn first = segment->header.first_lsn;
+    const Lsn from = std::max(begin, segment->header.begin()),
+              to = std::min(end, segment->header.end());
+    if (from >= to) continue;
+    testbed::WriteAgain(segment->file.get(), block(from - first),
+                        block(to - first + kSegmentHeaderBytes - 1));
+  }
 }
 
 void LogSegments::Prepare() {

@@ -42,6 +42,9 @@ class LogSegments {
   // Takes over the segments that were found, of which number `current` is in service. Segments
   // after it wait for service if they are as the options ask for; all others are removed.
   void Adopt(const std::vector<SegmentInfo>& found, uint64_t current);
+  // Writes what the segments hold from `begin` to `end` once more, and syncs it (WriteAgain of
+  // device/file/durable.h).
+  void WriteAgain(Lsn begin, Lsn end);
   // Makes segments until there are min_segments; for recycled space only.
   void Prepare();
 

@@ -312,6 +312,24 @@ void StoreClient::Apply(std::span<const RowWrite> operations, uint64_t number) {
   }
 }
 
+// Lets readers wait until a commit of several rows is applied, or has failed.
+class StoreClient::Applying {
+ public:
+  Applying(Store* store, bool many) : store_(many ? store : nullptr) {
+    if (store_ != nullptr) store_->applying_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~Applying() {
+    if (store_ == nullptr) return;
+    store_->applying_.fetch_add(1, std::memory_order_release);
+    store_->applying_.notify_all();
+  }
+  Applying(const Applying&) = delete;
+  Applying& operator=(const Applying&) = delete;
+
+ private:
+  Store* const store_;
+};
+
 void StoreClient::Commit(std::span<const RowWrite> operations) {
   if (operations.empty()) return;
   store_->CheckUsable();
@@ -326,18 +344,15 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
   {
     LockGuard commits(store_->commits_);
     const Gate::Pass pass(&store_->gate_);
+    // From here on the log has a part of the commit, or the trees have. Each failure, one for want
+    // of memory among them, puts the store out of service, so that no checkpoint has the half.
     try {
       range = AppendOperations(operations);
-    } catch (const Error& e) {
+      const Applying applying(store_, operations.size() > 1);
+      Apply(operations, range.begin);
+    } catch (const std::exception& e) {
       store_->Fail(e.what());
       throw;
-    }
-    const bool many = operations.size() > 1;
-    if (many) store_->applying_.fetch_add(1, std::memory_order_seq_cst);
-    Apply(operations, range.begin);
-    if (many) {
-      store_->applying_.fetch_add(1, std::memory_order_release);
-      store_->applying_.notify_all();
     }
   }
   if (store_->options_.durability == Durability::kSync) {

@@ -193,6 +193,7 @@ class StoreClient {
 
  private:
   LogRange AppendOperations(std::span<const RowWrite> operations) REQUIRES(store_->commits_);
+  class Applying;
   void Apply(std::span<const RowWrite> operations, uint64_t number) REQUIRES(store_->commits_);
   void Relax();
 

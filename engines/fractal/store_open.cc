@@ -140,9 +140,8 @@ void Store::OpenFiles() {
   if (LogWasUsedAfter(LogPath(dir_), options_.log.mode, header_.replay_from)) {
     MakeDurable(DataPath(dir_), FileKind::kData);
   }
-  // When the sync of a header that was written by direct IO has failed, the device may have that
-  // header in its own cache alone, and lose it. The older one would then name extents that are used
-  // again from now on.
+  // Its sync may have failed (WriteAgain of device/file/durable.h), and what the older one names is
+  // overwritten from now on.
   WriteHeader(file_.get(), header_);
   file_->Sync();
   SyncDirectory(dir_);

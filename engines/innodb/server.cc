@@ -359,7 +359,8 @@ void Server::SyncLog() {
   if (::fdatasync(log_fd_) != 0) throw Error::Io("sync", log_file(), errno);
 }
 
-// On the thread of lazy_. InnoDB ends the process itself when its log cannot be written.
+// On the thread of lazy_. InnoDB ends the process itself when its log cannot be written. A sync of
+// the log through this descriptor alone may fail all the same, when the device refuses a flush.
 void Server::SyncLazily() {
   IoScope scope(kLogWrite);
   CallMark mark(FileKind::kLog);
@@ -368,7 +369,7 @@ void Server::SyncLazily() {
     lazy_connection_ = std::make_unique<Connection>(library_);
   }
   lazy_connection_->Run("FLUSH ENGINE LOGS");
-  ::fdatasync(log_fd_);
+  if (::fdatasync(log_fd_) != 0) throw Error::Io("sync", log_file(), errno);
 }
 
 void Server::WriteAll() {

@@ -82,8 +82,11 @@ class Server {
   void Join(HandlerOwner* session);
   void Leave(HandlerOwner* session);
 
-  // Called after each commit that was acknowledged.
-  void NoteCommit() { commits_.fetch_add(1, std::memory_order_relaxed); }
+  // Called before each commit is acknowledged. Throws the error of a lazy sync that has failed.
+  void NoteCommit() {
+    if (lazy_ != nullptr) lazy_->ThrowIfFailed();
+    commits_.fetch_add(1, std::memory_order_relaxed);
+  }
 
   // Makes durable what is in the log.
   void SyncLog();

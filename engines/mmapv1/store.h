@@ -96,7 +96,7 @@ class Store {
   std::string_view NsBytes() const;
   // Throws Error (kCorruption) when the journal is damaged, or a replay would leave a data file that
   // is not the one that belongs here, or a table without its last extent.
-  void CheckReplay() const;
+  ReplayResult CheckReplay() const;
   void Recover();
   void CheckFiles();
   void Close();

@@ -128,6 +128,10 @@ void Store::OrFail(Mutex* mutex, const Action& action) {
   } catch (const Error& error) {
     NoteFailure(error);
     throw;
+  } catch (const std::exception& error) {
+    // Such as for want of memory: what the action was to write is lost as well.
+    NoteFailure(Error(Error::kRun, error.what()));
+    throw;
   }
 }
 
@@ -216,6 +220,7 @@ void Store::FlushDataFiles() {
     const uint64_t seq = written_seq_.load();
     const uint64_t written = journal_ != nullptr ? journal_->written_bytes() : 0;
     files_.Sync();
+    ThrowIfFailed();  // a commit may have failed meanwhile
     if (seq != 0) journal_->Flushed(seq, written);
     flushes_.fetch_add(1, std::memory_order_relaxed);
   });

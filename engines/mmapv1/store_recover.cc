@@ -22,7 +22,7 @@ std::string_view Store::NsBytes() const {
 
 // Replays the journal to copies of the namespace file and of the data files' headers. The copies
 // tell whether the database would be whole, and the files stay as they are.
-void Store::CheckReplay() const {
+ReplayResult Store::CheckReplay() const {
   std::vector<FileHeader> headers = files_.Headers();
   std::string ns(NsBytes());
   const auto replay = [](DiskLoc at, std::string_view bytes, void* to, size_t size) {
@@ -30,7 +30,7 @@ void Store::CheckReplay() const {
     if (ofs >= size) return;
     std::memcpy(static_cast<char*>(to) + ofs, bytes.data(), std::min(bytes.size(), size - ofs));
   };
-  ReadJournal([&](DiskLoc at, std::string_view bytes) {
+  ReplayResult found = ReadJournal([&](DiskLoc at, std::string_view bytes) {
     files_.At(at, bytes.size());
     if (at.file == kNsFile) {
       replay(at, bytes, ns.data(), ns.size());
@@ -40,6 +40,7 @@ void Store::CheckReplay() const {
   });
   files_.CheckHeaders(headers);
   CheckLastExtents(dir_, ns, headers);
+  return found;
 }
 
 // Brings the files to the state of the journal's last whole section. Without a journal they stay as
@@ -54,7 +55,7 @@ void Store::Recover() {
       MakeJournalDurable(dir_);
       // The whole journal is read before any of it is replayed, so that a database that is refused
       // stays as it is.
-      CheckReplay();
+      WriteEndAgain(dir_, CheckReplay());
       replayed_ =
           ReadJournal([this](DiskLoc at, std::string_view bytes) { files_.Replay(at, bytes); });
       CheckFiles();

@@ -256,6 +256,9 @@ CheckpointState Store::ReadDurableCheckpoint() const {
     if (IsThere(path)) MakeDurable(path, FileKind::kMeta);
   }
   CheckpointState state = ReadCheckpoint(dir_, state_.database);
+  // Its sync may have failed (WriteAgain of device/file/durable.h), and the older one is overwritten
+  // from now on.
+  WriteCheckpoint(dir_, options_.page_size, state);
   if (LogWasUsedAfter(LogPath(dir_), options_.log.mode, state.redo)) {
     MakeDurable(DataPath(dir_), FileKind::kData);
     MakeDurable(DoublewritePath(dir_), FileKind::kDoublewrite);

@@ -170,7 +170,19 @@ uint64_t Journal::Append(std::string_view body, const std::function<void()>& flu
   return seq_;
 }
 
+// A sync that has failed may have lost the slot for good though the next one succeeds, so that a
+// journal that failed here writes no more slots.
 void Journal::WriteLsn() {
+  if (failure_) throw Error(*failure_);
+  try {
+    WriteSlot();
+  } catch (const Error& error) {
+    failure_ = error;
+    throw;
+  }
+}
+
+void Journal::WriteSlot() {
   FileOptions options;
   options.kind = FileKind::kLog;
   options.create = FileOptions::kMayExist;

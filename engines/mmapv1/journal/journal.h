@@ -32,10 +32,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "device/error.h"
 #include "device/file/file.h"
 #include "device/os/mutex.h"
 #include "engines/mmapv1/settings.h"
@@ -81,6 +83,7 @@ class Journal {
   void Place(const std::string& path);
   void BuildSection(std::string_view body, uint64_t seq);
   void WriteLsn() REQUIRES(mutex_);
+  void WriteSlot() REQUIRES(mutex_);
 
   const std::string dir_;
   const uint64_t database_;
@@ -95,6 +98,7 @@ class Journal {
   Mutex mutex_;                                // protects the members below
   std::vector<Past> past_ GUARDED_BY(mutex_);  // files before the one that is written, oldest first
   bool spare_ GUARDED_BY(mutex_) = false;      // there is a file that can be used again
+  std::optional<Error> failure_ GUARDED_BY(mutex_);  // of WriteLsn
   uint64_t flushed_seq_ GUARDED_BY(mutex_) = 0, lsn_writes_ GUARDED_BY(mutex_) = 0;
   std::atomic<uint64_t> flushed_{0};
   Counts counts_;
@@ -106,10 +110,19 @@ struct ReplayResult {
   uint64_t sections = 0;  // number of sections that were replayed
   // Last section of the journal, or the last that the data files have, if that is later.
   uint64_t last_seq = 0;
+  // Where the last section is that was replayed; an empty path when none was.
+  struct Place {
+    std::string path;
+    uint64_t begin = 0, end = 0;
+  };
+  Place last;
 };
 
 // Calls MakeDurable (device/file/file.h) for each file of the journal, before it is replayed.
 void MakeJournalDurable(const std::string& dir);
+// Writes the last section and journal.lsn once more (WriteAgain of device/file/durable.h): no other
+// section can lack its sync. The sections before it may reach the data files only then.
+void WriteEndAgain(const std::string& dir, const ReplayResult& found);
 // Calls `apply` with the body of each section after the last data flush, and changes no file.
 // Throws Error (kCorruption) when a section that was durable is missing or damaged, or when a file
 // was cut or is another database's. `apply` was called for the sections before that one by then.

@@ -75,6 +75,7 @@ class SectionReader {
   bool was_cut() const { return was_cut_; }
   uint64_t first_seq() const { return first_seq_; }
   uint64_t section_bytes() const { return section_bytes_; }
+  uint64_t section_end() const { return ofs_; }
 
   // Sets *body to that of the section with number `seq`. Returns false when the next section has
   // another number, or is not whole.
@@ -90,7 +91,7 @@ class SectionReader {
       return false;
     }
     section_bytes_ = (buffer_.size() + kSectionPadding - 1) / kSectionPadding * kSectionPadding;
-    ofs_ += section_bytes_;
+    ofs_ += section_bytes_;  // now its end
     return true;
   }
 
@@ -160,6 +161,16 @@ void MakeJournalDurable(const std::string& dir) {
   }
 }
 
+void WriteEndAgain(const std::string& dir, const ReplayResult& found) {
+  const auto write = [](const std::string& path, uint64_t begin, uint64_t end) {
+    FileOptions options;
+    options.kind = FileKind::kLog;
+    WriteAgain(File::Open(path, options).get(), begin, end);
+  };
+  write(LsnPath(dir), 0, UINT64_MAX);
+  if (!found.last.path.empty()) write(found.last.path, found.last.begin, found.last.end);
+}
+
 ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
                            const std::function<void(std::string_view)>& apply) {
   ReplayResult result;
@@ -196,6 +207,7 @@ ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
       ++result.sections;
       result.bytes += reader.section_bytes();
       result.last_seq = next;
+      result.last = {path, reader.section_end() - reader.section_bytes(), reader.section_end()};
     }
     if (reader.HasLater(std::max(next, lsn.seq))) Damaged(path, next);
   }

@@ -210,5 +210,24 @@ TEST_P(FileTest, NoSyncSucceedsAfterAFailedOne) {
   EXPECT_NO_THROW(Open(FileOptions::kMustExist)->Sync());
 }
 
+TEST_P(FileTest, AWriteWithDsyncIsASync) {
+  FileOptions options;
+  options.mode = GetParam();
+  options.create = FileOptions::kMustCreate;
+  options.dsync = true;
+  std::unique_ptr<File> file;
+  try {
+    file = File::Open(directory_ + "/f", options);
+  } catch (const Error& e) {
+    GTEST_SKIP() << e.what();
+  }
+  AlignedBuffer block(4096);
+  FileFaults::Set(0, 1, EIO);
+  EXPECT_THROW(file->Write(0, block.data(), block.size()), Error);
+  EXPECT_EQ(FileFaults::Clear(), 1u);
+  EXPECT_THROW(file->Write(4096, block.data(), block.size()), Error);
+  EXPECT_THROW(file->Sync(), Error);
+}
+
 }  // namespace
 }  // namespace testbed

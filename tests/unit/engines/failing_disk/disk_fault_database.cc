@@ -41,6 +41,7 @@ class BtreeFaults : public FaultDatabase {
     options_.durability = Durability::kSync;
     options_.page_size = codec == btree::PageCodec::kNone ? 4096 : 8192;
     options_.cache_bytes = 40 * options_.page_size;
+    if (io == IoMode::kDirect) options_.log.mode = io;
     options_.log.segment_bytes = 128 << 10;
     options_.checkpoint_log_bytes = 48 << 10;
     if (change_buffer) options_.change_buffer_bytes = 20 << 10;
@@ -87,6 +88,7 @@ class FractalFaults : public FaultDatabase {
     options_.cache_bytes = 128 << 10;
     options_.durability = Durability::kSync;
     options_.cleaner_period_ms = 0;
+    if (io == IoMode::kDirect) options_.log.mode = io;
     options_.log.segment_bytes = 128 << 10;
     options_.checkpoint_log_bytes = 48 << 10;
   }

@@ -158,7 +158,8 @@ void Model::DropCleanPages(DeviceFile* file, bool mapped_too) {
   if (::stat(file->path.c_str(), &st) != 0) return;
   const long own = ::syscall(SYS_openat, AT_FDCWD, file->path.c_str(), O_RDWR | O_CLOEXEC);
   std::erase_if(file->blocks, [&](const auto& block) {
-    if (block.second) return false;
+    // What was written by direct IO is in the device's cache, not in the page cache.
+    if (block.second || file->direct.contains(block.first)) return false;
     std::string old(kBlock, '\0');
     const size_t from = block.first * kBlock;
     if (from < file->bytes.size()) file->bytes.copy(old.data(), kBlock, from);

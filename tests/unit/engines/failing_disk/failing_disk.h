@@ -4,7 +4,8 @@
 // holds, and its contents on the device. A sync copies from the page cache to the device. A sync
 // that fails marks the dirty blocks as clean: the page cache keeps their contents, the device never
 // gets them, and the next sync succeeds (Rebello et al., "Can applications recover from fsync
-// failures?", ATC 2020). Pages that the program drops from the cache get the device's contents. A block
+// failures?", ATC 2020). Pages that the program drops from the cache get the device's contents. What was written by direct IO
+// stays readable when its sync has failed, as if the device had it in its cache, until a power cut. A block
 // that was never written since its space was allocated is worse: after its first write to the device
 // has failed, ext4 takes it for written while its page stays in the page cache. Later syncs write the
 // page and return 0, but the block's extent stays marked as unwritten, and reads as zeros after a

@@ -1,0 +1,56 @@
+// Tests the thread that makes commits durable within an interval.
+#include "engines/lazy_sync.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace testbed {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Waits for it for a minute at most.
+template <typename Condition>
+bool Becomes(const Condition& condition) {
+  for (int i = 0; i < 60000 && !condition(); ++i) std::this_thread::sleep_for(milliseconds(1));
+  return condition();
+}
+
+TEST(LazySyncTest, SyncsWhenThereIsANewCommit) {
+  std::atomic<uint64_t> commits{1}, syncs{0};
+  LazySync lazy(milliseconds(1), [&] { return commits.load(); }, [&] { ++syncs; });
+  for (uint64_t n = 1; n < 4; ++n) {
+    ++commits;
+    EXPECT_TRUE(Becomes([&] { return syncs.load() >= n; }));
+  }
+  EXPECT_NO_THROW(lazy.ThrowIfFailed());
+}
+
+TEST(LazySyncTest, AFailureIsToldFromThenOnAndNothingIsSyncedAfterIt) {
+  std::atomic<uint64_t> commits{1}, syncs{0};
+  LazySync lazy(
+      milliseconds(1), [&] { return commits.load(); },
+      [&] {
+        ++syncs;
+        throw Error::Io("sync", "log", EIO);
+      });
+  const auto failed = [&] {
+    try {
+      lazy.ThrowIfFailed();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), EIO);
+      return true;
+    }
+    return false;
+  };
+  ++commits;
+  EXPECT_TRUE(Becomes(failed));
+  ++commits;
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_TRUE(failed());
+  EXPECT_EQ(syncs.load(), 1u);
+}
+
+}  // namespace
+}  // namespace testbed
