@@ -105,7 +105,7 @@ void AddChangePoints(const Cell& cell, const json& of_test, std::vector<ChangePo
     const std::string commit = change_point.at("attributes").at("commit");
     for (const json& change : change_point.at("changes")) {
       const auto series = std::find_if(cell.begin(), cell.end(), [&](const HistorySeries* s) {
-        return s->metric == change.at("metric");
+        return s->metric == change.at("metric").get_ref<const std::string&>();
       });
       if (series == cell.end()) continue;
       const auto point = std::find_if((*series)->points.begin(), (*series)->points.end(),
