@@ -63,7 +63,8 @@ void RunOptions::ResolveVariant() {
   if (engine_name.find('@') != std::string::npos) ResolveRelease();
   const size_t colon = engine_name.find(':');
   if (colon == std::string::npos) return;
-  const EngineInfo& info = FindKnownEngine(engine_name.substr(0, colon));
+  const std::string name = engine_name.substr(0, colon);
+  const EngineInfo& info = FindKnownEngine(name);
   if (info.variants.empty()) {
     throw Error(Error::kUsage, fmt::format("--engine {}: {} comes in one form; give --engine {}",
                                            engine_name, info.name, info.name));
@@ -136,7 +137,7 @@ void RunOptions::Resolve() {
   CheckTraceOptions(*this);
   CheckRateOptions(*this);
   if (!seconds && operations == 0) seconds = 20;
-  if (!warmup) warmup = operations != 0 || at_once ? 0 : 5;
+  if (!warmup) warmup = operations != 0 || (at_once && find_rate.empty()) ? 0 : 5;
 }
 
 void RunOptions::CheckQueueDepth(const Capabilities& can) const {

@@ -38,6 +38,7 @@ nlohmann::json StepJson(const RateStep& step, const RateLimit& limit) {
                       {"limited_us", Microseconds(step.latency.Percentile(limit.share))},
                       {"max_us", Microseconds(step.latency.max_ns())},
                       {"slower_share", step.slower_share()},
+                      {"undone", step.undone},
                       {"meets", step.Meets(limit)}};
   if (step.target > 0) {
     j["target_rate"] = step.target;
@@ -45,6 +46,15 @@ nlohmann::json StepJson(const RateStep& step, const RateLimit& limit) {
     j["kept_up"] = step.KeptUp();
   }
   return j;
+}
+
+// Returns how many of the times are not below the limit.
+uint64_t NotFaster(const HistogramCounts& times, const RateLimit& limit) {
+  uint64_t n = 0;
+  for (const auto& [lower, count] : times.Buckets()) {
+    if (Histogram::Middle(Histogram::BucketOf(lower)) >= limit.limit_ns) n += count;
+  }
+  return n;
 }
 
 // Returns the step of that target; there is one.
@@ -68,17 +78,17 @@ std::string FoundText(const FoundRate& found) {
   std::string text = fmt::format("holds up to {} ops/s ({} of {} operations)", RateText(found.rate),
                                  AtShare(best, found.limit), Count(best.count()));
   if (const RateStep* miss = NextMiss(found, found.rate)) {
-    text += fmt::format("; at {} ops/s it was {}{}", RateText(miss->target),
-                        AtShare(*miss, found.limit),
-                        miss->KeptUp() ? "" : ", and operations were left undone");
+    text += fmt::format(
+        "; at {} ops/s it was {}{}", RateText(miss->target), AtShare(*miss, found.limit),
+        miss->KeptUp() && miss->undone == 0 ? "" : ", and operations were left undone");
   }
   if (found.again.empty()) return text;
   return text + fmt::format("; measured once more at that rate: {}{}",
                             AtShare(found.again[0], found.limit),
                             found.again[0].Meets(found.limit)
                                 ? ""
-                                : ", which misses it, so the limit lies near that rate, not above "
-                                  "it");
+                                : ", which misses it: that rate is not sure (a longer --seconds "
+                                  "makes it surer)");
 }
 
 // The bounds of a search: the highest rate that met the limit (0: none did) and the lowest that
@@ -106,16 +116,19 @@ void RateStep::Add(const PhaseResult& part, const RateLimit& limit) {
   for (const PhaseResult::Op& op : part.ops) {
     if (Limits(limit, op.op)) latency.Add(target > 0 ? op.intended : op.latency);
   }
-  slower = 0;
-  for (const auto& [lower, n] : latency.Buckets()) {
-    if (Histogram::Middle(Histogram::BucketOf(lower)) >= limit.limit_ns) slower += n;
-  }
+  slower = NotFaster(latency, limit);
+  const auto waited = static_cast<double>(NotFaster(part.undone, limit));
+  const double limited = all_operations == 0 ? 1
+                                             : static_cast<double>(latency.count()) /
+                                                   static_cast<double>(all_operations);
+  undone += static_cast<uint64_t>(std::llround(waited * limited));
   backlog_seconds = std::max(backlog_seconds, part.backlog_seconds);
   if (ended_because.empty()) ended_because = part.ended_because;
 }
 
 double RateStep::slower_share() const {
-  return count() == 0 ? 0 : static_cast<double>(slower) / static_cast<double>(count());
+  const uint64_t all = count() + undone;
+  return all == 0 ? 0 : static_cast<double>(slower + undone) / static_cast<double>(all);
 }
 
 bool RateStep::KeptUp() const {
@@ -123,15 +136,17 @@ bool RateStep::KeptUp() const {
   constexpr double kDone = 0.98;
   const double due = target * seconds;
   // Random arrivals vary by the root of their number.
-  return static_cast<double>(all_operations) + 3 * std::sqrt(due) + 1 >= kDone * due;
+  const double chance = arrivals == Arrivals::kExponential ? 3 * std::sqrt(due) : 0;
+  return static_cast<double>(all_operations) + chance + 1 >= kDone * due;
 }
 
 bool RateStep::Meets(const RateLimit& limit) const {
-  return count() > 0 && KeptUp() && latency.Percentile(limit.share) < limit.limit_ns;
+  if (count() == 0 || !KeptUp() || latency.Percentile(limit.share) >= limit.limit_ns) return false;
+  return undone == 0 || slower_share() <= 1 - limit.share;
 }
 
 bool RateStep::MissesForSure(const RateLimit& limit, uint64_t needed) const {
-  return static_cast<double>(slower) > (1 - limit.share) * static_cast<double>(needed);
+  return static_cast<double>(slower + undone) > (1 - limit.share) * static_cast<double>(needed);
 }
 
 std::string FoundRate::Sentence() const {
@@ -169,7 +184,9 @@ nlohmann::json FoundRate::ToJson() const {
                       {"outcome", kNames[static_cast<size_t>(outcome)]},
                       {"sentence", Sentence()},
                       {"steps", nlohmann::json::array()}};
-  j["found_rate"] = rate > 0 ? nlohmann::json(rate) : nlohmann::json();
+  const bool met = outcome == Outcome::kFound || outcome == Outcome::kHighestMeets;
+  j["found_rate"] = met ? nlohmann::json(rate) : nlohmann::json();
+  j["measured_rate"] = rate > 0 ? nlohmann::json(rate) : nlohmann::json();
   for (const RateStep& step : steps) j["steps"].push_back(StepJson(step, limit));
   if (!again.empty()) j["again"] = StepJson(again[0], limit);
   return j;
@@ -177,22 +194,25 @@ nlohmann::json FoundRate::ToJson() const {
 
 void SearchRate(const MeasureRate& measure, const std::function<bool()>& stop, FoundRate* found) {
   using enum FoundRate::Outcome;
-  const auto step = [&](double rate) -> const RateStep& {
-    found->steps.push_back(measure(rate));
-    return found->steps.back();
+  bool ended = false;
+  // A step that was stopped before it began is none.
+  const auto step = [&](double rate) {
+    RateStep tried = measure(rate);
+    ended = stop() || tried.seconds <= 0 || !tried.ended_because.empty();
+    if (tried.seconds > 0 || !tried.ended_because.empty()) found->steps.push_back(tried);
+    return tried;
   };
   const double top = step(0).rate();
   Bounds bounds{.high = top};
-  const auto ended = [&] { return stop() || !found->steps.back().ended_because.empty(); };
-  while (!ended()) {
+  while (!ended) {
     const std::optional<double> next = bounds.Next(top);
     if (!next) break;
     const bool meets = step(*next).Meets(found->limit);
-    if (ended()) break;
+    if (ended) break;
     (meets ? bounds.low : bounds.high) = *next;
     if (!meets) bounds.missed = true;
   }
-  found->outcome = ended()             ? kEnded
+  found->outcome = ended               ? kEnded
                    : bounds.low == 0   ? kLowestMisses
                    : bounds.low == top ? kHighestMeets
                                        : kFound;

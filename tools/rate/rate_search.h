@@ -33,14 +33,19 @@ struct RateStep {
   uint64_t all_operations = 0;
   HistogramCounts latency;  // of the limited operations; from the intended start if there is one
   uint64_t slower = 0;      // of these, not faster than the limit
+  // Limited operations that were due when a part ended, had not begun, and had waited for the limit
+  // already. The kinds of operations that have not begun are not known: they are taken to be mixed
+  // as the others are.
+  uint64_t undone = 0;
+  Arrivals arrivals = Arrivals::kEven;
   double backlog_seconds = 0;
   std::string ended_because;  // the workload ended by itself, and the step is not whole
 
   // Adds what a phase at the step's rate measured. A step may have several.
   void Add(const PhaseResult& part, const RateLimit& limit);
-  double rate() const { return static_cast<double>(all_operations) / seconds; }
+  double rate() const { return seconds > 0 ? static_cast<double>(all_operations) / seconds : 0; }
   uint64_t count() const { return latency.count(); }
-  double slower_share() const;
+  double slower_share() const;  // with those undone
   // Returns whether the operations that were due have been performed, but for a small rest, as a
   // loop that falls behind more and more has not. Always true of the closed loop.
   bool KeptUp() const;

@@ -304,7 +304,7 @@ Table RateSearchTable(const json& document) {
         if (open && !step.at("kept_up").get<bool>()) meets = "no, fell behind";
         if (chosen) meets = "yes: found";
         table.Row({name, open ? Short(step.at("target_rate")) : "closed loop",
-                   Short(step.at("rate")), Short(step.at("seconds")), Count(step.at("count")),
+                   Short(Number(step, "/rate")), Short(step.at("seconds")), Count(step.at("count")),
                    Short(step.at("p50_us")), Short(step.at("p99_us")), Short(step.at("limited_us")),
                    Short(step.at("max_us")), Percent(step.at("slower_share")),
                    Short(Number(step, "/backlog_seconds")), open ? meets : "-"});

@@ -93,9 +93,17 @@ PhaseOptions ChildRun::MeasuredPhase(bool loads) const {
 }
 
 // Reads the meter at the border of a phase. In slices nothing is said of phases as a whole, so the
-// reading does not wait for a device that other sides and programs use, too.
-Reading ChildRun::ReadBorder() const {
-  return plan_.in_slices ? meter_->ReadNow() : meter_->Read();
+// reading does not wait for a device that other sides and programs use, too. Where phases follow
+// each other at once, a reading at rest would let the engine settle between them.
+Reading ChildRun::ReadBorder(bool at_once) const {
+  return plan_.in_slices || at_once ? meter_->ReadNow() : meter_->Read();
+}
+
+// Returns whether no phase of the run comes after the current one.
+bool ChildRun::IsLast() const {
+  const auto others = std::count_if(plan_.phases.begin(), plan_.phases.end(),
+                                    [](const auto& name) { return !FindWorkload(name).loads; });
+  return current_ + 1 == static_cast<size_t>(others);
 }
 
 PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload& workload,
@@ -113,7 +121,9 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   const bool model = options_.readahead_model && kind == PhaseKind::kMeasure &&
                      FindEngine(options_.engine_name).capabilities.file_layer;
   ReturnFreeMemory();  // what the phase before freed serves the caches of this one
-  const Reading before = ReadBorder();
+  const bool follows = kind != PhaseKind::kLoad && (searching_ || options_.at_once);
+  const bool goes_on = follows && (kind == PhaseKind::kTune || (options_.at_once && !IsLast()));
+  const Reading before = ReadBorder(follows);
   // The recording takes memory of the run's budget, so it is limited to a sixteenth of it.
   if (model) {
     const uint64_t room = options_.ram_bytes == 0 ? 256 << 20 : options_.ram_bytes / 16;
@@ -132,7 +142,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   if (seconds) seconds->Rest(result);
   const MemoryWatch::Held held = watch.Stop();
   progress.Clear();
-  const Reading after = ReadBorder();
+  const Reading after = ReadBorder(goes_on);
 
   phase.seconds = result.seconds;
   phase.foreign_cpu_share = ForeignCpu(result.cpu_begin, result.cpu_end);
@@ -194,7 +204,7 @@ void ChildRun::Step(const std::string& name, PhaseKind kind, OpKind op, const st
   ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.progress());
   progress.Say(what);
   PhaseRecord step{.name = name, .kind = kind};
-  const Reading before = ReadBorder();
+  const Reading before = ReadBorder(options_.at_once && kind == PhaseKind::kSettle);
   const CpuUse cpu_before = ReadCpuUse();
   const uint64_t start = clock.Now();
   {
@@ -203,7 +213,7 @@ void ChildRun::Step(const std::string& name, PhaseKind kind, OpKind op, const st
   }
   step.seconds = static_cast<double>(clock.ToNs(clock.Now() - start)) / 1e9;
   step.foreign_cpu_share = ForeignCpu(cpu_before, ReadCpuUse());
-  const Reading after = ReadBorder();
+  const Reading after = ReadBorder(false);
   progress.Clear();
   Finish(before, after, &step);
 }

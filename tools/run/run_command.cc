@@ -83,7 +83,8 @@ class Runs {
   bool ExecuteLoad() {
     const std::vector<std::string>& all = options_.workloads;
     const auto first_other = std::find_if_not(all.begin(), all.end(), Loads);
-    const bool shared = std::all_of(first_other, all.end(), ReadsOnly);
+    // Phases over time are on the open database that the load has left, though they only read.
+    const bool shared = !options_.at_once && std::all_of(first_other, all.end(), ReadsOnly);
     if (shared && first_other != all.begin() && first_other != all.end()) {
       // All later workloads only read, so one load serves every number of threads and every run.
       return Fresh({all.begin(), first_other}, options_.threads[0], 0) &&

@@ -17,8 +17,9 @@ namespace testbed {
 namespace {
 
 constexpr char kOwn[] =
-    "a length in ms, s, min or h, or @ and a rate, or both: 'ycsb-a 60s @ 5000'";
-constexpr double kMostSeconds = 1e7, kMostRate = 1e9;
+    "a length in ms, s, min or h (100ms at least), or @ and a rate (0.001 at least), or both: "
+    "'ycsb-a 60s @ 5000'";
+constexpr double kLeastSeconds = 0.1, kMostSeconds = 1e7, kLeastRate = 0.001, kMostRate = 1e9;
 
 // One entry of the list.
 struct Entry {
@@ -39,19 +40,19 @@ bool TakesTrace(const WorkloadInfo& info) {
          std::any_of(info.run_options.begin(), info.run_options.end(), trace);
 }
 
-// Parses a number with one of the units after it; nothing when it is none, or not above 0 and up to
+// Parses a number with one of the units after it; nothing when it is none, or not from `least` up to
 // `most`.
 template <size_t kCount>
 std::optional<double> ParseWithUnit(std::string_view text,
                                     const std::pair<const char*, double> (&units)[kCount],
-                                    double most) {
+                                    double least, double most) {
   double x = 0;
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, x, std::chars_format::fixed);
   if (error != std::errc()) return {};
   const std::string_view unit(at, static_cast<size_t>(end - at));
   for (const auto& [name, scale] : units) {
-    if (unit == name && x * scale > 0 && x * scale <= most) return x * scale;
+    if (unit == name && x * scale >= least && x * scale <= most) return x * scale;
   }
   return {};
 }
@@ -59,12 +60,12 @@ std::optional<double> ParseWithUnit(std::string_view text,
 std::optional<double> ParseSeconds(std::string_view text) {
   static constexpr std::pair<const char*, double> kUnits[] = {
       {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}};
-  return ParseWithUnit(text, kUnits, kMostSeconds);
+  return ParseWithUnit(text, kUnits, kLeastSeconds, kMostSeconds);
 }
 
 std::optional<double> ParseRate(std::string_view text) {
   static constexpr std::pair<const char*, double> kUnits[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}};
-  return ParseWithUnit(text, kUnits, kMostRate);
+  return ParseWithUnit(text, kUnits, kLeastRate, kMostRate);
 }
 
 // Parses NAME[:TIMES] [LENGTH] [@ RATE], or NAME:FILE of a workload that reads a trace, whose name

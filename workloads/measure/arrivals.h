@@ -22,7 +22,8 @@ class ArrivalTimes {
   ArrivalTimes(Arrivals arrivals, double rate, int thread, int threads, uint64_t seed)
       : gap_ns_(1e9 / rate),
         exponential_(arrivals == Arrivals::kExponential),
-        random_(Mix64(seed) + static_cast<uint64_t>(thread)),
+        // Operations are drawn from the seed itself, and must not follow the gaps.
+        random_(Mix64(seed ^ kArrivals) + static_cast<uint64_t>(thread)),
         // With even gaps the threads' first starts are spread over the first gap.
         next_ns_(exponential_ ? RandomGap() : gap_ns_ * thread / threads),
         first_ns_(next_ns_) {}
@@ -37,6 +38,8 @@ class ArrivalTimes {
 
  private:
   double RandomGap() { return -gap_ns_ * std::log1p(-random_.Unit()); }
+
+  static constexpr uint64_t kArrivals = 0x6172726976616c73;
 
   const double gap_ns_;
   const bool exponential_;

@@ -12,10 +12,10 @@
 #include "device/error.h"
 #include "device/machine/host_activity.h"
 #include "device/os/mutex.h"
-#include "workloads/measure/check_times.h"
 #include "workloads/measure/clock.h"
 #include "workloads/measure/gate.h"
 #include "workloads/measure/interval_surroundings.h"
+#include "workloads/measure/own_work.h"
 #include "workloads/measure/worker.h"
 #include "workloads/trace/trace_recorder.h"
 
@@ -73,11 +73,13 @@ class Phase {
   void QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker, int t);
   void AwaitStart(int t);
   uint64_t AwaitIntended(uint64_t intended);
-  // Returns a thread's operations per second; 0 means no limit.
+  // Returns a thread's operations per second; 0 means no limit. The clients share the rate of the
+  // phase, and threads in addition to them have their own alone.
   double RateOf(int t) const {
     const double own = workload_.ThreadRate(t, threads_);
-    return own > 0 ? own : options_.rate / threads_;
+    return own > 0 || t >= threads_ - extra_ ? own : options_.rate / (threads_ - extra_);
   }
+  void NoteUndone(ArrivalTimes* arrivals, uint64_t intended, Worker* worker) const;
   void Check(Client& client, Worker& worker, size_t i);
   void Report();
   void RunSlices();
@@ -147,6 +149,18 @@ void Phase::Check(Client& client, Worker& worker, size_t i) {
   worker.wrong.Add(1);
 }
 
+// Notes the operations that were due when the phase ended and had not begun: `intended` and those
+// after it. Each has waited so long already.
+void Phase::NoteUndone(ArrivalTimes* arrivals, uint64_t intended, Worker* worker) const {
+  const uint64_t now = clock_.Now();
+  for (; static_cast<int64_t>(now - intended) > 0;
+       intended = start_ + clock_.FromNs(arrivals->Next())) {
+    const uint64_t waited = clock_.ToNs(now - intended);
+    worker->undone.Record(waited);
+    worker->backlog_ns = std::max(worker->backlog_ns, waited);
+  }
+}
+
 template <bool kRated>
 void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
   const std::vector<OpKind>& ops = workload_.ops();
@@ -156,11 +170,13 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
   const bool by_rate = kRated && !workload_.timed();
   if (by_rate) arrivals.emplace(options_.arrivals, RateOf(t), t, threads_, options_.seed);
   TraceClient* const trace = options_.recorder != nullptr ? &options_.recorder->client(t) : nullptr;
-  CheckTimes checks;
+  OwnWork own;
   uint32_t until_check = options_.verify_every;
-  uint64_t done = 0;
+  uint64_t done = 0, intended = 0;
+  bool awaits = false;  // `intended` is of an operation that has not begun
   while (done < quota && !Stopping()) {
     if (trace != nullptr) trace->Rest();
+    const uint64_t making = kRated ? clock_.Now() : 0;
     const size_t n = client.Generate(std::min<uint64_t>(kBatch, quota - done));
     if (n == 0) {
       // The other clients would soon run out too.
@@ -168,9 +184,10 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
       break;
     }
     uint64_t begin = clock_.Now();
+    if constexpr (kRated) own.Add(making, begin);
     for (size_t i = 0; i < n; ++i) {
-      uint64_t intended = 0;
       if constexpr (kRated) {
+        awaits = true;
         intended = start_ + clock_.FromNs(arrivals ? arrivals->Next() : client.DueNs(i));
         begin = AwaitIntended(intended);
       }
@@ -180,6 +197,7 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
         if (Stopping()) break;
         begin = clock_.Now();
       }
+      awaits = false;
       const size_t k = client.OpOf(i);
       if (trace != nullptr) trace->Begin(k, clock_.ToNs(begin - start_));
       account ? ExecuteCharged(client, i, ops[k], ledger) : Execute(client, i);
@@ -190,7 +208,7 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
         const uint64_t end = clock_.Now();
         op.latency.Record(clock_.ToNs(end - begin));
         if constexpr (kRated) {
-          const uint64_t due = std::min(intended + checks.Since(intended), begin);
+          const uint64_t due = std::min(intended + own.Since(intended), begin);
           op.intended.Record(clock_.ToNs(end - due));
           worker.backlog_ns = clock_.ToNs(begin - due);
           worker.lateness.Record(worker.backlog_ns);
@@ -202,11 +220,13 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
         until_check = options_.verify_every;
         Check(client, worker, i);
         const uint64_t checked = clock_.Now();
-        if constexpr (kRated) checks.Add(begin, checked);
+        if constexpr (kRated) own.Add(begin, checked);
         begin = checked;
       }
     }
   }
+  if (!by_rate || !Stopping() || done == quota || !workload_.EndedBecause().empty()) return;
+  NoteUndone(&*arrivals, awaits ? intended : start_ + clock_.FromNs(arrivals->Next()), &worker);
 }
 
 std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {

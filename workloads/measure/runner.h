@@ -8,7 +8,8 @@
 // its result has been used (consume.h).
 //
 // With a rate the loop is open: every operation has an intended start, a late operation starts at
-// once, none is dropped, and latency is reported both from the real and from the intended start.
+// once, and latency is reported both from the real and from the intended start. Operations that were
+// due when the phase ended and had not begun are counted apart, with the time that they had waited.
 #ifndef TESTBED_WORKLOADS_MEASURE_RUNNER_H_
 #define TESTBED_WORKLOADS_MEASURE_RUNNER_H_
 
@@ -77,6 +78,7 @@ struct PhaseResult {
   bool partial = false;        // PhaseOptions::stop ended the phase early
   std::string ended_because;   // result of Workload::EndedBecause
   HistogramCounts lateness;    // with a rate or set times: how late operations began
+  HistogramCounts undone;      // with a rate: how long operations had waited that had not begun
   double backlog_seconds = 0;  // with a rate: the largest delay of any thread's last operation
   std::vector<Interval> series;
   CpuUse cpu_begin, cpu_end;  // at the start of the phase, and after its last thread ended

@@ -14,6 +14,7 @@ void AddWorker(const Worker& worker, double seconds, PhaseResult* result) {
     result->ops[k].intended.Add(op.intended);
   }
   result->lateness.Add(worker.lateness);
+  result->undone.Add(worker.undone);
   result->thread_operations.push_back(operations);
   result->thread_seconds.push_back(seconds);
   result->totals += worker.totals;

@@ -20,6 +20,7 @@ struct alignas(128) Worker {
   };
   std::vector<std::unique_ptr<Op>> ops;
   Histogram lateness;
+  Histogram undone;  // of operations that were due and had not begun, how long they had waited
   Counter verified, wrong;
   uint64_t start = 0, end = 0;  // ticks
   uint64_t backlog_ns = 0;

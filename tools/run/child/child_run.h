@@ -61,7 +61,8 @@ class ChildRun {
   void Settle();
   void Finish(const Reading& before, const Reading& after, PhaseRecord* phase);
   PhaseOptions MeasuredPhase(bool loads) const;
-  Reading ReadBorder() const;
+  Reading ReadBorder(bool at_once) const;
+  bool IsLast() const;
 
   const RunOptions& options_;
   bool opened_ = false;                                 // OpenEngine has run before
@@ -78,6 +79,7 @@ class ChildRun {
   std::optional<PhaseKind> last_kind_;            // of the phase that was finished last
   bool loaded_ = false;                           // {"loaded": true} was reported
   uint64_t drawing_ = 0;                          // workloads so far that drew their rows
+  bool searching_ = false;                        // for a rate, until the phase at that rate begins
   size_t current_ = SIZE_MAX;  // number of this phase among those that do not load; none so far
 };
 

@@ -27,34 +27,44 @@ std::string StepName(const std::string& workload, double rate) {
 }  // namespace
 
 // Measures one rate; 0 stands for the closed loop. A step lasts --seconds, and longer until it has
-// the operations that the percentile needs, unless it misses the limit for sure before. Before it
+// the operations that the percentile needs, unless it misses the limit for sure before; a step that
+// would take more than ten times --seconds, and ten minutes, is not decided. Before it
 // the workload runs at the same rate for --warmup, so that what the step before left behind (a
 // queue of compactions, dirty pages) is not charged to this one. The closed loop comes after the
 // warm-up of the phase itself.
 RateStep ChildRun::MeasureRate(const std::string& name, double rate, FoundRate* found,
                                WorkloadOptions* drawn) {
-  constexpr int kMostParts = 20;
-  RateStep step{.target = rate};
+  RateStep step{.target = rate, .arrivals = options_.arrivals};
   PhaseOptions phase = MeasuredPhase(false);
   double seconds = phase.seconds;
+  const double most = std::max(10 * seconds, 600.0);
   phase.rate = rate;
   const auto measure = [&](const char* part, double length) {
     phase.seconds = length;
     drawn->seed = Mix64(drawn->seed + 1);
+    phase.seed = drawn->seed;
     return Measure(StepName(name, rate) + part, PhaseKind::kTune,
                    *FindWorkload(name).make(dataset_, *drawn), phase);
   };
   if (rate > 0 && options_.warmup.value_or(0) > 0) measure(" warm-up", *options_.warmup);
   const uint64_t needed = found->limit.OperationsNeeded();
-  for (int part = 0; part < kMostParts && !stop_(); ++part) {
+  while (!stop_()) {
     step.Add(measure("", seconds).work->result, found->limit);
     const bool enough = step.count() >= needed || step.MissesForSure(found->limit, needed);
     if (rate == 0 || enough || !step.ended_because.empty()) break;
     // In parts, so that a step which misses for sure ends soon after it does.
     const double rest = SecondsFor(*found, rate, needed - step.count());
     seconds = std::clamp(rest, 0.1, std::max(0.1, 2 * step.seconds));
+    if (step.seconds >= most) {
+      step.ended_because = fmt::format(
+          "{} of the {} operations that {} needs came in {:.0f} seconds at {} ops/s: give a lower "
+          "percentile or longer --seconds",
+          Count(step.count()), Count(needed), found->limit.Text(), step.seconds, Short(rate));
+      break;
+    }
+    seconds = std::min(seconds, most - step.seconds);
   }
-  if (step.count() == 0 && step.ended_because.empty()) {
+  if (step.count() == 0 && step.ended_because.empty() && !stop_()) {
     step.ended_because = "there was no operation of that kind";
   }
   return step;
@@ -65,6 +75,7 @@ FoundRate ChildRun::FindRate(const std::string& name, WorkloadOptions drawn) {
   FoundRate found{.workload = name,
                   .clients = plan_.threads,
                   .limit = ParseRateLimit("--find-rate", options_.find_rate)};
+  searching_ = true;
   SearchRate([&](double rate) { return MeasureRate(name, rate, &found, &drawn); },
              [this] { return stop_(); }, &found);
   return found;
@@ -75,14 +86,16 @@ FoundRate ChildRun::FindRate(const std::string& name, WorkloadOptions drawn) {
 void ChildRun::MeasureAtFoundRate(const std::string& name, Workload& workload, PhaseOptions phase,
                                   FoundRate found) {
   phase.rate = found.rate;
+  phase.seed = Mix64(phase.seed ^ Mix64(found.steps.size()));  // other arrivals than the search had
   if (found.rate > 0) {
     phase.seconds =
         std::max(phase.seconds, SecondsFor(found, found.rate, found.limit.OperationsNeeded()));
   }
   record_.found_rates.push_back(found);
   const PhaseRecord measured = Measure(name, PhaseKind::kMeasure, workload, phase);
+  searching_ = false;
   if (found.rate == 0) return;
-  RateStep again{.target = found.rate};
+  RateStep again{.target = found.rate, .arrivals = options_.arrivals};
   again.Add(measured.work->result, found.limit);
   record_.found_rates.back().again = {std::move(again)};
 }

@@ -92,6 +92,8 @@ TEST(RateSearchTest, SaysWhenEvenTheLowestRateMisses) {
   EXPECT_DOUBLE_EQ(found.rate, 100);
   EXPECT_THAT(found.Sentence(), HasSubstr("is missed even at the lowest rate that was tried, 100"));
   EXPECT_EQ(found.ToJson()["outcome"], "lowest misses");
+  EXPECT_TRUE(found.ToJson()["found_rate"].is_null()) << "no rate meets the limit";
+  EXPECT_EQ(found.ToJson()["measured_rate"], 100);
 }
 
 // Clients that wait in the closed loop, such as for a lock, reach less there than an open loop can.
@@ -118,6 +120,12 @@ TEST(RateSearchTest, EndsWhenItIsStoppedAndWhenTheWorkloadEnds) {
   EXPECT_EQ(stopped.steps.size(), 3u);
   EXPECT_TRUE(stopped.ToJson()["found_rate"].is_null());
   EXPECT_THAT(stopped.Sentence(), HasSubstr("was not decided: the run was stopped"));
+  // A stop may come before a step has begun: such a step is none.
+  FoundRate at_once{.workload = "mixed", .limit = ParseRateLimit("--find-rate", "p99 < 4ms")};
+  SearchRate([](double rate) { return RateStep{.target = rate}; }, [] { return true; }, &at_once);
+  EXPECT_TRUE(at_once.steps.empty());
+  EXPECT_THAT(at_once.Sentence(), HasSubstr("was not decided: the run was stopped"));
+  EXPECT_TRUE(at_once.ToJson()["steps"].empty());
   FoundRate ended{.workload = "mixed", .limit = ParseRateLimit("--find-rate", "p99 < 4ms")};
   SearchRate(
       [&](double rate) {
@@ -141,6 +149,40 @@ TEST(RateStepTest, AStepThatFallsBehindMissesHoweverFastItsOperations) {
   RateStep keeps{.target = 10'000};
   keeps.Add(Part(1, {{1'000, 9'900}}), limit);
   EXPECT_TRUE(keeps.Meets(limit));
+}
+
+// Operations that were due and had not begun when a part ended have waited, too.
+TEST(RateStepTest, WhatIsLeftUndoneForTheLimitIsSlower) {
+  const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1ms");
+  const auto with_undone = [](uint64_t ns, uint64_t n) {
+    PhaseResult part = Part(1, {{1'000, 9'850}});
+    Histogram undone;
+    for (uint64_t i = 0; i < n; ++i) undone.Record(ns);
+    part.undone.Add(undone);
+    return part;
+  };
+  RateStep step{.target = 10'000};
+  step.Add(with_undone(2'000'000, 150), limit);
+  EXPECT_TRUE(step.KeptUp()) << "98 % were done";
+  EXPECT_EQ(step.undone, 150u);
+  EXPECT_DOUBLE_EQ(step.slower_share(), 0.015);
+  EXPECT_FALSE(step.Meets(limit)) << "of 10,000 more than 100 have waited for 2 ms";
+  RateStep soon{.target = 10'000};
+  soon.Add(with_undone(500'000, 150), limit);
+  EXPECT_EQ(soon.undone, 0u) << "nobody knows how long they would have taken";
+  EXPECT_TRUE(soon.Meets(limit));
+  RateStep parts{.target = 10'000};
+  for (int part = 0; part < 3; ++part) parts.Add(with_undone(2'000'000, 50), limit);
+  EXPECT_EQ(parts.undone, 150u) << "each part has its own";
+}
+
+// Even arrivals leave nothing to chance.
+TEST(RateStepTest, OnlyRandomArrivalsAreForgivenForTheirNumber) {
+  RateStep step{.target = 1'000};
+  step.Add(Part(1, {{1'000, 950}}), ParseRateLimit("--find-rate", "p99 < 1ms"));
+  EXPECT_FALSE(step.KeptUp());
+  step.arrivals = Arrivals::kExponential;
+  EXPECT_TRUE(step.KeptUp());
 }
 
 TEST(RateStepTest, PartsAddUpAndTellWhenAMissIsCertain) {
