@@ -1,6 +1,7 @@
 # Debian packages: `cpack -G DEB` in the build folder makes one of the command and one of what programs embed,
 # after a build of the targets testbed, testbed_man and testbed_development. dpkg-shlibdeps (Debian: dpkg-dev) finds
-# the libraries that they need.
+# the libraries that programs need; a package of static libraries names its own: it depends on those of the components
+# account and btree, and recommends those of the build's engines that Debian has.
 set(CPACK_PACKAGE_NAME testbed)
 set(CPACK_PACKAGE_CONTACT "The testbed developers <testbed@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
@@ -13,5 +14,20 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME testbed)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtestbed-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libfmt-dev, libbpf-dev, liburing-dev, libxxhash-dev, liblz4-dev, libzstd-dev, libfuse3-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libfmt-dev, libbpf-dev, liburing-dev, libxxhash-dev, liblz4-dev, libzstd-dev")
+get_property(libraries GLOBAL PROPERTY TESTBED_ENGINE_LIBRARIES)
+set(packages libfuse3-dev)
+foreach(library IN LISTS libraries)
+  string(REGEX REPLACE "^testbed::" "" name "${library}")
+  get_property(words GLOBAL PROPERTY TESTBED_LIBRARY_${name})
+  if(words)
+    list(GET words 3 package)
+    list(APPEND packages ${package})
+  elseif(library MATCHES "^RocksDB::" AND NOT ROCKSDB_ROOT)
+    list(APPEND packages librocksdb-dev)
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES packages)
+list(REMOVE_ITEM packages libxxhash-dev liblz4-dev libzstd-dev)
+list(JOIN packages ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS)
 include(CPack)

@@ -151,7 +151,12 @@ int testbed_error_number() { return last_error.number; }
 const char* testbed_version() { return TESTBED_VERSION; }
 
 const char* testbed_engine_name(size_t i) {
-  return i < Engines().size() ? Engines()[i].name.c_str() : nullptr;
+  const char* name = nullptr;
+  Guarded([&] {
+    if (i < Engines().size()) name = Engines()[i].name.c_str();
+    return TESTBED_OK;
+  });
+  return name;
 }
 
 testbed_status testbed_open(const char* engine, const char* dir, const char* const* options,
@@ -172,10 +177,10 @@ testbed_status testbed_close(testbed_engine* engine) {
   if (engine->sessions.load() != 0) {
     return Refuse(TESTBED_USAGE, "the database has sessions that are open: close them first");
   }
-  return Guarded([&] {
-    delete engine;
-    return TESTBED_OK;
-  });
+  // A destructor reports nothing, so what can fail is done before.
+  const testbed_status status = testbed_checkpoint(engine);
+  delete engine;
+  return status;
 }
 
 testbed_status testbed_open_table(testbed_engine* engine, const char* name, testbed_table* table) {
@@ -215,16 +220,14 @@ testbed_status testbed_session_close(testbed_session* session) {
   if (session->cursors != 0) {
     return Refuse(TESTBED_USAGE, "the session has cursors that are open: close them first");
   }
-  return Guarded([&] {
-    if (session->in_transaction) {
-      session->in_transaction = false;
-      session->session->Rollback();
-    }
-    testbed_engine* const owner = session->owner;
-    delete session;
-    owner->sessions.fetch_sub(1);
+  const testbed_status status = Guarded([&] {
+    if (session->in_transaction) session->session->Rollback();
     return TESTBED_OK;
   });
+  testbed_engine* const owner = session->owner;
+  delete session;
+  owner->sessions.fetch_sub(1);
+  return status;
 }
 
 testbed_status testbed_begin(testbed_session* session) {

@@ -16,7 +16,6 @@
 namespace testbed {
 namespace {
 
-// Where a table of DatabasesEngine is.
 // Returns the options of one of `count` databases, which share the memory.
 EngineOptions OptionsOfOne(EngineOptions options, uint32_t count) {
   if (count <= 1) return options;
@@ -26,10 +25,17 @@ EngineOptions OptionsOfOne(EngineOptions options, uint32_t count) {
   return options;
 }
 
+// Where a table of DatabasesEngine is.
 struct Place {
   uint32_t database;  // index in databases()
   TableId table;      // the table's id within that database
 };
+
+// Returns the table's place. Throws Error (kUsage) when no table has this number.
+Place PlaceIn(const std::vector<Place>& places, TableId table) {
+  if (table < places.size()) return places[table];
+  throw Error(Error::kUsage, fmt::format("table {} of the databases is not open", table));
+}
 
 class DatabasesEngine;
 
@@ -164,7 +170,7 @@ class DatabasesEngine : public Engine {
   bool KeepsIndexes() const override { return databases_[0]->KeepsIndexes(); }
   TableId OpenIndex(const std::string& index, TableId table,
                     const std::vector<IndexPart>& parts) override {
-    const Place place = Places()[table];
+    const Place place = PlaceIn(Places(), table);
     return IdOf({place.database, databases_[place.database]->OpenIndex(index, place.table, parts)});
   }
   // Returns the id of the table at `place`, a new id for a new place.
@@ -263,7 +269,7 @@ DatabasesSession::DatabasesSession(const DatabasesEngine& engine) : engine_(engi
 
 Place DatabasesSession::PlaceOf(TableId table) {
   if (table >= places_.size()) places_ = engine_.Places();
-  return places_[table];
+  return PlaceIn(places_, table);
 }
 
 Place DatabasesSession::PlaceToWrite(TableId table) {

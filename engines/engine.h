@@ -207,7 +207,8 @@ class Session {
 
 // An Engine is an open database. Thread-safe. Destroy its sessions and cursors first. The
 // destructor closes the database cleanly: every committed transaction is durable after it, unless
-// durability is kNone and the engine has no checkpoint.
+// durability is kNone and the engine has no checkpoint. It cannot report an error: who must know
+// calls Checkpoint first.
 class Engine {
  public:
   virtual ~Engine() = default;

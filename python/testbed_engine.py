@@ -11,7 +11,7 @@
             for key, value in session.scan(people, first=b"a"):
                 print(key, value)
 
-Keys and values are bytes; get returns None for a key that is absent. A failure is an Error, with the library's sentence and its
+Keys and values are bytes (or bytearray, memoryview); get returns None for a key that is absent. A failure is an Error, with the library's sentence and its
 status. An engine may be used by many threads; a session is one thread's. The library is libtestbed_engine.so.0.1, or the file that
 the environment variable TESTBED_ENGINE_LIBRARY names.
 """
@@ -22,7 +22,7 @@ import os
 _library = ctypes.CDLL(os.environ.get("TESTBED_ENGINE_LIBRARY", "libtestbed_engine.so.0.1"))
 _library.testbed_error.restype = _library.testbed_version.restype = _library.testbed_engine_name.restype = ctypes.c_char_p
 _library.testbed_engine_name.argtypes = [ctypes.c_size_t]
-_NOT_FOUND = 1
+_NOT_FOUND, _USAGE = 1, 2
 version = _library.testbed_version().decode()
 
 
@@ -41,7 +41,8 @@ def _call(name, *arguments):
 
 
 def _bytes(data):
-    data = bytes(data)
+    # bytes(5) would be five zero bytes, and bytes([1, 2]) those two: only what is bytes already is taken.
+    data = data if isinstance(data, bytes) else bytes(memoryview(data))
     return ctypes.c_char_p(data), ctypes.c_size_t(len(data))
 
 
@@ -61,8 +62,14 @@ class _Handle:
         _call(opener, *arguments, ctypes.byref(self._handle))
 
     def close(self):
+        """Closes it. It is closed after an Error, too, unless it was refused (status 2) because something of it is open."""
         if self._handle:
-            _call(self._kind, self._handle)
+            try:
+                _call(self._kind, self._handle)
+            except Error as error:
+                if error.status != _USAGE:
+                    self._handle = ctypes.c_void_p()
+                raise
             self._handle = ctypes.c_void_p()
 
     def __enter__(self):

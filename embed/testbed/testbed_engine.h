@@ -20,9 +20,10 @@
 //
 // Ownership. What a call hands out by a pointer to a pointer belongs to the caller, who closes it: cursors
 // before their session, sessions before their engine. A close in another order is refused with TESTBED_USAGE
-// and changes nothing. Bytes that a call hands out belong to the library; the call says how long they
-// stay. Bytes that are passed in are copied before the call returns. Null where a handle or a result is
-// expected is TESTBED_USAGE; a close of null does nothing.
+// and changes nothing; after a close with any other status, errors too, the handle is gone. Bytes that a call
+// hands out belong to the library; the call says how long they stay. Bytes that are passed in are copied
+// before the call returns. Null where a handle or a result is expected is TESTBED_USAGE; a close of null does
+// nothing.
 //
 // Threads. An engine may be used by many threads at once. A session with its cursors is one thread's at a
 // time: open one for each thread. testbed_error() is the calling thread's.
@@ -64,7 +65,7 @@ TESTBED_EXPORT const char* testbed_error(void);
 TESTBED_EXPORT int testbed_error_number(void);
 // The library's release: "0.1.0".
 TESTBED_EXPORT const char* testbed_version(void);
-// The name of the i-th engine of this library, from 0; null after the last.
+// The name of the i-th engine of this library, from 0; null after the last, and without memory.
 TESTBED_EXPORT const char* testbed_engine_name(size_t i);
 
 // Opens the database in `dir` and creates it when there is none. `options` is null, or a list of
@@ -77,7 +78,9 @@ TESTBED_EXPORT const char* testbed_engine_name(size_t i);
 // and the engine's own options by their names (`testbed list`). An engine that cannot honour one refuses it.
 TESTBED_EXPORT testbed_status testbed_open(const char* engine, const char* dir,
                                            const char* const* options, testbed_engine** opened);
-// Closes the database; every committed transaction is durable then, unless durability is none.
+// Takes a checkpoint and closes the database; every committed transaction is durable then. An error other than
+// TESTBED_USAGE says that the checkpoint failed: the database is closed all the same, and commits that were not
+// durable yet may be lost (with durability=sync there are none).
 TESTBED_EXPORT testbed_status testbed_close(testbed_engine* engine);
 // Opens the table and creates it when there is none. Tables need not be closed.
 TESTBED_EXPORT testbed_status testbed_open_table(testbed_engine* engine, const char* name,

@@ -58,7 +58,7 @@ LmdbEngine::~LmdbEngine() {
   if (env_.settings().durability == Durability::kSync) return;
   try {
     env_.Sync();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // A destructor cannot report an error.
   }
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -76,7 +77,7 @@ class AppendLog {
 
 class LogSession : public Session {
  public:
-  explicit LogSession(AppendLog* log) : log_(log) {}
+  LogSession(AppendLog* log, const TableNames* tables) : log_(log), tables_(tables) {}
 
   void Begin() override {
     if (in_transaction_) throw Error(Error::kRun, "log: Begin inside a transaction");
@@ -104,6 +105,9 @@ class LogSession : public Session {
 
  private:
   void Write(const Row& row) {
+    if (!tables_->Has(row.table)) [[unlikely]] {
+      throw Error(Error::kUsage, "table " + std::to_string(row.table) + " of log is not open");
+    }
     const RowHeader header = EncodeRowHeader(row);
     const std::string_view parts[] = {{header.data(), header.size()}, row.key, row.value};
     if (!in_transaction_) return log_->Append(parts);
@@ -111,6 +115,7 @@ class LogSession : public Session {
   }
 
   AppendLog* const log_;
+  const TableNames* const tables_;
   bool in_transaction_ = false;
   std::string rows_;  // encoded rows of the open transaction
 };
@@ -129,7 +134,9 @@ class LogEngine : public Engine {
 
   std::string name() const override { return "log"; }
   TableId OpenTable(const std::string& table) override { return tables_->Open(table); }
-  std::unique_ptr<Session> NewSession() override { return std::make_unique<LogSession>(&log_); }
+  std::unique_ptr<Session> NewSession() override {
+    return std::make_unique<LogSession>(&log_, tables_.get());
+  }
   void Flush() override { log_.log()->Write(log_.log()->EndLsn()); }
   void Checkpoint() override { log_.log()->Sync(); }
   void Settle() override { log_.log()->Sync(); }

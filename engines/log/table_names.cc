@@ -58,6 +58,7 @@ TableNames::TableNames(const std::string& directory) : directory_(directory) {
   for (size_t at = 0, end; (end = names.find('\n', at)) != names.npos; at = end + 1) {
     names_.emplace_back(names.substr(at, end - at));
   }
+  count_.store(static_cast<uint32_t>(names_.size()), std::memory_order_release);
 }
 
 TableNames::TableNames(const std::string& directory, uint64_t log_id)
@@ -83,6 +84,7 @@ TableId TableNames::Open(const std::string& name) {
     throw;
   }
   names_.push_back(name);
+  count_.store(static_cast<uint32_t>(names_.size()), std::memory_order_release);
   return static_cast<TableId>(names_.size() - 1);
 }
 

@@ -10,6 +10,7 @@
 #ifndef TESTBED_ENGINES_LOG_TABLE_NAMES_H_
 #define TESTBED_ENGINES_LOG_TABLE_NAMES_H_
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,6 +39,8 @@ class TableNames {
   // then. After a write that failed, but for a full disk, no new name is taken: it is not known
   // which file the device holds. Throws Error: kUsage for a name that cannot be, kIo.
   TableId Open(const std::string& name);
+  // Returns whether a table has this number.
+  bool Has(TableId table) const { return table < count_.load(std::memory_order_acquire); }
   uint64_t log_id() const { return log_id_; }
 
  private:
@@ -47,6 +50,7 @@ class TableNames {
   uint64_t log_id_ = 0;
   Mutex mutex_;
   std::vector<std::string> names_ GUARDED_BY(mutex_) = {"default"};
+  std::atomic<uint32_t> count_{1};  // of names_
   std::optional<Error> failure_ GUARDED_BY(mutex_);
 };
 

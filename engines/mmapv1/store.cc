@@ -94,7 +94,7 @@ Store::~Store() {
   StopThreads();
   try {
     Close();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // A destructor cannot report the error. What a commit promised was durable when the commit
     // returned.
   }

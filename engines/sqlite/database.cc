@@ -88,7 +88,7 @@ Database::~Database() {
   writer_.reset();
   try {
     if (settings_.durability != Durability::kNone) vfs_->SyncData();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // A destructor cannot report an error.
   }
 }

@@ -34,7 +34,7 @@ SqliteSession::~SqliteSession() {
   if (writer_ != nullptr) {
     try {
       EndTransaction(false);
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       // A destructor cannot report an error.
     }
   }

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 os.environ["TESTBED_ENGINE_LIBRARY"] = sys.argv[1]
@@ -67,6 +68,39 @@ class EngineTest(unittest.TestCase):
             with self.assertRaisesRegex(testbed_engine.Error, "sessions that are open"):
                 engine.close()
             session.close()
+
+    def test_keys_and_values_are_bytes_and_nothing_else(self):
+        with testbed_engine.open("btree", self.directory) as engine, engine.session() as session:
+            table = engine.table("t")
+            for wrong in (5, [1, 2], "a", None):
+                with self.assertRaises(TypeError):
+                    session.put(table, wrong, b"")
+                with self.assertRaises(TypeError):
+                    session.put(table, b"a", wrong)
+            session.put(table, bytearray(b"b"), memoryview(b"xyz")[::2])
+            self.assertEqual(list(session.scan(table)), [(b"b", b"xz")])
+
+    def test_a_handle_is_gone_after_its_close(self):
+        engine = testbed_engine.open("btree", self.directory)
+        session = engine.session()
+        with self.assertRaisesRegex(testbed_engine.Error, "sessions that are open"):
+            engine.close()
+        session.close()
+        session.close()
+        engine.close()
+        engine.close()
+        testbed_engine.open("btree", self.directory).close()
+
+    def test_a_handle_is_gone_after_a_close_that_failed(self):
+        engine, call = testbed_engine.open("btree", self.directory), testbed_engine._call
+
+        def fail(*arguments):
+            call(*arguments)
+            raise testbed_engine.Error(3)
+
+        with unittest.mock.patch.object(testbed_engine, "_call", fail), self.assertRaises(testbed_engine.Error):
+            engine.close()
+        engine.close()
 
     def test_two_databases_and_threads(self):
         handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]

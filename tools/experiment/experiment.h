@@ -63,7 +63,7 @@ struct TableSpec {
   std::string best;  // "max" or "min": the best figure of the first metric is marked; may be empty
   Where where;
   // Set: figures are ratios, in each round, to the cell that differs in this axis alone and has
-  // this label there, or, for kPrevious, the nearest value before its own that the table shows.
+  // this label there, or, for kPrevious, the value before its own, of those that `where` names.
   std::string relative_axis, relative_label;
   std::vector<std::string> published_columns;
   std::vector<std::vector<std::string>> published;

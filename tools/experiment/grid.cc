@@ -75,19 +75,35 @@ std::optional<size_t> Sibling(const ResultSet& results, size_t cell, const std::
   return std::nullopt;
 }
 
-// Returns the cell that the figures of `cell` are set in relation to; nothing when there is none.
+// Returns the cell that the figures of `cell` are set in relation to; nothing when it was not
+// measured. The value before is that of the axis, of those that the table names: a step that was not
+// measured must not become a part of the next one.
 std::optional<size_t> ReferenceOf(const ResultSet& results, size_t cell, const TableSpec& spec) {
-  if (spec.relative_label != kPrevious) {
-    return Sibling(results, cell, spec.relative_axis, spec.relative_label);
+  const std::string& axis = spec.relative_axis;
+  if (spec.relative_label != kPrevious) return Sibling(results, cell, axis, spec.relative_label);
+  const auto where = spec.where.find(axis);
+  const std::string* before = nullptr;
+  for (const AxisValue& value : results.experiment().FindAxis(axis)->values) {
+    if (value.label == results.cells()[cell].labels.at(axis)) break;
+    const bool named = where == spec.where.end() ||
+                       std::find(where->second.begin(), where->second.end(), value.label) !=
+                           where->second.end();
+    if (named) before = &value.label;
   }
-  const std::string& own = results.cells()[cell].labels.at(spec.relative_axis);
-  std::optional<size_t> nearest;
-  for (const AxisValue& value : results.experiment().FindAxis(spec.relative_axis)->values) {
-    if (value.label == own) break;
-    const std::optional<size_t> sibling = Sibling(results, cell, spec.relative_axis, value.label);
-    if (sibling && Shows(results, *sibling, spec)) nearest = sibling;
+  return before == nullptr ? std::nullopt : Sibling(results, cell, axis, *before);
+}
+
+// Returns the reference of each cell; none when a cell has none, or the table has no relation.
+std::vector<size_t> ReferencesOf(const ResultSet& results, const std::vector<size_t>& cells,
+                                 const TableSpec& spec) {
+  std::vector<size_t> references;
+  if (spec.relative_axis.empty()) return references;
+  for (size_t cell : cells) {
+    const std::optional<size_t> reference = ReferenceOf(results, cell, spec);
+    if (!reference) return {};
+    references.push_back(*reference);
   }
-  return nearest;
+  return references;
 }
 
 // Returns the mean of a metric over cells for each round in which all of them finished.
@@ -108,17 +124,12 @@ std::map<int, double> ByRound(const ResultSet& results, const std::vector<size_t
   return sums;
 }
 
-// Returns the estimate of the ratios, one for each round, of cells to those that they are set in
-// relation to. Its mean is NaN when one of them has none, or no round has both.
-Estimate RatioOf(const ResultSet& results, const std::vector<size_t>& cells, const TableSpec& spec,
-                 const std::string& metric) {
+// Returns the estimate of the ratios, one for each round, of cells to their references. Its mean is
+// NaN when there are none, or no round has both.
+Estimate RatioOf(const ResultSet& results, const std::vector<size_t>& cells,
+                 const std::vector<size_t>& references, const std::string& metric) {
   const Estimate unknown{0, std::nan(""), 0};
-  std::vector<size_t> references;
-  for (size_t cell : cells) {
-    const std::optional<size_t> reference = ReferenceOf(results, cell, spec);
-    if (!reference) return unknown;
-    references.push_back(*reference);
-  }
+  if (references.empty()) return unknown;
   const std::map<int, double> of_references = ByRound(results, references, metric);
   std::vector<double> ratios;
   for (const auto& [round, value] : ByRound(results, cells, metric)) {
@@ -160,11 +171,15 @@ Grid MakeGrid(const ResultSet& results, const TableSpec& spec) {
     Grid::Row row{name, {}};
     for (const std::string& label : labels) {
       const std::vector<size_t>& cells = found[name][label];
+      const std::vector<size_t> references = ReferencesOf(results, cells, spec);
+      std::vector<size_t> all = cells;
+      all.insert(all.end(), references.begin(), references.end());
+      grid.cells.insert(grid.cells.end(), references.begin(), references.end());
       for (const std::string& metric : spec.metrics) {
-        row.figures.push_back({cells, cells.empty() ? Estimate()
-                                      : spec.relative_axis.empty()
-                                          ? EstimateOf(results, cells, metric)
-                                          : RatioOf(results, cells, spec, metric)});
+        row.figures.push_back({all, cells.empty() ? Estimate()
+                                    : spec.relative_axis.empty()
+                                        ? EstimateOf(results, cells, metric)
+                                        : RatioOf(results, cells, references, metric)});
       }
     }
     grid.rows.push_back(std::move(row));

@@ -13,7 +13,9 @@ namespace testbed {
 // A table before it becomes text: each figure with the cells of the experiment that it comes from.
 struct Grid {
   struct Figure {
-    std::vector<size_t> cells;  // empty when the combination was not measured
+    // Its own cells, then those that they are set in relation to; empty when the combination was not
+    // measured.
+    std::vector<size_t> cells;
     Estimate estimate;
   };
   struct Row {
@@ -23,7 +25,7 @@ struct Grid {
   std::string title;
   std::vector<std::string> columns;  // the first column holds the rows' names
   std::vector<Row> rows;
-  std::vector<size_t> cells;  // all cells that the table shows
+  std::vector<size_t> cells;  // all cells that its figures come from; some several times
 };
 
 // Returns the estimate of a metric over the rounds, of cells that fall into one figure.

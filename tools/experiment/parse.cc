@@ -347,6 +347,14 @@ void Parser::CheckTable(const TableSpec& table) const {
   } else if (!table.relative_axis.empty()) {
     CheckWhere({{table.relative_axis, {table.relative_label}}}, in);
   }
+  // Otherwise a figure would be the mean of cells among which its reference is.
+  if (!table.relative_axis.empty() && table.relative_axis != table.columns &&
+      std::find(table.rows.begin(), table.rows.end(), table.relative_axis) == table.rows.end()) {
+    throw Error(Error::kUsage,
+                fmt::format("{}: {} is relative to a value of the axis {}, which is neither in its "
+                            "rows nor its columns; add it to its rows",
+                            PlaceOf(in), in, table.relative_axis));
+  }
   for (const std::string& metric : table.metrics) {
     if (e_.FindMetric(metric) != nullptr) continue;
     throw Error(Error::kUsage, fmt::format("{}: {} names the metric {}, which is not there",

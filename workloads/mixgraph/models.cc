@@ -66,6 +66,12 @@ void UseZippyDb(Options* o) {
   o->sine_interval_ms = 5000;
 }
 
+// Returns what the rate of the sine does not exceed.
+double HighestRate(const Options& o) {
+  const double wave = o.sine_b == 0 ? std::sin(o.sine_c) : 1;
+  return o.sine_d + o.sine_a * (wave + o.sine_noise / 2);
+}
+
 int64_t Whole(double x) {
   x = std::ceil(x);
   if (!(x < 0x1p63)) return INT64_MAX;
@@ -92,6 +98,11 @@ Options Options::From(const std::map<std::string, std::string>& extra) {
     throw Error(Error::kUsage,
                 "--workload-option mix_get_ratio, mix_put_ratio and mix_seek_ratio are all 0; give "
                 "one of them a share above 0");
+  }
+  if (o.sine && !(HighestRate(o) > 0)) {
+    throw Error(Error::kUsage,
+                "--workload-option sine_a to sine_d give a rate that is never above 0; give a "
+                "larger sine_d");
   }
   return o;
 }
@@ -247,7 +258,7 @@ SineTimes::SineTimes(const Options& options, int thread, int threads, uint64_t s
       threads_(threads),
       seed_(seed),
       interval_ns_(static_cast<double>(options.sine_interval_ms) * 1e6),
-      next_ns_(Rate(0) > 0 ? 1e9 / Rate(0) * thread : After(0)) {}
+      next_ns_(After(0, thread)) {}
 
 double SineTimes::Rate(uint64_t interval) const {
   const Options& o = options_;
@@ -259,22 +270,27 @@ double SineTimes::Rate(uint64_t interval) const {
   return with < 0 ? rate : with;
 }
 
-// Returns the start that follows one at `at`. The gap is that of the interval in which it begins;
-// intervals without operations are skipped.
-double SineTimes::After(double at) const {
-  constexpr int kMostSkipped = 1000000;
-  constexpr double kNever = 0x1p62;
+// Returns the time at which the sine has asked for `n` more operations than at `at`: that at which the
+// integral of the rate has grown by n. With n = 0 it is the first time from `at` on at which there is a
+// rate. What a million intervals do not reach comes never: after a hundred days, which clocks still
+// hold in their own units.
+double SineTimes::After(double at, double n) const {
+  constexpr int kMostIntervals = 1000000;
+  constexpr double kNever = 0x1p53;
   auto interval = static_cast<uint64_t>(at / interval_ns_);
-  for (int skipped = 0; skipped < kMostSkipped; ++skipped, ++interval) {
-    const double rate = Rate(interval), begin = static_cast<double>(interval) * interval_ns_;
-    if (rate > 0) return std::min(std::max(at, begin) + 1e9 * threads_ / rate, kNever);
+  for (int i = 0; i < kMostIntervals && at < kNever; ++i, ++interval) {
+    const double end = static_cast<double>(interval + 1) * interval_ns_;
+    const double rate = Rate(interval), here = rate * (end - at) / 1e9;
+    if (rate > 0 && here >= n) return std::min(at + n * 1e9 / rate, kNever);
+    if (rate > 0) n -= here;
+    at = end;
   }
   return kNever;
 }
 
 uint64_t SineTimes::Next() {
   const double at = next_ns_;
-  next_ns_ = After(at);
+  next_ns_ = After(at, threads_);
   return static_cast<uint64_t>(at);
 }
 

@@ -101,8 +101,9 @@ class QueryModel {
 uint64_t ValueBytes(const Options& options, double u);
 uint64_t ScanRows(const Options& options, double u);
 
-// The intended starts of one client's operations under the sine; `options` must outlive it. Not
-// thread-safe.
+// The intended starts of one client's operations under the sine: the n-th operation of all clients
+// starts when the integral of the rate reaches n, and the clients take them in turns. `options` must
+// outlive it. Not thread-safe.
 class SineTimes {
  public:
   SineTimes(const Options& options, int thread, int threads, uint64_t seed);
@@ -112,7 +113,7 @@ class SineTimes {
   double Rate(uint64_t interval) const;
 
  private:
-  double After(double at) const;
+  double After(double at, double n) const;
 
   const Options& options_;
   const double threads_;

@@ -1,5 +1,6 @@
 #include "engines/btree/store/read_queue.h"
 
+#include <string>
 #include <utility>
 
 #include "device/error.h"
@@ -21,6 +22,9 @@ BtreeReadQueue::~BtreeReadQueue() {
 void BtreeReadQueue::Start(uint32_t at, TableId table, std::string_view key, IoTask* task) {
   Slot& slot = slots_[at];
   slot.tree = store_->Table(table);
+  if (slot.tree == nullptr) {
+    throw Error(Error::kRun, "btree: table " + std::to_string(table) + " was not opened");
+  }
   slot.task = task;
   slot.lookup = Lookup(key);
   if (!session_->writes.empty()) {

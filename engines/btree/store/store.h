@@ -172,8 +172,10 @@ class Store {
   // Returns the table, and creates it when it does not exist. The tree stays owned by the store.
   // Throws Error (kUsage) when the name is longer than a key or there are too many tables.
   Tree* OpenTable(const std::string& name);
-  // Returns the table of that number; null when there is none. `id` must be below kMaxTables.
-  Tree* Table(uint32_t id) const { return tables_[id].load(std::memory_order_acquire); }
+  // Returns the table of that number; null when there is none.
+  Tree* Table(uint32_t id) const {
+    return id < kMaxTables ? tables_[id].load(std::memory_order_acquire) : nullptr;
+  }
   std::map<std::string, uint32_t> TableNames() const;
 
   // Changes the size of the pool and the compressed cache together. Throws what Pool::Resize

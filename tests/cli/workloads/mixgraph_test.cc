@@ -77,6 +77,9 @@ TEST_F(MixgraphTest, WhatItCannotDoIsRefused) {
   ExpectRefused(Run(small + "--workload-option keyrange_num=2000 --workload-option "
                             "keyrange_dist_a=1"),
                 "keyrange_num 2000 is more than the rows");
+  ExpectRefused(Run(small + "--workload-option sine_mix_rate=on --workload-option sine_a=0 "
+                            "--workload-option sine_d=0"),
+                "sine_a to sine_d give a rate that is never above 0");
   ExpectRefused(Run(small + "--workload-option sine_mix_rate=on --rate 5"),
                 "--rate gives mixgraph a rate");
   EXPECT_TRUE(DirectoryIsEmpty());

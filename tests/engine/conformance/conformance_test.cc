@@ -168,6 +168,23 @@ TEST_P(RowRuleTest, ManyTablesAreApart) {
   }
 }
 
+TEST_P(RowRuleTest, ATableThatWasNotOpenedIsRefused) {
+  Open();
+  Put("k", "v");
+  for (const TableId table : {table_ + 1, TableId{4096}, TableId{1} << 31, UINT32_MAX}) {
+    std::string_view value;
+    EXPECT_THROW(session_->Get(table, "k", &value), Error) << table;
+    EXPECT_THROW(session_->Put(table, "k", "w"), Error) << table;
+    EXPECT_THROW(session_->Erase(table, "k"), Error) << table;
+    EXPECT_THROW(session_->NewCursor(table)->First(), Error) << table;
+  }
+  session_->Begin();
+  EXPECT_THROW(session_->Put(UINT32_MAX, "k", "w"), Error);
+  Put("l", "v");
+  session_->Commit();
+  EXPECT_EQ(Rows(table_), (std::vector<std::string>{"k=v", "l=v"}));
+}
+
 TEST_P(RowRuleTest, ThreadsWithTwoSessionsEachDoNotDisturbOneAnother) {
   Open();
   constexpr int kThreads = 4, kRows = 600;

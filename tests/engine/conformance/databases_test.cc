@@ -51,6 +51,15 @@ TEST_P(DatabasesTest, TablesKeepTheirRowsApartAndComeBack) {
   EXPECT_GT(engine_->Counters().cache_bytes.value_or(1), 0u);
 }
 
+TEST_P(DatabasesTest, ATableThatWasNotOpenedIsRefused) {
+  OpenThree();
+  std::string_view value;
+  EXPECT_THROW(session_->Get(4, "k", &value), Error);
+  EXPECT_THROW(session_->Put(UINT32_MAX, "k", "v"), Error);
+  session_->Put(tables_[0], "k", "v");
+  EXPECT_EQ(Get(tables_[0], "k"), "v");
+}
+
 TEST_P(DatabasesTest, SessionsCanWhatThoseOfOneDatabaseCan) {
   uint64_t requests = 0, misses = 0;
   Open();

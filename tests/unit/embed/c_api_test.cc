@@ -1,12 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <thread>
 
 #include "embed/testbed/testbed_engine.h"
 #include "tests/unit/embed/own_dir.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
 
 namespace testbed {
 namespace {
@@ -98,6 +101,18 @@ TEST_F(CApi, MisuseIsRefusedAndChangesNothing) {
   EXPECT_EQ(Get(session_, table_, "a"), "1");
 }
 
+TEST_F(CApi, ATableNumberThatNoTableHasIsRefused) {
+  for (const testbed_table table : {0u, table_ + 1, 4095u, 4096u, UINT32_MAX}) {
+    testbed_cursor* cursor = nullptr;
+    EXPECT_EQ(Get(session_, table, "a"), "status 5") << table;
+    EXPECT_THAT(testbed_error(), HasSubstr("was not opened"));
+    EXPECT_EQ(Put(session_, table, "a", ""), TESTBED_FAILED) << table;
+    EXPECT_EQ(testbed_erase(session_, table, "a", 1), TESTBED_FAILED) << table;
+    EXPECT_EQ(testbed_cursor_open(session_, table, &cursor), TESTBED_FAILED) << table;
+    EXPECT_EQ(cursor, nullptr);
+  }
+}
+
 TEST_F(CApi, ASessionThatIsClosedRollsBack) {
   testbed_session* other = nullptr;
   ASSERT_EQ(testbed_session_open(engine_, &other), TESTBED_OK);
@@ -113,6 +128,28 @@ TEST_F(CApi, TheSentenceIsTheThreadsOwn) {
   std::thread([&] { there = testbed_error(); }).join();
   EXPECT_EQ(there, "");
   EXPECT_THAT(testbed_error(), HasSubstr("no transaction is open"));
+}
+
+TEST(CApiClose, SaysThatCommitsAreNotDurable) {
+  const OwnDir dir;
+  FailingDisk disk(dir.path());
+  const std::string path = dir.path() + "/database";
+  const char* options[] = {"cache_bytes=16M", "lazy_interval_ms=3600000", nullptr};
+  testbed_engine* engine = nullptr;
+  testbed_session* session = nullptr;
+  testbed_table table = 0;
+  ASSERT_EQ(testbed_open("btree", path.c_str(), options, &engine), TESTBED_OK) << testbed_error();
+  ASSERT_EQ(testbed_open_table(engine, "rows", &table), TESTBED_OK) << testbed_error();
+  ASSERT_EQ(testbed_session_open(engine, &session), TESTBED_OK);
+  ASSERT_EQ(Put(session, table, "a", "1"), TESTBED_OK) << testbed_error();
+  ASSERT_EQ(testbed_session_close(session), TESTBED_OK);
+  disk.Fail({DiskCall::kSync, 0, EIO, true});
+  EXPECT_EQ(testbed_close(engine), TESTBED_IO);
+  EXPECT_STRNE(testbed_error(), "");
+  disk.Heal();
+  // The handle is gone, and with it the lock of the database.
+  EXPECT_EQ(testbed_open("btree", path.c_str(), options, &engine), TESTBED_OK) << testbed_error();
+  EXPECT_EQ(testbed_close(engine), TESTBED_OK) << testbed_error();
 }
 
 TEST(CApiOpen, WrongOptionsMakeNothing) {

@@ -87,6 +87,18 @@ TEST_F(LogEngineTest, ReopeningGoesOnWithTheSameTables) {
   EXPECT_THAT(Transactions(), ElementsAre("1:k0=v", "2:k1=v"));
 }
 
+TEST_F(LogEngineTest, TakesNoRowOfATableThatWasNotOpened) {
+  {
+    auto engine = Open();
+    auto session = engine->NewSession();
+    EXPECT_THROW(session->Put(1, "k", "v"), Error);
+    EXPECT_THROW(session->Put(UINT32_MAX, "k", "v"), Error);  // as a row it would be erased
+    EXPECT_THROW(session->Erase(4096, "k"), Error);
+    session->Put(engine->OpenTable("index1"), "k", "v");
+  }
+  EXPECT_THAT(Transactions(), ElementsAre("1:k=v"));
+}
+
 TEST_F(LogEngineTest, DurabilityDecidesWhoSyncs) {
   for (Durability durability : {Durability::kSync, Durability::kLazy, Durability::kNone}) {
     std::filesystem::remove_all(append_log::LogDirectory(directory_));

@@ -259,6 +259,18 @@ TEST(ExperimentTest, ShufflingKeepsCellsOfOneDatabaseTogether) {
   EXPECT_GT(first.size(), 2u);
 }
 
+// Of the options that an engine has in an experiment, its releases have the same.
+TEST(ExperimentTest, AReleaseHasTheOptionsOfItsEngine) {
+  size_t releases = 0;
+  for (const Cell& cell : PlanCells(LoadExperiment("versions"), {"small", {}, {}, {}})) {
+    const bool rocksdb = cell.options.at("engine").starts_with("rocksdb@");
+    EXPECT_EQ(cell.options.contains("engine-option.cache_type"), rocksdb) << cell.name;
+    EXPECT_EQ(cell.options.contains("engine-option.index_filter_charged"), rocksdb) << cell.name;
+    releases += rocksdb;
+  }
+  EXPECT_GT(releases, 0u);
+}
+
 TEST(ExperimentTest, CellsOfEnginesThatAreNotThereWait) {
   std::string text = kSmall;
   text.replace(text.find("values = [\"direct\", \"buffered\"]"), 31,

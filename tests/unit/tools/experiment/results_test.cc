@@ -397,6 +397,47 @@ TEST_F(ResultsTest, RelativeFiguresAreRatiosWithinTheRounds) {
   EXPECT_THAT(ErrorOf([&] { text("\"direct\""); }), HasSubstr("relative-to"));
 }
 
+TEST_F(ResultsTest, AStepFromAValueThatWasNotMeasuredIsNoFigure) {
+  std::string toml = kSmall;
+  const std::string sizes = "values = [\"4k\", {";
+  toml.replace(toml.find(sizes), sizes.size(), "values = [\"4k\", \"8k\", {");
+  const auto text = [&](const std::string& where) {
+    const std::string table =
+        "[[table]]\ntitle = \"Steps\"\nrows = [\"io\", \"page-size\"]\n"
+        "metrics = [\"qps\"]\nrelative-to = { page-size = \"previous\" }\n" +
+        where;
+    return TablesText(ResultSet(ParseExperiment(toml + table, "small.toml"), cells_, dir_));
+  };
+  Write(0, {100});
+  Write(2, {210});
+  EXPECT_THAT(text(""), testing::ContainsRegex("direct big +-")) << "8k is before it";
+  EXPECT_THAT(text("where = { page-size = [\"4k\", \"big\"] }\n"),
+              testing::ContainsRegex("direct big +2.10"));
+}
+
+TEST_F(ResultsTest, ARatioIsMarkedWhenItsReferenceWasRefused) {
+  Write(0, {100}, json::parse(R"([{"option": "io", "why": "no direct IO here"}])"));
+  Write(1, {50});
+  const std::string table =
+      "[[table]]\ntitle = \"To direct\"\nrows = [\"io\"]\nmetrics = [\"qps\"]\n"
+      "relative-to = { io = \"direct\" }\nwhere = { io = [\"buffered\"], page-size = [\"4k\"] }\n";
+  const std::string all =
+      TablesText(ResultSet(ParseExperiment(kSmall + table, "small.toml"), cells_, dir_));
+  const std::string text = all.substr(all.find("To direct"));
+  EXPECT_THAT(text, testing::ContainsRegex("buffered +0.500\\*"));
+  EXPECT_THAT(text, HasSubstr("* not in force: "));
+  EXPECT_THAT(text, HasSubstr("no direct IO here"));
+}
+
+TEST_F(ResultsTest, ARelationNeedsItsAxisInTheTable) {
+  const std::string table =
+      "[[table]]\ntitle = \"Steps\"\nrows = [\"io\"]\nmetrics = [\"qps\"]\n";
+  const std::string of_size = table + "relative-to = { page-size = \"4k\" }\n";
+  EXPECT_THAT(ErrorOf([&] { ParseExperiment(kSmall + of_size, "small.toml"); }),
+              HasSubstr("the axis page-size, which is neither in its rows nor its columns"));
+  ParseExperiment(kSmall + of_size + "columns = \"page-size\"\n", "small.toml");
+}
+
 TEST_F(ResultsTest, ADirectoryOfAnotherExperimentIsRefused) {
   dir_.Create(Small(), {"full", {}, {}, {}});
   EXPECT_THAT(ErrorOf([&] { dir_.Create(Small(), {"tiny", {}, {}, {}}); }), HasSubstr("--scale"));

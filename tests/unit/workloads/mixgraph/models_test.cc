@@ -8,7 +8,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "device/error.h"
 #include "workloads/random.h"
@@ -212,8 +216,61 @@ TEST(MixgraphModelsTest, StartsFollowTheSine) {
     const double rate = 300 * std::sin(0.5 * s) + 200;
     EXPECT_NEAR(count[static_cast<size_t>(s)], std::max(rate, 0.0), 8) << s;
   }
-  const Options none = Options::From({{"sine_mix_rate", "on"}, {"sine_a", "0"}, {"sine_d", "0"}});
-  EXPECT_GT(SineTimes(none, 0, 1, 1).Next(), 1ull << 60) << "never";
+}
+
+// A gap may be longer than an interval, and the rate of each that it spans counts.
+TEST(MixgraphModelsTest, StartsAreAsManyAsTheIntegralOfTheRate) {
+  const Options o = Options::From({{"sine_mix_rate", "on"}});  // 1 + sin t, every 10 s
+  constexpr int kIntervals = 30;
+  double integral = 0;
+  for (int i = 0; i < kIntervals; ++i) integral += 10 * (1 + std::sin(10.0 * i));
+  for (const int threads : {1, 3, 50}) {
+    double count = 0;
+    for (int t = 0; t < threads; ++t) {
+      SineTimes times(o, t, threads, 1);
+      while (times.Next() < kIntervals * 10'000'000'000ull) ++count;
+    }
+    EXPECT_NEAR(count, integral, 1) << threads;
+  }
+}
+
+// The rate is below 0 at the beginning and in half of all intervals; clients stay apart over these.
+TEST(MixgraphModelsTest, ClientsKeepTheirTurns) {
+  const Options o = Options::From({{"sine_mix_rate", "on"},
+                                   {"sine_a", "100"},
+                                   {"sine_c", "-1.57"},
+                                   {"sine_d", "0"},
+                                   {"sine_mix_rate_interval_milliseconds", "500"}});
+  constexpr int kThreads = 4;
+  std::vector<uint64_t> starts;
+  for (int t = 0; t < kThreads; ++t) {
+    SineTimes times(o, t, kThreads, 1);
+    for (int i = 0; i < 500; ++i) starts.push_back(times.Next());
+  }
+  std::sort(starts.begin(), starts.end());
+  EXPECT_GE(starts.front(), 500'000'000u);
+  for (size_t i = 1; i < starts.size(); ++i) {
+    ASSERT_GE(starts[i] - starts[i - 1], 9'999'000u) << "at most 100 a second: " << i;
+  }
+}
+
+TEST(MixgraphModelsTest, ARateThatIsNeverAboveZeroIsRefused) {
+  using Extra = std::map<std::string, std::string>;
+  const Extra none = {{"sine_a", "0"}, {"sine_d", "0"}};
+  const Extra flat = {{"sine_a", "5"}, {"sine_b", "0"}, {"sine_c", "-1"}, {"sine_d", "4"}};
+  for (Extra extra : {none, flat}) {
+    EXPECT_NO_THROW(Options::From(extra));
+    extra["sine_mix_rate"] = "on";
+    EXPECT_THROW(Options::From(extra), Error);
+  }
+  Options o;
+  o.sine_a = o.sine_d = 0;
+  SineTimes times(o, 0, 1, 1);
+  for (int i = 0; i < 2; ++i) {
+    const uint64_t never = times.Next();
+    EXPECT_GT(never, 30 * 86'400'000'000'000ull);
+    EXPECT_LT(never, 1ull << 60) << "a clock of 10 ticks a nanosecond has no room for it";
+  }
 }
 
 }  // namespace
