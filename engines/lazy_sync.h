@@ -23,14 +23,15 @@ namespace testbed {
 class LazySync {
  public:
   // Starts the thread. `newest` returns a number that changes with each commit; `sync` makes all
-  // commits so far durable; when it throws an Error, the thread ends (ThrowIfFailed). Both run on the thread, so that they must be safe
-  // beside the threads that commit. `sync` is not called when `newest` has not changed since the
-  // last one.
+  // commits so far durable, and is not called when `newest` has not changed since the last call. When
+  // it throws an Error, the thread ends (ThrowIfFailed). Both run on the thread, `newest` first on
+  // the caller's, so that they must be safe beside the threads that commit.
   LazySync(std::chrono::milliseconds interval, std::function<uint64_t()> newest,
            std::function<void()> sync)
       : interval_(interval),
         newest_(std::move(newest)),
         sync_(std::move(sync)),
+        synced_(newest_()),
         thread_([this] { Run(); }) {}
   // Stops the thread, without a last sync.
   ~LazySync() {
@@ -55,12 +56,11 @@ class LazySync {
  private:
   void Run() {
     LazyPace pace(interval_);
-    uint64_t synced = newest_();
     UniqueLock lock(mutex_);
     while (!wake_.wait_until(mutex_, pace.Next(), [this]() REQUIRES(mutex_) { return stop_; })) {
       pace.Begin();
       const uint64_t newest = newest_();
-      if (newest == synced) continue;
+      if (newest == synced_) continue;
       lock.unlock();
       std::optional<Error> failure;
       try {
@@ -75,14 +75,15 @@ class LazySync {
         return;
       }
       pace.End();
-      synced = newest;
+      synced_ = newest;
     }
   }
 
   const std::chrono::milliseconds interval_;
   const std::function<uint64_t()> newest_;
   const std::function<void()> sync_;
-  Mutex mutex_;  // protects stop_ and failure_
+  uint64_t synced_;  // `newest` at the last sync; of the thread, when it has started
+  Mutex mutex_;      // protects stop_ and failure_
   CondVar wake_;
   bool stop_ GUARDED_BY(mutex_) = false;
   std::optional<Error> failure_ GUARDED_BY(mutex_);

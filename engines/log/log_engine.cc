@@ -88,7 +88,12 @@ class LogSession : public Session {
     in_transaction_ = false;
     if (rows_.empty()) return;
     const std::string_view record = rows_;
-    log_->Append({&record, 1});
+    try {
+      log_->Append({&record, 1});
+    } catch (...) {
+      rows_.clear();
+      throw;
+    }
     rows_.clear();
   }
   void Rollback() override {
