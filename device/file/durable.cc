@@ -67,10 +67,10 @@ std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind) 
   return File::Open(path, options);
 }
 
-void WriteAgain(File* file, uint64_t begin, uint64_t end) {
+uint64_t WriteAgain(File* file, uint64_t begin, uint64_t end) {
   constexpr uint64_t kPiece = 1 << 20;
   end = std::min(end, file->Size());
-  if (begin >= end) return;
+  if (begin >= end) return 0;
   const AlignedBuffer piece(std::min(kPiece, end - begin));
   for (uint64_t at = begin; at < end; at += piece.size()) {
     const size_t n = std::min<uint64_t>(piece.size(), end - at);
@@ -78,6 +78,7 @@ void WriteAgain(File* file, uint64_t begin, uint64_t end) {
     file->Write(at, piece.data(), n);
   }
   file->Sync();
+  return end - begin;
 }
 
 void WriteBack(const File& file, uint64_t offset, uint64_t n) {

@@ -32,8 +32,8 @@ void WriteBack(const File& file, uint64_t offset, uint64_t n);
 // syncs them. When a sync has failed, the device may have what was written in its own cache alone: it
 // reads back, later syncs succeed, and a power cut takes it away. So whoever has opened a database
 // writes what he builds on, and no successful sync vouches for, again before he overwrites or
-// removes what it replaces. Throws Error (kIo).
-void WriteAgain(File* file, uint64_t begin, uint64_t end);
+// removes what it replaces. Returns the number of bytes. Throws Error (kIo).
+uint64_t WriteAgain(File* file, uint64_t begin, uint64_t end);
 
 }  // namespace testbed
 

@@ -108,19 +108,6 @@ const char* AdviceName(Advice advice) {
   return kNames[static_cast<size_t>(advice)];
 }
 
-AlignedBuffer::AlignedBuffer(size_t size, size_t alignment) : size_(size) {
-  data_ = static_cast<char*>(std::aligned_alloc(alignment, RoundUp(size, alignment)));
-  if (data_ == nullptr) throw std::bad_alloc();
-}
-
-AlignedBuffer::~AlignedBuffer() { std::free(data_); }
-
-AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  return *this;
-}
-
 std::unique_ptr<File> File::Open(const std::string& path, const FileOptions& options) {
   if (const int fault = FileFaults::Next(options.create != FileOptions::kMustExist)) {
     throw Error::Io("open", path, fault);

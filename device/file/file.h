@@ -33,6 +33,7 @@
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/file/aligned_buffer.h"
 #include "device/file/read_trace.h"
 #include "device/os/mutex.h"
 
@@ -172,23 +173,6 @@ void SyncDirectory(const std::string& directory);
 // Returns the MADV_ constant for an advice; kWillNeed is MADV_NORMAL, as each range is announced
 // apart.
 int MadviseValue(Advice advice);
-
-// An owned block of memory aligned for direct IO.
-class AlignedBuffer {
- public:
-  AlignedBuffer() = default;
-  explicit AlignedBuffer(size_t size, size_t alignment = 4096);
-  ~AlignedBuffer();
-  AlignedBuffer(AlignedBuffer&& other) noexcept { *this = std::move(other); }
-  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
-  char* data() { return data_; }
-  const char* data() const { return data_; }
-  size_t size() const { return size_; }
-
- private:
-  char* data_ = nullptr;
-  size_t size_ = 0;
-};
 
 }  // namespace testbed
 

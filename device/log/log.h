@@ -131,7 +131,8 @@ struct LogCounters {
   uint64_t segments_created = 0;
   uint64_t segments_recycled = 0;
   uint64_t segments_removed = 0;
-  uint64_t preparation_bytes = 0;  // segment headers, and zeros for recycled space
+  uint64_t preparation_bytes =
+      0;  // segment headers, zeros for recycled space, the end again at open
 };
 
 class Log {

@@ -220,8 +220,9 @@ void LogSegments::WriteAgain(Lsn begin, Lsn end) {
     const Lsn from = std::max(begin, segment->header.begin()),
               to = std::min(end, segment->header.end());
     if (from >= to) continue;
-    testbed::WriteAgain(segment->file.get(), block(from - first),
-                        block(to - first + kSegmentHeaderBytes - 1));
+    counts_.bytes += testbed::WriteAgain(segment->file.get(), block(from - first),
+                                         block(to - first + kSegmentHeaderBytes - 1));
+    ++counts_.syncs;
   }
 }
 

@@ -85,9 +85,9 @@ std::optional<size_t> ReferenceOf(const ResultSet& results, size_t cell, const T
   const std::string* before = nullptr;
   for (const AxisValue& value : results.experiment().FindAxis(axis)->values) {
     if (value.label == results.cells()[cell].labels.at(axis)) break;
-    const bool named = where == spec.where.end() ||
-                       std::find(where->second.begin(), where->second.end(), value.label) !=
-                           where->second.end();
+    const bool named =
+        where == spec.where.end() ||
+        std::find(where->second.begin(), where->second.end(), value.label) != where->second.end();
     if (named) before = &value.label;
   }
   return before == nullptr ? std::nullopt : Sibling(results, cell, axis, *before);

@@ -15,7 +15,7 @@
 #include "workloads/measure/clock.h"
 #include "workloads/measure/gate.h"
 #include "workloads/measure/interval_surroundings.h"
-#include "workloads/measure/own_work.h"
+#include "workloads/measure/open_loop.h"
 #include "workloads/measure/worker.h"
 #include "workloads/trace/trace_recorder.h"
 
@@ -79,7 +79,7 @@ class Phase {
     const double own = workload_.ThreadRate(t, threads_);
     return own > 0 || t >= threads_ - extra_ ? own : options_.rate / (threads_ - extra_);
   }
-  void NoteUndone(ArrivalTimes* arrivals, uint64_t intended, Worker* worker) const;
+  OpenLoop NewOpenLoop(int t, Worker* worker) const;
   void Check(Client& client, Worker& worker, size_t i);
   void Report();
   void RunSlices();
@@ -149,16 +149,12 @@ void Phase::Check(Client& client, Worker& worker, size_t i) {
   worker.wrong.Add(1);
 }
 
-// Notes the operations that were due when the phase ended and had not begun: `intended` and those
-// after it. Each has waited so long already.
-void Phase::NoteUndone(ArrivalTimes* arrivals, uint64_t intended, Worker* worker) const {
-  const uint64_t now = clock_.Now();
-  for (; static_cast<int64_t>(now - intended) > 0;
-       intended = start_ + clock_.FromNs(arrivals->Next())) {
-    const uint64_t waited = clock_.ToNs(now - intended);
-    worker->undone.Record(waited);
-    worker->backlog_ns = std::max(worker->backlog_ns, waited);
+OpenLoop Phase::NewOpenLoop(int t, Worker* worker) const {
+  std::optional<ArrivalTimes> arrivals;
+  if (!workload_.timed() && RateOf(t) > 0) {
+    arrivals.emplace(options_.arrivals, RateOf(t), t, threads_, options_.seed);
   }
+  return {clock_, start_, std::move(arrivals), worker};
 }
 
 template <bool kRated>
@@ -166,14 +162,10 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
   const std::vector<OpKind>& ops = workload_.ops();
   ThreadLedger& ledger = Ledger::ThisThread();
   const bool account = options_.account != AccountDepth::kOff;
-  std::optional<ArrivalTimes> arrivals;
-  const bool by_rate = kRated && !workload_.timed();
-  if (by_rate) arrivals.emplace(options_.arrivals, RateOf(t), t, threads_, options_.seed);
+  OpenLoop open = NewOpenLoop(t, &worker);
   TraceClient* const trace = options_.recorder != nullptr ? &options_.recorder->client(t) : nullptr;
-  OwnWork own;
   uint32_t until_check = options_.verify_every;
-  uint64_t done = 0, intended = 0;
-  bool awaits = false;  // `intended` is of an operation that has not begun
+  uint64_t done = 0;
   while (done < quota && !Stopping()) {
     if (trace != nullptr) trace->Rest();
     const uint64_t making = kRated ? clock_.Now() : 0;
@@ -181,23 +173,19 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
     if (n == 0) {
       // The other clients would soon run out too.
       if (!workload_.EndedBecause().empty()) gate_.Stop();
-      break;
+      return;
     }
     uint64_t begin = clock_.Now();
-    if constexpr (kRated) own.Add(making, begin);
+    if constexpr (kRated) open.AddOwnWork(making, begin);
     for (size_t i = 0; i < n; ++i) {
-      if constexpr (kRated) {
-        awaits = true;
-        intended = start_ + clock_.FromNs(arrivals ? arrivals->Next() : client.DueNs(i));
-        begin = AwaitIntended(intended);
-      }
+      if constexpr (kRated) begin = AwaitIntended(open.Next([&] { return client.DueNs(i); }));
       if (gate_.Halted()) {
         if (Stopping()) break;
         gate_.Rest(t);
         if (Stopping()) break;
         begin = clock_.Now();
       }
-      awaits = false;
+      if constexpr (kRated) open.Begins();
       const size_t k = client.OpOf(i);
       if (trace != nullptr) trace->Begin(k, clock_.ToNs(begin - start_));
       account ? ExecuteCharged(client, i, ops[k], ledger) : Execute(client, i);
@@ -207,12 +195,7 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
       if (options_.latency || kRated) {
         const uint64_t end = clock_.Now();
         op.latency.Record(clock_.ToNs(end - begin));
-        if constexpr (kRated) {
-          const uint64_t due = std::min(intended + own.Since(intended), begin);
-          op.intended.Record(clock_.ToNs(end - due));
-          worker.backlog_ns = clock_.ToNs(begin - due);
-          worker.lateness.Record(worker.backlog_ns);
-        }
+        if constexpr (kRated) open.Record(begin, end, &op);
         begin = end;
       }
       ++done;
@@ -220,13 +203,12 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
         until_check = options_.verify_every;
         Check(client, worker, i);
         const uint64_t checked = clock_.Now();
-        if constexpr (kRated) own.Add(begin, checked);
+        if constexpr (kRated) open.AddOwnWork(begin, checked);
         begin = checked;
       }
     }
   }
-  if (!by_rate || !Stopping() || done == quota || !workload_.EndedBecause().empty()) return;
-  NoteUndone(&*arrivals, awaits ? intended : start_ + clock_.FromNs(arrivals->Next()), &worker);
+  if (kRated && done < quota && workload_.EndedBecause().empty()) open.NoteUndone();
 }
 
 std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {

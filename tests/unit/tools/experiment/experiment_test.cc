@@ -261,6 +261,7 @@ TEST(ExperimentTest, ShufflingKeepsCellsOfOneDatabaseTogether) {
 
 // Of the options that an engine has in an experiment, its releases have the same.
 TEST(ExperimentTest, AReleaseHasTheOptionsOfItsEngine) {
+  const EveryRelease is_there;
   size_t releases = 0;
   for (const Cell& cell : PlanCells(LoadExperiment("versions"), {"small", {}, {}, {}})) {
     const bool rocksdb = cell.options.at("engine").starts_with("rocksdb@");

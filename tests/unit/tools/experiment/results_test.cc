@@ -430,8 +430,7 @@ TEST_F(ResultsTest, ARatioIsMarkedWhenItsReferenceWasRefused) {
 }
 
 TEST_F(ResultsTest, ARelationNeedsItsAxisInTheTable) {
-  const std::string table =
-      "[[table]]\ntitle = \"Steps\"\nrows = [\"io\"]\nmetrics = [\"qps\"]\n";
+  const std::string table = "[[table]]\ntitle = \"Steps\"\nrows = [\"io\"]\nmetrics = [\"qps\"]\n";
   const std::string of_size = table + "relative-to = { page-size = \"4k\" }\n";
   EXPECT_THAT(ErrorOf([&] { ParseExperiment(kSmall + of_size, "small.toml"); }),
               HasSubstr("the axis page-size, which is neither in its rows nor its columns"));

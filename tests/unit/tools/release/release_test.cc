@@ -88,8 +88,7 @@ RunOptions OtherOptions() {
   o.workloads = {"mixed"};
   o.phase_seconds = o.phase_rates = {3};
   o.threads = {1, 2};
-  o.queue_depth = 9;
-  o.operations = 11;
+  o.operations = o.queue_depth = 9;
   o.seconds = o.warmup = 0.1;
   o.rate = 1.5;
   o.arrivals = Arrivals::kExponential;
