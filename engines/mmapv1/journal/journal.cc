@@ -170,27 +170,19 @@ uint64_t Journal::Append(std::string_view body, const std::function<void()>& flu
   return seq_;
 }
 
-// A sync that has failed may have lost the slot for good though the next one succeeds, so that a
-// journal that failed here writes no more slots.
+// The file stays open, so that no slot is called durable after the sync of one has failed
+// (File::Sync): that slot may be lost for good.
 void Journal::WriteLsn() {
-  if (failure_) throw Error(*failure_);
-  try {
-    WriteSlot();
-  } catch (const Error& error) {
-    failure_ = error;
-    throw;
+  if (lsn_file_ == nullptr) {
+    FileOptions options;
+    options.kind = FileKind::kLog;
+    options.create = FileOptions::kMayExist;
+    lsn_file_ = File::Open(LsnPath(dir_), options);
   }
-}
-
-void Journal::WriteSlot() {
-  FileOptions options;
-  options.kind = FileKind::kLog;
-  options.create = FileOptions::kMayExist;
-  const std::unique_ptr<File> file = File::Open(LsnPath(dir_), options);
   LsnSlot slot{kLsnMagic, flushed_seq_, number_, 0};
   slot.checksum = ChecksumOf(slot);
-  file->Write(lsn_writes_ % 2 * kLsnSlotBytes, &slot, sizeof slot);
-  file->Sync();
+  lsn_file_->Write(lsn_writes_ % 2 * kLsnSlotBytes, &slot, sizeof slot);
+  lsn_file_->Sync();
   if (lsn_writes_ == 0) SyncDirectory(dir_);
   ++lsn_writes_;
 }

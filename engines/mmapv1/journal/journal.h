@@ -32,12 +32,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "device/error.h"
 #include "device/file/file.h"
 #include "device/os/mutex.h"
 #include "engines/mmapv1/settings.h"
@@ -83,7 +81,6 @@ class Journal {
   void Place(const std::string& path);
   void BuildSection(std::string_view body, uint64_t seq);
   void WriteLsn() REQUIRES(mutex_);
-  void WriteSlot() REQUIRES(mutex_);
 
   const std::string dir_;
   const uint64_t database_;
@@ -98,7 +95,7 @@ class Journal {
   Mutex mutex_;                                // protects the members below
   std::vector<Past> past_ GUARDED_BY(mutex_);  // files before the one that is written, oldest first
   bool spare_ GUARDED_BY(mutex_) = false;      // there is a file that can be used again
-  std::optional<Error> failure_ GUARDED_BY(mutex_);  // of WriteLsn
+  std::unique_ptr<File> lsn_file_ GUARDED_BY(mutex_);  // journal.lsn, from its first slot on
   uint64_t flushed_seq_ GUARDED_BY(mutex_) = 0, lsn_writes_ GUARDED_BY(mutex_) = 0;
   std::atomic<uint64_t> flushed_{0};
   Counts counts_;

@@ -219,7 +219,7 @@ TEST_P(FileTest, AWriteWithDsyncIsASync) {
   try {
     file = File::Open(directory_ + "/f", options);
   } catch (const Error& e) {
-    GTEST_SKIP() << e.what();
+    GTEST_SKIP() << "no direct IO on the file system of " << directory_ << ": " << e.what();
   }
   AlignedBuffer block(4096);
   FileFaults::Set(0, 1, EIO);

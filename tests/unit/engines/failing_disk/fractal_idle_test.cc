@@ -47,6 +47,20 @@ class FractalIdleTest : public testing::Test {
       client.Commit(rows);
     }
   }
+  // Returns how many of the rows 0 to `rows` - 1 a copy of the device lacks after the power cut.
+  int LostAfterCut(const FailingDisk& disk, int rows) {
+    const std::string cut = base_ + "/cut";
+    disk.CopyTo(cut);
+    options_.create = false;
+    const auto store = Store::Open(cut + "/db", options_);
+    StoreClient client(store.get());
+    std::string value;
+    int lost = 0;
+    for (int n = 0; n < rows; ++n) {
+      lost += !client.Get(store->OpenTable("t"), Key(n), &value) || value != Value(n);
+    }
+    return lost;
+  }
   static std::string Key(int n) { return "key" + std::to_string(n * 7919 % 100003); }
   static std::string Value(int n) { return std::to_string(n) + std::string(300, 'v'); }
 
@@ -71,17 +85,7 @@ TEST_F(FractalIdleTest, BlocksThatTheDeviceRefusedAreNotUsedAgain) {
   options_.cleaner_period_ms = 0;
   Commit(900, 900);
   disk.Cut(1);
-  const std::string cut = base_ + "/cut";
-  disk.CopyTo(cut);
-  options_.create = false;
-  const auto store = Store::Open(cut + "/db", options_);
-  StoreClient client(store.get());
-  std::string value;
-  int lost = 0;
-  for (int n = 0; n < 1800; ++n) {
-    lost += !client.Get(store->OpenTable("t"), Key(n), &value) || value != Value(n);
-  }
-  EXPECT_EQ(lost, 0);
+  EXPECT_EQ(LostAfterCut(disk, 1800), 0);
 }
 
 // By direct IO the next session reads the header that was written last, though its sync failed.
@@ -119,17 +123,7 @@ TEST_F(FractalIdleTest, AHeaderWhoseSyncFailedIsWrittenAgain) {
         EXPECT_TRUE(disk.is_cut());
       }
       disk.Cut(1);
-      const std::string cut = base_ + "/cut";
-      disk.CopyTo(cut);
-      options_.create = false;
-      const auto store = Store::Open(cut + "/db", options_);
-      StoreClient client(store.get());
-      std::string value;
-      int lost = 0;
-      for (int n = 0; n < 61; ++n) {
-        lost += !client.Get(store->OpenTable("t"), Key(n), &value) || value != Value(n);
-      }
-      EXPECT_EQ(lost, 0);
+      EXPECT_EQ(LostAfterCut(disk, 61), 0);
     }
   }
   EXPECT_GT(failed, 15);
