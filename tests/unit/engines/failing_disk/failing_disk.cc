@@ -108,7 +108,11 @@ void Model::Sync(DeviceFile* file, bool fails) {
   if (!fails) file->bytes.resize(static_cast<size_t>(st.st_size));
   char block[kBlock];
   for (auto at = file->blocks.begin(); at != file->blocks.end();) {
-    if (fails && at->second && !file->written.contains(at->first)) file->stuck.insert(at->first);
+    // A direct write ends only when its extent is marked as written.
+    if (fails && at->second && !file->written.contains(at->first) &&
+        !file->direct.contains(at->first)) {
+      file->stuck.insert(at->first);
+    }
     if (fails || !at->second || file->stuck.contains(at->first)) {
       at->second = false;
       ++at;
