@@ -159,13 +159,13 @@ configure() {
 }
 
 # Copies ninja's output to a log, and says that something is being built when the first step is
-# done: whether there is something to do, ninja only knows while it runs. On a terminal the line
-# counts the steps.
+# done: whether there is something to do, ninja only knows while it runs. The step that asks for the
+# commit runs each time. On a terminal the line counts the steps.
 follow_ninja() {
   local preset=$1 log=$2 line said=
   while IFS= read -r line; do
     printf '%s\n' "$line"
-    [[ $line == '['*'] '* && $line != *Re-checking* && $line != *Re-running* ]] || continue
+    [[ $line == '['*'] '* && $line != *Re-checking* && $line != *Re-running* && $line != *BuildInfo.cmake* ]] || continue
     if [[ -t 2 ]]; then
       printf '\rtestbed: building (%s) %s ' "$preset" "${line%%]*}]" >&2
     elif [[ -z $said ]]; then
