@@ -114,14 +114,15 @@ TEST_F(OutputTest, AFullDiskIsToldBeforeTheRunAndKeepsTheOldFile) {
 }
 
 TEST_F(OutputTest, AnOldFileIsReplacedAsAWholeAndALinkIsFollowed) {
+  using std::filesystem::perms;
+  const perms mode = perms::owner_read | perms::owner_write | perms::group_read;
   std::ofstream(directory_ / "old") << "old";
-  std::filesystem::permissions(directory_ / "old", std::filesystem::perms(0640));
+  std::filesystem::permissions(directory_ / "old", mode);
   std::filesystem::create_symlink("old", directory_ / "link");
   ASSERT_EQ(Run(std::string(kSmall) + "--json link").code, 0);
   EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link"));
   EXPECT_EQ(Json("old")["schema"], "testbed-results/1");
-  EXPECT_EQ(std::filesystem::status(directory_ / "old").permissions(),
-            std::filesystem::perms(0640));
+  EXPECT_EQ(std::filesystem::status(directory_ / "old").permissions(), mode);
 }
 
 TEST_F(OutputTest, AnOutputThatIsFullIsAnErrorAndKeepsTheFiles) {
