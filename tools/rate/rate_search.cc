@@ -112,15 +112,16 @@ struct Bounds {
 
 void RateStep::Add(const PhaseResult& part, const RateLimit& limit) {
   seconds += part.seconds;
-  all_operations += part.operations();
+  all_operations += part.operations() - part.extra_operations;
   for (const PhaseResult::Op& op : part.ops) {
     if (Limits(limit, op.op)) latency.Add(target > 0 ? op.intended : op.latency);
   }
   slower = NotFaster(latency, limit);
   const auto waited = static_cast<double>(NotFaster(part.undone, limit));
-  const double limited = all_operations == 0 ? 1
-                                             : static_cast<double>(latency.count()) /
-                                                   static_cast<double>(all_operations);
+  const double limited = all_operations == 0
+                             ? 1
+                             : std::min(1.0, static_cast<double>(latency.count()) /
+                                                 static_cast<double>(all_operations));
   undone += static_cast<uint64_t>(std::llround(waited * limited));
   backlog_seconds = std::max(backlog_seconds, part.backlog_seconds);
   if (ended_because.empty()) ended_because = part.ended_because;

@@ -26,11 +26,13 @@
 
 namespace testbed {
 
-// What one rate gave. Times in seconds, rates in operations per second of all kinds together.
+// What one rate gave. Times in seconds, rates in operations per second of all kinds together. A
+// thread that a workload has in addition to its clients takes no share of the rate: its operations
+// have their latency, and do not count for whether the clients have kept up.
 struct RateStep {
   double target = 0;  // 0: the closed loop
   double seconds = 0;
-  uint64_t all_operations = 0;
+  uint64_t all_operations = 0;  // of the clients, who share the rate
   HistogramCounts latency;  // of the limited operations; from the intended start if there is one
   uint64_t slower = 0;      // of these, not faster than the limit
   // Limited operations that were due when a part ended, had not begun, and had waited for the limit

@@ -88,7 +88,9 @@ Table IntendedTable(const json& document) {
       if (!op.contains(kFromIntended)) continue;
       const json& us = op.at(kFromIntended);
       table.Row({RowName(run, phase, op.at("name")), Short(Number(phase, "/target_rate")),
-                 Short(phase.contains("target_rate") ? phase.at("rate") : op.at("rate")),
+                 Short(phase.contains("target_rate")
+                           ? Number(phase, "/clients_rate", Number(phase, "/rate"))
+                           : op.at("rate").get<double>()),
                  Short(us.at("mean")), Percentile(op, "p50", 0.5, kFromIntended),
                  Percentile(op, "p99", 0.99, kFromIntended),
                  Percentile(op, "p999", 0.999, kFromIntended), Short(us.at("max")),

@@ -137,7 +137,11 @@ void PutWork(const PhaseRecord::Work& work, json* phase) {
     (*phase)["rows_erased"] = result.totals.rows_erased;
   }
   if (!result.ended_because.empty()) (*phase)["ended_because"] = result.ended_because;
-  if (work.target_rate > 0) (*phase)["target_rate"] = work.target_rate;
+  if (work.target_rate > 0) {
+    (*phase)["target_rate"] = work.target_rate;
+    (*phase)["clients_rate"] =
+        static_cast<double>(result.operations() - result.extra_operations) / result.seconds;
+  }
   // A workload may set rates for some of its threads, so --rate alone does not decide this.
   const bool rated = std::any_of(result.ops.begin(), result.ops.end(),
                                  [](const auto& op) { return op.intended.count() != 0; });

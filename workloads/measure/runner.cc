@@ -466,6 +466,7 @@ PhaseResult Phase::Run() {
                             ? gate_.WorkedNs(t)
                             : clock_.ToNs(worker.end - std::min(start_, worker.end));
     AddWorker(worker, static_cast<double>(ns) / 1e9, &result);
+    if (t >= threads_ - extra_) result.extra_operations += result.thread_operations.back();
   }
   result.seconds = static_cast<double>(clock_.ToNs(end - start_)) / 1e9;
   if (options_.slices != nullptr) {

@@ -83,6 +83,7 @@ struct PhaseResult {
   std::vector<Interval> series;
   CpuUse cpu_begin, cpu_end;  // at the start of the phase, and after its last thread ended
   std::vector<uint64_t> thread_operations;  // operations of each thread, in thread order
+  uint64_t extra_operations = 0;            // of threads that take no share of PhaseOptions::rate
   std::vector<double> thread_seconds;       // that each thread worked
   uint64_t operations() const {
     uint64_t n = 0;

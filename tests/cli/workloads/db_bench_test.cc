@@ -82,6 +82,8 @@ TEST_F(DbBenchTest, TheThreadThatWritesTakesNoShareOfTheRate) {
   const json phase =
       Last(Measured("--workload fillseq,readwhilewriting --threads 1 --seconds 2 --rate 300 "
                     "--workload-option write_rate=20"));
+  EXPECT_LE(phase["clients_rate"].get<double>(), 303) << "without the writer's";
+  EXPECT_GT(phase["rate"].get<double>(), phase["clients_rate"].get<double>());
   for (const json& op : phase["operations"]) {
     const double done = op["count"], rate = op["name"] == "point-read" ? 300 : 20;
     EXPECT_GT(done, rate * 1.4) << op;
