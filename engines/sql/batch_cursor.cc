@@ -18,7 +18,7 @@ void BatchCursor::Add(std::string_view key, std::string_view value) {
   arena_.append(value);
 }
 
-void BatchCursor::NoteWalk() {
+void BatchCursor::NoteWalk() noexcept {
   LastWalk* memory = Memory();
   if (memory == nullptr || walked_ == 0) return;
   memory->rows = walked_;

@@ -44,10 +44,11 @@ class BatchCursor : public Cursor {
   void Add(std::string_view key, std::string_view value);
   // Returns a number that grows with each write and rollback of the session.
   virtual uint64_t Changes() const = 0;
-  // Returns the session's memory of walks on the cursor's table; null: it keeps none.
-  virtual LastWalk* Memory() { return nullptr; }
+  // Returns the session's memory of walks on the cursor's table; null: it keeps none, or does not
+  // know the table yet.
+  virtual LastWalk* Memory() noexcept { return nullptr; }
   // Remembers the walk that ends now. A class with a memory calls it in its destructor.
-  void NoteWalk();
+  void NoteWalk() noexcept;
 
  private:
   struct Bytes {

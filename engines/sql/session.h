@@ -94,7 +94,9 @@ class SqlCursor : public BatchCursor {
  private:
   void Read(Walk walk, std::string_view key, uint64_t count) override;
   uint64_t Changes() const override { return session_->changes_; }
-  LastWalk* Memory() override { return &session_->Known(table_).last_walk; }
+  LastWalk* Memory() noexcept override {
+    return table_ < session_->tables_.size() ? &session_->tables_[table_].last_walk : nullptr;
+  }
 
   SqlSession* const session_;
   const TableId table_;
