@@ -29,6 +29,8 @@ class StartedCommandTest : public CommandTest {
     if (child == 0) {
       // In a session of its own, the process gets no signals of the terminal.
       ::setsid();
+      // A shell that ran the tests in the background has them ignore the interrupts that they send.
+      ::signal(SIGINT, SIG_DFL);
       const int nothing = ::open("/dev/null", O_RDWR);
       for (int fd = 0; fd <= 2; ++fd) ::dup2(nothing, fd);
       if (::chdir(directory_.c_str()) == 0) {
