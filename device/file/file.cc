@@ -16,6 +16,7 @@
 
 #include "device/error.h"
 #include "device/file/file_faults.h"
+#include "device/os/interrupted.h"
 #include "device/os/mutex.h"
 
 namespace testbed {
@@ -68,6 +69,11 @@ size_t DirectAlignment(int fd) {
   return kBlock;
 }
 
+int FallocateFile(int fd, int mode, uint64_t offset, uint64_t n) {
+  return Uninterrupted(
+      [&] { return ::fallocate(fd, mode, static_cast<off_t>(offset), static_cast<off_t>(n)); });
+}
+
 int FadviseValue(Advice advice) {
   switch (advice) {
     case Advice::kRandom:
@@ -112,7 +118,7 @@ std::unique_ptr<File> File::Open(const std::string& path, const FileOptions& opt
   if (const int fault = FileFaults::Next(options.create != FileOptions::kMustExist)) {
     throw Error::Io("open", path, fault);
   }
-  int fd = ::open(path.c_str(), OpenFlags(options), 0644);
+  const int fd = Uninterrupted([&] { return ::open(path.c_str(), OpenFlags(options), 0644); });
   if (fd < 0) {
     if (errno == EINVAL && options.mode == IoMode::kDirect) {
       throw Error(Error::kUsage,
@@ -151,11 +157,9 @@ size_t File::PreadAll(uint64_t offset, char* buffer, size_t n) {
   if (const int fault = FileFaults::Next(false)) throw Error::Io("read", path_, fault);
   size_t done = 0;
   while (done < n) {
-    ssize_t r = ::pread(fd_, buffer + done, n - done, static_cast<off_t>(offset + done));
-    if (r < 0) {
-      if (errno == EINTR) continue;
-      throw Error::Io("read", path_, errno);
-    }
+    const ssize_t r = Uninterrupted(
+        [&] { return ::pread(fd_, buffer + done, n - done, static_cast<off_t>(offset + done)); });
+    if (r < 0) throw Error::Io("read", path_, errno);
     if (Counting()) thread.CountRead(options_.kind, static_cast<uint64_t>(r));
     if (r == 0) break;
     done += static_cast<size_t>(r);
@@ -171,11 +175,9 @@ void File::PwriteAll(uint64_t offset, const char* data, size_t n) {
   if (const int fault = FileFaults::Next(true)) throw Error::Io("write", path_, fault);
   size_t done = 0;
   while (done < n) {
-    ssize_t r = ::pwrite(fd_, data + done, n - done, static_cast<off_t>(offset + done));
-    if (r < 0) {
-      if (errno == EINTR) continue;
-      throw Error::Io("write", path_, errno);
-    }
+    const ssize_t r = Uninterrupted(
+        [&] { return ::pwrite(fd_, data + done, n - done, static_cast<off_t>(offset + done)); });
+    if (r < 0) throw Error::Io("write", path_, errno);
     if (Counting()) thread.CountWrite(options_.kind, static_cast<uint64_t>(r));
     done += static_cast<size_t>(r);
   }
@@ -292,12 +294,10 @@ void File::WriteAtomic(uint64_t offset, const void* data, size_t n) {
   const iovec part{const_cast<void*>(data), n};
   const auto write = [&] {
     if (const int fault = FileFaults::Next(true)) throw Error::Io("write", path_, fault);
-    for (;;) {
-      const ssize_t r = ::pwritev2(fd_, &part, 1, static_cast<off_t>(offset), RWF_ATOMIC);
-      if (r == static_cast<ssize_t>(n)) break;
-      if (r >= 0) throw Error::Io("write as a whole", path_, EIO);
-      if (errno != EINTR) throw Error::Io("write as a whole", path_, errno);
-    }
+    const ssize_t r = Uninterrupted(
+        [&] { return ::pwritev2(fd_, &part, 1, static_cast<off_t>(offset), RWF_ATOMIC); });
+    if (r != static_cast<ssize_t>(n))
+      throw Error::Io("write as a whole", path_, r < 0 ? errno : EIO);
   };
   options_.dsync ? Durably(write) : write();
   if (Counting()) Ledger::ThisThread().CountWrite(options_.kind, n);
@@ -323,7 +323,10 @@ void File::Sync(bool metadata) {
   Durably([&] {
     if (const int fault = FileFaults::Next(true)) throw Error::Io("fsync", path_, fault);
     if (Counting()) Ledger::ThisThread().CountSync(options_.kind);
-    if ((metadata ? ::fsync(fd_) : ::fdatasync(fd_)) != 0) throw Error::Io("fsync", path_, errno);
+    // An interrupted sync has told of no failure yet, so the next call tells of it.
+    if (Uninterrupted([&] { return metadata ? ::fsync(fd_) : ::fdatasync(fd_); }) != 0) {
+      throw Error::Io("fsync", path_, errno);
+    }
   });
 }
 
@@ -342,13 +345,14 @@ uint64_t File::AllocatedBytes() const {
 void File::Truncate(uint64_t size) {
   known_size_.store(0, std::memory_order_relaxed);
   if (const int fault = FileFaults::Next(true)) throw Error::Io("truncate", path_, fault);
-  if (::ftruncate(fd_, static_cast<off_t>(size)) != 0) throw Error::Io("truncate", path_, errno);
+  if (Uninterrupted([&] { return ::ftruncate(fd_, static_cast<off_t>(size)); }) != 0) {
+    throw Error::Io("truncate", path_, errno);
+  }
 }
 
 bool File::Allocate(uint64_t offset, uint64_t n, bool keep_size) {
   if (const int fault = FileFaults::Next(true)) throw Error::Io("allocate", path_, fault);
-  const int mode = keep_size ? FALLOC_FL_KEEP_SIZE : 0;
-  if (::fallocate(fd_, mode, static_cast<off_t>(offset), static_cast<off_t>(n)) == 0) return true;
+  if (FallocateFile(fd_, keep_size ? FALLOC_FL_KEEP_SIZE : 0, offset, n) == 0) return true;
   if (errno != EOPNOTSUPP) throw Error::Io("allocate", path_, errno);
   return false;
 }
@@ -356,8 +360,7 @@ bool File::Allocate(uint64_t offset, uint64_t n, bool keep_size) {
 bool File::Punch(uint64_t offset, uint64_t n) {
   if (const int fault = FileFaults::Next(true)) throw Error::Io("punch a hole into", path_, fault);
   CallMark mark(options_.kind);
-  const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-  if (::fallocate(fd_, mode, static_cast<off_t>(offset), static_cast<off_t>(n)) == 0) return true;
+  if (FallocateFile(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, n) == 0) return true;
   if (errno != EOPNOTSUPP) throw Error::Io("punch a hole into", path_, errno);
   return false;
 }
@@ -384,11 +387,12 @@ void File::Forget(uint64_t offset, uint64_t n) {
 
 void SyncDirectory(const std::string& directory) {
   if (const int fault = FileFaults::Next(true)) throw Error::Io("fsync", directory, fault);
-  int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd =
+      Uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (fd < 0) throw Error::Io("open", directory, errno);
   CallMark mark(FileKind::kMeta);
-  int r = ::fsync(fd);
-  int code = errno;
+  const int r = Uninterrupted([&] { return ::fsync(fd); });
+  const int code = errno;
   ::close(fd);
   if (r != 0) throw Error::Io("fsync", directory, code);
 }

@@ -10,6 +10,7 @@
 
 #include "device/error.h"
 #include "device/file/file.h"
+#include "device/os/interrupted.h"
 
 namespace testbed {
 namespace {
@@ -42,20 +43,21 @@ void WriteImage(int fd, const std::string& path, uint64_t bytes,
                 const std::function<void(uint64_t, uint64_t)>& progress) {
   // Allocating all space at once keeps the image in few extents. A file system that cannot do so is
   // fine.
-  if (::fallocate(fd, 0, 0, static_cast<off_t>(bytes)) != 0 && errno == ENOSPC) {
+  const auto allocate = [&] { return ::fallocate(fd, 0, 0, static_cast<off_t>(bytes)); };
+  if (Uninterrupted(allocate) != 0 && errno == ENOSPC) {
     throw Error::Io("allocate", path, ENOSPC);
   }
   AlignedBuffer buffer(4 * kMiB);
   FillWithNoise(buffer.data(), buffer.size());
   for (uint64_t done = 0; done < bytes;) {
     const size_t n = std::min<uint64_t>(buffer.size(), bytes - done);
-    const ssize_t r = ::pwrite(fd, buffer.data(), n, static_cast<off_t>(done));
-    if (r < 0 && errno == EINTR) continue;
+    const ssize_t r =
+        Uninterrupted([&] { return ::pwrite(fd, buffer.data(), n, static_cast<off_t>(done)); });
     if (r < 0) throw Error::Io("write", path, errno);
     done += static_cast<uint64_t>(r);
     if (progress) progress(done, bytes);
   }
-  if (::fsync(fd) != 0) throw Error::Io("fsync", path, errno);
+  if (Uninterrupted([&] { return ::fsync(fd); }) != 0) throw Error::Io("fsync", path, errno);
 }
 
 uint32_t DirectBlockSize(int fd) {

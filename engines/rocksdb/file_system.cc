@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/os/interrupted.h"
 #include "device/os/mutex.h"
 #include "engines/rocksdb/errors.h"
 
@@ -146,8 +147,10 @@ class WritableFile : public rocksdb::FSWritableFile {
         file->Truncate(size_);
         const uint64_t end = static_cast<uint64_t>(block) * preallocated;
         if (end > size_) {
-          ::fallocate(file->fd(), FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE,
-                      static_cast<off_t>(size_), static_cast<off_t>(end - size_));
+          Uninterrupted([&] {
+            return ::fallocate(file->fd(), FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE,
+                               static_cast<off_t>(size_), static_cast<off_t>(end - size_));
+          });
         }
       }
     });
@@ -179,12 +182,7 @@ class WritableFile : public rocksdb::FSWritableFile {
   }
   IOStatus Allocate(uint64_t offset, uint64_t n, const IOOptions&, IODebugContext*) override {
     if (!allocate_) return IOStatus::OK();
-    return Guarded([&] {
-      if (::fallocate(file_->fd(), keep_size_ ? FALLOC_FL_KEEP_SIZE : 0, static_cast<off_t>(offset),
-                      static_cast<off_t>(n)) != 0) {
-        throw Error::Io("allocate", file_->path(), errno);
-      }
-    });
+    return Guarded([&] { file_->Allocate(offset, n, keep_size_); });
   }
   IOStatus InvalidateCache(size_t offset, size_t length) override {
     return Guarded([&] { file_->Forget(offset, length); });
