@@ -73,6 +73,16 @@ void MakeNameDurable(const std::string& directory) {
   }
 }
 
+void SyncParent(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::absolute(path).parent_path();
+  if (::access(parent.c_str(), R_OK) != 0) return;
+  try {
+    SyncDirectory(parent);
+  } catch (const Error& error) {
+    if (error.code() != EINVAL && error.code() != ENOSYS) throw;
+  }
+}
+
 void RenameFile(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) throw Error::Io("rename", from, errno);
 }

@@ -20,6 +20,9 @@ void MakeDirectories(const std::string& directory);
 // system: somebody else may have made them just before. It passes over a directory that this user
 // may not open.
 void MakeNameDurable(const std::string& directory);
+// Makes the names in the directory of `path` durable, such as that of a file that was renamed there.
+// It passes over a directory that this user may not open, or whose file system syncs none.
+void SyncParent(const std::string& path);
 // These rename and remove as their like in std::filesystem. Removing a file that does not exist is
 // not an error. The change is not durable before SyncDirectory (file.h).
 void RenameFile(const std::string& from, const std::string& to);

@@ -1,6 +1,8 @@
 // Tests what reaches the user when readers go away, disks are full and nobody watches a terminal.
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <sstream>
 #include <string>
@@ -123,6 +125,46 @@ TEST_F(OutputTest, AnOldFileIsReplacedAsAWholeAndALinkIsFollowed) {
   EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link"));
   EXPECT_EQ(Json("old")["schema"], "testbed-results/1");
   EXPECT_EQ(std::filesystem::status(directory_ / "old").permissions(), mode);
+}
+
+TEST_F(OutputTest, ALinkToNothingIsFollowed) {
+  std::filesystem::create_directory(directory_ / "d");
+  std::filesystem::create_symlink("d/first", directory_ / "link");
+  std::filesystem::create_symlink("link", directory_ / "chain");
+  ASSERT_EQ(Run(std::string(kSmall) + "--json chain").code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link"));
+  EXPECT_EQ(Json("d/first")["schema"], "testbed-results/1");
+  std::filesystem::create_symlink("round", directory_ / "round");
+  ExpectRefused(Run(std::string(kSmall) + "--json round"), "--json round cannot be written");
+}
+
+TEST_F(OutputTest, RootLeavesAFileToItsOwner) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may give files away";
+  constexpr uid_t kSomebody = 65534;
+  std::ofstream(directory_ / "old") << "old";
+  ASSERT_EQ(chown((directory_ / "old").c_str(), kSomebody, kSomebody), 0);
+  ASSERT_EQ(Run(std::string(kSmall) + "--json old").code, 0);
+  struct stat about {};
+  ASSERT_EQ(stat((directory_ / "old").c_str(), &about), 0);
+  EXPECT_EQ(about.st_uid, kSomebody);
+  EXPECT_EQ(about.st_gid, kSomebody);
+  EXPECT_EQ(Json("old")["schema"], "testbed-results/1");
+}
+
+// As in /tmp: anybody may have made the link before us, under a name that can be guessed.
+TEST_F(OutputTest, ALinkOfSomebodyElseWhereEverybodyWritesIsNotFollowed) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may give files away";
+  constexpr uid_t kSomebody = 65534;
+  const std::filesystem::path open = directory_ / "open", link = open / "h.json";
+  std::filesystem::create_directory(open);
+  ASSERT_EQ(chmod(open.c_str(), 01777), 0);
+  std::ofstream(directory_ / "target") << "precious";
+  std::filesystem::create_symlink("../target", link);
+  ASSERT_EQ(lchown(link.c_str(), kSomebody, kSomebody), 0);
+  ExpectRefused(Run(std::string(kSmall) + "--json open/h.json"), "a symbolic link of another user");
+  EXPECT_EQ(Read(directory_ / "target"), "precious");
+  ASSERT_EQ(lchown(link.c_str(), geteuid(), getegid()), 0);
+  EXPECT_EQ(Run(std::string(kSmall) + "--json open/h.json").code, 0);
 }
 
 TEST_F(OutputTest, AnOutputThatIsFullIsAnErrorAndKeepsTheFiles) {

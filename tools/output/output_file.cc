@@ -14,7 +14,9 @@
 #include <optional>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/file/file.h"
+#include "device/os/interrupted.h"
 #include "tools/option_values.h"
 
 namespace testbed {
@@ -24,17 +26,43 @@ namespace fs = std::filesystem;
 
 constexpr char kStandardOutput[] = "-";
 
-// Returns the path with symbolic links followed, so that a rename replaces what a link names.
-std::string Followed(const std::string& path) {
-  std::error_code error;
-  const fs::path real = fs::canonical(path, error);
-  return error ? path : real.string();
+// Returns whether somebody else may have put the symbolic link there to have us write elsewhere: in
+// a directory where everybody may make files, it belongs neither to us nor to the directory's owner.
+// That is the rule of fs.protected_symlinks (proc_sys_fs(5)), which not every system has in force.
+bool IsForeignLink(const fs::path& link) {
+  struct stat about {
+  }, directory{};
+  const std::string parent = link.has_parent_path() ? link.parent_path().string() : ".";
+  if (::lstat(link.c_str(), &about) != 0 || ::stat(parent.c_str(), &directory) != 0) return false;
+  constexpr mode_t kForAll = S_ISVTX | S_IWOTH;
+  return (directory.st_mode & kForAll) == kForAll && about.st_uid != ::geteuid() &&
+         about.st_uid != directory.st_uid;
 }
 
-// Returns whether `path` is there and no regular file, such as a pipe or a terminal.
+// Returns the path with symbolic links followed, so that a rename replaces what a link names, be it
+// there or not. Throws Error (kIo) where a link may not be followed.
+std::string Followed(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as of the kernel (path_resolution(7))
+  fs::path at = path;
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(at, error)); ++links) {
+    if (links == kMostLinks) throw Error::Io("follow", path, ELOOP);
+    if (IsForeignLink(at)) {
+      throw Error(Error::kIo, at.string() +
+                                  " is a symbolic link of another user in a directory "
+                                  "that everybody may write to");
+    }
+    at = at.parent_path() / fs::read_symlink(at);
+  }
+  const fs::path real = fs::canonical(at, error);
+  return error ? at.string() : real.string();
+}
+
+// Returns whether `path` is there and no regular file with a name, but such as a pipe, a terminal, or
+// an open file that was removed (through /proc/self/fd).
 bool WrittenInPlace(const std::string& path) {
   struct stat about {};
-  return ::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
+  return ::stat(path.c_str(), &about) == 0 && (!S_ISREG(about.st_mode) || about.st_nlink == 0);
 }
 
 [[noreturn]] void Refuse(const OutputFile& file, const std::string& why) {
@@ -72,18 +100,25 @@ class Replacement {
       if (n < 0) throw Error::Io("write", unfinished_, errno);
       done += static_cast<size_t>(n);
     }
-    if (::fsync(fd_) != 0) throw Error::Io("sync", unfinished_, errno);
+    if (Uninterrupted([&] { return ::fsync(fd_); }) != 0) {
+      throw Error::Io("sync", unfinished_, errno);
+    }
   }
   void TakePlace() {
     struct stat about {};
     const mode_t mask = ::umask(0);
     ::umask(mask);
     const bool there = ::stat(path_.c_str(), &about) == 0;
-    ::fchmod(fd_, there ? about.st_mode & 07777 : 0666 & ~mask);
-    if (::rename(unfinished_.c_str(), path_.c_str()) != 0) {
-      throw Error::Io("rename", unfinished_, errno);
+    // Only root can give a file away, and only root would take it away otherwise.
+    const bool same_owner = !there || ::fchown(fd_, about.st_uid, about.st_gid) == 0;
+    const mode_t mode = there ? about.st_mode & 07777 : 0666 & ~mask;
+    // The bits that lend a file's owner to others are not for a file of another owner.
+    if (::fchmod(fd_, same_owner ? mode : mode & 0777) != 0) {
+      throw Error::Io("chmod", unfinished_, errno);
     }
+    RenameFile(unfinished_, path_);
     done_ = true;
+    SyncParent(path_);
   }
 
  private:
@@ -105,11 +140,12 @@ void WriteInPlace(const std::string& path, const std::string& text) {
 void WriteFile(const OutputFile& file) {
   const std::string text = file.text();
   try {
+    const std::string followed = Followed(file.path);
     if (WrittenInPlace(file.path)) {
       WriteInPlace(file.path, text);
       return;
     }
-    Replacement replacement(Followed(file.path));
+    Replacement replacement(followed);
     replacement.Write(text);
     replacement.TakePlace();
   } catch (const Error& error) {
@@ -118,8 +154,18 @@ void WriteFile(const OutputFile& file) {
   }
 }
 
+// Followed, which refuses the option with a sentence where a link may not be followed.
+std::string FollowedOrRefuse(const OutputFile& file) {
+  try {
+    return Followed(file.path);
+  } catch (const Error& error) {
+    Refuse(file, WhyNot(error));
+  }
+}
+
 void CheckOne(const OutputFile& file) {
-  const fs::path parent = fs::absolute(Followed(file.path)).parent_path();
+  const std::string followed = FollowedOrRefuse(file);
+  const fs::path parent = fs::absolute(followed).parent_path();
   if (!fs::is_directory(parent)) Refuse(file, parent.string() + " is not a directory");
   if (fs::is_directory(file.path)) Refuse(file, "it is a directory; give the name of a file");
   if (fs::exists(file.path) && ::access(file.path.c_str(), W_OK) != 0) {
@@ -129,7 +175,7 @@ void CheckOne(const OutputFile& file) {
   // Only a file that is really made and filled shows that there is room for one.
   constexpr size_t kLeastRoom = 256 << 10;
   try {
-    const Replacement trial(Followed(file.path));
+    const Replacement trial(followed);
     trial.Write(std::string(kLeastRoom, ' '));
   } catch (const Error& error) {
     Refuse(file, WhyNot(error));
@@ -203,8 +249,8 @@ void ReplaceFile(const std::string& path, const std::string& text) {
     out->Write(0, text.data(), text.size());
     out->Sync(true);
   }
-  if (::rename(unfinished.c_str(), path.c_str()) != 0) throw Error::Io("rename", unfinished, errno);
-  SyncDirectory(fs::absolute(path).parent_path());
+  RenameFile(unfinished, path);
+  SyncParent(path);
 }
 
 }  // namespace testbed

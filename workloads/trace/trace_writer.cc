@@ -223,6 +223,7 @@ void TraceWriter::Finish(const TraceFacts& facts) {
     Put(tail);
     file_->Sync();
     RenameFile(unfinished_, path_);
+    SyncParent(path_);
     file_.reset();
   } catch (const std::exception& error) {
     file_.reset();
