@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -23,8 +24,8 @@ namespace testbed {
 class LazySync {
  public:
   // Starts the thread. `newest` returns a number that changes with each commit; `sync` makes all
-  // commits so far durable, and is not called when `newest` has not changed since the last call. When
-  // it throws an Error, the thread ends (ThrowIfFailed). Both run on the thread, `newest` first on
+  // commits so far durable, and is not called when `newest` has not changed since the last call.
+  // When either throws, the thread ends (ThrowIfFailed). Both run on the thread, `newest` first on
   // the caller's, so that they must be safe beside the threads that commit.
   LazySync(std::chrono::milliseconds interval, std::function<uint64_t()> newest,
            std::function<void()> sync)
@@ -59,14 +60,16 @@ class LazySync {
     UniqueLock lock(mutex_);
     while (!wake_.wait_until(mutex_, pace.Next(), [this]() REQUIRES(mutex_) { return stop_; })) {
       pace.Begin();
-      const uint64_t newest = newest_();
-      if (newest == synced_) continue;
       lock.unlock();
       std::optional<Error> failure;
+      uint64_t newest = synced_;
       try {
-        sync_();
+        newest = newest_();
+        if (newest != synced_) sync_();
       } catch (const Error& error) {
         failure = error;
+      } catch (const std::exception& error) {
+        failure.emplace(Error::kRun, error.what());  // such as for want of memory
       }
       lock.lock();
       if (failure) {
@@ -74,6 +77,7 @@ class LazySync {
         failed_.store(true, std::memory_order_release);
         return;
       }
+      if (newest == synced_) continue;
       pace.End();
       synced_ = newest;
     }

@@ -37,8 +37,8 @@ void Store::CheckUsable() const {
 
 void Store::Fail(const std::string& why) {
   LockGuard lock(failure_mutex_);
-  if (!failed_.load()) failure_ = why;
-  failed_.store(true);
+  // The flag comes first, because there may be no memory for the reason.
+  if (!failed_.exchange(true)) failure_ = why;
 }
 
 uint32_t Store::height() const {
@@ -87,13 +87,13 @@ Tree* Store::OpenTable(const std::string& name) {
   entry.name = name;
   try {
     log_->Append(TableRecord(entry.id, name));
-  } catch (const Error& e) {
+    NodeRef root = Tree::CreateRoot(cache_.get(), options_.page_size);
+    entry.root = root->block;
+    AddTree(entry, std::move(root));
+  } catch (const std::exception& e) {
     Fail(e.what());
     throw;
   }
-  NodeRef root = Tree::CreateRoot(cache_.get(), options_.page_size);
-  entry.root = root->block;
-  AddTree(entry, std::move(root));
   return Table(entry.id);
 }
 
@@ -138,18 +138,23 @@ void Store::Checkpoint() {
   Header next = header_;
   ++next.number;
   std::string tables;
-  {
+  try {
     LockGuard commits(commits_);
     const Gate::Close close(&gate_);
     next.replay_from = log_->EndLsn();
     cache_->BeginCheckpoint();
     next.next_block = cache_->next_block();
     tables = SerializeTables(ChangelessCatalogue());
+  } catch (const std::exception& e) {
+    Fail(e.what());  // a checkpoint that has begun by half can be neither ended nor abandoned
+    throw;
   }
   try {
     cache_->WriteCheckpoint();
     WriteTable(&next, tables);
-  } catch (...) {
+  } catch (const std::exception& e) {
+    // Of an Error it is known what was done. Nobody knows where there was no memory.
+    if (dynamic_cast<const Error*>(&e) == nullptr) Fail(e.what());
     const Gate::Close close(&gate_);
     cache_->AbandonCheckpoint();
     throw;
@@ -162,7 +167,7 @@ void Store::Checkpoint() {
     header_ = next;
     table_->EndCheckpoint(next.table_offset, next.table_bytes);
     log_->TruncateBefore(next.replay_from);
-  } catch (const Error& e) {
+  } catch (const std::exception& e) {
     Fail(e.what());
     throw;
   }
@@ -192,6 +197,8 @@ void Store::CheckpointLoop() {
     } catch (const Error&) {
       // The device is full, and the next checkpoint may find room. A worse error has put the
       // database out of service.
+    } catch (const std::exception& e) {
+      Fail(e.what());
     }
     lock.lock();
     checkpoint_wanted_ = false;
@@ -221,6 +228,8 @@ void Store::CleanerLoop() {
       }
     } catch (const Error&) {
       // The next operation that needs the node, or the room, will meet the error.
+    } catch (const std::exception& e) {
+      Fail(e.what());  // messages may have left a node and not have come to its child
     }
     lock.lock();
   }
@@ -239,7 +248,7 @@ Store::~Store() {
   IoScope scope(kOpen);
   try {
     if (!failed_.load()) Checkpoint();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // Nothing is lost: the log has all commits.
   }
   log_.reset();
@@ -358,7 +367,7 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
   if (store_->options_.durability == Durability::kSync) {
     try {
       store_->log_->WaitDurable(range.end);
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {
       store_->Fail(e.what());
       throw;
     }

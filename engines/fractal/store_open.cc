@@ -140,11 +140,6 @@ void Store::OpenFiles() {
   if (LogWasUsedAfter(LogPath(dir_), options_.log.mode, header_.replay_from)) {
     MakeDurable(DataPath(dir_), FileKind::kData);
   }
-  // Its sync may have failed (WriteAgain of device/file/durable.h), and what the older one names is
-  // overwritten from now on.
-  WriteHeader(file_.get(), header_);
-  file_->Sync();
-  SyncDirectory(dir_);
   if (header_.page_size != options_.page_size) {
     throw Error(Error::kUsage, "the fractal database in " + dir_ + " has read pages of " +
                                    std::to_string(header_.page_size) + " bytes: give --page-size " +
@@ -152,8 +147,6 @@ void Store::OpenFiles() {
   }
   if (options_.node_size == 0) options_.node_size = header_.node_size;
   if (options_.fanout == 0) options_.fanout = header_.fanout;
-  header_.node_size = options_.node_size;
-  header_.fanout = options_.fanout;
   std::vector<TableEntry> tables;
   BlockTable::Blocks blocks;
   std::string why;
@@ -172,6 +165,13 @@ void Store::OpenFiles() {
   cache_->SetNextBlock(header_.next_block);
   replay_from_.store(header_.replay_from);
   LoadTrees(tables);
+  // The sync of the header may have failed (WriteAgain of device/file/durable.h), and what the
+  // older one names is overwritten from now on. An open that was refused before has written nothing.
+  WriteHeader(file_.get(), header_);
+  file_->Sync();
+  SyncDirectory(dir_);
+  header_.node_size = options_.node_size;
+  header_.fanout = options_.fanout;
 }
 
 // Reads the whole root of each tree. Roots stay in memory while the database is open.

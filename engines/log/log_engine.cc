@@ -192,12 +192,19 @@ bool CheckIsNew(const std::string& dir, bool create) {
     if (segments.empty()) damaged("the log in " + directory, "file " + tables);
     return false;
   }
+  bool used = false;
   try {
-    Log::RemoveUnused(directory);
+    // An open that may not create a database removes nothing either.
+    if (create) {
+      Log::RemoveUnused(directory);
+    } else {
+      used = !segments.empty() && Log::HasRecords(directory, IoMode::kBuffered, 0);
+    }
   } catch (const Error& error) {
     if (error.kind() != Error::kCorruption) throw;
-    damaged("file " + tables, "file " + segments.front());
+    used = true;
   }
+  if (used) damaged("file " + tables, "file " + segments.front());
   if (!create) NoDatabase(dir);
   return true;
 }

@@ -42,7 +42,7 @@ void MakeFilesDurable(const std::string& dir) {
   options.read_only = true;
   NsHeader header{};
   File::Open(NsPath(dir), options)->ReadSome(0, &header, sizeof header);
-  if (header.state == OpenState::kClean) return;
+  if (header.mark.state == OpenState::kClean && header.mark.checksum == ChecksumOf(header)) return;
   for (int32_t n = 0; n < kMostFiles && IsThere(DataPath(dir, n)); ++n) {
     MakeDurable(DataPath(dir, n), FileKind::kData);
   }
@@ -102,6 +102,8 @@ Store::~Store() {
 
 void Store::Close() {
   if (failed_.load()) return;  // the next opening replays the journal
+  // After the checkpoint journal.lsn says, durably, that no section is needed. A clean database is
+  // refused otherwise.
   Checkpoint();
   files_.SetState(OpenState::kClean);
   if (journal_ != nullptr) journal_->Remove();

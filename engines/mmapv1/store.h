@@ -136,6 +136,7 @@ class Store {
   void Remap();
   void FlushDataFiles();
   void NoteFailure(const Error& error);
+  void NoteFailureOf(const std::exception& error);
   void ThrowIfFailed() const;
 
   const std::string dir_;

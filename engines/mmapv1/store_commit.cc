@@ -39,6 +39,12 @@ void Store::NoteFailure(const Error& error) {
   committed_.notify_all();
 }
 
+void Store::NoteFailureOf(const std::exception& error) {
+  if (const auto* known = dynamic_cast<const Error*>(&error)) return NoteFailure(*known);
+  // Such as for want of memory: what was to be written is lost as well.
+  NoteFailure(Error(Error::kRun, error.what()));
+}
+
 void Store::ThrowIfFailed() const {
   if (!failed_.load(std::memory_order_relaxed)) return;
   LockGuard lock(mutex_);
@@ -109,8 +115,8 @@ void Store::CommitLoop() {
       IoScope scope(kLogWrite);
       GroupCommit();
       pace_.End();
-    } catch (const Error&) {
-      // The error was noted where it happened.
+    } catch (const std::exception& error) {
+      NoteFailureOf(error);  // ends the loop and tells each client
     }
     lock.lock();
   }
@@ -125,12 +131,8 @@ void Store::OrFail(Mutex* mutex, const Action& action) {
   ThrowIfFailed();
   try {
     action();
-  } catch (const Error& error) {
-    NoteFailure(error);
-    throw;
   } catch (const std::exception& error) {
-    // Such as for want of memory: what the action was to write is lost as well.
-    NoteFailure(Error(Error::kRun, error.what()));
+    NoteFailureOf(error);
     throw;
   }
 }
@@ -206,8 +208,8 @@ void Store::FlushLoop() {
     try {
       IoScope scope(kCheckpoint);
       FlushDataFiles();
-    } catch (const Error&) {
-      // The error was noted where it happened.
+    } catch (const std::exception& error) {
+      NoteFailureOf(error);
     }
     lock.lock();
   }

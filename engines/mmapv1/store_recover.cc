@@ -48,8 +48,9 @@ ReplayResult Store::CheckReplay() const {
 void Store::Recover() {
   // This makes the names of the files durable, too.
   SyncDirectory(dir_);
-  switch (files_.ns()->state) {
+  switch (files_.ns()->mark.state) {
     case OpenState::kClean:
+      CheckJournalIsDone(dir_);
       break;
     case OpenState::kJournaled:
       MakeJournalDurable(dir_);
@@ -60,12 +61,18 @@ void Store::Recover() {
           ReadJournal([this](DiskLoc at, std::string_view bytes) { files_.Replay(at, bytes); });
       CheckFiles();
       files_.Sync();
+      // Otherwise a crash before the journal is removed would leave a clean database with sections
+      // that seem to be needed.
+      WriteReplayed(dir_, replayed_.last_seq);
       break;
-    default:
+    case OpenState::kUnjournaled:
       throw Error(Error::kUsage,
                   "the database in " + dir_ +
                       " was open without a journal (--durability none) when its process ended, so "
                       "nobody knows what its files hold: load it anew with --fresh");
+    default:
+      throw Error(Error::kCorruption,
+                  "file " + NsPath(dir_) + " names no state in which a database can be left");
   }
   CheckFiles();
   // The state is written even if it was found. If its sync has failed, the page cache alone has it,

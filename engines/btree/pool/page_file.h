@@ -81,7 +81,8 @@ class PageFile {
   PageState Inspect(PageId id, char* page);
   // Reads a page that must be valid; throws Error (kCorruption) naming it when it is not.
   void Read(PageId id, char* page);
-  // The same in two steps, other work in between: starts the read, and checks what came of it.
+  // The same in two steps, other work in between: starts the read, and checks what came of it. A
+  // read that ended early or was interrupted is completed.
   void StartRead(ReadRing* ring, PageId id, char* page, uint64_t tag);
   void FinishRead(PageId id, char* page, int32_t result);
   // The page from the cache of compressed ones; false when it is not there.
@@ -153,6 +154,7 @@ class PageFile {
   uint32_t BytesToRead(PageId id) const;
   // Throws if the page may be an older version of it than was written.
   void CheckWriteBack(PageId id);
+  void ReadRest(PageId id, char* page, uint32_t got, uint32_t bytes);
   // Checks a page of which `got` bytes were read, and undoes its compression.
   void Accept(PageId id, char* page, uint32_t got);
   void NoteLength(PageId id, uint32_t bytes);

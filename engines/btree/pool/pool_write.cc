@@ -128,6 +128,7 @@ void Pool::CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch) {
            frames_[b].page.load(std::memory_order_relaxed);
   });
   std::vector<Frame*> writing;
+  writing.reserve(WriteBatch::PagesFor(page_size_));  // BeginWrite must not fail half-way
   for (uint32_t index : *frames) {
     const PageId id = frames_[index].page.load(std::memory_order_relaxed);
     if (id == kNoPage) continue;
@@ -173,6 +174,8 @@ void Pool::CleanerLoop() {
         CleanSome(&frames, &batch);
       } catch (const Error& e) {
         error = e;
+      } catch (const std::exception& e) {
+        error.emplace(Error::kRun, e.what());  // such as for want of memory
       }
       lock.lock();
     }
@@ -197,6 +200,7 @@ void Pool::CleanerLoop() {
 
 void Pool::FlushPages(const std::vector<PageId>& dirty) {
   std::vector<Frame*> writing;
+  writing.reserve(WriteBatch::PagesFor(page_size_));  // BeginWrite must not fail half-way
   writing.reserve(WriteBatch::PagesFor(page_size_));
   for (const PageId id : dirty) {
     PageWord word = table_.Load(id);

@@ -13,8 +13,8 @@ namespace testbed::btree {
 void Store::Fail(const std::string& why) {
   LockGuard lock(failure_mutex_);
   if (failed()) return;
+  service_.store(Service::kFailed);  // first, because there may be no memory for the reason
   failure_ = why;
-  service_.store(Service::kFailed);
 }
 
 void Store::NoteFileError(const Error& error, bool lasts) {
@@ -83,6 +83,9 @@ void Store::CheckpointLoop() {
       Checkpoint();
     } catch (const Error&) {
       // The next growth of the log wakes this thread again. A caller of Checkpoint gets the error.
+    } catch (const std::exception& e) {
+      // There is no memory, and nobody knows at which step it was missing.
+      Fail(e.what());
     }
     lock.lock();
     wanted_ = false;
@@ -122,7 +125,7 @@ void Store::Checkpoint() {
   try {
     redo_.EnsureDurable(redo_.EndLsn());
     file_->Sync();
-  } catch (const Error& e) {
+  } catch (const std::exception& e) {
     Fail(e.what());
     throw;
   }
@@ -133,6 +136,9 @@ void Store::Checkpoint() {
     WriteCheckpoint(dir_, options_.page_size, state);
   } catch (const Error& e) {
     if (!e.disk_is_full()) Fail(e.what());
+    throw;
+  } catch (const std::exception& e) {
+    Fail(e.what());
     throw;
   }
   state_ = std::move(state);
@@ -232,14 +238,14 @@ Tree* Store::OpenTable(const std::string& name) {
     attempt.Logged();
     space_->MarkUsed(root, 1);
     page.MarkDirty(context->commit.begin, context->commit.end);
-  } catch (const Error& e) {
+  } catch (const std::exception& e) {
     if (tree != nullptr) Fail(e.what());
     space_->Cancel(root, 1);
     throw;
   }
   try {
     Table(kCatalogueTable)->Write(context, {name, false, {value, false}});
-  } catch (const Error& e) {
+  } catch (const std::exception& e) {
     Fail(e.what());
     throw;
   }

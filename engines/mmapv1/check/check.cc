@@ -61,8 +61,13 @@ class DatabaseCheck {
 void DatabaseCheck::Replay() {
   result_.replay.emplace();
   ReplayNeeded& needed = *result_.replay;
-  switch (files_.ns()->state) {
+  switch (files_.ns()->mark.state) {
     case OpenState::kClean:
+      try {
+        CheckJournalIsDone(dir_);
+      } catch (const Error& error) {
+        AddFault(NsPath(dir_), offsetof(NsHeader, mark), error.what());
+      }
       break;
     case OpenState::kJournaled:
       try {
@@ -81,9 +86,12 @@ void DatabaseCheck::Replay() {
         AddFault(dir_, 0, error.what());
       }
       break;
-    default:
-      AddFault(NsPath(dir_), offsetof(NsHeader, state),
+    case OpenState::kUnjournaled:
+      AddFault(NsPath(dir_), offsetof(NsHeader, mark),
                "the database was open without a journal when its process ended");
+      break;
+    default:
+      AddFault(NsPath(dir_), offsetof(NsHeader, mark), "a database cannot be left in this state");
   }
   files_.CloseUnused();
 }

@@ -9,7 +9,6 @@
 
 #include "device/error.h"
 #include "device/file/directory.h"
-#include "device/os/random_id.h"
 
 namespace testbed::mmapv1 {
 namespace {
@@ -41,43 +40,10 @@ bool IsDataFile(const std::filesystem::path& path) {
          name.find_first_not_of("0123456789", base.size()) == std::string::npos;
 }
 
-void Files::CreateNamespace(const std::string& dir, const Settings& settings) {
-  std::error_code error;
-  // The file gets its name when its header is there. A file that an earlier attempt has left is
-  // overwritten.
-  const std::string path = NsPath(dir), unfinished = path + ".creating";
-  try {
-    DataFile::Create(unfinished, settings.ns_bytes, settings.zero_fill);
-    NsHeader header{};
-    header.magic = kNsMagic;
-    header.version = kFormatVersion;
-    header.database = RandomId();
-    header.slots = static_cast<uint32_t>((settings.ns_bytes - kNsHeaderBytes) / sizeof(NsEntry));
-    FileOptions options;
-    const std::unique_ptr<File> file = File::Open(unfinished, options);
-    file->Write(0, &header, sizeof header);
-    file->Sync();
-    RenameFile(unfinished, path);
-    SyncDirectory(dir);
-  } catch (...) {
-    std::filesystem::remove(unfinished, error);
-    std::filesystem::remove(path, error);
-    throw;
-  }
-}
-
 Files::Files(const std::string& dir, const Settings& settings, DataFile::Views views)
     : dir_(dir), settings_(settings), views_kind_(views), files_(kSlots) {
   OpenFile(kNsFile);
-  const NsHeader* header = ns();
-  if (header->magic != kNsMagic) {
-    throw Error(Error::kCorruption, "file " + NsPath(dir) + " is no namespace file of mmapv1");
-  }
-  if (header->version != kFormatVersion) {
-    throw Error(Error::kUsage, "the database in " + dir + " is of format " +
-                                   std::to_string(header->version) + "; this testbed knows " +
-                                   std::to_string(kFormatVersion) + ": load it anew with --fresh");
-  }
+  CheckNamespace();
   int32_t n = 0;
   for (; n < kMostFiles && IsThere(DataPath(dir, n)); ++n) OpenFile(n);
   count_.store(n, std::memory_order_release);
@@ -106,36 +72,6 @@ void Files::OpenFile(int32_t n) {
   const auto slot = static_cast<size_t>(n);
   views_[slot] = {file->view(), file->bytes()};
   files_[slot] = std::move(file);
-}
-
-void Files::CloseUnused() {
-  int32_t n = count();
-  while (n > 0 && As<FileHeader>({n - 1, 0})->magic == 0) {
-    --n;
-    views_[static_cast<size_t>(n)] = {};
-    files_[static_cast<size_t>(n)].reset();
-  }
-  count_.store(n, std::memory_order_release);
-}
-
-std::vector<FileHeader> Files::Headers() const {
-  std::vector<FileHeader> headers;
-  for (int32_t n = 0; n < count(); ++n) headers.push_back(*As<FileHeader>({n, 0}));
-  return headers;
-}
-
-void Files::CheckHeaders(const std::vector<FileHeader>& headers) const {
-  auto used = static_cast<int32_t>(headers.size());
-  while (used > 0 && headers[static_cast<size_t>(used - 1)].magic == 0) --used;
-  for (int32_t n = 0; n < used; ++n) {
-    const FileHeader& header = headers[static_cast<size_t>(n)];
-    if (header.magic == kFileMagic && header.database == ns()->database &&
-        header.number == static_cast<uint32_t>(n) && header.bytes == file(n).bytes()) {
-      continue;
-    }
-    throw Error(Error::kCorruption,
-                "file " + file(n).path() + " is damaged, was cut, or belongs to another database");
-  }
 }
 
 void Files::BeginOperation() {
@@ -361,13 +297,6 @@ uint64_t Files::Sync() {
   syncs_.store(false);
   counts_.flushed_bytes.fetch_add(sum, std::memory_order_relaxed);
   return sum;
-}
-
-void Files::SetState(OpenState state) {
-  DataFile& ns_file = file(kNsFile);
-  reinterpret_cast<NsHeader*>(ns_file.shared())->state = state;
-  ns_file.MarkShared(offsetof(NsHeader, state), sizeof state);
-  ns_file.Sync();
 }
 
 }  // namespace testbed::mmapv1

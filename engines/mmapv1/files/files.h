@@ -141,7 +141,8 @@ class Files {
   // Calls DataFile::CheckWriteBack for each file that may have such pages.
   void CheckWriteBack() const;
 
-  // Writes the state, not by way of the journal. The state is durable when this returns.
+  // Writes the state, not by way of the journal. The state is durable when this returns. Nothing
+  // else changes what its checksum covers.
   void SetState(OpenState state);
   // Closes the files that are only preallocated. Called after a replay.
   void CloseUnused();
@@ -185,6 +186,7 @@ class Files {
 
   [[noreturn]] void NotThere(DiskLoc loc, uint64_t n) const;
   void Note(ReadWatch* watch, uint32_t slot, uint64_t ofs, uint64_t n) const;
+  void CheckNamespace() const;  // throws Error when its header is none that this testbed knows
   void OpenFile(int32_t n);
   void AddFile(uint32_t least);
   void StartFile(int32_t n);

@@ -2,7 +2,8 @@
 //
 // A database is the namespace file NAME.ns and data files NAME.0, NAME.1, ... of which each is
 // mapped whole. A place in them is a DiskLoc: file and offset. All structures lie in the mapping as
-// they are declared here, little-endian; none of them has a checksum.
+// they are declared here, little-endian; of them the header of the namespace file alone has a
+// checksum.
 //
 //   NAME.ns   NsHeader (4096 B), then a hash table of NsEntry: a table's heap, index and counts
 //   NAME.n    FileHeader (8192 B), then extents up to FileHeader::unused
@@ -11,6 +12,8 @@
 #ifndef TESTBED_ENGINES_MMAPV1_FILES_FORMAT_H_
 #define TESTBED_ENGINES_MMAPV1_FILES_FORMAT_H_
 
+#include <xxhash.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -18,7 +21,7 @@
 namespace testbed::mmapv1 {
 
 inline constexpr char kFileBase[] = "mmapv1";  // the names of all files begin with it
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
 
 inline constexpr uint32_t kMemoryPage = 4096;  // unit of copies, of remapping and of extents
 inline constexpr uint32_t kFileHeaderBytes = 8192;
@@ -54,15 +57,32 @@ enum class OpenState : uint32_t {
   kUnjournaled = 2,  // in use without a journal; nobody knows what the files hold
 };
 
+// An OpenMark is written by one store and not by way of the journal, so that the kernel never
+// writes a state without its checksum. Without one a flipped bit could call a database clean whose
+// journal is needed.
+struct alignas(8) OpenMark {
+  OpenState state;
+  uint32_t checksum;  // of all fields of the header but `tables`
+};
+
 struct NsHeader {
   uint32_t magic;
   uint32_t version;
   uint64_t database;  // a random number that all files of the database have
-  OpenState state;    // the only field that is not written by way of the journal
-  uint32_t slots;     // of the hash table
-  uint32_t tables;
-  uint32_t unused;
+  OpenMark mark;
+  uint32_t slots;   // of the hash table
+  uint32_t tables;  // written by way of the journal, and recounted by `testbed check`
 };
+static_assert(sizeof(NsHeader) == 32);
+
+inline uint32_t ChecksumOf(const NsHeader& header) {
+  const struct {
+    uint64_t database;
+    uint32_t magic, version, state, slots;
+  } fields{header.database, header.magic, header.version, static_cast<uint32_t>(header.mark.state),
+           header.slots};
+  return static_cast<uint32_t>(XXH3_64bits(&fields, sizeof fields));
+}
 
 struct FileHeader {
   uint32_t magic;  // 0 while the file is preallocated and not in use; all of it is then zeros

@@ -48,7 +48,7 @@ void Preallocator::Run() {
     lock.unlock();
     try {
       Make(path, bytes);
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       // Take tries again when the file is needed, and then reports the error.
     }
     lock.lock();

@@ -51,11 +51,15 @@ bool IsJournalFile(const std::string& path) {
 void RemoveJournal(const std::string& dir) {
   bool any = false;
   for (const std::string& name : NamesIn(dir)) {
-    if (!IsJournalFile(name)) continue;
-    RemoveFile(dir + "/" + name);
+    const std::string path = dir + "/" + name;
+    if (!IsJournalFile(name) || path == LsnPath(dir)) continue;
+    RemoveFile(path);
     any = true;
   }
   if (any) SyncDirectory(dir);
+  if (!IsThere(LsnPath(dir))) return;
+  RemoveFile(LsnPath(dir));
+  SyncDirectory(dir);
 }
 
 Journal::Journal(const std::string& dir, const Settings& settings, uint64_t next_seq,
@@ -178,6 +182,8 @@ void Journal::WriteLsn() {
     options.kind = FileKind::kLog;
     options.create = FileOptions::kMayExist;
     lsn_file_ = File::Open(LsnPath(dir_), options);
+    // A recovery writes one of the slots, and must not need space for it.
+    lsn_file_->Allocate(0, 2 * kLsnSlotBytes);
   }
   LsnSlot slot{kLsnMagic, flushed_seq_, number_, 0};
   slot.checksum = ChecksumOf(slot);

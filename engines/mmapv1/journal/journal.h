@@ -57,7 +57,8 @@ class Journal {
   // Says that the sections up to `seq` are durable in the data files. `written` is what
   // written_bytes() was before the flush began.
   void Flushed(uint64_t seq, uint64_t written);
-  // Ends the journal of a database whose data files are flushed, and removes all of its files.
+  // Removes all files of the journal of a database whose data files are flushed, as Flushed was
+  // told, and whose namespace file says so.
   void Remove();
 
   uint64_t written_bytes() const { return counts_.written_bytes.load(std::memory_order_relaxed); }
@@ -126,7 +127,15 @@ void WriteEndAgain(const std::string& dir, const ReplayResult& found);
 ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
                            const std::function<void(std::string_view body)>& apply);
 
-// Removes all journal files in `dir`. A file whose name only begins as theirs is another's.
+// Writes to journal.lsn, durably, that the sections up to `seq` are durable in the data files.
+void WriteReplayed(const std::string& dir, uint64_t seq);
+// Throws Error (kCorruption) when a file of the journal holds a whole section that the data files
+// may lack. That contradicts a namespace file which says that the database is clean. Journal files
+// that a crash has left while they were made or removed do not. Changes no file.
+void CheckJournalIsDone(const std::string& dir);
+
+// Removes all journal files in `dir`, journal.lsn as the last one, so that it tells of what a crash
+// leaves that the data files have it. A file whose name only begins as theirs is another's.
 void RemoveJournal(const std::string& dir);
 bool IsJournalFile(const std::string& path);
 

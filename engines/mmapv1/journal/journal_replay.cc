@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "device/error.h"
@@ -22,24 +23,38 @@ std::unique_ptr<File> OpenToRead(const std::string& path) {
   return File::Open(path, options);
 }
 
-LsnSlot ReadLsn(const std::string& dir) {
-  LsnSlot newest{};
-  if (IsThere(LsnPath(dir))) {
-    const std::unique_ptr<File> file = OpenToRead(LsnPath(dir));
-    for (uint64_t i = 0; i < 2; ++i) {
-      LsnSlot slot{};
-      if (file->ReadSome(i * kLsnSlotBytes, &slot, sizeof slot) != sizeof slot) continue;
-      if (slot.magic != kLsnMagic || slot.checksum != ChecksumOf(slot)) continue;
-      if (std::pair(slot.newest, slot.seq) >= std::pair(newest.newest, newest.seq)) newest = slot;
+// A NewestLsn is the slot of journal.lsn that counts, and which of the two it is.
+struct NewestLsn {
+  LsnSlot slot{};
+  uint64_t at = 0;
+};
+
+// Returns nothing when the file is missing or has no valid slot.
+std::optional<NewestLsn> FindLsn(const std::string& dir) {
+  std::optional<NewestLsn> newest;
+  if (!IsThere(LsnPath(dir))) return newest;
+  const std::unique_ptr<File> file = OpenToRead(LsnPath(dir));
+  for (uint64_t i = 0; i < 2; ++i) {
+    LsnSlot slot{};
+    if (file->ReadSome(i * kLsnSlotBytes, &slot, sizeof slot) != sizeof slot) continue;
+    if (slot.magic != kLsnMagic || slot.checksum != ChecksumOf(slot)) continue;
+    if (!newest ||
+        std::pair(slot.newest, slot.seq) >= std::pair(newest->slot.newest, newest->slot.seq)) {
+      newest = {slot, i};
     }
   }
-  if (newest.magic == 0) {
+  return newest;
+}
+
+NewestLsn ReadLsn(const std::string& dir) {
+  const std::optional<NewestLsn> newest = FindLsn(dir);
+  if (!newest) {
     throw Error(Error::kCorruption,
                 "file " + LsnPath(dir) +
                     " is missing or damaged: without it nobody knows which part of the journal "
                     "the data files lack");
   }
-  return newest;
+  return *newest;
 }
 
 // Returns the numbers of the journal's files, in ascending order.
@@ -171,10 +186,39 @@ void WriteEndAgain(const std::string& dir, const ReplayResult& found) {
   if (!found.last.path.empty()) write(found.last.path, found.last.begin, found.last.end);
 }
 
+void WriteReplayed(const std::string& dir, uint64_t seq) {
+  const NewestLsn newest = ReadLsn(dir);
+  if (newest.slot.seq >= seq) return;
+  LsnSlot slot = newest.slot;
+  slot.seq = seq;
+  slot.checksum = ChecksumOf(slot);
+  FileOptions options;
+  options.kind = FileKind::kLog;
+  const std::unique_ptr<File> file = File::Open(LsnPath(dir), options);
+  // The slot that counts stays, so that it still counts if this write is torn.
+  file->Write((1 - newest.at) * kLsnSlotBytes, &slot, sizeof slot);
+  file->Sync();
+}
+
+void CheckJournalIsDone(const std::string& dir) {
+  const std::optional<NewestLsn> newest = FindLsn(dir);
+  const uint64_t flushed = newest ? newest->slot.seq : 0;
+  for (const uint64_t number : JournalNumbers(dir)) {
+    const std::string path = JournalPath(dir, number);
+    if (!SectionReader(path, number).HoldsFrom(flushed + 1)) continue;
+    throw Error(
+        Error::kCorruption,
+        "the namespace file in " + dir + " says that the database was closed in order, but " +
+            path + " holds commits after section " + std::to_string(flushed) +
+            " of the journal, which the data files may lack: one of the files is damaged or "
+            "from another time");
+  }
+}
+
 ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
                            const std::function<void(std::string_view)>& apply) {
   ReplayResult result;
-  const LsnSlot lsn = ReadLsn(dir);
+  const LsnSlot lsn = ReadLsn(dir).slot;
   result.last_seq = lsn.seq;
   const std::vector<uint64_t> numbers = JournalNumbers(dir);
   if (numbers.empty() || numbers.back() < lsn.newest) {

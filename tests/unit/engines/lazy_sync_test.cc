@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <new>
 
 namespace testbed {
 namespace {
@@ -50,6 +51,36 @@ TEST(LazySyncTest, AFailureIsToldFromThenOnAndNothingIsSyncedAfterIt) {
   std::this_thread::sleep_for(milliseconds(20));
   EXPECT_TRUE(failed());
   EXPECT_EQ(syncs.load(), 1u);
+}
+
+// A thread that ended the process would take the program of an embedder with it.
+TEST(LazySyncTest, WantOfMemoryIsAFailureAsAnyOther) {
+  for (const bool in_sync : {true, false}) {
+    std::atomic<uint64_t> commits{1};
+    std::atomic<bool> none{false};
+    const auto fail = [&] {
+      if (none.load()) throw std::bad_alloc();
+    };
+    LazySync lazy(
+        milliseconds(1),
+        [&] {
+          if (!in_sync) fail();
+          return commits.load();
+        },
+        [&] { fail(); });
+    EXPECT_NO_THROW(lazy.ThrowIfFailed());
+    none.store(true);
+    ++commits;
+    EXPECT_TRUE(Becomes([&] {
+      try {
+        lazy.ThrowIfFailed();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), Error::kRun);
+        return true;
+      }
+      return false;
+    }));
+  }
 }
 
 }  // namespace

@@ -235,6 +235,17 @@ TEST_F(LogEngineTest, AnUnfinishedCreationIsMadeAnew) {
   EXPECT_EQ(Open()->OpenTable("b"), 1u);
 }
 
+TEST_F(LogEngineTest, AnOpenThatMayNotCreateRemovesNothing) {
+  Open();
+  const std::string log = append_log::LogDirectory(directory_);
+  std::filesystem::remove(log + "/tables");
+  const std::vector<std::string> segments = LogSegmentPaths(log);
+  ASSERT_FALSE(segments.empty());
+  options_.create = false;
+  EXPECT_THROW(Open(), Error);
+  EXPECT_EQ(LogSegmentPaths(log), segments);
+}
+
 TEST_F(LogEngineTest, OneProcessAtATime) {
   const auto engine = Open();
   try {

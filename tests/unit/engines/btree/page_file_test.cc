@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/file/file_faults.h"
 #include "engines/btree/page/node.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 
@@ -164,6 +167,53 @@ TEST_F(PageFileTest, AHalfWrittenDoublewriteFileRestoresNothingWrong) {
     auto file = Open();
     EXPECT_EQ(file->RestoreTorn(), 0u) << cut;
     for (PageId id : ids) EXPECT_EQ(ContentOf(file.get(), id), 'a');
+  }
+}
+
+// The system may read less than it was asked for, or nothing when a signal comes. The ledger
+// counted the whole read when it was started.
+TEST_F(PageFileTest, AStartedReadThatEndedEarlyIsCompletedAndCountedOnce) {
+  Write({1, 2}, 'a');
+  const std::string whole = Bytes("data");
+  for (const IoMode mode : {IoMode::kBuffered, IoMode::kDirect}) {
+    FileOptions options;
+    options.mode = mode;
+    PageFile file(File::Open(dir_ + "/data", options), nullptr, kPageSize);
+    AlignedBuffer page(kPageSize);
+    const OpKind op = DefineOp("short-read", Ground::kForeground);
+    const LedgerCounts before = Ledger::Get().Counts();
+    for (const int32_t result : {-EINTR, -EAGAIN, 0, 1, 511, 512, 4095, 4096}) {
+      std::memset(page.data(), 'x', kPageSize);
+      if (result > 0) {
+        std::memcpy(page.data(), whole.data() + 2 * kPageSize, static_cast<size_t>(result));
+      }
+      const IoScope scope(op);
+      EXPECT_NO_THROW(file.FinishRead(2, page.data(), result)) << result;
+      EXPECT_EQ(page.data()[kPageSize - 1], 'a') << result;
+    }
+    const LedgerCounts cost = Ledger::Get().Counts() - before;
+    EXPECT_EQ(cost.ops[op.id].FileTotal().read_bytes, 0u) << "what was started was counted then";
+    EXPECT_THROW(file.FinishRead(2, page.data(), -EIO), Error);
+    FileFaults::Set(0, 1, EIO);
+    EXPECT_THROW(file.FinishRead(2, page.data(), 512), Error) << "the second read fails";
+    FileFaults::Clear();
+  }
+}
+
+TEST_F(PageFileTest, AFileEndsWithinAPageOnlyIfItsSizeSaysSo) {
+  Write({1, 2}, 'a');
+  std::filesystem::resize_file(dir_ + "/data", 2 * kPageSize + 1000);
+  auto file = Open();
+  AlignedBuffer page(kPageSize);
+  for (const int32_t result : {-EINTR, 0, 512, 1000}) {
+    try {
+      file->FinishRead(2, page.data(), result);
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::kCorruption);
+      EXPECT_NE(std::string(error.what()).find("ends within page 2"), std::string::npos)
+          << error.what();
+    }
   }
 }
 

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
 
 #include "device/error.h"
+#include "device/file/durable.h"
+#include "engines/fractal/cache/meta.h"
 #include "engines/fractal/store.h"
 #include "tests/copy_tree.h"
 
@@ -107,6 +110,26 @@ TEST_F(FractalCheckTest, EveryChangedByteInUseIsFound) {
   }
   // The rest is free space, padding and the older header.
   EXPECT_GT(found, 40);
+  EXPECT_EQ(InspectDatabase(dir_, InspectOptions()).faults.count, 0u);
+}
+
+TEST_F(FractalCheckTest, AnOpenThatIsRefusedHasWrittenNothing) {
+  Load(3000, false);
+  const std::string path = DataPath(dir_);
+  const auto expect_refused = [&] {
+    const auto long_ago = std::filesystem::last_write_time(path) - std::chrono::hours(1);
+    std::filesystem::last_write_time(path, long_ago);
+    EXPECT_THROW(Store::Open(dir_, options_), Error);
+    EXPECT_EQ(std::filesystem::last_write_time(path), long_ago);
+  };
+  options_.page_size = 8192;
+  expect_refused();
+  options_.page_size = 4096;
+  const Header header = ReadHeader(OpenPastPageCache(path, FileKind::kData).get());
+  Flip(header.table_offset + 20);
+  expect_refused();
+  Flip(header.table_offset + 20);
+  Store::Open(dir_, options_).reset();
   EXPECT_EQ(InspectDatabase(dir_, InspectOptions()).faults.count, 0u);
 }
 

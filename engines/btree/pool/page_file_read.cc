@@ -1,0 +1,127 @@
+// This file has the reading half of a PageFile.
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "device/account/ledger.h"
+#include "device/error.h"
+#include "device/file/file_faults.h"
+#include "engines/btree/pool/page_file.h"
+
+namespace testbed::btree {
+
+void PageFile::CheckWriteBack(PageId id) {
+  if (recent_writes_.Has(id) && write_back_ != nullptr) write_back_->Check();
+}
+
+PageState PageFile::Inspect(PageId id, char* page) {
+  const size_t got = data_->ReadSome(Place(id), page, page_size_);
+  CheckWriteBack(id);
+  if (got < page_size_) std::memset(page + got, 0, page_size_ - got);
+  TakeCopy(id, page);
+  const PageState state = InspectPage(page, page_size_, id);
+  if (state != PageState::kValid || !IsCompressed(page)) return state;
+  return ExpandPage(page, page_size_) ? state : PageState::kBroken;
+}
+
+Error PageFile::Broken(PageId id) const {
+  return Error(Error::kCorruption, "page " + std::to_string(id) + " of file " + data_->path() +
+                                       ": its checksum does not match; restore the database from "
+                                       "a copy, or load it again");
+}
+
+void PageFile::Check(PageId id, const char* page) const {
+  const PageHeader* header = Header(page);
+  if (header->checksum != PageChecksum(page, page_size_, id) || header->id != id) {
+    throw Broken(id);
+  }
+}
+
+uint32_t PageFile::BytesToRead(PageId id) const {
+  const uint8_t units = units_ != nullptr ? (*units_)[id].load(std::memory_order_relaxed) : 0;
+  return units == 0 ? page_size_ : units * kStoredUnit;
+}
+
+void PageFile::NoteLength(PageId id, uint32_t bytes) {
+  if (units_ == nullptr) return;
+  (*units_)[id].store(static_cast<uint8_t>(bytes / kStoredUnit), std::memory_order_relaxed);
+}
+
+void PageFile::Accept(PageId id, char* page, uint32_t got) {
+  CheckWriteBack(id);
+  if (TakeCopy(id, page)) got = page_size_;
+  const uint32_t stored = StoredBytes(page, page_size_);
+  if (stored > got) throw Broken(id);
+  Check(id, page);
+  NoteLength(id, stored);
+  if (got < page_size_) bytes_skipped_.fetch_add(page_size_ - got, std::memory_order_relaxed);
+  if (!IsCompressed(page)) return;
+  if (compressed_cache_ != nullptr) {
+    compressed_cache_->Put(id, {page, CompressedBytes(page, page_size_)});
+  }
+  if (!ExpandPage(page, page_size_)) throw Broken(id);
+}
+
+void PageFile::Read(PageId id, char* page) {
+  const uint32_t bytes = BytesToRead(id);
+  data_->Read(Place(id), page, bytes);
+  Accept(id, page, bytes);
+}
+
+void PageFile::StartRead(ReadRing* ring, PageId id, char* page, uint64_t tag) {
+  ring->Start(*data_, Place(id), page, BytesToRead(id), tag);
+}
+
+void PageFile::FinishRead(PageId id, char* page, int32_t result) {
+  const bool interrupted = result == -EINTR || result == -EAGAIN;
+  if (result < 0 && !interrupted) throw Error::Io("read", data_->path(), -result);
+  const uint32_t bytes = BytesToRead(id);
+  const uint32_t got = interrupted ? 0 : static_cast<uint32_t>(result);
+  if (got < bytes) ReadRest(id, page, got, bytes);
+  Accept(id, page, bytes);
+}
+
+// Reads what a started read has left out. The ledger has counted the read with all of its bytes
+// when it was started, so that this reads past File, which would count it again.
+void PageFile::ReadRest(PageId id, char* page, uint32_t got, uint32_t bytes) {
+  const CallMark mark(data_->options().kind);
+  if (const int fault = FileFaults::Next(false)) throw Error::Io("read", data_->path(), fault);
+  const auto aligned = [this](uint32_t n) {
+    return n - n % static_cast<uint32_t>(data_->alignment());
+  };
+  for (got = aligned(got); got < bytes;) {
+    const ssize_t n =
+        ::pread(data_->fd(), page + got, bytes - got, static_cast<off_t>(Place(id) + got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw Error::Io("read", data_->path(), errno);
+    const uint32_t end = got + static_cast<uint32_t>(n);
+    if (const uint32_t next = end == bytes ? bytes : aligned(end); next > got) {
+      got = next;
+      continue;
+    }
+    if (Place(id) + bytes > data_->Size()) {
+      throw Error(Error::kCorruption, "file " + data_->path() + " ends within page " +
+                                          std::to_string(id) +
+                                          "; restore the database from a copy, or load it again");
+    }
+    // The file is longer, and the system reads nothing.
+    throw Error::Io("read", data_->path(), EIO);
+  }
+}
+
+bool PageFile::ReadCached(PageId id, char* page) {
+  if (compressed_cache_ == nullptr || !compressed_cache_->Get(id, page)) return false;
+  if (!ExpandPage(page, page_size_)) throw Broken(id);
+  return true;
+}
+
+const char* PageFile::View(PageId id, bool check) {
+  const char* page = data_->View(Place(id), page_size_).data();
+  CheckWriteBack(id);
+  if (check) Check(id, page);
+  return page;
+}
+
+}  // namespace testbed::btree
