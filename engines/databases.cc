@@ -94,6 +94,11 @@ class DatabasesSession : public Session {
     const Place place = PlaceOf(table);
     sessions_[place.database]->MultiGet(place.table, keys, rows);
   }
+  void TakeEach(TableId table, std::span<const std::string_view> keys,
+                const TakeRow& take) override {
+    const Place place = PlaceOf(table);
+    sessions_[place.database]->TakeEach(place.table, keys, take);
+  }
   void Put(TableId table, std::string_view key, std::string_view value) override {
     const Place place = PlaceToWrite(table);
     sessions_[place.database]->Put(place.table, key, value);
@@ -203,6 +208,7 @@ class DatabasesEngine : public Engine {
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override {
     auto settings = databases_[0]->EffectiveSettings();
     settings.emplace_back("databases", std::to_string(databases_.size()));
+    settings.emplace_back("settings_of", fmt::format("one database of {}", databases_.size()));
     return settings;
   }
   EngineCounters Counters() const override;
@@ -286,6 +292,18 @@ Place DatabasesSession::PlaceToWrite(TableId table) {
 }
 
 }  // namespace
+
+std::vector<std::string> TableFilesIn(const EngineInfo& info, const std::string& dir) {
+  if (!info.table_files || !IsThere(dir)) return {};
+  std::vector<std::string> files = info.table_files(dir);
+  for (const std::string& name : NamesIn(dir)) {
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    for (const std::string& file : info.table_files(dir + "/" + name)) {
+      files.push_back(name + "/" + file);
+    }
+  }
+  return files;
+}
 
 uint32_t DatabaseOfTable(const std::string& table, uint32_t count) {
   const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };

@@ -16,21 +16,28 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engines/engine.h"
+#include "engines/registry.h"
 
 namespace testbed {
 
 // Opens `count` databases in DIR/0, DIR/1, ... and returns an engine over all of them. With `count`
 // 1 it opens a single database in `dir` itself. Each database is opened with OpenEngine
 // (registry.h) and throws what OpenEngine throws. The databases share `cache_bytes`,
-// `most_cache_bytes` and `ram_bytes` of the options in equal parts.
+// `most_cache_bytes` and `ram_bytes` of the options in equal parts, also those that hold no table.
+// EffectiveSettings are those of one database.
 std::unique_ptr<Engine> OpenDatabases(const std::string& name, const std::string& dir,
                                       const EngineOptions& options, uint32_t count);
 
 // Throws Error (kUsage), as CheckEngineOptions (registry.h) does, when a database of `count` cannot
 // honour the options with its part of the cache. Opens and creates nothing.
 void CheckDatabaseOptions(const std::string& name, const EngineOptions& options, uint32_t count);
+
+// Returns the files of the tables (EngineInfo::table_files) of the databases of `info` in `dir`,
+// and in DIR/0, DIR/1, ..., relative to `dir`. Throws Error (kIo) when the system does not tell.
+std::vector<std::string> TableFilesIn(const EngineInfo& info, const std::string& dir);
 
 // Returns which of `count` databases, counted from 0, holds a table of that name.
 uint32_t DatabaseOfTable(const std::string& table, uint32_t count);

@@ -9,6 +9,7 @@ namespace testbed {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsHexDigit(char c) { return IsDigit(c) || (c >= 'A' && c <= 'F'); }
 
 // Returns whether `path` is what EngineInfo::files calls `pattern`.
 bool Matches(std::string_view pattern, std::string_view path) {
@@ -21,6 +22,10 @@ bool Matches(std::string_view pattern, std::string_view path) {
   if (path.empty()) return false;
   if (pattern[0] == '#') {
     return IsDigit(path[0]) && (Matches(rest, path.substr(1)) || Matches(pattern, path.substr(1)));
+  }
+  if (pattern[0] == '~') return IsHexDigit(path[0]) && Matches(rest, path.substr(1));
+  if (pattern[0] == '\\' && !rest.empty()) {
+    return rest[0] == path[0] && Matches(rest.substr(1), path.substr(1));
   }
   return pattern[0] == path[0] && Matches(rest, path.substr(1));
 }
@@ -61,9 +66,14 @@ bool IsEngineFile(const EngineInfo& info, const std::string& path, bool director
     if (slash == std::string_view::npos) return directory;
     inside.remove_prefix(slash + 1);
   }
+  const auto leads_to = [&](std::string_view file) {
+    for (size_t at = file.find('/'); at != std::string_view::npos; at = file.find('/', at + 1)) {
+      if (Matches(file.substr(0, at), inside)) return true;
+    }
+    return false;
+  };
   return std::any_of(info.files.begin(), info.files.end(), [&](std::string_view file) {
-    return Matches(directory ? file.substr(0, file.rfind('/')) : file, inside) &&
-           (!directory || file.find('/') != std::string_view::npos);
+    return directory ? leads_to(file) : Matches(file, inside);
   });
 }
 

@@ -39,6 +39,11 @@ const EngineInfo& FindEngine(const std::string& name) {
               "--engine " + name + " is not known; this build has " + JoinWords(names));
 }
 
+bool ReadsPageCache(const EngineInfo& info, const EngineOptions& options) {
+  return options.io != IoMode::kDirect ||
+         (info.direct_reads_page_cache && info.direct_reads_page_cache(options));
+}
+
 std::unique_ptr<Engine> OpenEngine(const std::string& name, const std::string& dir,
                                    const EngineOptions& options) {
   const EngineInfo& info = FindEngine(name);

@@ -29,15 +29,24 @@ struct EngineInfo {
   Capabilities capabilities;
   // Returns whether `dir` holds a database of this engine.
   std::function<bool(const std::string& dir)> recognises;
-  // The files that the engine makes in the directory of a database, as patterns: '#' stands for one or
-  // more digits, '*' for any characters but '/', and the rest for itself. Other files there are not
-  // the engine's, and --fresh leaves them alone.
+  // The files that the engine makes in the directory of a database, as patterns: '#' stands for one
+  // or more digits, '~' for one digit or letter A to F, '*' for any characters but '/', a character
+  // after '\' for itself, and so does the rest. A pattern that ends with '/' is a directory alone.
+  // Other files there are not the engine's, and --fresh leaves them alone.
   std::vector<std::string> files;
+  // Returns the files that the tables of the database in `dir` are in, relative to it: those whose
+  // names follow from the names of tables. They are the engine's, too, and each must be there. Does
+  // not open the database and changes nothing; call TableFilesIn (databases.h). Null when no such
+  // file must be there, as with RocksDB, whose files come and go.
+  std::function<std::vector<std::string>(const std::string& dir)> table_files;
   // Throws Error (kUsage), which names the option and the accepted values, for a value that the
   // engine cannot honour wherever the database lies. Opens and creates nothing. CheckEngineOptions
   // calls it, after it has checked the options against the capabilities. Null when the engine
   // accepts whatever its capabilities do.
   std::function<void(const EngineOptions&)> check_options;
+  // Returns whether page cache answers reads of the engine although these options have direct IO,
+  // as where it reads a log that is buffered. Null for an engine that reads nothing so.
+  std::function<bool(const EngineOptions&)> direct_reads_page_cache = nullptr;
   // Opens the database in `dir`. Call OpenEngine instead, which checks the options first.
   std::function<std::unique_ptr<Engine>(const std::string& dir, const EngineOptions&)> open;
   // Both inspect a database that is not open and change nothing (engines/inspect.h): `check`
@@ -58,8 +67,8 @@ void AddEngine(EngineInfo info);
 // Returns the words with ", " between them, as messages list what is accepted.
 std::string JoinWords(const std::vector<std::string>& words);
 
-// Returns whether `path`, relative to the directory of a database, is a file that `info` lists or,
-// with `directory`, a directory that such a file is in. The directory may hold several databases,
+// Returns whether `path`, relative to the directory of a database, is a file that info.files lists
+// or, with `directory`, a directory that such a file is in. The directory may hold several databases,
 // which are numbered directories of it (engines/databases.h).
 bool IsEngineFile(const EngineInfo& info, const std::string& path, bool directory = false);
 
@@ -71,6 +80,10 @@ const EngineInfo& FindEngine(const std::string& name);
 // engine cannot honour is replaced: the page size by the nearest that it supports, another by the
 // first value of the engine's list.
 EngineOptions DefaultEngineOptions(const EngineInfo& info);
+
+// Returns whether page cache answers reads of the engine with these options, so that it belongs to
+// the memory that the engine works with.
+bool ReadsPageCache(const EngineInfo& info, const EngineOptions& options);
 
 // Throws Error (kUsage), which names the option and the accepted values, when the engine cannot
 // honour an option: by its capabilities, and by its own EngineInfo::check_options. Opens and creates

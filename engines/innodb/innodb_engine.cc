@@ -8,6 +8,7 @@
 #include "engines/innodb/server.h"
 #include "engines/innodb/session.h"
 #include "engines/innodb/settings.h"
+#include "engines/sql/mariadb_files.h"
 #include "engines/sql/mariadb_settings.h"
 
 namespace testbed {
@@ -167,6 +168,7 @@ EngineInfo InnodbEngineInfo() {
                 "testbed/db.opt",
                 "testbed/*.frm",
                 "testbed/*.ibd"};
+  info.table_files = mariadb::SchemaFiles;
   info.recognises = innodb::Recognises;
   info.check_options = [](const EngineOptions& o) { (void)innodb::MakeSettings(o); };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {

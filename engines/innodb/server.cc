@@ -18,8 +18,10 @@
 #include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/file/file.h"
+#include "device/os/interrupted.h"
 #include "device/os/mutex.h"
 #include "engines/innodb/process_state.h"
+#include "engines/sql/mariadb_files.h"
 #include "engines/sql/mariadb_settings.h"
 
 namespace testbed::innodb {
@@ -28,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPoll(10);
+constexpr milliseconds kPoll(10), kPurgePatience(5000);
 constexpr size_t kLongestName = 64;
 
 std::string SystemFile(const std::string& dir) { return dir + "/ibdata1"; }
@@ -150,7 +152,8 @@ Server::Server(const std::string& dir, const Settings& settings)
   if (error) throw Error::Io("create", dir_, error.value());
   if (::access(dir_.c_str(), W_OK) != 0) throw Error::Io("write to", dir_, errno);
   lock_ = DirLock(dir_, "the database in");
-  const std::optional<uint32_t> page_size = PageSizeOf(dir_);
+  mariadb::CheckFilesThere(dir_, false);
+  const std::optional<uint32_t> page_size = mariadb::PageSizeOf(dir_);
   if (page_size && *page_size != settings_.page_size) {
     throw Error(Error::kUsage,
                 fmt::format("the database in {} has pages of {} bytes, not of --page-size {}: give "
@@ -179,8 +182,19 @@ Server::Server(const std::string& dir, const Settings& settings)
       [this] { return commits_.load(std::memory_order_relaxed); }, [this] { SyncLazily(); });
 }
 
+// A purge that opens a table while the server ends may open it over and over, for ever: the server
+// (10.11.19) keeps no table's definition from then on. So the purge has nothing to do by then.
+void Server::EndPurge() noexcept {
+  try {
+    mariadb::AwaitPurge([this] { return Status()["history_list_length"]; }, kPurgePatience);
+  } catch (const std::exception&) {
+    // A server that answers no more ends as it can.
+  }
+}
+
 Server::~Server() {
   lazy_.reset();
+  EndPurge();
   ThreadPass::Mine().Leave(running_);
   service_.Run([this] { Stop(); });
 }
@@ -356,7 +370,8 @@ void Server::RegisterFiles() const {
 void Server::SyncLog() {
   CallMark mark(FileKind::kLog);
   Ask("FLUSH ENGINE LOGS");
-  if (::fdatasync(log_fd_) != 0) throw Error::Io("sync", log_file(), errno);
+  if (Uninterrupted([&] { return ::fdatasync(log_fd_); }) != 0)
+    throw Error::Io("sync", log_file(), errno);
 }
 
 // On the thread of lazy_. InnoDB ends the process itself when its log cannot be written. A sync of
@@ -369,7 +384,8 @@ void Server::SyncLazily() {
     lazy_connection_ = std::make_unique<Connection>(library_);
   }
   lazy_connection_->Run("FLUSH ENGINE LOGS");
-  if (::fdatasync(log_fd_) != 0) throw Error::Io("sync", log_file(), errno);
+  if (Uninterrupted([&] { return ::fdatasync(log_fd_); }) != 0)
+    throw Error::Io("sync", log_file(), errno);
 }
 
 void Server::WriteAll() {
@@ -428,20 +444,6 @@ std::map<std::string, std::string> Server::Variables() {
     variables[row[0]] = row[1];
   }
   return variables;
-}
-
-// Returns the page size by the flags in the system tablespace's first page (fsp0types.h of MariaDB,
-// full_crc32 format): the low four bits are log2(page size) - 9.
-std::optional<uint32_t> PageSizeOf(const std::string& dir) {
-  constexpr std::streamoff kFlags = 54;
-  constexpr uint32_t kFullCrc32 = 1 << 4;
-  std::ifstream file(SystemFile(dir), std::ios::binary);
-  uint8_t bytes[4];
-  if (!file.seekg(kFlags) || !file.read(reinterpret_cast<char*>(bytes), sizeof bytes)) return {};
-  const uint32_t flags = uint32_t{bytes[0]} << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
-  const uint32_t shift = flags & 15;
-  if ((flags & kFullCrc32) == 0 || shift < 3 || shift > 7) return {};
-  return 512u << shift;
 }
 
 // A server's data directory with a schema of testbed's name in it.

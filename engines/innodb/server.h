@@ -107,6 +107,7 @@ class Server {
 
   void MakeThreadKnown();
   void Start();
+  void EndPurge() noexcept;
   void Stop();
   void Prepare();
   void SyncLazily();
@@ -133,8 +134,6 @@ class Server {
   std::unique_ptr<LazySync> lazy_;  // last: it uses the others
 };
 
-// The page size that a database was made with; nothing when there is none in `dir`.
-std::optional<uint32_t> PageSizeOf(const std::string& dir);
 bool Recognises(const std::string& dir);
 
 }  // namespace testbed::innodb

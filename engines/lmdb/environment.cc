@@ -34,6 +34,25 @@ bool DeviceIsFull(const std::string& dir) {
   return ::statvfs(dir.c_str(), &room) == 0 && uint64_t{room.f_bavail} * room.f_frsize < (1 << 20);
 }
 
+// Returns the file's length in bytes.
+uint64_t FileSize(const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) throw Error::Io("stat", path, errno);
+  return static_cast<uint64_t>(st.st_size);
+}
+
+// Throws Error (kCorruption) when the data file is empty, or is missing though the lock file is
+// there: LMDB would make a new database in either case, and the rows may only be elsewhere.
+void CheckDataFile(const std::string& dir, bool is_new, bool has_lock) {
+  const std::string data = DataFile(dir);
+  if (is_new ? !has_lock : FileSize(data) != 0) return;
+  throw Error(Error::kCorruption,
+              fmt::format("file {} is {}: put it back, or load the database anew with --fresh; "
+                          "when nothing was ever loaded, remove {}",
+                          data, is_new ? "missing though " + LockFile(dir) + " is there" : "empty",
+                          is_new ? LockFile(dir) : "it and " + LockFile(dir)));
+}
+
 }  // namespace
 
 std::string DataFile(const std::string& dir) { return dir + "/data.mdb"; }
@@ -46,7 +65,8 @@ Environment::Environment(const std::string& dir, const Settings& settings)
   if (error) throw Error::Io("create", dir_, error.value());
   lock_ = DirLock(dir_, "the database in");
   // A file that cannot be examined is not absent: what is new is removed when it cannot be opened.
-  const bool is_new = !IsThere(DataFile(dir_));
+  const bool is_new = !IsThere(DataFile(dir_)), has_lock = IsThere(LockFile(dir_));
+  CheckDataFile(dir_, is_new, has_lock);
   if (settings_.map_size == 0) settings_.map_size = DefaultMapSize(dir_);
   try {
     Open();
@@ -59,10 +79,8 @@ Environment::Environment(const std::string& dir, const Settings& settings)
     OpenFound();
   } catch (...) {
     if (env_ != nullptr) ::mdb_env_close(env_);
-    if (is_new) {
-      fs::remove(DataFile(dir_), error);
-      fs::remove(LockFile(dir_), error);
-    }
+    if (is_new) fs::remove(DataFile(dir_), error);
+    if (!has_lock) fs::remove(LockFile(dir_), error);
     throw;
   }
 }

@@ -36,7 +36,8 @@ class Environment {
  public:
   // Opens the database in `dir`, creating it when `dir` holds none. Throws Error when it cannot;
   // then no file of a new database is left. kUsage: another process has it open, it has another
-  // page size, or there is no address space for map_size.
+  // page size, or there is no address space for map_size. kCorruption: the data file is missing
+  // beside its lock file, or is empty.
   Environment(const std::string& dir, const Settings& settings);
   ~Environment();
   Environment(const Environment&) = delete;

@@ -25,6 +25,25 @@ bool DeviceIsFull(const std::string& dir) {
   return ::statvfs(dir.c_str(), &room) == 0 && uint64_t{room.f_bavail} * room.f_frsize < (1 << 20);
 }
 
+// Returns the file's length in bytes.
+uint64_t FileSize(const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) throw Error::Io("stat", path, errno);
+  return static_cast<uint64_t>(st.st_size);
+}
+
+// Throws Error (kCorruption) when the data file is empty, or is missing though the lock file is
+// there: libmdbx would make a new database in either case, and the rows may only be elsewhere.
+void CheckDataFile(const std::string& dir, bool is_new, bool has_lock) {
+  const std::string data = DataFile(dir);
+  if (is_new ? !has_lock : FileSize(data) != 0) return;
+  throw Error(Error::kCorruption,
+              fmt::format("file {} is {}: put it back, or load the database anew with --fresh; "
+                          "when nothing was ever loaded, remove {}",
+                          data, is_new ? "missing though " + LockFile(dir) + " is there" : "empty",
+                          is_new ? LockFile(dir) : "it and " + LockFile(dir)));
+}
+
 }  // namespace
 
 std::string DataFile(const std::string& dir) { return dir + "/mdbx.dat"; }
@@ -37,7 +56,8 @@ Environment::Environment(const std::string& dir, const Settings& settings)
   if (error) throw Error::Io("create", dir_, error.value());
   lock_ = DirLock(dir_, "the database in");
   // A file that cannot be examined is not absent: what is new is removed when it cannot be opened.
-  const bool is_new = !IsThere(DataFile(dir_));
+  const bool is_new = !IsThere(DataFile(dir_)), has_lock = IsThere(LockFile(dir_));
+  CheckDataFile(dir_, is_new, has_lock);
   if (settings_.map_size == 0) settings_.map_size = DefaultMapSize(dir_, settings_.page_size);
   try {
     Open();
@@ -49,10 +69,8 @@ Environment::Environment(const std::string& dir, const Settings& settings)
     }
   } catch (...) {
     if (env_ != nullptr) ::mdbx_env_close(env_);
-    if (is_new) {
-      fs::remove(DataFile(dir_), error);
-      fs::remove(LockFile(dir_), error);
-    }
+    if (is_new) fs::remove(DataFile(dir_), error);
+    if (!has_lock) fs::remove(LockFile(dir_), error);
     throw;
   }
 }

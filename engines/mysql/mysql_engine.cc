@@ -19,6 +19,7 @@
 #include "engines/mysql/dialect.h"
 #include "engines/mysql/server.h"
 #include "engines/mysql/settings.h"
+#include "engines/sql/mariadb_files.h"
 #include "engines/sql/mariadb_settings.h"
 #include "engines/sql/ownership.h"
 #include "engines/sql/session.h"
@@ -297,8 +298,18 @@ std::vector<std::string> Files() {
   for (const char* file :
        {"ibdata#", "ibtmp#", "ib_logfile#", "ib_buffer_pool", "undo#", "aria_log_control",
         "aria_log.#", "ddl_recovery.log", "ddl_recovery-backup.log", "multi-master.info", "tc.log",
-        "mysqld.sock", "server.pid", "tmp/*", "*/db.opt", "*/*.frm", "*/*.ibd"}) {
+        "mysqld.sock", "server.pid", "tmp/\\#sql*", "testbed/db.opt", "testbed/*.frm",
+        "testbed/*.ibd"}) {
     files.push_back(std::string("cluster/") + file);
+  }
+  return files;
+}
+
+// A schema of another name than testbed's own is found by its files.
+std::vector<std::string> TableFiles(const std::string& dir) {
+  std::vector<std::string> files;
+  for (const std::string& file : mariadb::SchemaFiles(dir + "/cluster")) {
+    files.push_back("cluster/" + file);
   }
   return files;
 }
@@ -313,6 +324,7 @@ EngineInfo MysqlEngineInfo() {
   info.version = "by the server";
   info.capabilities = mysql::MysqlCapabilities();
   info.files = mysql::Files();
+  info.table_files = mysql::TableFiles;
   info.recognises = [](const std::string& dir) {
     return std::filesystem::is_regular_file(dir + "/" + SchemaRecordName("mysql"));
   };

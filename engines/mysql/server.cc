@@ -14,7 +14,8 @@
 
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
-#include "device/file/directory.h"
+#include "device/os/interrupted.h"
+#include "engines/sql/mariadb_files.h"
 
 namespace testbed::mysql {
 namespace {
@@ -24,20 +25,6 @@ namespace fs = std::filesystem;
 constexpr std::chrono::milliseconds kPoll(5);
 constexpr std::chrono::seconds kPatience(600);  // for the page writes of a shutdown
 constexpr char kSocket[] = "mysqld.sock";
-
-// Returns the page size of a data directory's system tablespace, from the flags in its first page
-// (fsp0types.h of MariaDB, full_crc32 format): the low four bits are log2(page size) - 9.
-std::optional<uint32_t> PageSizeOf(const std::string& cluster) {
-  constexpr std::streamoff kFlags = 54;
-  constexpr uint32_t kFullCrc32 = 1 << 4;
-  std::ifstream file(cluster + "/ibdata1", std::ios::binary);
-  uint8_t bytes[4];
-  if (!file.seekg(kFlags) || !file.read(reinterpret_cast<char*>(bytes), sizeof bytes)) return {};
-  const uint32_t flags = uint32_t{bytes[0]} << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
-  const uint32_t shift = flags & 15;
-  if ((flags & kFullCrc32) == 0 || shift < 3 || shift > 7) return {};
-  return 512u << shift;
-}
 
 }  // namespace
 
@@ -63,13 +50,8 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
                     cluster()));
   }
   // The server would make what is missing anew, in a directory that may only not be mounted.
-  if (const std::string file = cluster() + "/ibdata1"; !is_new && !IsThere(file)) {
-    throw Error(Error::kCorruption,
-                fmt::format("file {} is missing: put it back, restore the database from a copy, or "
-                            "load it anew with --fresh",
-                            file));
-  }
-  if (const std::optional<uint32_t> size = PageSizeOf(cluster());
+  if (!is_new) mariadb::CheckFilesThere(cluster(), true);
+  if (const std::optional<uint32_t> size = mariadb::PageSizeOf(cluster());
       size && *size != settings_.page_size) {
     throw Error(Error::kUsage,
                 fmt::format("the database in {} has pages of {} bytes, not of --page-size {}: give "
@@ -174,7 +156,8 @@ ConnectOptions PrivateServer::connect() const {
 }
 
 void PrivateServer::SyncLog() const {
-  if (::fdatasync(log_fd_) != 0) throw Error::Io("sync", cluster() + "/ib_logfile0", errno);
+  if (Uninterrupted([&] { return ::fdatasync(log_fd_); }) != 0)
+    throw Error::Io("sync", cluster() + "/ib_logfile0", errno);
 }
 
 std::string PrivateServer::Complaint() const {

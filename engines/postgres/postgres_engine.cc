@@ -14,6 +14,7 @@
 #include "device/os/dir_lock.h"
 #include "device/os/random_id.h"
 #include "engines/lazy_sync.h"
+#include "engines/postgres/cluster_files.h"
 #include "engines/postgres/connection.h"
 #include "engines/postgres/dialect.h"
 #include "engines/postgres/server.h"
@@ -279,39 +280,6 @@ DiskSize PostgresEngine::SizeOnDisk() const {
   return size;
 }
 
-std::vector<std::string> Files() {
-  std::vector<std::string> files = {SchemaRecordName("postgres"),
-                                    SchemaRecordName("postgres") + ".new", "server.log",
-                                    "cluster/*"};
-  for (const char* dir : {"base",
-                          "base/*",
-                          "global",
-                          "pg_commit_ts",
-                          "pg_dynshmem",
-                          "pg_logical",
-                          "pg_logical/mappings",
-                          "pg_logical/snapshots",
-                          "pg_multixact",
-                          "pg_multixact/members",
-                          "pg_multixact/offsets",
-                          "pg_notify",
-                          "pg_replslot",
-                          "pg_serial",
-                          "pg_snapshots",
-                          "pg_stat",
-                          "pg_stat_tmp",
-                          "pg_subtrans",
-                          "pg_tblspc",
-                          "pg_twophase",
-                          "pg_wal",
-                          "pg_wal/archive_status",
-                          "pg_wal/summaries",
-                          "pg_xact"}) {
-    files.push_back(fmt::format("cluster/{}/*", dir));
-  }
-  return files;
-}
-
 }  // namespace
 }  // namespace postgres
 
@@ -322,7 +290,7 @@ EngineInfo PostgresEngineInfo() {
       "PostgreSQL through its client library, on a server of the run's own or a given one";
   info.version = "by the server";
   info.capabilities = postgres::PostgresCapabilities();
-  info.files = postgres::Files();
+  info.files = postgres::EngineFiles();
   info.recognises = [](const std::string& dir) {
     return std::filesystem::is_regular_file(dir + "/" + SchemaRecordName("postgres"));
   };

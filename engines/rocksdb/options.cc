@@ -246,6 +246,7 @@ void SetRun(const EngineOptions& options, RocksdbOptions* out) {
   db.create_missing_column_families = false;
   db.error_if_exists = false;
   db.paranoid_checks = true;
+  db.track_and_verify_wals_in_manifest = kRocksdbTracksLogs;
   db.use_direct_reads = options.io == IoMode::kDirect;
   db.use_direct_io_for_flush_and_compaction = options.io == IoMode::kDirect;
   db.allow_mmap_reads = options.io == IoMode::kMmap;

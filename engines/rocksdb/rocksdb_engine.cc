@@ -11,6 +11,7 @@
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/os/mutex.h"
 #include "device/os/signal_guard.h"
 #include "engines/rocksdb/block_tickers.h"
@@ -22,13 +23,31 @@ namespace {
 namespace fs = std::filesystem;
 
 bool HoldsDatabase(const std::string& dir) {
-  std::error_code ignored;
-  if (!fs::exists(dir + "/CURRENT", ignored)) return false;
-  for (const auto& entry : fs::directory_iterator(dir, ignored)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with("MANIFEST-") || name == "IDENTITY") return true;
+  if (!IsThere(dir + "/CURRENT")) return false;
+  const std::vector<std::string> names = NamesIn(dir);
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.starts_with("MANIFEST-") || name == "IDENTITY";
+  });
+}
+
+// Returns whether RocksDB gives that name to a file without which a database is not whole.
+bool IsPartOfDatabase(const std::string& name) {
+  if (name == "IDENTITY" || name.starts_with("MANIFEST-")) return true;
+  const size_t dot = std::min(name.find('.'), name.size());
+  const bool numbered = dot > 0 && name.find_first_not_of("0123456789") == dot;
+  const std::string kind = name.substr(dot);
+  return numbered && (kind == ".sst" || kind == ".log" || kind == ".blob");
+}
+
+// RocksDB would make a new database where CURRENT is missing, and remove the files of the old one.
+void CheckCurrent(const std::string& dir) {
+  if (IsThere(dir + "/CURRENT")) return;
+  for (const std::string& name : NamesIn(dir)) {
+    if (!IsPartOfDatabase(name)) continue;
+    throw Error(Error::kCorruption, "file " + dir + "/CURRENT is missing though " + name +
+                                        " is there: put it back, or load the database anew with "
+                                        "--fresh");
   }
-  return false;
 }
 
 // Checks that the directory exists and can be used. RocksDB would report the same errors, but with
@@ -62,6 +81,7 @@ uint64_t Property(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const st
 RocksdbEngine::RocksdbEngine(const std::string& dir, const EngineOptions& options)
     : dir_(dir), requested_(options), options_(MakeRocksdbOptions(options)) {
   CheckDirectory(dir_, options.create);
+  CheckCurrent(dir_);
   if (HoldsDatabase(dir_)) CheckBlockSize(dir_, options.page_size);
   file_system_ = std::make_shared<RocksdbFileSystem>(options.file_advice, options.mmap_advice);
   env_ = rocksdb::NewCompositeEnv(file_system_);

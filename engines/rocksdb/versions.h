@@ -48,6 +48,9 @@ constexpr bool kRocksdbHasCompressedCache =
     TESTBED_ROCKSDB_FROM(7, 4);  // a compressed secondary cache
 constexpr bool kRocksdbChargesReaders =
     TESTBED_ROCKSDB_FROM(7, 4);  // table readers take room in it
+// The manifest names the logs that were synced and are no longer written, so that an opening misses
+// one. Older releases have the option, too, but it was not tried with them.
+constexpr bool kRocksdbTracksLogs = TESTBED_ROCKSDB_FROM(7, 8);
 // The listener is told on which threads parts of a compaction run, so that their IO can be charged.
 constexpr bool kRocksdbTellsSubcompactions = TESTBED_ROCKSDB_FROM(7, 4);
 

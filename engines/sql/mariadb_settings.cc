@@ -190,15 +190,15 @@ std::vector<std::string> ServerOptions(const std::string& engine, const std::str
   return all;
 }
 
-void AwaitPurge(const std::function<uint64_t()>& history) {
+void AwaitPurge(const std::function<uint64_t()>& history, std::chrono::milliseconds patience) {
   using std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds kPatience(1000), kPoll(10);
+  constexpr std::chrono::milliseconds kPoll(10);
   uint64_t left = UINT64_MAX;
   for (auto since = steady_clock::now(); left != 0;) {
     const uint64_t now = history();
     const auto at = steady_clock::now();
     if (now < left) since = at;
-    if (at - since > kPatience) break;
+    if (at - since > patience) break;
     left = now;
     if (left != 0) std::this_thread::sleep_for(kPoll);
   }

@@ -7,6 +7,7 @@
 #ifndef TESTBED_ENGINES_SQL_MARIADB_SETTINGS_H_
 #define TESTBED_ENGINES_SQL_MARIADB_SETTINGS_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -57,9 +58,10 @@ std::vector<std::string> SharedArguments(const EngineOptions& options, const Siz
 std::vector<std::string> ServerOptions(const std::string& engine, const std::string& text,
                                        std::span<const std::string_view> own);
 
-// Waits until the purge has removed what no transaction sees, or stays behind for a second.
+// Waits until the purge has removed what no transaction sees, or makes no progress for so long.
 // `history` returns the server's Innodb_history_list_length.
-void AwaitPurge(const std::function<uint64_t()>& history);
+void AwaitPurge(const std::function<uint64_t()>& history,
+                std::chrono::milliseconds patience = std::chrono::milliseconds(1000));
 
 // Returns the counters that follow from InnoDB's status, whose names are without "Innodb_".
 EngineCounters BlockCounters(std::map<std::string, uint64_t>* status, uint64_t page_size);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "device/error.h"
 #include "device/os/mutex.h"
@@ -93,6 +94,26 @@ WT_CURSOR* WiredtigerSession::OpenTableCursor(TableId table) {
       session_->open_cursor(session_, uri.c_str(), nullptr, nullptr, &cursors_[table]),
       "opening " + uri);
   return cursors_[table];
+}
+
+WT_CURSOR* WiredtigerSession::TakeScanCursor(TableId table) {
+  if (table < spare_.size() && spare_[table] != nullptr) {
+    return std::exchange(spare_[table], nullptr);
+  }
+  const std::string uri = database_->TableUri(table);
+  WT_CURSOR* cursor = nullptr;
+  database_->errors.Check(session_->open_cursor(session_, uri.c_str(), nullptr, nullptr, &cursor),
+                          "opening " + uri);
+  if (table >= spare_.size()) spare_.resize(table + 1, nullptr);
+  return cursor;
+}
+
+void WiredtigerSession::LeaveScanCursor(TableId table, WT_CURSOR* cursor) {
+  if (spare_[table] != nullptr || cursor->reset(cursor) != 0) {
+    cursor->close(cursor);
+  } else {
+    spare_[table] = cursor;
+  }
 }
 
 void WiredtigerSession::Unpin() {
@@ -245,18 +266,14 @@ bool WiredtigerSession::BlockCounts(uint64_t* requests, uint64_t* misses) {
 }
 
 WiredtigerCursor::WiredtigerCursor(WiredtigerSession* session, TableId table)
-    : session_(session), table_(table) {
-  const std::string uri = session_->database_->TableUri(table);
-  WT_SESSION* wt = session_->session_;
-  session_->database_->errors.Check(wt->open_cursor(wt, uri.c_str(), nullptr, nullptr, &cursor_),
-                                    "opening " + uri);
+    : session_(session), table_(table), cursor_(session->TakeScanCursor(table)) {
   session_->walks_.push_back(this);
 }
 
 WiredtigerCursor::~WiredtigerCursor() {
   if (session_ == nullptr) return;
   std::erase(session_->walks_, this);
-  cursor_->close(cursor_);
+  session_->LeaveScanCursor(table_, cursor_);
 }
 
 void WiredtigerCursor::Park() {

@@ -1,5 +1,6 @@
 // Sessions and cursors of the wiredtiger engine. A Session has one WT_SESSION and, for each table
-// that it has used, an open WT_CURSOR for gets and writes. Each Cursor has one more WT_CURSOR.
+// that it has used, an open WT_CURSOR for gets and writes. Each Cursor has one more WT_CURSOR, which
+// the session keeps for its next Cursor on the table: a WT_CURSOR is opened by the table's name.
 //
 // Pinning: a value that Get returns lies in WiredTiger's page. Until the session's next call that
 // page stays pinned and, outside a transaction, so does the snapshot of the read. So a session that
@@ -117,6 +118,10 @@ class WiredtigerSession : public Session {
                                                                  : OpenTableCursor(table);
   }
   WT_CURSOR* OpenTableCursor(TableId table);
+  // Returns the WT_CURSOR that a destroyed Cursor on the table left, or else a new one.
+  WT_CURSOR* TakeScanCursor(TableId table);
+  // Resets the WT_CURSOR of a destroyed Cursor and keeps it, or closes it.
+  void LeaveScanCursor(TableId table, WT_CURSOR* cursor);
   // A Call lives as long as one call into WiredTiger's API by the session or a cursor of it, and
   // counts the reads that its thread makes meanwhile as the session's.
   class Call {
@@ -151,7 +156,8 @@ class WiredtigerSession : public Session {
 
   Database* const database_;
   WT_SESSION* session_;
-  std::vector<WT_CURSOR*> cursors_;  // by TableId
+  std::vector<WT_CURSOR*> cursors_;  // for gets and writes, by TableId; null: not opened yet
+  std::vector<WT_CURSOR*> spare_;    // for the next Cursor, by TableId; null: none
   WT_CURSOR* pinned_ = nullptr;      // pins the value that Get returned last; null: none
   bool in_transaction_ = false;
   uint64_t data_reads_ = 0;  // number of reads from data files by the session's calls
@@ -194,7 +200,7 @@ class WiredtigerCursor : public Cursor {
 
   WiredtigerSession* session_;  // null after the session was destroyed
   const TableId table_;
-  WT_CURSOR* cursor_ = nullptr;
+  WT_CURSOR* const cursor_;
   State state_ = State::kNowhere;
   std::string parked_key_;
   WT_ITEM key_{}, value_{};

@@ -14,6 +14,7 @@
 #include "device/error.h"
 #include "device/os/mutex.h"
 #include "engines/lazy_sync.h"
+#include "engines/wiredtiger/catalogue_files.h"
 #include "engines/wiredtiger/session.h"
 #include "engines/wiredtiger/settings.h"
 #include "engines/wiredtiger/versions.h"
@@ -195,6 +196,7 @@ WiredtigerEngine::WiredtigerEngine(const std::string& dir, const EngineOptions& 
   std::error_code error;
   fs::create_directories(dir, error);
   if (error) throw Error::Io("create", dir, error.value());
+  CheckFilesThere(dir);
   RecoverFromLog(options);
   Open(database_.settings.connection);
   try {
@@ -508,11 +510,11 @@ EngineInfo WiredtigerEngineInfo() {
   can.resizable_cache = true;
   can.most_cache_pct = 80;
   can.extra_options = wiredtiger::KnownExtraOptions();
-  info.files = {"WiredTiger",         "WiredTiger.lock",
-                "WiredTiger.turtle",  "WiredTiger.turtle.set",
-                "WiredTiger.basecfg", "WiredTiger.basecfg.set",
-                "WiredTigerLog.#",    "WiredTigerPreplog.#",
-                "WiredTigerTmplog.#", "*.wt"};
+  info.files = {
+      "WiredTiger",         "WiredTiger.lock",        "WiredTiger.turtle", "WiredTiger.turtle.set",
+      "WiredTiger.basecfg", "WiredTiger.basecfg.set", "WiredTigerLog.#",   "WiredTigerPreplog.#",
+      "WiredTigerTmplog.#", "WiredTiger.wt",          "WiredTigerHS.wt",   "WiredTigerLAS.wt"};
+  info.table_files = wiredtiger::TableFiles;
   info.recognises = &wiredtiger::Recognises;
   info.check_options = wiredtiger::CheckSettings;
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {

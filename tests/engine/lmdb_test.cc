@@ -170,6 +170,7 @@ TEST_F(LmdbTest, AFileThatIsNotOursIsLeftAsItIs) {
   EXPECT_NE(sentence.find(dir_), std::string::npos) << sentence;
   std::ifstream file(dir_ + "/data.mdb");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+  EXPECT_FALSE(fs::exists(dir_ + "/lock.mdb")) << "left by an open that failed";
 }
 
 TEST_F(LmdbTest, NothingIsLeftOfADatabaseThatDoesNotFitIntoTheAddresses) {

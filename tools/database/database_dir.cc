@@ -13,6 +13,8 @@
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "engines/databases.h"
+#include "engines/registry.h"
 #include "tools/output/json_text.h"
 #include "workloads/registry.h"
 
@@ -224,6 +226,13 @@ void DatabaseDir::CheckReuse() {
                     "load it anew with --fresh",
                     path_, name, JsonText(theirs), JsonText(value), option, JsonText(theirs)));
   }
+  for (const std::string& file : RecordedTableFiles(found)) {
+    if (IsThere(engine_path() + "/" + file)) continue;
+    throw Error(Error::kCorruption,
+                fmt::format("--reuse: file {}/{} is missing: put it back, restore the database "
+                            "from a copy, or load it anew with --fresh",
+                            engine_path(), file));
+  }
   record_ = found;
 }
 
@@ -265,6 +274,9 @@ void DatabaseDir::Prepare() {
 
 void DatabaseDir::RecordLoaded() {
   record_["loaded"] = true;
+  const std::vector<std::string> files =
+      TableFilesIn(FindEngine(options_.engine_name), engine_path());
+  if (!files.empty()) record_[kTableFiles] = files;
   WriteRecord(path(), record_);
 }
 

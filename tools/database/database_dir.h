@@ -2,10 +2,11 @@
 // and removes only what testbed made.
 //
 // DIR/testbed.json records the engine and the settings that loaded the database (page size, rows,
-// seed, ...), so that a run with --reuse can check that the database is the one it expects. DIR/db
-// holds the engine's own files (database_files.h). A non-empty directory without a record is never
-// written into or removed, and other files in a directory with a record stay. Without --dir the
-// directory is a temporary one (temporary_dir.h).
+// seed, ...) and the files that tables are in, so that a run with --reuse can check that the
+// database is the one it expects, and whole. DIR/db holds the engine's own files
+// (database_files.h). A non-empty directory without a record is never written into or removed, and
+// other files in a directory with a record stay. Without --dir the directory is a temporary one
+// (temporary_dir.h).
 //
 //   DatabaseDir dir(options);          // throws when --dir, --fresh and --reuse do not fit
 //   dir.Prepare();                     // an empty database directory, recorded as not loaded
@@ -40,8 +41,8 @@ void CheckWorkloadFits(const nlohmann::json& record, const std::string& workload
 class DatabaseDir {
  public:
   // Checks the directory against the options (--fresh, --reuse), and locks an existing one. Throws
-  // Error (kUsage) before anything is created, written or removed. `options` must outlive the
-  // object.
+  // Error (kUsage), and with --reuse Error (kCorruption) when a file is missing that the record
+  // names, before anything is created, written or removed. `options` must outlive the object.
   explicit DatabaseDir(const RunOptions& options);
   DatabaseDir(const DatabaseDir&) = delete;
   DatabaseDir& operator=(const DatabaseDir&) = delete;

@@ -8,10 +8,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <set>
+#include <system_error>
+#include <thread>
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
@@ -54,20 +59,46 @@ std::vector<std::string> Names(const std::string& dir) {
   return names;
 }
 
-// Returns whether the engine that the record names, of whatever release, makes such a file or, when
-// it names none, whether any engine does.
-bool IsOurs(const json& record, const std::string& path, bool directory) {
-  const std::string name = SplitRelease(record.value("engine", "")).engine;
-  return std::any_of(Engines().begin(), Engines().end(), [&](const EngineInfo& info) {
-    return (name.empty() || name == info.name) && IsEngineFile(info, path, directory);
-  });
-}
+// The files that the engine of a database makes, of whatever release, or, when the record names
+// none, that any engine makes.
+class Ours {
+ public:
+  // Reads the names that follow from tables, from the record and from the database in `files`.
+  Ours(const json& record, const std::string& files) {
+    const std::string name = SplitRelease(record.value("engine", "")).engine;
+    for (const EngineInfo& info : Engines()) {
+      if (!name.empty() && name != info.name) continue;
+      engines_.push_back(&info);
+      const std::vector<std::string> found = TableFilesIn(info, files);
+      tables_.insert(found.begin(), found.end());
+    }
+    const std::vector<std::string> recorded = RecordedTableFiles(record);
+    tables_.insert(recorded.begin(), recorded.end());
+  }
+  bool IsOfTable(const std::string& path) const { return tables_.contains(path); }
+  bool Has(const std::string& path) const { return IsOfTable(path) || IsListed(path, false); }
+  bool HasDirectory(const std::string& path) const {
+    const auto first = tables_.lower_bound(path + "/");
+    return IsListed(path, true) || (first != tables_.end() && first->starts_with(path + "/"));
+  }
+
+ private:
+  bool IsListed(const std::string& path, bool directory) const {
+    return std::any_of(engines_.begin(), engines_.end(), [&](const EngineInfo* info) {
+      return IsEngineFile(*info, path, directory);
+    });
+  }
+
+  std::vector<const EngineInfo*> engines_;
+  std::set<std::string> tables_;
+};
 
 // Removes the files in db/ of the engine that the record names, and their directories when they are
 // empty then. Returns the names of the others, which stay.
 std::vector<std::string> RemoveFilesOf(const json& record, const fs::path& files) {
+  const Ours ours(record, files);
   std::vector<std::string> left;
-  std::vector<fs::path> directories;
+  std::vector<fs::path> directories, removed;
   const auto stays = [&](const std::string& path) {
     left.push_back(fmt::format("{}/{}", kEngineFiles, path));
   };
@@ -75,20 +106,40 @@ std::vector<std::string> RemoveFilesOf(const json& record, const fs::path& files
     const std::string path = entry.path().lexically_relative(files);
     if (entry.is_directory() && !entry.is_symlink()) {
       directories.push_back(entry.path());
-    } else if (IsOurs(record, path, false)) {
-      fs::remove(entry.path());
+    } else if (ours.Has(path)) {
+      removed.push_back(entry.path());
     } else {
       stays(path);
     }
   }
+  // What names the tables' files is removed after them: a removal that was interrupted goes on.
+  std::stable_partition(removed.begin(), removed.end(), [&](const fs::path& path) {
+    return ours.IsOfTable(path.lexically_relative(files));
+  });
+  for (const fs::path& path : removed) fs::remove(path);
   for (auto at = directories.rbegin(); at != directories.rend(); ++at) {
     if (!fs::is_empty(*at)) continue;
     const std::string path = at->lexically_relative(files);
-    IsOurs(record, path, true) ? static_cast<void>(fs::remove(*at)) : stays(path + "/");
+    ours.HasDirectory(path) ? static_cast<void>(fs::remove(*at)) : stays(path + "/");
   }
   if (fs::is_empty(files)) fs::remove(files);
   std::sort(left.begin(), left.end());
   return left;
+}
+
+// Does the same again when files vanish meanwhile: the server of a killed run ends by itself in a
+// moment, and may remove what it was making.
+std::vector<std::string> RemoveRestlessFilesOf(const json& record, const fs::path& files) {
+  constexpr int kTries = 50;
+  for (int tries = 1;; ++tries) {
+    try {
+      return RemoveFilesOf(record, files);
+    } catch (const fs::filesystem_error& e) {
+      if (!fs::exists(files)) return {};
+      if (e.code() != std::errc::no_such_file_or_directory || tries == kTries) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 }  // namespace
@@ -99,6 +150,14 @@ std::optional<json> ReadRecord(const std::string& dir) {
   const bool whole = record.value("engine", json("")).is_string() &&
                      record.value("loaded", json(false)).is_boolean();
   return whole ? std::optional(std::move(record)) : std::nullopt;
+}
+
+std::vector<std::string> RecordedTableFiles(const json& record) {
+  std::vector<std::string> files;
+  for (const json& file : record.value(kTableFiles, json::array())) {
+    if (file.is_string()) files.push_back(file);
+  }
+  return files;
 }
 
 void WriteRecord(const std::string& dir, const json& record) {
@@ -118,7 +177,7 @@ std::vector<std::string> RemoveDatabase(const std::string& dir, const std::strin
   }
   std::vector<std::string> inside;
   try {
-    if (fs::exists(fs::symlink_status(files))) inside = RemoveFilesOf(*record, files);
+    if (fs::exists(fs::symlink_status(files))) inside = RemoveRestlessFilesOf(*record, files);
     // The record is removed last: without it, the files that are left would not count as testbed's.
     for (const std::string& name : {kUnfinishedRecord, std::string(kRecordFile)}) {
       fs::remove(fs::path(dir) / name);
@@ -135,7 +194,7 @@ std::vector<std::string> RemoveDatabase(const std::string& dir, const std::strin
 std::vector<std::string> RemoveEngineFiles(const std::string& files, const std::string& engine) {
   try {
     if (!fs::exists(files)) return {};
-    return RemoveFilesOf({{"engine", engine}}, files);
+    return RemoveRestlessFilesOf({{"engine", engine}}, files);
   } catch (const fs::filesystem_error& e) {
     throw Error::Io("remove", files, e.code().value());
   }

@@ -1,7 +1,7 @@
 // The files that testbed puts into the directory of a database. It never removes any others.
 //
 //   testbed.json   the record of what was loaded; "schema" tells it from other files of that name
-//   db/            the engine's files, which EngineInfo::files lists
+//   db/            the engine's files, which EngineInfo::files and table_files list
 //
 // A directory without a record is not testbed's. In a directory with a record only these are
 // testbed's, and other files stay, those in db/ too.
@@ -19,17 +19,23 @@ namespace testbed {
 
 inline constexpr char kRecordFile[] = "testbed.json", kEngineFiles[] = "db";
 inline constexpr char kDatabaseSchema[] = "testbed-database/1";
+inline constexpr char kTableFiles[] = "table_files";  // in the record
 
 // Returns the record of `dir`; nothing when there is no such file, or it is a symbolic link or not
 // a record. "engine" is a string in it and "loaded" a boolean, where they are present.
 std::optional<nlohmann::json> ReadRecord(const std::string& dir);
 
+// Returns the files of tables, relative to db/, that were there when the database was loaded; none
+// when the record does not name them.
+std::vector<std::string> RecordedTableFiles(const nlohmann::json& record);
+
 // Replaces the record of `dir` durably: after a power cut it is the old record or the new one. Does
 // not follow a symbolic link. Throws Error (kIo).
 void WriteRecord(const std::string& dir, const nlohmann::json& record);
 // Removes the database in `dir`: the engine's files in db/, and the record. Does nothing when `dir`
-// has no record. Returns the names of the files that stay. Throws Error (kUsage) when db/ is a symbolic link, and Error
-// (kIo) when the database cannot be removed. Messages call the directory `shown`.
+// has no record. Returns the names of the files that stay. Throws Error (kUsage) when db/ is a
+// symbolic link, and Error (kIo) when the database cannot be removed. Messages call the directory
+// `shown`.
 std::vector<std::string> RemoveDatabase(const std::string& dir, const std::string& shown);
 // Removes the files that `engine` makes in the folder `files`, which is a db/, and the folder itself
 // when it is empty then. Returns the names of the files that stay. Throws Error (kIo).

@@ -48,7 +48,7 @@ struct PhaseRecord {
   };
   struct Held {
     MemoryWatch::Held watched;
-    bool reads_page_cache = false;  // the engine reads through the page cache
+    bool reads_page_cache = false;  // page cache answers reads of the engine
   };
   struct Memory {
     MemoryParts parts;
@@ -58,7 +58,8 @@ struct PhaseRecord {
   std::string name;
   PhaseKind kind = PhaseKind::kMeasure;
   double seconds = 0;
-  std::optional<double> foreign_cpu_share;  // nothing when it cannot be told
+  // Of all processors, in user mode, and by the hypervisor; nothing when it cannot be told.
+  std::optional<double> foreign_cpu_share, steal_share;
   std::optional<Work> work;
   std::optional<CountedRows> counted;
   std::optional<Readahead2014> readahead;

@@ -49,6 +49,20 @@ TEST_F(DatabaseFilesTest, OfADatabaseNothingStaysButWhatIsNotItsOwn) {
   EXPECT_TRUE(fs::is_empty(dir_));
 }
 
+// A table's file has the name that its user gave the table: the record says which there were.
+TEST_F(DatabaseFilesTest, TheFilesOfTablesAreThoseThatTheRecordNames) {
+  WriteRecord(dir_, {{"schema", kDatabaseSchema},
+                     {"engine", "wiredtiger"},
+                     {kTableFiles, {"orders.wt", "1/orders.wt", "../photo.wt"}}});
+  for (const char* path :
+       {"db/orders.wt", "db/1/orders.wt", "db/backup.wt", "db/1/backup.wt", "photo.wt"}) {
+    fs::create_directories((fs::path(dir_) / path).parent_path());
+    std::ofstream(dir_ + "/" + path) << "x";
+  }
+  EXPECT_THAT(RemoveDatabase(dir_, dir_),
+              ElementsAre("photo.wt", "db/1/backup.wt", "db/backup.wt"));
+}
+
 // A directory that another run uses is not cleared, nor one that a link leads to.
 TEST_F(DatabaseFilesTest, ADirectoryInUseIsNotCleared) {
   const std::string held = dir_ + "/held";

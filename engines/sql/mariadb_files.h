@@ -1,0 +1,30 @@
+// What can be told of a data directory of MariaDB without a server, which would write as soon as it
+// runs, even if a file turned out to be missing.
+#ifndef TESTBED_ENGINES_SQL_MARIADB_FILES_H_
+#define TESTBED_ENGINES_SQL_MARIADB_FILES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace testbed::mariadb {
+
+// Returns the page size that the directory's InnoDB was made with; nothing when it has none.
+std::optional<uint32_t> PageSizeOf(const std::string& directory);
+
+// Returns the files of the schemas in `directory`, relative to it, as in "testbed/default.ibd". A
+// directory is a schema when it has the file that CREATE DATABASE makes. Throws Error (kIo) when
+// the system does not tell.
+std::vector<std::string> SchemaFiles(const std::string& directory);
+
+// Throws Error (kCorruption), which names the file, when a file is missing that the tables need
+// that are there: InnoDB's system file or log, or one of the two files of a table. A table is let
+// pass that was being made or changed when the server was ended: it has yet to end that. With
+// `loaded` there is a database, so that it must have a system file at least. Throws Error (kIo)
+// when the system does not tell.
+void CheckFilesThere(const std::string& directory, bool loaded);
+
+}  // namespace testbed::mariadb
+
+#endif  // TESTBED_ENGINES_SQL_MARIADB_FILES_H_
