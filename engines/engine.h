@@ -19,6 +19,7 @@
 #define TESTBED_ENGINES_ENGINE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -122,6 +123,10 @@ struct EngineCounters {
 class Cursor {
  public:
   virtual ~Cursor() = default;
+  // Tells how many rows the caller will ask for from the next positioning on, that row included. It
+  // is a hint, with which an engine may fetch all of them at once, as for a statement with a LIMIT;
+  // the cursor may go on beyond them. Without it the length of the walk is not known.
+  virtual void Expect(uint64_t rows) {}
   // Each of these six positions the cursor and returns whether it stands on a row.
   virtual bool Seek(std::string_view key) = 0;         // first row with key >= `key`
   virtual bool SeekForPrev(std::string_view key) = 0;  // last row with key <= `key`
@@ -159,6 +164,9 @@ struct FoundRow {
   std::string_view value;
 };
 
+// What the caller of Session::TakeEach does with the result for its i-th key.
+using TakeRow = std::function<void(size_t i, const FoundRow& row)>;
+
 // A Session is one thread's connection to the engine. Not thread-safe: only one thread may use it.
 // A write outside Begin and Commit is a transaction of its own.
 class Session {
@@ -176,16 +184,11 @@ class Session {
   // next call on the session. This default calls Get for each key in turn; an engine that can keep
   // reads in flight starts all of them at once.
   virtual void MultiGet(TableId table, std::span<const std::string_view> keys,
-                        std::vector<FoundRow>* rows) {
-    rows->resize(keys.size());
-    if (copies_.size() < keys.size()) copies_.resize(keys.size());
-    for (size_t i = 0; i < keys.size(); ++i) {
-      std::string_view value;
-      const bool found = Get(table, keys[i], &value);
-      copies_[i].assign(found ? value : std::string_view());
-      (*rows)[i] = {found, copies_[i]};
-    }
-  }
+                        std::vector<FoundRow>* rows);
+  // Looks the keys up as MultiGet does, and calls `take` once for each key, in their order. A value
+  // stays valid only during its call, which must not use the session. So an engine that gets one
+  // row after the other need not copy the values, as MultiGet must.
+  virtual void TakeEach(TableId table, std::span<const std::string_view> keys, const TakeRow& take);
   // Inserts the row, or replaces its value.
   virtual void Put(TableId table, std::string_view key, std::string_view value) = 0;
   // Erases the row. Erasing an absent row is not an error.
@@ -202,8 +205,40 @@ class Session {
   virtual bool BlockCounts(uint64_t* requests, uint64_t* misses) { return false; }
 
  private:
+  const TakeRow* take_ = nullptr;    // while the default TakeEach calls MultiGet
+  std::vector<FoundRow> taken_;      // the rows of an engine's own MultiGet, for `take_`
   std::vector<std::string> copies_;  // the values that the default MultiGet returns
 };
+
+inline void Session::MultiGet(TableId table, std::span<const std::string_view> keys,
+                              std::vector<FoundRow>* rows) {
+  const TakeRow* const take = std::exchange(take_, nullptr);
+  rows->resize(keys.size());
+  if (take == nullptr && copies_.size() < keys.size()) copies_.resize(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    FoundRow& row = (*rows)[i];
+    row = {};
+    row.found = Get(table, keys[i], &row.value);
+    if (take != nullptr) {
+      (*take)(i, row);
+    } else if (row.found) {
+      row.value = copies_[i].assign(row.value);
+    }
+  }
+}
+
+inline void Session::TakeEach(TableId table, std::span<const std::string_view> keys,
+                              const TakeRow& take) {
+  take_ = &take;
+  try {
+    MultiGet(table, keys, &taken_);
+  } catch (...) {
+    take_ = nullptr;
+    throw;
+  }
+  if (std::exchange(take_, nullptr) == nullptr) return;  // the default MultiGet has called it
+  for (size_t i = 0; i < keys.size(); ++i) take(i, taken_[i]);
+}
 
 // An Engine is an open database. Thread-safe. Destroy its sessions and cursors first. The
 // destructor closes the database cleanly: every committed transaction is durable after it, unless

@@ -44,6 +44,7 @@ class InnodbSession : public Session, private HandlerOwner {
     std::unique_ptr<Statement> get, put, erase;
     std::array<std::unique_ptr<Statement>, kWalks> walks;
     bool handler_open = false;
+    uint64_t row_bytes = 0;  // mean of the last batch of a cursor; 0 = none yet
   };
   struct Write {
     TableId table;
@@ -89,6 +90,9 @@ class InnodbCursor : public BatchCursor {
  private:
   void Read(Walk walk, std::string_view key, uint64_t count) override;
   uint64_t Changes() const override { return session_->changes_; }
+  uint64_t* RowBytes() override {
+    return table_ < session_->tables_.size() ? &session_->tables_[table_].row_bytes : nullptr;
+  }
 
   InnodbSession* const session_;
   const TableId table_;

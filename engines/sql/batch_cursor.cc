@@ -1,13 +1,18 @@
 #include "engines/sql/batch_cursor.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace testbed {
 namespace {
 
-// Rows of the first batch at least, the factor by which batches grow while the cursor goes on in its
-// direction, and the limits of a batch.
-constexpr uint64_t kFirstBatch = 4, kBatchGrowth = 4, kMostRows = 256, kMostBytes = 1 << 20;
+// Rows of the first batch of a walk of unknown length, the factor by which batches grow while the
+// cursor goes on in its direction, and the most rows of such a batch.
+constexpr uint64_t kFirstBatch = 4, kBatchGrowth = 4, kMostRows = 256;
+// Bytes of a batch at most, as far as they are known from the one before it.
+constexpr uint64_t kMostBytes = 1 << 20;
+// Rows of an expected walk that are fetched before any row of its table was seen.
+constexpr uint64_t kUnseenRows = 16;
 
 }  // namespace
 
@@ -18,51 +23,45 @@ void BatchCursor::Add(std::string_view key, std::string_view value) {
   arena_.append(value);
 }
 
-void BatchCursor::NoteWalk() noexcept {
-  LastWalk* memory = Memory();
-  if (memory == nullptr || walked_ == 0) return;
-  memory->rows = walked_;
-  if (!rows_.empty()) memory->row_bytes = std::max<uint64_t>(1, arena_.size() / rows_.size());
-  walked_ = 0;
-}
-
 bool BatchCursor::Position(Walk walk, std::string_view key) {
-  NoteWalk();
-  walked_ = 1;
   forward_ = IsForward(walk);
-  const LastWalk* memory = Memory();
-  const LastWalk last = memory == nullptr ? LastWalk() : *memory;
-  const uint64_t most = std::max(kFirstBatch, kMostBytes / std::max<uint64_t>(1, last.row_bytes));
-  batch_ = std::clamp(last.rows, kFirstBatch, std::min(kMostRows, most));
+  left_ = std::exchange(expected_, 0);
   const std::string copy(key);  // it may lie in arena_
-  return Fetch(walk, copy, batch_);
+  return Fetch(walk, copy, kFirstBatch);
 }
 
 bool BatchCursor::Step(bool forward) {
   if (!on_row_) return false;
-  ++walked_;
-  const bool fresh = changes_ == Changes();
-  if (fresh && forward == forward_ && at_ + 1 < rows_.size()) {
+  const bool goes_on = changes_ == Changes() && forward == forward_;
+  if (goes_on && at_ + 1 < rows_.size()) {
     ++at_;
     return true;
   }
   // A cursor that changes its direction, or whose session writes, starts over with a small batch.
-  batch_ = fresh && forward == forward_ ? std::min(batch_ * kBatchGrowth, kMostRows) : kFirstBatch;
-  const uint64_t wide = rows_.empty() ? 1 : std::max<uint64_t>(1, arena_.size() / rows_.size());
-  batch_ = std::clamp<uint64_t>(kMostBytes / wide, 1, batch_);
+  if (!goes_on) left_ = 0;
   forward_ = forward;
   const std::string here(key());
-  return Fetch(forward ? Walk::kAfter : Walk::kBefore, here, batch_);
+  return Fetch(
+      forward ? Walk::kAfter : Walk::kBefore, here,
+      goes_on ? std::min(std::max(batch_, kFirstBatch) * kBatchGrowth, kMostRows) : kFirstBatch);
 }
 
 bool BatchCursor::Fetch(Walk walk, std::string_view key, uint64_t count) {
+  const uint64_t* const known = RowBytes();
+  const uint64_t row_bytes = known == nullptr ? 0 : *known;
+  if (left_ != 0) count = row_bytes == 0 ? std::min(left_, kUnseenRows) : left_;
+  if (row_bytes != 0) count = std::clamp<uint64_t>(kMostBytes / row_bytes, 1, count);
   rows_.clear();
   arena_.clear();
   at_ = 0;
   on_row_ = false;
+  batch_ = count;
   changes_ = Changes();
   Read(walk, key, count);
+  left_ -= std::min<uint64_t>(left_, rows_.size());
   on_row_ = !rows_.empty();
+  uint64_t* const bytes = RowBytes();
+  if (on_row_ && bytes != nullptr) *bytes = std::max<uint64_t>(1, arena_.size() / rows_.size());
   return on_row_;
 }
 

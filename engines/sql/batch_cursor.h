@@ -1,7 +1,7 @@
-// A BatchCursor is a cursor that fetches rows by statements, in batches of growing size: a scan of a
-// few rows asks for few, and a long one makes few statements. Engines say how a batch is fetched.
-// Where the session remembers its walks, the first batch is as long as the last walk on the table,
-// as a client's statement has the length of its scan.
+// A BatchCursor is a cursor that fetches rows by statements. The first batch has the rows that
+// Expect announced, as a client's statement has the length of its scan as its LIMIT; only the bytes
+// of a batch bound it. The batches of a walk of unknown length grow: a scan of a few rows asks for
+// few, and a long one makes few statements. Engines say how a batch is fetched.
 //
 // A row that another session writes into the range of a batch stays hidden from Next and Prev. The
 // writes of the cursor's own session do not, since they make the cursor fetch a new batch.
@@ -21,14 +21,9 @@
 
 namespace testbed {
 
-// The last walk of a session on a table.
-struct LastWalk {
-  uint64_t rows = 0;       // that it asked for
-  uint64_t row_bytes = 0;  // mean of key and value in its last batch
-};
-
 class BatchCursor : public Cursor {
  public:
+  void Expect(uint64_t rows) override { expected_ = rows; }
   bool Seek(std::string_view key) override { return Position(Walk::kFrom, key); }
   bool SeekForPrev(std::string_view key) override { return Position(Walk::kUpTo, key); }
   bool First() override { return Position(Walk::kFirst, {}); }
@@ -44,11 +39,9 @@ class BatchCursor : public Cursor {
   void Add(std::string_view key, std::string_view value);
   // Returns a number that grows with each write and rollback of the session.
   virtual uint64_t Changes() const = 0;
-  // Returns the session's memory of walks on the cursor's table; null: it keeps none, or does not
-  // know the table yet.
-  virtual LastWalk* Memory() noexcept { return nullptr; }
-  // Remembers the walk that ends now. A class with a memory calls it in its destructor.
-  void NoteWalk() noexcept;
+  // Returns where the session keeps the mean bytes of key and value in the last batch of the
+  // cursor's table, 0 before the first; null when it does not know the table yet.
+  virtual uint64_t* RowBytes() = 0;
 
  private:
   struct Bytes {
@@ -60,7 +53,8 @@ class BatchCursor : public Cursor {
   std::string_view View(Bytes b) const { return {arena_.data() + b.offset, b.size}; }
   bool Position(Walk walk, std::string_view key);
   bool Step(bool forward);
-  // Fetches a batch of at most `count` rows. Returns whether it has a row.
+  // Fetches a batch: the rows that are expected, else at most `count`. Returns whether it has a
+  // row.
   bool Fetch(Walk walk, std::string_view key, uint64_t count);
 
   std::string arena_;      // keys and values of the batch
@@ -69,7 +63,8 @@ class BatchCursor : public Cursor {
   bool on_row_ = false, forward_ = true;
   // batch_: most rows of the batch. changes_: Changes() when the batch was fetched.
   uint64_t batch_ = 0, changes_ = 0;
-  uint64_t walked_ = 0;  // rows asked for since the cursor was positioned
+  uint64_t expected_ = 0;  // rows of the next walk, as Expect told
+  uint64_t left_ = 0;      // rows of this walk that are expected and not fetched yet
 };
 
 }  // namespace testbed

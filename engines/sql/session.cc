@@ -84,26 +84,39 @@ bool SqlSession::Get(TableId table, std::string_view key, std::string_view* valu
   return true;
 }
 
-void SqlSession::MultiGet(TableId table, std::span<const std::string_view> keys,
-                          std::vector<FoundRow>* rows) {
+// A connection that can sends all keys in one round trip; the others get one row after the other.
+void SqlSession::TakeEach(TableId table, std::span<const std::string_view> keys,
+                          const TakeRow& take) {
   const RequestMark mark(&served_);
   AwaitWrites();
   Table& known = Known(table);
-  if (keys.empty() || !known.about.column.empty() ||
-      !connection_->ExecuteForEach(GetStatement(&known), keys)) {
-    return Session::MultiGet(table, keys, rows);
-  }
-  rows->assign(keys.size(), {});
-  values_.clear();
-  std::vector<size_t> ends(keys.size());
+  const bool together = !keys.empty() && known.about.column.empty() &&
+                        connection_->ExecuteForEach(GetStatement(&known), keys);
   for (size_t i = 0; i < keys.size(); ++i) {
-    if (i != 0) connection_->NextResult();
-    (*rows)[i].found = connection_->NextRow();
-    if ((*rows)[i].found) values_.append(connection_->Column(0));
-    ends[i] = values_.size();
+    FoundRow row;
+    if (!together) {
+      row.found = Get(table, keys[i], &row.value);
+    } else {
+      if (i != 0) connection_->NextResult();
+      row.found = connection_->NextRow();
+      if (row.found) row.value = connection_->Column(0);
+    }
+    take(i, row);
   }
-  for (size_t i = 0, begin = 0; i < keys.size(); begin = ends[i++]) {
-    (*rows)[i].value = std::string_view(values_).substr(begin, ends[i] - begin);
+}
+
+void SqlSession::MultiGet(TableId table, std::span<const std::string_view> keys,
+                          std::vector<FoundRow>* rows) {
+  rows->assign(keys.size(), {});
+  ends_.resize(keys.size());
+  values_.clear();
+  TakeEach(table, keys, [this, rows](size_t i, const FoundRow& row) {
+    (*rows)[i].found = row.found;
+    if (row.found) values_.append(row.value);
+    ends_[i] = values_.size();
+  });
+  for (size_t i = 0, begin = 0; i < keys.size(); begin = ends_[i++]) {
+    (*rows)[i].value = std::string_view(values_).substr(begin, ends_[i] - begin);
   }
 }
 

@@ -41,6 +41,8 @@ class SqlSession : public Session {
   bool Get(TableId table, std::string_view key, std::string_view* value) override;
   void MultiGet(TableId table, std::span<const std::string_view> keys,
                 std::vector<FoundRow>* rows) override;
+  void TakeEach(TableId table, std::span<const std::string_view> keys,
+                const TakeRow& take) override;
   void Put(TableId table, std::string_view key, std::string_view value) override;
   void Erase(TableId table, std::string_view key) override;
   std::unique_ptr<Cursor> NewCursor(TableId table) override;
@@ -51,7 +53,7 @@ class SqlSession : public Session {
     SqlTable about;
     std::optional<SqlStatement> get, put, erase;
     std::array<std::optional<SqlStatement>, kWalks> walks;
-    LastWalk last_walk;
+    uint64_t row_bytes = 0;  // mean of the last batch of a cursor; 0 = none yet
   };
   struct Write {
     TableId table;
@@ -84,18 +86,18 @@ class SqlSession : public Session {
   std::vector<Write> writes_;                    // writes of the transaction, for WriteAgain
   uint64_t changes_ = 0;                         // grows with each write and rollback
   std::string values_;                           // the values that MultiGet returns
+  std::vector<size_t> ends_;                     // where each of them ends in values_
 };
 
 class SqlCursor : public BatchCursor {
  public:
   SqlCursor(SqlSession* session, TableId table) : session_(session), table_(table) {}
-  ~SqlCursor() override { NoteWalk(); }
 
  private:
   void Read(Walk walk, std::string_view key, uint64_t count) override;
   uint64_t Changes() const override { return session_->changes_; }
-  LastWalk* Memory() noexcept override {
-    return table_ < session_->tables_.size() ? &session_->tables_[table_].last_walk : nullptr;
+  uint64_t* RowBytes() override {
+    return table_ < session_->tables_.size() ? &session_->tables_[table_].row_bytes : nullptr;
   }
 
   SqlSession* const session_;

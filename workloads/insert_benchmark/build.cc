@@ -103,9 +103,12 @@ class IbBuilder : public Client {
     char from[IbSchema::kKeySize];
     IbSchema::Key(next_id_, from);
     std::unique_ptr<Cursor> cursor = session_.NewCursor(set_.rows);
+    cursor->Expect(kRowsPerScan);
     size_t rows = 0;
     bool on = cursor->Seek({from, sizeof from});
-    for (; on && rows < kRowsPerScan; on = cursor->Next(), ++rows) {
+    // A scan that ends at the most rows asks for no further one: the next scan finds the end.
+    for (; on; on = rows < kRowsPerScan && cursor->Next()) {
+      ++rows;
       consume_(cursor->key());
       consume_(cursor->value());
       const uint64_t id = IbGet(cursor->key().data(), IbSchema::kKeySize);
@@ -118,7 +121,7 @@ class IbBuilder : public Client {
       }
     }
     totals_.rows_read += rows;
-    if (on) return;
+    if (rows == kRowsPerScan) return;
     cursor.reset();
     at_end_ = true;
     for (const auto& sorter : sorters_) sorter->Finish();

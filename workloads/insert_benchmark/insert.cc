@@ -87,8 +87,9 @@ void IbInserter::Delete() {
   session_.Begin();
   {
     std::unique_ptr<Cursor> cursor = session_.NewCursor(set_.rows);
-    for (bool on = cursor->Seek({from, sizeof from}); on && deleted_ < doomed_.size();
-         on = cursor->Next()) {
+    cursor->Expect(doomed_.size());
+    for (bool on = cursor->Seek({from, sizeof from}); on;
+         on = deleted_ < doomed_.size() && cursor->Next()) {
       const uint64_t id = IbGet(cursor->key().data(), IbSchema::kKeySize);
       consume_(cursor->key());
       consume_(cursor->value());

@@ -75,6 +75,7 @@ class IbRangeQuerier : public IbQuerier {
     const Query& query = queries_[i];
     std::unique_ptr<Cursor> cursor = session_.NewCursor(set_.indexes[query.index]);
     count_ = 0;
+    cursor->Expect(rows_);
     for (bool on = cursor->Seek({query.from, sizeof query.from}); on; on = cursor->Next()) {
       const std::string_view key = cursor->key();
       consume_(key);

@@ -18,6 +18,9 @@ WorkloadInfo InsertBenchmark(const std::string& name, const std::string& summary
   info.loader = "ib.i0";
   info.extra_options = IbOptions::Names();
   info.run_options = IbOptions::RunNames();
+  info.spreads = [](const Dataset& dataset, const WorkloadOptions& options) {
+    return !IbOptions::Parse(dataset, options).schema.shared;
+  };
   return info;
 }
 
@@ -55,7 +58,10 @@ std::vector<WorkloadInfo> InsertBenchmarkWorkloads() {
                  .loader = "concurrent-inserts",
                  .extra_options = ConcurrentInsertOptions::Names(),
                  .run_options = ConcurrentInsertOptions::RunNames(),
-                 .adds = true});
+                 .adds = true,
+                 .spreads = [](const Dataset& dataset, const WorkloadOptions& options) {
+                   return !ConcurrentInsertOptions::Parse(dataset, options).schema.shared;
+                 }});
   return all;
 }
 

@@ -19,6 +19,7 @@
 #include "workloads/linkbench/access.h"
 #include "workloads/linkbench/history.h"
 #include "workloads/linkbench/schema.h"
+#include "workloads/rows/kept_rows.h"
 
 namespace testbed::linkbench {
 
@@ -88,8 +89,9 @@ class RunClient : public Client {
     LinkId id{};  // for operations on a node, id1 is the node
     uint64_t time = 0;
     size_t at = 0;                     // offset of its keys and values in arena_
-    size_t keys = 0;                   // number of keys of a multiget
+    size_t keys = 0, first_key = 0;    // number of keys of a multiget; index of the first
     size_t data = 0;                   // bytes of data
+    uint64_t expected = 0;             // rows that a list query will ask for; 0 = not known
     uint64_t rows = 0, last_time = 0;  // what a list query returned
   };
 
@@ -111,7 +113,17 @@ class RunClient : public Client {
   // Gets the row into value_ and passes it to consume_.
   bool Get(TableId table, std::string_view key);
   void Put(TableId table, std::string_view key, std::string_view value);
-  bool VerifyList(const Step& step) const;
+  // client_check.cc: Performs a getlink or getlinklist again, for its check.
+  void Repeat(const Step& step);
+  bool VerifyCount(const Step& step);
+  bool VerifyLinks(const Step& step) const;
+  bool VerifyList(const Step& step);
+  bool ListIsWhole(const Step& step);
+  // Returns with how many links of the type the load began at the node.
+  uint64_t LoadedLinks(const LinkId& id) const {
+    return state_.access.degrees.Links(id.id1 - kFirstId,
+                                       static_cast<uint32_t>(id.type - kFirstLinkType));
+  }
 
   // The parts of a prepared write, which lie one behind the other in arena_.
   std::string_view LinkKeyOf(const Step& s) const { return {arena_.data() + s.at, kLinkKeySize}; }
@@ -139,15 +151,16 @@ class RunClient : public Client {
   std::array<Step, kBatch> steps_;
   std::vector<char> arena_;
   std::vector<uint64_t> ids_;
-  std::unique_ptr<Cursor> cursor_;
+  std::vector<std::string_view> link_keys_;  // of the multigets, in arena_
   Found found_;
 
   // Results of the last operation, for Verify.
-  bool hit_ = false, ordered_ = true;
+  bool hit_ = false;
   std::string_view value_;
-  char row_key_[kIndexKeySize];
-  char row_value_[kIndexHead + kMaxLinkData];
-  size_t row_size_ = 0;
+  uint64_t links_found_ = 0;  // of a multiget
+  // The entries of a list; or the values of a multiget, with one of these in place of their keys.
+  KeptRows kept_;
+  static constexpr std::string_view kFound = "+", kAbsent = "-";
 };
 
 }  // namespace testbed::linkbench

@@ -10,6 +10,8 @@
 #include "device/error.h"
 #include "workloads/mixgraph/models.h"
 #include "workloads/population.h"
+#include "workloads/rows/kept_rows.h"
+#include "workloads/rows/scan.h"
 
 namespace testbed {
 namespace {
@@ -58,6 +60,7 @@ class MixgraphClient : public Client {
 
   void Execute(size_t i) override {
     const Step& step = steps_[i];
+    kept_.Begin();
     switch (step.query) {
       case QueryModel::kGet:
         found_ = session_.Get(phase_.table, step.key, &value_);
@@ -72,15 +75,26 @@ class MixgraphClient : public Client {
         ++puts_;
         value_bytes_ += step.value.size();
         break;
-      default:
-        Scan(step);
+      default: {
+        const uint64_t rows = Scan(session_, RangeOf(step), &consume_, &kept_);
+        totals_.rows_read += rows;
+        scan_rows_ += rows;
+        ++seeks_;
+      }
     }
   }
 
   // Another client may have written a later version of a row, of another size.
   bool Verify(size_t i) override {
     const Step& step = steps_[i];
-    if (step.query == QueryModel::kSeek) return ordered_;
+    const bool kept = kept_.NoteCheck();
+    if (step.query == QueryModel::kSeek) {
+      if (!kept) {
+        kept_.Keep();
+        Scan(session_, RangeOf(step), &consume_, &kept_);
+      }
+      return CheckScan(phase_.dataset, session_, RangeOf(step), kept_, false);
+    }
     if (step.query == QueryModel::kPut) found_ = session_.Get(phase_.table, step.key, &value_);
     return found_ && phase_.dataset.Check(step.row, value_);
   }
@@ -117,22 +131,7 @@ class MixgraphClient : public Client {
     if (phase_.options.sine) step->due_ns = times_.Next();
   }
 
-  void Scan(const Step& step) {
-    const std::unique_ptr<Cursor> cursor = session_.NewCursor(phase_.table);
-    ordered_ = true;
-    last_key_.clear();
-    uint64_t rows = 0;
-    for (bool on = cursor->Seek(step.key); on && rows < step.scan_rows; on = cursor->Next()) {
-      ordered_ = ordered_ && (rows == 0 || last_key_ < cursor->key());
-      last_key_.assign(cursor->key());
-      consume_(cursor->key());
-      consume_(cursor->value());
-      ++rows;
-    }
-    totals_.rows_read += rows;
-    ++seeks_;
-    scan_rows_ += rows;
-  }
+  ScanRange RangeOf(const Step& step) const { return {phase_.table, step.key, step.scan_rows}; }
 
   MixgraphPhase& phase_;
   Session& session_;
@@ -142,9 +141,9 @@ class MixgraphClient : public Client {
   const size_t key_room_, room_;
   std::vector<char> buffer_;
   Step steps_[kBatch];
-  bool found_ = false, ordered_ = true;
+  bool found_ = false;
   std::string_view value_;
-  std::string last_key_;
+  KeptRows kept_;  // of a scan
   uint64_t puts_ = 0, value_bytes_ = 0, seeks_ = 0, scan_rows_ = 0;
 };
 

@@ -12,6 +12,8 @@
 #include "workloads/population.h"
 #include "workloads/row_chooser.h"
 #include "workloads/rows/insert.h"
+#include "workloads/rows/kept_rows.h"
+#include "workloads/rows/scan.h"
 
 namespace testbed {
 namespace {
@@ -92,6 +94,7 @@ class MixedClient : public Client {
 
   void Execute(size_t i) override {
     const Step& step = steps_[i];
+    kept_.Begin();
     switch (step.action) {
       case kRead:
         Read(step);
@@ -110,7 +113,7 @@ class MixedClient : public Client {
         held_.Done(step.held);
         break;
       default:
-        Scan(step);
+        totals_.rows_read += Scan(session_, RangeOf(step), &consume_, &kept_);
     }
   }
 
@@ -118,6 +121,7 @@ class MixedClient : public Client {
   // Another client may have written a later version of a row.
   bool Verify(size_t i) override {
     const Step& step = steps_[i];
+    const bool kept = kept_.NoteCheck();
     switch (step.action) {
       case kRead:
         return step.exists ? found_ && dataset_.Check(step.row, value_) : !found_;
@@ -130,7 +134,11 @@ class MixedClient : public Client {
       case kErase:
         return !session_.Get(tables_[0], step.keys[0], &value_);
       default:
-        return ordered_;
+        if (!kept) {
+          kept_.Keep();
+          Scan(session_, RangeOf(step), &consume_, &kept_);
+        }
+        return CheckScan(dataset_, session_, RangeOf(step), kept_, phase_.May(kInsert));
     }
   }
 
@@ -187,7 +195,7 @@ class MixedClient : public Client {
       step->scan_rows =
           phase_.uniform_scans ? 1 + static_cast<uint32_t>(chooser_.random().Below(most)) : most;
     }
-    if (phase_.May(kErase) && action != kScan) {
+    if (phase_.May(kErase)) {
       const uint64_t place = chooser_.NextPlace();
       batch->Keep(place);
       step->row = population_.RowOf(place);
@@ -247,21 +255,7 @@ class MixedClient : public Client {
     ++(erase ? totals_.rows_erased : totals_.rows_inserted);
   }
 
-  void Scan(const Step& step) {
-    if (!cursor_) cursor_ = session_.NewCursor(tables_[0]);
-    ordered_ = true;
-    last_key_.clear();
-    uint32_t rows = 0;
-    for (bool on = cursor_->Seek(step.keys[0]); on && rows < step.scan_rows; on = cursor_->Next()) {
-      ordered_ = ordered_ && (rows == 0 || last_key_ < cursor_->key());
-      last_key_.assign(cursor_->key());
-      consume_(cursor_->key());
-      consume_(cursor_->value());
-      ++rows;
-    }
-    totals_.rows_read += rows;
-    cursor_.reset();  // an open cursor may pin pages or a snapshot
-  }
+  ScanRange RangeOf(const Step& step) const { return {tables_[0], step.keys[0], step.scan_rows}; }
 
   MixedPhase& phase_;
   const Dataset& dataset_;
@@ -275,10 +269,9 @@ class MixedClient : public Client {
   std::vector<char> buffer_;
   Step steps_[kBatch];
   std::optional<Action> next_;  // an action that was drawn but has found no row yet
-  bool found_ = false, ordered_ = true;
+  bool found_ = false;
   std::string_view value_;
-  std::string last_key_;
-  std::unique_ptr<Cursor> cursor_;
+  KeptRows kept_;  // of a scan
 };
 
 WorkloadOptions WithPopulation(const WorkloadOptions& options,

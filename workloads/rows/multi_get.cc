@@ -4,6 +4,7 @@
 
 #include "engines/extra_options.h"
 #include "workloads/row_chooser.h"
+#include "workloads/rows/kept_rows.h"
 
 namespace testbed {
 namespace {
@@ -36,21 +37,22 @@ class MultiGetClient final : public Client {
   }
 
   void Execute(size_t i) override {
-    session_.MultiGet(table_, {keys_.data() + i * keys_per_call_, keys_per_call_}, &rows_);
-    size_t found = 0;
-    for (const FoundRow& row : rows_) {
-      found += row.found;
-      if (row.found) consume_(row.value);
-    }
+    kept_.Begin();
+    const size_t found = Perform(i);
     totals_.rows_read += found;
-    totals_.not_found += rows_.size() - found;
+    totals_.not_found += keys_per_call_ - found;
   }
 
   bool Verify(size_t i) override {
+    if (!kept_.NoteCheck()) {
+      kept_.Keep();
+      Perform(i);
+    }
+    if (kept_.size() != keys_per_call_) return false;
     for (size_t k = 0; k < keys_per_call_; ++k) {
       const Read& read = reads_[i * keys_per_call_ + k];
-      const bool right = read.exists ? rows_[k].found && dataset_.Check(read.row, rows_[k].value)
-                                     : !rows_[k].found;
+      const bool found = kept_.key(k) == kFound;
+      const bool right = read.exists ? found && dataset_.Check(read.row, kept_.value(k)) : !found;
       if (!right) return false;
     }
     return true;
@@ -62,6 +64,22 @@ class MultiGetClient final : public Client {
     uint64_t row;
     bool exists;
   };
+  // The kept rows have one of these in place of their keys.
+  static constexpr std::string_view kFound = "+", kAbsent = "-";
+
+  // Gets the rows of a call. Returns how many it found.
+  size_t Perform(size_t i) {
+    found_ = 0;
+    session_.TakeEach(table_, {keys_.data() + i * keys_per_call_, keys_per_call_},
+                      [this](size_t, const FoundRow& row) {
+                        found_ += row.found;
+                        if (row.found) consume_(row.value);
+                        if (!kept_.keeps()) return;
+                        row.found ? kept_.Add(kFound, row.value) : kept_.Add(kAbsent, {});
+                      });
+    return found_;
+  }
+
   const Dataset& dataset_;
   Session& session_;
   const TableId table_;
@@ -71,7 +89,8 @@ class MultiGetClient final : public Client {
   std::vector<char> room_;
   std::vector<Read> reads_;
   std::vector<std::string_view> keys_;
-  std::vector<FoundRow> rows_;
+  size_t found_ = 0;  // rows of the call
+  KeptRows kept_;
 };
 
 class MultiGet : public Workload {

@@ -91,7 +91,10 @@ class Load : public Workload {
   uint64_t AddedBytes() const override {
     return uint64_t{settings_.tables} * settings_.table_size * (2 * kIdBytes + kKBytes + kRowBytes);
   }
-  void OpenTables(Engine& engine) override { tables_.Open(engine, settings_.tables); }
+  void OpenTables(Engine& engine) override {
+    tables_.Open(engine, settings_.tables);
+    tables_.RecordWhole(*engine.NewSession(), true);
+  }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
     return std::make_unique<LoadClient>(settings_, tables_, session, thread, threads);
   }

@@ -77,6 +77,7 @@ class Oltp : public Workload {
   void OpenTables(Engine& engine) override {
     phase_.tables.Open(engine, settings_.tables);
     phase_.FindNextIds(engine);
+    phase_.FindWhole(engine);
     phase_.empty.store(false);
   }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {

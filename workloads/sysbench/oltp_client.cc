@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
+
+#include "workloads/rows/kept_rows.h"
 
 namespace testbed::sysbench {
 namespace {
@@ -28,26 +31,33 @@ class OltpClient : public Client {
     const size_t each = phase_.statements.size();
     Statement* const statements = statements_.data() + i * each;
     inserted_ = erased_ = 0;
+    kept_.Begin();
     {
       const LockedRows locked(*this, statements, each);
       if (phase_.transaction) session_.Begin();
-      for (size_t s = 0; s < each; ++s) Perform(statements[s]);
+      for (size_t s = 0; s < each; ++s) Perform(&statements[s]);
       if (phase_.transaction) session_.Commit();
     }
     totals_.rows_inserted += inserted_;
     totals_.rows_erased += erased_;
     found_nothing_ = inserted_ + erased_ == 0 ? found_nothing_ + 1 : 0;
-    last_table_ = statements[0].table;
-    last_id_ = statements[0].id;
   }
 
-  // A row of the id may have been deleted; if it is there, it is one that the id can have.
-  bool Verify(size_t) override {
-    char key[kIdBytes];
-    PutBigEndian(last_id_, key);
-    std::string_view row;
-    return !session_.Get(tables_.all[last_table_].rows, {key, kIdBytes}, &row) ||
-           CheckRow(last_id_, row);
+  // Checks what each select has found, and what each write has left.
+  bool Verify(size_t i) override {
+    const size_t each = phase_.statements.size();
+    const std::span<Statement> statements(statements_.data() + i * each, each);
+    if (!kept_.NoteCheck()) Repeat(statements);
+    size_t at = 0;
+    for (const Statement& s : statements) {
+      if (StatementWrites(s.kind)) continue;
+      if (!VerifySelect(s, at)) return false;
+      at += s.rows;
+    }
+    return at == kept_.size() &&
+           std::all_of(statements.begin(), statements.end(), [this](const Statement& s) {
+             return !StatementWrites(s.kind) || VerifyWrite(s);
+           });
   }
 
  private:
@@ -55,6 +65,7 @@ class OltpClient : public Client {
   struct Statement {
     StatementKind kind = StatementKind::kPointSelect;
     uint32_t table = 0, id = 0, k = 0;
+    uint32_t rows = 0;                // that a select has found
     char c[kCBytes], pad[kPadBytes];  // of those that write them
   };
 
@@ -118,18 +129,61 @@ class OltpClient : public Client {
     for (const size_t lock : held_) phase_.locks[lock].unlock();
   }
 
-  void Perform(const Statement& s) {
+  // Performs the selects of an operation again, for its check.
+  void Repeat(std::span<Statement> statements) {
+    const Totals before = totals_;
+    kept_.Keep();
+    for (Statement& s : statements) {
+      if (!StatementWrites(s.kind)) Perform(&s);
+    }
+    totals_ = before;
+  }
+
+  // Returns whether the id of the load may have no row at a time of this phase: an earlier phase
+  // has deleted it, or another client deletes it and inserts it again.
+  bool MayMiss() const { return !phase_.whole || phase_.deletes(); }
+
+  // Checks the rows that a select found, which are kept from number `at` on.
+  bool VerifySelect(const Statement& s, size_t at) const {
+    if (at + s.rows > kept_.size()) return false;
+    const bool point = s.kind == StatementKind::kPointSelect;
+    const uint32_t ids = point ? 1 : phase_.settings.range_size;
+    uint32_t least = s.id;  // that the next row may have
+    for (size_t i = at; i < at + s.rows; ++i) {
+      if (kept_.key(i).size() != kIdBytes) return false;
+      const uint32_t id = BigEndian(kept_.key(i));
+      if (id < least || id >= s.id + ids || !CheckRow(id, kept_.value(i))) return false;
+      // An id of the load that was left out had a row.
+      if (id > least && least <= phase_.settings.table_size && !MayMiss()) return false;
+      least = id + 1;
+    }
+    return MayMiss() || least > std::min(s.id + ids - 1, phase_.settings.table_size);
+  }
+
+  // Checks the row that a write has left. Nobody inserts a row again that oltp-delete has deleted,
+  // and nobody deletes one of a new id.
+  bool VerifyWrite(const Statement& s) {
+    char key[kIdBytes];
+    PutBigEndian(s.id, key);
+    std::string_view row;
+    const bool there = session_.Get(tables_.all[s.table].rows, {key, kIdBytes}, &row);
+    if (s.kind == StatementKind::kDelete) return !there;
+    return there ? CheckRow(s.id, row) : s.kind != StatementKind::kInsert && MayMiss();
+  }
+
+  void Perform(Statement* statement) {
     using enum StatementKind;
+    const Statement& s = *statement;
     PutBigEndian(s.id, key_);
     switch (s.kind) {
       case kPointSelect:
       case kPointSelects:
-        return PointSelect(s);
+        return PointSelect(statement);
       case kSimpleRange:
       case kSumRange:
       case kOrderRange:
       case kDistinctRange:
-        return Range(s);
+        return Range(statement);
       default:
         break;
     }
@@ -160,34 +214,42 @@ class OltpClient : public Client {
     return true;
   }
 
-  void PointSelect(const Statement& s) {
+  void PointSelect(Statement* s) {
     std::string_view row;
-    if (session_.Get(tables_.all[s.table].rows, {key_, kIdBytes}, &row)) {
+    s->rows = session_.Get(tables_.all[s->table].rows, {key_, kIdBytes}, &row);
+    if (s->rows != 0) {
       consume_(row);
+      if (kept_.keeps()) kept_.Add({key_, kIdBytes}, row);
       ++totals_.rows_read;
     } else {
       ++totals_.not_found;
     }
   }
 
-  void Range(const Statement& s) {
+  void Range(Statement* statement) {
     using enum StatementKind;
+    const Statement& s = *statement;
+    const uint32_t most = phase_.settings.range_size;
     char end[kIdBytes];
-    PutBigEndian(s.id + phase_.settings.range_size, end);
+    PutBigEndian(s.id + most, end);
     const std::unique_ptr<Cursor> cursor = session_.NewCursor(tables_.all[s.table].rows);
+    cursor->Expect(most);
+    statement->rows = 0;
     uint64_t sum = 0;
     sorted_.clear();
     for (bool on = cursor->Seek({key_, kIdBytes});
          on && cursor->key() < std::string_view(end, kIdBytes); on = cursor->Next()) {
-      const std::string_view row = cursor->value();
-      ++totals_.rows_read;
-      consume_(cursor->key());
+      const std::string_view key = cursor->key(), row = cursor->value();
+      consume_(key);
       consume_(row);
+      if (kept_.keeps()) kept_.Add(key, row);
       if (s.kind == kSumRange) sum += BigEndian(row);
       if (s.kind == kOrderRange || s.kind == kDistinctRange) {
         sorted_.emplace_back(row.substr(kKBytes, kCBytes));
       }
+      if (++statement->rows == most) break;  // the range has no further id
     }
+    totals_.rows_read += statement->rows;
     if (s.kind == kSumRange) sum_ = sum;
     std::sort(sorted_.begin(), sorted_.end());
     if (s.kind == kDistinctRange) {
@@ -252,8 +314,8 @@ class OltpClient : public Client {
   std::vector<size_t> held_;  // locks
   std::vector<std::string> sorted_;
   char key_[kIdBytes], row_[kRowBytes];
-  uint32_t last_table_ = 0, last_id_ = 0;  // of the last operation's first statement
-  uint64_t sum_ = 0;                       // the answer of the last sum
+  KeptRows kept_;     // of the selects
+  uint64_t sum_ = 0;  // the answer of the last sum
   uint64_t inserted_ = 0, erased_ = 0;
   uint64_t found_nothing_ = 0;  // the last operations that neither inserted nor erased
   uint64_t look_at_ = 4 * kBatch;
@@ -270,6 +332,15 @@ void OltpPhase::FindNextIds(Engine& engine) {
     const uint32_t last = cursor->Last() ? BigEndian(cursor->key()) : 0;
     next_ids.push_back(std::make_unique<std::atomic<uint32_t>>(last + 1));
   }
+}
+
+void OltpPhase::FindWhole(Engine& engine) {
+  const std::unique_ptr<Session> session = engine.NewSession();
+  const bool leaves_gaps = std::any_of(statements.begin(), statements.end(), [this](auto kind) {
+    return kind == StatementKind::kDelete || (StatementDeletes(kind) && !transaction);
+  });
+  if (leaves_gaps) tables.RecordWhole(*session, false);
+  whole = tables.Whole(*session);
 }
 
 std::unique_ptr<Client> NewOltpClient(OltpPhase& phase, Session& session, int thread) {

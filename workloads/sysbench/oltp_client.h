@@ -27,12 +27,17 @@ enum class StatementKind : uint8_t {
   kDelete,          // DELETE WHERE id=?
 };
 inline bool StatementWrites(StatementKind kind) { return kind >= StatementKind::kIndexUpdate; }
+inline bool StatementDeletes(StatementKind kind) {
+  return kind == StatementKind::kDeleteInsert || kind == StatementKind::kDelete;
+}
 
 // What all clients of a phase share. Thread-safe while clients are at work.
 struct OltpPhase {
   explicit OltpPhase(const Settings& s) : settings(s) {}
   // Finds the id that the next insert into each table gets.
   void FindNextIds(Engine& engine);
+  // Finds out whether each id of the load has a row, and records it when the phase may change that.
+  void FindWhole(Engine& engine);
 
   const Settings& settings;
   Tables tables;
@@ -41,8 +46,12 @@ struct OltpPhase {
     return std::all_of(statements.begin(), statements.end(),
                        [](StatementKind kind) { return kind == StatementKind::kDelete; });
   }
-  bool transaction = false;                                      // all statements together
-  std::atomic<bool> empty{false};                                // nothing is left to delete
+  bool deletes() const {
+    return std::any_of(statements.begin(), statements.end(), StatementDeletes);
+  }
+  bool transaction = false;        // all statements together
+  std::atomic<bool> empty{false};  // nothing is left to delete
+  bool whole = false;              // each id from 1 to settings.table_size has a row at each time
   std::vector<std::unique_ptr<std::atomic<uint32_t>>> next_ids;  // of each table
   std::array<Mutex, 1024> locks;                                 // of rows, by id
 };

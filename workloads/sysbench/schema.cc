@@ -42,6 +42,8 @@ uint64_t FirstGroup(std::string_view text) {
   return number;
 }
 
+constexpr std::string_view kWholeKey = "every id has a row";
+
 std::string TableName(uint32_t table) { return fmt::format("sbtest{}", table + 1); }
 
 }  // namespace
@@ -159,6 +161,7 @@ bool CheckRow(uint32_t id, std::string_view row) {
 
 void Tables::Open(Engine& engine, uint32_t tables) {
   engine_keeps_indexes = engine.KeepsIndexes();
+  record = engine.OpenTable("sbtest");
   all.clear();
   for (uint32_t t = 0; t < tables; ++t) {
     const std::string name = TableName(t);
@@ -167,6 +170,19 @@ void Tables::Open(Engine& engine, uint32_t tables) {
                                       : engine.OpenTable(name + "_k");
     all.push_back(pair);
   }
+}
+
+void Tables::RecordWhole(Session& session, bool whole) const {
+  if (whole) {
+    session.Put(record, kWholeKey, "yes");
+  } else if (Whole(session)) {
+    session.Erase(record, kWholeKey);
+  }
+}
+
+bool Tables::Whole(Session& session) const {
+  std::string_view value;
+  return session.Get(record, kWholeKey, &value);
 }
 
 std::string Tables::Check(Engine& engine, uint64_t* rows) const {

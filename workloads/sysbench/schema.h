@@ -3,8 +3,9 @@
 //
 // Table sbtestN holds rows (id, k, c, pad): the key is the id as 4 big-endian bytes, the value k
 // likewise, then c and pad, strings of digits as CHAR(120) and CHAR(60) pad them with spaces. Table
-// sbtestN_k is the index on k: its keys are k and id. All of c and pad follows from their first digits,
-// of which c's belong to the id, so that every row can be checked.
+// sbtestN_k is the index on k: its keys are k and id. Table sbtest records whether rows of the load
+// may be missing. All of c and pad follows from their first digits, of which c's belong to the id,
+// so that every row can be checked.
 #ifndef TESTBED_WORKLOADS_SYSBENCH_SCHEMA_H_
 #define TESTBED_WORKLOADS_SYSBENCH_SCHEMA_H_
 
@@ -77,9 +78,14 @@ struct Tables {
     TableId rows = 0, index = 0;
   };
   std::vector<Pair> all;
+  TableId record = 0;
   bool engine_keeps_indexes = false;  // the engine writes the entries of the indexes
 
   void Open(Engine& engine, uint32_t tables);
+  // Records that each id from 1 to Settings::table_size has a row once the load is done, or that
+  // some may have none from now on, because a phase deletes rows.
+  void RecordWhole(Session& session, bool whole) const;
+  bool Whole(Session& session) const;
   // Reads all rows and entries. Adds the number of rows to *rows. Returns a sentence about the first
   // error, or an empty string.
   std::string Check(Engine& engine, uint64_t* rows) const;

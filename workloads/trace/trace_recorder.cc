@@ -18,6 +18,7 @@ class RecordingCursor : public Cursor {
     if (number_ == kNoCursor) return;
     trace_.recording() ? trace_.CloseCursor(number_) : trace_.ForgetCursor(number_);
   }
+  void Expect(uint64_t rows) override { cursor_->Expect(rows); }
   bool Seek(std::string_view key) override {
     Note(TraceCallKind::kSeek, key);
     return cursor_->Seek(key);
@@ -91,6 +92,17 @@ class RecordingSession : public Session {
     session_->MultiGet(table, keys, rows);
     if (trace_.recording()) trace_.MultiGet(table, keys, *rows);
   }
+  void TakeEach(TableId table, std::span<const std::string_view> keys,
+                const TakeRow& take) override {
+    if (!trace_.recording()) return session_->TakeEach(table, keys, take);
+    // The trace has the sizes of the values alone, so that these need not be valid any more.
+    rows_.resize(keys.size());
+    session_->TakeEach(table, keys, [this, &take](size_t i, const FoundRow& row) {
+      rows_[i] = row;
+      take(i, row);
+    });
+    trace_.MultiGet(table, keys, rows_);
+  }
   void Put(TableId table, std::string_view key, std::string_view value) override {
     if (trace_.recording()) trace_.Put(table, key, value.size());
     session_->Put(table, key, value);
@@ -113,6 +125,7 @@ class RecordingSession : public Session {
 
   const std::unique_ptr<Session> session_;
   TraceClient& trace_;
+  std::vector<FoundRow> rows_;  // of the last TakeEach
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Tests a client of the OLTP workloads on sessions that fail, and on one that says what it was asked.
+// Tests a client of the OLTP workloads on sessions that fail, and on an engine that counts and
+// lies.
 #include "workloads/sysbench/oltp_client.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +10,9 @@
 #include <vector>
 
 #include "device/error.h"
+#include "tests/unit/workloads/lying_engine.h"
+#include "workloads/measure/runner.h"
+#include "workloads/registry.h"
 
 namespace testbed::sysbench {
 namespace {
@@ -51,6 +55,82 @@ TEST(OltpClientTest, AnErrorOfTheEngineLeavesNoRowLocked) {
     });
     other.join();
     EXPECT_EQ(locked, 0u);
+  }
+}
+
+using Lie = LyingEngine::Lie;
+
+class OltpAnswersTest : public testing::Test {
+ protected:
+  OltpAnswersTest() {
+    DatasetOptions data;
+    data.rows = 400;
+    dataset_ = std::make_shared<const Dataset>(data);
+    options_.extra = {{"rand_type", "uniform"}, {"range_size", "20"}, {"check", "off"}};
+    Run("sysbench-load", 0, 0);
+  }
+  PhaseResult Run(const std::string& name, uint64_t operations = 60, uint32_t verify_every = 1) {
+    const std::unique_ptr<Workload> workload = FindWorkload(name).make(dataset_, options_);
+    engine_.expected.clear();
+    PhaseOptions phase;
+    phase.operations = operations;
+    phase.verify_every = verify_every;
+    return RunPhase(engine_, *workload, phase);
+  }
+
+  LyingEngine engine_;
+  std::shared_ptr<const Dataset> dataset_;
+  WorkloadOptions options_;
+};
+
+TEST_F(OltpAnswersTest, RightAnswersAreFoundRight) {
+  // Deletes come last: after them an id may have no row.
+  for (const char* name :
+       {"oltp-point-select", "oltp-read-only", "oltp-update-index", "oltp-update-non-index",
+        "oltp-write-only", "oltp-read-write", "oltp-insert", "oltp-read-only", "oltp-delete",
+        "oltp-point-select", "oltp-read-only", "oltp-read-write"}) {
+    for (const uint32_t every : {1u, 7u}) {
+      const PhaseResult result = Run(name, 140, every);
+      EXPECT_EQ(result.wrong, 0u) << name << ": " << result.first_wrong;
+      EXPECT_EQ(result.verified, 140u / every);
+    }
+  }
+}
+
+// A range of ids can have no row beyond its last id.
+TEST_F(OltpAnswersTest, ARangeTellsItsLengthAndStepsNoFurther) {
+  engine_.seeks = engine_.steps = 0;
+  options_.extra["point_selects"] = "0";
+  const PhaseResult result = Run("oltp-read-only", 50, 0);
+  EXPECT_EQ(engine_.expected, std::vector<uint64_t>(4 * 50, 20));
+  EXPECT_LE(engine_.steps, 4u * 50 * 19);
+  EXPECT_GT(result.totals.rows_read, 4u * 50 * 17);
+}
+
+TEST_F(OltpAnswersTest, EachKindOfWrongAnswerIsCounted) {
+  for (const uint32_t every : {1u, 6u}) {
+    for (const Lie lie : {Lie::kWrongValue, Lie::kNotFound}) {
+      for (const char* name : {"oltp-point-select", "oltp-read-only"}) {
+        // The engine tells that every id has a row, and then begins to lie.
+        engine_.lie = Lie::kNone;
+        const std::unique_ptr<Workload> workload = FindWorkload(name).make(dataset_, options_);
+        workload->OpenTables(engine_);
+        engine_.lie = lie;
+        const std::unique_ptr<Session> session = engine_.NewSession();
+        const std::unique_ptr<Client> client = workload->NewClient(*session, 0, 1);
+        ASSERT_EQ(client->Generate(10), 10u);
+        for (size_t i = 0; i < 10; ++i) {
+          client->Execute(i);
+          if ((i + 1) % every != 0) continue;
+          EXPECT_FALSE(client->Verify(i)) << name << ' ' << static_cast<int>(lie);
+        }
+      }
+    }
+    for (const Lie lie : {Lie::kEmptyCursor, Lie::kWrongFirst, Lie::kShortWalk, Lie::kLeftOut}) {
+      engine_.lie = lie;
+      EXPECT_EQ(Run("oltp-read-only", 60, every).wrong, 60 / every) << static_cast<int>(lie);
+    }
+    engine_.lie = Lie::kNone;
   }
 }
 

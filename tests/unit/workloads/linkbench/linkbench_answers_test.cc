@@ -1,0 +1,91 @@
+// Tests how LinkBench's requesters ask for links and lists, and that their checks see wrong
+// answers.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "tests/unit/workloads/lying_engine.h"
+#include "workloads/linkbench/access.h"
+#include "workloads/measure/runner.h"
+#include "workloads/registry.h"
+
+namespace testbed::linkbench {
+namespace {
+
+using Lie = LyingEngine::Lie;
+
+class LinkbenchAnswersTest : public testing::Test {
+ protected:
+  LinkbenchAnswersTest() {
+    DatasetOptions data;
+    data.rows = 300;
+    const auto dataset = std::make_shared<const Dataset>(data);
+    WorkloadOptions options;
+    options.extra = {{"check", "off"}};
+    const std::unique_ptr<Workload> load = FindWorkload("linkbench-load").make(dataset, options);
+    RunPhase(engine_, *load, {.verify_every = 0});
+    workload_ = FindWorkload("linkbench").make(dataset, options);
+    workload_->OpenTables(engine_);
+    session_ = engine_.NewSession();
+    client_ = workload_->NewClient(*session_, 0, 1);
+  }
+  // Performs operations until there were `count` of kind `op`, each of which it checks while the
+  // engine lies. Returns how many of them were found wrong.
+  int Wrong(Op op, Lie lie, int count) {
+    int wrong = 0;
+    for (int done = 0; done < count;) {
+      const size_t n = client_->Generate(32);
+      for (size_t i = 0; i < n; ++i) {
+        const bool asked = client_->OpOf(i) == op;
+        engine_.lie = asked ? lie : Lie::kNone;
+        client_->Execute(i);
+        wrong += !client_->Verify(i);
+        done += asked;
+      }
+    }
+    engine_.lie = Lie::kNone;
+    return wrong;
+  }
+
+  LyingEngine engine_;
+  std::unique_ptr<Workload> workload_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(LinkbenchAnswersTest, RightAnswersAreFoundRight) {
+  for (const Op op : {kGetLink, kGetLinkList, kCountLink}) EXPECT_EQ(Wrong(op, Lie::kNone, 100), 0);
+}
+
+TEST_F(LinkbenchAnswersTest, WrongListsAreCounted) {
+  for (const Lie lie : {Lie::kWrongValue, Lie::kEmptyCursor}) {
+    EXPECT_GT(Wrong(kGetLinkList, lie, 100), 40) << static_cast<int>(lie);
+  }
+  for (const Lie lie : {Lie::kWrongFirst, Lie::kShortWalk, Lie::kLeftOut}) {
+    EXPECT_GT(Wrong(kGetLinkList, lie, 100), 5) << static_cast<int>(lie);
+  }
+}
+
+TEST_F(LinkbenchAnswersTest, WrongLinksAndMissingOnesAreCounted) {
+  EXPECT_GT(Wrong(kGetLink, Lie::kWrongValue, 100), 40);
+  EXPECT_GT(Wrong(kGetLink, Lie::kNotFound, 100), 40);
+  EXPECT_GT(Wrong(kCountLink, Lie::kNotFound, 100), 40);
+}
+
+TEST_F(LinkbenchAnswersTest, TheLinksOfAGetlinkAreAskedForByOneCall) {
+  engine_.multi_gets = 0;
+  uint64_t asked = 0;
+  for (int batch = 0; batch < 20; ++batch) {
+    const size_t n = client_->Generate(32);
+    for (size_t i = 0; i < n; ++i) {
+      asked += client_->OpOf(i) == kGetLink;
+      client_->Execute(i);
+    }
+  }
+  EXPECT_GT(asked, 20u);
+  EXPECT_EQ(engine_.multi_gets, asked);
+}
+
+}  // namespace
+}  // namespace testbed::linkbench

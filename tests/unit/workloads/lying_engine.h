@@ -1,0 +1,158 @@
+// An engine of ordered maps in memory, which counts what is asked of its cursors, and which gives
+// wrong answers when a test tells it to. For one thread at a time.
+#ifndef TESTBED_TESTS_UNIT_WORKLOADS_LYING_ENGINE_H_
+#define TESTBED_TESTS_UNIT_WORKLOADS_LYING_ENGINE_H_
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace testbed {
+
+class LyingEngine : public Engine {
+ public:
+  enum class Lie : uint8_t {
+    kNone,
+    kWrongValue,   // the last byte of each value is another one
+    kEmptyCursor,  // a cursor finds no row
+    kWrongFirst,   // a seek leads to the row behind the right one
+    kShortWalk,    // a cursor ends after a step
+    kLeftOut,      // a step leaves a row out
+    kNotFound,     // a Get finds no row
+  };
+  Lie lie = Lie::kNone;
+  uint64_t seeks = 0, steps = 0;   // calls that positioned and that moved a cursor
+  std::vector<uint64_t> expected;  // what each call of Cursor::Expect told
+  uint64_t gets = 0, multi_gets = 0;
+
+  std::string name() const override { return "lying"; }
+  TableId OpenTable(const std::string& table) override {
+    return ids_.try_emplace(table, static_cast<TableId>(ids_.size())).first->second;
+  }
+  std::unique_ptr<Session> NewSession() override { return std::make_unique<LyingSession>(this); }
+  void Flush() override {}
+  void Checkpoint() override {}
+  void Settle() override {}
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override { return {}; }
+  EngineCounters Counters() const override { return {}; }
+  DiskSize SizeOnDisk() const override { return {}; }
+
+  using Table = std::map<std::string, std::string>;
+  Table& table(TableId id) { return tables_[id]; }
+
+ private:
+  std::string Told(std::string value) const {
+    if (lie == Lie::kWrongValue && !value.empty()) {
+      value.back() = static_cast<char>(value.back() ^ 1);
+    }
+    return value;
+  }
+
+  class LyingCursor : public Cursor {
+   public:
+    LyingCursor(LyingEngine* engine, TableId id) : engine_(*engine), table_(engine->table(id)) {}
+    void Expect(uint64_t rows) override { engine_.expected.push_back(rows); }
+    bool Seek(std::string_view key) override {
+      at_ = table_.lower_bound(std::string(key));
+      if (engine_.lie == Lie::kWrongFirst && at_ != table_.end()) ++at_;
+      return Arrive();
+    }
+    bool SeekForPrev(std::string_view key) override {
+      at_ = table_.upper_bound(std::string(key));
+      at_ = at_ == table_.begin() ? table_.end() : std::prev(at_);
+      return Arrive();
+    }
+    bool First() override {
+      at_ = table_.begin();
+      return Arrive();
+    }
+    bool Last() override {
+      at_ = table_.empty() ? table_.end() : std::prev(table_.end());
+      return Arrive();
+    }
+    bool Next() override {
+      ++engine_.steps;
+      if (engine_.lie == Lie::kShortWalk && stepped_++ > 0) return false;
+      ++at_;
+      if (engine_.lie == Lie::kLeftOut && at_ != table_.end()) ++at_;
+      return Take();
+    }
+    bool Prev() override {
+      ++engine_.steps;
+      if (at_ == table_.begin()) return false;
+      --at_;
+      return Take();
+    }
+    std::string_view key() const override { return at_->first; }
+    std::string_view value() const override { return value_; }
+
+   private:
+    bool Arrive() {
+      ++engine_.seeks;
+      stepped_ = 0;
+      return engine_.lie != Lie::kEmptyCursor && Take();
+    }
+    bool Take() {
+      if (at_ == table_.end()) return false;
+      value_ = engine_.Told(at_->second);
+      return true;
+    }
+
+    LyingEngine& engine_;
+    Table& table_;
+    Table::iterator at_;
+    std::string value_;
+    int stepped_ = 0;
+  };
+
+  class LyingSession : public Session {
+   public:
+    explicit LyingSession(LyingEngine* engine) : engine_(*engine) {}
+    void Begin() override {}
+    void Commit() override {}
+    void Rollback() override {}
+    bool Get(TableId id, std::string_view key, std::string_view* value) override {
+      ++engine_.gets;
+      const Table& table = engine_.table(id);
+      const auto at = table.find(std::string(key));
+      value_ = "of another call";
+      if (engine_.lie == Lie::kNotFound || at == table.end()) return false;
+      value_ = engine_.Told(at->second);
+      *value = value_;
+      return true;
+    }
+    void MultiGet(TableId id, std::span<const std::string_view> keys,
+                  std::vector<FoundRow>* rows) override {
+      ++engine_.multi_gets;
+      Session::MultiGet(id, keys, rows);
+    }
+    void Put(TableId id, std::string_view key, std::string_view value) override {
+      engine_.table(id)[std::string(key)] = value;
+    }
+    void Erase(TableId id, std::string_view key) override {
+      engine_.table(id).erase(std::string(key));
+    }
+    std::unique_ptr<Cursor> NewCursor(TableId id) override {
+      return std::make_unique<LyingCursor>(&engine_, id);
+    }
+
+   private:
+    LyingEngine& engine_;
+    std::string value_;
+  };
+
+  std::map<std::string, TableId> ids_;
+  std::map<TableId, Table> tables_;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TESTS_UNIT_WORKLOADS_LYING_ENGINE_H_

@@ -1,0 +1,119 @@
+// How a requester of LinkBench checks what its operations found (client.h).
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "device/os/mutex.h"
+#include "workloads/linkbench/client.h"
+
+namespace testbed::linkbench {
+
+void RunClient::Repeat(const Step& step) {
+  const Totals totals = totals_;
+  const Found found = found_;
+  Step again = step;
+  kept_.Keep();
+  if (step.op == kGetLink) {
+    GetLinks(again);
+  } else {
+    GetLinkList(&again);
+  }
+  totals_ = totals;
+  found_ = found;
+}
+
+// No count is ever deleted, so that of links which were loaded is there.
+bool RunClient::VerifyCount(const Step& step) {
+  CountRow count;
+  return hit_ ? ReadCount(value_, &count) : LoadedLinks(step.id) == 0;
+}
+
+// The row of a link that was loaded stays, though it may be hidden.
+bool RunClient::VerifyLinks(const Step& step) const {
+  if (kept_.size() != step.keys) return false;
+  for (size_t k = 0; k < step.keys; ++k) {
+    const LinkId id = ReadLinkKey(link_keys_[step.first_key + k], state_.access.settings.id1_first);
+    if (kept_.key(k) == kAbsent) {
+      if (id.id2 >= id.id1 && id.id2 - id.id1 < LoadedLinks(id)) return false;
+      continue;
+    }
+    LinkRow link;
+    if (!ReadLink(kept_.value(k), &link) || !state_.content.CheckLink(id, link.time, link.data)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool RunClient::VerifyList(const Step& step) {
+  std::string_view last(arena_.data() + step.at, kIndexKeySize);
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const std::string_view key = kept_.key(i), value = kept_.value(i);
+    if (key.size() != kIndexKeySize || key < last || (i > 0 && key == last)) return false;
+    uint8_t visibility;
+    uint64_t time;
+    const LinkId id = ReadIndexKey(key, &visibility, &time);
+    if (id.id1 != step.id.id1 || id.type != step.id.type || visibility != kVisible ||
+        value.size() < kIndexHead ||
+        !state_.content.CheckLink(id, time, value.substr(kIndexHead))) {
+      return false;
+    }
+    last = key;
+  }
+  return kept_.size() <= kRangeLimit && (step.history || ListIsWhole(step));
+}
+
+// Returns whether a list has as many links as the count says. Where other requesters may have
+// changed them since, the list is asked for once more, while none of them can.
+bool RunClient::ListIsWhole(const Step& step) {
+  const auto counted = [&] {
+    char key[kCountKeySize];
+    CountRow count{};
+    std::string_view value;
+    if (session_.Get(tables_.count, CountKey(step.id.id1, step.id.type, key), &value)) {
+      ReadCount(value, &count);
+    }
+    return std::min<uint64_t>(count.count, kRangeLimit);
+  };
+  if (kept_.size() == counted()) return true;
+  if (threads_ == 1) return false;
+  const LockGuard lock(state_.locks.Of(step.id.id1, step.id.type));
+  Repeat(step);
+  return kept_.size() == counted();
+}
+
+// Another client may write a row between the operation and this check. So for rows that several
+// clients write, only the consistency of the row is checked.
+bool RunClient::Verify(size_t i) {
+  const Step& step = steps_[i];
+  const bool kept = kept_.NoteCheck();
+  NodeRow node;
+  LinkRow link;
+  switch (step.op) {
+    case kAddLink:
+    case kUpdateLink:
+      return session_.Get(tables_.link, LinkKeyOf(step), &value_) && ReadLink(value_, &link) &&
+             link.time >= kLoadTime && state_.content.CheckLink(step.id, link.time, link.data);
+    case kDeleteLink:
+      return !session_.Get(tables_.link, LinkKeyOf(step), &value_) ||
+             (ReadLink(value_, &link) && state_.content.CheckLink(step.id, link.time, link.data));
+    case kCountLink:
+      return VerifyCount(step);
+    case kGetLink:
+    case kGetLinkList:
+      if (!kept) Repeat(step);
+      return step.op == kGetLink ? VerifyLinks(step) : VerifyList(step);
+    case kAddNode:  // no other operation accesses a new node
+      return session_.Get(tables_.node, NodeKeyOf(step), &value_) && value_ == NodeValueOf(step);
+    case kUpdateNode:
+    case kDeleteNode:
+      return !session_.Get(tables_.node, NodeKeyOf(step), &value_) ||
+             (step.op == kUpdateNode && ReadNode(value_, &node) &&
+              state_.content.CheckNode(step.id.id1, node));
+    default:
+      // A missing node is right: nodes are deleted, and their ids are still drawn.
+      return !hit_ || (ReadNode(value_, &node) && state_.content.CheckNode(step.id.id1, node));
+  }
+}
+
+}  // namespace testbed::linkbench

@@ -1,0 +1,54 @@
+#include "workloads/rows/scan.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace testbed {
+namespace {
+
+// Returns whether the table may have ended at the row `last` when it was scanned. No row comes back
+// that was erased, so a row behind it that is here now was there, unless a client has inserted it.
+bool MayEndAt(const Dataset& dataset, Session& session, TableId table, std::string_view last,
+              bool inserts) {
+  const std::unique_ptr<Cursor> cursor = session.NewCursor(table);
+  bool on = cursor->Seek(last);
+  if (on && cursor->key() == last) on = cursor->Next();
+  if (!on) return true;
+  const std::optional<uint64_t> row = dataset.RowOf(cursor->key());
+  return inserts && row && *row >= dataset.rows();
+}
+
+}  // namespace
+
+uint64_t Scan(Session& session, const ScanRange& range, Consumer* consume, KeptRows* kept) {
+  // The cursor ends with the scan, since an open one may pin pages or a snapshot.
+  const std::unique_ptr<Cursor> cursor = session.NewCursor(range.table);
+  cursor->Expect(std::max<uint64_t>(range.rows, 1));
+  uint64_t found = 0;
+  bool on = cursor->Seek(range.from);
+  while (on && found < range.rows) {
+    const std::string_view key = cursor->key(), value = cursor->value();
+    (*consume)(key);
+    (*consume)(value);
+    if (kept->keeps()) kept->Add(key, value);
+    on = ++found < range.rows && cursor->Next();  // no step beyond the last row
+  }
+  return found;
+}
+
+bool CheckScan(const Dataset& dataset, Session& session, const ScanRange& range,
+               const KeptRows& kept, bool inserts) {
+  if (range.rows == 0) return kept.size() == 0;
+  if (kept.size() == 0 || kept.size() > range.rows || kept.key(0) != range.from) return false;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (i > 0 && kept.key(i) <= kept.key(i - 1)) return false;
+    const std::optional<uint64_t> row = dataset.RowOf(kept.key(i));
+    if (!row || !dataset.Check(*row, kept.value(i))) return false;
+  }
+  return kept.size() == range.rows ||
+         MayEndAt(dataset, session, range.table, kept.key(kept.size() - 1), inserts);
+}
+
+}  // namespace testbed
