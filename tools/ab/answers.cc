@@ -88,12 +88,21 @@ void Correct(Answers* all, Choose choose, void (*correct)(std::span<Answer>)) {
   }
 }
 
+// Judges a condition that is one of `n`, of all sides together (see JudgeConditions).
+Judgement JudgeOneOf(size_t n, const Condition& condition, Answer answer) {
+  const Judgement at_whole_level = Judge(condition, answer);
+  if (at_whole_level != Judgement::kHolds) return at_whole_level;
+  answer.alpha /= static_cast<double>(n);
+  return Judge(condition, answer);
+}
+
 bool Measured(const Answer& answer) {
   const bool known = std::isfinite(answer.a) || std::isfinite(answer.b);
   return known && !(answer.a == 0 && answer.b == 0);
 }
 
-std::vector<AbAnswer> Answers(const json& document, bool asked_alone) {
+// Returns the answers, each at the whole level.
+std::vector<AbAnswer> Uncorrected(const json& document, bool asked_alone) {
   const std::vector<std::string> labels = Labels(document);
   const std::set<std::string> asked = Asked(document);
   std::vector<AbAnswer> answers;
@@ -108,7 +117,12 @@ std::vector<AbAnswer> Answers(const json& document, bool asked_alone) {
       }
     }
   }
-  for (const std::string& name : asked) {
+  return answers;
+}
+
+std::vector<AbAnswer> Answers(const json& document, bool asked_alone) {
+  std::vector<AbAnswer> answers = Uncorrected(document, asked_alone);
+  for (const std::string& name : Asked(document)) {
     Correct(&answers, [&](const AbAnswer& a) { return a.metric.name == name; }, CorrectByHolm);
   }
   Correct(&answers, [](const AbAnswer& a) { return !a.asked; }, CorrectByHolm);
@@ -158,10 +172,11 @@ std::vector<Judged> JudgeConditions(const json& document) {
   const std::vector<Condition> conditions = Conditions(document);
   std::vector<Judged> judged;
   if (conditions.empty()) return judged;
-  for (const AbAnswer& answer : AskedAnswers(document)) {
+  const size_t n = conditions.size() * (Labels(document).size() - 1);
+  for (const AbAnswer& answer : Uncorrected(document, true)) {
     for (const Condition& condition : conditions) {
       if (condition.metric != answer.metric.name) continue;
-      judged.push_back({answer.side, condition, Judge(condition, answer.answer)});
+      judged.push_back({answer.side, condition, JudgeOneOf(n, condition, answer.answer)});
     }
   }
   return judged;

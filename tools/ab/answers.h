@@ -1,10 +1,11 @@
 // What a comparison's samples say (docs/results.md, "testbed-ab"): everything is found anew from the
 // document, so that a stored comparison is answered as a running one.
 //
-// Side "a" is the base; each other side is compared with it. The rate, and the metrics of --fail-if,
-// are what the comparison was made for: with two sides each is tested at the whole level; with more,
-// each is corrected by Holm for the number of sides. All other metrics are corrected by Holm
-// together. Samples of the last load are used only when every side finished it.
+// Side "a" is the base; each other side is compared with it. The rate, and the metrics of
+// --fail-if, are what the comparison was made for: with two sides each is tested at the whole
+// level; with more, each is corrected by Holm for the number of sides. All other metrics are
+// corrected by Holm together. The conditions of --fail-if are judged apart from these answers
+// (JudgeConditions). Samples of the last load are used only when every side finished it.
 #ifndef TESTBED_TOOLS_AB_ANSWERS_H_
 #define TESTBED_TOOLS_AB_ANSWERS_H_
 
@@ -48,7 +49,13 @@ struct Judged {
   Condition condition;
   Judgement judgement = Judgement::kUnknown;
 };
-// Returns what each --fail-if says about each side.
+// Returns what each --fail-if says about each side, by one-sided tests. To hold, a condition is
+// tested at 5 % divided by the number of sides and conditions (Bonferroni), because one that holds
+// makes the whole comparison fail: so in at most 5 of 100 comparisons any is told to hold that does
+// not. Not to hold, each is tested at 5 %: the comparison passes only when all of them are told not
+// to, which is wrong no more often than the one of them that does hold is (an intersection-union
+// test: Berger, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24,
+// 1982).
 std::vector<Judged> JudgeConditions(const nlohmann::json& document);
 
 // Returns the answers as "answers" of the document has them, for programs that read it.

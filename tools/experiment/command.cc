@@ -18,6 +18,7 @@
 #include "tools/experiment/sweep/forecast.h"
 #include "tools/experiment/tables.h"
 #include "tools/experiment/verdict/advise.h"
+#include "tools/experiment/verdict/verdict.h"
 #include "tools/option_check.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
@@ -244,6 +245,8 @@ int ExperimentMain(Arguments a) {
   const Experiment e = LoadExperiment(a.words.back());
   if (first == "show") return Show(e);
   const std::vector<Cell> cells = PlanCells(e, a.plan);
+  // With cells beside the scale's a part may be ambiguous; the tables are of use all the same.
+  if (a.plan.only.empty()) CheckSelections(e, a.plan.scale, cells);
   return first == "plan" ? Plan(cells) : RunIt(e, cells, &a);
 }
 

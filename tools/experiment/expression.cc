@@ -27,7 +27,9 @@ double Within(double a, double b, double share) { return std::abs(a - b) <= shar
 // The function argmax(x_1, ..., x_n, label_1, ..., label_n): the label of the largest x.
 double ArgMax(const double* values, int n) {
   const int half = n / 2;
-  return half == 0 ? kNaN : values[half + (std::max_element(values, values + half) - values)];
+  return half == 0 || n % 2 != 0
+             ? kNaN
+             : values[half + (std::max_element(values, values + half) - values)];
 }
 
 void Prepare(mu::Parser* parser) {
@@ -39,6 +41,15 @@ void Prepare(mu::Parser* parser) {
 
 [[noreturn]] void Refuse(const std::string& expression, const mu::Parser::exception_type& e) {
   throw Error(Error::kUsage, fmt::format("the expression {}: {}", expression, e.GetMsg()));
+}
+
+// Returns the value of an expression. Throws Error (kUsage) for a list such as "a, b": muParser
+// would return the last value and forget the others.
+double OneValue(const mu::Parser& parser, const std::string& expression) {
+  const double value = parser.Eval();
+  if (parser.GetNumResults() == 1) return value;
+  throw Error(Error::kUsage, fmt::format("the expression {}: it is a list of {} values, not one",
+                                         expression, parser.GetNumResults()));
 }
 
 // The values that muParser asks for by name. A figure that does not exist is NaN.
@@ -91,7 +102,7 @@ double EvaluateFigures(const std::string& expression, const Figures& figures) {
     Prepare(&parser);
     parser.SetVarFactory(Values::Provide, &values);
     parser.SetExpr(expression);
-    return parser.Eval();
+    return OneValue(parser, expression);
   } catch (const mu::Parser::exception_type& e) {
     Refuse(expression, e);
   }
@@ -166,13 +177,44 @@ Selection SelectionAt(const std::string& expression,
   return selection;
 }
 
+// Returns the place of the last character before `at` that is no white space; npos when there is
+// none.
+size_t Before(const std::string& text, size_t at) {
+  return at == 0 ? std::string::npos : text.find_last_not_of(" \n\t", at - 1);
+}
+
+// Returns whether the text from `begin` to `end` is an argument of a function by itself.
+bool IsArgument(const std::string& text, size_t begin, size_t end) {
+  const size_t after = text.find_first_not_of(" \n\t", end);
+  if (after == std::string::npos || (text[after] != ',' && text[after] != ')')) return false;
+  size_t at = Before(text, begin);
+  if (at == std::string::npos || (text[at] != ',' && text[at] != '(')) return false;
+  for (int depth = text[at] == '('; depth < 1;) {  // finds the parenthesis that encloses the comma
+    if (at-- == 0) return false;
+    depth += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0;
+  }
+  const size_t function = Before(text, at);
+  return function != std::string::npos && IsNameChar(text[function]);
+}
+
+[[noreturn]] void RefuseSeveral(const std::string& expression, const Selection& selection,
+                                size_t cells, const std::string& open_axes) {
+  throw Error(
+      Error::kUsage,
+      fmt::format("the expression {}: {} names {} cells{}{}; where it stands it must name one, or "
+                  "be an argument of max, min, avg or another function of several",
+                  expression, selection.text, cells, open_axes.empty() ? "" : ", which differ in ",
+                  open_axes));
+}
+
 }  // namespace
 
 Statement::~Statement() = default;
 
 Statement::Statement(const std::string& expression,
                      const std::function<bool(const std::string&)>& is_metric,
-                     const std::function<Groups(const Selection&)>& cells_of)
+                     const std::function<Groups(const Selection&)>& cells_of,
+                     const std::function<std::string(const Groups&)>& open_axes)
     : expression_(expression), machine_(std::make_unique<Machine>()) {
   std::string plain;
   for (size_t at = 0; at < expression.size();) {
@@ -180,9 +222,14 @@ Statement::Statement(const std::string& expression,
       plain += NumberOrSign(expression, &at);
       continue;
     }
+    const size_t begin = at;
     Selection selection = SelectionAt(expression, is_metric, &at);
     if (is_metric(selection.metric)) {
-      plain += Arguments(selection.metric, cells_of(selection));
+      const Groups groups = cells_of(selection);
+      if (groups.size() > 1 && !IsArgument(expression, begin, at)) {
+        RefuseSeveral(expression, selection, groups.size(), open_axes ? open_axes(groups) : "");
+      }
+      plain += Arguments(selection.metric, groups);
       selections_.push_back(std::move(selection));
     } else {
       plain += selection.metric;
@@ -191,7 +238,7 @@ Statement::Statement(const std::string& expression,
   machine_->values.resize(figures_.size());
   try {
     machine_->SetUp(&machine_->parser, plain);
-    machine_->parser.Eval();  // an error must name the whole expression, not one of its terms
+    (void)OneValue(machine_->parser, expression);  // an error must name all, not one of the terms
     terms_ = TermsOf(plain);
     machine_->SetUp(terms_);
   } catch (const mu::Parser::exception_type& e) {
@@ -223,7 +270,7 @@ std::string Statement::Arguments(const std::string& metric, const Groups& groups
 double Statement::Evaluate(const std::vector<double>& values) const {
   std::copy(values.begin(), values.end(), machine_->values.begin());
   try {
-    return machine_->parser.Eval();
+    return OneValue(machine_->parser, expression_);
   } catch (const mu::Parser::exception_type& e) {
     Refuse(expression_, e);
   }
@@ -240,6 +287,18 @@ std::vector<double> Statement::EvaluateTerms(const std::vector<double>& values) 
     Refuse(expression_, e);
   }
   return results;
+}
+
+std::vector<std::vector<size_t>> Statement::CellsOfTerms() const {
+  std::vector<std::vector<size_t>> all;
+  for (const mu::Parser& term : machine_->terms) {
+    std::vector<size_t>& cells = all.emplace_back();
+    const auto& used = term.GetUsedVar();
+    for (size_t i = 0; i < figures_.size(); ++i) {
+      if (used.contains(fmt::format("figure_{}", i))) cells.push_back(figures_[i].cell);
+    }
+  }
+  return all;
 }
 
 std::string FillExpressions(const std::string& text,

@@ -10,6 +10,9 @@
 // the list of the metric's values in all cells that match, as arguments of a function:
 //
 //   max(bytes_per_read[io=direct, page-size=4k]) == 4096
+//
+// A selection that is not an argument of a function must match one cell alone. Of several, muParser
+// would take the last, whose value is nearly always "true".
 #ifndef TESTBED_TOOLS_EXPERIMENT_EXPRESSION_H_
 #define TESTBED_TOOLS_EXPERIMENT_EXPRESSION_H_
 
@@ -56,10 +59,13 @@ class Statement {
   };
 
   // `is_metric` returns whether a name is a metric, and not a function. `cells_of` returns the
-  // cells that a selection names, a group for each argument. Throws Error (kUsage) when the
-  // expression cannot be parsed.
+  // cells that a selection names, a group for each argument. `open_axes` returns the axes in which
+  // the cells of these groups differ, for the message about a selection that names several cells
+  // where one is needed. Throws Error (kUsage) for such a selection, and when the expression cannot
+  // be parsed.
   Statement(const std::string& expression, const std::function<bool(const std::string&)>& is_metric,
-            const std::function<Groups(const Selection&)>& cells_of);
+            const std::function<Groups(const Selection&)>& cells_of,
+            const std::function<std::string(const Groups&)>& open_axes = nullptr);
   ~Statement();
 
   const std::vector<Selection>& selections() const { return selections_; }
@@ -73,6 +79,8 @@ class Statement {
   const Term& terms() const { return terms_; }
   size_t term_count() const;
   std::vector<double> EvaluateTerms(const std::vector<double>& values) const;
+  // Returns the cells that each of these terms names, in their order.
+  std::vector<std::vector<size_t>> CellsOfTerms() const;
 
  private:
   std::string VariableOf(const std::string& metric, size_t cell);

@@ -124,19 +124,40 @@ std::map<int, double> ByRound(const ResultSet& results, const std::vector<size_t
   return sums;
 }
 
-// Returns the estimate of the ratios, one for each round, of cells to their references. Its mean is
-// NaN when there are none, or no round has both.
-Estimate RatioOf(const ResultSet& results, const std::vector<size_t>& cells,
-                 const std::vector<size_t>& references, const std::string& metric) {
-  const Estimate unknown{0, std::nan(""), 0};
-  if (references.empty()) return unknown;
+// Returns the ratios of cells to their references, in each round that has both.
+std::map<int, double> RatiosByRound(const ResultSet& results, const std::vector<size_t>& cells,
+                                    const std::vector<size_t>& references,
+                                    const std::string& metric) {
+  std::map<int, double> ratios;
+  if (references.empty()) return ratios;
   const std::map<int, double> of_references = ByRound(results, references, metric);
-  std::vector<double> ratios;
   for (const auto& [round, value] : ByRound(results, cells, metric)) {
     const auto reference = of_references.find(round);
-    if (reference != of_references.end()) ratios.push_back(value / reference->second);
+    if (reference != of_references.end()) ratios[round] = value / reference->second;
   }
-  return ratios.empty() ? unknown : EstimateMean(ratios);
+  return ratios;
+}
+
+Estimate EstimateOfRounds(const std::map<int, double>& rounds) {
+  std::vector<double> values;
+  for (const auto& [round, value] : rounds) values.push_back(value);
+  return EstimateMean(values);
+}
+
+// Returns the figure of cells, or of their ratios to the references when the table has a relation.
+// The mean of a relation is NaN when it has no references, or no round has both.
+Grid::Figure FigureOf(const ResultSet& results, const std::vector<size_t>& cells,
+                      const std::vector<size_t>& references, const TableSpec& spec,
+                      const std::string& metric) {
+  Grid::Figure figure{cells, {}, {}};
+  figure.cells.insert(figure.cells.end(), references.begin(), references.end());
+  if (cells.empty()) return figure;
+  const bool relative = !spec.relative_axis.empty();
+  figure.rounds = relative ? RatiosByRound(results, cells, references, metric)
+                           : ByRound(results, cells, metric);
+  figure.estimate = relative && figure.rounds.empty() ? Estimate{0, std::nan(""), 0}
+                                                      : EstimateOfRounds(figure.rounds);
+  return figure;
 }
 
 }  // namespace
@@ -146,9 +167,7 @@ Estimate RatioOf(const ResultSet& results, const std::vector<size_t>& cells,
 // figure. A single round has no spread: runs on one load tell nothing about the next.
 Estimate EstimateOf(const ResultSet& results, const std::vector<size_t>& cells,
                     const std::string& metric) {
-  std::vector<double> values;
-  for (const auto& [round, value] : ByRound(results, cells, metric)) values.push_back(value);
-  return EstimateMean(values);
+  return EstimateOfRounds(ByRound(results, cells, metric));
 }
 
 Grid MakeGrid(const ResultSet& results, const TableSpec& spec) {
@@ -172,14 +191,9 @@ Grid MakeGrid(const ResultSet& results, const TableSpec& spec) {
     for (const std::string& label : labels) {
       const std::vector<size_t>& cells = found[name][label];
       const std::vector<size_t> references = ReferencesOf(results, cells, spec);
-      std::vector<size_t> all = cells;
-      all.insert(all.end(), references.begin(), references.end());
       grid.cells.insert(grid.cells.end(), references.begin(), references.end());
       for (const std::string& metric : spec.metrics) {
-        row.figures.push_back({all, cells.empty() ? Estimate()
-                                    : spec.relative_axis.empty()
-                                        ? EstimateOf(results, cells, metric)
-                                        : RatioOf(results, cells, references, metric)});
+        row.figures.push_back(FigureOf(results, cells, references, spec, metric));
       }
     }
     grid.rows.push_back(std::move(row));

@@ -2,6 +2,7 @@
 #ifndef TESTBED_TOOLS_EXPERIMENT_GRID_H_
 #define TESTBED_TOOLS_EXPERIMENT_GRID_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Grid {
     // measured.
     std::vector<size_t> cells;
     Estimate estimate;
+    std::map<int, double> rounds;  // the values that the estimate is of, by round
   };
   struct Row {
     std::string name;

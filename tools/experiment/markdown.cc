@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tools/experiment/report.h"
 #include "tools/experiment/verdict/verdict.h"
 #include "tools/output/table.h"
@@ -49,6 +52,21 @@ std::string Row(const PartVerdict& part) {
                      Escaped(outcome));
 }
 
+// Returns the memory that the engines of a finding held, and where parts compared engines that held
+// unequal memory.
+std::string Memory(const Verdict& verdict) {
+  std::string text;
+  if (!verdict.held.empty()) text += fmt::format("\nMemory held: {}.\n", verdict.held);
+  std::vector<std::string> told;
+  for (const PartVerdict& part : verdict.parts) {
+    const std::string& line = part.unequal_memory;
+    if (line.empty() || std::find(told.begin(), told.end(), line) != told.end()) continue;
+    told.push_back(line);
+    text += fmt::format("\n{} (of \"{}\")\n", line, part.says);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string FindingsMarkdown(const ResultSet& results) {
@@ -63,6 +81,7 @@ std::string FindingsMarkdown(const ResultSet& results) {
           "|---|---|---|---|---|\n";
       for (const PartVerdict& part : v.parts) text += Row(part);
     }
+    text += Memory(v);
     for (const std::string& mechanism : v.mechanisms) text += fmt::format("\n{}\n", mechanism);
   }
   return text;

@@ -35,7 +35,7 @@ nlohmann::json PartJson(const PartVerdict& part) {
   nlohmann::json json = {{"says", part.says},         {"published", part.published},
                          {"ours", part.ours},         {"false_if", part.false_if},
                          {"stand_in", part.stand_in}, {"outcome", OutcomeName(part.outcome)},
-                         {"because", part.because}};
+                         {"because", part.because},   {"unequal_memory", part.unequal_memory}};
   if (part.certainty) {
     json["true_share"] = part.certainty->share();
     json["true_share_common"] = part.certainty->common;
@@ -61,7 +61,9 @@ std::string FindingsText(const ResultSet& results) {
       if (!part.published.empty()) text += fmt::format("         published: {}\n", part.published);
       if (!part.ours.empty()) text += fmt::format("         ours: {}\n", part.ours);
       if (!part.false_if.empty()) text += fmt::format("         false if {}\n", part.false_if);
+      if (!part.unequal_memory.empty()) text += fmt::format("         {}\n", part.unequal_memory);
     }
+    if (!v.held.empty()) text += fmt::format("     memory held: {}\n", v.held);
     for (const std::string& mechanism : v.mechanisms) text += fmt::format("     {}\n", mechanism);
   }
   return text.empty() ? text : "\nFindings\n" + text;
@@ -85,6 +87,7 @@ nlohmann::json FindingsJson(const ResultSet& results) {
                    {"systems", v.systems},
                    {"verdict", VerdictText(v)},
                    {"because", v.because},
+                   {"held", v.held},
                    {"parts_holding", v.holding},
                    {"parts_undecided", v.undecided},
                    {"parts_counted", v.counted},

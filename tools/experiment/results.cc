@@ -149,7 +149,8 @@ Figures FiguresOf(const json& document, const json& run) {
 std::string ForeignCpuText(const Circumstances& at) {
   if (at.foreign_known == 0) return "";
   return fmt::format(
-      "other programs used {:.0f} % or more of the processors in {} of {} runs, {:.0f} % at most",
+      "other programs used {:.0f} % or more of the processors, in user mode, in {} of {} runs, "
+      "{:.0f} % at most",
       kNotableForeignCpu * 100, at.foreign_runs, at.foreign_known, at.foreign_most * 100);
 }
 
@@ -329,14 +330,15 @@ double ResultSet::Figure(size_t cell, const std::string& name) const {
   return MeanOf(values);
 }
 
-Statement::Groups ResultSet::Select(const Where& where) const {
+Statement::Groups MatchingGroups(const std::vector<Cell>& cells, const Where& where,
+                                 const std::function<bool(size_t)>& takes) {
   Where match = where;
   const auto mean = match.extract("mean");
   std::vector<std::map<std::string, std::string>> common;  // labels that a group's cells share
   Statement::Groups groups;
-  for (size_t i = 0; i < cells_.size(); ++i) {
-    if (!measured(i) || !Matches(cells_[i].labels, match)) continue;
-    std::map<std::string, std::string> labels = cells_[i].labels;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (!takes(i) || !Matches(cells[i].labels, match)) continue;
+    std::map<std::string, std::string> labels = cells[i].labels;
     if (!mean.empty()) {
       for (const std::string& axis : mean.mapped()) labels.erase(axis);
     }
@@ -349,6 +351,10 @@ Statement::Groups ResultSet::Select(const Where& where) const {
     groups.push_back({i});
   }
   return groups;
+}
+
+Statement::Groups ResultSet::Select(const Where& where) const {
+  return MatchingGroups(cells_, where, [this](size_t cell) { return measured(cell); });
 }
 
 std::map<std::string, int> ResultSet::Grades() const {

@@ -2,6 +2,7 @@
 #ifndef TESTBED_TOOLS_EXPERIMENT_RESULTS_H_
 #define TESTBED_TOOLS_EXPERIMENT_RESULTS_H_
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,6 +28,12 @@ namespace testbed {
 // - "held.full" is 1 when such a phase held nearly all of --ram at some moment; otherwise 0.
 // - "loaded.rows" is the number of rows that all loads of the run inserted.
 Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run);
+
+// Returns those of the cells that match and that `takes` accepts, each in a group of its own. The
+// condition "mean" names axes over whose values the mean is taken; cells that differ only in these
+// axes form a group.
+Statement::Groups MatchingGroups(const std::vector<Cell>& cells, const Where& where,
+                                 const std::function<bool(size_t)>& takes);
 
 // The place and time of the runs. Where runs differ, all values are listed.
 struct Circumstances {
@@ -75,8 +82,7 @@ class ResultSet {
   // Returns the mean of a figure (FiguresOf) over all finished runs of a cell; NaN when no run has
   // it.
   double Figure(size_t cell, const std::string& name) const;
-  // Returns the measured cells that match, each in a group of its own. The condition "mean" names
-  // axes over whose values the mean is taken; cells that differ only in these axes form a group.
+  // Returns the measured cells that match, in groups as MatchingGroups forms them.
   Statement::Groups Select(const Where& where) const;
   // Returns the number of finished runs of each accuracy grade.
   std::map<std::string, int> Grades() const;

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "tools/experiment/grid.h"
 #include "tools/experiment/verdict/equal_terms.h"
+#include "tools/experiment/verdict/resample.h"
 #include "tools/output/csv.h"
 #include "tools/output/table.h"
 #include "tools/statistics/estimate.h"
@@ -49,25 +51,61 @@ const Grid::Figure* BestOf(const Grid& grid, const TableSpec& spec) {
   return known > 1 ? best : nullptr;
 }
 
-// Returns the mark of a figure beside the best: " ~" when their intervals overlap, so that the
-// rounds cannot tell them apart. One round has no intervals.
-std::string MarkOf(const Grid::Figure& figure, const Grid::Figure* best) {
-  if (best == nullptr || figure.cells.empty()) return "";
-  if (&figure == best) return " best";
-  const Estimate &a = figure.estimate, &b = best->estimate;
-  const bool told = a.n < 2 || b.n < 2 || std::abs(a.mean - b.mean) > a.half_width + b.half_width;
-  return told ? "" : " ~";
+// Returns those of a table's first figures that cannot be told from the best, by the rule of
+// `testbed advise`: rounds are blocks, and the means over the rounds, of logarithms where all
+// values are positive, differ by no more than Tukey's honestly significant difference of all
+// figures. A figure that lacks a round of the best cannot be told from it. One round tells nothing,
+// and marks nothing.
+std::set<const Grid::Figure*> AlikeBest(const Grid& grid, const TableSpec& spec,
+                                        const Grid::Figure* best) {
+  std::set<const Grid::Figure*> alike;
+  if (best == nullptr || best->rounds.size() < 2) return alike;
+  std::vector<const Grid::Figure*> figures;
+  std::vector<std::vector<double>> values;
+  bool positive = true;
+  for (const Grid::Row& row : grid.rows) {
+    for (size_t i = 0; i < row.figures.size(); i += spec.metrics.size()) {
+      const Grid::Figure& figure = row.figures[i];
+      if (figure.cells.empty() || !std::isfinite(figure.estimate.mean)) continue;
+      std::vector<double> rounds;
+      for (const auto& [round, unused] : best->rounds) {
+        const auto found = figure.rounds.find(round);
+        if (found != figure.rounds.end()) rounds.push_back(found->second);
+      }
+      if (rounds.size() < best->rounds.size()) {
+        alike.insert(&figure);
+        continue;
+      }
+      positive =
+          positive && std::all_of(rounds.begin(), rounds.end(), [](double v) { return v > 0; });
+      figures.push_back(&figure);
+      values.push_back(std::move(rounds));
+    }
+  }
+  std::vector<double> means;
+  for (std::vector<double>& rounds : values) {
+    for (double& value : rounds) value = positive ? std::log(value) : value;
+    means.push_back(EstimateMean(rounds).mean);
+  }
+  const double sure = HonestlySignificantDifference(values);
+  const double of_best =
+      means[static_cast<size_t>(std::find(figures.begin(), figures.end(), best) - figures.begin())];
+  for (size_t i = 0; i < figures.size(); ++i) {
+    if (!(std::abs(means[i] - of_best) > sure)) alike.insert(figures[i]);
+  }
+  return alike;
 }
 
 Table TextTable(const ResultSet& results, const Grid& grid, const TableSpec& spec) {
   Table table(grid.title, grid.columns);
   const Grid::Figure* best = BestOf(grid, spec);
+  const std::set<const Grid::Figure*> alike = AlikeBest(grid, spec, best);
   for (const Grid::Row& row : grid.rows) {
     std::vector<std::string> cells = {row.name};
     for (size_t i = 0; i < row.figures.size(); ++i) {
-      const bool first_metric = i % spec.metrics.size() == 0;
-      cells.push_back(FigureText(results, row.figures[i]) +
-                      (first_metric ? MarkOf(row.figures[i], best) : ""));
+      const Grid::Figure* figure = &row.figures[i];
+      const char* mark = figure == best ? " best" : alike.contains(figure) ? " ~" : "";
+      cells.push_back(FigureText(results, *figure) + mark);
     }
     table.Row(std::move(cells));
   }

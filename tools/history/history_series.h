@@ -17,7 +17,7 @@ struct HistoryPoint {
   Estimate value;  // over the loads of the result
 };
 
-// A metric of a cell over results with the same settings, data and machine.
+// A metric of a cell over results with the same settings, asked for and in force, data and machine.
 struct HistorySeries {
   size_t group = 0;    // number of the settings and machine, from 0
   std::string title;   // "btree point-read, 8 thr"; of later groups with their number
@@ -26,7 +26,8 @@ struct HistorySeries {
 };
 
 // Returns the series of these metrics. Entries are of one group when nothing but their versions and
-// seeds differ. Throws Error (kUsage), which names the commit, when a document is damaged.
+// seeds differ; a run whose --ram was refused is not of the group of one in which it was in force.
+// Throws Error (kUsage), which names the commit, when a document is damaged.
 std::vector<HistorySeries> SeriesOf(const std::vector<HistoryEntry>& entries,
                                     const std::vector<std::string>& metrics);
 

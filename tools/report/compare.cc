@@ -46,13 +46,13 @@ std::optional<Answer> CompareMetric(const DocumentCell& first, const DocumentCel
 // Judges a condition in all cells. Each is judged at alpha divided by their number, so that the
 // condition is said to hold somewhere by mistake in at most alpha of comparisons (Bonferroni).
 JudgedCondition JudgeCondition(const Condition& condition, const std::vector<ComparedRow>& rows,
-                               bool same_machine) {
+                               bool comparable) {
   JudgedCondition judged{condition, Judgement::kUnknown, {}};
   std::map<Judgement, std::vector<std::string>> cells;
   for (const ComparedRow& row : rows) {
     Answer answer = row.answer;
     answer.alpha /= static_cast<double>(rows.size());
-    cells[same_machine ? Judge(condition, answer) : Judgement::kUnknown].push_back(row.cell);
+    cells[comparable ? Judge(condition, answer) : Judgement::kUnknown].push_back(row.cell);
   }
   for (Judgement judgement : {Judgement::kHolds, Judgement::kUnknown, Judgement::kDoesNotHold}) {
     if (cells[judgement].empty()) continue;
@@ -178,7 +178,7 @@ DocumentComparison CompareDocuments(const json& first, const json& second,
   for (size_t i = 0; i < answers.size(); ++i) comparison.rows[i].answer = answers[i];
   for (const Condition& condition : settings.fail_if) {
     comparison.conditions.push_back(
-        JudgeCondition(condition, uncorrected[condition.metric], comparison.terms.same_machine()));
+        JudgeCondition(condition, uncorrected[condition.metric], comparison.terms.comparable()));
   }
   return comparison;
 }
@@ -212,9 +212,11 @@ Table ComparisonTable(const DocumentComparison& comparison) {
   for (const ComparedRow& row : comparison.rows) {
     const Answer& answer = row.answer;
     const Metric& metric = *FindMetric(row.metric);
-    const std::string told =
-        comparison.terms.same_machine() ? OutcomeText(answer, metric) : "machines differ";
-    const bool ask = comparison.terms.same_machine() && !answer.told();
+    const CompareTerms& terms = comparison.terms;
+    const std::string told = !terms.same_machine() ? "machines differ"
+                             : !terms.comparable() ? "settings were refused"
+                                                   : OutcomeText(answer, metric);
+    const bool ask = terms.comparable() && !answer.told();
     table.Row({row.cell, row.metric, Short(answer.a), Short(answer.b), EffectText(answer), told,
                fmt::format("{}, {}", answer.loads_a, answer.loads_b),
                !ask          ? ""
@@ -228,12 +230,13 @@ std::string ComparisonText(const json& first, const json& second,
                            const DocumentComparison& comparison) {
   std::string text;
   for (const auto& [which, document] : {std::pair("first", &first), std::pair("second", &second)}) {
-    const std::string line = ForeignCpuLine(*document);
-    if (!line.empty()) text += fmt::format("{}: {}", which, line);
+    for (const std::string& line : {ForeignCpuLine(*document), StealLine(*document)}) {
+      if (!line.empty()) text += fmt::format("{}: {}", which, line);
+    }
   }
   text += TermsText(comparison.terms);
   if (!text.empty()) text += "\n";
-  if (comparison.terms.same_machine()) text += AnswerLines(comparison) + "\n";
+  if (comparison.terms.comparable()) text += AnswerLines(comparison) + "\n";
   text += ComparisonTable(comparison).Text();
   for (const auto& [which, cells] :
        {std::pair("first", &comparison.only_first), std::pair("second", &comparison.only_second)}) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
+#include <map>
 
 #include "tools/output/json_text.h"
 #include "tools/statistics/document_cells.h"
@@ -84,6 +85,31 @@ void AddMachines(const json& first, const json& second, std::vector<Difference>*
   }
 }
 
+// Returns the reasons why settings of the document were refused, by option.
+std::map<std::string, std::string> RefusedOf(const json& document) {
+  std::map<std::string, std::string> refused;
+  for (const json& setting : document.value("not_in_force", json::array())) {
+    refused[setting.value("option", "")] = setting.value("why", "");
+  }
+  return refused;
+}
+
+void AddRefused(const json& first, const json& second, CompareTerms* terms) {
+  const std::map<std::string, std::string> a = RefusedOf(first), b = RefusedOf(second);
+  std::map<std::string, std::string> all = a;
+  all.insert(b.begin(), b.end());
+  for (const auto& [option, why] : all) {
+    if (a.contains(option) && b.contains(option)) {
+      terms->refused_on_both.push_back(fmt::format("--{}: {}", option, why));
+      continue;
+    }
+    const auto text = [&](const auto& of_side) {
+      return of_side.contains(option) ? "not in force (" + why + ")" : std::string("as asked");
+    };
+    terms->refused.push_back({"--" + option, text(a), text(b)});
+  }
+}
+
 }  // namespace
 
 CompareTerms TermsOf(const json& first, const json& second) {
@@ -98,6 +124,7 @@ CompareTerms TermsOf(const json& first, const json& second) {
     Add(name, ValueAt(a, {name.c_str()}), ValueAt(b, {name.c_str()}), &terms.settings);
   }
   AddMachines(first, second, &terms.machines);
+  AddRefused(first, second, &terms);
   return terms;
 }
 
@@ -136,10 +163,19 @@ std::string TermsText(const CompareTerms& terms) {
   std::string text;
   for (const auto& [what, differences] :
        {std::pair("version", &terms.versions), std::pair("setting", &terms.settings),
-        std::pair("machine", &terms.machines)}) {
+        std::pair("machine", &terms.machines), std::pair("what was in force", &terms.refused)}) {
     for (const Difference& d : *differences) {
       text += fmt::format("{} differs: {}: {} against {}\n", what, d.name, d.first, d.second);
     }
+  }
+  for (const std::string& refused : terms.refused_on_both) {
+    text += fmt::format("not in force on both sides: {}\n", refused);
+  }
+  if (!terms.refused.empty()) {
+    text +=
+        "! A setting was in force on one side alone, so no difference below is called the "
+        "engines': "
+        "run both sides with the same rights.\n";
   }
   if (!terms.same_machine()) {
     text +=

@@ -1,5 +1,5 @@
 // The terms on which two results documents can be compared: what differs in their settings,
-// versions and machines, and what forbids it. Thread-safe.
+// versions and machines, what was not in force, and what forbids it. Thread-safe.
 #ifndef TESTBED_TOOLS_REPORT_COMPARE_TERMS_H_
 #define TESTBED_TOOLS_REPORT_COMPARE_TERMS_H_
 
@@ -16,9 +16,14 @@ struct Difference {
 
 struct CompareTerms {
   std::vector<Difference> versions, settings, machines;
-  // With other machines (processors, memory, kernel, device, file system) a difference of the
-  // figures is not the engines' alone, so none is called theirs.
+  // Settings such as --ram that were refused (`not_in_force` of a document) on one side alone.
+  std::vector<Difference> refused;
+  std::vector<std::string> refused_on_both;  // "--ram: only root may"; both ran on the same terms
   bool same_machine() const { return machines.empty(); }
+  // With other machines (processors, memory, kernel, device, file system), or with a setting that
+  // was in force on one side alone, a difference of the figures is not the engines' alone, so none
+  // is called theirs.
+  bool comparable() const { return same_machine() && refused.empty(); }
 };
 
 // Returns the terms. Throws nlohmann::json::exception when a document is damaged.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engines/registry.h"
 #include "tools/experiment/verdict/advice_config.h"
@@ -94,16 +95,29 @@ std::string MissingText(const ResultSet& results) {
   return text.empty() ? text : "This advice is from an incomplete comparison:\n" + text;
 }
 
-// Returns the least distance between the mean logarithms of two rates at which the ways differ for
-// sure; infinity when that cannot be told.
-double SureDistance(const std::vector<Way>& ways) {
-  // Ways that were left out after fewer rounds had lost by what was known then.
+double MeanOf(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// Returns whether each of the ways cannot be told from the best, by the logarithms of their rates.
+std::vector<bool> Alike(const ResultSet& results, const std::vector<Way>& ways) {
   std::vector<std::vector<double>> rates;
-  for (const Way& way : ways) {
-    rates.push_back(way.rates);
-    for (double& rate : rates.back()) rate = std::log(rate);
+  for (const Way& way : ways) rates.push_back(way.rates);
+  // The others were left out after fewer rounds. Of one with a gap it is not known which they were.
+  for (size_t i = 0; i < results.cells().size(); ++i) {
+    const size_t rounds = RoundsOf(results, i);
+    if (rounds == 0 || rounds >= ways[0].rates.size()) continue;
+    const std::vector<double>& of_way = results.Values(i, "qps");
+    const bool known =
+        std::all_of(of_way.begin(), of_way.end(), [](double rate) { return rate > 0; });
+    if (known && results.finished(i, static_cast<int>(rounds))) rates.push_back(of_way);
   }
-  return HonestlySignificantDifference(rates);
+  for (std::vector<double>& of_way : rates) {
+    for (double& rate : of_way) rate = std::log(rate);
+  }
+  std::vector<bool> alike(ways.size());
+  for (size_t i : NotToldFromBest(rates)) alike[i] = true;
+  return alike;
 }
 
 // Returns the ways that were measured in the most rounds, the fastest first. Ways with fewer were
@@ -143,12 +157,6 @@ std::vector<Way> WaysOf(const ResultSet& results) {
   return ways;
 }
 
-double MeanLog(const Way& way) {
-  double sum = 0;
-  for (double rate : way.rates) sum += std::log(rate);
-  return sum / static_cast<double>(way.rates.size());
-}
-
 // Returns the bytes of the way's cache and the whole budget.
 AdvisedWay ForServers(const ResultSet& results, const Way& way) {
   AdvisedWay advised{EngineOfWay(way), OptionOf(way, "io")};
@@ -167,14 +175,39 @@ AdvisedWay ForServers(const ResultSet& results, const Way& way) {
 
 }  // namespace
 
+double LookLevel(size_t rounds) {
+  constexpr size_t kUsual = 3 * kAdviseRounds;
+  constexpr double kEach = (1 - kSure) / (kUsual - kAdviseRounds + 2);
+  if (rounds < kAdviseRounds) return 0;
+  if (rounds <= kUsual) return kEach;
+  // The sum of kUsual / (r (r - 1)) over all r > kUsual is 1.
+  return kEach * kUsual / static_cast<double>(rounds * (rounds - 1));
+}
+
+std::vector<size_t> NotToldFromBest(const std::vector<std::vector<double>>& values) {
+  size_t rounds = 0;
+  for (const std::vector<double>& of_way : values) rounds = std::max(rounds, of_way.size());
+  std::vector<size_t> alike;
+  if (rounds == 0) return alike;
+  double best = -HUGE_VAL;
+  for (const std::vector<double>& of_way : values) {
+    if (of_way.size() == rounds) best = std::max(best, MeanOf(of_way));
+  }
+  const double level = LookLevel(rounds);
+  const double sure = level > 0 ? HonestlySignificantDifference(values, level) : HUGE_VAL;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].size() == rounds && !(best - MeanOf(values[i]) > sure)) alike.push_back(i);
+  }
+  return alike;
+}
+
 std::vector<std::string> Finalists(const ResultSet& results) {
   const std::vector<Way> ways = WaysOf(results);
   std::vector<std::string> names;
   if (ways.empty() || RoundsOf(results, ways[0].index) < 2) return names;
-  const double sure = SureDistance(ways);
-  for (const Way& way : ways) {
-    const bool slower = MeanLog(ways[0]) - MeanLog(way) > sure;
-    if (!slower) names.push_back(way.cell->name);
+  const std::vector<bool> is_alike = Alike(results, ways);
+  for (size_t i = 0; i < ways.size(); ++i) {
+    if (is_alike[i]) names.push_back(ways[i].cell->name);
   }
   return names.size() < 2 ? std::vector<std::string>() : names;
 }
@@ -185,10 +218,10 @@ std::string AdviceText(const ResultSet& results) {
   const Way& best = ways[0];
   const size_t rounds = RoundsOf(results, best.index);
   std::string text = fmt::format("\nAdvice: {}\n  {}\n", OptionsText(best), EvidenceText(best));
-  const double sure = SureDistance(ways);
+  const std::vector<bool> is_alike = Alike(results, ways);
   size_t alike = 0;
   for (size_t i = 1; i < ways.size(); ++i) {
-    const bool slower = MeanLog(best) - MeanLog(ways[i]) > sure;
+    const bool slower = !is_alike[i];
     alike += !slower;
     if (i > 3) continue;
     text +=

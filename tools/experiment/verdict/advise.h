@@ -22,6 +22,19 @@ constexpr int kAdviseRounds = 3;
 // when the fastest is decided, or fewer than two rounds are there.
 std::vector<std::string> Finalists(const ResultSet& results);
 
+// The ways are looked at after each round from the third on, and those that have lost are left out
+// of the next. Each look is at a small level of its own, so that in at most 5 of 100 sessions of
+// equal ways any two are told apart at some look, however many rounds there are. LookLevel returns
+// it: 5 % / 8 up to the ninth round, the last of a session unless the user asks for more; the looks
+// of all later rounds share the remaining eighth. It is 0 before the third round: from two rounds
+// nothing is told.
+double LookLevel(size_t rounds);
+
+// Returns which of the ways with the most rounds cannot be told from the one of them with the
+// largest mean, itself among them, by their indexes. `values` is indexed by way and round. Ways
+// with fewer rounds had lost by then.
+std::vector<size_t> NotToldFromBest(const std::vector<std::vector<double>>& values);
+
 }  // namespace testbed
 
 #endif  // TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_H_

@@ -21,12 +21,13 @@ bool NamesEngines(const Axis& axis) {
                      [](const AxisValue& value) { return value.options.contains("engine"); });
 }
 
-// Cells that differ only in the engine.
+// Cells that are compared with each other.
 struct Group {
   std::string name;  // the shared labels of those axes in which the table's cells differ
   std::vector<size_t> cells;
 };
 
+// Returns the cells in groups that differ only in the engine.
 std::vector<Group> GroupsOf(const ResultSet& results, const std::vector<size_t>& shown) {
   std::map<std::string, std::set<std::string>> labels;  // the table's labels, by axis
   for (size_t cell : shown) {
@@ -63,6 +64,20 @@ std::string EngineLabel(const ResultSet& results, size_t cell) {
   return EngineOf(results, cell);
 }
 
+// Returns " axis=label ..." of the cell for those axes that do not name engines and in which the
+// cells of the group differ.
+std::string LabelsApart(const ResultSet& results, const Group& group, size_t cell) {
+  std::string text;
+  for (const Axis& axis : results.experiment().axes) {
+    if (NamesEngines(axis)) continue;
+    const auto label = [&](size_t i) { return results.cells()[i].labels.at(axis.name); };
+    const bool apart = std::any_of(group.cells.begin(), group.cells.end(),
+                                   [&](size_t i) { return label(i) != label(cell); });
+    if (apart) text += " " + axis.name + "=" + label(cell);
+  }
+  return text;
+}
+
 // Returns whether the cell's run left memory unused that it could have used. Buffered and mapped
 // reads may fill the whole budget with page cache, so what they leave unused they did not need.
 // With direct IO a run can only use the engine's cache.
@@ -81,7 +96,7 @@ Known KnownOf(const ResultSet& results, const Group& group, const std::string& f
   for (size_t cell : group.cells) {
     const double value = results.Figure(cell, figure);
     if (!std::isfinite(value)) continue;
-    std::string label = EngineLabel(results, cell);
+    std::string label = EngineLabel(results, cell) + LabelsApart(results, group, cell);
     if (figure == kHeld && NeededNoMore(results, cell)) label += " (which never filled --ram)";
     known.emplace_back(value, std::move(label));
     engines.insert(EngineOf(results, cell));
@@ -128,14 +143,79 @@ std::string Line(const ResultSet& results, const std::vector<Group>& groups,
   return text + "\n";
 }
 
+std::string MibText(double bytes) { return fmt::format("{:.0f} MiB", bytes / (1 << 20)); }
+
+std::string MemoryLine(const ResultSet& results, const std::vector<Group>& groups) {
+  return Line(
+      results, groups, kHeld, "engines held memory more than 10 % apart",
+      [](double most, double least) { return least < (1 - kApart) * most; }, MibText);
+}
+
+// Adds the groups of the cells that a term names (see UnequalMemory).
+void AddGroupsOfTerm(const ResultSet& results, const std::vector<size_t>& cells,
+                     std::vector<Group>* groups) {
+  const std::vector<Group> alike = GroupsOf(results, cells);
+  const bool have_counterparts = std::all_of(alike.begin(), alike.end(), [&](const Group& group) {
+    return std::any_of(group.cells.begin(), group.cells.end(), [&](size_t cell) {
+      return EngineOf(results, cell) != EngineOf(results, group.cells[0]);
+    });
+  });
+  if (have_counterparts) {
+    groups->insert(groups->end(), alike.begin(), alike.end());
+    return;
+  }
+  std::map<double, Group> by_ram;
+  for (const Group& group : alike) {
+    for (size_t cell : group.cells) {
+      const double ram = results.Figure(cell, "options.ram");
+      by_ram[std::isfinite(ram) ? ram : 0].cells.push_back(cell);
+    }
+  }
+  for (auto& [ram, group] : by_ram) groups->push_back(std::move(group));
+}
+
 }  // namespace
+
+std::string UnequalMemory(const ResultSet& results,
+                          const std::vector<std::vector<size_t>>& compared) {
+  std::vector<Group> groups;
+  for (const std::vector<size_t>& cells : compared) {
+    std::vector<Group> of_term;
+    AddGroupsOfTerm(results, cells, &of_term);
+    for (Group& group : of_term) {
+      std::sort(group.cells.begin(), group.cells.end());
+      const bool known = std::any_of(groups.begin(), groups.end(),
+                                     [&](const Group& g) { return g.cells == group.cells; });
+      if (!known) groups.push_back(std::move(group));
+    }
+  }
+  std::string line = MemoryLine(results, groups);
+  if (!line.empty()) line.pop_back();
+  return line;
+}
+
+std::string HeldText(const ResultSet& results, const std::vector<size_t>& cells) {
+  std::vector<std::string> engines;  // in the order of the cells
+  std::map<std::string, std::pair<double, double>> held;
+  for (size_t cell : cells) {
+    const double bytes = results.Figure(cell, kHeld);
+    if (!std::isfinite(bytes)) continue;
+    const std::string label = EngineLabel(results, cell);
+    const auto [at, first] = held.emplace(label, std::pair(bytes, bytes));
+    if (first) engines.push_back(label);
+    at->second = {std::min(at->second.first, bytes), std::max(at->second.second, bytes)};
+  }
+  for (std::string& engine : engines) {
+    const auto [least, most] = held[engine];
+    const std::string lower = MibText(least), upper = MibText(most);
+    engine += lower == upper ? " " + upper : fmt::format(" {:.0f} to {}", least / (1 << 20), upper);
+  }
+  return fmt::format("{}", fmt::join(engines, ", "));
+}
 
 std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& cells) {
   const std::vector<Group> groups = GroupsOf(results, cells);
-  std::string text = Line(
-      results, groups, kHeld, "engines held memory more than 10 % apart",
-      [](double most, double least) { return least < (1 - kApart) * most; },
-      [](double bytes) { return fmt::format("{:.0f} MiB", bytes / (1 << 20)); });
+  std::string text = MemoryLine(results, groups);
   const auto lengths = [&](const std::string& figure, const char* length, double alike) {
     return Line(
         results, groups, figure,

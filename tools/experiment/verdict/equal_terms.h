@@ -1,5 +1,5 @@
-// Checks whether the engines of a table were compared on equal terms: they held the same memory,
-// and their rounds had the same length.
+// Checks whether the engines of a table, or of a part of a finding, were compared on equal terms:
+// they held the same memory, and their rounds had the same length.
 #ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_EQUAL_TERMS_H_
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_EQUAL_TERMS_H_
 
@@ -16,6 +16,18 @@ namespace testbed {
 // line names each cell with its figure. An engine that could have used more memory, but never
 // filled it, is marked.
 std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& cells);
+
+// Returns a line to print under a part of a finding, without a line break; an empty string when the
+// terms were equal. `compared` are the cells that each term of its statement names. What a term
+// compares need not differ in the engine alone: where engines have no way of reading in common,
+// each is measured in its own. So when a cell has no counterpart of another engine in its term, all
+// cells of the term with the same --ram are compared.
+std::string UnequalMemory(const ResultSet& results,
+                          const std::vector<std::vector<size_t>>& compared);
+
+// Returns the memory that each engine held in these cells, such as "btree 100 to 128 MiB, innodb 60
+// MiB"; an empty string when it is not known.
+std::string HeldText(const ResultSet& results, const std::vector<size_t>& cells);
 
 }  // namespace testbed
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace testbed {
@@ -101,12 +102,16 @@ std::vector<Certainty> CertaintiesOf(
 namespace {
 
 // Returns the value that the studentized range of `ways` equal means, with `freedom` degrees of
-// freedom, exceeds in 5 % of experiments. It is found by simulation and kept for later calls.
-double StudentizedRange(size_t ways, size_t freedom) {
-  thread_local std::map<std::pair<size_t, size_t>, double> known;
-  const auto found = known.find({ways, freedom});
+// freedom, exceeds in a share `level` of experiments. It is found by simulation and kept for later
+// calls.
+double StudentizedRange(size_t ways, size_t freedom, double level) {
+  // Fewer degrees of freedom are on the safe side, and fewer values are to be found.
+  constexpr size_t kMany = 24, kStep = 8;
+  if (freedom > kMany) freedom -= freedom % kStep;
+  thread_local std::map<std::tuple<size_t, size_t, double>, double> known;
+  const auto found = known.find({ways, freedom, level});
   if (found != known.end()) return found->second;
-  constexpr size_t kDraws = 20000;
+  constexpr size_t kDraws = 40000;
   Normal normal(1);
   std::vector<double> ranges(kDraws);
   for (double& range : ranges) {
@@ -122,38 +127,61 @@ double StudentizedRange(size_t ways, size_t freedom) {
     }
     range = (most - least) / std::sqrt(chi2 / static_cast<double>(freedom));
   }
-  const auto at = ranges.begin() + static_cast<ptrdiff_t>(kSure * kDraws);
+  const auto at = ranges.begin() + static_cast<ptrdiff_t>((1 - level) * kDraws);
   std::nth_element(ranges.begin(), at, ranges.end());
-  return known[{ways, freedom}] = *at;
+  return known[{ways, freedom, level}] = *at;
+}
+
+// Returns the sum of squared residuals of values that are the sum of an effect of the way and one
+// of the round, fitted by least squares. When all ways have all rounds the first pass is exact.
+double SquaredResiduals(const std::vector<std::vector<double>>& values, size_t rounds) {
+  constexpr int kMostPasses = 500;
+  std::vector<double> of_way(values.size()), of_round(rounds);
+  double squares = std::numeric_limits<double>::infinity();
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      double sum = 0;
+      for (size_t j = 0; j < values[i].size(); ++j) sum += values[i][j] - of_round[j];
+      of_way[i] = values[i].empty() ? 0 : sum / static_cast<double>(values[i].size());
+    }
+    std::vector<double> sums(rounds), counts(rounds);
+    for (size_t i = 0; i < values.size(); ++i) {
+      for (size_t j = 0; j < values[i].size(); ++j) {
+        sums[j] += values[i][j] - of_way[i];
+        ++counts[j];
+      }
+    }
+    for (size_t j = 0; j < rounds; ++j) of_round[j] = sums[j] / counts[j];
+    double now = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      for (size_t j = 0; j < values[i].size(); ++j) {
+        const double rest = values[i][j] - of_way[i] - of_round[j];
+        now += rest * rest;
+      }
+    }
+    if (!(now < squares * (1 - 1e-9))) return now;
+    squares = now;
+  }
+  return squares;
 }
 
 }  // namespace
 
-double HonestlySignificantDifference(const std::vector<std::vector<double>>& values) {
+double HonestlySignificantDifference(const std::vector<std::vector<double>>& values, double level) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const size_t ways = values.size(), rounds = values.empty() ? 0 : values[0].size();
-  if (ways < 2 || rounds < 2) return kInfinity;
-  std::vector<double> of_way(ways), of_round(rounds);
-  double mean = 0;
-  for (size_t i = 0; i < ways; ++i) {
-    if (values[i].size() != rounds) return kInfinity;
-    for (size_t j = 0; j < rounds; ++j) {
-      if (!std::isfinite(values[i][j])) return kInfinity;
-      of_way[i] += values[i][j] / static_cast<double>(rounds);
-      of_round[j] += values[i][j] / static_cast<double>(ways);
-      mean += values[i][j] / static_cast<double>(ways * rounds);
+  const size_t ways = values.size();
+  size_t rounds = 0, n = 0;
+  for (const std::vector<double>& of_way : values) {
+    if (!std::all_of(of_way.begin(), of_way.end(), [](double v) { return std::isfinite(v); })) {
+      return kInfinity;
     }
+    rounds = std::max(rounds, of_way.size());
+    n += of_way.size();
   }
-  double squares = 0;
-  for (size_t i = 0; i < ways; ++i) {
-    for (size_t j = 0; j < rounds; ++j) {
-      const double rest = values[i][j] - of_way[i] - of_round[j] + mean;
-      squares += rest * rest;
-    }
-  }
-  const size_t freedom = (ways - 1) * (rounds - 1);
-  const double variance = squares / static_cast<double>(freedom);
-  return StudentizedRange(ways, freedom) * std::sqrt(variance / static_cast<double>(rounds));
+  if (ways < 2 || rounds < 2 || n + 1 <= ways + rounds) return kInfinity;
+  const size_t freedom = n + 1 - ways - rounds;
+  const double variance = SquaredResiduals(values, rounds) / static_cast<double>(freedom);
+  return StudentizedRange(ways, freedom, level) * std::sqrt(variance / static_cast<double>(rounds));
 }
 
 }  // namespace testbed

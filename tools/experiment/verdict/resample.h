@@ -100,10 +100,12 @@ std::vector<Certainty> CertaintiesOf(
 // Returns the least difference at which the means of two ways are different for sure, when any two
 // of the ways may be compared after looking at the values (Tukey, "Comparing individual means in
 // the analysis of variance", Biometrics 5, 1949; rounds are blocks, with one variance for all
-// ways). `values` is indexed by way and round. When all ways are equal, two of them differ by more
-// in at most 5 of 100 experiments. Returns infinity for a single way or round, for ways with
-// different numbers of rounds, and for values that are not finite.
-double HonestlySignificantDifference(const std::vector<std::vector<double>>& values);
+// ways). `values` is indexed by way and round. When all ways are equal, two of them that have all
+// rounds differ by more in at most a share `level` of experiments. A way with fewer rounds was left
+// out after them: it was there to choose from, and its rounds tell of the variance. Returns
+// infinity for a single way or round, and for values that are not finite.
+double HonestlySignificantDifference(const std::vector<std::vector<double>>& values,
+                                     double level = 1 - kSure);
 
 }  // namespace testbed
 

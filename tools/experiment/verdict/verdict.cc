@@ -7,8 +7,11 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
+#include "device/error.h"
 #include "engines/registry.h"
+#include "tools/experiment/verdict/equal_terms.h"
 #include "tools/output/table.h"
 
 namespace testbed {
@@ -27,6 +30,38 @@ std::string Missing(const std::vector<std::string>& engines) {
   return missing.empty() ? "" : fmt::format("engine {}", fmt::join(missing, ", "));
 }
 
+// Returns the axes in which the cells of the groups differ, but for those over which the mean is
+// taken: there each group has the same labels.
+std::string OpenAxes(const std::vector<Cell>& cells, const Statement::Groups& groups) {
+  std::vector<std::string> open;
+  for (const auto& [axis, label] : cells[groups[0][0]].labels) {
+    std::set<std::set<std::string>> found;
+    for (const std::vector<size_t>& group : groups) {
+      std::set<std::string> labels;
+      for (size_t cell : group) labels.insert(cells[cell].labels.at(axis));
+      found.insert(std::move(labels));
+    }
+    if (found.size() > 1) open.push_back(axis);
+  }
+  return fmt::format("{}", fmt::join(open, ", "));
+}
+
+// Returns the expressions of the finding's parts that are asked at this scale, and of its
+// mechanisms.
+std::vector<std::string> AskedExpressions(const Experiment& experiment, const std::string& scale,
+                                          const Finding& finding) {
+  std::vector<std::string> all;
+  const auto add_all = [&](const std::string& expression, const std::string& text) {
+    if (!expression.empty()) all.push_back(expression);
+    for (std::string& shown : ExpressionsIn(text)) all.push_back(std::move(shown));
+  };
+  for (const FindingPart& part : finding.parts) {
+    if (IsOneOf(experiment, scale, part.scales)) add_all(part.holds, part.ours);
+  }
+  for (const Mechanism& mechanism : finding.mechanisms) add_all(mechanism.when, mechanism.says);
+  return all;
+}
+
 class Checker {
  public:
   explicit Checker(const ResultSet& results) : results_(results) {}
@@ -36,7 +71,13 @@ class Checker {
     verdict.id = finding.id;
     verdict.claim = finding.claim;
     verdict.systems = finding.systems;
-    for (const FindingPart& part : finding.parts) verdict.parts.push_back(Check(part));
+    std::vector<size_t> cells;
+    for (const FindingPart& part : finding.parts) {
+      verdict.parts.push_back(Check(part));
+      const std::vector<size_t>& of_part = verdict.parts.back().cells;
+      cells.insert(cells.end(), of_part.begin(), of_part.end());
+    }
+    verdict.held = HeldText(results_, cells);
     Conclude(finding, &verdict);
     if (verdict.kind == Verdict::kNotReproduced || verdict.kind == Verdict::kInPart ||
         (verdict.kind == Verdict::kOneRound && verdict.holding < verdict.counted)) {
@@ -71,11 +112,21 @@ class Checker {
       verdict.because = fmt::format("{}", fmt::join(part.scales, ", "));
       return verdict;
     }
-    const Statement statement = StatementOf(part.holds);
-    for (const Selection& selection : statement.selections()) {
-      if (Needs(selection, &verdict)) return verdict;
+    try {
+      const Statement statement = StatementOf(part.holds);
+      for (const Selection& selection : statement.selections()) {
+        if (Needs(selection, &verdict)) return verdict;
+      }
+      const std::vector<std::vector<size_t>> compared = statement.CellsOfTerms();
+      for (const std::vector<size_t>& cells : compared) {
+        verdict.cells.insert(verdict.cells.end(), cells.begin(), cells.end());
+      }
+      verdict.unequal_memory = UnequalMemory(results_, compared);
+      Judge(statement, &verdict);
+    } catch (const Error& e) {  // cells beside the scale's, which --only added, make it ambiguous
+      verdict.outcome = PartVerdict::kAmbiguous;
+      verdict.because = e.what();
     }
-    Judge(statement, &verdict);
     return verdict;
   }
 
@@ -85,12 +136,14 @@ class Checker {
     for (const Statement::Figure& figure : statement.figures()) {
       figures.push_back({figure.cell, results_.Values(figure.cell, figure.metric)});
       if (std::isfinite(results_.Mean(figure.cell, figure.metric))) continue;
+      verdict->outcome = PartVerdict::kFigureUnknown;
       verdict->because =
           fmt::format("{} of {} is not known", figure.metric, results_.cells()[figure.cell].name);
       return;
     }
     const double value = statement.Evaluate(Means(statement));
     if (!std::isfinite(value)) {
+      verdict->outcome = PartVerdict::kFigureUnknown;
       verdict->because = "its value is not finite";
       return;
     }
@@ -171,9 +224,14 @@ class Checker {
     } else if (!missing.empty()) {
       verdict->kind = Verdict::kWaits;
       verdict->because = missing;
-    } else if (n[PartVerdict::kNotMeasured] + n[PartVerdict::kNotAtScale] != 0 ||
-               verdict->counted == 0) {
+    } else if (n[PartVerdict::kNotMeasured] != 0 || verdict->counted == 0) {
       verdict->kind = Verdict::kIncomplete;
+    } else if (n[PartVerdict::kAmbiguous] != 0) {
+      verdict->kind = Verdict::kAmbiguous;
+    } else if (n[PartVerdict::kFigureUnknown] != 0) {
+      verdict->kind = Verdict::kFigureUnknown;
+    } else if (n[PartVerdict::kNotAtScale] != 0) {
+      verdict->kind = Verdict::kNotAtScale;
     } else if (n[PartVerdict::kWithheld] != 0) {
       verdict->kind = Verdict::kWithheld;
     } else if (n[PartVerdict::kWaits] != 0) {
@@ -195,7 +253,8 @@ class Checker {
         [this](const std::string& name) {
           return results_.experiment().FindMetric(name) != nullptr;
         },
-        [this](const Selection& selection) { return results_.Select(selection.where); });
+        [this](const Selection& selection) { return results_.Select(selection.where); },
+        [this](const Statement::Groups& groups) { return OpenAxes(results_.cells(), groups); });
   }
 
   std::vector<double> Means(const Statement& statement) const {
@@ -206,15 +265,20 @@ class Checker {
     return means;
   }
 
-  // Returns the expression's value at the mean figures; nothing when a figure is not known.
+  // Returns the expression's value at the mean figures; nothing when a figure is not known, or the
+  // expression is ambiguous.
   std::optional<double> Value(const std::string& expression) const {
-    const Statement statement = StatementOf(expression);
-    const std::vector<double> means = Means(statement);
-    if (std::any_of(means.begin(), means.end(), [](double v) { return !std::isfinite(v); })) {
+    try {
+      const Statement statement = StatementOf(expression);
+      const std::vector<double> means = Means(statement);
+      if (std::any_of(means.begin(), means.end(), [](double v) { return !std::isfinite(v); })) {
+        return std::nullopt;
+      }
+      const double value = statement.Evaluate(means);
+      return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
+    } catch (const Error&) {
       return std::nullopt;
     }
-    const double value = statement.Evaluate(means);
-    return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
   }
 
   std::string Fill(const std::string& text) const {
@@ -246,6 +310,27 @@ std::string UnplannedLabel(const std::vector<Cell>& cells, const Selection& sele
   return "";
 }
 
+void CheckSelections(const Experiment& experiment, const std::string& scale,
+                     const std::vector<Cell>& cells) {
+  const auto is_metric = [&](const std::string& name) {
+    return experiment.FindMetric(name) != nullptr;
+  };
+  const auto runs = [&](size_t i) { return cells[i].runs() && cells[i].round == cells[0].round; };
+  const auto cells_of = [&](const Selection& selection) {
+    return MatchingGroups(cells, selection.where, runs);
+  };
+  const auto open_axes = [&](const Statement::Groups& groups) { return OpenAxes(cells, groups); };
+  for (const Finding& finding : experiment.findings) {
+    for (const std::string& expression : AskedExpressions(experiment, scale, finding)) {
+      try {
+        const Statement parsed(expression, is_metric, cells_of, open_axes);
+      } catch (const Error& e) {
+        throw Error(Error::kUsage, fmt::format("finding {}: {}", finding.id, e.what()));
+      }
+    }
+  }
+}
+
 const char* OutcomeName(PartVerdict::Outcome outcome) {
   static constexpr const char* kNames[] = {"holds",
                                            "does not hold",
@@ -253,6 +338,8 @@ const char* OutcomeName(PartVerdict::Outcome outcome) {
                                            "holds in one round",
                                            "does not hold in one round",
                                            "not measured yet",
+                                           "figure not known",
+                                           "ambiguous",
                                            "not measured at this scale",
                                            "asked at another scale",
                                            "withheld",
@@ -274,9 +361,10 @@ std::string OutcomeText(const PartVerdict& part) {
 }
 
 std::string VerdictText(const Verdict& verdict) {
-  static constexpr const char* kNames[] = {"reproduced",          "in part",   "not reproduced",
-                                           "cannot be told",      "one round", "untestable",
-                                           "waits for an engine", "withheld",  "not measured yet"};
+  static constexpr const char* kNames[] = {
+      "reproduced",       "in part",          "not reproduced",      "cannot be told",
+      "one round",        "untestable",       "waits for an engine", "withheld",
+      "not measured yet", "figure not known", "ambiguous",           "not judged at this scale"};
   const std::string name = kNames[verdict.kind];
   const std::string elsewhere =
       verdict.elsewhere == 0 ? ""

@@ -20,6 +20,8 @@ struct PartVerdict {
     kHoldsOnce,   // the only round cannot show more
     kFailsOnce,
     kNotMeasured,     // a cell that it names is not finished
+    kFigureUnknown,   // its cells are finished, and a figure of theirs is not known
+    kAmbiguous,       // a selection names several cells where one is needed
     kNotAtScale,      // the scale has no cell that it names
     kAskedElsewhere,  // it is checked only at other scales
     kWithheld,        // a setting of a cell that it names was refused
@@ -34,6 +36,8 @@ struct PartVerdict {
   // (resample.h), and whether it is true at the mean figures.
   std::optional<Certainty> certainty;
   bool at_mean = false;
+  std::vector<size_t> cells;   // that it compares; empty when it was not judged
+  std::string unequal_memory;  // a line about the memory that these cells held (equal_terms.h)
 };
 const char* OutcomeName(PartVerdict::Outcome outcome);
 // Returns the outcome's name with the certainty and the reason.
@@ -49,7 +53,10 @@ struct Verdict {
     kUntestable,
     kWaits,
     kWithheld,
-    kIncomplete
+    kIncomplete,     // a cell is not finished
+    kFigureUnknown,  // all cells are finished, and a figure is not known
+    kAmbiguous,
+    kNotAtScale  // a part names cells that the scale does not have
   };
   std::string id, claim, systems;
   Kind kind = kIncomplete;
@@ -59,12 +66,18 @@ struct Verdict {
   size_t holding = 0, undecided = 0, counted = 0, elsewhere = 0;
   std::vector<PartVerdict> parts;
   std::vector<std::string> mechanisms;  // measured explanations of a claim that does not hold
+  std::string held;  // what each engine held in the cells of all parts (equal_terms.h)
 };
 // Returns a text such as "in part (2 of 3)".
 std::string VerdictText(const Verdict& verdict);
 
 // Returns the verdict on each finding, in the order of the experiment.
 std::vector<Verdict> CheckFindings(const ResultSet& results);
+
+// Throws Error (kUsage) when a part that is asked at this scale, or a mechanism, cannot be judged
+// on these cells, because it names several where one is needed.
+void CheckSelections(const Experiment& experiment, const std::string& scale,
+                     const std::vector<Cell>& cells);
 
 // Returns the first axis=label of the selection for which no planned cell matches the rest of the
 // selection; an empty string when there is a cell for each label. A statement can be judged only in

@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "tools/ab/ab_report.h"
+#include "tools/statistics/normal.h"
 
 namespace testbed {
 namespace {
@@ -128,6 +131,68 @@ TEST(AbAnswersTest, TheExitCodeTellsHoldsFromDoesNotFromUnknown) {
   EXPECT_THAT(AbReportText(failed), HasSubstr("side b failed: it died"));
   failed["partial"] = true;
   EXPECT_EQ(AbExitCode(failed), 130);
+}
+
+// Returns a comparison of sides that all have the given share of the rate of a, and as much more of
+// what they ask of the cache, in loads that are noisy.
+json NoisySides(int sides, int loads, double change, Normal* normal) {
+  json document = Comparison(1, 1, 0);
+  document["samples"] = json::array();
+  document["loads"] = loads;
+  for (int side = 2; side < sides; ++side) {
+    json another = document["sides"][1];
+    another["label"] = std::string(1, static_cast<char>('a' + side));
+    document["sides"].push_back(another);
+  }
+  for (int load = 0; load < loads; ++load) {
+    for (int side = 0; side < sides; ++side) {
+      const double factor = side == 0 ? 1 : 1 + change;
+      document["samples"].push_back({{"side", std::string(1, static_cast<char>('a' + side))},
+                                     {"load", load},
+                                     {"block", 0},
+                                     {"seconds", 1},
+                                     {"count", 100},
+                                     {"metrics",
+                                      {{"rate", 1000 * factor * std::exp(0.02 * (*normal)())},
+                                       {"engine_asks", 3 / factor * std::exp(0.02 * (*normal)())}}},
+                                     {"counters", json::object()}});
+    }
+  }
+  return document;
+}
+
+// Returns the share of sessions of up to 12 loads that end with this code, where every side is just
+// at the border of both conditions.
+double ShareOfCode(int code, int sides, double change, const std::vector<std::string>& fail_if) {
+  constexpr int kSessions = 400, kMost = 12;
+  Normal normal(9);
+  int found = 0;
+  for (int n = 0; n < kSessions; ++n) {
+    const json whole = NoisySides(sides, kMost, change, &normal);
+    json document = whole;
+    document["fail_if"] = fail_if;
+    for (int loads = 3; loads <= kMost; ++loads) {
+      document["loads"] = loads;
+      if (IsAnswered(document)) break;
+    }
+    found += AbExitCode(document) == code;
+  }
+  return found / double(kSessions);
+}
+
+// Each of six conditions is at its border. At 5 % each, one of them would hold in a quarter of
+// sessions.
+TEST(AbAnswersTest, ManySidesAndConditionsMakeNoFalseAlarms) {
+  constexpr double kThreeErrors = 0.033;
+  const std::vector<std::string> two = {"rate < -3 %", "engine_asks > 3.0927835 %"};
+  EXPECT_LE(ShareOfCode(3, 4, -0.03, two), 0.05 + kThreeErrors);
+  EXPECT_LE(ShareOfCode(3, 2, -0.03, {"rate < -3 %"}), 0.05 + kThreeErrors);
+  // That none holds is told wrongly no more often than of the one condition that does.
+  EXPECT_LE(ShareOfCode(0, 2, -0.03, {"rate < -3 %"}), 0.05 + kThreeErrors);
+  EXPECT_LE(ShareOfCode(0, 4, -0.03, two), 0.05);
+  // What is far from the border is told as ever.
+  EXPECT_GE(ShareOfCode(3, 4, -0.15, {"rate < -3 %", "engine_asks > 3 %"}), 0.95);
+  EXPECT_GE(ShareOfCode(0, 4, 0, {"rate < -10 %", "engine_asks > 10 %"}), 0.95);
 }
 
 TEST(AbAnswersTest, FiguresOfTheOtherSideAreShownWhenOneFailed) {

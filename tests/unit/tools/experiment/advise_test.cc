@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <string>
 #include <utility>
 
 #include "engines/registry.h"
 #include "tools/experiment/verdict/advice_config.h"
+#include "tools/statistics/normal.h"
 
 namespace testbed {
 namespace {
@@ -103,6 +105,64 @@ TEST_F(AdviseTest, FinalistsAreWaysThatCannotBeToldFromTheBest) {
   Write(0, {1000, 1001, 1002});
   Write(2, {2040, 2041, 2042});
   EXPECT_TRUE(Finalists(Results()).empty()) << "it is decided";
+}
+
+// A whole session as `testbed advise` runs it: all ways for three rounds, then those that cannot be
+// told from the best, until one is left or nine rounds are done. Returns the ways that are left.
+// `faster` is what the first way has over the others.
+std::vector<size_t> Session(size_t ways, double faster, double noise, size_t most, Normal* normal) {
+  std::vector<std::vector<double>> values(ways);
+  std::vector<size_t> alive(ways);
+  for (size_t i = 0; i < ways; ++i) alive[i] = i;
+  for (size_t round = 1; round <= most && alive.size() > 1; ++round) {
+    const double weather = 0.2 * (*normal)();
+    for (size_t way : alive) {
+      values[way].push_back(weather + (way == 0 ? faster : 0) + noise * (*normal)());
+    }
+    if (round < kAdviseRounds) continue;
+    alive = NotToldFromBest(values);
+  }
+  return alive;
+}
+
+TEST(AdviseSessionTest, EqualWaysAreSeldomToldApartAtAnyLook) {
+  Normal normal(5);
+  constexpr int kSessions = 600;
+  for (const auto& [ways, most] : {std::pair<size_t, size_t>{2, 9}, {6, 9}, {12, 9}, {3, 20}}) {
+    int apart = 0;
+    for (int n = 0; n < kSessions; ++n) {
+      apart += Session(ways, 0, 0.05, most, &normal).size() != ways;
+    }
+    printf("%zu ways, %zu rounds: told apart in %.3f\n", ways, most, apart / double(kSessions));
+    EXPECT_LE(apart, 30 + 16) << ways << " ways, " << most  // 5 % and 3 standard errors
+                              << " rounds";
+  }
+}
+
+TEST(AdviseSessionTest, AWayThatIsTenPercentFasterIsFound) {
+  Normal normal(6);
+  constexpr int kSessions = 200;
+  const auto found = [&](size_t ways, double noise) {
+    int sessions = 0;
+    for (int n = 0; n < kSessions; ++n) {
+      sessions += Session(ways, std::log(1.1), noise, 9, &normal) == std::vector<size_t>{0};
+    }
+    printf("%zu ways, noise %.2f: found in %.3f\n", ways, noise, sessions / double(kSessions));
+    return sessions / double(kSessions);
+  };
+  EXPECT_GE(found(2, 0.03), 0.9);
+  EXPECT_GE(found(12, 0.03), 0.9);
+  EXPECT_GE(found(12, 0.04), 0.35) << "what certainty over all looks costs";
+}
+
+TEST(AdviseSessionTest, TheLevelsOfAllLooksAreFivePercentTogether) {
+  EXPECT_EQ(LookLevel(2), 0) << "two rounds tell nothing";
+  double sum = 0;
+  for (size_t rounds = 1; rounds <= 9; ++rounds) sum += LookLevel(rounds);
+  EXPECT_NEAR(sum, 0.05 * 7 / 8, 1e-12);
+  for (size_t rounds = 10; rounds <= 100000; ++rounds) sum += LookLevel(rounds);
+  EXPECT_NEAR(sum, 0.05, 1e-5);
+  EXPECT_LE(sum, 0.05);
 }
 
 // After three rounds only the finalists went on; the loser's fewer rounds are no gap.

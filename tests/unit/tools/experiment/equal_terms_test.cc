@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "tools/experiment/plan.h"
+#include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/tables.h"
 
@@ -90,6 +91,15 @@ class EqualTermsTest : public testing::Test {
                 phase("measure", terms.held), phase("measure", terms.held / 2)}}}}}});
     }
   }
+  // Returns the findings with a part that asks this, as text or as Markdown.
+  std::string Findings(const std::string& holds, bool markdown = false) const {
+    const std::string finding =
+        "[[finding]]\nid = \"F1\"\nclaim = \"c\"\n  [[finding.part]]\n  says = \"x\"\n  holds = "
+        "\"" +
+        holds + "\"\n";
+    const ResultSet results(ParseExperiment(kText + finding, "equal.toml"), cells_, dir_);
+    return markdown ? FindingsMarkdown(results) : FindingsText(results);
+  }
   std::string Lines() const {
     const ResultSet results(Equal(), cells_, dir_);
     std::vector<size_t> all;
@@ -159,6 +169,44 @@ TEST_F(EqualTermsTest, RoundsThatAnOptionOfTheWorkloadMadeShorterAreNamed) {
             "500\n");
   Write("engine=null size=small", {.held = 100, .loaded = 1000});
   EXPECT_EQ(Lines(), "");
+}
+
+// In read-size one engine reads by mmap alone and another by direct IO alone: no cells of theirs
+// differ in the engine only.
+TEST_F(EqualTermsTest, APartThatComparesOtherWaysOfReadingSaysWhatTheyHeld) {
+  Write("engine=btree size=small", {100});
+  Write("engine=null size=large", {60, 5000});
+  const char* line =
+      "! engines held memory more than 10 % apart: btree size=small 100 MiB, null size=large 60 "
+      "MiB";
+  const std::string holds = "qps[engine=btree, size=small] > qps[engine=null, size=large]";
+  EXPECT_EQ(Lines(), "") << "a table says nothing of cells that differ in more";
+  EXPECT_THAT(Findings(holds), HasSubstr(std::string("\n         ") + line + "\n"));
+  EXPECT_THAT(Findings(holds), HasSubstr("\n     memory held: btree 100 MiB, null 60 MiB\n"));
+  EXPECT_THAT(Findings(holds, true), HasSubstr(std::string("\n\n") + line + " (of \"x\")\n"));
+  EXPECT_THAT(Findings(holds, true), HasSubstr("\nMemory held: btree 100 MiB, null 60 MiB.\n"));
+  Write("engine=null size=large", {95, 5000});
+  EXPECT_THAT(Findings(holds), Not(HasSubstr("apart")));
+}
+
+TEST_F(EqualTermsTest, APartIsComparedTermByTermAndLikeWithLike) {
+  Write("engine=btree size=small", {50});
+  Write("engine=btree size=large", {100, 5000});
+  Write("engine=null size=small", {49});
+  Write("engine=null size=large", {99, 5000});
+  EXPECT_THAT(Findings("qps[engine=btree, size=large] / qps[engine=btree, size=small] > "
+                       "qps[engine=null, size=large] / qps[engine=null, size=small]"),
+              Not(HasSubstr("apart")));
+  EXPECT_THAT(Findings("qps[engine=btree, size=large] > qps[engine=btree, size=small]"),
+              Not(HasSubstr("apart")))
+      << "one engine";
+  EXPECT_THAT(Findings("qps[engine=btree, size=large] > 1 && qps[engine=null, size=small] > 1"),
+              Not(HasSubstr("apart")))
+      << "no term compares them";
+  EXPECT_THAT(Findings("min(qps[engine=btree]) > qps[engine=null, size=small]"),
+              HasSubstr("apart: btree size=large 100 MiB, null size=small 49 MiB\n"));
+  EXPECT_THAT(Findings("qps[engine=btree, size=small] > 1"),
+              HasSubstr("memory held: btree 50 MiB\n"));
 }
 
 TEST_F(EqualTermsTest, WhatOneEngineHeldAloneIsNotCompared) {

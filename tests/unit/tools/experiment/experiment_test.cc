@@ -340,6 +340,38 @@ TEST(ExpressionTest, ASelectionIsAListOfArguments) {
   EXPECT_THAT(ErrorOf([&] { value("max(qps) > nosuch"); }), HasSubstr("nosuch"));
 }
 
+// muParser would take the last of several values, which is not 0 and so is true.
+TEST(ExpressionTest, ASelectionOfSeveralCellsMustBeAnArgument) {
+  const auto is_metric = [](const std::string& name) { return name == "qps"; };
+  const auto error = [&](const std::string& text) {
+    return ErrorOf([&] {
+      const Statement statement(
+          text, is_metric,
+          [](const Selection& selection) {
+            return selection.where.at("io")[0] == "a" ? Statement::Groups{{0}}
+                                                      : Statement::Groups{{1}, {2, 3}};
+          },
+          [](const Statement::Groups&) { return "page-size"; });
+      statement.Evaluate(std::vector<double>(statement.figures().size(), 1));
+    });
+  };
+  for (const char* several :
+       {"qps[io=b] > 1e6 * qps[io=a]", "qps[io=a] > qps[io=b]", "qps[io=b]",
+        "max(qps[io=b] * 2, 1) > 0", "max(1, 2 * qps[io=b]) > 0", "max(1, (qps[io=b])) > 0",
+        "(qps[io=b]) > 1", "qps[io=a] > 1, qps[io=b]"}) {
+    EXPECT_THAT(error(several), HasSubstr("qps[io=b] names 2 cells, which differ in page-size"))
+        << several;
+  }
+  for (const char* one :
+       {"max(qps[io=b]) > qps[io=a]", "min( 1 , qps[io=b] ) > 0", "count(qps[io=b], (1 + 2)) > 0",
+        "max((1 + 2), qps[io=b], qps[io=a] * 2) > qps[io=a]", "argmax(qps[io=b], 4, 8) == 8"}) {
+    EXPECT_EQ(error(one), "no error") << one;
+  }
+  EXPECT_THAT(error("qps[io=a], qps[io=a] > 1"), HasSubstr("a list of 2 values"));
+  EXPECT_THAT(ErrorOf([] { EvaluateFigures("1, 2", {}); }), HasSubstr("a list of 2 values"));
+  EXPECT_TRUE(std::isnan(EvaluateFigures("argmax(1, 2, 3)", {}))) << "a label is missing";
+}
+
 TEST(ExpressionTest, TextsHaveExpressionsInBraces) {
   EXPECT_THAT(ExpressionsIn("a {b} c {d + 1}, {open"), ElementsAre("b", "d + 1"));
   EXPECT_EQ(FillExpressions("a {b}{c} {open", [](const std::string& e) { return e + e; }),

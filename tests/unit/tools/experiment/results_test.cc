@@ -230,8 +230,8 @@ TEST_F(ResultsTest, PartsOfOtherScalesAreNotCounted) {
           scale, holds);
     };
     const std::string text = std::string(kSmall) + "\n[[finding]]\nid = \"Z\"\nclaim = \"z\"\n" +
-                             part(first, "qps[io=direct] > 50") +
-                             part(second, "qps[io=direct] > 150");
+                             part(first, "min(qps[io=direct]) > 50") +
+                             part(second, "min(qps[io=direct]) > 150");
     const ResultSet results(ParseExperiment(text, "small.toml"), cells_, dir_);
     return VerdictText(CheckFindings(results).back());
   };
@@ -357,6 +357,64 @@ TEST_F(ResultsTest, APartNeedsEveryPlannedCellThatItNames) {
   // What is named and not planned is missed, whatever else is there.
   EXPECT_EQ(CheckFindings(Results())[1].parts[0].outcome, PartVerdict::kNotAtScale);
   EXPECT_THAT(CheckFindings(Results())[1].parts[0].because, HasSubstr("io=buffered"));
+}
+
+TEST_F(ResultsTest, APartThatForgetsAnAxisIsRefusedAndNeverTrue) {
+  const std::string text = std::string(kSmall) +
+                           "[[finding]]\nid = \"Z4\"\nclaim = \"c\"\n  [[finding.part]]\n  says = "
+                           "\"x\"\n  holds = \"qps[io=direct] > 1e6 * qps[io=buffered]\"\n";
+  const Experiment e = ParseExperiment(text, "small.toml");
+  const char* why =
+      "finding Z4: the expression qps[io=direct] > 1e6 * qps[io=buffered]: "
+      "qps[io=direct] names 2 cells, which differ in page-size; ";
+  EXPECT_THAT(ErrorOf([&] { CheckSelections(e, "full", cells_); }), testing::StartsWith(why));
+  for (size_t cell : {0, 1, 2}) Write(cell, {100});
+  const Verdict verdict = CheckFindings(ResultSet(e, cells_, dir_)).back();
+  EXPECT_EQ(verdict.parts[0].outcome, PartVerdict::kAmbiguous);
+  EXPECT_THAT(verdict.parts[0].because, HasSubstr("which differ in page-size"));
+  EXPECT_EQ(VerdictText(verdict), "ambiguous");
+  const std::vector<Cell> tiny = PlanCells(e, {"tiny", {}, {}, {}});
+  EXPECT_THAT(ErrorOf([&] { CheckSelections(e, "tiny", tiny); }), HasSubstr("page-size"));
+  CheckSelections(Small(), "full", cells_);
+}
+
+TEST_F(ResultsTest, WhatWasMeasuredIsNotSaidToBeUnmeasured) {
+  Write(0, {100});
+  Write(1, {80});
+  json run = Run(90);
+  run["phases"][0]["rate"] = nullptr;
+  dir_.WriteCell(cells_[2], {{"runs", {run}}});
+  Verdict verdict = CheckFindings(Results())[0];
+  EXPECT_EQ(verdict.parts[0].outcome, PartVerdict::kFigureUnknown);
+  EXPECT_EQ(OutcomeText(verdict.parts[0]),
+            "figure not known (qps of io=direct page-size=big is not known)");
+  EXPECT_EQ(VerdictText(verdict), "figure not known");
+  Write(2, {90});
+  std::string text = kSmall;
+  const std::string waits = "waits_for = [\"nosuch\"]\n";
+  text.erase(text.find(waits), waits.size());
+  verdict = CheckFindings(ResultSet(ParseExperiment(text, "small.toml"), cells_, dir_))[1];
+  EXPECT_EQ(verdict.parts[0].outcome, PartVerdict::kNotAtScale);
+  EXPECT_EQ(VerdictText(verdict), "not judged at this scale");
+}
+
+// As cells of a round share its weather, their own intervals overlap, though every round shows the
+// same order; and a figure that is not the best by chance alone is not told from it.
+TEST_F(ResultsTest, WhatCannotBeToldFromTheBestIsMarkedByRounds) {
+  const auto table = [this] {
+    Experiment e = Small();
+    e.tables[0].best = "max";
+    return TablesText(ResultSet(e, cells_, dir_));
+  };
+  PlanRounds(3);
+  WriteRounds(0, {100, 150, 225});
+  WriteRounds(1, {80, 120.5, 181});
+  WriteRounds(2, {90, 134, 202});
+  EXPECT_THAT(table(), testing::ContainsRegex("direct +158 ±156 best +142 ±140\n")) << table();
+  EXPECT_THAT(table(), testing::Not(HasSubstr("~")));
+  WriteRounds(2, {110, 120, 230});
+  EXPECT_THAT(table(), testing::ContainsRegex("direct +158 ±156 best +153 ±165 ~\n")) << table();
+  EXPECT_THAT(table(), HasSubstr("~ cannot be told from the best\n"));
 }
 
 TEST_F(ResultsTest, TablesHaveRowsColumnsAndThePublishedFigures) {

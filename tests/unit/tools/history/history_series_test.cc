@@ -43,6 +43,19 @@ TEST(HistorySeriesTest, JoinsResultsOfTheSameSettingsWhateverTheVersions) {
   EXPECT_EQ(series[2].points.size(), 1u);
 }
 
+TEST(HistorySeriesTest, ARunWhoseSettingsWereRefusedIsOfAnotherSeries) {
+  std::vector<HistoryEntry> entries;
+  for (int night = 0; night < 4; ++night) entries.push_back(Entry(night, {100}));
+  for (size_t night : {1, 3}) {
+    entries[night].document["not_in_force"] = {{{"option", "ram"}, {"why", "only root may"}}};
+  }
+  const std::vector<HistorySeries> series = SeriesOf(entries, {"rate"});
+  ASSERT_EQ(series.size(), 2u);
+  EXPECT_EQ(series[0].points.size(), 2u);
+  EXPECT_EQ(series[1].points.size(), 2u);
+  EXPECT_EQ(series[1].points[1].commit, "c3");
+}
+
 TEST(HistorySeriesTest, FindsTheLastResultsWorseByNights) {
   std::vector<HistoryEntry> entries;
   for (int night = 0; night < 10; ++night) entries.push_back(Entry(night, {100.0 + night % 3}));

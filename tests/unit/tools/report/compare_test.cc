@@ -170,6 +170,32 @@ TEST(CompareDocumentsTest, MachinesDifferencesAreNotCalledTheEngines) {
   EXPECT_TRUE(CompareDocuments(first, second, {}).terms.same_machine());
 }
 
+// A run whose --ram was refused had all the memory of the machine.
+TEST(CompareDocumentsTest, WhatWasRefusedOnOneSideIsNotCalledTheEngines) {
+  json first = Document({100, 101, 99, 100});
+  json second = Document({50, 51, 49, 50});
+  second["not_in_force"] = {{{"option", "ram"}, {"why", "only root may"}},
+                            {{"option", "readahead"}, {"why", "only root may"}}};
+  CompareSettings settings;
+  settings.fail_if = {Slower()};
+  DocumentComparison comparison = CompareDocuments(first, second, settings);
+  EXPECT_TRUE(comparison.terms.same_machine());
+  EXPECT_FALSE(comparison.terms.comparable());
+  EXPECT_EQ(CompareExitCode(comparison), 3);
+  std::string text = ComparisonText(first, second, comparison);
+  EXPECT_THAT(text, HasSubstr("what was in force differs: --ram: as asked against not in force "
+                              "(only root may)\n"));
+  EXPECT_THAT(text, HasSubstr("what was in force differs: --readahead: "));
+  EXPECT_THAT(text, HasSubstr("settings were refused"));
+  EXPECT_THAT(text, Not(HasSubstr("slower")));
+  first["not_in_force"] = second["not_in_force"];
+  comparison = CompareDocuments(first, second, settings);
+  EXPECT_EQ(CompareExitCode(comparison), 1) << "the terms are the same";
+  text = ComparisonText(first, second, comparison);
+  EXPECT_THAT(text, HasSubstr("not in force on both sides: --ram: only root may\n"));
+  EXPECT_THAT(text, HasSubstr("slower"));
+}
+
 TEST(CompareDocumentsTest, CountsOfTheSameSeedsArePairs) {
   // Loads differ by 4 % in what they ask of the cache; the second side asks 0.1 % more on each.
   json first = Document({100, 101, 99}), second = Document({100, 101, 99});
