@@ -201,8 +201,8 @@ void AddDataOptions(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group("Data");
   Add(app, "--databases", "N",
       "Databases that tables are spread over by the numbers in their names, each with its own "
-      "files, "
-      "log and share of the cache [1]",
+      "files, log and share of the cache; for workloads with a table for each client, ib.* and "
+      "concurrent-inserts [1]",
       [&o](auto& option, auto& text) {
         o.databases = static_cast<uint32_t>(ParseCount(option, text, 1, 1000));
       });

@@ -68,6 +68,21 @@ void CheckLoaders(const std::vector<std::string>& workloads, bool holds_rows) {
   }
 }
 
+void CheckDatabases(const std::vector<std::string>& workloads, const Dataset& dataset,
+                    const WorkloadOptions& options, uint32_t databases) {
+  if (databases <= 1) return;
+  for (const std::string& name : workloads) {
+    const WorkloadInfo& info = FindWorkload(name);
+    if (info.only_settles || (info.spreads != nullptr && info.spreads(dataset, options))) continue;
+    throw Error(Error::kUsage,
+                fmt::format("--databases {} gives each database a part of the memory, and "
+                            "--workload {} does not spread its tables over them; leave out "
+                            "--databases, or give a workload with tables for each client, such as "
+                            "concurrent-inserts",
+                            databases, name));
+  }
+}
+
 void CheckWorkloadOptions(const std::vector<std::string>& workloads,
                           const WorkloadOptions& options) {
   std::set<std::string> known;

@@ -42,6 +42,9 @@ struct WorkloadInfo {
   bool adds = false;
   // No operations: the run lets the engine come to rest in its place (rows/settle.h).
   bool only_settles = false;
+  // Returns whether each client has tables of its own with these options, named by its number, so
+  // that --databases spreads them. Null: never.
+  bool (*spreads)(const Dataset&, const WorkloadOptions&) = nullptr;
 };
 // Returns all workloads of the build.
 const std::vector<WorkloadInfo>& Workloads();
@@ -57,6 +60,11 @@ uint64_t DataBytes(const std::vector<std::string>& workloads,
 // database that it needs: an empty one, because `holds_rows` is set or another loader runs before it;
 // or that of its loader, because another of the workloads needs that of another loader.
 void CheckLoaders(const std::vector<std::string>& workloads, bool holds_rows);
+// Throws Error (kUsage) when there are several `databases` and one of these workloads does not
+// spread its tables: databases that hold nothing take their parts of the memory all the same, and
+// no transaction may write to two.
+void CheckDatabases(const std::vector<std::string>& workloads, const Dataset& dataset,
+                    const WorkloadOptions& options, uint32_t databases);
 // Throws Error (kUsage) when `options.extra` has a name that is an option of none of these
 // workloads.
 void CheckWorkloadOptions(const std::vector<std::string>& workloads,

@@ -22,6 +22,16 @@ double ParentUserSeconds(const std::string& root) {
   return words.size() < 12 ? 0 : std::stod(words[11]) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
+// Returns `taken` seconds as a share of what `cpus` processors had between two readings; nothing
+// when that cannot be told.
+std::optional<double> ShareOf(double taken, const CpuUse& before, const CpuUse& after,
+                              int64_t cpus) {
+  constexpr double kLeastSeconds = 0.2;
+  const double seconds = after.at_seconds - before.at_seconds;
+  if (seconds < kLeastSeconds || after.host_user_seconds == 0 || cpus < 1) return std::nullopt;
+  return std::clamp(taken / (static_cast<double>(cpus) * seconds), 0.0, 1.0);
+}
+
 }  // namespace
 
 HostActivity ReadHostActivity(const std::string& root) {
@@ -37,23 +47,26 @@ HostActivity ReadHostActivity(const std::string& root) {
   };
   activity.user_seconds = seconds(1) + seconds(2);
   activity.system_seconds = seconds(3) + seconds(6) + seconds(7);
+  if (words.size() > 8) activity.steal_seconds = seconds(8);
   return activity;
 }
 
 CpuUse ReadCpuUse(const std::string& root) {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const HostActivity host = ReadHostActivity(root);
   return {static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9,
-          ReadHostActivity(root).user_seconds, CpuOfRun().user + ParentUserSeconds(root)};
+          host.user_seconds, CpuOfRun().user + ParentUserSeconds(root), host.steal_seconds};
 }
 
 std::optional<double> ForeignCpuShare(const CpuUse& before, const CpuUse& after, int64_t cpus) {
-  constexpr double kLeastSeconds = 0.2;
-  const double seconds = after.at_seconds - before.at_seconds;
-  if (seconds < kLeastSeconds || after.host_user_seconds == 0 || cpus < 1) return std::nullopt;
-  const double foreign = (after.host_user_seconds - before.host_user_seconds) -
-                         (after.own_user_seconds - before.own_user_seconds);
-  return std::clamp(foreign / (static_cast<double>(cpus) * seconds), 0.0, 1.0);
+  return ShareOf((after.host_user_seconds - before.host_user_seconds) -
+                     (after.own_user_seconds - before.own_user_seconds),
+                 before, after, cpus);
+}
+
+std::optional<double> StealShare(const CpuUse& before, const CpuUse& after, int64_t cpus) {
+  return ShareOf(after.steal_seconds - before.steal_seconds, before, after, cpus);
 }
 
 uint64_t ProcessResidentBytes() {

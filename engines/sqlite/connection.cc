@@ -14,13 +14,16 @@ namespace {
 
 constexpr size_t kQueries = static_cast<size_t>(Query::kCount);
 
-std::string SqlOf(Query query, const std::string& table) {
+std::string SqlOf(Query query, const std::string& table, bool rowid) {
   switch (query) {
     case Query::kGet:
       return "SELECT v FROM " + table + " WHERE k=?1";
     case Query::kPut:
-      // Without a trigger or second index this is one search and one change of the tree.
-      return "REPLACE INTO " + table + "(k,v) VALUES(?1,?2)";
+      // Without a rowid, a trigger or a second index this is one search and one change of the tree.
+      if (!rowid) return "REPLACE INTO " + table + "(k,v) VALUES(?1,?2)";
+      // The row keeps its rowid, so the index stays as it is.
+      return "INSERT INTO " + table +
+             "(k,v) VALUES(?1,?2) ON CONFLICT(k) DO UPDATE SET v=excluded.v";
     case Query::kErase:
       return "DELETE FROM " + table + " WHERE k=?1";
     case Query::kFrom:
@@ -222,7 +225,8 @@ Statement Connection::Take(TableId table, Query query) {
   if (at >= statements_.size()) statements_.resize((table + 1) * kQueries);
   std::vector<sqlite3_stmt*>& unused = statements_[at];
   if (unused.empty()) {
-    return {this, Prepare(SqlOf(query, name_of_(table)), "preparing a statement"), table, query};
+    return {this, Prepare(SqlOf(query, name_of_(table), settings_.rowid), "preparing a statement"),
+            table, query};
   }
   sqlite3_stmt* stmt = unused.back();
   unused.pop_back();

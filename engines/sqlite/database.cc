@@ -178,7 +178,8 @@ TableId Database::OpenTable(const std::string& table) {
     try {
       Connection::Call call(writer);
       writer->Run("CREATE TABLE IF NOT EXISTS " + name +
-                      "(k BLOB NOT NULL PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID",
+                      "(k BLOB NOT NULL PRIMARY KEY, v BLOB NOT NULL)" +
+                      (settings_.rowid ? "" : " WITHOUT ROWID"),
                   "creating a table");
     } catch (...) {
       EndWrite(false);

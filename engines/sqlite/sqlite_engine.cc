@@ -113,6 +113,10 @@ EngineInfo SqliteEngineInfo() {
   info.files = {"data.sqlite", "data.sqlite-wal", "data.sqlite-journal", "temporary-#"};
   info.recognises = sqlite::Recognises;
   info.check_options = [](const EngineOptions& o) { (void)sqlite::MakeSettings(o); };
+  // The log is buffered with direct IO, too, and pages that stand in it are read from there.
+  info.direct_reads_page_cache = [](const EngineOptions& o) {
+    return sqlite::MakeSettings(o).wal();
+  };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<sqlite::SqliteEngine>(dir, sqlite::MakeSettings(options));
   };

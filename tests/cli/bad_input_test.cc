@@ -167,6 +167,19 @@ TEST_F(BadInputTest, CombinationsThatCannotBeAreRefused) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+// Databases without a table would take their parts of the memory away, and a row and its index
+// entries would be in different ones.
+TEST_F(BadInputTest, DatabasesThatWouldHoldNothingAreRefused) {
+  const std::string two = "--engine btree --rows 1000 --databases 2 ";
+  for (const char* with :
+       {"", "--indexes 2", "--workload ycsb-load,ycsb-a", "--workload sysbench-load", "--dir d",
+        "--workload concurrent-inserts --workload-option shared=on"}) {
+    const CommandResult refused = Run(two + with);
+    ExpectRefused(refused, "--databases 2 gives each database a part of the memory");
+  }
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
 TEST_F(BadInputTest, TheMostOfNoMemoryOrBesideASizeIsRefused) {
   for (const char* engine : {"btree", "mmapv1"}) {
     const std::string most = std::string("--cache-pct most --rows 1000 --engine ") + engine;

@@ -60,7 +60,10 @@ TEST_F(InspectCommandTest, ARunsDirectoryAndTheEnginesOwnAreTaken) {
 }
 
 TEST_F(InspectCommandTest, SeveralDatabasesOfOneRunAreLookedAtOneByOne) {
-  Load("d", "--databases 3");
+  const CommandResult load =
+      Run("--engine btree --workload concurrent-inserts --databases 3 --threads 3 --dir d "
+          "--ram 64M --rows 3000 --account file --quiet");
+  ASSERT_EQ(load.code, 0) << load.err;
   const CommandResult check = Run("check d --json check.json");
   EXPECT_EQ(check.code, 0) << check.err;
   for (const char* path : {"d/db/0: btree", "d/db/1: btree", "d/db/2: btree"}) {

@@ -30,7 +30,7 @@ TEST_F(ReuseTest, TheRecordTellsWhatTheCommandLineDoesNot) {
   const std::string load =
       "--engine btree --dir d --page-size 16k --rows 1234 --key-size 20 "
       "--value-size 77 --key-order random --seed 7 --compressibility 0.25 "
-      "--compression lz4 --indexes 1 --databases 2 --workload insert";
+      "--compression lz4 --indexes 1 --workload insert";
   ASSERT_EQ(Run(load + kShort).code, 0);
   for (const char* workload : {" --workload point-read", ""}) {
     const CommandResult result =
@@ -48,7 +48,7 @@ TEST_F(ReuseTest, TheRecordTellsWhatTheCommandLineDoesNot) {
     EXPECT_EQ(options["compressibility"], 0.25);
     EXPECT_EQ(options["compression"], "lz4");
     EXPECT_EQ(options["indexes"], 1);
-    EXPECT_EQ(options["databases"], 2);
+    EXPECT_EQ(options["databases"], 1);
     EXPECT_EQ(options["workload"], nlohmann::json::array({"point-read"}));
     EXPECT_EQ(document["runs"][0]["phases"].back()["name"], "point-read");
   }
@@ -58,6 +58,20 @@ TEST_F(ReuseTest, TheRecordTellsWhatTheCommandLineDoesNot) {
                 "fractal");
   ExpectRefused(Run(std::string("--dir none --reuse --workload point-read") + kShort),
                 "--dir none holds no database");
+}
+
+TEST_F(ReuseTest, TheNumberOfDatabasesComesFromTheRecord) {
+  const std::string load =
+      "--engine btree --dir d --rows 2000 --databases 2 --workload concurrent-inserts";
+  ASSERT_EQ(Run(load + kShort).code, 0);
+  const CommandResult result =
+      Run(std::string("--dir d --reuse --workload concurrent-inserts --json run.json") + kShort);
+  ASSERT_EQ(result.code, 0) << result.err;
+  const nlohmann::json document = Json("run.json");
+  EXPECT_EQ(document["options"]["databases"], 2);
+  const nlohmann::json& effective = document["runs"][0]["engine"]["effective"];
+  EXPECT_EQ(effective["databases"], "2");
+  EXPECT_EQ(effective["settings_of"], "one database of 2");
 }
 
 TEST_F(ReuseTest, TheEnginesOwnOptionsComeFromTheRecordOneByOne) {

@@ -199,6 +199,58 @@ TEST_F(SqliteTest, TheJournalCanBeAnotherWithEachOpening) {
   }
 }
 
+// Rows of a quarter of a page, in random order: without a rowid, the upper levels of the tree hold
+// rows, too. A table keeps its layout when it is opened with another setting.
+TEST_F(SqliteTest, ATableWithARowidTakesLessSpaceForLongRows) {
+  options_.page_size = 4096;
+  uint64_t bytes[2] = {};
+  for (const bool rowid : {false, true}) {
+    options_.extra["table"] = rowid ? "rowid" : "without-rowid";
+    const std::string name = rowid ? "with" : "without";
+    Open();
+    const TableId table = engine_->OpenTable(name);
+    const uint64_t before = engine_->SizeOnDisk().total();
+    session_->Begin();
+    for (uint64_t i = 0; i < 2000; ++i) {
+      session_->Put(table, RowKey(i * 7919 % 2000), RowValue(i * 7919 % 2000, 1000));
+    }
+    session_->Commit();
+    for (uint64_t row = 0; row < 2000; row += 3) {
+      session_->Put(table, RowKey(row), RowValue(row + 1, 1000));
+    }
+    engine_->Settle();
+    bytes[rowid] = engine_->SizeOnDisk().total() - before;
+  }
+  EXPECT_LT(bytes[1] * 10, bytes[0] * 8);
+  for (const char* layout : {"rowid", "without-rowid"}) {
+    options_.extra["table"] = layout;
+    Open();
+    for (const char* name : {"with", "without"}) {
+      const TableId table = engine_->OpenTable(name);
+      const std::unique_ptr<Cursor> cursor = session_->NewCursor(table);
+      uint64_t rows = 0;
+      for (bool on = cursor->First(); on; on = cursor->Next(), ++rows) {
+        ASSERT_EQ(cursor->key(), RowKey(rows)) << name;
+        ASSERT_EQ(cursor->value(), RowValue(rows % 3 == 0 ? rows + 1 : rows, 1000)) << name;
+      }
+      EXPECT_EQ(rows, 2000u) << name << ", opened with " << layout;
+    }
+  }
+}
+
+TEST_F(SqliteTest, PageCacheAnswersReadsOfTheLogWithDirectIoToo) {
+  const EngineInfo& sqlite = FindEngine("sqlite");
+  for (const char* journal : {"wal", "delete"}) {
+    options_.extra["journal"] = journal;
+    options_.io = IoMode::kDirect;
+    EXPECT_EQ(ReadsPageCache(sqlite, options_), std::string(journal) == "wal") << journal;
+    options_.io = IoMode::kBuffered;
+    EXPECT_TRUE(ReadsPageCache(sqlite, options_)) << journal;
+  }
+  options_.io = IoMode::kDirect;
+  EXPECT_FALSE(ReadsPageCache(FindEngine("btree"), options_));
+}
+
 TEST_F(SqliteTest, AThreadThatWritesInTwoTransactionsIsToldSo) {
   Open();
   Put(1, 10);

@@ -33,6 +33,10 @@ constexpr char kPhase[] =
 constexpr char kPercentile[] =
     "Read from a histogram; \"-\" when fewer than ten operations took longer, which cannot tell "
     "it.";
+constexpr char kIntendedPercentile[] =
+    "Read from a histogram; \"-\" when fewer than ten operations took longer. Operations that were "
+    "due and had not begun at the end are in it with what they had waited, the least that they "
+    "take.";
 
 const std::vector<ColumnMeaning> kMeanings = {
     {kOperations, "phase", kPhase},
@@ -62,11 +66,11 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kIntended, "ops/s", "The rate that came out."},
     {kIntended, "mean us",
      "Mean latency in microseconds from the moment the operation should have begun: waiting for a "
-     "slow one before it counts."},
-    {kIntended, "p50 us", kPercentile},
-    {kIntended, "p99 us", kPercentile},
-    {kIntended, "p99.9 us", kPercentile},
-    {kIntended, "max us", "The longest, in microseconds."},
+     "slow one before it counts, also of those that had not begun at the end."},
+    {kIntended, "p50 us", kIntendedPercentile},
+    {kIntended, "p99 us", kIntendedPercentile},
+    {kIntended, "p99.9 us", kIntendedPercentile},
+    {kIntended, "max us", "The longest, in microseconds, those included."},
     {kIntended, "late p50 us",
      "How late the phase's operations began, at the median, in microseconds."},
     {kIntended, "late p99 us", "Likewise, of one in a hundred."},
@@ -143,8 +147,8 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kMemory, "unaccounted", "The budget minus the sum of its parts, as a share of it."},
     {kMemory, "peak", "The most that was held at any moment of the run."},
     {kMemory, "held, mean",
-     "What the run held over the phase, read four times a second; with direct IO without page "
-     "cache, which answers no read then."},
+     "What the run held over the phase, read four times a second; without page cache where it "
+     "answers no read of the engine, as with direct IO."},
     {kMemory, "held, most", "The most of it at any such moment."},
     {kDatabase, "phase", kPhase},
     {kDatabase, "seconds", "Length of the phase."},
@@ -183,13 +187,13 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kClassic, "qps", "Queries a second."},
     {kClassic, "of target", "Share of the target rate that was reached; MISSED below 95 %."},
     {kClassic, "rps", "Reads of the device a second."},
-    {kClassic, "rMB/s", "MiB read a second."},
+    {kClassic, "rMiB/s", "MiB read a second."},
     {kClassic, "wps", "Writes of the device a second."},
-    {kClassic, "wMB/s", "MiB written a second."},
+    {kClassic, "wMiB/s", "MiB written a second."},
     {kClassic, "rpq", "Reads of the device per query; per insert in steps without queries."},
-    {kClassic, "rKB/q", "KiB read, likewise."},
+    {kClassic, "rKiB/q", "KiB read, likewise."},
     {kClassic, "wpi", "Writes of the device per insert."},
-    {kClassic, "wKB/i", "KiB written per insert."},
+    {kClassic, "wKiB/i", "KiB written per insert."},
     {kClassic, "csps", "Context switches of the machine a second."},
     {kClassic, "cpups", "CPU of the machine, user and system, in percent of all processors."},
     {kClassic, "cspq", "Context switches per query; per insert in steps without queries."},
@@ -213,9 +217,9 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kBlocks, "step: operation", "The step, the kind of operation, and what figures are per."},
     {kBlocks, "count", "Operations of that kind."},
     {kBlocks, "reads", "Reads that it caused itself, per operation or row."},
-    {kBlocks, "read KB", "KiB of them."},
+    {kBlocks, "read KiB", "KiB of them."},
     {kBlocks, "writes", "Writes that it caused itself, per operation or row."},
-    {kBlocks, "write KB", "KiB of them."},
+    {kBlocks, "write KiB", "KiB of them."},
     {kBlocks, "level", "The level that counted: kernel (block requests) or file (calls)."},
 };
 

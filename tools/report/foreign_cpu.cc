@@ -11,11 +11,13 @@ namespace {
 
 using nlohmann::json;
 
-// Returns the phase's share; nothing for a phase whose rate is not reported (a warm-up, a settle),
-// for a phase that was too short to tell, and for documents of older versions.
-std::optional<double> Share(const json& phase) {
+constexpr char kForeign[] = "foreign_cpu_share";
+
+// Returns a share of the phase; nothing for a phase whose rate is not reported (a warm-up, a
+// settle), for a phase that was too short to tell, and for documents of older versions.
+std::optional<double> Share(const json& phase, const char* field) {
   const std::string kind = phase.value("kind", "");
-  const auto share = phase.find("foreign_cpu_share");
+  const auto share = phase.find(field);
   if ((kind != "load" && kind != "measure") || share == phase.end() || !share->is_number()) {
     return std::nullopt;
   }
@@ -29,22 +31,14 @@ const json& ListOf(const json& document, const char* name) {
   return found == document.end() ? none : *found;
 }
 
-}  // namespace
-
-std::optional<double> MostForeignCpu(const json& run) {
-  std::optional<double> most;
-  for (const json& phase : ListOf(run, "phases")) {
-    if (const auto share = Share(phase)) most = std::max(most.value_or(0), *share);
-  }
-  return most;
-}
-
-std::string ForeignCpuLine(const json& document) {
+// Returns a line with the largest share and the names of the phases in which it is notable. `says`
+// has a place for the share in percent.
+std::string NotableLine(const json& document, const char* field, const char* says) {
   double most = 0;
   std::vector<std::string> names;  // distinct names, in the order of the phases
   for (const json& run : ListOf(document, "runs")) {
     for (const json& phase : ListOf(run, "phases")) {
-      const double share = Share(phase).value_or(0);
+      const double share = Share(phase, field).value_or(0);
       if (share < kNotableForeignCpu) continue;
       most = std::max(most, share);
       const std::string name = phase.value("name", "");
@@ -52,10 +46,28 @@ std::string ForeignCpuLine(const json& document) {
     }
   }
   if (names.empty()) return "";
-  return fmt::format(
-      "! other programs used up to {:.0f} % of the processors during {}: rates and times are not "
-      "the engine's alone\n",
-      most * 100, fmt::join(names, ", "));
+  return fmt::format("! {} during {}: rates and times are not the engine's alone\n",
+                     fmt::format(fmt::runtime(says), most * 100), fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::optional<double> MostForeignCpu(const json& run) {
+  std::optional<double> most;
+  for (const json& phase : ListOf(run, "phases")) {
+    if (const auto share = Share(phase, kForeign)) most = std::max(most.value_or(0), *share);
+  }
+  return most;
+}
+
+std::string ForeignCpuLine(const json& document) {
+  return NotableLine(document, kForeign,
+                     "other programs used up to {:.0f} % of the processors in user mode");
+}
+
+std::string StealLine(const json& document) {
+  return NotableLine(document, "steal_share",
+                     "the hypervisor gave up to {:.0f} % of the processors to other machines");
 }
 
 }  // namespace testbed

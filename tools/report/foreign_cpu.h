@@ -1,6 +1,7 @@
-// Reports the share of the processors that other programs took while the phases of a document were
-// measured (docs/results.md, "foreign_cpu_share"). The rates and times of such a phase do not
-// depend on the engine alone.
+// Reports the share of the processors that other programs took in user mode, and that the
+// hypervisor took, while the phases of a document were measured (docs/results.md,
+// "foreign_cpu_share" and "steal_share"). The rates and times of such a phase do not depend on the
+// engine alone.
 #ifndef TESTBED_TOOLS_REPORT_FOREIGN_CPU_H_
 #define TESTBED_TOOLS_REPORT_FOREIGN_CPU_H_
 
@@ -17,9 +18,10 @@ inline constexpr double kNotableForeignCpu = 0.05;
 // share.
 std::optional<double> MostForeignCpu(const nlohmann::json& run);
 
-// Returns a line such as "! other programs used up to 43 % of the processors during insert: ...";
-// an empty string when their share was below kNotableForeignCpu in every phase.
+// Return a line such as "! other programs used up to 43 % of the processors in user mode during
+// insert: ..."; an empty string when the share was below kNotableForeignCpu in every phase.
 std::string ForeignCpuLine(const nlohmann::json& document);
+std::string StealLine(const nlohmann::json& document);
 
 }  // namespace testbed
 

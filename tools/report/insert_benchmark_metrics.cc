@@ -210,14 +210,14 @@ json InsertBenchmarkMetrics(const json& phase) {
 
 std::vector<Table> InsertBenchmarkTables(const json& document) {
   Table classic("Insert benchmark: the device's figures divided by the step's rate",
-                {"step",  "clients", "ips",   "qps",    "of target", "rps",  "rMB/s", "wps",
-                 "wMB/s", "rpq",     "rKB/q", "wpi",    "wKB/i",     "csps", "cpups", "cspq",
-                 "cpupq", "dbgb1",   "dbgb2", "rss GB", "max op s",  "p50",  "p99"});
+                {"step",   "clients", "ips",    "qps",    "of target", "rps",  "rMiB/s", "wps",
+                 "wMiB/s", "rpq",     "rKiB/q", "wpi",    "wKiB/i",    "csps", "cpups",  "cspq",
+                 "cpupq",  "dbgb1",   "dbgb2",  "rss GB", "max op s",  "p50",  "p99"});
   Table rounds("Insert benchmark: sizes, and when clients finished",
                {"step", "rows", "seconds", "GB", "bytes/row", "GB written", "MB/s written", "ips",
                 "first client s", "last client s"});
   Table blocks("Insert benchmark: blocks that each kind of operation caused itself",
-               {"step: operation", "count", "reads", "read KB", "writes", "write KB", "level"});
+               {"step: operation", "count", "reads", "read KiB", "writes", "write KiB", "level"});
   for (const json& run : document.at("runs")) {
     for (const json& phase : run.at("phases")) {
       if (!phase.contains("details") || !phase.at("details").contains("metrics")) continue;

@@ -216,11 +216,29 @@ std::string OtherAnswersLines(const json& document) {
   return text;
 }
 
+// Returns a line for each open loop whose clients fell behind. One operation of each client may be
+// due at the end of any.
+std::string FellBehindLines(const json& document) {
+  constexpr double kNotable = 0.001;  // the table's highest percentile, p99.9, is of these then
+  std::string text;
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    const double due = Number(phase, "/due_operations", 0);
+    const double undone = Number(phase, "/undone_operations", 0);
+    if (undone <= Number(phase, "/threads", 1) || undone < kNotable * due) return;
+    text += fmt::format(
+        "! {} fell behind: {} of {} operations due had not begun at the end; latencies from the "
+        "intended start count what they had waited until then, which is the least that they take\n",
+        RowName(run, phase, ""), Whole(undone), Whole(due));
+  });
+  return text;
+}
+
 // Returns the lines about what makes the figures below doubtful, one for each of these: other
-// programs had the processors, a setting is not in force, a replay met another database, the budget
-// holds the database itself.
+// programs or machines had the processors, clients fell behind their rate, a setting is not in
+// force, a replay met another database, the budget holds the database itself.
 std::string Doubts(const json& document) {
-  std::string text = ForeignCpuLine(document) + OtherAnswersLines(document);
+  std::string text = ForeignCpuLine(document) + StealLine(document) + FellBehindLines(document) +
+                     OtherAnswersLines(document);
   const json none = json::array();
   for (const json& setting : document.value("not_in_force", none)) {
     text += fmt::format("! --{} is not in force: {}\n", FigureText(setting, "/option"),

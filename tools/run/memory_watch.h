@@ -68,8 +68,8 @@ class MemoryWatch {
 };
 
 // Returns the fields of "memory" that docs/results.md lists for a phase. "held" is the whole charge
-// when the engine reads through the page cache. With direct IO it is the charge without the page
-// cache, since the pages left there (by log files) answer no read of the engine.
+// when page cache answers reads of the engine (ReadsPageCache). Else, as with direct IO, it is the
+// charge without the page cache: what is left there of log files is never read.
 nlohmann::json HeldJson(const MemoryWatch::Held& held, bool reads_page_cache);
 
 }  // namespace testbed

@@ -60,6 +60,7 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
     FindWorkload(name).make(dataset, options.workload);
   }
   CheckWorkloadOptions(options.workloads, options.workload);
+  CheckDatabases(options.workloads, *dataset, options.workload, options.databases);
   CheckLoaders(options.workloads, options.reuse);
   CheckRateWorkloads(options, dataset);
   CheckOwnPhases(options, dataset);

@@ -34,8 +34,11 @@ namespace {
 
 using nlohmann::json;
 
-std::optional<double> ForeignCpu(const CpuUse& before, const CpuUse& after) {
-  return ForeignCpuShare(before, after, ::sysconf(_SC_NPROCESSORS_ONLN));
+// Tells what part of the processors the run could not have between two readings.
+void NoteProcessors(const CpuUse& before, const CpuUse& after, PhaseRecord* phase) {
+  const int64_t cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
+  phase->foreign_cpu_share = ForeignCpuShare(before, after, cpus);
+  phase->steal_share = StealShare(before, after, cpus);
 }
 
 }  // namespace
@@ -145,7 +148,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   const Reading after = ReadBorder(goes_on);
 
   phase.seconds = result.seconds;
-  phase.foreign_cpu_share = ForeignCpu(result.cpu_begin, result.cpu_end);
+  NoteProcessors(result.cpu_begin, result.cpu_end, &phase);
   std::string wrong;
   // A check reads all of the database, which would leave in the caches what no warm-up left there.
   const bool check = kind == PhaseKind::kLoad || kind == PhaseKind::kMeasure;
@@ -155,7 +158,9 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   }
   phase.work->details = workload.Details();
   if (model) phase.readahead = Readahead(result.operations());
-  if (held.samples != 0) phase.held = {held, options_.engine.io != IoMode::kDirect};
+  if (held.samples != 0) {
+    phase.held = {held, ReadsPageCache(FindEngine(options_.engine_name), options_.engine)};
+  }
   Finish(before, after, &phase);
   if (!wrong.empty()) throw Error(Error::kRun, wrong);
   if (result.wrong != 0) {
@@ -212,7 +217,7 @@ void ChildRun::Step(const std::string& name, PhaseKind kind, OpKind op, const st
     does(&step);
   }
   step.seconds = static_cast<double>(clock.ToNs(clock.Now() - start)) / 1e9;
-  step.foreign_cpu_share = ForeignCpu(cpu_before, ReadCpuUse());
+  NoteProcessors(cpu_before, ReadCpuUse(), &step);
   const Reading after = ReadBorder(false);
   progress.Clear();
   Finish(before, after, &step);

@@ -102,7 +102,7 @@ json OperationsJson(const PhaseResult& result) {
               {"rate", static_cast<double>(op.count) / result.seconds},
               {"latency_us", LatencyJson(op.latency)},
               {"latency_ns_histogram", op.latency.Buckets()}};
-    if (op.intended.count() != 0) o["latency_from_intended_us"] = LatencyJson(op.intended);
+    if (op.intended.count() != 0) o["latency_from_intended_us"] = LatencyJson(op.FromIntended());
     operations.push_back(std::move(o));
   }
   return operations;
@@ -143,11 +143,13 @@ void PutWork(const PhaseRecord::Work& work, json* phase) {
         static_cast<double>(result.operations() - result.extra_operations) / result.seconds;
   }
   // A workload may set rates for some of its threads, so --rate alone does not decide this.
-  const bool rated = std::any_of(result.ops.begin(), result.ops.end(),
-                                 [](const auto& op) { return op.intended.count() != 0; });
-  if (rated) {
+  if (result.due_operations() != 0) {
     (*phase)["backlog_seconds"] = result.backlog_seconds;
     (*phase)["lateness_us"] = LatencyJson(result.lateness);
+    if (result.knows_undone) {
+      (*phase)["due_operations"] = result.due_operations();
+      (*phase)["undone_operations"] = result.undone.count();
+    }
   }
   if (!work.details.is_null()) (*phase)["details"] = work.details;
 }
@@ -219,6 +221,7 @@ json PhaseJson(const PhaseRecord& phase) {
       {"kind", KindName(phase.kind)},
       {"seconds", phase.seconds},
       {"foreign_cpu_share", phase.foreign_cpu_share ? json(*phase.foreign_cpu_share) : json()},
+      {"steal_share", phase.steal_share ? json(*phase.steal_share) : json()},
       {"account", AccountJson(phase.account)},
       {"grade", std::string(1, phase.grade.letter)},
       {"grade_reasons", phase.grade.reasons},

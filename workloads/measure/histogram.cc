@@ -35,6 +35,21 @@ void HistogramCounts::Add(const HistogramCounts& h) {
   max_ = std::max(max_, h.max_);
 }
 
+void HistogramCounts::AddShare(const HistogramCounts& h, double share) {
+  uint64_t above = 0, taken = 0;  // values in the buckets so far, from the highest down
+  for (size_t i = counts_.size(); i-- > 0;) {
+    if (h.counts_[i] == 0) continue;
+    above += h.counts_[i];
+    const auto wanted = static_cast<uint64_t>(std::ceil(share * static_cast<double>(above) - 1e-6));
+    counts_[i] += wanted - taken;
+    taken = wanted;
+  }
+  if (taken == 0) return;
+  count_ += taken;
+  sum_ += static_cast<uint64_t>(h.mean_ns() * static_cast<double>(taken));
+  max_ = std::max(max_, h.max_);
+}
+
 HistogramCounts HistogramCounts::Since(const HistogramCounts& before) const {
   HistogramCounts delta;
   for (size_t i = 0; i < counts_.size(); ++i) {

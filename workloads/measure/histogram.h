@@ -52,6 +52,9 @@ class HistogramCounts {
   // Adds the counts of a histogram, which a thread may be recording to.
   void Add(const Histogram& h);
   void Add(const HistogramCounts& h);
+  // Adds a share (0 to 1) of the values of `h`, evenly drawn from the largest down: of a share
+  // above 0 the largest is among them.
+  void AddShare(const HistogramCounts& h, double share);
   // Returns what was recorded since `before`. The maximum is exact when it rose since then; else it
   // is the middle of the highest bucket that gained a value.
   HistogramCounts Since(const HistogramCounts& before) const;

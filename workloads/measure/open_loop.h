@@ -51,14 +51,14 @@ class OpenLoop {
   }
   void AddOwnWork(uint64_t begin, uint64_t end) { own_.Add(begin, end); }
 
-  // Notes the operations that were due and had not begun. Each has waited so long already. Only with
-  // arrivals: of a workload's own times nobody knows the next.
+  // Notes the operations that were due and had not begun. Each has waited so long already, the
+  // thread's own work apart. Only with arrivals: of a workload's own times nobody knows the next.
   void NoteUndone() {
     if (!arrivals_) return;
     const uint64_t now = clock_.Now();
     if (!awaits_) due_ = start_ + clock_.FromNs(arrivals_->Next());
     for (; static_cast<int64_t>(now - due_) > 0; due_ = start_ + clock_.FromNs(arrivals_->Next())) {
-      const uint64_t waited = clock_.ToNs(now - due_);
+      const uint64_t waited = clock_.ToNs(now - std::min(due_ + own_.Since(due_), now));
       worker_.undone.Record(waited);
       worker_.backlog_ns = std::max(worker_.backlog_ns, waited);
     }

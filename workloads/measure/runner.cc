@@ -458,7 +458,7 @@ PhaseResult Phase::Run() {
 
   PhaseResult result;
   uint64_t end = start_;
-  for (OpKind op : workload_.ops()) result.ops.push_back({op, 0, {}, {}});
+  for (OpKind op : workload_.ops()) result.ops.push_back({op, 0, {}, {}, {}});
   for (int t = 0; t < threads_; ++t) {
     const Worker& worker = *workers_[static_cast<size_t>(t)];
     end = std::max(end, worker.end);
@@ -475,6 +475,7 @@ PhaseResult Phase::Run() {
   result.cpu_begin = cpu_begin_;
   result.cpu_end = cpu_end;
   result.partial = AskedToStop();
+  result.knows_undone = !workload_.timed();
   result.ended_because = workload_.EndedBecause();
   result.series = std::move(series_);
   return result;

@@ -9,7 +9,8 @@
 //
 // With a rate the loop is open: every operation has an intended start, a late operation starts at
 // once, and latency is reported both from the real and from the intended start. Operations that were
-// due when the phase ended and had not begun are counted apart, with the time that they had waited.
+// due when the phase ended and had not begun are counted apart, with the time that they had waited;
+// percentiles from the intended start include them (PhaseResult::Op::FromIntended).
 #ifndef TESTBED_WORKLOADS_MEASURE_RUNNER_H_
 #define TESTBED_WORKLOADS_MEASURE_RUNNER_H_
 
@@ -23,7 +24,7 @@
 #include "device/machine/host_activity.h"
 #include "device/machine/memory_budget.h"
 #include "workloads/measure/arrivals.h"
-#include "workloads/measure/histogram.h"
+#include "workloads/measure/phase_result.h"
 #include "workloads/measure/slices.h"
 #include "workloads/workload.h"
 
@@ -60,36 +61,6 @@ struct PhaseOptions {
     double fraction;           // share of the phase that is done, 0 to 1; negative = unknown
   };
   std::function<void(const Progress&)> progress;  // called about once a second
-};
-
-struct PhaseResult {
-  struct Op {
-    OpKind op;
-    uint64_t count = 0;
-    HistogramCounts latency, intended;  // from the real, the intended start
-  };
-  // The time from the start of the phase to the end of its last thread; in slices, the sum of its
-  // slices.
-  double seconds = 0;
-  std::vector<Op> ops;
-  Client::Totals totals;
-  uint64_t verified = 0, wrong = 0;
-  std::string first_wrong;     // a sentence about the first wrong answer
-  bool partial = false;        // PhaseOptions::stop ended the phase early
-  std::string ended_because;   // result of Workload::EndedBecause
-  HistogramCounts lateness;    // with a rate or set times: how late operations began
-  HistogramCounts undone;      // with a rate: how long operations had waited that had not begun
-  double backlog_seconds = 0;  // with a rate: the largest delay of any thread's last operation
-  std::vector<Interval> series;
-  CpuUse cpu_begin, cpu_end;  // at the start of the phase, and after its last thread ended
-  std::vector<uint64_t> thread_operations;  // operations of each thread, in thread order
-  uint64_t extra_operations = 0;            // of threads that take no share of PhaseOptions::rate
-  std::vector<double> thread_seconds;       // that each thread worked
-  uint64_t operations() const {
-    uint64_t n = 0;
-    for (const Op& op : ops) n += op.count;
-    return n;
-  }
 };
 
 // The background operation to which verification of results and of whole databases is charged.

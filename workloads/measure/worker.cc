@@ -3,6 +3,24 @@
 #include <algorithm>
 
 namespace testbed {
+namespace {
+
+// Adds the operations that the thread left to their kinds: as its own were mixed, or evenly when it
+// performed none.
+void AddUndone(const Worker& worker, uint64_t operations, PhaseResult* result) {
+  HistogramCounts undone;
+  undone.Add(worker.undone);
+  if (undone.count() == 0) return;
+  result->undone.Add(undone);
+  for (size_t k = 0; k < worker.ops.size(); ++k) {
+    const auto count = static_cast<double>(worker.ops[k]->count.Get());
+    result->ops[k].undone.AddShare(undone, operations == 0
+                                               ? 1 / static_cast<double>(worker.ops.size())
+                                               : count / static_cast<double>(operations));
+  }
+}
+
+}  // namespace
 
 void AddWorker(const Worker& worker, double seconds, PhaseResult* result) {
   uint64_t operations = 0;
@@ -14,7 +32,7 @@ void AddWorker(const Worker& worker, double seconds, PhaseResult* result) {
     result->ops[k].intended.Add(op.intended);
   }
   result->lateness.Add(worker.lateness);
-  result->undone.Add(worker.undone);
+  AddUndone(worker, operations, result);
   result->thread_operations.push_back(operations);
   result->thread_seconds.push_back(seconds);
   result->totals += worker.totals;

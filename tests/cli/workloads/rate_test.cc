@@ -69,6 +69,26 @@ TEST_F(RateCommandTest, AClosedLoopSaysWhatItsTailLeavesOut) {
   EXPECT_EQ(open.out.find("closed loop: each client"), std::string::npos) << open.out;
 }
 
+TEST_F(RateCommandTest, OperationsThatHadNotBegunAreCountedAndSaid) {
+  const CommandResult late = Run(std::string(kSmall) + "--rate 100000");
+  ASSERT_EQ(late.code, 0) << late.err;
+  const json phase = Json("run.json")["runs"].back()["phases"].back();
+  const auto due = phase["due_operations"].get<uint64_t>();
+  EXPECT_GE(due, 19000u) << "100,000 a second for 0.2 s";
+  EXPECT_EQ(phase["undone_operations"], due - phase["count"].get<uint64_t>());
+  // The clients perform 10,000 a second at most, so of ten operations nine have not begun.
+  const json& us = phase["operations"][0]["latency_from_intended_us"];
+  EXPECT_GE(us["p99"].get<double>(), 0.8 * 0.2e6);
+  for (const std::string& text : {late.out, Run("report run.json").out}) {
+    EXPECT_NE(text.find("! point-read, 2 thr fell behind: "), std::string::npos) << text;
+    EXPECT_NE(text.find("operations due had not begun"), std::string::npos) << text;
+  }
+  const CommandResult easy = Run(std::string(kSmall) + "--rate 500");
+  ASSERT_EQ(easy.code, 0) << easy.err;
+  EXPECT_EQ(easy.out.find("fell behind"), std::string::npos) << easy.out;
+  EXPECT_EQ(Json("run.json")["runs"].back()["phases"].back()["target_rate"], 500);
+}
+
 TEST_F(RateCommandTest, WhatCannotBeSearchedIsRefused) {
   const std::string find = "--engine btree --rows 1000 --find-rate 'p99 < 5ms' ";
   ExpectRefused(Run(find + "--rate 100"), "--find-rate searches for the rate that --rate sets");

@@ -1,6 +1,8 @@
 // Several databases of one engine behave as one, but for transactions that would span them.
 #include "engines/databases.h"
 
+#include <gmock/gmock.h>
+
 #include <filesystem>
 
 #include "tests/engine/engine_test.h"
@@ -49,6 +51,8 @@ TEST_P(DatabasesTest, TablesKeepTheirRowsApartAndComeBack) {
     EXPECT_EQ(Get(tables_[t], RowKey(7)), RowValue(7 + t, 50)) << t;
   }
   EXPECT_GT(engine_->Counters().cache_bytes.value_or(1), 0u);
+  const std::pair<std::string, std::string> of("settings_of", "one database of 3");
+  EXPECT_THAT(engine_->EffectiveSettings(), testing::Contains(of));
 }
 
 TEST_P(DatabasesTest, ATableThatWasNotOpenedIsRefused) {

@@ -39,6 +39,7 @@ TEST(HostActivityTest, CpuUseIsOfTheMachineAndOfTheRun) {
   const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   const CpuUse use = ReadCpuUse(root);
   EXPECT_DOUBLE_EQ(use.host_user_seconds, 102000 / ticks);
+  EXPECT_DOUBLE_EQ(use.steal_seconds, 8 / ticks);
   rusage self{};
   getrusage(RUSAGE_SELF, &self);
   EXPECT_GE(use.own_user_seconds, 50000 / ticks);
@@ -57,6 +58,14 @@ TEST(HostActivityTest, ForeignIsWhatTheRunDidNotTake) {
   EXPECT_TRUE(ForeignCpuShare(before, {10.21, 100.1, 40}, 4));
   EXPECT_FALSE(ForeignCpuShare(before, {10.19, 100.1, 40}, 4)) << "too short for ticks of 10 ms";
   EXPECT_FALSE(ForeignCpuShare({10, 0, 40}, {12, 0, 42}, 4)) << "/proc does not tell";
+}
+
+TEST(HostActivityTest, StolenIsWhatTheHypervisorTook) {
+  const CpuUse before{10, 100, 40, 3};
+  EXPECT_DOUBLE_EQ(StealShare(before, {12, 106, 42, 5}, 4).value(), 0.25);
+  EXPECT_DOUBLE_EQ(StealShare(before, {12, 106, 42, 3}, 4).value(), 0);
+  EXPECT_FALSE(StealShare(before, {10.19, 101, 40, 5}, 4)) << "too short for ticks of 10 ms";
+  EXPECT_FALSE(StealShare({10, 0, 40, 0}, {12, 0, 42, 0}, 4)) << "/proc does not tell";
 }
 
 TEST(HostActivityTest, CountsWhatThisProcessDoes) {

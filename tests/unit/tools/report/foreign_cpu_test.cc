@@ -22,8 +22,22 @@ TEST(ForeignCpuTest, TheLineNamesThePhasesAndTheLargestShare) {
                 Document({Phase("insert", "load", 0.05), Phase("scan", "measure", 0.04),
                           Phase("point-read", "measure", 0.43), Phase("point-read", "measure", 0.2),
                           Phase("mixed", "measure", nullptr)})),
-            "! other programs used up to 43 % of the processors during insert, point-read: rates "
-            "and times are not the engine's alone\n");
+            "! other programs used up to 43 % of the processors in user mode during insert, "
+            "point-read: rates and times are not the engine's alone\n");
+}
+
+TEST(ForeignCpuTest, TimeThatTheHypervisorTookHasALineOfItsOwn) {
+  json document = Document({Phase("insert", "load", 0.0), Phase("scan", "measure", 0.0),
+                            Phase("settle", "settle", 0.0)});
+  const auto phase = [&](int run) -> json& { return document["runs"][run]["phases"][0]; };
+  EXPECT_EQ(StealLine(document), "") << "a document of an older version";
+  phase(0)["steal_share"] = 0.049;
+  phase(1)["steal_share"] = 0.12;
+  phase(2)["steal_share"] = 0.9;
+  EXPECT_EQ(StealLine(document),
+            "! the hypervisor gave up to 12 % of the processors to other machines during scan: "
+            "rates and times are not the engine's alone\n");
+  EXPECT_EQ(ForeignCpuLine(document), "");
 }
 
 TEST(ForeignCpuTest, WhatIsNotMeasuredOrNotKnownIsNotSaid) {

@@ -60,6 +60,7 @@ PhaseRecord FullPhase() {
   phase.memory->parts.process_check = 7;
   phase.account = FullAccount(read);
   phase.grade = {'B', {"a reason"}};
+  phase.steal_share = 0.25;
   phase.database_bytes = 5000;
   phase.log_file_bytes = 70;
   return phase;
@@ -100,6 +101,7 @@ TEST(RunJsonTest, OfAPhaseEachFieldHasTheValueOfItsRecord) {
   EXPECT_EQ(phase["memory"]["unaccounted"], 45);
   EXPECT_EQ(phase["grade"], "B");
   EXPECT_TRUE(phase["foreign_cpu_share"].is_null());
+  EXPECT_EQ(phase["steal_share"], 0.25);
   const json& account = phase["account"];
   ASSERT_EQ(account["causes"].size(), 1u) << "an operation that did nothing has no entry";
   EXPECT_EQ(account["causes"][0]["kernel_by_kind"],
@@ -110,6 +112,27 @@ TEST(RunJsonTest, OfAPhaseEachFieldHasTheValueOfItsRecord) {
   EXPECT_FALSE(account["engine"].contains("block_reads")) << "the engine does not know it";
   EXPECT_EQ(account["closure"]["write_bytes"], -512);
   EXPECT_EQ(account["log"]["device_bytes"], 4096);
+}
+
+TEST(RunJsonTest, OperationsThatHadNotBegunAreInThePercentilesFromTheIntendedStart) {
+  PhaseRecord phase = FullPhase();
+  PhaseResult& result = phase.work->result;
+  Histogram performed, waited;
+  performed.Record(1'000'000);
+  for (int i = 0; i < 9; ++i) waited.Record(2'000'000'000);
+  result.ops[0].intended.Add(performed);
+  result.ops[0].undone.Add(waited);
+  result.undone.Add(waited);
+  const json late = PhaseJson(phase);
+  EXPECT_EQ(late["due_operations"], 10);
+  EXPECT_EQ(late["undone_operations"], 9);
+  EXPECT_EQ(late["count"], 5) << "what was performed";
+  const json& us = late["operations"][0]["latency_from_intended_us"];
+  EXPECT_NEAR(us["p50"].get<double>(), 2e6, 4e4);
+  EXPECT_EQ(us["max"], 2e6);
+  EXPECT_FALSE(late["operations"][1].contains("latency_from_intended_us"));
+  result.knows_undone = false;
+  EXPECT_FALSE(PhaseJson(phase).contains("undone_operations"));
 }
 
 TEST(RunJsonTest, WhatWasNotCountedHasNoField) {

@@ -58,6 +58,23 @@ TEST(HistogramTest, SinceIsWhatCameBetween) {
   EXPECT_EQ(delta.max_ns(), 5000u);
 }
 
+TEST(HistogramTest, AShareOfValuesIsDrawnEvenlyAndHasTheLargest) {
+  Histogram h;
+  for (uint64_t i = 1; i <= 1000; ++i) h.Record(i * 1000);
+  HistogramCounts all, share, none;
+  all.Add(h);
+  share.AddShare(all, 0.3);
+  EXPECT_EQ(share.count(), 300u);
+  EXPECT_EQ(share.max_ns(), 1000000u);
+  EXPECT_NEAR(static_cast<double>(share.Percentile(0.5)), 500000, 20000);
+  EXPECT_NEAR(share.mean_ns(), all.mean_ns(), 1);
+  share.AddShare(all, 0.7);
+  EXPECT_EQ(share.count(), 1000u) << "the rest, to which the first share is added";
+  none.AddShare(all, 0);
+  EXPECT_EQ(none.count(), 0u);
+  EXPECT_EQ(none.max_ns(), 0u);
+}
+
 TEST(ClockTest, AgreesWithTheKernelsClock) {
   const Clock& clock = Clock::Get();
   // The kernel's clock is read before and after each reading of testbed's clock. So a pause of this

@@ -354,11 +354,40 @@ TEST_F(RunnerTest, WhatWasDueAndHadNotBegunIsCountedWhenThePhaseEnds) {
     EXPECT_LE(late.operations(), 600u);
     EXPECT_GE(late.undone.max_ns(), 150000000u) << "the oldest has waited for long";
     EXPECT_GE(late.backlog_seconds, 0.15);
+    // All that was due is in the latency from the intended start, with what it had waited.
+    EXPECT_EQ(late.due_operations(), late.operations() + late.undone.count());
+    const HistogramCounts all = late.ops[0].FromIntended();
+    EXPECT_EQ(all.count(), late.due_operations());
+    EXPECT_EQ(late.ops[0].intended.count(), late.operations());
+    EXPECT_LT(all.Percentile(0.5), 300000000u);
+    EXPECT_GE(all.Percentile(0.999), late.undone.Percentile(0.99));
   }
   // Nothing is left where the phase ends with its operations.
   phase.seconds = 0;
   phase.operations = 100;
   EXPECT_EQ(Read(phase).undone.count(), 0u);
+}
+
+TEST_F(RunnerTest, WhatHadNotBegunIsTakenToBeMixedAsWhatWasPerformed) {
+  Load(1, 100);
+  engine_.pause_ns = 1000000;
+  WorkloadOptions options;
+  options.mix = {{"point-read", 50}, {"update", 50}};
+  auto mixed = FindWorkload("mixed").make(dataset_, options);
+  PhaseOptions phase;
+  phase.seconds = 0.2;
+  phase.rate = 10000;
+  const PhaseResult result = RunPhase(engine_, *mixed, phase);
+  ASSERT_GT(result.undone.count(), 100u);
+  uint64_t undone = 0;
+  for (const PhaseResult::Op& op : result.ops) {
+    undone += op.undone.count();
+    const double share =
+        static_cast<double>(op.count) / static_cast<double>(result.operations());
+    EXPECT_NEAR(static_cast<double>(op.undone.count()),
+                share * static_cast<double>(result.undone.count()), 1);
+  }
+  EXPECT_NEAR(static_cast<double>(undone), static_cast<double>(result.undone.count()), 2);
 }
 
 TEST_F(RunnerTest, AFailureOfOneThreadEndsThePhaseAndReachesTheCaller) {

@@ -1,0 +1,66 @@
+// What a phase of a workload has measured: counts, latency, and what was seen each second.
+#ifndef TESTBED_WORKLOADS_MEASURE_PHASE_RESULT_H_
+#define TESTBED_WORKLOADS_MEASURE_PHASE_RESULT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/machine/host_activity.h"
+#include "workloads/measure/histogram.h"
+#include "workloads/measure/slices.h"
+#include "workloads/workload.h"
+
+namespace testbed {
+
+struct PhaseResult {
+  struct Op {
+    OpKind op;
+    uint64_t count = 0;
+    HistogramCounts latency, intended;  // from the real, the intended start
+    // Of PhaseResult::undone this kind's part. Nobody has drawn the kinds of these operations, so
+    // each thread's are taken to be mixed as those that it performed.
+    HistogramCounts undone = {};
+    // Returns the latency from the intended start of the operations that were due: of those that
+    // had not begun it is the time that they had waited, below which it cannot be.
+    HistogramCounts FromIntended() const {
+      HistogramCounts all = intended;
+      all.Add(undone);
+      return all;
+    }
+  };
+  // The time from the start of the phase to the end of its last thread; in slices, the sum of its
+  // slices.
+  double seconds = 0;
+  std::vector<Op> ops;
+  Client::Totals totals;
+  uint64_t verified = 0, wrong = 0;
+  std::string first_wrong;    // a sentence about the first wrong answer
+  bool partial = false;       // PhaseOptions::stop ended the phase early
+  std::string ended_because;  // result of Workload::EndedBecause
+  HistogramCounts lateness;   // with a rate or set times: how late operations began
+  // Whether the phase knows what was due and had not begun: not of a workload's own times.
+  bool knows_undone = true;
+  HistogramCounts undone;      // with a rate: how long operations had waited that had not begun
+  double backlog_seconds = 0;  // with a rate: the largest delay of any thread's last operation
+  std::vector<Interval> series;
+  CpuUse cpu_begin, cpu_end;  // at the start of the phase, and after its last thread ended
+  std::vector<uint64_t> thread_operations;  // operations of each thread, in thread order
+  uint64_t extra_operations = 0;            // of threads that take no share of PhaseOptions::rate
+  std::vector<double> thread_seconds;       // that each thread worked
+  // Returns how many operations were due, of threads that have a rate.
+  uint64_t due_operations() const {
+    uint64_t n = undone.count();
+    for (const Op& op : ops) n += op.intended.count();
+    return n;
+  }
+  uint64_t operations() const {
+    uint64_t n = 0;
+    for (const Op& op : ops) n += op.count;
+    return n;
+  }
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_MEASURE_PHASE_RESULT_H_
