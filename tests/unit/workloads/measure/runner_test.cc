@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "device/error.h"
-#include "workloads/measure/own_work.h"
+#include "workloads/measure/open_loop.h"
 #include "workloads/population.h"
 #include "workloads/registry.h"
 #include "workloads/row_chooser.h"
@@ -382,8 +382,7 @@ TEST_F(RunnerTest, WhatHadNotBegunIsTakenToBeMixedAsWhatWasPerformed) {
   uint64_t undone = 0;
   for (const PhaseResult::Op& op : result.ops) {
     undone += op.undone.count();
-    const double share =
-        static_cast<double>(op.count) / static_cast<double>(result.operations());
+    const double share = static_cast<double>(op.count) / static_cast<double>(result.operations());
     EXPECT_NEAR(static_cast<double>(op.undone.count()),
                 share * static_cast<double>(result.undone.count()), 1);
   }
