@@ -251,6 +251,29 @@ TEST_P(MultiGetTest, FindsWhatSingleGetsFind) {
   EXPECT_TRUE(rows.empty());
 }
 
+// Calls for more and more rows, of which some are in blocks that the last call has pinned and others
+// were written since.
+TEST_P(MultiGetTest, CallsGrowAndShrink) {
+  constexpr uint64_t kRows = 1000;
+  Open();
+  Load(kRows, 200);
+  engine_->Settle();
+  for (uint64_t row = 0; row < kRows; row += 3) Put(RowKey(row), RowValue(row + 1, 200));
+  std::vector<FoundRow> rows;
+  for (const size_t n : {1, 2, 5, 3, 40, 1, 70, 200, 2, 400}) {
+    std::vector<std::string> keys;
+    for (size_t i = 0; i < n; ++i) keys.push_back(RowKey((i * 37 + n) % kRows));
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    session_->MultiGet(table_, views, &rows);
+    ASSERT_EQ(rows.size(), n);
+    for (size_t i = 0; i < n; ++i) {
+      const uint64_t row = (i * 37 + n) % kRows;
+      ASSERT_TRUE(rows[i].found) << row;
+      ASSERT_EQ(rows[i].value, RowValue(row % 3 == 0 ? row + 1 : row, 200)) << row;
+    }
+  }
+}
+
 TEST_P(MultiGetTest, ValuesStayUntilTheNextCallWhateverOthersWrite) {
   constexpr uint64_t kRows = 2000;
   constexpr size_t kValue = 300;
