@@ -166,9 +166,12 @@ std::string FollowedOrRefuse(const OutputFile& file) {
 void CheckOne(const OutputFile& file) {
   const std::string followed = FollowedOrRefuse(file);
   const fs::path parent = fs::absolute(followed).parent_path();
-  if (!fs::is_directory(parent)) Refuse(file, parent.string() + " is not a directory");
-  if (fs::is_directory(file.path)) Refuse(file, "it is a directory; give the name of a file");
-  if (fs::exists(file.path) && ::access(file.path.c_str(), W_OK) != 0) {
+  std::error_code error;
+  if (!fs::is_directory(parent, error)) Refuse(file, parent.string() + " is not a directory");
+  if (fs::is_directory(file.path, error)) {
+    Refuse(file, "it is a directory; give the name of a file");
+  }
+  if (fs::exists(file.path, error) && ::access(file.path.c_str(), W_OK) != 0) {
     Refuse(file, std::strerror(errno));
   }
   if (WrittenInPlace(file.path)) return;
@@ -177,8 +180,8 @@ void CheckOne(const OutputFile& file) {
   try {
     const Replacement trial(followed);
     trial.Write(std::string(kLeastRoom, ' '));
-  } catch (const Error& error) {
-    Refuse(file, WhyNot(error));
+  } catch (const Error& failure) {
+    Refuse(file, WhyNot(failure));
   }
 }
 
@@ -202,8 +205,10 @@ void CheckOutputFiles(const std::vector<OutputFile>& files) {
   for (const OutputFile& file : files) {
     if (file.path.empty()) continue;
     const bool prints = file.path == kStandardOutput;
-    const auto [other, first] = options.emplace(
-        prints ? file.path : fs::weakly_canonical(fs::absolute(file.path)).string(), file.option);
+    std::error_code unknown;  // such as that of links in a circle, which CheckOne refuses
+    const fs::path real = fs::weakly_canonical(fs::absolute(file.path), unknown);
+    const auto [other, first] =
+        options.emplace(prints || unknown ? file.path : real.string(), file.option);
     if (!first) {
       throw Error(Error::kUsage, fmt::format("{} and {} both name {}; give each a file of its own",
                                              other->second, file.option, file.path));
