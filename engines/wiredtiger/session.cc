@@ -256,6 +256,8 @@ void WiredtigerSession::Replay(const char* doing) {
 }
 
 std::unique_ptr<Cursor> WiredtigerSession::NewCursor(TableId table) {
+  const Call call(this);
+  Enter();  // the new cursor must not read by the snapshot of the last Get
   return std::make_unique<WiredtigerCursor>(this, table);
 }
 

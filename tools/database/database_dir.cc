@@ -226,7 +226,10 @@ void DatabaseDir::CheckReuse() {
                     "load it anew with --fresh",
                     path_, name, JsonText(theirs), JsonText(value), option, JsonText(theirs)));
   }
-  for (const std::string& file : RecordedTableFiles(found)) {
+  // Where no database is at all, such as on a file system that is not mounted, the engine says so.
+  std::vector<std::string> files;
+  if (FindEngine(options_.engine_name).recognises(engine_path())) files = RecordedTableFiles(found);
+  for (const std::string& file : files) {
     if (IsThere(engine_path() + "/" + file)) continue;
     throw Error(Error::kCorruption,
                 fmt::format("--reuse: file {}/{} is missing: put it back, restore the database "

@@ -130,6 +130,24 @@ TEST_P(RowRuleTest, KeysAndValuesAreAnyBytesAndKeysOrderAsUnsignedBytes) {
   }
 }
 
+// The value of a Get may pin a page and a snapshot until the session's next call, which is to make
+// the cursor.
+TEST_P(RowRuleTest, ACursorSeesWhatOthersHaveCommittedSinceTheLastGet) {
+  if (!info().capabilities.scans) GTEST_SKIP() << "it has no cursors";
+  Open();
+  Put("a", "1");
+  const std::unique_ptr<Session> other = engine_->NewSession();
+  for (const char* key : {"b", "c", "d"}) {
+    std::string_view value;
+    ASSERT_TRUE(session_->Get(table_, "a", &value));
+    EXPECT_EQ(value, "1");
+    other->Put(table_, key, "2");
+    const std::unique_ptr<Cursor> cursor = session_->NewCursor(table_);
+    ASSERT_TRUE(cursor->Seek(key)) << key;
+    EXPECT_EQ(cursor->key(), key);
+  }
+}
+
 TEST_P(RowTest, ReopeningKeepsEveryRow) {
   Open();
   Load(5000, 200);

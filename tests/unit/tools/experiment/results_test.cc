@@ -325,7 +325,8 @@ TEST_F(ResultsTest, RunsBesideOtherProgramsAreCountedInEachHeader) {
   write(2, 0.04);
   write(3, nullptr);
   const char* sentence =
-      "other programs used 5 % or more of the processors, in user mode, in 2 of 3 runs, 43 % at most";
+      "other programs used 5 % or more of the processors, in user mode, in 2 of 3 runs, 43 % at "
+      "most";
   const ResultSet results = Results();
   EXPECT_THAT(ExperimentText(results), HasSubstr(std::string("\n") + sentence + "\n"));
   EXPECT_THAT(FindingsMarkdown(results), HasSubstr(std::string("\nOn the machine, ") + sentence));
