@@ -62,10 +62,13 @@ class LazySync {
       pace.Begin();
       lock.unlock();
       std::optional<Error> failure;
-      uint64_t newest = synced_;
+      bool synced = false;
       try {
-        newest = newest_();
-        if (newest != synced_) sync_();
+        if (const uint64_t newest = newest_(); newest != synced_) {
+          sync_();
+          synced_ = newest;
+          synced = true;
+        }
       } catch (const Error& error) {
         failure = error;
       } catch (const std::exception& error) {
@@ -77,9 +80,7 @@ class LazySync {
         failed_.store(true, std::memory_order_release);
         return;
       }
-      if (newest == synced_) continue;
-      pace.End();
-      synced_ = newest;
+      if (synced) pace.End();
     }
   }
 
