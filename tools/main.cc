@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -195,6 +196,9 @@ int ExitCode(int argc, char** argv) {
     fmt::print(stderr, "testbed: {}\n", e.what());
     const bool refused = e.kind() == testbed::Error::kUsage || e.kind() == testbed::Error::kIo;
     return refused ? 2 : 1;
+  } catch (const std::filesystem::filesystem_error& e) {
+    fmt::print(stderr, "testbed: {} cannot be used: {}\n", e.path1().string(), e.code().message());
+    return 2;
   } catch (const std::exception& e) {
     fmt::print(stderr, "testbed: {}\n", e.what());
     return 1;

@@ -250,17 +250,42 @@ TEST_F(ForeignFilesTest, AUserWithoutRightsTouchesNothingOfRoot) {
   MakeLeftover("testbed-00000000000000e2.tmp");
   ASSERT_EQ(::chmod((directory_ / "testbed-00000000000000e2.tmp").c_str(), 0755), 0);
   ASSERT_EQ(::chmod(directory_.c_str(), 0777), 0);
-  const std::string as_nobody =
-      "setpriv --reuid 65534 --regid 65534 --clear-groups " + TestbedBinary() + " ";
-  const std::string command = "cd " + directory_.string() + " && " + as_nobody;
+  const std::string nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups ";
+  const std::string command = "cd " + directory_.string() + " && " + nobody + TestbedBinary() + " ";
   if (::system((command + "list >/dev/null 2>&1").c_str()) != 0) {
     GTEST_SKIP() << "a user without rights cannot run " << TestbedBinary();
+  }
+  if (::system((nobody + "test -w " + directory_.string()).c_str()) != 0) {
+    GTEST_SKIP() << "a user without rights cannot reach " << directory_;
   }
   EXPECT_EQ(::system((command + "scratch clean >/dev/null").c_str()), 0);
   EXPECT_EQ(::system((command + kLoad + " >/dev/null").c_str()), 0);
   EXPECT_TRUE(Exists("testbed-00000000000000e1.tmp/db/btree.data"));
   EXPECT_TRUE(Exists("testbed-00000000000000e2.tmp/db/btree.data"));
   EXPECT_EQ(Names().size(), 2u) << "nothing of the user's is left";
+}
+
+// The working directory of a user who may not reach it by its name.
+TEST_F(ForeignFilesTest, ADirectoryThatCannotBeReachedIsRefusedWithASentence) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  fs::create_directories(directory_ / "closed/open");
+  fs::permissions(directory_ / "closed/open", fs::perms::all);
+  fs::permissions(directory_ / "closed", fs::perms::owner_all);
+  fs::permissions(directory_, fs::perms::all);
+  const std::string begin = "cd " + directory_.string() +
+                            "/closed/open && setpriv --reuid 65534 --regid 65534 --clear-groups " +
+                            TestbedBinary() + " ";
+  if (::system((begin + "list >/dev/null 2>&1").c_str()) != 0) {
+    GTEST_SKIP() << "a user without rights cannot run " << TestbedBinary();
+  }
+  const std::string err = directory_ / "err";
+  for (const std::string option : {"--dir d", "--json h.json"}) {
+    const int status = ::system((begin + kLoad + " " + option + " >/dev/null 2>" + err).c_str());
+    EXPECT_EQ(WEXITSTATUS(status), 2) << option;
+    const std::string said = Read(err);
+    EXPECT_NE(said.find("Permission denied"), std::string::npos) << said;
+    EXPECT_NE(said.find(option.substr(0, option.find(' '))), std::string::npos) << said;
+  }
 }
 
 // Runs in two containers may have equal process numbers. Their locks must tell them apart.

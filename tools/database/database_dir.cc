@@ -27,9 +27,16 @@ bool IsEmpty(const fs::path& dir) { return fs::is_directory(dir) && fs::is_empty
 
 void CheckWritable(const fs::path& path) {
   fs::path existing = fs::absolute(path);
-  while (!fs::exists(existing) && existing.has_parent_path() &&
+  std::error_code error;
+  while (!fs::exists(existing, error) && !error && existing.has_parent_path() &&
          existing != existing.parent_path()) {
     existing = existing.parent_path();
+  }
+  if (error) {
+    throw Error(Error::kUsage,
+                fmt::format("--dir {}: {} cannot be examined ({}): choose a directory that this "
+                            "user may reach",
+                            path.string(), existing.string(), error.message()));
   }
   if (!fs::is_directory(existing)) {
     throw Error(Error::kUsage, fmt::format("--dir {}: {} is not a directory; choose another --dir",

@@ -167,7 +167,12 @@ void CheckOne(const OutputFile& file) {
   const std::string followed = FollowedOrRefuse(file);
   const fs::path parent = fs::absolute(followed).parent_path();
   std::error_code error;
-  if (!fs::is_directory(parent, error)) Refuse(file, parent.string() + " is not a directory");
+  if (!fs::is_directory(parent, error)) {
+    // Such as a directory above it that this user may not search. That it is not there is no error.
+    const bool is_file = fs::exists(parent, error);
+    Refuse(file, error && !is_file ? fmt::format("{}: {}", parent.string(), error.message())
+                                   : parent.string() + " is not a directory");
+  }
   if (fs::is_directory(file.path, error)) {
     Refuse(file, "it is a directory; give the name of a file");
   }
