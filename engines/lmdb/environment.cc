@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include "device/file/directory.h"
 #include "device/file/file.h"
 #include "device/os/mutex.h"
+#include "engines/data_file.h"
 
 namespace testbed::lmdb {
 namespace {
@@ -25,32 +25,6 @@ constexpr mdb_mode_t kMode = 0644;
 uintptr_t ThisThread() {
   static thread_local char here;
   return reinterpret_cast<uintptr_t>(&here);
-}
-
-// Returns whether the file system has no space. LMDB reports a write that found too little space as
-// an IO error, not as ENOSPC.
-bool DeviceIsFull(const std::string& dir) {
-  struct statvfs room {};
-  return ::statvfs(dir.c_str(), &room) == 0 && uint64_t{room.f_bavail} * room.f_frsize < (1 << 20);
-}
-
-// Returns the file's length in bytes.
-uint64_t FileSize(const std::string& path) {
-  struct stat st {};
-  if (::stat(path.c_str(), &st) != 0) throw Error::Io("stat", path, errno);
-  return static_cast<uint64_t>(st.st_size);
-}
-
-// Throws Error (kCorruption) when the data file is empty, or is missing though the lock file is
-// there: LMDB would make a new database in either case, and the rows may only be elsewhere.
-void CheckDataFile(const std::string& dir, bool is_new, bool has_lock) {
-  const std::string data = DataFile(dir);
-  if (is_new ? !has_lock : FileSize(data) != 0) return;
-  throw Error(Error::kCorruption,
-              fmt::format("file {} is {}: put it back, or load the database anew with --fresh; "
-                          "when nothing was ever loaded, remove {}",
-                          data, is_new ? "missing though " + LockFile(dir) + " is there" : "empty",
-                          is_new ? LockFile(dir) : "it and " + LockFile(dir)));
 }
 
 }  // namespace
@@ -66,7 +40,7 @@ Environment::Environment(const std::string& dir, const Settings& settings)
   lock_ = DirLock(dir_, "the database in");
   // A file that cannot be examined is not absent: what is new is removed when it cannot be opened.
   const bool is_new = !IsThere(DataFile(dir_)), has_lock = IsThere(LockFile(dir_));
-  CheckDataFile(dir_, is_new, has_lock);
+  CheckDataFile(DataFile(dir_), LockFile(dir_));
   if (settings_.map_size == 0) settings_.map_size = DefaultMapSize(dir_);
   try {
     Open();

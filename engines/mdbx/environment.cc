@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include "device/account/ledger.h"
 #include "device/file/directory.h"
 #include "device/file/file.h"
+#include "engines/data_file.h"
 
 namespace testbed::mdbx {
 namespace {
@@ -19,30 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr mdbx_mode_t kMode = 0644;
 constexpr const char* kOpening = "opening the database";
-
-bool DeviceIsFull(const std::string& dir) {
-  struct statvfs room {};
-  return ::statvfs(dir.c_str(), &room) == 0 && uint64_t{room.f_bavail} * room.f_frsize < (1 << 20);
-}
-
-// Returns the file's length in bytes.
-uint64_t FileSize(const std::string& path) {
-  struct stat st {};
-  if (::stat(path.c_str(), &st) != 0) throw Error::Io("stat", path, errno);
-  return static_cast<uint64_t>(st.st_size);
-}
-
-// Throws Error (kCorruption) when the data file is empty, or is missing though the lock file is
-// there: libmdbx would make a new database in either case, and the rows may only be elsewhere.
-void CheckDataFile(const std::string& dir, bool is_new, bool has_lock) {
-  const std::string data = DataFile(dir);
-  if (is_new ? !has_lock : FileSize(data) != 0) return;
-  throw Error(Error::kCorruption,
-              fmt::format("file {} is {}: put it back, or load the database anew with --fresh; "
-                          "when nothing was ever loaded, remove {}",
-                          data, is_new ? "missing though " + LockFile(dir) + " is there" : "empty",
-                          is_new ? LockFile(dir) : "it and " + LockFile(dir)));
-}
 
 }  // namespace
 
@@ -57,7 +33,7 @@ Environment::Environment(const std::string& dir, const Settings& settings)
   lock_ = DirLock(dir_, "the database in");
   // A file that cannot be examined is not absent: what is new is removed when it cannot be opened.
   const bool is_new = !IsThere(DataFile(dir_)), has_lock = IsThere(LockFile(dir_));
-  CheckDataFile(dir_, is_new, has_lock);
+  CheckDataFile(DataFile(dir_), LockFile(dir_));
   if (settings_.map_size == 0) settings_.map_size = DefaultMapSize(dir_, settings_.page_size);
   try {
     Open();

@@ -1,0 +1,21 @@
+// What the engines share whose database is one data file with a lock file beside it (lmdb, mdbx).
+// Their libraries take an absent or empty data file for a database that is to be made.
+#ifndef TESTBED_ENGINES_DATA_FILE_H_
+#define TESTBED_ENGINES_DATA_FILE_H_
+
+#include <string>
+
+namespace testbed {
+
+// Throws Error (kCorruption) when the data file is empty, or is missing though the lock file is
+// there: the rows may only be elsewhere. Throws Error (kIo) when the system does not tell. Changes
+// nothing.
+void CheckDataFile(const std::string& data_file, const std::string& lock_file);
+
+// Returns whether the file system has no space. The libraries report a write that found too little
+// space as an IO error, not as ENOSPC.
+bool DeviceIsFull(const std::string& directory);
+
+}  // namespace testbed
+
+#endif  // TESTBED_ENGINES_DATA_FILE_H_
