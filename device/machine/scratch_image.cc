@@ -15,8 +15,6 @@
 namespace testbed {
 namespace {
 
-constexpr uint64_t kMiB = 1 << 20;
-
 // Fills memory with bytes that do not compress and are not zeros, so that a backing file system
 // that compresses or skips zeros must give the image blocks.
 void FillWithNoise(char* data, size_t n) {
@@ -47,7 +45,7 @@ void WriteImage(int fd, const std::string& path, uint64_t bytes,
   if (Uninterrupted(allocate) != 0 && errno == ENOSPC) {
     throw Error::Io("allocate", path, ENOSPC);
   }
-  AlignedBuffer buffer(4 * kMiB);
+  AlignedBuffer buffer(4 << 20);
   FillWithNoise(buffer.data(), buffer.size());
   for (uint64_t done = 0; done < bytes;) {
     const size_t n = std::min<uint64_t>(buffer.size(), bytes - done);

@@ -20,7 +20,7 @@
 namespace testbed {
 namespace {
 
-constexpr int kNotStarted = 127;
+constexpr int kServerNotStarted = 127;
 constexpr std::chrono::milliseconds kPoll(5);
 
 // Changes to the user. Of root's capabilities the program keeps the one to pass directories that are
@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds kPoll(5);
 void ChangeUser(const ProgramUser& user) {
   ::prctl(PR_SET_KEEPCAPS, 1);
   if (::setgroups(0, nullptr) != 0 || ::setgid(user.gid) != 0 || ::setuid(user.uid) != 0) {
-    ::_exit(kNotStarted);
+    ::_exit(kServerNotStarted);
   }
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct kept[2] = {};
@@ -43,7 +43,7 @@ void ChangeUser(const ProgramUser& user) {
                          char* const environment[], pid_t parent) {
   const int nothing = ::open("/dev/null", O_RDONLY);
   const int output = ::open(command.output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  if (nothing < 0 || output < 0) ::_exit(kNotStarted);
+  if (nothing < 0 || output < 0) ::_exit(kServerNotStarted);
   ::dup2(nothing, 0);
   ::dup2(output, 1);
   ::dup2(output, 2);
@@ -54,13 +54,13 @@ void ChangeUser(const ProgramUser& user) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGPIPE}) ::signal(signal, SIG_DFL);
-  if (::chdir(command.directory.c_str()) != 0) ::_exit(kNotStarted);
+  if (::chdir(command.directory.c_str()) != 0) ::_exit(kServerNotStarted);
   if (command.user) ChangeUser(*command.user);
   // A change of the user takes the signal away, so that it is set after it.
   ::prctl(PR_SET_PDEATHSIG, command.death_signal);
-  if (::getppid() != parent) ::_exit(kNotStarted);
+  if (::getppid() != parent) ::_exit(kServerNotStarted);
   ::execve(argv[0], argv, environment);
-  ::_exit(kNotStarted);
+  ::_exit(kServerNotStarted);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ class KilledParentTest : public StartedCommandTest {
   }
 };
 
-constexpr char kRun[] =
+constexpr char kLongRun[] =
     "--engine btree --ram 32M --rows 20000 --workload insert,point-read --seconds 60 --warmup 0 "
     "--quiet";
 
@@ -77,7 +77,7 @@ TEST_F(KilledParentTest, ARunThatLoads) {
 }
 
 TEST_F(KilledParentTest, ARunThatMeasures) {
-  const pid_t process = Start(kRun);
+  const pid_t process = Start(kLongRun);
   ASSERT_TRUE(Becomes([&] { return Loaded() && Processes().size() >= 2; }));
   LetItWork();
   KillAndExpectNoneLeft(process);
@@ -85,7 +85,7 @@ TEST_F(KilledParentTest, ARunThatMeasures) {
 }
 
 TEST_F(KilledParentTest, UnderNohup) {
-  const pid_t process = Start(kRun, "nohup");
+  const pid_t process = Start(kLongRun, "nohup");
   ASSERT_TRUE(Becomes([&] { return Loaded() && Processes().size() >= 2; }));
   LetItWork();
   KillAndExpectNoneLeft(process);
@@ -93,7 +93,7 @@ TEST_F(KilledParentTest, UnderNohup) {
 
 TEST_F(KilledParentTest, KilledByTimeout) {
   // With --foreground, timeout kills only its child, and not the whole process group.
-  const pid_t process = Start(kRun, "timeout --foreground -s KILL 6");
+  const pid_t process = Start(kLongRun, "timeout --foreground -s KILL 6");
   ASSERT_TRUE(Becomes([&] { return Processes().size() >= 3; }));
   EXPECT_TRUE(Becomes([&] { return Processes().empty(); }, 20));
   ::waitpid(process, nullptr, 0);
@@ -126,7 +126,7 @@ TEST_F(KilledParentTest, SettingUpAScratchDevice) {
   if (::geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
   for (int ms = 10; ms <= 3000; ms = ms * 2) {
     SCOPED_TRACE(ms);
-    const pid_t process = Start(std::string(kRun) + " --scratch 256M");
+    const pid_t process = Start(std::string(kLongRun) + " --scratch 256M");
     ASSERT_TRUE(Becomes([&] { return Holds(".testbed-scratch"); }));
     std::this_thread::sleep_for(std::chrono::milliseconds(ms));
     KillAndExpectNoneLeft(process);

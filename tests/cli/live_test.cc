@@ -21,7 +21,7 @@
 namespace testbed {
 namespace {
 
-constexpr char kRun[] =
+constexpr char kWatchedRun[] =
     "--engine btree --ram 64M --rows 2000 --warmup 0 --threads 2 --workload insert,point-read ";
 
 // A socket of this test that listens on a port of the loopback address.
@@ -73,7 +73,7 @@ bool Finds(const std::string& text, const std::regex& what) {
 class LiveTest : public StartedCommandTest {
  protected:
   // Starts a run with its standard error in the file `err`.
-  pid_t StartRun(const std::string& options) { return Start(kRun + options + " 2>err", ""); }
+  pid_t StartRun(const std::string& options) { return Start(kWatchedRun + options + " 2>err", ""); }
   std::string Err() const { return Read(directory_ / "err"); }
 
   int AwaitPort() {
@@ -140,13 +140,13 @@ TEST_F(LiveTest, TheServerEndsWithAKilledProgram) {
 
 TEST_F(LiveTest, WhatCannotBeServedOrShownIsRefusedBeforeTheRun) {
   const Listener taken;
-  const std::string run = std::string(kRun) + "--seconds 1 --json h.json ";
+  const std::string run = std::string(kWatchedRun) + "--seconds 1 --json h.json ";
   ExpectRefused(Run(run + fmt::format("--metrics {}", taken.port())), "Address already in use");
   ExpectRefused(Run(run + "--metrics 192.0.2.1:9100"), "Cannot assign requested address");
   ExpectRefused(Run(run + "--metrics 99999"), "--metrics 99999 is not accepted; it takes a port");
   ExpectRefused(Run(run + "--metrics 1.2.3:1"), "--metrics 1.2.3:1 is not accepted");
   ExpectRefused(Run(run + "--live --quiet"), "--live shows the run and --quiet shows nothing");
-  ExpectRefused(Run(std::string(kRun) + "--page-size 4k,8k --live"),
+  ExpectRefused(Run(std::string(kWatchedRun) + "--page-size 4k,8k --live"),
                 "--live belongs to a single run");
   ExpectRefused(Run("ab --engine btree --a io=direct --b io=buffered --live"), "--live");
   EXPECT_TRUE(DirectoryIsEmpty());
@@ -239,7 +239,8 @@ std::string LeftOnScreen(std::string text) {
 }
 
 TEST_F(LiveTest, AScreenShowsTheRunAndTheReportFollowsIt) {
-  OnTerminal terminal(directory_, kRun + std::string("--seconds 3 --live"), "xterm-256color");
+  OnTerminal terminal(directory_, kWatchedRun + std::string("--seconds 3 --live"),
+                      "xterm-256color");
   ASSERT_TRUE(Becomes([&] { return CountOf(terminal.Output(), kFirstScreen) != 0; }))
       << terminal.Output();
   EXPECT_TRUE(Becomes([&] { return terminal.Output().find("grade ") != std::string::npos; }));
@@ -257,7 +258,8 @@ TEST_F(LiveTest, AScreenShowsTheRunAndTheReportFollowsIt) {
 
 TEST_F(LiveTest, TheTerminalIsBackAfterCtrlCAndTheDeathOfTheRun) {
   for (const bool killed : {false, true}) {
-    OnTerminal terminal(directory_, kRun + std::string("--seconds 60 --live"), "xterm-256color");
+    OnTerminal terminal(directory_, kWatchedRun + std::string("--seconds 60 --live"),
+                        "xterm-256color");
     ASSERT_TRUE(Becomes([&] { return terminal.Output().find("slowest") != std::string::npos; }));
     const pid_t run = RunOf(terminal.child());
     ASSERT_GT(run, 0);
@@ -277,7 +279,8 @@ TEST_F(LiveTest, TheTerminalIsBackAfterCtrlCAndTheDeathOfTheRun) {
 }
 
 TEST_F(LiveTest, TheTerminalIsBackAfterACrash) {
-  OnTerminal terminal(directory_, kRun + std::string("--seconds 60 --live"), "xterm-256color");
+  OnTerminal terminal(directory_, kWatchedRun + std::string("--seconds 60 --live"),
+                      "xterm-256color");
   ASSERT_TRUE(Becomes([&] { return terminal.Output().find("slowest") != std::string::npos; }));
   ::kill(terminal.child(), SIGSEGV);
   EXPECT_TRUE(Becomes([&] { return CountOf(terminal.Output(), kFirstScreen) == 1; }));
@@ -286,7 +289,7 @@ TEST_F(LiveTest, TheTerminalIsBackAfterACrash) {
 }
 
 TEST_F(LiveTest, ADumbTerminalGetsLines) {
-  OnTerminal terminal(directory_, kRun + std::string("--seconds 2.5 --live"), "dumb");
+  OnTerminal terminal(directory_, kWatchedRun + std::string("--seconds 2.5 --live"), "dumb");
   EXPECT_TRUE(Becomes([&] { return terminal.Output().find("grade ") != std::string::npos; }));
   EXPECT_EQ(End(terminal.child()), 0);
   EXPECT_TRUE(Finds(terminal.Output(), std::regex("point-read: [12]\\.[0-9] s, ")))

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::HasSubstr;
 
-constexpr char kSmall[] =
+constexpr char kOfRelease[] =
     " --ram 64M --rows 2000 --threads 1 --operations 500 --quiet --account file ";
 
 class ReleaseRunTest : public CommandTest {
@@ -51,7 +51,8 @@ class ReleaseRunTest : public CommandTest {
 };
 
 TEST_F(ReleaseRunTest, AReleaseRunsAsAnEngineAndTheResultsNameIt) {
-  const CommandResult result = With("--engine btree@9.8.7 --json run.json" + std::string(kSmall));
+  const CommandResult result =
+      With("--engine btree@9.8.7 --json run.json" + std::string(kOfRelease));
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("release 9.8.7 of 2024-05: cc -O2"));
   const json document = Json("run.json");
@@ -71,7 +72,8 @@ TEST_F(ReleaseRunTest, AReleaseRunsAsAnEngineAndTheResultsNameIt) {
 }
 
 TEST_F(ReleaseRunTest, ADatabaseIsReusedByTheReleaseThatMadeIt) {
-  ASSERT_EQ(With("--engine btree@9.8.7 --dir d --workload insert" + std::string(kSmall)).code, 0);
+  ASSERT_EQ(With("--engine btree@9.8.7 --dir d --workload insert" + std::string(kOfRelease)).code,
+            0);
   const std::string again =
       "--dir d --reuse --workload point-read --threads 1 --operations 9 --quiet";
   const CommandResult same = With(again + " --json run.json");
@@ -81,7 +83,7 @@ TEST_F(ReleaseRunTest, ADatabaseIsReusedByTheReleaseThatMadeIt) {
 }
 
 TEST_F(ReleaseRunTest, ItsFilesAreRemovedAsThoseOfTheEngine) {
-  const std::string load = "--engine btree@9.8.7 --workload insert" + std::string(kSmall);
+  const std::string load = "--engine btree@9.8.7 --workload insert" + std::string(kOfRelease);
   ASSERT_EQ(With(load).code, 0);
   EXPECT_TRUE(DirectoryIsEmpty()) << "a run without --dir leaves nothing behind";
   ASSERT_EQ(With(load + "--dir d").code, 0);
@@ -103,8 +105,9 @@ TEST_F(ReleaseRunTest, SidesOfAComparisonAreReleases) {
 }
 
 TEST_F(ReleaseRunTest, ASweepHasReleasesAsAnAxis) {
-  const CommandResult result = With(
-      "--engine btree,btree@9.8.7 --out sweep --workload insert,point-read" + std::string(kSmall));
+  const CommandResult result =
+      With("--engine btree,btree@9.8.7 --out sweep --workload insert,point-read" +
+           std::string(kOfRelease));
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("btree@9.8.7"));
   int of_release = 0, cells = 0;
@@ -126,17 +129,17 @@ TEST_F(ReleaseRunTest, ACrashTestIsThatOfTheRelease) {
 }
 
 TEST_F(ReleaseRunTest, WhatTheReleaseDoesNotAcceptIsRefusedBeforeAnythingIsMade) {
-  ExpectRefused(
-      With("--engine btree@9.8.7 --dir d --engine-option torn_pages=never" + std::string(kSmall)),
-      "torn_pages");
+  ExpectRefused(With("--engine btree@9.8.7 --dir d --engine-option torn_pages=never" +
+                     std::string(kOfRelease)),
+                "torn_pages");
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
 TEST_F(ReleaseRunTest, AReleaseThatIsNotThereIsRefusedWithWhatToDo) {
-  ExpectRefused(With("--engine btree@1.0" + std::string(kSmall)), "btree has no releases");
+  ExpectRefused(With("--engine btree@1.0" + std::string(kOfRelease)), "btree has no releases");
   ExpectRefused(With("ab --a engine=btree --b engine=btree@1.0"), "btree has no releases");
   ExpectRefused(With("crashtest --engine btree@1.0"), "btree has no releases");
-  ExpectRefused(With("--engine nosuch@1.0" + std::string(kSmall)), "nosuch is not known");
+  ExpectRefused(With("--engine nosuch@1.0" + std::string(kOfRelease)), "nosuch is not known");
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
@@ -145,7 +148,7 @@ TEST_F(ReleaseRunTest, AProgramThatIsNoTestbedIsRefused) {
   fs::remove(program);
   std::ofstream(program) << "#!/bin/sh\nexit 1\n";
   fs::permissions(program, fs::perms::owner_all);
-  ExpectRefused(With("--engine btree@9.8.7" + std::string(kSmall)), "gave no answer");
+  ExpectRefused(With("--engine btree@9.8.7" + std::string(kOfRelease)), "gave no answer");
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 

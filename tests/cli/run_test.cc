@@ -20,10 +20,10 @@
 namespace testbed {
 namespace {
 
-constexpr char kSmall[] = " --ram 128M --rows 20000 --seconds 0.5 --warmup 0 --threads 2 --quiet ";
+constexpr char kLoaded[] = " --ram 128M --rows 20000 --seconds 0.5 --warmup 0 --threads 2 --quiet ";
 // Runs whose account is not the subject count none at the device: each reading of it waits until the
 // disk is at rest, which it seldom is beside other tests.
-constexpr char kSmallest[] =
+constexpr char kQuickRun[] =
     " --ram 128M --rows 2000 --seconds 0.3 --warmup 0 --threads 2 --account file --quiet ";
 
 class EngineRunTest : public CommandTest, public testing::WithParamInterface<std::string> {
@@ -36,7 +36,7 @@ class EngineRunTest : public CommandTest, public testing::WithParamInterface<std
 
 TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
   const CommandResult result =
-      Run("--engine " + GetParam() + " --json run.json --csv run.csv" + kSmall);
+      Run("--engine " + GetParam() + " --json run.json --csv run.csv" + kLoaded);
   ASSERT_EQ(result.code, 0) << result.err;
   for (const char* text : {"Operations", "Reads per operation", "Memory", "Database", "grade"}) {
     EXPECT_NE(result.out.find(text), std::string::npos) << text << "\n" << result.out;
@@ -59,12 +59,12 @@ TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
 TEST_P(EngineRunTest, MixedInAnOpenLoopOnAReusedDatabase) {
   const std::string engine = "--engine " + GetParam() + " --dir d ";
   const std::string insert = "--workload insert --indexes 2 --rows-per-transaction 50";
-  ASSERT_EQ(Run(engine + insert + kSmallest).code, 0);
+  ASSERT_EQ(Run(engine + insert + kQuickRun).code, 0);
   const CommandResult result = Run(
       engine +
       "--reuse --workload mixed --mix point-read=70,update=10,insert=10,erase=5,scan=5 --rate 2000 "
       "--verify all --indexes 2 --json run.json" +
-      kSmallest);
+      kQuickRun);
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.out.find("intended start"), std::string::npos);
   const nlohmann::json phase = Json("run.json")["runs"][0]["phases"][0];
@@ -76,7 +76,7 @@ TEST_P(EngineRunTest, MixedInAnOpenLoopOnAReusedDatabase) {
 // The engine's files are missing, as when a file system is not mounted. --reuse must not create a
 // new database then.
 TEST_P(EngineRunTest, ReuseOfADatabaseThatIsGoneMakesNone) {
-  const std::string common = "--engine " + GetParam() + " --dir d " + kSmallest;
+  const std::string common = "--engine " + GetParam() + " --dir d " + kQuickRun;
   ASSERT_EQ(Run(common + "--workload insert").code, 0);
   std::filesystem::rename(directory_ / "d/db", directory_ / "away");
   ExpectRefused(Run(common + "--reuse --workload point-read"), "d/db");
@@ -165,7 +165,7 @@ TEST_F(RunTest, AnEngineThatDoesItsIoItselfLeavesOutTheFileLevel) {
   if (Run("list").out.find("lmdb") == std::string::npos) GTEST_SKIP() << "no lmdb in this build";
   const std::string lmdb =
       "--engine lmdb --json run.json --readahead-model --rows-per-transaction 100" +
-      std::string(kSmall);
+      std::string(kLoaded);
   for (const char* account : {"device", "file"}) {
     const CommandResult result = Run(lmdb + " --account " + account);
     ASSERT_EQ(result.code, 0) << result.err;
@@ -469,12 +469,12 @@ TEST_F(RunTest, ReuseKnowsTheFileOfKeysByItsContents) {
 
 TEST_F(RunTest, ANameOfAnyBytesCostsNoResultAndComesBack) {
   const std::string named = " --engine btree --dir \"$(printf 'nu\\377x')\" ";
-  const CommandResult result = Run(named + "--json run.json" + kSmallest);
+  const CommandResult result = Run(named + "--json run.json" + kQuickRun);
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(Json("run.json")["runs"].size(), 2u);
   EXPECT_EQ(Json("run.json")["command"][3], "nu\\xffx");
   EXPECT_NE(Run("report run.json").out.find("point-read"), std::string::npos);
-  const CommandResult again = Run(named + "--fresh" + kSmallest);
+  const CommandResult again = Run(named + "--fresh" + kQuickRun);
   EXPECT_EQ(again.code, 0) << again.err;
 }
 

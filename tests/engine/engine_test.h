@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@
 #include "engines/registry.h"
 
 namespace testbed {
+
+inline constexpr uint64_t kMiB = 1 << 20;
 
 struct EngineCase {
   std::string engine;

@@ -33,8 +33,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-constexpr uint64_t kMiB = 1 << 20;
-
 class LmdbTest : public testing::Test {
  protected:
   LmdbTest() : options_(DefaultEngineOptions(FindEngine("lmdb"))) {

@@ -28,8 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMiB = 1 << 20;
-
 class WiredtigerTest : public testing::Test {
  protected:
   WiredtigerTest() {

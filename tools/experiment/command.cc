@@ -114,7 +114,7 @@ int Show(const Experiment& e) {
     scales.Row({name, fmt::format("{}", fmt::join(options, " "))});
   }
   Table metrics("Metrics", {"name", "unit", "expression over the figures of a run"}, Table::kWords);
-  for (const Metric& m : e.metrics) metrics.Row({m.name, m.unit, m.expression});
+  for (const ExperimentMetric& m : e.metrics) metrics.Row({m.name, m.unit, m.expression});
   fmt::print("{}{}{}\nFindings\n", axes.Text(), scales.Text(), metrics.Text());
   for (const Finding& f : e.findings) fmt::print("{:<4} {}\n", f.id, f.claim);
   return 0;

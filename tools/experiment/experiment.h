@@ -48,7 +48,7 @@ struct ExperimentScale {
   std::optional<int> rounds;                               // number of times that all cells run
 };
 
-struct Metric {
+struct ExperimentMetric {
   std::string name, expression, unit, about;
 };
 
@@ -112,13 +112,13 @@ struct Experiment {
   std::vector<Axis> axes;                                // the last axis varies fastest
   std::map<std::string, ExperimentScale> scales;
   std::vector<Skip> skips;
-  std::vector<Metric> metrics;
+  std::vector<ExperimentMetric> metrics;
   std::vector<TableSpec> tables;
   std::vector<Finding> findings;
 
   // These return null when there is no such axis or metric.
   const Axis* FindAxis(const std::string& axis) const;
-  const Metric* FindMetric(const std::string& metric) const;
+  const ExperimentMetric* FindMetric(const std::string& metric) const;
 };
 
 // Returns the texts of the shipped experiments by name (tools/experiments/*.toml, built into the

@@ -13,7 +13,7 @@ namespace {
 
 // A ratio has no unit.
 std::string MetricTitle(const Experiment& e, const TableSpec& spec, const std::string& name) {
-  const Metric* metric = e.FindMetric(name);
+  const ExperimentMetric* metric = e.FindMetric(name);
   return metric->unit.empty() || !spec.relative_axis.empty()
              ? name
              : fmt::format("{} ({})", name, metric->unit);

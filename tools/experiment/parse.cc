@@ -446,7 +446,7 @@ void Parser::ParseEngineOptions() {
 void Parser::ParseMetrics() {
   if (const toml::node* metrics = root_.get("metrics")) {
     for (const auto& [name, node] : AsTable(*metrics, "metrics")) {
-      Metric metric;
+      ExperimentMetric metric;
       metric.name = name.str();
       if (node.is_table()) {
         CheckKeys(*node.as_table(), {"value", "unit", "about"});
@@ -509,8 +509,8 @@ const Axis* Experiment::FindAxis(const std::string& axis) const {
   return nullptr;
 }
 
-const Metric* Experiment::FindMetric(const std::string& metric) const {
-  for (const Metric& m : metrics) {
+const ExperimentMetric* Experiment::FindMetric(const std::string& metric) const {
+  for (const ExperimentMetric& m : metrics) {
     if (m.name == metric) return &m;
   }
   return nullptr;

@@ -154,7 +154,7 @@ std::string CellsCsv(const ResultSet& results) {
   const Experiment& e = results.experiment();
   std::vector<std::string> columns = {"experiment", "scale", "round"};
   for (const Axis& axis : e.axes) columns.push_back(axis.name);
-  for (const Metric& metric : e.metrics) columns.push_back(metric.name);
+  for (const ExperimentMetric& metric : e.metrics) columns.push_back(metric.name);
   columns.push_back("not_in_force");
   Csv csv(columns);
   for (size_t i = 0; i < results.cells().size(); ++i) {
@@ -166,7 +166,7 @@ std::string CellsCsv(const ResultSet& results) {
       for (const Axis& axis : e.axes) {
         row.push_back(CsvText(results.cells()[i].labels.at(axis.name)));
       }
-      for (const Metric& metric : e.metrics) {
+      for (const ExperimentMetric& metric : e.metrics) {
         row.push_back(CsvNumber(results.Values(i, metric.name)[known]));
       }
       row.push_back(CsvText(results.not_in_force(i)));

@@ -65,7 +65,7 @@ json CellJson(const ResultSet& results, size_t i, const ResultsDir& dir, PageDat
     });
     labels.push_back(at - axis.values.begin());
   }
-  for (const Metric& metric : e.metrics) {
+  for (const ExperimentMetric& metric : e.metrics) {
     const Estimate estimate = EstimateOf(results, {i}, metric.name);
     figures.push_back(std::isfinite(estimate.mean)
                           ? json({estimate.mean, FiniteJson(estimate.half_width)})
@@ -106,7 +106,7 @@ json HeadJson(const ResultSet& results) {
     for (const AxisValue& value : axis.values) labels.push_back(value.label);
     j["axes"].push_back({{"name", axis.name}, {"labels", std::move(labels)}});
   }
-  for (const Metric& metric : e.metrics) {
+  for (const ExperimentMetric& metric : e.metrics) {
     j["metrics"].push_back({{"name", metric.name}, {"unit", metric.unit}, {"about", metric.about}});
   }
   if (!e.tables.empty() && !e.tables[0].metrics.empty()) {

@@ -9,7 +9,7 @@ namespace testbed::linkbench {
 namespace {
 
 constexpr size_t kMotif = 512;  // bytes; LinkBench ignores its option motif_length
-constexpr size_t kChunk = 128;
+constexpr size_t kFillBytes = 128;
 constexpr size_t kLongNode = 64 << 10;
 
 // Fills `to` with uniform bytes from first to last, both included.
@@ -188,8 +188,8 @@ uint64_t Content::LoadTime(const LinkId& id) const {
 }
 
 void Content::Fill(const Kind& kind, Random& random, size_t size, char* to) {
-  for (size_t done = 0; done < size; done += kChunk) {
-    const size_t n = std::min(kChunk, size - done);
+  for (size_t done = 0; done < size; done += kFillBytes) {
+    const size_t n = std::min(kFillBytes, size - done);
     if (random.Unit() < kind.uniqueness) {
       FillUniform(random, kind.first, kind.last, n, to + done);
       continue;

@@ -110,8 +110,8 @@ struct LinkRow {
   std::string_view data;
 };
 struct CountRow {
-  uint32_t count;
-  uint64_t time, version;
+  uint32_t count = 0;
+  uint64_t time = 0, version = 0;
 };
 
 // Each function encodes to `to`, which the caller makes large enough, and returns the encoded

@@ -9,7 +9,7 @@ namespace testbed::btree {
 namespace {
 
 // Returns a buffer in which a page is rebuilt. Each thread has one, which is made at its first use.
-char* Scratch() {
+char* RebuildBuffer() {
   static thread_local AlignedBuffer buffer(kMaxPageSize);
   return buffer.data();
 }
@@ -142,7 +142,7 @@ void Node::Remove(uint32_t at) {
 }
 
 void Node::Compact() {
-  char* copy = Scratch();
+  char* copy = RebuildBuffer();
   std::memcpy(copy, p_, size_);
   const Node old(copy, size_);
   const NodeHeader* o = old.header();
@@ -242,7 +242,7 @@ bool Node::TruncateAt(std::string_view separator) {
       !separator.starts_with(Prefix()) || (at == 0 && !leaf())) {
     return false;
   }
-  char* copy = Scratch();
+  char* copy = RebuildBuffer();
   std::memcpy(copy, p_, size_);
   const Node old(copy, size_);
   const NodeHeader* o = old.header();

@@ -24,12 +24,12 @@
 #include "device/account/ledger.h"
 #include "device/file/file.h"
 #include "device/machine/scratch.h"
+#include "tests/engine/engine_test.h"
 
 namespace testbed {
 
 inline constexpr size_t kThreads = 8;
 inline constexpr size_t kPage = 8192;
-inline constexpr uint64_t kMiB = 1 << 20;
 
 class ClosureTest : public testing::TestWithParam<FileSystem> {
  protected:

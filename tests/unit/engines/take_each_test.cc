@@ -19,7 +19,7 @@ namespace {
 
 using testing::ElementsAre;
 
-const std::map<std::string, std::string, std::less<>> kRows = {{"a", "1"}, {"b", ""}, {"d", "4"}};
+const std::map<std::string, std::string, std::less<>> kStored = {{"a", "1"}, {"b", ""}, {"d", "4"}};
 
 // Gets one row after the other; a value is lost with the next Get.
 class SingleSession : public Session {
@@ -29,10 +29,10 @@ class SingleSession : public Session {
   void Rollback() override {}
   bool Get(TableId, std::string_view key, std::string_view* value) override {
     if (key == "fail") throw Error(Error::kIo, "the device fails");
-    const auto at = kRows.find(key);
-    value_ = at == kRows.end() ? "lost" : at->second;
-    if (at != kRows.end()) *value = value_;
-    return at != kRows.end();
+    const auto at = kStored.find(key);
+    value_ = at == kStored.end() ? "lost" : at->second;
+    if (at != kStored.end()) *value = value_;
+    return at != kStored.end();
   }
   void Put(TableId, std::string_view, std::string_view) override {}
   void Erase(TableId, std::string_view) override {}
@@ -50,8 +50,8 @@ class TogetherSession : public SingleSession {
     if (keys[0] == "fail") throw Error(Error::kIo, "the device fails");
     rows->assign(keys.size(), {});
     for (size_t i = 0; i < keys.size(); ++i) {
-      const auto at = kRows.find(keys[i]);
-      if (at != kRows.end()) (*rows)[i] = {true, at->second};
+      const auto at = kStored.find(keys[i]);
+      if (at != kStored.end()) (*rows)[i] = {true, at->second};
     }
   }
 };

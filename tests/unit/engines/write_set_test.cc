@@ -12,8 +12,8 @@ namespace testbed {
 namespace {
 
 using Key = std::pair<TableId, std::string>;
-using Value = std::pair<bool, std::string>;
-using Model = std::map<Key, Value>;
+using Written = std::pair<bool, std::string>;
+using Model = std::map<Key, Written>;
 
 // Expects that `found` is the write at `at`, or null when `at` is not a row of the table.
 void ExpectWrite(const RowWrite* found, const Model& model, Model::const_iterator at,
@@ -46,7 +46,7 @@ TEST(WriteSetTest, HoldsTheLastWriteOfEachRowAsAModelDoes) {
     const int n = round % 20 == 0 ? 20000 : 1 << round % 12;
     for (int i = 0; i < n; ++i) {
       const Key key{1 + random() % 3, "key" + std::to_string(random() % (n + 1))};
-      const Value value{random() % 4 == 0, std::string(random() % 40, 'a' + i % 26)};
+      const Written value{random() % 4 == 0, std::string(random() % 40, 'a' + i % 26)};
       writes.Set(key.first, key.second, value.first, value.second);
       model[key] = value;
       if (i % 97 != 0) continue;

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-LogOptions TinyOptions() {
+LogOptions SmallOptions() {
   LogOptions options;
   options.segment_bytes = 64 << 10;
   options.buffer_bytes = 64 << 10;
@@ -66,7 +66,7 @@ std::string ErrorOf(const std::function<void()>& call, int code) {
 class LogFaultTest : public LogTestDirectory {};
 
 TEST_F(LogFaultTest, AFailedWriteKillsTheLog) {
-  auto log = OpenLog(directory_, TinyOptions());
+  auto log = OpenLog(directory_, SmallOptions());
   const LogRange good = log->Append("good");
   log->WaitDurable(good.end);
   LogRange bad;
@@ -86,7 +86,7 @@ TEST_F(LogFaultTest, AFailedWriteKillsTheLog) {
   EXPECT_LT(log->DurableLsn(), bad.end);
   log.reset();
   std::vector<std::string> replayed;
-  log = OpenLog(directory_, TinyOptions(), &replayed);
+  log = OpenLog(directory_, SmallOptions(), &replayed);
   EXPECT_THAT(replayed, testing::ElementsAre("good"));
   log->WaitDurable(log->Append("again").end);
   log.reset();
@@ -94,7 +94,7 @@ TEST_F(LogFaultTest, AFailedWriteKillsTheLog) {
 }
 
 TEST_F(LogFaultTest, AFailedSyncIsNeverRetried) {
-  auto log = OpenLog(directory_, TinyOptions());
+  auto log = OpenLog(directory_, SmallOptions());
   LogRange bad;
   const uint64_t syncs = log->Counters().syncs;
   {
@@ -111,7 +111,7 @@ TEST_F(LogFaultTest, AFailedSyncIsNeverRetried) {
 
 TEST_F(LogFaultTest, EveryWaitingThreadIsTold) {
   for (const char* device : {"/dev/full", "/dev/null"}) {
-    auto log = OpenLog(Fresh("log"), TinyOptions());
+    auto log = OpenLog(Fresh("log"), SmallOptions());
     BrokenDevice broken(directory_ + "/log", device);
     ASSERT_TRUE(broken.any());
     std::atomic<int> told{0};
@@ -137,7 +137,7 @@ TEST_F(LogFaultTest, EveryWaitingThreadIsTold) {
 }
 
 TEST_F(LogFaultTest, TheLogsOwnThreadLeavesItsErrorToTheCallers) {
-  LogOptions options = TinyOptions();
+  LogOptions options = SmallOptions();
   options.flush_interval_ms = 1;
   auto log = OpenLog(directory_, options);
   BrokenDevice broken(directory_, "/dev/full");
@@ -187,7 +187,7 @@ TEST_F(LogFullDeviceTest, NoRoomForAnotherSegmentComesBeforeAnAcknowledgement) {
   for (LogSpace space :
        {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kGrowing, LogSpace::kKeepSize}) {
     SCOPED_TRACE(LogSpaceName(space));
-    LogOptions options = TinyOptions();
+    LogOptions options = SmallOptions();
     options.space = space;
     const std::string directory = mount_ + "/log";
     std::filesystem::create_directory(directory);
@@ -215,9 +215,9 @@ TEST_F(LogFullDeviceTest, NoRoomForAnotherSegmentComesBeforeAnAcknowledgement) {
 }
 
 TEST_F(LogFullDeviceTest, ReadOnlyIsAnError) {
-  { OpenLog(mount_, TinyOptions()); }
+  { OpenLog(mount_, SmallOptions()); }
   ASSERT_EQ(::mount("tmpfs", mount_.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "size=1m"), 0);
-  ErrorOf([&] { OpenLog(mount_, TinyOptions()); }, EROFS);
+  ErrorOf([&] { OpenLog(mount_, SmallOptions()); }, EROFS);
   EXPECT_FALSE(ReadLog(mount_).damage);
 }
 

@@ -21,7 +21,7 @@
 namespace testbed::btree {
 namespace {
 
-constexpr uint32_t kPageSize = 4096;
+constexpr uint32_t kPoolPageSize = 4096;
 
 class PoolTest : public testing::TestWithParam<IoMode> {
  protected:
@@ -41,14 +41,14 @@ class PoolTest : public testing::TestWithParam<IoMode> {
     options.create = FileOptions::kTruncate;
     {
       auto file = File::Open(dir_ + "/data", options);
-      AlignedBuffer page(kPageSize);
+      AlignedBuffer page(kPoolPageSize);
       for (PageId id = 0; id <= pages; ++id) {
-        std::memset(page.data(), 0, kPageSize);
+        std::memset(page.data(), 0, kPoolPageSize);
         Header(page.data())->id = id;
         Header(page.data())->type = PageType::kFree;
         *Word(page.data()) = id;
-        StampPage(page.data(), kPageSize);
-        file->Write(static_cast<uint64_t>(id) * kPageSize, page.data(), kPageSize);
+        StampPage(page.data(), kPoolPageSize);
+        file->Write(static_cast<uint64_t>(id) * kPoolPageSize, page.data(), kPoolPageSize);
       }
     }
     options.create = FileOptions::kMustExist;
@@ -62,10 +62,10 @@ class PoolTest : public testing::TestWithParam<IoMode> {
     FileOptions doublewrite;
     doublewrite.kind = FileKind::kDoublewrite;
     doublewrite.create = FileOptions::kTruncate;
-    file_ = std::make_unique<PageFile>(std::move(data),
-                                       File::Open(dir_ + "/doublewrite", doublewrite), kPageSize);
-    pool_ =
-        std::make_unique<Pool>(file_.get(), &log_, Pool::BytesFor(frames, kPageSize, pages + 1));
+    file_ = std::make_unique<PageFile>(
+        std::move(data), File::Open(dir_ + "/doublewrite", doublewrite), kPoolPageSize);
+    pool_ = std::make_unique<Pool>(file_.get(), &log_,
+                                   Pool::BytesFor(frames, kPoolPageSize, pages + 1));
   }
 
   static uint64_t* Word(char* page) {
@@ -140,7 +140,7 @@ TEST_P(PoolTest, DirtyPagesAreWrittenBeforeTheyLeave) {
   }
   EXPECT_GT(pool_->Counters().written, 500u);
   pool_->FlushBefore(log_.EndLsn());
-  AlignedBuffer page(kPageSize);
+  AlignedBuffer page(kPoolPageSize);
   for (PageId id = 1; id <= 500; ++id) {
     file_->Read(id, page.data());
     ASSERT_EQ(WordOf(page.data()), expected[id]) << "page " << id;
@@ -189,7 +189,7 @@ TEST_P(PoolTest, ABrokenPageIsAnErrorEachTimeAndHarmsNothingElse) {
   {
     FileOptions options;
     auto file = File::Open(dir_ + "/data", options);
-    file->Write(42 * kPageSize + 1000, "x", 1);
+    file->Write(42 * kPoolPageSize + 1000, "x", 1);
   }
   PoolClient client(pool_.get());
   for (int i = 0; i < 50; ++i) {
@@ -234,14 +234,14 @@ TEST_P(PoolTest, ThreadsSeeWholePagesAndLoseNoChange) {
           ExclusiveGuard guard = pool_->Write(&client, id);
           // The last word follows the first, so that half a change shows.
           *Word(guard.page()) += kStep;
-          std::memcpy(guard.page() + kPageSize - 8, Word(guard.page()), 8);
+          std::memcpy(guard.page() + kPoolPageSize - 8, Word(guard.page()), 8);
           const LogRange range = log_.Append("change");
           guard.MarkDirty(range.begin, range.end);
           ++changes;
         } else {
           const SharedGuard guard = pool_->Read(&client, id);
           uint64_t last;
-          std::memcpy(&last, guard.page() + kPageSize - 8, 8);
+          std::memcpy(&last, guard.page() + kPoolPageSize - 8, 8);
           const uint64_t first = WordOf(guard.page());
           ASSERT_EQ(first % kStep, id);
           if (first != id) {
@@ -256,7 +256,7 @@ TEST_P(PoolTest, ThreadsSeeWholePagesAndLoseNoChange) {
   flusher.join();
   pool_->FlushBefore(log_.EndLsn());
   uint64_t sum = 0;
-  AlignedBuffer page(kPageSize);
+  AlignedBuffer page(kPoolPageSize);
   for (PageId id = 1; id <= kPages; ++id) {
     file_->Read(id, page.data());
     sum += (WordOf(page.data()) - id) / kStep;
@@ -278,12 +278,12 @@ TEST_P(PoolTest, OptimisticReadsAreWholeWhenTheyAreValid) {
     for (int i = 0; !stop; ++i) {
       ExclusiveGuard guard = pool_->Write(&client, 1 + random() % kPages);
       *Word(guard.page()) += kStep;
-      std::memcpy(guard.page() + kPageSize - 8, Word(guard.page()), 8);
+      std::memcpy(guard.page() + kPoolPageSize - 8, Word(guard.page()), 8);
       const LogRange range = log_.Append("change");
       guard.MarkDirty(range.begin, range.end);
       guard.Release();
       if (i % 500 == 0) {
-        pool_->Resize(Pool::BytesFor(i % 1000 == 0 ? 40 : 80, kPageSize, kPages + 1));
+        pool_->Resize(Pool::BytesFor(i % 1000 == 0 ? 40 : 80, kPoolPageSize, kPages + 1));
       }
     }
   });
@@ -297,7 +297,7 @@ TEST_P(PoolTest, OptimisticReadsAreWholeWhenTheyAreValid) {
         const PageId id = 1 + random() % kPages;
         const OptimisticGuard guard = pool_->Optimistic(&client, id);
         uint64_t last;
-        std::memcpy(&last, guard.page() + kPageSize - 8, 8);
+        std::memcpy(&last, guard.page() + kPoolPageSize - 8, 8);
         const uint64_t first = WordOf(guard.page());
         if (!guard.Valid()) continue;
         ++valid;
@@ -347,14 +347,14 @@ TEST_P(PoolTest, ResizeTakesFramesAwayAndGivesThemBack) {
   if (IsSkipped()) return;
   PoolClient client(pool_.get());
   for (PageId id = 1; id <= kPages; ++id) Change(&client, id, 1000);
-  EXPECT_LE(pool_->MemoryBytes(), Pool::BytesFor(200, kPageSize, kPages + 1));
-  pool_->Resize(Pool::BytesFor(50, kPageSize, kPages + 1));
+  EXPECT_LE(pool_->MemoryBytes(), Pool::BytesFor(200, kPoolPageSize, kPages + 1));
+  pool_->Resize(Pool::BytesFor(50, kPoolPageSize, kPages + 1));
   EXPECT_EQ(pool_->frames(), 50u);
-  EXPECT_LE(pool_->MemoryBytes(), Pool::BytesFor(50, kPageSize, kPages + 1));
+  EXPECT_LE(pool_->MemoryBytes(), Pool::BytesFor(50, kPoolPageSize, kPages + 1));
   for (PageId id = 1; id <= kPages; ++id) {
     ASSERT_EQ(WordOf(pool_->Read(&client, id).page()), id + 1000) << "dirty pages were written";
   }
-  pool_->Resize(Pool::BytesFor(kPages, kPageSize, kPages + 1));
+  pool_->Resize(Pool::BytesFor(kPages, kPoolPageSize, kPages + 1));
   for (PageId id = 1; id <= kPages; ++id) pool_->Write(&client, id);
   const uint64_t misses = client.misses.Get();
   for (PageId id = 1; id <= kPages; ++id) {
@@ -370,18 +370,18 @@ TEST_P(PoolTest, MemoryIsReadyBeforeItIsNeeded) {
   const uint64_t before = ProcessResidentBytes();
   Open(kPages, kFrames);
   if (IsSkipped()) return;
-  constexpr uint64_t kReady = (kAhead * kPageSize) - (2 << 20);
+  constexpr uint64_t kReady = (kAhead * kPoolPageSize) - (2 << 20);
   for (int i = 0; i < 1000 && pool_->MemoryBytes() < kReady; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_GE(pool_->MemoryBytes(), kReady);
-  EXPECT_LE(pool_->MemoryBytes(), Pool::BytesFor(kAhead, kPageSize, kPages + 1));
+  EXPECT_LE(pool_->MemoryBytes(), Pool::BytesFor(kAhead, kPoolPageSize, kPages + 1));
   EXPECT_GE(ProcessResidentBytes() - before, kReady);
   PoolClient client(pool_.get());
   for (PageId id = 1; id <= kPages; ++id) Change(&client, id, 1000);
   const uint64_t most = ProcessResidentBytes();
-  pool_->Resize(Pool::BytesFor(50, kPageSize, kPages + 1));
-  EXPECT_LE(pool_->MemoryBytes(), Pool::BytesFor(50, kPageSize, kPages + 1));
+  pool_->Resize(Pool::BytesFor(50, kPoolPageSize, kPages + 1));
+  EXPECT_LE(pool_->MemoryBytes(), Pool::BytesFor(50, kPoolPageSize, kPages + 1));
   EXPECT_LT(ProcessResidentBytes() + kReady / 2, most);
   for (PageId id = 1; id <= kPages; ++id) {
     ASSERT_EQ(WordOf(pool_->Read(&client, id).page()), id + 1000);

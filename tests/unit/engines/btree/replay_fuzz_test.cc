@@ -20,7 +20,6 @@
 namespace testbed::btree {
 namespace {
 
-constexpr uint32_t kPageSize = kReplayPageSize;
 constexpr PageId kPages = kReplayPages;
 
 class ReplayFuzzTest : public testing::Test {
@@ -29,7 +28,7 @@ class ReplayFuzzTest : public testing::Test {
     std::string pattern = std::filesystem::current_path() / "btree_replay_fuzz_XXXXXX";
     dir_ = mkdtemp(pattern.data());
     file_ = MakeReplayFile(dir_ + "/data");
-    pool_ = std::make_unique<Pool>(file_.get(), &log_, Pool::BytesFor(64, kPageSize, 2000));
+    pool_ = std::make_unique<Pool>(file_.get(), &log_, Pool::BytesFor(64, kReplayPageSize, 2000));
   }
   void TearDown() override {
     pool_.reset();
@@ -40,19 +39,19 @@ class ReplayFuzzTest : public testing::Test {
   // Returns the log records of a split, a merge and a new root.
   std::vector<std::string> Records() {
     std::vector<std::string> records;
-    AlignedBuffer page(kPageSize);
+    AlignedBuffer page(kReplayPageSize);
     StructureRecord record;
     record.Use(kPages + 1, 1);
     record.Truncate(3, ReplayKey(145));
     MakeReplayPage(4, page.data());
     Header(page.data())->id = kPages + 1;
-    record.Image(page.data(), kPageSize);
+    record.Image(page.data(), kReplayPageSize);
     record.Insert(1, ReplayKey(145), kPages + 1);
     records.emplace_back(record.Encode());
     record.Clear();
     record.Free(5, 1);
     MakeReplayPage(4, page.data());
-    record.Image(page.data(), kPageSize);
+    record.Image(page.data(), kReplayPageSize);
     record.Remove(1, ReplayKey(300));
     record.FreePage(5);
     std::string operations;
@@ -66,7 +65,7 @@ class ReplayFuzzTest : public testing::Test {
   // Replays the record; returns whether it was accepted.
   bool Replay(std::string_view bytes, Lsn lsn) {
     PoolClient client(pool_.get());
-    Space space(kPageSize, [](uint32_t pages) {
+    Space space(kReplayPageSize, [](uint32_t pages) {
       if (pages > 100000) throw Error(Error::kIo, "no space left on device", ENOSPC);
     });
     StructureReplay replay(pool_.get(), &space, &client);
@@ -87,7 +86,7 @@ class ReplayFuzzTest : public testing::Test {
     for (PageId id = 1; id <= kPages; ++id) {
       const SharedGuard guard = pool_->Read(&client, id);
       if (Header(guard.page())->type == PageType::kFree) continue;
-      ASSERT_EQ(Node(guard.page(), kPageSize).Validate(), "") << "page " << id;
+      ASSERT_EQ(Node(guard.page(), kReplayPageSize).Validate(), "") << "page " << id;
     }
   }
 
@@ -132,7 +131,7 @@ TEST_F(ReplayFuzzTest, ChangedRecordsAreTakenOrRefusedAndNoPageIsLeftIllFormed) 
     if (round % 100 == 0) {
       ExpectWellFormedPages();
       pool_.reset();  // discards the changes: the next pool reads the pages of the file
-      pool_ = std::make_unique<Pool>(file_.get(), &log_, Pool::BytesFor(64, kPageSize, 2000));
+      pool_ = std::make_unique<Pool>(file_.get(), &log_, Pool::BytesFor(64, kReplayPageSize, 2000));
     }
   }
   EXPECT_GT(taken, 400);

@@ -1,19 +1,14 @@
 // Tests crashes that tear pages on their way to the file: each method of torn-page protection must
 // repair them.
 #include <fstream>
-#include <iterator>
 
 #include "engines/btree/inspect/image.h"
 #include "engines/inspect.h"
+#include "tests/unit/engines/btree/inspect_util.h"
 #include "tests/unit/engines/btree/store_test.h"
 
 namespace testbed::btree {
 namespace {
-
-std::string Slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 class TornPageTest : public StoreTest {
  protected:

@@ -9,12 +9,12 @@
 namespace testbed {
 namespace {
 
-constexpr double kRam = 1 << 30;
+constexpr double kGibibyte = 1 << 30;
 
 double Find(double start, const std::function<double(double)>& rate, size_t* trials) {
   double best = 0;
   const TryShare measure = [&](double pct) { return CacheTrial{pct, {rate(pct), 0, 0}}; };
-  *trials = ClimbShare({start, kMostShare, kRam, measure}, &best).size();
+  *trials = ClimbShare({start, kMostShare, kGibibyte, measure}, &best).size();
   return best;
 }
 
@@ -55,9 +55,10 @@ TEST(CacheTuningTest, StaysWhereNothingMatters) {
 
 TEST(CacheTuningTest, NeverLeavesTheRange) {
   double best = 0;
-  for (const CacheTrial& trial : ClimbShare(
-           {1, kMostShare, kRam, [](double pct) { return CacheTrial{pct, {100 - pct, 0, 0}}; }},
-           &best)) {
+  for (const CacheTrial& trial :
+       ClimbShare({1, kMostShare, kGibibyte,
+                   [](double pct) { return CacheTrial{pct, {100 - pct, 0, 0}}; }},
+                  &best)) {
     EXPECT_GE(trial.cache_pct, kLeastShare);
     EXPECT_LE(trial.cache_pct, kMostShare);
   }
@@ -80,13 +81,13 @@ TEST(CacheTuningTest, LeavesRoomForWhatTheAllocatorLoses) {
 TEST(CacheTuningTest, NeverLeavesTheMemory) {
   // The engine needs a fifth of the memory, and a tenth of its cache's size, beside the cache. So
   // it exceeds the memory from about 73 % on.
-  const auto other = [](double pct) { return kRam * 0.2 + 0.1 * kRam * pct / 100; };
+  const auto other = [](double pct) { return kGibibyte * 0.2 + 0.1 * kGibibyte * pct / 100; };
   double best = 0;
   for (const CacheTrial& trial :
-       ClimbShare({30, kMostShare, kRam,
+       ClimbShare({30, kMostShare, kGibibyte,
                    [&](double pct) { return CacheTrial{pct, {1000 + pct, 0, 0}, other(pct)}; }},
                   &best)) {
-    EXPECT_LT(kRam * trial.cache_pct / 100 + other(trial.cache_pct), kRam * 0.95);
+    EXPECT_LT(kGibibyte * trial.cache_pct / 100 + other(trial.cache_pct), kGibibyte * 0.95);
   }
   EXPECT_GT(best, 55);
 }
@@ -103,7 +104,7 @@ TEST(CacheTuningTest, IsNotMisledByADeviceOfChangingSpeed) {
     };
     for (int i = 0; i < 20; ++i) {
       double best = 0;
-      ClimbShare({i % 2 == 0 ? 5.0 : 90.0, kMostShare, kRam, trial}, &best);
+      ClimbShare({i % 2 == 0 ? 5.0 : 90.0, kMostShare, kGibibyte, trial}, &best);
       EXPECT_NEAR(best, top, 6) << i;
     }
   }
@@ -112,27 +113,27 @@ TEST(CacheTuningTest, IsNotMisledByADeviceOfChangingSpeed) {
 // The trials have 12 % of noise, on a curve whose neighbouring shares differ by 10 %. The
 // prediction from all trials must choose better than the rates of the single trials.
 TEST(CacheTuningTest, ThePredictionSteadiesTheChoice) {
-  const CacheModel model({.ram_bytes = kRam, .page_bytes = 8192, .stored_bytes = 3000},
+  const CacheModel model({.ram_bytes = kGibibyte, .page_bytes = 8192, .stored_bytes = 3000},
                          PagePopularity::Even(500000, 150000, 0.9));
   const ReadCosts costs = {4e-6, 3e-6, 45e-6};
   Random random(11);
   const auto rate = [&](double pct) {
-    const CacheModel::Hits hits = model.At(kRam * pct / 100);
+    const CacheModel::Hits hits = model.At(kGibibyte * pct / 100);
     return costs.Rate(hits.engine_misses, hits.device_reads);
   };
   double top = 0;
   for (double pct = kLeastShare; pct <= kMostShare; pct += 5) top = std::max(top, rate(pct));
   const auto chosen = [&](bool predicts) {
     ShareSearch search;
-    search.ram_bytes = kRam;
+    search.ram_bytes = kGibibyte;
     search.measure = [&](double pct) {
-      const CacheModel::Hits hits = model.At(kRam * pct / 100);
+      const CacheModel::Hits hits = model.At(kGibibyte * pct / 100);
       const double noise = 0.88 + 0.24 * random.Unit();
       return CacheTrial{pct, {rate(pct) * noise, hits.engine_misses, hits.device_reads}};
     };
     if (predicts) {
       search.predict = [&](const std::vector<CacheTrial>& trials) {
-        return SharePrediction(model, kRam, trials);
+        return SharePrediction(model, kGibibyte, trials);
       };
     }
     double sum = 0;
@@ -153,16 +154,16 @@ TEST(CacheTuningTest, ThePredictionSteadiesTheChoice) {
 TEST(CacheTuningTest, APredictionThatTheTrialsContradictHasNoPart) {
   const double pages = 500000;
   const CacheModel model(
-      {.ram_bytes = kRam, .page_bytes = 8192, .stored_bytes = 0.9 * kRam / pages},
+      {.ram_bytes = kGibibyte, .page_bytes = 8192, .stored_bytes = 0.9 * kGibibyte / pages},
       PagePopularity::Even(pages, 150000, 0.9));
   ShareSearch search;
-  search.ram_bytes = kRam;
+  search.ram_bytes = kGibibyte;
   search.measure = [](double pct) {
     const double reads = 0.6 - 0.002 * pct;
     return CacheTrial{pct, {1 / (1e-6 + 30e-6 * reads), 0.9, reads}};
   };
   search.predict = [&](const std::vector<CacheTrial>& trials) {
-    return SharePrediction(model, kRam, trials);
+    return SharePrediction(model, kGibibyte, trials);
   };
   double best = 0;
   ClimbShare(search, &best);

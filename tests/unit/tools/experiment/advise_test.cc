@@ -22,14 +22,14 @@ using testing::HasSubstr;
 using testing::Not;
 
 // Returns a directory that differs in each process, because ctest runs tests at the same time.
-std::string UniqueDirectory() {
+std::string AdviseDirectory() {
   return testing::TempDir() + "advise_results_" + std::to_string(::getpid());
 }
 
 // Tests the advice from the results of a mixed workload.
 class AdviseTest : public testing::Test {
  protected:
-  AdviseTest() : directory_(UniqueDirectory()), dir_(directory_) {
+  AdviseTest() : directory_(AdviseDirectory()), dir_(directory_) {
     std::filesystem::remove_all(directory_);
   }
   ~AdviseTest() override { std::filesystem::remove_all(directory_); }

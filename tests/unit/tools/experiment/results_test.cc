@@ -27,15 +27,15 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Tests run beside each other, each in a process of its own.
-std::string UniqueDirectory() {
+// Returns a directory that differs in each process, because ctest runs tests at the same time.
+std::string ResultsDirectory() {
   return testing::TempDir() + "experiment_results_" + std::to_string(::getpid());
 }
 
 // Results documents as a run writes them, with the figures that the small experiment uses.
 class ResultsTest : public testing::Test {
  protected:
-  ResultsTest() : directory_(UniqueDirectory()), dir_(directory_) {
+  ResultsTest() : directory_(ResultsDirectory()), dir_(directory_) {
     std::filesystem::remove_all(directory_);
     dir_.Create(Small(), {"full", {}, {}, {}});
     cells_ = PlanCells(Small(), {"full", {}, {}, {}});
