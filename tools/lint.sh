@@ -3,6 +3,7 @@
 #
 #   floors      includes go down only, between floors, rooms and engines
 #   sizes       files with their header, functions, folders
+#   names       types are given once, and what is in the unnamed namespaces of a folder
 #   links       what the documents point at is there
 #   format      clang-format
 #   shell       shellcheck, and bash's own syntax check
@@ -23,7 +24,7 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 tool_dir=${TESTBED_LINT_TOOLS:-$here/build/lint}
 export PYTHONPATH=$tool_dir/packages
-rules=(floors sizes links format shell spelling threads tidy)
+rules=(floors sizes names links format shell spelling threads tidy)
 
 say() { printf 'lint: %s\n' "$*" >&2; }
 usage() {
@@ -69,6 +70,7 @@ check_python() {
 }
 check_floors() { check_python floors '*.h' '*.cc'; }
 check_sizes() { check_python sizes '*.h' '*.cc'; }
+check_names() { check_python names '*.h' '*.cc'; }
 check_links() { check_python links '*.md'; }
 
 check_format() {
@@ -108,11 +110,24 @@ check_spelling() {
     --ignore-regex '\w*[a-z][A-Z]\w*' "${files[@]}")  # names in CamelCase are not words
 }
 
-# The analysis needs no build: build/release only has to be configured.
+# Sets `commands` to a folder that has the command of each file. build/release, which only has to be
+# configured, compiles the files of a room together; so the same is configured without that.
+take_commands() {
+  local settings=()
+  commands=$here/build/release
+  [[ -f $commands/compile_commands.json ]] || { not_checked "$1" "build/release is not configured"; return 1; }
+  [[ -f $commands/CMakeCache.txt ]] || return 0
+  mapfile -t settings < <(sed -nE 's/^((WIREDTIGER|ROCKSDB)_ROOT|CMAKE_(BUILD_TYPE|CXX_COMPILER)|TESTBED_[A-Z_]+):([A-Z]+)=(.*)/-D\1:\4=\5/p' \
+    "$commands/CMakeCache.txt")
+  commands=$here/build/lint-commands
+  cmake -S "$here" -B "$commands" -G Ninja "${settings[@]}" -DTESTBED_BY_ROOM=OFF >"$commands.log" 2>&1 ||
+    { not_checked "$1" "the build cannot be configured, see $commands.log"; return 1; }
+}
+
 check_threads() {
   local tidy file locking=()
   tidy=$(tool clang-tidy) || { not_checked threads "clang-tidy cannot be installed"; return; }
-  [[ -f $here/build/release/compile_commands.json ]] || { not_checked threads "build/release is not configured"; return; }
+  take_commands threads || { [[ -z $strict ]]; return; }
   take_files '*.cc' || return 1
   for file in "${files[@]}"; do
     [[ $file != tests/* ]] || continue
@@ -120,24 +135,24 @@ check_threads() {
     grep -qE 'LockGuard|UniqueLock|GUARDED_BY|REQUIRES' "$here/$file" "${here}/${file%.cc}.h" 2>/dev/null && locking+=("$file")
   done
   ((${#locking[@]} == 0)) || (cd -- "$here" && printf '%s\0' "${locking[@]}" |
-    xargs -0 -n 1 -P "$(nproc)" "$tidy" -p build/release --quiet --extra-arg=-Wthread-safety --extra-arg=-Wno-unknown-warning-option \
+    xargs -0 -n 1 -P "$(nproc)" "$tidy" -p "$commands" --quiet --extra-arg=-Wthread-safety --extra-arg=-Wno-unknown-warning-option \
       --checks='-*,bugprone-unused-raii,clang-diagnostic-thread-safety*' --warnings-as-errors='*')
 }
 
 check_tidy() {
   local tidy file
   tidy=$(tool clang-tidy) || { not_checked tidy "clang-tidy cannot be installed"; return; }
-  [[ -f $here/build/release/compile_commands.json ]] || { not_checked tidy "build/release is not configured"; return; }
+  take_commands tidy || { [[ -z $strict ]]; return; }
   take_files '*.cc' || return 1
   for file in "${!files[@]}"; do
     [[ ${files[file]} != tests/fuzz/* ]] || unset "files[file]"
   done
   ((${#files[@]} == 0)) || (cd -- "$here" && printf '%s\0' "${files[@]}" |
-    xargs -0 -n 1 -P "$(nproc)" "$tidy" -p build/release --quiet --extra-arg=-Wno-unknown-warning-option --warnings-as-errors='*')
+    xargs -0 -n 1 -P "$(nproc)" "$tidy" -p "$commands" --quiet --extra-arg=-Wno-unknown-warning-option --warnings-as-errors='*')
 }
 
 main() {
-  local wanted=(floors sizes links format shell spelling) rule list bad=0 chosen=''
+  local wanted=(floors sizes names links format shell spelling) rule list bad=0 chosen=''
   commit='' strict='' fix=''
   while (($# > 0)); do
     case $1 in

@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint8_t kCommit = 1, kTable = 2;
 
-[[noreturn]] void Damaged() {
+[[noreturn]] void MalformedRecord() {
   throw Error(Error::kCorruption, "a record of the fractal log is not well-formed");
 }
 
@@ -54,9 +54,9 @@ DecodedRecord DecodeRecord(std::string_view bytes) {
       record.name = reader.Bytes(reader.left());
       break;
     default:
-      Damaged();
+      MalformedRecord();
   }
-  if (!reader.ok()) Damaged();
+  if (!reader.ok()) MalformedRecord();
   return record;
 }
 
@@ -69,7 +69,7 @@ bool NextOperation(std::string_view* operations, RowWrite* op) {
   const auto value_size = reader.Take<uint32_t>();
   op->key = reader.Bytes(key_size);
   op->value = reader.Bytes(value_size);
-  if (!reader.ok()) Damaged();
+  if (!reader.ok()) MalformedRecord();
   operations->remove_prefix(operations->size() - reader.left());
   return true;
 }

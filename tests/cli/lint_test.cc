@@ -96,6 +96,21 @@ TEST_F(LintTest, AWideFolderIsFound) {
   ExpectBroken("sizes", "docs/wide/more.md", "# A\n", "26 files side by side", "docs/wide");
 }
 
+TEST_F(LintTest, ATypeOfANameThatIsTakenIsFound) {
+  const std::string type =
+      "namespace testbed {\nstruct Sum {\n  int a;\n};\n}  // namespace testbed\n";
+  Write("device/sum.h", type);
+  ExpectBroken("names", "engines/sum.h", type, "Sum is given twice");
+}
+
+TEST_F(LintTest, AFunctionOfTheSameNameInTheSameFolderIsFound) {
+  const std::string begin = "namespace testbed {\nnamespace {\nint Sum(";
+  const std::string end = ") {\n  return 1;\n}\n}  // namespace\n}  // namespace testbed\n";
+  Write("device/one.cc", begin + end);
+  Write("engines/one.cc", begin + end);
+  ExpectBroken("names", "device/two.cc", begin + "double a" + end, "Sum is given twice");
+}
+
 TEST_F(LintTest, ALinkToNothingIsFound) {
   ExpectBroken("links", "docs/other.md", "[there](nowhere.md)\n", "nowhere.md, which is not there");
 }
@@ -164,7 +179,7 @@ TEST_F(LintTest, OnlyChangedFilesAreLookedAt) {
 TEST_F(LintTest, ARuleThatIsNotThereIsRefused) {
   std::string text;
   EXPECT_EQ(Lint("nonsense", &text), 2);
-  EXPECT_NE(text.find("floors sizes links"), std::string::npos) << text;
+  EXPECT_NE(text.find("floors sizes names links"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -71,8 +71,7 @@ def flags(build_dir):
     compiler, kept = None, {}
     for command in json.loads((build_dir / "compile_commands.json").read_text()):
         words = shlex.split(command["command"])
-        if command["file"].endswith(".cc"):
-            compiler = compiler or next(word for word in words if re.search(r"\+\+(-\d+)?$", word))
+        compiler = compiler or next((word for word in words if re.search(r"\+\+(-\d+)?$", word)), None)
         for word, following in zip(words, words[1:] + [""]):
             if word == "-isystem":
                 kept[f"-isystem{following}"] = True

@@ -207,7 +207,7 @@ void AddRun(std::vector<RowColumn>* columns) {
            columns);
 }
 
-json ValueAt(const json& j, const json::json_pointer& at) {
+json ValueAtPointer(const json& j, const json::json_pointer& at) {
   return j.contains(at) ? j[at] : json();
 }
 
@@ -247,7 +247,7 @@ json OfBackground(const json& second, const json::json_pointer& at) {
   if (list == second.end() || !list->is_array() || list->empty()) return {};
   if (at.back() == "name") {
     json names = json::array();
-    for (const json& work : *list) names.push_back(ValueAt(work, at));
+    for (const json& work : *list) names.push_back(ValueAtPointer(work, at));
     return names;
   }
   double sum = 0;
@@ -263,19 +263,19 @@ struct PreparedColumn {
 json CellOf(const PreparedColumn& column, const RowSource& s, const json* cause) {
   switch (column.of) {
     case ColumnOf::kDocument:
-      return ValueAt(s.document, column.at);
+      return ValueAtPointer(s.document, column.at);
     case ColumnOf::kFact:
-      return AsNumber(ValueAt(s.document, column.at));
+      return AsNumber(ValueAtPointer(s.document, column.at));
     case ColumnOf::kRun:
-      return ValueAt(s.run, column.at);
+      return ValueAtPointer(s.run, column.at);
     case ColumnOf::kPhase:
-      return ValueAt(s.phase, column.at);
+      return ValueAtPointer(s.phase, column.at);
     case ColumnOf::kOperation:
-      return s.operation == nullptr ? json() : ValueAt(*s.operation, column.at);
+      return s.operation == nullptr ? json() : ValueAtPointer(*s.operation, column.at);
     case ColumnOf::kCause:
-      return cause == nullptr ? json() : ValueAt(*cause, column.at);
+      return cause == nullptr ? json() : ValueAtPointer(*cause, column.at);
     case ColumnOf::kSecond:
-      return s.second == nullptr ? json() : ValueAt(*s.second, column.at);
+      return s.second == nullptr ? json() : ValueAtPointer(*s.second, column.at);
     case ColumnOf::kBackground:
       return s.second == nullptr ? json() : OfBackground(*s.second, column.at);
     case ColumnOf::kRunIndex:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kGibibyte = 1 << 30;
 
-double Find(double start, const std::function<double(double)>& rate, size_t* trials) {
+double FindBestShare(double start, const std::function<double(double)>& rate, size_t* trials) {
   double best = 0;
   const TryShare measure = [&](double pct) { return CacheTrial{pct, {rate(pct), 0, 0}}; };
   *trials = ClimbShare({start, kMostShare, kGibibyte, measure}, &best).size();
@@ -23,7 +23,7 @@ TEST(CacheTuningTest, FindsTheTopFromEitherEnd) {
     const auto rate = [&](double pct) { return 10000 - 2 * (pct - top) * (pct - top); };
     for (const double start : {5.0, 50.0, 90.0}) {
       size_t trials = 0;
-      const double found = Find(start, rate, &trials);
+      const double found = FindBestShare(start, rate, &trials);
       EXPECT_GE(rate(found), 0.97 * rate(top)) << "top " << top << " from " << start;
       EXPECT_LE(trials, 15u);
     }
@@ -34,7 +34,7 @@ TEST(CacheTuningTest, IsNotCaughtByTheLowerOfTwoTops) {
   const auto rate = [](double pct) { return pct < 60 ? 80000 - 900 * pct : 200 + 400 * pct; };
   for (const double start : {5.0, 50.0, 70.0, 90.0}) {
     size_t trials = 0;
-    EXPECT_EQ(Find(start, rate, &trials), 5) << start;
+    EXPECT_EQ(FindBestShare(start, rate, &trials), 5) << start;
   }
 }
 
@@ -44,13 +44,13 @@ TEST(CacheTuningTest, FindsATopBesideACliff) {
   };
   for (const double start : {5.0, 50.0, 90.0}) {
     size_t trials = 0;
-    EXPECT_NEAR(Find(start, rate, &trials), 10, 3) << start;
+    EXPECT_NEAR(FindBestShare(start, rate, &trials), 10, 3) << start;
   }
 }
 
 TEST(CacheTuningTest, StaysWhereNothingMatters) {
   size_t trials = 0;
-  EXPECT_EQ(Find(50, [](double) { return 1000.0; }, &trials), 50);
+  EXPECT_EQ(FindBestShare(50, [](double) { return 1000.0; }, &trials), 50);
 }
 
 TEST(CacheTuningTest, NeverLeavesTheRange) {

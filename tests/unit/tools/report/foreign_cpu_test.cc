@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-json Phase(const std::string& name, const std::string& kind, const json& share) {
+json PhaseWithShare(const std::string& name, const std::string& kind, const json& share) {
   return {{"name", name}, {"kind", kind}, {"foreign_cpu_share", share}};
 }
 
@@ -18,17 +18,19 @@ json DocumentOf(const std::vector<json>& phases) {
 }
 
 TEST(ForeignCpuTest, TheLineNamesThePhasesAndTheLargestShare) {
-  EXPECT_EQ(ForeignCpuLine(DocumentOf(
-                {Phase("insert", "load", 0.05), Phase("scan", "measure", 0.04),
-                 Phase("point-read", "measure", 0.43), Phase("point-read", "measure", 0.2),
-                 Phase("mixed", "measure", nullptr)})),
+  EXPECT_EQ(ForeignCpuLine(DocumentOf({PhaseWithShare("insert", "load", 0.05),
+                                       PhaseWithShare("scan", "measure", 0.04),
+                                       PhaseWithShare("point-read", "measure", 0.43),
+                                       PhaseWithShare("point-read", "measure", 0.2),
+                                       PhaseWithShare("mixed", "measure", nullptr)})),
             "! other programs used up to 43 % of the processors in user mode during insert, "
             "point-read: rates and times are not the engine's alone\n");
 }
 
 TEST(ForeignCpuTest, TimeThatTheHypervisorTookHasALineOfItsOwn) {
-  json document = DocumentOf({Phase("insert", "load", 0.0), Phase("scan", "measure", 0.0),
-                              Phase("settle", "settle", 0.0)});
+  json document =
+      DocumentOf({PhaseWithShare("insert", "load", 0.0), PhaseWithShare("scan", "measure", 0.0),
+                  PhaseWithShare("settle", "settle", 0.0)});
   const auto phase = [&](int run) -> json& { return document["runs"][run]["phases"][0]; };
   EXPECT_EQ(StealLine(document), "") << "a document of an older version";
   phase(0)["steal_share"] = 0.049;
@@ -41,11 +43,11 @@ TEST(ForeignCpuTest, TimeThatTheHypervisorTookHasALineOfItsOwn) {
 }
 
 TEST(ForeignCpuTest, WhatIsNotMeasuredOrNotKnownIsNotSaid) {
-  const json document = DocumentOf({Phase("settle", "settle", 0.9),
-                                    Phase("w", "warm-up", 0.9),
-                                    Phase("t", "tune", 0.9),
-                                    Phase("insert", "load", 0.049),
-                                    Phase("mixed", "measure", nullptr),
+  const json document = DocumentOf({PhaseWithShare("settle", "settle", 0.9),
+                                    PhaseWithShare("w", "warm-up", 0.9),
+                                    PhaseWithShare("t", "tune", 0.9),
+                                    PhaseWithShare("insert", "load", 0.049),
+                                    PhaseWithShare("mixed", "measure", nullptr),
                                     {{"name", "old"}, {"kind", "measure"}}});
   EXPECT_EQ(ForeignCpuLine(document), "");
   EXPECT_EQ(MostForeignCpu(document["runs"][0]), std::nullopt);
