@@ -12,6 +12,7 @@
 
 #include "device/file/directory.h"
 #include "device/file/file_faults.h"
+#include "device/os/interrupted.h"
 #include "engines/mmapv1/files/format.h"
 
 namespace testbed::mmapv1 {
@@ -152,7 +153,8 @@ uint64_t DataFile::Sync() {
   const uint64_t pages = shared_marks_.Clear(0, whole);
   CallMark mark(FileKind::kData);
   const int fault = FileFaults::Next(true);
-  if (fault != 0 || ::msync(shared_, bytes_, MS_SYNC) != 0) {
+  const auto sync = [this] { return ::msync(shared_, bytes_, MS_SYNC); };
+  if (fault != 0 || Uninterrupted(sync) != 0) {
     const int code = fault != 0 ? fault : errno;
     shared_marks_.Mark(0, bytes_);
     throw Error::Io("msync", path(), code);
