@@ -181,13 +181,13 @@ class Session {
   // the next call on the session.
   virtual bool Get(TableId table, std::string_view key, std::string_view* value) = 0;
   // Looks several keys up: (*rows)[i] is the result for keys[i]. The values stay valid until the
-  // next call on the session. This default calls Get for each key in turn; an engine that can keep
-  // reads in flight starts all of them at once.
+  // next call on the session. This default calls Get for each key in turn and copies the values. An
+  // engine that can look several keys up at once overrides it, and TakeEach with it.
   virtual void MultiGet(TableId table, std::span<const std::string_view> keys,
                         std::vector<FoundRow>* rows);
   // Looks the keys up as MultiGet does, and calls `take` once for each key, in their order. A value
-  // stays valid only during its call, which must not use the session. So an engine that gets one
-  // row after the other need not copy the values, as MultiGet must.
+  // stays valid only during its call, which must not use the session. So this default, which calls
+  // Get for each key in turn, need not copy the values, as MultiGet must.
   virtual void TakeEach(TableId table, std::span<const std::string_view> keys, const TakeRow& take);
   // Inserts the row, or replaces its value.
   virtual void Put(TableId table, std::string_view key, std::string_view value) = 0;
@@ -204,39 +204,40 @@ class Session {
   // engine does not count per session.
   virtual bool BlockCounts(uint64_t* requests, uint64_t* misses) { return false; }
 
+ protected:
+  // A TakeEach for an engine whose MultiGet looks up all keys at once: passes on what it finds.
+  void TakeEachOfMultiGet(TableId table, std::span<const std::string_view> keys,
+                          const TakeRow& take);
+
  private:
-  const TakeRow* take_ = nullptr;    // while the default TakeEach calls MultiGet
-  std::vector<FoundRow> taken_;      // the rows of an engine's own MultiGet, for `take_`
   std::vector<std::string> copies_;  // the values that the default MultiGet returns
+  std::vector<FoundRow> taken_;      // the rows of TakeEachOfMultiGet
 };
 
 inline void Session::MultiGet(TableId table, std::span<const std::string_view> keys,
                               std::vector<FoundRow>* rows) {
-  const TakeRow* const take = std::exchange(take_, nullptr);
   rows->resize(keys.size());
-  if (take == nullptr && copies_.size() < keys.size()) copies_.resize(keys.size());
+  if (copies_.size() < keys.size()) copies_.resize(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     FoundRow& row = (*rows)[i];
     row = {};
     row.found = Get(table, keys[i], &row.value);
-    if (take != nullptr) {
-      (*take)(i, row);
-    } else if (row.found) {
-      row.value = copies_[i].assign(row.value);
-    }
+    if (row.found) row.value = copies_[i].assign(row.value);
   }
 }
 
 inline void Session::TakeEach(TableId table, std::span<const std::string_view> keys,
                               const TakeRow& take) {
-  take_ = &take;
-  try {
-    MultiGet(table, keys, &taken_);
-  } catch (...) {
-    take_ = nullptr;
-    throw;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    FoundRow row;
+    row.found = Get(table, keys[i], &row.value);
+    take(i, row);
   }
-  if (std::exchange(take_, nullptr) == nullptr) return;  // the default MultiGet has called it
+}
+
+inline void Session::TakeEachOfMultiGet(TableId table, std::span<const std::string_view> keys,
+                                        const TakeRow& take) {
+  MultiGet(table, keys, &taken_);
   for (size_t i = 0; i < keys.size(); ++i) take(i, taken_[i]);
 }
 

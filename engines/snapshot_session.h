@@ -78,6 +78,8 @@ class SnapshotSession : public Session {
   bool Get(TableId table, std::string_view key, std::string_view* value) override;
   void MultiGet(TableId table, std::span<const std::string_view> keys,
                 std::vector<FoundRow>* rows) override;
+  void TakeEach(TableId table, std::span<const std::string_view> keys,
+                const TakeRow& take) override;
   void Put(TableId table, std::string_view key, std::string_view value) override;
   void Erase(TableId table, std::string_view key) override;
   std::unique_ptr<Cursor> NewCursor(TableId table) override {
@@ -286,6 +288,13 @@ void SnapshotSession<Library>::MultiGet(TableId table, std::span<const std::stri
     env_->Fail(code, "reading a row");
   }
   if (!any) ReleaseGet();
+}
+
+template <typename Library>
+void SnapshotSession<Library>::TakeEach(TableId table, std::span<const std::string_view> keys,
+                                        const TakeRow& take) {
+  if (write_ != nullptr) return Session::TakeEach(table, keys, take);
+  TakeEachOfMultiGet(table, keys, take);
 }
 
 template <typename Library>

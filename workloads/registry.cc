@@ -77,8 +77,8 @@ void CheckDatabases(const std::vector<std::string>& workloads, const Dataset& da
     throw Error(Error::kUsage,
                 fmt::format("--databases {} gives each database a part of the memory, and "
                             "--workload {} does not spread its tables over them; leave out "
-                            "--databases, or give a workload with tables for each client, such as "
-                            "concurrent-inserts",
+                            "--databases, or give a workload with tables for each client: "
+                            "concurrent-inserts without shared=1",
                             databases, name));
   }
 }

@@ -76,6 +76,8 @@ class Client {
   // operation is to start, in nanoseconds since the phase began. Never less than that of the one
   // before it.
   virtual uint64_t DueNs(size_t i) const { return 0; }
+  // Tells before a call of Execute whether Verify is to check it. TakeAnswer is checked untold.
+  void set_to_verify(bool to_verify) { to_verify_ = to_verify; }
   // Returns whether the last call of Execute(i) or TakeAnswer(i) found the right result. The runner
   // calls it for a sample of the operations, before it asks anything else of the session.
   virtual bool Verify(size_t i) = 0;
@@ -106,6 +108,8 @@ class Client {
   void set_consume(Consume how) { consume_ = Consumer(how); }
 
  protected:
+  // Verify is to check the next operation, so that Execute keeps what it found (rows/kept_rows.h).
+  bool to_verify_ = false;
   Totals totals_;
   // Execute and TakeAnswer pass every value, and every key of a scan, that the engine returns to
   // it.

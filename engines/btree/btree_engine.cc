@@ -63,7 +63,7 @@ class BtreeSession : public Session {
 
   void MultiGet(TableId table, std::span<const std::string_view> keys,
                 std::vector<FoundRow>* rows) override {
-    if (keys.size() < 2 || !PrepareQueue(keys.size())) return Session::MultiGet(table, keys, rows);
+    if (!Together(keys.size())) return Session::MultiGet(table, keys, rows);
     Table(table);
     rows->resize(keys.size());
     for (uint32_t i = 0; i < keys.size(); ++i) multi_->Start(i, table, keys[i], nullptr);
@@ -72,6 +72,12 @@ class BtreeSession : public Session {
       const uint32_t i = multi_->Finish(&row.found, &row.value);
       (*rows)[i] = row;
     }
+  }
+
+  void TakeEach(TableId table, std::span<const std::string_view> keys,
+                const TakeRow& take) override {
+    if (!Together(keys.size())) return Session::TakeEach(table, keys, take);
+    TakeEachOfMultiGet(table, keys, take);
   }
 
   void Put(TableId table, std::string_view key, std::string_view value) override {
@@ -98,6 +104,8 @@ class BtreeSession : public Session {
   }
 
  private:
+  // Returns whether so many reads are in flight together; if so, multi_ has their slots.
+  bool Together(size_t keys) { return keys >= 2 && PrepareQueue(keys); }
   // Has multi_ hold so many slots; false where reads cannot be in flight.
   bool PrepareQueue(size_t slots) {
     if (!store_->file()->can_start_reads() || slots > kMostTogether) return false;

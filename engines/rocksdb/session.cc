@@ -130,6 +130,12 @@ void RocksdbSession::MultiGet(TableId id, std::span<const std::string_view> keys
   }
 }
 
+void RocksdbSession::TakeEach(TableId id, std::span<const std::string_view> keys,
+                              const TakeRow& take) {
+  if (HasOwnWrites()) return Session::TakeEach(id, keys, take);
+  TakeEachOfMultiGet(id, keys, take);
+}
+
 bool RocksdbSession::HasOwnWrites() const {
   return in_transaction_ && (indexed_ || batch_.Count() != 0);
 }

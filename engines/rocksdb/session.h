@@ -43,6 +43,8 @@ class RocksdbSession : public Session {
   void Rollback() override;
   void MultiGet(TableId table, std::span<const std::string_view> keys,
                 std::vector<FoundRow>* rows) override;
+  void TakeEach(TableId table, std::span<const std::string_view> keys,
+                const TakeRow& take) override;
   bool Get(TableId table, std::string_view key, std::string_view* value) override;
   void Put(TableId table, std::string_view key, std::string_view value) override;
   void Erase(TableId table, std::string_view key) override;

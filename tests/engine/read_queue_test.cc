@@ -213,7 +213,22 @@ TEST_P(ReadQueueTest, ADestroyedPageIsAnErrorAndLeavesTheRestUsable) {
   EXPECT_GT(good, 100);
 }
 
-class MultiGetTest : public AnyIoModeTest {};
+class MultiGetTest : public AnyIoModeTest {
+ protected:
+  // Expects that TakeEach passes on the rows that MultiGet finds, in the order of the keys.
+  void ExpectTakeEachFindsTheSame(const std::vector<std::string_view>& keys) {
+    std::vector<FoundRow> rows;
+    session_->MultiGet(table_, keys, &rows);
+    std::vector<std::string> found;
+    for (const FoundRow& row : rows) found.push_back(row.found ? std::string(row.value) : kAbsent);
+    size_t taken = 0;
+    session_->TakeEach(table_, keys, [&](size_t i, const FoundRow& row) {
+      ASSERT_EQ(i, taken++);
+      ASSERT_EQ(row.found ? row.value : kAbsent, found[i]) << keys[i];
+    });
+    EXPECT_EQ(taken, keys.size());
+  }
+};
 TESTBED_FOR_EVERY_ENGINE(MultiGetTest);
 
 TEST_P(MultiGetTest, FindsWhatSingleGetsFind) {
@@ -245,10 +260,12 @@ TEST_P(MultiGetTest, FindsWhatSingleGetsFind) {
         ASSERT_EQ(rows[i].value, expected) << row;
       }
     }
+    ASSERT_NO_FATAL_FAILURE(ExpectTakeEachFindsTheSame(views));
   }
   session_->Rollback();
   session_->MultiGet(table_, {}, &rows);
   EXPECT_TRUE(rows.empty());
+  ExpectTakeEachFindsTheSame({});
 }
 
 // Calls for more and more rows, of which some are in blocks that the last call has pinned and others
@@ -271,6 +288,7 @@ TEST_P(MultiGetTest, CallsGrowAndShrink) {
       ASSERT_TRUE(rows[i].found) << row;
       ASSERT_EQ(rows[i].value, RowValue(row % 3 == 0 ? row + 1 : row, 200)) << row;
     }
+    ASSERT_NO_FATAL_FAILURE(ExpectTakeEachFindsTheSame(views));
   }
 }
 

@@ -201,7 +201,7 @@ void RunClient::PrepareList(Step* step) {
 void RunClient::Execute(size_t i) {
   Step& step = steps_[i];
   hit_ = false;
-  kept_.Begin();
+  kept_.Begin(to_verify_);
   switch (step.op) {
     case kAddLink:
     case kUpdateLink:

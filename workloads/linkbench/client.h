@@ -113,8 +113,8 @@ class RunClient : public Client {
   // Gets the row into value_ and passes it to consume_.
   bool Get(TableId table, std::string_view key);
   void Put(TableId table, std::string_view key, std::string_view value);
-  // client_check.cc: Performs a getlink or getlinklist again, for its check.
-  void Repeat(const Step& step);
+  // client_check.cc: Performs a getlinklist again, for its check.
+  void RepeatList(const Step& step);
   bool VerifyCount(const Step& step);
   bool VerifyLinks(const Step& step) const;
   bool VerifyList(const Step& step);

@@ -187,6 +187,7 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
       }
       if constexpr (kRated) open.Begins();
       const size_t k = client.OpOf(i);
+      client.set_to_verify(until_check == 1);
       if (trace != nullptr) trace->Begin(k, clock_.ToNs(begin - start_));
       account ? ExecuteCharged(client, i, ops[k], ledger) : Execute(client, i);
       if (trace != nullptr) trace->End();

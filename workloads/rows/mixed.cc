@@ -94,7 +94,7 @@ class MixedClient : public Client {
 
   void Execute(size_t i) override {
     const Step& step = steps_[i];
-    kept_.Begin();
+    kept_.Begin(to_verify_);
     switch (step.action) {
       case kRead:
         Read(step);
@@ -121,7 +121,6 @@ class MixedClient : public Client {
   // Another client may have written a later version of a row.
   bool Verify(size_t i) override {
     const Step& step = steps_[i];
-    const bool kept = kept_.NoteCheck();
     switch (step.action) {
       case kRead:
         return step.exists ? found_ && dataset_.Check(step.row, value_) : !found_;
@@ -134,10 +133,6 @@ class MixedClient : public Client {
       case kErase:
         return !session_.Get(tables_[0], step.keys[0], &value_);
       default:
-        if (!kept) {
-          kept_.Keep();
-          Scan(session_, RangeOf(step), &consume_, &kept_);
-        }
         return CheckScan(dataset_, session_, RangeOf(step), kept_, phase_.May(kInsert));
     }
   }

@@ -12,6 +12,7 @@
 #include "workloads/trace/row_presence.h"
 #include "workloads/trace/trace_file.h"
 #include "workloads/trace/value_maker.h"
+#include "workloads/trace/walk_lengths.h"
 
 namespace testbed {
 namespace {
@@ -56,7 +57,10 @@ class ReplayClient : public Client {
       if (!phase_.options.by_key || Mine(steps_[n].operation)) ++n;
     }
     MakeValues(n);
-    for (size_t i = 0; i < n; ++i) FindRows(&steps_[i]);
+    for (size_t i = 0; i < n; ++i) {
+      FindRows(&steps_[i]);
+      lengths_.Find(steps_[i].operation, &steps_[i].walks);
+    }
     return n;
   }
 
@@ -92,8 +96,9 @@ class ReplayClient : public Client {
   static constexpr uint64_t kNoRow = UINT64_MAX;
   struct Step {
     TraceOperation operation;
-    size_t values = 0;           // place of the values of its puts in the buffer
-    std::vector<uint64_t> rows;  // of its puts and erases in the main table, in order
+    size_t values = 0;            // place of the values of its puts in the buffer
+    std::vector<uint64_t> rows;   // of its puts and erases in the main table, in order
+    std::vector<uint64_t> walks;  // rows that each walk asks for, in order; 0 = not known
   };
   struct Change {
     uint64_t row;
@@ -104,10 +109,11 @@ class ReplayClient : public Client {
     const TraceOperation& operation = step.operation;
     const char* value = buffer_.data() + step.values;
     const uint64_t* row = step.rows.data();
+    const uint64_t* walk = step.walks.data();
     for (const TraceCall& call : operation.calls) {
       checked_ = {};
       if (call.kind >= TraceCallKind::kOpenCursor) {
-        OnCursor(call);
+        OnCursor(call, TraceCallBeginsWalk(call.kind) ? *walk++ : 0);
       } else {
         OnSession(operation, call, &value);
         if (ChangesRows(call)) NoteChange(*row++, call.kind == TraceCallKind::kPut);
@@ -223,11 +229,12 @@ class ReplayClient : public Client {
   }
 
   void MultiGet(TableId table, const TraceOperation& operation, const TraceCall& call) {
-    session_.MultiGet(table, {operation.keys.data() + call.first, call.number}, &rows_);
-    for (size_t i = 0; i < call.number; ++i) {
-      if (rows_[i].found) consume_(rows_[i].value);
-      Count(rows_[i].found, rows_[i].value.size(), operation.answers[call.first + i]);
-    }
+    const TraceAnswer* const answers = operation.answers.data() + call.first;
+    session_.TakeEach(table, {operation.keys.data() + call.first, call.number},
+                      [this, answers](size_t i, const FoundRow& row) {
+                        if (row.found) consume_(row.value);
+                        Count(row.found, row.value.size(), answers[i]);
+                      });
   }
 
   void Count(bool found, size_t size, const TraceAnswer& answer) {
@@ -242,7 +249,8 @@ class ReplayClient : public Client {
     }
   }
 
-  void OnCursor(const TraceCall& call) {
+  // `rows` is what the walk that the call begins asks for; 0 when that is not known.
+  void OnCursor(const TraceCall& call, uint64_t rows) {
     if (cursors_.size() <= call.cursor) cursors_.resize(call.cursor + 1);
     Place& place = cursors_[call.cursor];
     if (call.kind == TraceCallKind::kOpenCursor) {
@@ -256,6 +264,7 @@ class ReplayClient : public Client {
     if (place.cursor == nullptr) {
       phase_.file.Refuse("is damaged: a call names a cursor that is not open");
     }
+    if (rows != 0) place.cursor->Expect(rows);
     Move(call, &place);
   }
 
@@ -315,7 +324,7 @@ class ReplayClient : public Client {
   std::vector<char> buffer_;
   Step steps_[kBatch];
   std::vector<Place> cursors_;
-  std::vector<FoundRow> rows_;
+  WalkLengths lengths_;
   Checked checked_;  // the last get, if no call came after it
   bool in_transaction_ = false;
   std::vector<Change> changes_;  // of the open transaction

@@ -1,8 +1,9 @@
-// Tests Session::MultiGet and TakeEach of sessions that have no MultiGet of their own, and of one
-// that has.
+// Tests Session::MultiGet and TakeEach of a session that has neither of its own, and of one that
+// looks all keys up at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -43,17 +44,33 @@ class SingleSession : public Session {
   std::string value_ = std::string(100, ' ');
 };
 
+// Looks all keys up at once, and never calls Get.
 class TogetherSession : public SingleSession {
  public:
+  bool Get(TableId, std::string_view, std::string_view*) override {
+    ADD_FAILURE() << "a single Get";
+    return false;
+  }
   void MultiGet(TableId, std::span<const std::string_view> keys,
                 std::vector<FoundRow>* rows) override {
-    if (keys[0] == "fail") throw Error(Error::kIo, "the device fails");
+    ++calls_;
+    if (std::find(keys.begin(), keys.end(), "fail") != keys.end()) {
+      throw Error(Error::kIo, "the device fails");
+    }
     rows->assign(keys.size(), {});
     for (size_t i = 0; i < keys.size(); ++i) {
       const auto at = kStored.find(keys[i]);
       if (at != kStored.end()) (*rows)[i] = {true, at->second};
     }
   }
+  void TakeEach(TableId table, std::span<const std::string_view> keys,
+                const TakeRow& take) override {
+    TakeEachOfMultiGet(table, keys, take);
+  }
+  int calls() const { return calls_; }
+
+ private:
+  int calls_ = 0;  // of MultiGet
 };
 
 const std::vector<std::string_view> kKeys = {"d", "c", "b", "a", "d"};
@@ -93,15 +110,29 @@ TEST(TakeEachTest, AValueIsTheOneOfGetAndNoCopy) {
   });
 }
 
-TEST(TakeEachTest, AnErrorLeavesNothingBehind) {
+TEST(TakeEachTest, KeysThatAreLookedUpAtOnceAreOneCallAndNoCopies) {
+  TogetherSession session;
+  session.TakeEach(0, kKeys, [](size_t i, const FoundRow& row) {
+    if (row.found) {
+      EXPECT_EQ(row.value.data(), kStored.find(kKeys[i])->second.data());
+    }
+  });
+  EXPECT_EQ(session.calls(), 1);
+}
+
+TEST(TakeEachTest, AnErrorEndsTheCall) {
   SingleSession single;
   TogetherSession together;
-  const std::vector<std::string_view> fail = {"fail"};
+  const std::vector<std::string_view> keys = {"a", "fail", "d"};
   for (Session* session : {static_cast<Session*>(&single), static_cast<Session*>(&together)}) {
-    EXPECT_THROW(session->TakeEach(0, fail, [](size_t, const FoundRow&) { FAIL(); }), Error);
-    std::vector<FoundRow> rows;
-    session->MultiGet(0, kKeys, &rows);
-    EXPECT_EQ(Text(rows[3]), "=1");
+    size_t taken = 0;
+    const auto take = [&](size_t, const FoundRow& row) {
+      EXPECT_EQ(Text(row), "=1");
+      ++taken;
+    };
+    EXPECT_THROW(session->TakeEach(0, keys, take), Error);
+    EXPECT_EQ(taken, session == &single ? 1u : 0u) << "rows of keys before the one that failed";
+    EXPECT_THAT(Taken(*session), ElementsAre("=4", "none", "=", "=1", "=4"));
   }
 }
 

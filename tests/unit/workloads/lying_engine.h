@@ -31,7 +31,7 @@ class LyingEngine : public Engine {
   Lie lie = Lie::kNone;
   uint64_t seeks = 0, steps = 0;   // calls that positioned and that moved a cursor
   std::vector<uint64_t> expected;  // what each call of Cursor::Expect told
-  uint64_t gets = 0, multi_gets = 0;
+  uint64_t gets = 0, takes = 0;    // calls of Get, and of TakeEach, which calls Get
 
   std::string name() const override { return "lying"; }
   TableId OpenTable(const std::string& table) override {
@@ -129,10 +129,10 @@ class LyingEngine : public Engine {
       *value = value_;
       return true;
     }
-    void MultiGet(TableId id, std::span<const std::string_view> keys,
-                  std::vector<FoundRow>* rows) override {
-      ++engine_.multi_gets;
-      Session::MultiGet(id, keys, rows);
+    void TakeEach(TableId id, std::span<const std::string_view> keys,
+                  const TakeRow& take) override {
+      ++engine_.takes;
+      Session::TakeEach(id, keys, take);
     }
     void Put(TableId id, std::string_view key, std::string_view value) override {
       engine_.table(id)[std::string(key)] = value;

@@ -265,38 +265,50 @@ TEST_F(RunnerTest, AWrongValueIsFoundAndToldOf) {
   EXPECT_NE(result.first_wrong.find("map"), std::string::npos);
 }
 
-// A client whose operation takes 20 ms, and whose verification takes 300 ms.
+// A client whose operation takes 20 ms, and whose verification takes `verify_ms`. A check of which
+// the client was not told fails.
 class SlowClient : public Client {
  public:
+  explicit SlowClient(int verify_ms) : verify_ms_(verify_ms) {}
   size_t Generate(size_t) override { return 1; }
-  void Execute(size_t) override { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
-  bool Verify(size_t) override {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    return true;
+  void Execute(size_t) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    told_ += to_verify_;
   }
+  bool Verify(size_t) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(verify_ms_));
+    return to_verify_ && told_ == ++checks_;
+  }
+
+ private:
+  const int verify_ms_;
+  uint64_t told_ = 0, checks_ = 0;
 };
 class SlowWorkload : public Workload {
  public:
+  explicit SlowWorkload(int verify_ms) : verify_ms_(verify_ms) {}
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override { return false; }
   void OpenTables(Engine&) override {}
   std::unique_ptr<Client> NewClient(Session&, int, int) override {
-    return std::make_unique<SlowClient>();
+    return std::make_unique<SlowClient>(verify_ms_);
   }
 
  private:
+  const int verify_ms_;
   const std::string name_ = "slow";
   const std::vector<OpKind> ops_ = {DefineOp("slow", Ground::kForeground)};
 };
 
 TEST_F(RunnerTest, LatencyCoversTheOperationAndNotTheCheck) {
-  SlowWorkload workload;
+  SlowWorkload workload(300);
   PhaseOptions phase;
   phase.operations = 4;
   phase.verify_every = 1;
   const PhaseResult result = RunPhase(engine_, workload, phase);
   EXPECT_EQ(result.verified, 4u);
+  EXPECT_EQ(result.wrong, 0u);
   EXPECT_EQ(result.ops[0].latency.count(), 4u);
   EXPECT_GE(result.ops[0].latency.Percentile(0.01), 19000000u);
   EXPECT_LT(result.ops[0].latency.max_ns(), 300000000u);
@@ -306,6 +318,19 @@ TEST_F(RunnerTest, LatencyCoversTheOperationAndNotTheCheck) {
   EXPECT_EQ(rated.ops[0].intended.count(), 4u);
   EXPECT_LT(rated.ops[0].intended.max_ns(), 200000000u);
   EXPECT_LT(rated.backlog_seconds, 0.2);
+}
+
+TEST_F(RunnerTest, AClientIsToldOfEachCheckBeforeItsOperation) {
+  SlowWorkload workload(0);
+  PhaseOptions phase;
+  phase.operations = 7;
+  phase.verify_every = 3;
+  for (const double rate : {0.0, 1000.0}) {
+    phase.rate = rate;
+    const PhaseResult result = RunPhase(engine_, workload, phase);
+    EXPECT_EQ(result.verified, 2u);
+    EXPECT_EQ(result.wrong, 0u);
+  }
 }
 
 TEST(OwnWorkTest, CountsWhatCameAfter) {

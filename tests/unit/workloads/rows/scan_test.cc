@@ -121,24 +121,33 @@ TEST_F(ScanTest, AScanThatEndsTooSoonIsWrong) {
   EXPECT_EQ(Run("mixed", Mix({{"scan", 1}}, 2), 80, 1).wrong, 0u) << "two rows are all it asks for";
 }
 
+// The client is told beforehand which operations are checked, so that the engine is not asked again.
+TEST_F(ScanTest, NoScanIsRepeatedForItsCheck) {
+  for (const uint32_t every : {1u, 8u, 64u}) {
+    Run("mixed", Mix({{"scan", 1}}, 2), 128, every);
+    // The check's own look at the end of the table tells no rows.
+    EXPECT_EQ(engine_.expected.size(), 128u) << every;
+    engine_.takes = 0;
+    EXPECT_EQ(Run("multi-get", {}, 128, every).verified, 128u / every);
+    EXPECT_EQ(engine_.takes, 128u) << every;
+  }
+}
+
 TEST_F(ScanTest, WhatIsNotCheckedIsNotKept) {
   KeptRows kept;
-  for (int operation = 1; operation <= 30; ++operation) {
-    kept.Begin();
-    EXPECT_EQ(kept.keeps(), operation == 20 || operation == 30) << operation;
-    if (operation % 10 == 0) {
-      EXPECT_EQ(kept.NoteCheck(), operation > 10) << "the first check tells the distance";
-    }
-  }
-  kept.Keep();
+  EXPECT_FALSE(kept.keeps());
+  kept.Begin(true);
+  EXPECT_TRUE(kept.keeps());
   kept.Add("key", "");
   kept.Add("", "value");
   ASSERT_EQ(kept.size(), 2u);
   EXPECT_EQ(kept.key(0), "key");
   EXPECT_EQ(kept.value(0), "");
   EXPECT_EQ(kept.value(1), "value");
-  kept.Begin();
+  kept.Begin(false);
   EXPECT_FALSE(kept.keeps());
+  kept.Begin(true);
+  EXPECT_EQ(kept.size(), 0u);
 }
 
 TEST_F(ScanTest, MultiGetChecksEachRowOfItsCall) {

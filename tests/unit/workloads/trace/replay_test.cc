@@ -1,0 +1,170 @@
+// Tests that a replay asks the engine as the recorded workload did: its cursors are told the
+// lengths of their walks, and it looks the keys of a call up together.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/unit/workloads/lying_engine.h"
+#include "workloads/measure/runner.h"
+#include "workloads/registry.h"
+#include "workloads/trace/trace_recorder.h"
+#include "workloads/trace/walk_lengths.h"
+
+namespace testbed {
+namespace {
+
+using testing::ElementsAre;
+
+class ReplayTest : public testing::Test {
+ protected:
+  // What a phase asked of the engine.
+  struct Asked {
+    uint64_t seeks, steps, gets, takes;
+    std::vector<uint64_t> expected;
+  };
+
+  ReplayTest() {
+    DatasetOptions data;
+    data.rows = 500;
+    data.value_size = 50;
+    dataset_ = std::make_shared<const Dataset>(data);
+    RunPhase(engine_, *FindWorkload("insert").make(dataset_, {}), {.verify_every = 0});
+  }
+  ~ReplayTest() override { std::filesystem::remove(path_); }
+
+  Asked Record(const std::string& name, const WorkloadOptions& options) {
+    const std::unique_ptr<Workload> workload = FindWorkload(name).make(dataset_, options);
+    TraceRecorder recorder(path_, engine_, name, workload->ops());
+    Asked asked = Run(recorder.engine(), workload.get(), &recorder);
+    recorder.Finish();
+    return asked;
+  }
+  Asked Replay() {
+    WorkloadOptions options;
+    options.extra = {{"trace", path_}};
+    return Run(engine_, FindWorkload("replay").make(dataset_, options).get(), nullptr);
+  }
+
+  LyingEngine engine_;
+
+ private:
+  Asked Run(Engine& engine, Workload* workload, TraceRecorder* recorder) {
+    engine_.seeks = engine_.steps = engine_.gets = engine_.takes = 0;
+    engine_.expected.clear();
+    PhaseOptions phase;
+    phase.operations = 200;
+    phase.verify_every = 0;
+    phase.recorder = recorder;
+    RunPhase(engine, *workload, phase);
+    return {engine_.seeks, engine_.steps, engine_.gets, engine_.takes, engine_.expected};
+  }
+
+  const std::string path_ = testing::TempDir() + "replay_test_" + std::to_string(::getpid());
+  std::shared_ptr<const Dataset> dataset_;
+};
+
+TEST_F(ReplayTest, AScanTellsTheEngineItsRows) {
+  WorkloadOptions options;
+  options.mix = {{"scan", 1}};
+  options.scan_rows = 7;
+  const Asked recorded = Record("mixed", options), replayed = Replay();
+  EXPECT_EQ(replayed.seeks, recorded.seeks);
+  EXPECT_EQ(replayed.steps, recorded.steps);
+  ASSERT_EQ(replayed.expected.size(), recorded.expected.size());
+  size_t cut_off = 0;
+  for (size_t i = 0; i < recorded.expected.size(); ++i) {
+    // A scan that met the end of the table had announced more rows than it walked over.
+    EXPECT_LE(replayed.expected[i], recorded.expected[i]);
+    cut_off += replayed.expected[i] != recorded.expected[i];
+  }
+  EXPECT_LT(cut_off, 20u);
+}
+
+TEST_F(ReplayTest, TheKeysOfACallAreAskedForTogether) {
+  WorkloadOptions options;
+  options.hit_ratio = 0.7;
+  const Asked recorded = Record("multi-get", options), replayed = Replay();
+  EXPECT_EQ(recorded.takes, 200u);
+  EXPECT_EQ(replayed.takes, 200u);
+  EXPECT_EQ(replayed.gets, recorded.gets);
+}
+
+class WalkLengthsTest : public testing::Test {
+ protected:
+  void Add(TraceCallKind kind, uint32_t cursor, uint64_t steps = 0) {
+    operation_.calls.push_back({.kind = kind, .cursor = cursor, .number = steps});
+  }
+  std::vector<uint64_t> Find() {
+    std::vector<uint64_t> rows = {77};  // of the operation before
+    lengths_.Find(operation_, &rows);
+    operation_.calls.clear();
+    return rows;
+  }
+
+  TraceOperation operation_;
+  WalkLengths lengths_;
+};
+
+TEST_F(WalkLengthsTest, AWalkHasTheRowOfItsSeekAndThoseOfItsSteps) {
+  using enum TraceCallKind;
+  Add(kOpenCursor, 0);
+  Add(kSeek, 0);
+  Add(kValue, 0);
+  Add(kNextValues, 0, 5);
+  Add(kNext, 0, 1);
+  Add(kCloseCursor, 0);
+  EXPECT_THAT(Find(), ElementsAre(7));
+  Add(kOpenCursor, 0);
+  Add(kLast, 0);
+  Add(kPrev, 0, 2);
+  Add(kPrevValues, 0, 3);
+  Add(kFirst, 0);
+  Add(kSeekForPrev, 0);
+  Add(kOpenCursor, 0);  // as a client does whose cursor ended outside of an operation
+  EXPECT_THAT(Find(), ElementsAre(6, 1, 1));
+  Add(kGet, 0);
+  EXPECT_THAT(Find(), ElementsAre());
+}
+
+TEST_F(WalkLengthsTest, CursorsWalkAtTheSameTime) {
+  using enum TraceCallKind;
+  Add(kSeek, 1);
+  Add(kSeek, 0);
+  Add(kNext, 1, 10);
+  Add(kNext, 0, 20);
+  Add(kNext, 1, 1);
+  Add(kCloseCursor, 0);
+  Add(kCloseCursor, 1);
+  EXPECT_THAT(Find(), ElementsAre(12, 21));
+}
+
+TEST_F(WalkLengthsTest, AWalkEndsWhereItsCursorTurnsAround) {
+  using enum TraceCallKind;
+  Add(kSeek, 0);
+  Add(kNext, 0, 3);
+  Add(kPrev, 0, 5);
+  Add(kNext, 0, 9);
+  Add(kSeek, 0);
+  Add(kPrev, 0, 5);
+  EXPECT_THAT(Find(), ElementsAre(4, 1));
+}
+
+TEST_F(WalkLengthsTest, TheLengthOfAWalkThatGoesOnLaterIsNotKnown) {
+  using enum TraceCallKind;
+  Add(kSeek, 0);
+  Add(kNext, 0, 3);
+  EXPECT_THAT(Find(), ElementsAre(0));
+  Add(kNext, 0, 3);
+  Add(kSeek, 0);
+  Add(kNext, 0, 2);
+  Add(kCloseCursor, 0);
+  EXPECT_THAT(Find(), ElementsAre(3));
+}
+
+}  // namespace
+}  // namespace testbed
