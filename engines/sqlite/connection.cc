@@ -225,8 +225,10 @@ Statement Connection::Take(TableId table, Query query) {
   if (at >= statements_.size()) statements_.resize((table + 1) * kQueries);
   std::vector<sqlite3_stmt*>& unused = statements_[at];
   if (unused.empty()) {
-    return {this, Prepare(SqlOf(query, name_of_(table), settings_.rowid), "preparing a statement"),
-            table, query};
+    return {
+        this,
+        Prepare(SqlOf(query, name_of_(table), settings_.table == "rowid"), "preparing a statement"),
+        table, query};
   }
   sqlite3_stmt* stmt = unused.back();
   unused.pop_back();

@@ -175,7 +175,7 @@ class Connection {
   static int Busy(void* connection, int tries);
 
   Vfs* const vfs_;
-  const Settings settings_;
+  const Settings& settings_;  // the database's, whose layout of tables is known when it is open
   CacheShares* const shares_;
   const NameOf name_of_;
   sqlite3* db_ = nullptr;

@@ -133,17 +133,33 @@ void Database::Open(bool is_new) {
 void Database::ReadTables() {
   Connection::Call call(writer_.get());
   sqlite3_stmt* stmt = nullptr;
-  int code = ::sqlite3_prepare_v2(
-      writer_->db(), "SELECT name FROM sqlite_master WHERE type='table'", -1, &stmt, nullptr);
+  bool tables = false, rowid = false;
+  int code = ::sqlite3_prepare_v2(writer_->db(),
+                                  "SELECT name, sql NOT LIKE '%WITHOUT ROWID' FROM sqlite_master "
+                                  "WHERE type='table' AND name NOT LIKE 'sqlite_%'",
+                                  -1, &stmt, nullptr);
   if (code == SQLITE_OK) {
     LockGuard lock(mutex_);
     while ((code = ::sqlite3_step(stmt)) == SQLITE_ROW) {
       all_.insert(
           fmt::format("\"{}\"", reinterpret_cast<const char*>(::sqlite3_column_text(stmt, 0))));
+      rowid = rowid || ::sqlite3_column_int(stmt, 1) != 0;
+      tables = true;
     }
   }
   ::sqlite3_finalize(stmt);
   if (code != SQLITE_DONE) writer_->Fail(code, "reading the catalogue");
+  TakeLayout(tables, rowid);
+}
+
+void Database::TakeLayout(bool tables, bool rowid) {
+  const std::string layout = rowid ? "rowid" : "without-rowid";
+  if (tables && !settings_.table.empty() && settings_.table != layout) {
+    throw Error(Error::kUsage, fmt::format("the database in {} was made with table={}, not {}: "
+                                           "leave that out, or load it anew with --fresh",
+                                           dir_, layout, settings_.table));
+  }
+  if (tables || settings_.table.empty()) settings_.table = layout;
 }
 
 std::string Database::Pragma(const std::string& name) {
@@ -179,7 +195,7 @@ TableId Database::OpenTable(const std::string& table) {
       Connection::Call call(writer);
       writer->Run("CREATE TABLE IF NOT EXISTS " + name +
                       "(k BLOB NOT NULL PRIMARY KEY, v BLOB NOT NULL)" +
-                      (settings_.rowid ? "" : " WITHOUT ROWID"),
+                      (settings_.table == "rowid" ? "" : " WITHOUT ROWID"),
                   "creating a table");
     } catch (...) {
       EndWrite(false);

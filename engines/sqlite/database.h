@@ -81,12 +81,14 @@ class Database {
  private:
   void Open(bool is_new);
   void ReadTables();
+  // Takes the layout of the tables that are there, and refuses another one that is wanted.
+  void TakeLayout(bool tables, bool rowid);
   void CheckHeader() const;
   void CheckpointInCommit();
   std::string NameOf(TableId table) const;
 
   const std::string dir_;
-  const Settings settings_;
+  Settings settings_;  // Open sets the layout of the tables; constant from then on
   CacheShares shares_;
   DirLock lock_;
   std::unique_ptr<Vfs> vfs_;

@@ -62,7 +62,7 @@ Settings MakeSettings(const EngineOptions& options) {
   Settings s;
   s.journal = extra.Choice("journal", "wal", {"wal", "delete", "truncate", "persist"});
   s.synchronous = Synchronous(s.journal, options.durability);
-  s.rowid = extra.Choice("table", "without-rowid", {"without-rowid", "rowid"}) == "rowid";
+  s.table = extra.Choice("table", "", {"without-rowid", "rowid"});
   s.page_size = options.page_size;
   s.cache_bytes = options.cache_bytes;
   s.checkpoint_log_bytes =
@@ -90,7 +90,7 @@ Capabilities SqliteCapabilities() {
   can.extra_options = {
       {"journal", "wal, delete, truncate, persist: how commits are made atomic (wal)"},
       {"table",
-       "without-rowid, rowid: the layout of new tables; rowid for rows of more than a "
+       "without-rowid, rowid: the layout of the tables; rowid for rows of more than a "
        "twentieth of a page (without-rowid)"},
       {"checkpoint_log_bytes",
        "a commit that finds so much WAL begins a checkpoint (half of --ram without the cache, 4M "

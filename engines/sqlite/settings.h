@@ -13,7 +13,7 @@ namespace testbed::sqlite {
 struct Settings {
   std::string journal;      // PRAGMA journal_mode: "wal", "delete", "truncate", "persist"
   std::string synchronous;  // PRAGMA synchronous of the writing connection
-  bool rowid = false;       // new tables have a rowid, and an index that leads to it from the key
+  std::string table;        // layout of the tables: "rowid", "without-rowid"; "": as they are there
   uint32_t page_size = 0;   // bytes
   uint64_t cache_bytes = 0;
   uint64_t checkpoint_log_bytes = 0;  // a commit that finds so much WAL begins a checkpoint

@@ -55,6 +55,7 @@ std::vector<std::pair<std::string, std::string>> SqliteEngine::EffectiveSettings
       {"threadsafe", std::to_string(::sqlite3_threadsafe())},
       {"io", IoModeName(s.io)},
       {"advice", AdviceName(s.advice)},
+      {"table", s.table},
       {"cache_bytes", std::to_string(database_.shares().bytes())},
       {"durability", DurabilityName(s.durability)},
       {"lazy_interval_ms", std::to_string(s.lazy_interval_ms)},

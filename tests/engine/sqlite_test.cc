@@ -200,41 +200,52 @@ TEST_F(SqliteTest, TheJournalCanBeAnotherWithEachOpening) {
 }
 
 // Rows of a quarter of a page, in random order: without a rowid, the upper levels of the tree hold
-// rows, too. A table keeps its layout when it is opened with another setting.
+// rows, too.
 TEST_F(SqliteTest, ATableWithARowidTakesLessSpaceForLongRows) {
   options_.page_size = 4096;
   uint64_t bytes[2] = {};
   for (const bool rowid : {false, true}) {
+    Close();
+    fs::remove_all(dir_);
+    fs::create_directory(dir_);
     options_.extra["table"] = rowid ? "rowid" : "without-rowid";
-    const std::string name = rowid ? "with" : "without";
     Open();
-    const TableId table = engine_->OpenTable(name);
-    const uint64_t before = engine_->SizeOnDisk().total();
     session_->Begin();
-    for (uint64_t i = 0; i < 2000; ++i) {
-      session_->Put(table, RowKey(i * 7919 % 2000), RowValue(i * 7919 % 2000, 1000));
-    }
+    for (uint64_t i = 0; i < 2000; ++i) Put(i * 7919 % 2000, 1000);
     session_->Commit();
     for (uint64_t row = 0; row < 2000; row += 3) {
-      session_->Put(table, RowKey(row), RowValue(row + 1, 1000));
+      session_->Put(table_, RowKey(row), RowValue(row + 1, 1000));
     }
     engine_->Settle();
-    bytes[rowid] = engine_->SizeOnDisk().total() - before;
+    bytes[rowid] = engine_->SizeOnDisk().total();
+    const std::unique_ptr<Cursor> cursor = session_->NewCursor(table_);
+    uint64_t rows = 0;
+    for (bool on = cursor->First(); on; on = cursor->Next(), ++rows) {
+      ASSERT_EQ(cursor->key(), RowKey(rows));
+      ASSERT_EQ(cursor->value(), RowValue(rows % 3 == 0 ? rows + 1 : rows, 1000));
+    }
+    EXPECT_EQ(rows, 2000u);
   }
   EXPECT_LT(bytes[1] * 10, bytes[0] * 8);
-  for (const char* layout : {"rowid", "without-rowid"}) {
+}
+
+TEST_F(SqliteTest, ADatabaseKeepsTheLayoutOfItsTables) {
+  const std::string layouts[] = {"rowid", "without-rowid"};
+  for (const std::string& layout : layouts) {
+    Close();
+    fs::remove_all(dir_);
+    fs::create_directory(dir_);
     options_.extra["table"] = layout;
     Open();
-    for (const char* name : {"with", "without"}) {
-      const TableId table = engine_->OpenTable(name);
-      const std::unique_ptr<Cursor> cursor = session_->NewCursor(table);
-      uint64_t rows = 0;
-      for (bool on = cursor->First(); on; on = cursor->Next(), ++rows) {
-        ASSERT_EQ(cursor->key(), RowKey(rows)) << name;
-        ASSERT_EQ(cursor->value(), RowValue(rows % 3 == 0 ? rows + 1 : rows, 1000)) << name;
-      }
-      EXPECT_EQ(rows, 2000u) << name << ", opened with " << layout;
-    }
+    EXPECT_EQ(Setting("table"), layout);
+    Load(10, 100);
+    options_.extra.erase("table");
+    Open();
+    EXPECT_EQ(Setting("table"), layout);
+    EXPECT_EQ(GetBy(session_.get(), 9), RowValue(9, 100));
+    options_.extra["table"] = layouts[layout == layouts[0]];
+    const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+    EXPECT_NE(sentence.find("was made with table=" + layout), std::string::npos) << sentence;
   }
 }
 
