@@ -112,9 +112,14 @@ std::string FirstLine(const std::string& text) {
   return text.substr(0, std::min(text.find('\n'), text.find("; ")));
 }
 
+// Returns the options that the help shows. One without a group is known to the parser alone.
+std::vector<const CLI::Option*> ShownOptions(const CLI::App& app) {
+  return app.get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
+}
+
 // Adds the options that are not there yet.
 void AddChoices(const CLI::App& app, std::vector<Choice>* choices) {
-  for (const CLI::Option* option : app.get_options()) {
+  for (const CLI::Option* option : ShownOptions(app)) {
     for (const std::string& long_name : option->get_lnames()) {
       const std::string name = "--" + long_name;
       const bool known = std::any_of(choices->begin(), choices->end(),
@@ -340,7 +345,7 @@ std::string Roff(const std::string& text) {
 
 std::string RoffOptions(const CLI::App& app) {
   std::string text;
-  for (const CLI::Option* option : app.get_options()) {
+  for (const CLI::Option* option : ShownOptions(app)) {
     std::string name =
         option->get_lnames().empty() ? option->get_name() : "--" + option->get_lnames()[0];
     text += fmt::format(".TP\n.B {} \\fI{}\\fR\n{}\n", Roff(name), Roff(option->get_type_name()),

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "tests/cli/started_command.h"
+#include "tools/ab/option_rules.h"
+#include "tools/option_check.h"
 
 namespace testbed {
 namespace {
@@ -109,6 +111,9 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   ExpectRefused(Run("ab --engine null --a '' --b '\"'" + reads), "quote");
   ExpectRefused(Run("ab --engine null --a '' --b '' --dir d" + reads), "--dir");
   ExpectRefused(Run("ab --engine null --a '' --b '' --repeat 2" + reads), "--repeat");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --csv-series x" + reads), "--csv-series");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --csv" + reads), "--csv");
+  ExpectRefused(Run("ab --engine null --a record=a.t --b ''" + reads), "--a: ab records no trace");
   ExpectRefused(Run("ab --engine null --a '' --b '' --way rond" + reads),
                 "interleave, duet, rounds");
   ExpectRefused(Run("ab --engine null --a '' --b '' --fail-if 'speed < 1%'" + reads), "--fail-if");
@@ -121,6 +126,20 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   ExpectRefused(Run("ab --engine null --a '' --b threads=1000 --way duet" + reads), "--threads");
   ExpectRefused(Run("ab --engine null --a '' --b '' --json no/such/file" + reads), "--json");
   EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(AbTest, EachOptionIsInTheHelpOrRefused) {
+  const std::string help = Run("ab --help").out;
+  for (const OptionRule& rule : OptionRules()) {
+    for (const std::string name : rule.names) {
+      const bool shown = help.find("\n  --" + name + " ") != std::string::npos;
+      EXPECT_EQ(shown, rule.use != OptionUse::kRefused) << name;
+      if (shown) continue;
+      const CommandResult refused =
+          Run("ab --engine null --a '' --b '' --" + name + (IsRunFlag(name) ? "" : " 1"));
+      ExpectRefused(refused, "--" + name);
+    }
+  }
 }
 
 TEST_F(AbTest, ASideThatIsKilledCostsItselfOnly) {

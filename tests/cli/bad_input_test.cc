@@ -153,6 +153,15 @@ TEST_F(BadInputTest, UnknownOptionsAndCommandsAreNamed) {
   ExpectRefused(Run(""), "--engine");
 }
 
+TEST_F(BadInputTest, ACrashtestTakesNoReuseAndDoesNotOfferIt) {
+  ExpectRefused(Run("crashtest --engine btree --reuse"), "takes no --reuse");
+  ExpectRefused(Run("crashtest --engine btree --reuse --dir d"), "takes no --reuse");
+  const std::string help = Run("crashtest --help").out;
+  EXPECT_EQ(help.find("--reuse"), std::string::npos);
+  EXPECT_NE(help.find("--fresh"), std::string::npos);
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
 TEST_F(BadInputTest, CombinationsThatCannotBeAreRefused) {
   ExpectRefused(Run("--engine btree --reuse"), "--dir");
   ExpectRefused(Run("--engine btree --reuse --fresh --dir x"), "--fresh");

@@ -12,6 +12,7 @@
 #include "device/error.h"
 #include "tools/ab/ab_options.h"
 #include "tools/ab/ab_report.h"
+#include "tools/ab/option_rules.h"
 #include "tools/ab/session.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
@@ -29,9 +30,11 @@ constexpr char kExamples[] =
     "  testbed ab --engine btree --a io=direct --b io=buffered --threads 2 --time 5m\n"
     "  testbed ab --engine btree --a durability=lazy --b durability=sync --workload insert\n"
     "  testbed ab --a engine=btree --b engine=lmdb --fail-if 'rate < -3%'; echo $?\n"
-    "\nExit code: 0; 1 when a side failed; 2 when the options are wrong; 130 when stopped. With "
-    "--fail-if:\n"
-    "3 when a condition holds for sure, 0 when none does for sure, 125 when that cannot be told.\n";
+    "\nExit code: 0 when the comparison ended, whatever it told; 1 when a side failed; 2 when the\n"
+    "options are wrong and nothing was run; 130 when stopped by the user.\n"
+    "With --fail-if: 0 when every condition is told not to hold; 3 when one holds for sure; 125 "
+    "when\n"
+    "that cannot be told, or a side failed.\n";
 
 struct AbArguments {
   std::map<std::string, std::string> sides;  // text by label
@@ -108,7 +111,43 @@ void AddComparisonOptions(CLI::App& app, AbArguments* arguments) {
       ->allow_extra_args(false);
 }
 
-int Ab(AbArguments* arguments, const std::vector<std::string>& words) {
+// An option of a run that ab refuses, and why.
+struct RefusedOption {
+  CLI::Option* option;
+  const char* why;
+};
+
+std::vector<RefusedOption> RefusedIn(CLI::App& ab) {
+  std::vector<RefusedOption> refused;
+  for (const OptionRule& rule : OptionRules()) {
+    if (rule.use != OptionUse::kRefused) continue;
+    for (const std::string name : rule.names) {
+      // Those of a sweep are no options of ab in the first place.
+      CLI::Option* option = ab.get_option_no_throw("--" + name);
+      if (option != nullptr) refused.push_back({option, rule.why});
+    }
+  }
+  return refused;
+}
+
+// Leaves the refused options out of the help. They are still parsed, so that their sentence can tell
+// more than that they are unknown.
+void HideRefused(CLI::App& ab) {
+  for (const RefusedOption& refused : RefusedIn(ab)) {
+    refused.option->group("");
+    // CLI11 does not name a hidden option that lacks its value; its setter does.
+    if (refused.option->get_expected_min() > 0) refused.option->expected(0, 1);
+  }
+}
+
+// Throws Error (kUsage) when the command line has one of the refused options.
+void CheckRefused(CLI::App& ab) {
+  for (const RefusedOption& refused : RefusedIn(ab)) {
+    if (refused.option->count() > 0) throw Error(Error::kUsage, refused.why);
+  }
+}
+
+int Ab(CLI::App& ab, AbArguments* arguments, const std::vector<std::string>& words) {
   AbOptions& options = arguments->options;
   options.json_file = options.common.json_file;
   if (!arguments->sides.contains("a") || !arguments->sides.contains("b")) {
@@ -116,6 +155,7 @@ int Ab(AbArguments* arguments, const std::vector<std::string>& words) {
                 "ab compares two sides or more; give --a 'OPTION=VALUE ...' and --b "
                 "'OPTION=VALUE ...'");
   }
+  CheckRefused(ab);
   ApplyWorkloadDefaults(words, &options.common);
   for (const auto& [label, text] : arguments->sides) {
     options.sides.push_back(ParseSide(label, text, options.common));
@@ -157,8 +197,9 @@ void AddAbCommand(CLI::App& app, const std::vector<std::string>& words,
   AddDataOptions(*ab, arguments->options.common);
   AddWorkloadOptions(*ab, arguments->options.common);
   AddOutputOptions(*ab, arguments->options.common);
-  ab->callback([arguments, words, command] {
-    *command = [arguments, words] { return Ab(arguments.get(), words); };
+  HideRefused(*ab);
+  ab->callback([ab, arguments, words, command] {
+    *command = [ab, arguments, words] { return Ab(*ab, arguments.get(), words); };
   });
 }
 

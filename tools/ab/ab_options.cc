@@ -53,32 +53,11 @@ void AbOptions::CompleteWorkloads() {
   if (!first.loads) workloads.insert(workloads.begin(), LoaderText(first));
 }
 
-void AbOptions::CheckCommon() const {
-  if (!common.dir.empty() || common.fresh || common.reuse) {
-    Refuse(
-        "ab makes a database of its own for each load, below the current directory; leave out "
-        "--dir, --fresh and --reuse, and start it in another directory to have them elsewhere");
-  }
-  if (common.repeat != 1 || common.repeat_runs != 1) {
-    Refuse(
-        "ab repeats as often as the question needs; leave out --repeat and --repeat-runs, or give "
-        "--loads");
-  }
-  if (!common.csv_file.empty()) Refuse("ab has no --csv; give --json FILE");
-  if (!common.record_file.empty()) Refuse("ab records no trace; leave out --record");
-  if (common.at_once) {
-    Refuse(
-        "ab compares the last workload of --workload as it runs by itself; leave out lengths, "
-        "rates "
-        "and settle, and give --rate, or --seconds with --way rounds");
-  }
-  if (!common.find_rate.empty()) {
-    Refuse(
-        "ab measures both sides at the same rate, and --find-rate searches for one; leave it out, "
-        "or "
-        "find the rate of each side in a run of its own");
-  }
-  if (common.readahead_model) Refuse("--readahead-model is not for ab; leave it out");
+void AbOptions::CheckPhases() const {
+  if (!common.at_once) return;
+  Refuse(
+      "ab compares the last workload of --workload as it runs by itself; leave out lengths, rates "
+      "and settle, and give --rate, or --seconds with --way rounds");
 }
 
 void AbOptions::ChooseWay() {
@@ -127,7 +106,7 @@ void AbOptions::Resolve() {
   if (sides.size() < 2) {
     Refuse("ab compares two sides or more; give --a 'OPTION=VALUE ...' and --b 'OPTION=VALUE ...'");
   }
-  CheckCommon();
+  CheckPhases();
   CompleteWorkloads();
   for (AbSide& side : sides) side.options.workloads = common.workloads;
   ChooseWay();
@@ -144,9 +123,6 @@ void AbOptions::Resolve() {
     options.seconds = common.seconds;
     options.warmup = common.warmup;
     options.quiet = true;  // the comparison shows its own progress
-    if (options.live.any()) {
-      Refuse("--live and --metrics show single runs, and ab interleaves several; leave them out");
-    }
     try {
       options.Resolve();
     } catch (const Error& e) {

@@ -22,7 +22,7 @@ const char* WayName(Way way);
 std::string WayAssumes(Way way);
 
 struct AbOptions {
-  RunOptions common;  // the options outside of the sides
+  RunOptions common;  // the options outside of the sides; option_rules.h says which those are
   std::vector<AbSide> sides;
   std::optional<Way> way;  // unset: Resolve chooses it by the workload
   double until = 0.02;     // sides whose rates are within this ratio are the same
@@ -42,7 +42,7 @@ struct AbOptions {
  private:
   void CompleteWorkloads();
   void ChooseWay();
-  void CheckCommon() const;
+  void CheckPhases() const;
   void CheckSlices() const;
 };
 

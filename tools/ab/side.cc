@@ -3,54 +3,57 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <fstream>
 #include <iterator>
 #include <utility>
 
 #include "device/error.h"
+#include "tools/ab/option_rules.h"
+#include "tools/option_check.h"
 #include "tools/output/json_text.h"
+#include "tools/usage_text.h"
 
 namespace testbed {
 namespace {
 
 using nlohmann::json;
 
-// Options that concern the comparison as a whole.
-constexpr std::array kCommonOnly = {
-    "workload", "dir",         "fresh",     "reuse",    "scratch",    "seed",
-    "repeat",   "repeat-runs", "seconds",   "warmup",   "operations", "rate",
-    "json",     "csv",         "quiet",     "account",  "verify",     "strict",
-    "db-ratio", "readahead",   "read-iops", "find-rate"};
+// Returns the name that the value of an option has in RunOptions::ToJson.
+std::string JsonNameOf(std::string option) {
+  // --speed is kept as an option of the workload that it paces.
+  if (option == "workload-option" || option == "speed") return "workload_options";
+  std::replace(option.begin(), option.end(), '-', '_');
+  return option;
+}
 
-// What must be equal on all sides: what the operations are, and the rows that they work on. By its
-// name in RunOptions::ToJson.
-constexpr std::array kSameWork = {"rows",
-                                  "key_size",
-                                  "value_size",
-                                  "compressibility",
-                                  "key_order",
-                                  "keys",
-                                  "seed",
-                                  "workload",
-                                  "rows_per_transaction",
-                                  "distribution",
-                                  "zipf_theta",
-                                  "hot_fraction",
-                                  "hot_probability",
-                                  "hit_ratio",
-                                  "scan_rows",
-                                  "mix",
-                                  "workload_options",
-                                  "rate",
-                                  "arrivals",
-                                  "consume",
-                                  "verify_every"};
+// Returns the options that say what the work is: what the operations are, and on which rows.
+std::vector<std::string> WorkOptions() {
+  std::vector<std::string> options;
+  for (const OptionRule& rule : OptionRules()) {
+    if (rule.use != OptionUse::kWork) continue;
+    options.insert(options.end(), rule.names.begin(), rule.names.end());
+  }
+  return options;
+}
 
-std::string Dashed(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
+// Throws Error (kUsage) when a side may not have the option for itself. `option` is --LABEL.
+void CheckSideOption(const std::string& option, const std::string& name) {
+  const OptionRule* rule = FindOptionRule(name);
+  if (rule == nullptr) {
+    const std::string guess = NearestName(name, RunOptionNames());
+    throw Error(Error::kUsage,
+                fmt::format("{}: {} is no option of a run{}; `testbed --help` shows all", option,
+                            name, guess.empty() ? "" : "; did you mean " + guess + "?"));
+  }
+  if (rule->use == OptionUse::kRefused) {
+    throw Error(Error::kUsage, fmt::format("{}: {}", option, rule->why));
+  }
+  if (rule->use == OptionUse::kCommon) {
+    throw Error(Error::kUsage,
+                fmt::format("{}: {} is the same for all sides, {}; give --{} outside of the sides",
+                            option, name, rule->why, name));
+  }
 }
 
 // Adds the words of the file to *words.
@@ -70,7 +73,7 @@ using Settings = std::vector<std::pair<std::string, std::string>>;  // options a
 
 // Adds OPTION=VALUE. A later value of an option replaces an earlier one, unless the option may be
 // given again.
-void AddOption(const std::string& option, const std::string& word, Settings* settings) {
+void AddSideOption(const std::string& option, const std::string& word, Settings* settings) {
   const size_t equals = word.find('=');
   const std::string name = word.substr(0, equals);
   if (equals == std::string::npos || name.empty()) {
@@ -79,24 +82,25 @@ void AddOption(const std::string& option, const std::string& word, Settings* set
                             "@FILE, such as engine=rocksdb cache-pct=20",
                             option, word));
   }
-  if (std::find(kCommonOnly.begin(), kCommonOnly.end(), name) != kCommonOnly.end()) {
-    throw Error(Error::kUsage,
-                fmt::format("{}: {} is the same for all sides; give --{} outside of the sides",
-                            option, name, name));
-  }
+  CheckSideOption(option, name);
   if (name != "engine-option" && name != "workload-option") {
     std::erase_if(*settings, [&](const auto& setting) { return setting.first == name; });
   }
   settings->emplace_back(name, word.substr(equals + 1));
 }
 
-// Returns the words of the command line that the settings stand for.
+// Returns the words of the command line that the settings stand for. A flag gets its value, too: one
+// that is false takes back what all sides have.
 std::vector<std::string> CommandLine(const Settings& settings) {
   std::vector<std::string> words;
   for (const auto& [name, value] : settings) {
-    if (value == "false") continue;
-    words.push_back("--" + name);
-    if (value != "true") words.push_back(value);
+    if (IsRunFlag(name)) {
+      CheckOptionValue(name, value);
+      words.push_back(fmt::format("--{}={}", name, value));
+    } else {
+      words.push_back("--" + name);
+      words.push_back(value);
+    }
   }
   return words;
 }
@@ -159,7 +163,7 @@ AbSide ParseSide(const std::string& label, const std::string& text, const RunOpt
     if (word.starts_with("env:")) {
       AddVariable(option, word.substr(4), &side);
     } else {
-      AddOption(option, word, &settings);
+      AddSideOption(option, word, &settings);
     }
   }
   try {
@@ -178,14 +182,15 @@ void CheckComparable(const std::vector<AbSide>& sides) {
   const json first = sides.front().options.ToJson();
   for (const AbSide& side : sides) {
     const json other = side.options.ToJson();
-    for (const char* name : kSameWork) {
+    for (const std::string& option : WorkOptions()) {
+      const std::string name = JsonNameOf(option);
       if (first.at(name) == other.at(name)) continue;
       throw Error(
           Error::kUsage,
           fmt::format("the sides cannot be compared: {} is {} on side {} and {} on side {}; "
                       "give --{} outside of the sides",
-                      Dashed(name), JsonText(first.at(name)), sides.front().label,
-                      JsonText(other.at(name)), side.label, Dashed(name)));
+                      option, JsonText(first.at(name)), sides.front().label,
+                      JsonText(other.at(name)), side.label, option));
     }
   }
 }

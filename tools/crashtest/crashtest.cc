@@ -465,11 +465,6 @@ CrashtestResult RunCrashtest(const CrashtestOptions& options) {
   if (options.writers < 1 || options.writers > CrashShared::kMaxWriters) {
     throw Error(Error::kUsage, fmt::format("--writers takes 1 to {}", CrashShared::kMaxWriters));
   }
-  if (options.run.reuse) {
-    throw Error(Error::kUsage,
-                "crashtest makes databases of its own and removes them, so it takes no --reuse; "
-                "give an empty --dir, or none");
-  }
   if (options.kills + options.power_cuts + options.disk_cuts + options.disk_errors == 0) {
     throw Error(
         Error::kUsage,

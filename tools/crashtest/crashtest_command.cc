@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "device/error.h"
 #include "tools/crashtest/crashtest.h"
 
 namespace testbed {
@@ -60,6 +61,14 @@ int Crashtest(const CrashtestOptions& options) {
   }
   if (!result.failures.empty()) return 1;
   return result.stopped ? kStoppedExitCode : 0;
+}
+
+// Throws Error (kUsage) for --reuse, which Resolve would ask to have a --dir.
+void CheckReuse(const RunOptions& options) {
+  if (!options.reuse) return;
+  throw Error(Error::kUsage,
+              "crashtest makes databases of its own and removes them, so it takes no --reuse; "
+              "give an empty --dir, or none");
 }
 
 void AddCrashes(CLI::App* crashtest, CrashtestOptions* crash) {
@@ -133,12 +142,14 @@ void AddCrashtestCommand(CLI::App& app, std::function<int()>* command) {
       ->description(
           "What is promised of a commit: sync (durable when it returns), lazy (within "
           "--lazy-interval) [sync]");
+  crashtest->get_option("--reuse")->group("");  // not in the help, since it is refused
   crashtest->footer(kExamples);
   AddCrashes(crashtest, crash.get());
   AddErrors(crashtest, crash.get());
   AddRounds(crashtest, crash.get());
   crashtest->callback([crash, command] {
     *command = [crash] {
+      CheckReuse(crash->run);
       crash->run.rows = 1;
       crash->run.Resolve();
       return Crashtest(*crash);

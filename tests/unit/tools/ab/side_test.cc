@@ -71,9 +71,24 @@ TEST(AbSideTest, RefusesWithTheNameOfTheSide) {
   EXPECT_THAT(Refusal("no-such=1"), HasSubstr("--b: "));
   EXPECT_THAT(Refusal("cache-pct=200"), HasSubstr("--cache-pct"));
   EXPECT_THAT(Refusal("threads=1,2"), HasSubstr("one number of threads"));
-  for (const char* name : {"workload", "dir", "seed", "seconds", "json", "scratch"}) {
+  EXPECT_THAT(Refusal("cache-pc=9"), HasSubstr("did you mean cache-pct?"));
+  EXPECT_THAT(Refusal("drop-caches=maybe"), HasSubstr("--drop-caches maybe is not accepted"));
+  EXPECT_THAT(Refusal("threads=true"), HasSubstr("--threads true is not accepted"));
+  for (const char* name : {"workload", "seed", "seconds", "json", "scratch", "report-interval"}) {
     EXPECT_THAT(Refusal(std::string(name) + "=1"), HasSubstr("is the same for all sides")) << name;
   }
+  // One side alone would bear the cost of these.
+  for (const char* name : {"record", "csv-series", "live", "readahead-model"}) {
+    EXPECT_THAT(Refusal(std::string(name) + "=1"), HasSubstr("--b: ")) << name;
+    EXPECT_THAT(Refusal(std::string(name) + "=1"), HasSubstr("leave ")) << name;
+  }
+}
+
+TEST(AbSideTest, AFlagThatIsFalseTakesBackWhatAllSidesHave) {
+  const RunOptions common = ParseRunOptions({"--engine", "btree", "--drop-caches"});
+  EXPECT_TRUE(ParseSide("a", "", common).options.drop_caches);
+  EXPECT_FALSE(ParseSide("b", "drop-caches=false", common).options.drop_caches);
+  EXPECT_TRUE(ParseSide("b", "drop-caches=false drop-caches=true", common).options.drop_caches);
 }
 
 std::string Compared(const std::string& a, const std::string& b) {
@@ -95,6 +110,9 @@ TEST(AbSideTest, SidesThatDoOtherWorkCannotBeCompared) {
   EXPECT_THAT(Compared("key-size=16", "key-size=32 rows=10"), HasSubstr("cannot be compared"));
   EXPECT_THAT(Compared("rows=10", "rows=10 value-size=7"), HasSubstr("value-size"));
   EXPECT_THAT(Compared("rows=10", "rows=10 distribution=zipfian"), HasSubstr("distribution"));
+  EXPECT_THAT(Compared("rows=10", "rows=10 consume=copy"), HasSubstr("give --consume outside"));
+  EXPECT_THAT(Compared("rows=10", "rows=10 workload-option=x=1"),
+              HasSubstr("give --workload-option outside"));
   // Another budget means another number of rows, unless --rows fixes it.
   EXPECT_THAT(Compared("", "ram=128M"), HasSubstr("give --rows"));
   EXPECT_EQ(Compared("rows=1000", "rows=1000 ram=128M"), "");

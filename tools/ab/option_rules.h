@@ -1,0 +1,40 @@
+// What a comparison (`testbed ab`) does with each option of a run: whether a side may have it for
+// itself, or it holds for all sides, or it is refused. Each option is in one rule; one that is in
+// none is refused in a side, and a unit test names it.
+//
+//   const OptionRule* rule = FindOptionRule("record");
+//   const bool refused = rule != nullptr && rule->use == OptionUse::kRefused;
+//
+// Names are without dashes in front. Thread-safe.
+#ifndef TESTBED_TOOLS_AB_OPTION_RULES_H_
+#define TESTBED_TOOLS_AB_OPTION_RULES_H_
+
+#include <string>
+#include <vector>
+
+namespace testbed {
+
+enum class OptionUse {
+  kSide,     // A side may have it for itself: it is what is compared.
+  kWork,     // A side may name it, and all sides must come to the same value (CheckComparable).
+  kCommon,   // It holds for all sides, and is given outside of them alone.
+  kRefused,  // It is given neither in a side nor outside.
+};
+
+struct OptionRule {
+  OptionUse use;
+  // Why it is so. Of kRefused it is the sentence for the user, which says what to do; of kCommon it
+  // is the clause that such a sentence has after "the same for all sides"; of the others no sentence
+  // has it.
+  const char* why;
+  std::vector<const char*> names;
+};
+
+const std::vector<OptionRule>& OptionRules();
+
+// Returns the rule that names the option; null when none does.
+const OptionRule* FindOptionRule(const std::string& name);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_AB_OPTION_RULES_H_
