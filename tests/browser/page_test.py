@@ -3,8 +3,8 @@
 
 Usage: page_test.py TESTBED BROWSER DIRECTORY   (run.sh calls it)
 Makes results by TESTBED in DIRECTORY, opens their page from disk and checks what a reader relies on: nothing is fetched or
-complained of, each figure is the document's, links, folds, tooltips and themes work, it fits 400 pixels, axe-core finds nothing,
-and names of any content are text. Exit code 1 with a line for each thing that is not so.
+complained of, each figure is the document's, links, folds, tooltips and themes work, unequal terms are said,
+it fits 400 pixels, axe-core finds nothing, and names of any content are text. Exit code 1 with a line for each thing that is not so.
 """
 import json
 import os
@@ -51,6 +51,36 @@ says = "two against one"
 published = "twice"
 holds = "rate[threads=2, value-size=100] > 0"
 """
+# Two engines whose documents are given other memory than they held: unequal_results.
+UNEQUAL = """
+name = "unequal"
+title = "Two engines"
+[options]
+workload = "insert"
+rows = 2000
+ram = "32M"
+[[axis]]
+name = "engine"
+values = ["btree", "null"]
+[scale.tiny]
+rounds = 1
+[metrics]
+rate = { value = "insert.rate", unit = "1/s" }
+[[table]]
+title = "Inserts"
+rows = ["engine"]
+metrics = ["rate"]
+published = { columns = ["engine", "rate"], rows = [["btree", "10"]] }
+[[finding]]
+id = "M1"
+claim = "btree is slower"
+[[finding.part]]
+says = "btree against null"
+holds = "rate[engine=btree] > 0 * rate[engine=null]"
+false_if = "the log costs nothing"
+"""
+HELD = {"btree": 100 << 20, "null": 60 << 20}
+APART = "engines held memory more than 10 % apart"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]
 
@@ -100,6 +130,24 @@ class Page:
         self.context.close()
 
 
+def unequal_results(run, directory):
+    """Makes unequal.html, of an experiment whose engines held what HELD says, whatever the machine can measure."""
+    with open(os.path.join(directory, "unequal.toml"), "w", encoding="utf-8") as file:
+        file.write(UNEQUAL)
+    run("experiment", "unequal.toml", "--scale", "tiny", "--out", "unequal", "--quiet")
+    cells = os.path.join(directory, "unequal", "cells")
+    for name in os.listdir(cells):
+        with open(os.path.join(cells, name), encoding="utf-8") as file:
+            cell = json.load(file)
+        held = HELD[cell["options"]["engine"]]
+        for one in cell["runs"]:
+            for phase in one["phases"]:
+                phase["memory"] = {"held_mean": held, "held_most": held, "limit": held}
+        with open(os.path.join(cells, name), "w", encoding="utf-8") as file:
+            json.dump(cell, file)
+    run("report", "unequal", "--html", "unequal.html")
+
+
 def make_results(testbed, directory):
     def run(*words):
         subprocess.run([testbed, *words], cwd=directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -109,6 +157,7 @@ def make_results(testbed, directory):
     with open(os.path.join(directory, "mine.toml"), "w", encoding="utf-8") as file:
         file.write(EXPERIMENT)
     run("experiment", "mine.toml", "--scale", "tiny", "--out", "results", "--quiet")
+    unequal_results(run, directory)
     with open(os.path.join(directory, "run.json"), encoding="utf-8") as file:
         document = json.load(file)
     hostile = json.loads(json.dumps(document))
@@ -201,6 +250,21 @@ def a_reader_uses_it(browser, path, directory, document):
     one.close("page")
 
 
+def unequal_terms_are_said(browser, path):
+    one = Page(browser, path)
+    page, line, held = one.page, f"! {APART}: btree 100 MiB, null 60 MiB", "memory held: btree 100 MiB, null 60 MiB"
+    above = page.locator(".experiment > .confidence .alarm").all_inner_texts()
+    check(any(says.startswith(APART) for says in above), f"unequal memory is not said above: {above}")
+    check(page.locator(".tables p", has_text=held).is_visible(), "a table does not say what its engines held")
+    check(page.locator(".tables p.alarm").all_inner_texts() == [line], "a table does not say that the memory was unequal")
+    check("unequal memory" in page.locator(".finding summary").inner_text(), "a closed finding does not say that the memory was unequal")
+    page.locator(".finding summary").click()
+    check(page.locator(".finding p", has_text=held).is_visible(), "a finding does not say what its engines held")
+    check(page.locator(".finding p.alarm").inner_text() == line + " (of “btree against null”)", "a finding does not say that the memory was unequal")
+    check("false if the log costs nothing" in page.locator(".finding td").first.inner_text(), "a part does not say when it would be false")
+    one.close("unequal terms")
+
+
 def is_accessible(browser, path, scheme, width):
     one = Page(browser, path, width=width, scheme=scheme)
     one.draw_all()
@@ -228,11 +292,14 @@ def main():
     directory = os.path.abspath(directory)
     document = make_results(os.path.abspath(testbed), directory)
     page, hostile = os.path.join(directory, "page.html"), os.path.join(directory, "hostile.html")
+    unequal = os.path.join(directory, "unequal.html")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         a_reader_uses_it(browser, page, directory, document)
+        unequal_terms_are_said(browser, unequal)
         for scheme, width in (("light", 1200), ("dark", 1200), ("light", 400), ("dark", 400)):
             is_accessible(browser, page, scheme, width)
+            is_accessible(browser, unequal, scheme, width)
         prints(browser, page)
         one = Page(browser, hostile)
         one.draw_all()

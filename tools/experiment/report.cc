@@ -12,21 +12,12 @@ namespace testbed {
 namespace {
 
 std::string NotRunText(const ResultSet& results) {
-  std::map<std::string, int> reasons;
-  size_t open = 0;
-  for (size_t i = 0; i < results.cells().size(); ++i) {
-    const Cell& cell = results.cells()[i];
-    if (!cell.waits_for.empty()) ++reasons["engine " + cell.waits_for + " is not in this build"];
-    if (!cell.skipped.empty()) ++reasons[cell.skipped];
-    // Advice leaves out ways that have lost, and names those that it lacks itself.
-    if (results.experiment().name == "advise" && results.measured(i)) continue;
-    for (int round = 1; cell.runs() && round <= results.rounds(); ++round) {
-      open += !results.finished(i, round);
-    }
-  }
+  const size_t open = OpenRuns(results);
   std::string text;
   if (open != 0) text += fmt::format("not run yet: {} cells\n", open);
-  for (const auto& [reason, n] : reasons) text += fmt::format("not run: {} cells: {}\n", n, reason);
+  for (const auto& [reason, n] : ReasonsNotRun(results)) {
+    text += fmt::format("not run: {} cells: {}\n", n, reason);
+  }
   for (const std::string& failure : results.failures()) text += "failed: " + failure + "\n";
   return text;
 }
@@ -46,6 +37,27 @@ nlohmann::json PartJson(const PartVerdict& part) {
 }
 
 }  // namespace
+
+size_t OpenRuns(const ResultSet& results) {
+  size_t open = 0;
+  for (size_t i = 0; i < results.cells().size(); ++i) {
+    // Advice leaves out ways that have lost, and names those that it lacks itself.
+    if (results.experiment().name == "advise" && results.measured(i)) continue;
+    for (int round = 1; results.cells()[i].runs() && round <= results.rounds(); ++round) {
+      open += !results.finished(i, round);
+    }
+  }
+  return open;
+}
+
+std::map<std::string, int> ReasonsNotRun(const ResultSet& results) {
+  std::map<std::string, int> reasons;
+  for (const Cell& cell : results.cells()) {
+    if (!cell.waits_for.empty()) ++reasons["engine " + cell.waits_for + " is not in this build"];
+    if (!cell.skipped.empty()) ++reasons[cell.skipped];
+  }
+  return reasons;
+}
 
 std::string FindingsText(const ResultSet& results) {
   std::string text;

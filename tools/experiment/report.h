@@ -3,6 +3,7 @@
 #ifndef TESTBED_TOOLS_EXPERIMENT_REPORT_H_
 #define TESTBED_TOOLS_EXPERIMENT_REPORT_H_
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -18,6 +19,12 @@ nlohmann::json FindingsJson(const ResultSet& results);
 // figures beside ours, and the share of resampled rounds in which each part was true. The section's
 // heading names the machine.
 std::string FindingsMarkdown(const ResultSet& results);
+
+// Returns the number of planned runs that are not finished.
+size_t OpenRuns(const ResultSet& results);
+
+// Returns why cells were not planned to run, each reason with the number of its cells.
+std::map<std::string, int> ReasonsNotRun(const ResultSet& results);
 
 // Returns the tables and the findings, with the cells that did not run and the reasons.
 std::string ExperimentText(const ResultSet& results);

@@ -98,13 +98,12 @@ std::set<const Grid::Figure*> AlikeBest(const Grid& grid, const TableSpec& spec,
 
 Table TextTable(const ResultSet& results, const Grid& grid, const TableSpec& spec) {
   Table table(grid.title, grid.columns);
-  const Grid::Figure* best = BestOf(grid, spec);
-  const std::set<const Grid::Figure*> alike = AlikeBest(grid, spec, best);
+  const BestMarks marks = MarkBest(grid, spec);
   for (const Grid::Row& row : grid.rows) {
     std::vector<std::string> cells = {row.name};
     for (size_t i = 0; i < row.figures.size(); ++i) {
       const Grid::Figure* figure = &row.figures[i];
-      const char* mark = figure == best ? " best" : alike.contains(figure) ? " ~" : "";
+      const char* mark = figure == marks.best ? " best" : marks.alike.contains(figure) ? " ~" : "";
       cells.push_back(FigureText(results, *figure) + mark);
     }
     table.Row(std::move(cells));
@@ -119,6 +118,11 @@ Table PublishedTable(const TableSpec& spec) {
 }
 
 }  // namespace
+
+BestMarks MarkBest(const Grid& grid, const TableSpec& spec) {
+  const Grid::Figure* best = BestOf(grid, spec);
+  return {best, AlikeBest(grid, spec, best)};
+}
 
 std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cells) {
   std::vector<std::string> refused;

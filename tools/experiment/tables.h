@@ -3,12 +3,24 @@
 #ifndef TESTBED_TOOLS_EXPERIMENT_TABLES_H_
 #define TESTBED_TOOLS_EXPERIMENT_TABLES_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "tools/experiment/grid.h"
 #include "tools/experiment/results.h"
 
 namespace testbed {
+
+// The figures of a table's first metric that are marked: the best, null when none is, and those that
+// cannot be told from it.
+struct BestMarks {
+  const Grid::Figure* best = nullptr;
+  std::set<const Grid::Figure*> alike;
+};
+
+// Returns the marks of a table; they point into `grid`.
+BestMarks MarkBest(const Grid& grid, const TableSpec& spec);
 
 // Returns the lines under a table that restrict its figures: settings that were not in force, and
 // unequal terms between engines.

@@ -1,14 +1,22 @@
 #include "tools/html/experiment_data.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
 #include <utility>
+#include <vector>
 
 #include "tools/experiment/grid.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/tables.h"
+#include "tools/experiment/verdict/equal_terms.h"
 
 namespace testbed {
 namespace {
@@ -17,13 +25,19 @@ using nlohmann::json;
 
 json FiniteJson(double value) { return std::isfinite(value) ? json(value) : json(); }
 
+const char* MarkOf(const BestMarks& marks, const Grid::Figure& figure) {
+  return &figure == marks.best ? "best" : marks.alike.contains(&figure) ? "~" : "";
+}
+
 json TableJson(const ResultSet& results, const TableSpec& spec) {
   const Grid grid = MakeGrid(results, spec);
+  const BestMarks marks = MarkBest(grid, spec);
   json rows = json::array();
   for (const Grid::Row& row : grid.rows) {
     json figures = json::array();
     for (const Grid::Figure& figure : row.figures) {
       figures.push_back({{"cells", figure.cells},
+                         {"mark", MarkOf(marks, figure)},
                          {"n", figure.estimate.n},
                          {"mean", FiniteJson(figure.estimate.mean)},
                          {"half_width", FiniteJson(figure.estimate.half_width)}});
@@ -34,6 +48,7 @@ json TableJson(const ResultSet& results, const TableSpec& spec) {
           {"note", spec.note},
           {"columns", grid.columns},
           {"rows", std::move(rows)},
+          {"held", HeldText(results, grid.cells)},
           {"under", LinesUnder(results, grid.cells)},
           {"published_columns", spec.published_columns},
           {"published", spec.published}};
@@ -97,7 +112,6 @@ json HeadJson(const ResultSet& results) {
             {"versions", at.versions},
             {"first", at.first},
             {"last", at.last},
-            {"foreign_cpu", ForeignCpuText(at)},
             {"failures", results.failures()},
             {"axes", json::array()},
             {"metrics", json::array()}};
@@ -115,6 +129,91 @@ json HeadJson(const ResultSet& results) {
   return j;
 }
 
+json Sentence(const std::string& text, bool alarm) { return {{"text", text}, {"alarm", alarm}}; }
+
+// Adds the runs that are missing or failed, in the words of the text report. The page names all
+// failures elsewhere; here a few of them stand for the others.
+void AddMissingRuns(const ResultSet& results, json* sentences) {
+  constexpr size_t kMostNamed = 3;
+  const size_t open = OpenRuns(results);
+  if (open != 0) sentences->push_back(Sentence(fmt::format("not run yet: {} cells", open), true));
+  const std::vector<std::string>& failures = results.failures();
+  for (size_t i = 0; i < std::min(failures.size(), kMostNamed); ++i) {
+    sentences->push_back(Sentence("failed: " + failures[i], true));
+  }
+  if (failures.size() > kMostNamed) {
+    sentences->push_back(
+        Sentence(fmt::format("failed: {} more runs", failures.size() - kMostNamed), true));
+  }
+}
+
+void AddRefusedSettings(const ResultSet& results, json* sentences) {
+  std::map<std::string, size_t> refused;
+  size_t measured = 0;
+  for (size_t i = 0; i < results.cells().size(); ++i) {
+    measured += results.measured(i);
+    if (results.measured(i) && !results.not_in_force(i).empty()) ++refused[results.not_in_force(i)];
+  }
+  for (const auto& [why, n] : refused) {
+    sentences->push_back(
+        Sentence(fmt::format("not in force in {} of {} cells: {}", n, measured, why), true));
+  }
+}
+
+// Returns what the lines that begin with "! " warn of: their words before the figures.
+std::set<std::string> WarningsIn(const std::string& lines) {
+  std::set<std::string> warnings;
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with("! ")) warnings.insert(line.substr(2, line.find(':') - 2));
+  }
+  return warnings;
+}
+
+// Adds each warning of unequal terms once, with the number of tables and of findings that carry it.
+void AddUnequalTerms(const json& tables, const json& findings, json* sentences) {
+  std::map<std::string, std::pair<size_t, size_t>> carriers;
+  for (const json& table : tables) {
+    for (const std::string& warning : WarningsIn(table.at("under"))) ++carriers[warning].first;
+  }
+  for (const json& finding : findings) {
+    std::string lines;
+    for (const json& part : finding.at("parts")) {
+      lines += part.at("unequal_memory").get<std::string>() + "\n";
+    }
+    for (const std::string& warning : WarningsIn(lines)) ++carriers[warning].second;
+  }
+  for (const auto& [warning, n] : carriers) {
+    std::vector<std::string> places;
+    const auto add = [&](size_t some, size_t all, const char* what) {
+      if (some != 0) places.push_back(fmt::format("{} of {} {}", some, all, what));
+    };
+    add(n.first, tables.size(), tables.size() == 1 ? "table" : "tables");
+    add(n.second, findings.size(), findings.size() == 1 ? "finding" : "findings");
+    sentences->push_back(Sentence(
+        fmt::format("{}: {}; a line there names them", warning, fmt::join(places, " and ")), true));
+  }
+}
+
+void AddCellsNotPlanned(const ResultSet& results, json* sentences) {
+  for (const auto& [reason, n] : ReasonsNotRun(results)) {
+    sentences->push_back(Sentence(fmt::format("not run: {} cells: {}", n, reason), false));
+  }
+}
+
+// Returns how far the figures can be trusted, in the order in which the page has it of a run.
+json ConfidenceJson(const ResultSet& results, const json& tables, const json& findings) {
+  json sentences = json::array();
+  AddMissingRuns(results, &sentences);
+  AddRefusedSettings(results, &sentences);
+  const Circumstances& at = results.circumstances();
+  const std::string foreign = ForeignCpuText(at);
+  if (!foreign.empty()) sentences.push_back(Sentence(foreign, at.foreign_runs != 0));
+  AddUnequalTerms(tables, findings, &sentences);
+  AddCellsNotPlanned(results, &sentences);
+  return sentences;
+}
+
 }  // namespace
 
 json ExperimentJson(const std::string& path, PageData* data) {
@@ -128,6 +227,7 @@ json ExperimentJson(const std::string& path, PageData* data) {
     json table = TableJson(results, spec);
     if (!table["rows"].empty()) j["tables"].push_back(std::move(table));
   }
+  j["confidence"] = ConfidenceJson(results, j["tables"], j["findings"]);
   j["cells"] = json::array();
   for (size_t i = 0; i < results.cells().size(); ++i) {
     if (results.measured(i)) {

@@ -13,10 +13,15 @@ namespace testbed {
 // Returns the data of the experiment whose results are in the directory `path`:
 //
 // - "name", "title", "about", "source", "scale", "set", "rounds", "finished_runs", "planned_runs",
-//   "grades", "machines", "devices", "versions", "first", "last", "foreign_cpu", "failures";
+//   "grades", "machines", "devices", "versions", "first", "last", "failures";
+// - "confidence", how far the figures can be trusted: sentences in the words of the text report
+//   ("text"), each with "alarm", which is true when something is amiss. They tell of runs that are missing or
+//   failed, settings not in force, other programs, engines on unequal terms, and cells not run;
 // - "findings", as `testbed experiment --json` writes them;
 // - "tables", each with "title", "note", "columns", "rows" (a "name", and "figures" with "cells",
-//   "mean", "half_width" and "n"), "under" (what restricts it), "published_columns", "published";
+//   "mean", "half_width", "n" and "mark": "best", "~" when it cannot be told from the best, or ""),
+//   "held" (the memory that each engine held), "under" (lines on what restricts it; one on unequal
+//   terms begins with "! "), "published_columns", "published";
 // - "axes" ("name", "labels"), "metrics" ("name", "unit", "about"), "main_metric" (of the first table);
 // - "cells": "name", "labels" (indexes into those of each axis), "figures" (for each metric null, or
 //   the mean over the rounds and half of its 95 % interval), "not_in_force", and for each finished

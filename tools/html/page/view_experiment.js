@@ -12,19 +12,35 @@
   }
 
   function confidenceOf(part) {
-    if (typeof part.true_share !== 'number') return part.outcome + (part.because ? ` (${part.because})` : '');
-    return `${part.outcome}; true in ${testbed.percent(part.true_share)} of resampled rounds`;
+    const because = part.because ? ` (${part.because})` : '';
+    if (typeof part.true_share !== 'number') return part.outcome + because;
+    const mean = !part.outcome.startsWith('cannot be told') ? '' : part.true_at_mean ? ', and at their mean' : ', not at their mean';
+    return `${part.outcome}; true in ${testbed.percent(part.true_share)} of resampled rounds${mean}${because}`;
+  }
+
+  // Returns the memory that the engines of a finding held, and each line on engines that held unequal memory once, with
+  // the first part that it is of.
+  function memoryOf(f) {
+    const told = new Map();
+    for (const part of f.parts) if (part.unequal_memory && !told.has(part.unequal_memory)) told.set(part.unequal_memory, part.says);
+    return [heldLine(f.held, null), [...told].map(([text, says]) => h('p', {class: 'alarm'}, line(text), ` (of “${line(says)}”)`))];
+  }
+
+  function heldLine(held, kind) {
+    return held ? h('p', {class: kind}, 'memory held: ', line(held)) : null;
   }
 
   function finding(f) {
-    const parts = f.parts.map((part) => h('tr', {}, h('td', {class: 'wrap'}, line(part.says), part.stand_in ? h('em', {}, ` (of ${line(part.stand_in)}, which stands in and is not counted)`) : null),
+    const parts = f.parts.map((part) => h('tr', {}, h('td', {class: 'wrap'}, line(part.says), part.stand_in ? h('em', {}, ` (of ${line(part.stand_in)}, which stands in and is not counted)`) : null,
+        part.false_if ? h('em', {}, ` (false if ${line(part.false_if)})`) : null),
       h('td', {class: 'wrap'}, line(part.published || '–')), h('td', {class: 'wrap'}, line(part.ours || '–')),
       h('td', {class: 'wrap'}, sign(part.outcome), ' ', line(confidenceOf(part)))));
     return h('details', {class: 'finding'},
-             h('summary', {}, sign(f.verdict), h('span', {class: 'verdict'}, line(f.verdict)), h('span', {class: 'claim'}, h('b', {}, line(f.id)), ' ', line(f.claim))),
+             h('summary', {}, sign(f.verdict), h('span', {class: 'verdict'}, line(f.verdict), f.parts.some((part) => part.unequal_memory) ? h('span', {class: 'alarm'}, ' ! unequal memory') : null),
+               h('span', {class: 'claim'}, h('b', {}, line(f.id)), ' ', line(f.claim))),
              f.systems ? h('p', {}, 'Systems: ', line(f.systems)) : null, f.because ? h('p', {}, line(f.because)) : null,
              parts.length > 0 ? table('Parts of the claim', ['what it says', 'published', 'ours', 'outcome'], parts, {class: 'words'}) : null,
-             (f.mechanisms || []).map((m) => h('p', {}, 'Why: ', line(m))));
+             memoryOf(f), (f.mechanisms || []).map((m) => h('p', {}, 'Why: ', line(m))));
   }
 
   // Returns the sentence that sums the verdicts up.
@@ -48,15 +64,17 @@
     const refused = figure.cells.some((i) => experiment.cells[i] && experiment.cells[i].not_in_force);
     const text = short(figure.mean) + (refused ? '*' : '');
     return h('td', {class: 'number', 'data-value': figure.mean, 'data-cells': figure.cells.join(' ')}, cellLink(e, figure.cells[0], text),
-             figure.n > 1 && figure.half_width > 0 ? h('span', {class: 'half'}, ' ± ' + short(figure.half_width)) : null);
+             figure.n > 1 && figure.half_width > 0 ? h('span', {class: 'half'}, ' ± ' + short(figure.half_width)) : null, figure.mark ? ' ' + figure.mark : null);
   }
 
   function experimentTable(experiment, e, t) {
     const rows = t.rows.map((row) => h('tr', {}, h('th', {scope: 'row'}, line(row.name)), row.figures.map((f) => figureCell(experiment, e, f))));
     const published = t.published.map((row) => h('tr', {}, row.map((cell, i) => i === 0 ? h('th', {scope: 'row'}, line(cell)) : h('td', {class: 'number'}, line(cell)))));
     return h('div', {class: 'tables'}, table('Measured: ' + line(t.title), t.columns.map(line), rows, {class: 'measured'}),
-             t.under.split('\n').filter((s) => s).map((s) => h('p', {class: 'note'}, line(s))),
              published.length > 0 ? table('Published', t.published_columns.map(line), published, {class: 'published'}) : null,
+             t.rows.some((row) => row.figures.some((f) => f.mark === '~')) ? h('p', {class: 'note'}, '~ cannot be told from the best') : null,
+             heldLine(t.held, 'note'),
+             t.under.split('\n').filter((s) => s).map((s) => h('p', {class: s.startsWith('! ') ? 'note alarm' : 'note'}, line(s))),
              t.note ? h('p', {class: 'note'}, line(t.note)) : null);
   }
 
@@ -137,8 +155,8 @@
     return h('section', {class: 'result experiment', id: `experiment-${e}`},
              h('h2', {}, line(experiment.title)), h('p', {class: 'settings'}, facts.filter((f) => f).map(line).join(' · ')),
              h('div', {class: 'answers'}, h('p', {class: 'answer'}, summary(experiment)), experiment.about ? h('p', {}, line(experiment.about)) : null,
-               experiment.source ? h('p', {class: 'note'}, 'Published: ' + line(experiment.source)) : null,
-               experiment.foreign_cpu ? h('p', {class: 'note'}, line(experiment.foreign_cpu) + '.') : null),
+               experiment.source ? h('p', {class: 'note'}, 'Published: ' + line(experiment.source)) : null),
+             experiment.confidence.length > 0 ? h('ul', {class: 'confidence'}, experiment.confidence.map((c) => h('li', {class: c.alarm ? 'alarm' : null}, line(c.text)))) : null,
              experiment.findings.length > 0 ? h('section', {}, h('h3', {}, 'Findings'), experiment.findings.map(finding)) : null,
              experiment.tables.length > 0 ? h('section', {}, h('h3', {}, 'Tables'), h('p', {class: 'note'}, 'Each figure leads to its run.'), experiment.tables.map((t) => experimentTable(experiment, e, t))) : null,
              curves(experiment), cellList(experiment, e),

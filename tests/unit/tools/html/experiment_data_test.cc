@@ -1,0 +1,196 @@
+// Tests what a page says of an experiment besides its figures: the memory that engines held, and
+// how far the figures can be trusted.
+#include "tools/html/experiment_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tools/experiment/plan.h"
+#include "tools/experiment/results_dir.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr char kTwoEngines[] = R"toml(
+name = "two"
+title = "Two engines"
+[options]
+workload = "insert"
+rows = 1000
+ram = "64M"
+[scale.full]
+rounds = 2
+[[axis]]
+name = "engine"
+values = ["btree", "null"]
+[metrics]
+rate = "insert.rate"
+[[table]]
+title = "Rates"
+rows = ["engine"]
+metrics = ["rate"]
+[[table]]
+title = "The rate of one"
+rows = ["engine"]
+metrics = ["rate"]
+where = { engine = ["btree"] }
+[[table]]
+title = "The best rate"
+rows = ["engine"]
+metrics = ["rate"]
+best = "max"
+[[finding]]
+id = "M1"
+claim = "btree is slower"
+  [[finding.part]]
+  says = "btree against null"
+  holds = "rate[engine=btree] < rate[engine=null]"
+)toml";
+
+// What a run tells of the terms on which its engine was measured.
+struct RunTerms {
+  double held = 100;  // MiB
+  double foreign_cpu = 0;
+  double rows = 1000, rate = 5;
+  std::string refused;  // an option that was not in force
+  std::string error;    // the run failed
+};
+
+class ExperimentDataTest : public testing::Test {
+ protected:
+  ExperimentDataTest()
+      : directory_(testing::TempDir() + "experiment_data_" + std::to_string(::getpid())),
+        dir_(directory_) {
+    std::filesystem::remove_all(directory_);
+    const Experiment two = ParseExperiment(kTwoEngines, "two.toml");
+    dir_.Create(two, {"full", {}, {}, {}});
+    cells_ = PlanCells(two, {"full", {}, {}, {}});
+  }
+  ~ExperimentDataTest() override { std::filesystem::remove_all(directory_); }
+
+  // Writes the documents of the engine's cell, in the first `rounds` rounds.
+  void Write(const std::string& engine, const RunTerms& terms, int rounds = 2) {
+    const double bytes = terms.held * (1 << 20);
+    const json phase = {{"name", "insert"},
+                        {"kind", "load"},
+                        {"rate", terms.rate},
+                        {"foreign_cpu_share", terms.foreign_cpu},
+                        {"memory", {{"held_mean", bytes}, {"held_most", bytes}, {"limit", bytes}}}};
+    json run = {{"accounting", {{"grade", "A"}}}, {"threads", 1}, {"phases", json::array({phase})}};
+    if (!terms.error.empty()) run["error"] = {{"sentence", terms.error}};
+    json document = {{"options", {{"rows", terms.rows}}}, {"runs", json::array({run})}};
+    if (!terms.refused.empty()) {
+      const json setting = {{"option", terms.refused}, {"why", "not root"}};
+      document["not_in_force"] = json::array({setting});
+    }
+    for (const Cell& cell : cells_) {
+      if (cell.labels.at("engine") != engine || cell.round > rounds) continue;
+      dir_.WriteCell(cell, document);
+    }
+  }
+  json Data() const {
+    PageData data;
+    return ExperimentJson(directory_, &data);
+  }
+  // Returns the sentences on how far the figures can be trusted, those that alarm with a "! ".
+  static std::vector<std::string> Confidence(const json& experiment) {
+    std::vector<std::string> sentences;
+    for (const json& sentence : experiment.at("confidence")) {
+      sentences.push_back((sentence.at("alarm").get<bool>() ? "! " : "") +
+                          sentence.at("text").get<std::string>());
+    }
+    return sentences;
+  }
+  std::vector<std::string> Confidence() const { return Confidence(Data()); }
+
+  const std::string directory_;
+  ResultsDir dir_;
+  std::vector<Cell> cells_;
+};
+
+constexpr char kNoForeign[] =
+    "other programs used 5 % or more of the processors, in user mode, in 0 of 4 runs, 0 % at most";
+
+TEST_F(ExperimentDataTest, TablesAndFindingsSayWhatEachEngineHeld) {
+  Write("btree", {.held = 100});
+  Write("null", {.held = 95});
+  const json data = Data();
+  ASSERT_EQ(data["tables"].size(), 3u);
+  EXPECT_EQ(data["tables"][0]["held"], "btree 100 MiB, null 95 MiB");
+  EXPECT_EQ(data["tables"][1]["held"], "btree 100 MiB");
+  EXPECT_EQ(data["findings"][0]["held"], "btree 100 MiB, null 95 MiB");
+  EXPECT_EQ(data["findings"][0]["parts"][0]["unequal_memory"], "");
+  EXPECT_THAT(Confidence(data), ElementsAre(kNoForeign));
+}
+
+TEST_F(ExperimentDataTest, TheBestFigureIsMarkedWhereTheTableAsks) {
+  const auto mark = [](const json& data, int table, int row) {
+    return data["tables"][table]["rows"][row]["figures"][0]["mark"].get<std::string>();
+  };
+  Write("btree", {.rate = 5});
+  Write("null", {.rate = 9});
+  json data = Data();
+  EXPECT_EQ(mark(data, 2, 0) + "," + mark(data, 2, 1), ",best");
+  EXPECT_EQ(mark(data, 0, 1), "") << "this table marks none";
+  Write("null", {.rate = 5});
+  data = Data();
+  EXPECT_EQ(mark(data, 2, 0) + "," + mark(data, 2, 1), "best,~");
+}
+
+TEST_F(ExperimentDataTest, UnequalMemoryIsSaidBelowAndOnceAbove) {
+  Write("btree", {.held = 100});
+  Write("null", {.held = 60});
+  const json data = Data();
+  const std::string line = "! engines held memory more than 10 % apart: btree 100 MiB, null 60 MiB";
+  EXPECT_EQ(data["tables"][0]["under"], line + "\n");
+  EXPECT_EQ(data["tables"][1]["under"], "") << "it compares no engines";
+  EXPECT_EQ(data["findings"][0]["parts"][0]["unequal_memory"], line);
+  EXPECT_THAT(Confidence(data),
+              ElementsAre(kNoForeign,
+                          "! engines held memory more than 10 % apart: 2 of 3 tables and 1 of 1 "
+                          "finding; a line there names them"));
+}
+
+TEST_F(ExperimentDataTest, RoundsOfAnotherLengthAreSaidAbove) {
+  Write("btree", {.rows = 1000});
+  Write("null", {.rows = 400});
+  EXPECT_THAT(Confidence(),
+              ElementsAre(kNoForeign,
+                          "! engines ran rounds of different length, in rows: 2 of 3 tables; a "
+                          "line there names them"));
+}
+
+TEST_F(ExperimentDataTest, ALoadedMachineAndRefusedSettingsAlarm) {
+  Write("btree", {.foreign_cpu = 0.43, .refused = "ram"});
+  Write("null", {});
+  EXPECT_THAT(Confidence(),
+              ElementsAre("! not in force in 1 of 2 cells: --ram: not root",
+                          "! other programs used 5 % or more of the processors, in user mode, in "
+                          "2 of 4 runs, 43 % at most"));
+}
+
+TEST_F(ExperimentDataTest, RunsThatAreMissingOrFailedAlarm) {
+  Write("btree", {}, 1);
+  EXPECT_THAT(Confidence(), Contains("! not run yet: 3 cells"));
+  Write("btree", {});
+  EXPECT_THAT(Confidence(), Contains("! not run yet: 2 cells"));
+  Write("null", {});
+  EXPECT_THAT(Confidence(), Each(Not(HasSubstr("not run yet"))));
+  Write("null", {.error = "the disk is full"});
+  EXPECT_THAT(Confidence(), Contains("! failed: engine=null: the disk is full"));
+}
+
+}  // namespace
+}  // namespace testbed
