@@ -12,7 +12,7 @@
 #
 # Tests that need root, a loop device or a kernel facility that is not there are skipped, and
 # ctest's closing lines name them. Exit code 0 when no test failed. CTEST_PARALLEL_LEVEL sets how
-# many tests run at once (default: one a processor). A test that fails beside others is run once more
+# many tests run at once (default: one more than there are processors). A test that fails beside others is run once more
 # alone, and named if it passes then; a crash test is not, because what it loses once is lost. Logs of
 # the builds are in build/log/.
 set -euo pipefail

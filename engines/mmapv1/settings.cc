@@ -97,8 +97,9 @@ Capabilities Mmapv1Capabilities() {
       {"small_files",
        "on, off: data files from 16M to 512M instead of 64M to 2G, a namespace file of 1M "
        "instead of 16M (on with --ram below 4G)"},
-      {"first_file_size", "the first data file; each further one is twice as long (64M)"},
-      {"ns_size", "the namespace file (16M)"},
+      {"first_file_size",
+       "the first data file; each further one is twice as long (64M; 16M with small_files)"},
+      {"ns_size", "the namespace file (16M; 1M with small_files)"},
       {"journal_file_size", "a file of the journal (128M, less with little --ram)"},
       {"preallocate", "on, off: the next data file is made in the background (on)"},
       {"zero_fill", "on, off: new files are filled with zeros, not only allocated (off)"},
