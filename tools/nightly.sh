@@ -7,7 +7,7 @@
 #   without-engines  the program without each library that an engine needs (the presets without-* and own-engines)
 #   extension      the engine of examples/shelf and a workload of tests/extension, joined from outside as CONTRIBUTING.md says
 #   tests          tools/test.sh --all: the release build, AddressSanitizer and UBSan, ThreadSanitizer
-#   faults         an error at every IO call (TESTBED_FAULT_STRIDE=1), and the conformance suite in every IO mode
+#   faults         an error at every IO call (tools/crashtest/fault_sweep.sh), and the conformance suite in every IO mode
 #                  (TESTBED_EVERY_IO_MODE=1)
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
 #                  power cuts of each engine of our own
@@ -80,7 +80,7 @@ part_extension() { "$source_dir/tests/extension/check.sh"; }
 part_faults() {
   local bad=0
   export TESTBED_FAULT_STRIDE=1 TESTBED_EVERY_IO_MODE=1
-  "$source_dir/tools/test.sh" -R 'Fault|FailingDisk' || bad=1
+  "$source_dir/tools/crashtest/fault_sweep.sh" || bad=1
   "$source_dir/tools/test.sh" -L engine || bad=1
   return "$bad"
 }
