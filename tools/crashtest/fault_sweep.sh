@@ -15,6 +15,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/../setup/setup.sh"
 faults='*Fault*:*FailingDisk*:*FailingResize*:*FractalIdle*:*JournalSlot*:*RecoveryLeftover*'
 device=
 place=
+pids=()  # of the processes that run tests
 
 # Sets `device` to an empty block device in memory.
 take_memory_device() {
@@ -32,6 +33,8 @@ mount_memory() {
 
 give_back() {
   [[ -n $place ]] || return 0
+  ((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null || true
+  wait
   mountpoint -q "$place/disk" && umount -- "$place/disk"
   case $device in
     /dev/zram*) zramctl --reset "$device" ;;
@@ -42,7 +45,7 @@ give_back() {
 }
 
 main() {
-  local filter=$faults where shard shards pids=() bad=0
+  local filter=$faults where shard shards bad=0
   (($# == 0)) || filter=$(printf '*%s:' "$@")
   (set_up && build release testbed_unit_tests)
   place=$(mktemp -d "$build_dir/fault_sweep.XXXXXX")
