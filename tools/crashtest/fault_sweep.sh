@@ -7,15 +7,25 @@
 #
 # The tests make the failures themselves, so the disk below them need not be one: each try syncs a
 # database some hundred times, which takes days on a disk. As root they run on ext4 in memory (zram,
-# or a loop device over tmpfs); otherwise in the build folder. A process a processor. Exit code 0
-# when no test failed.
+# or a loop device over tmpfs), in a mount namespace of their own; otherwise in the build folder. A
+# process a processor. Exit code 0 when no test failed, 1 when one did or none was run, 2 for an
+# unknown option.
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/../setup/setup.sh"
 
 faults='*Fault*:*FailingDisk*:*FailingResize*:*FractalIdle*:*JournalSlot*:*RecoveryLeftover*'
+label=testbed-faults  # of the file system in memory
 device=
 place=
 pids=()  # of the processes that run tests
+
+# Gives back the zram devices of sweeps that were killed; one that is in use refuses.
+reset_leftovers() {
+  local left
+  for left in /dev/zram*; do
+    [[ $(blkid -p -s LABEL -o value "$left" 2>/dev/null) != "$label" ]] || zramctl --reset "$left" 2>/dev/null || true
+  done
+}
 
 # Sets `device` to an empty block device in memory.
 take_memory_device() {
@@ -27,7 +37,8 @@ take_memory_device() {
 
 mount_memory() {
   ((EUID == 0)) || return
-  take_memory_device && mkfs.ext4 -q -F -O ^has_journal "$device" &&
+  reset_leftovers
+  take_memory_device && mkfs.ext4 -q -F -L "$label" -O ^has_journal "$device" &&
     mkdir -- "$place/disk" && mount -o noatime,nobarrier "$device" "$place/disk"
 }
 
@@ -44,28 +55,59 @@ give_back() {
   rm -rf --one-file-system -- "$place"
 }
 
+# start_shard FOLDER SHARD SHARDS FILTER: in the background, and ended with this script however that ends.
+start_shard() {
+  mkdir -- "$1/$2"
+  (cd -- "$1/$2" && TEST_TMPDIR=$1/$2 TESTBED_FAULT_STRIDE=1 GTEST_TOTAL_SHARDS=$3 GTEST_SHARD_INDEX=$2 \
+    exec setpriv --pdeathsig KILL "$build_dir/release/tests/testbed_unit_tests" --gtest_filter="$4") \
+    >"$log_dir/fault_sweep.$2.log" 2>&1 &
+  pids+=($!)
+}
+
+# Prints the sum of the shards' logs; fails when a test failed or none was run. The end of each log
+# names failed tests once more, without a time.
+summary() {
+  awk '/^\[       OK/ {++ok} /^\[  SKIPPED.*ms\)/ {++skipped} /^\[  FAILED.*ms\)/ {++failed; print}
+       END {printf "%d passed, %d failed, %d skipped\n", ok, failed, skipped; exit failed > 0 || ok == 0}' \
+    "$log_dir"/fault_sweep.*.log
+}
+
 main() {
   local filter=$faults where shard shards bad=0
+  case ${1:-} in
+    -h | --help)
+      sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+      return
+      ;;
+    --in-namespace)
+      shift
+      mount --make-rprivate /
+      ;;
+    -*)
+      say "fault_sweep.sh takes names of tests, as --gtest_filter has them, or --help; not $1"
+      exit 2
+      ;;
+    *)
+      (set_up tests && build release testbed_unit_tests)
+      ((EUID != 0)) || exec unshare --mount -- "${BASH_SOURCE[0]}" --in-namespace "$@"
+      ;;
+  esac
   (($# == 0)) || filter=$(printf '*%s:' "$@")
-  (set_up && build release testbed_unit_tests)
+  "$build_dir/release/tests/testbed_unit_tests" --gtest_list_tests --gtest_filter="$filter" | grep -q '^  ' ||
+    die "no test of faults is called $*; build/release/tests/testbed_unit_tests --gtest_list_tests names them"
   place=$(mktemp -d "$build_dir/fault_sweep.XXXXXX")
   trap give_back EXIT
   trap 'exit 130' INT TERM HUP
   if mount_memory; then where=$place/disk; else where=$place; fi
   shards=${TESTBED_JOBS:-$(nproc)}
   say "faults at each call, $shards at a time, in $where"
-  for ((shard = 0; shard < shards; ++shard)); do
-    mkdir -- "$where/$shard"
-    (cd -- "$where/$shard" && TEST_TMPDIR=$where/$shard TESTBED_FAULT_STRIDE=1 GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard \
-      exec "$build_dir/release/tests/testbed_unit_tests" --gtest_filter="$filter") >"$log_dir/fault_sweep.$shard.log" 2>&1 &
-    pids+=($!)
-  done
+  rm -f -- "$log_dir"/fault_sweep.*.log
+  for ((shard = 0; shard < shards; ++shard)); do start_shard "$where" "$shard" "$shards" "$filter"; done
   for shard in "${pids[@]}"; do wait "$shard" || bad=1; done
-  # The summary at the end of each log names failed tests once more, without a time.
-  awk '/^\[       OK/ {++ok} /^\[  SKIPPED.*ms\)/ {++skipped} /^\[  FAILED.*ms\)/ {++failed; print}
-       END {printf "%d passed, %d failed, %d skipped\n", ok, failed, skipped}' "$log_dir"/fault_sweep.*.log
+  summary || bad=1
   ((!bad)) || say "the logs are $log_dir/fault_sweep.*.log"
   return "$bad"
 }
 
 main "$@"
+exit

@@ -31,7 +31,7 @@ build_tree() { # NAME
   local log=$work/$1.build.log
   {
     [[ -f $tree/build/release/build.ninja ]] || (cd -- "$tree" && cmake --preset release \
-      -DWIREDTIGER_ROOT="$("$source_dir/tools/setup/build_wiredtiger.sh")")
+      -DTESTBED_TESTS=OFF -DTESTBED_BENCH=OFF -DWIREDTIGER_ROOT="$("$source_dir/tools/setup/build_wiredtiger.sh")")
     ninja -C "$tree/build/release" testbed
   } >"$log" 2>&1 || die "$1 does not build; see $log"
 }

@@ -37,8 +37,7 @@ version=${1:-11.3.1}
 table=$(dirname -- "${BASH_SOURCE[0]}")/engine_releases
 # Of the source distribution on PyPI, wiredtiger-<version>.tar.gz.
 sdist_sha256=$(awk -v v="$version" '$1 == "wiredtiger" && $2 == v {print $7}' "$table")
-# -g1: backtraces and profiles with function names, without a library ten times the size.
-c_flags='-g1 -w'
+c_flags='-w'
 options=(
   -DCMAKE_BUILD_TYPE=Release -DCC_OPTIMIZE_LEVEL=-O2 -DENABLE_STATIC=1 -DENABLE_SHARED=0
   -DWITH_PIC=1 -DENABLE_STRICT=0 -DENABLE_PYTHON=0 -DHAVE_DIAGNOSTIC=0 -DHAVE_UNITTEST=0

@@ -4,7 +4,8 @@
 #
 #   say TEXT           a line of progress on stderr
 #   die TEXT           the same, and the end, with exit code 1
-#   set_up             installs the Debian packages and WiredTiger; takes the build folder's lock
+#   set_up [tests]     installs the Debian packages (with `tests`: those of the tests too) and
+#                      WiredTiger; takes the build folder's lock
 #   build PRESET [TARGET...]   configures (when needed) and builds build/PRESET
 #   release_lock       lets another run.sh or test.sh use the build folder
 #
@@ -29,9 +30,8 @@ mariadbd_package() {
   esac
 }
 
-# The Debian packages: to build, to fetch WiredTiger, and for what the program and its tests call
-# (mkfs, losetup, mount, strace; db_bench to compare with; git and shellcheck for tools/lint.sh). Names are the same in Debian 12 and 13, but
-# for the library that the innodb engine loads.
+# The Debian packages: to build, to fetch WiredTiger, and for what the program calls (mkfs, losetup,
+# mount). Names are the same in Debian 12 and 13, but for the library that the innodb engine loads.
 packages=(
   cmake ninja-build g++
   librocksdb-dev liblmdb-dev libsqlite3-dev libmariadb-dev libpq-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev libboost-dev
@@ -39,11 +39,13 @@ packages=(
   libcivetweb-dev libncurses-dev
   libbpf-dev libfuse3-dev libbson-dev libflatbuffers-dev
   libsnappy-dev liblz4-dev libzstd-dev zlib1g-dev
-  libgtest-dev libgmock-dev libbenchmark-dev
   python3 python3-pip python3-setuptools ca-certificates
-  util-linux mount e2fsprogs xfsprogs rocksdb-tools strace shellcheck git
+  util-linux mount e2fsprogs xfsprogs
   "$(mariadbd_package)"
 )
+# What only tests and benchmarks take: db_bench to compare with, git and shellcheck for tools/lint.sh.
+packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools strace shellcheck git)
+with_tests=
 
 say() { printf 'testbed: %s\n' "$*" >&2; }
 die() {
@@ -118,6 +120,10 @@ provide_mdbx() {
 }
 
 set_up() {
+  if [[ ${1:-} == tests ]]; then
+    with_tests=1
+    packages+=("${packages_of_tests[@]}")
+  fi
   { mkdir -p "$log_dir" 2>/dev/null && [[ -w $build_dir && -w $log_dir ]]; } ||
     die "the build folder $build_dir is not writable; has another user built there?"
   # Two ninjas in one folder spoil each other's files.
@@ -142,6 +148,7 @@ cached() { sed -n "s/^$2:[^=]*=//p" "$build_dir/$1/CMakeCache.txt" 2>/dev/null |
 is_configured() {
   local wiredtiger
   [[ -f $build_dir/$1/build.ninja ]] || return 1
+  [[ -z $with_tests || $(cached "$1" TESTBED_TESTS) != OFF ]] || return 1
   [[ -z ${ROCKSDB_ROOT:-} || $(cached "$1" ROCKSDB_ROOT) == "$ROCKSDB_ROOT" ]] || return 1
   wiredtiger=$(cached "$1" WIREDTIGER_ROOT)
   [[ $wiredtiger == "$wiredtiger_root" ]] && return
@@ -152,6 +159,12 @@ configure() {
   local options=("-DWIREDTIGER_ROOT=$wiredtiger_root")
   [[ -n ${ROCKSDB_ROOT:-} ]] && options+=("-DROCKSDB_ROOT=$ROCKSDB_ROOT")
   [[ -n ${TESTBED_WERROR:-} ]] && options+=("-DTESTBED_WERROR=ON")
+  # Who only runs the program needs no library of the tests; a folder that has the tests keeps them.
+  if [[ -n $with_tests ]]; then
+    options+=(-UTESTBED_TESTS -UTESTBED_BENCH)
+  elif [[ $(cached "$1" TESTBED_TESTS) != ON ]]; then
+    options+=(-DTESTBED_TESTS=OFF -DTESTBED_BENCH=OFF)
+  fi
   command -v cmake >/dev/null || die "cmake (3.25 or newer) is missing."
   command -v ninja >/dev/null || die "ninja is missing."
   (cd -- "$source_dir" && logged "configure-$1" "configuring the $1 build" \
