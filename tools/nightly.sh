@@ -54,7 +54,7 @@ part_clean_roots() {
 part_tests() { "$source_dir/tools/test.sh" --all; }
 
 part_tidy() {
-  (set_up tests && build release testbed) || return
+  (set_up_tests && build release testbed) || return
   "$source_dir/tools/lint.sh" --strict --only threads,tidy
 }
 
@@ -111,7 +111,7 @@ part_fuzz() {
   command -v clang++ >/dev/null || cannot "clang is not installed" || return
   local target targets=() bad=0 seconds=${TESTBED_FUZZ_SECONDS:-1800}
   for target in "$source_dir"/tests/fuzz/corpus/*/; do targets+=("$(basename "$target")"); done
-  (set_up tests && build fuzz "${targets[@]/#/testbed_fuzz_}") || return
+  (set_up_tests && build fuzz "${targets[@]/#/testbed_fuzz_}") || return
   for target in "${targets[@]}"; do
     mkdir -p "$out/corpus-$target"
     # Found inputs go to the first folder; the second has the seeds.

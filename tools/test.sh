@@ -76,7 +76,7 @@ main() {
   if [[ ${1:-} == --sanitizer-suite ]]; then
     preset=$2
     shift 2
-    set_up tests
+    set_up_tests
     if (($# > 0)); then
       build "$preset" testbed_unit_tests testbed_engine_tests
     else
@@ -91,7 +91,7 @@ main() {
       -L '^(unit|engine)$' -E "$asan_leaves"
   fi
 
-  set_up tests
+  set_up_tests
   build release
   release_lock
   if [[ ${1:-} != --all ]]; then

@@ -88,7 +88,7 @@ main() {
       exit 2
       ;;
     *)
-      (set_up tests && build release testbed_unit_tests)
+      (set_up_tests && build release testbed_unit_tests)
       ((EUID != 0)) || exec unshare --mount -- "${BASH_SOURCE[0]}" --in-namespace "$@"
       ;;
   esac

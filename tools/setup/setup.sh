@@ -4,8 +4,8 @@
 #
 #   say TEXT           a line of progress on stderr
 #   die TEXT           the same, and the end, with exit code 1
-#   set_up [tests]     installs the Debian packages (with `tests`: those of the tests too) and
-#                      WiredTiger; takes the build folder's lock
+#   set_up             installs the Debian packages and WiredTiger; takes the build folder's lock
+#   set_up_tests       the same, with the packages of the tests; the builds have tests
 #   build PRESET [TARGET...]   configures (when needed) and builds build/PRESET
 #   release_lock       lets another run.sh or test.sh use the build folder
 #
@@ -120,10 +120,6 @@ provide_mdbx() {
 }
 
 set_up() {
-  if [[ ${1:-} == tests ]]; then
-    with_tests=1
-    packages+=("${packages_of_tests[@]}")
-  fi
   { mkdir -p "$log_dir" 2>/dev/null && [[ -w $build_dir && -w $log_dir ]]; } ||
     die "the build folder $build_dir is not writable; has another user built there?"
   # Two ninjas in one folder spoil each other's files.
@@ -135,6 +131,12 @@ set_up() {
   install_packages
   provide_wiredtiger
   provide_mdbx
+}
+
+set_up_tests() {
+  with_tests=1
+  packages+=("${packages_of_tests[@]}")
+  set_up
 }
 
 release_lock() { exec 9>&-; }
