@@ -3,6 +3,8 @@
 # would have anew. A name in an unnamed namespace is therefore given once in a room.
 #
 #   testbed_compile_by_room(testbed_tools 12)     at most 12 files of a room at a time
+#   testbed_compile_by_room(testbed_tools 12 "CLI/CLI.hpp" cli)
+#                                                 those that include this header make a room `cli`
 #
 # Whoever works on a few files compiles less without it: -DTESTBED_BY_ROOM=OFF.
 
@@ -12,19 +14,23 @@ function(testbed_compile_by_room target most)
   if(NOT TESTBED_BY_ROOM)
     return()
   endif()
+  set(header "${ARGV2}")
   get_target_property(sources ${target} SOURCES)
-  list(SORT sources)
-  set(last "")
   foreach(source IN LISTS sources)
     get_filename_component(room ${source} DIRECTORY)
-    if(NOT room STREQUAL last)
-      set(last ${room})
-      set(files 0)
-      file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${room})
-      string(MAKE_C_IDENTIFIER "${name}" name)
+    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${room})
+    if(header AND EXISTS ${source})
+      file(STRINGS ${source} includes REGEX "^#include <${header}>")
+      if(includes)
+        set(name ${ARGV3})
+      endif()
     endif()
-    math(EXPR part "${files} / ${most}")
-    math(EXPR files "${files} + 1")
+    string(MAKE_C_IDENTIFIER "${name}" name)
+    if(NOT DEFINED files_${name})
+      set(files_${name} 0)
+    endif()
+    math(EXPR part "${files_${name}} / ${most}")
+    math(EXPR files_${name} "${files_${name}} + 1")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name}_${part})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

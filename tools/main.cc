@@ -45,7 +45,7 @@ constexpr char kDescription[] =
     "Runs inserts, reads and experiments on embedded storage engines under one memory budget, and\n"
     "charges every block read or written to the operation that caused it.";
 
-constexpr char kExamples[] =
+constexpr char kRunExamples[] =
     "\nExamples:\n"
     "  testbed --engine rocksdb --cache-pct 20\n"
     "      loads a database of 4 x 256M, reads it at random: 20 % of the budget for RocksDB's "
@@ -139,7 +139,7 @@ int Main(int argc, char** argv) {
   if (!words.empty() && words.front() == kExecuteRun) ExecuteSentRun(words);
   if (!words.empty() && words.front() == "crashtest") BecomeRelease(words, argv);
   CLI::App app(kDescription, "testbed");
-  app.footer(kExamples);
+  app.footer(kRunExamples);
   app.set_version_flag("--version", "testbed " TESTBED_VERSION);
   app.require_subcommand(0, 1);
   app.get_formatter()->column_width(34);

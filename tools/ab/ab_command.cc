@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kExamples[] =
+constexpr char kAbExamples[] =
     "\nExamples:\n"
     "  testbed ab --a engine=rocksdb --b 'engine=rocksdb engine-option=bloom_bits=0' \\\n"
     "      --workload point-read --until 2%\n"
@@ -189,7 +189,7 @@ void AddAbCommand(CLI::App& app, const std::vector<std::string>& words,
   CLI::App* ab = app.add_subcommand(
       "ab",
       "Measure two settings or more against each other, and say which is faster and how sure");
-  ab->footer(kExamples);
+  ab->footer(kAbExamples);
   ab->option_defaults()->group("Comparison");
   AddSideOptions(*ab, arguments.get());
   AddComparisonOptions(*ab, arguments.get());

@@ -11,7 +11,7 @@
 namespace testbed {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kCrashtestExamples[] =
     "\nExamples:\n"
     "  testbed crashtest --engine btree --kills 200\n"
     "      kills the process 200 times at random moments, and compares after each\n"
@@ -143,7 +143,7 @@ void AddCrashtestCommand(CLI::App& app, std::function<int()>* command) {
           "What is promised of a commit: sync (durable when it returns), lazy (within "
           "--lazy-interval) [sync]");
   crashtest->get_option("--reuse")->group("");  // not in the help, since it is refused
-  crashtest->footer(kExamples);
+  crashtest->footer(kCrashtestExamples);
   AddCrashes(crashtest, crash.get());
   AddErrors(crashtest, crash.get());
   AddRounds(crashtest, crash.get());

@@ -27,7 +27,7 @@
 namespace testbed {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kExperimentExamples[] =
     "\nExamples:\n"
     "  testbed experiment list\n"
     "  testbed experiment show read-size\n"
@@ -281,7 +281,7 @@ void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
   auto a = std::make_shared<Arguments>();
   CLI::App* experiment = app.add_subcommand(
       "experiment", "Run a published experiment, or one of your own, and check its findings");
-  experiment->footer(kExamples);
+  experiment->footer(kExperimentExamples);
   experiment
       ->add_option("what", a->words,
                    "list, show NAME, plan NAME, or NAME: the name of an experiment or a .toml file")

@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kExamples[] =
+constexpr char kHistoryExamples[] =
     "\nExamples:\n"
     "  testbed history add run.json --commit \"$(git rev-parse HEAD)\"\n"
     "  testbed history show --metric rate,p99\n"
@@ -50,7 +50,7 @@ struct HistoryWords {
   bool as_csv = false;
 };
 
-int Add(const HistoryWords& words) {
+int AddToHistory(const HistoryWords& words) {
   // All files are checked before the first is added.
   std::vector<HistoryEntry> entries;
   for (const std::string& file : words.files) {
@@ -88,7 +88,7 @@ std::vector<std::string> MetricsOr(const HistoryWords& words,
   return metrics.empty() ? otherwise : metrics;
 }
 
-int Show(const HistoryWords& words) {
+int ShowHistory(const HistoryWords& words) {
   const std::vector<std::string> columns = {"phase", "metric",     "started", "commit",
                                             "mean",  "half_width", "loads"};
   Csv csv(columns);
@@ -189,7 +189,7 @@ bool PrintChangePoints(const std::vector<HistorySeries>& series, const HistoryWo
   return worse;
 }
 
-int Check(const HistoryWords& words) {
+int CheckHistory(const HistoryWords& words) {
   const auto last = static_cast<size_t>(ParseCount("--last", words.last, kLeastLoads, 1000));
   const std::vector<HistorySeries> series =
       ReadSeries(words, MetricsOr(words, DefaultCompareMetrics()));
@@ -213,10 +213,11 @@ int Check(const HistoryWords& words) {
   return worse ? kGotWorse : enough ? 0 : kTooFew;
 }
 
-using Action = int (*)(const HistoryWords&);
+using HistoryAction = int (*)(const HistoryWords&);
 
-CLI::App* AddOne(CLI::App* history, const std::string& name, const std::string& what, Action action,
-                 const std::shared_ptr<HistoryWords>& words, std::function<int()>* command) {
+CLI::App* AddOne(CLI::App* history, const std::string& name, const std::string& what,
+                 HistoryAction action, const std::shared_ptr<HistoryWords>& words,
+                 std::function<int()>* command) {
   CLI::App* one = history->add_subcommand(name, what);
   one->add_option("--store", words->store, "Directory of the history [testbed-history]")
       ->type_name("DIR");
@@ -238,19 +239,20 @@ void AddHistoryCommand(CLI::App& app, std::function<int()>* command) {
   CLI::App* history = app.add_subcommand(
       "history", "Keep results by branch and commit, and say what changed (docs/comparing.md)");
   history->require_subcommand(1);
-  history->footer(kExamples);
-  const auto add_one = [&](const char* name, const char* what, Action action) {
+  history->footer(kHistoryExamples);
+  const auto add_one = [&](const char* name, const char* what, HistoryAction action) {
     return AddOne(history, name, what, action, words, command);
   };
-  CLI::App* add = add_one("add", "Add results to the history", Add);
+  CLI::App* add = add_one("add", "Add results to the history", AddToHistory);
   add->add_option("files", words->files, "Results written by --json")->required();
   add->add_option("--commit", words->commit, "Commit that the results are of")
       ->required()
       ->type_name("COMMIT");
-  CLI::App* show = add_one("show", "Print the results in their order", Show);
+  CLI::App* show = add_one("show", "Print the results in their order", ShowHistory);
   show->add_flag("--csv", words->as_csv, "As comma-separated values");
-  CLI::App* check = add_one(
-      "check", "Say what changed: the last results against those before, and change points", Check);
+  CLI::App* check =
+      add_one("check", "Say what changed: the last results against those before, and change points",
+              CheckHistory);
   check->add_option("--last", words->last, "Results that count as the last ones, 3 at least [3]")
       ->type_name("N");
   check

@@ -5,7 +5,8 @@
 
 - A type in a named namespace: two of one name are one to the linker, whichever definition it takes.
 - A type, constant or variable in an unnamed namespace of a room (a folder): the files of a room are
-  compiled together (cmake/Rooms.cmake).
+  compiled together (cmake/Rooms.cmake), and so are the files of tools/ that include CLI11. A name of
+  the latter is no type's of a named namespace, whose header the next file may include.
 """
 import collections
 import pathlib
@@ -18,6 +19,7 @@ NAMESPACE = re.compile(r"^namespace\s*([\w:]*)\s*\{")
 TYPE = re.compile(r"^(?:struct|class|enum class|enum|union)\s+(?:[A-Z_]+\([^)]*\)\s+)?(\w+)(?:\s+final)?\s*(?::[^:;].*)?\{")
 VALUE = re.compile(r"^(?:static\s+)?(?:constexpr|const|constinit|std::\w|\w[\w:<>]*)\s[^(){};=]*?\b(\w+)(?:\[[^\]]*\])*\s*(?:=|\{)")
 
+ALIAS = re.compile(r"^using\s+(\w+)\s*=")
 FUNCTION = re.compile(r"^(?:\[\[\w+\]\]\s+)?(?!using|return|typedef|namespace|template|friend|TEST|INSTANTIATE|TESTBED)(?:[\w:<>,*&]+[\s*&]+)+(\w+)\((?!.*\);$)")
 
 
@@ -31,30 +33,48 @@ def names(path):
             spaces.pop()
         elif found := TYPE.match(line):
             yield number, tuple(spaces), found.group(1), True
+        elif "" in spaces and (found := ALIAS.match(line)):
+            yield number, tuple(spaces), found.group(1), False
         elif not line.startswith(("template", "namespace", "using", "return", "#", "//", "inline", "class", "struct")) and (found := VALUE.match(line)):
             yield number, tuple(spaces), found.group(1), False
         elif found := FUNCTION.match(line):
             yield number, tuple(spaces), found.group(1), False
 
 
+def rooms(root, file):
+    """The places in which a name of the file's unnamed namespace is given once."""
+    yield str(pathlib.Path(file).parent)
+    if file.startswith("tools/") and "#include <CLI/CLI.hpp>" in (root / file).read_text(errors="replace"):
+        yield "files that include CLI11"
+
+
 def main():
     root, wanted = pathlib.Path(sys.argv[1]), set(sys.argv[2:])
-    places = collections.defaultdict(dict)
+    places, types, private = collections.defaultdict(dict), {}, []
     for file in tree.files(root, ["*.h", "*.cc"]):
         for number, spaces, name, is_type in names(root / file):
             if "" in spaces and file.endswith(".cc") and not file.startswith(("tests/fuzz/", "bench/")):
-                where = str(pathlib.Path(file).parent)
+                where = rooms(root, file)
+                where = list(where)
+                if len(where) > 1:
+                    private.append((name, file, number))
             elif "" not in spaces and is_type and spaces and spaces[0] == "testbed" and not file.startswith(("tests/", "bench/", "examples/")):
-                where = "the linker"
+                where = ["the linker"]
+                types[name] = f"{file}:{number}"
             else:
                 continue
-            places[where, spaces, name].setdefault(file, number)
+            for place in where:
+                places[place, spaces, name].setdefault(file, number)
     bad = 0
     for (where, _, name), files in sorted(places.items()):
         if len(files) > 1 and (not wanted or wanted & set(files)):
             bad = 1
             lines = ", ".join(f"{file}:{number}" for file, number in sorted(files.items()))
             print(f"{name} is given twice, in {lines}; once is the rule for {where}")
+    for name, file, number in private:
+        if name in types and (not wanted or file in wanted):
+            bad = 1
+            print(f"{file}:{number}: {name} is the name of a type already, in {types[name]}")
     return bad
 
 

@@ -16,7 +16,7 @@
 namespace testbed {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kCompareExamples[] =
     "\nExamples:\n"
     "  testbed --engine rocksdb --repeat 5 --json old.json; ...; testbed compare old.json "
     "new.json\n"
@@ -55,7 +55,7 @@ void AddCompareCommand(CLI::App& app, std::function<int()>* command) {
   auto words = std::make_shared<CompareWords>();
   CLI::App* compare = app.add_subcommand(
       "compare", "Say which of two results files is faster, and how sure that is");
-  compare->footer(kExamples);
+  compare->footer(kCompareExamples);
   compare->add_option("files", words->files, "The base and the other")->required()->expected(2);
   compare
       ->add_option("--metric", words->metrics,

@@ -227,10 +227,10 @@ int PrintColumns(const ResultsWords& words) {
   return 0;
 }
 
-using Action = int (*)(const ResultsWords&);
+using ResultsAction = int (*)(const ResultsWords&);
 
 // Returns the exit code of the action; that of an interruption when the user stopped it.
-int ExitCodeOf(Action action, const ResultsWords& words) {
+int ExitCodeOf(ResultsAction action, const ResultsWords& words) {
   try {
     return action(words);
   } catch (const Error& error) {
@@ -245,7 +245,7 @@ struct ResultsCommands {
   std::shared_ptr<ResultsWords> words;
   std::function<int()>* command;
 
-  CLI::App* Add(const std::string& name, const std::string& what, Action action) const {
+  CLI::App* Add(const std::string& name, const std::string& what, ResultsAction action) const {
     CLI::App* one = results->add_subcommand(name, what);
     one->footer(kResultsExamples);
     one->callback([action, words = words, command = command] {

@@ -275,7 +275,7 @@ int Enough(const Answer& answer) {
 
 }  // namespace
 
-void Forecast(Answer* answer) {
+void ForecastPairs(Answer* answer) {
   answer->more.reset();
   if (answer->told() || answer->reason == Reason::kNoValues) return;
   const int enough = Enough(*answer);
@@ -348,7 +348,7 @@ Answer Compare(std::span<const Sample> samples, const CompareOptions& options) {
   }
   answer = AtLevel(answer, options.alpha);
   Decide(&answer);
-  Forecast(&answer);
+  ForecastPairs(&answer);
   return answer;
 }
 

@@ -132,7 +132,7 @@ Answer Compare(std::span<const Sample> samples, const CompareOptions& options);
 // Forecast sets `more` from the outcome and the level of the interval.
 void Decide(Answer* answer);
 Answer AtLevel(Answer answer, double alpha);
-void Forecast(Answer* answer);
+void ForecastPairs(Answer* answer);
 
 }  // namespace testbed
 

@@ -73,7 +73,7 @@ void CorrectByHolm(std::span<Answer> answers) {
   for (Answer* answer : family) {
     const bool rejected = answer->p <= answer->alpha;
     *answer = AtLevel(*answer, answer->alpha / left);
-    Forecast(answer);
+    ForecastPairs(answer);
     if (rejected) --left;
   }
 }
@@ -85,7 +85,7 @@ void ControlFalseDiscoveries(std::span<Answer> answers) {
   const double share = static_cast<double>(selected) / static_cast<double>(family.size());
   for (Answer* answer : family) {
     *answer = AtLevel(*answer, answer->alpha * share);
-    Forecast(answer);
+    ForecastPairs(answer);
   }
 }
 

@@ -76,7 +76,7 @@ int Import(const TraceArguments& a) {
   return 0;
 }
 
-int Scale(const TraceArguments& a) {
+int ScaleFile(const TraceArguments& a) {
   CheckOutputFile("--out", a.out);
   const uint64_t operations = ScaleTrace(a.file, a.share, a.out);
   fmt::print("{}: {} operations\n", a.out, Count(operations));
@@ -137,7 +137,7 @@ void AddTraceCommand(CLI::App& app, std::function<int()>* command) {
       ->type_name("SHARE")
       ->check(CLI::Range(1e-9, 0.999999));
   AddOut(scale, s);
-  scale->callback([s, command] { *command = [s] { return Scale(*s); }; });
+  scale->callback([s, command] { *command = [s] { return ScaleFile(*s); }; });
 }
 
 }  // namespace testbed

@@ -18,7 +18,7 @@
 namespace testbed {
 namespace {
 
-using Values = std::vector<double>;
+using CellValues = std::vector<double>;
 
 // The statement of a part over the planned cells of a scale, and searches for figures that make it
 // false or true.
@@ -47,8 +47,8 @@ class PartSearch {
   bool CanBeFalse() {
     for (int trial = 0; trial < 300; ++trial) {
       std::map<size_t, Figures> runs;
-      Values drawn = {0, 1, Any()};
-      Values values;
+      CellValues drawn = {0, 1, Any()};
+      CellValues values;
       for (const Statement::Figure& figure : whole_->figures()) {
         const std::string& expression = e_.FindMetric(figure.metric)->expression;
         for (const std::string& name : FiguresNamed(expression)) {
@@ -69,12 +69,12 @@ class PartSearch {
   // moves to metrics that violate the statement less.
   bool CanBeTrue() {
     for (int start = 0; start < 8; ++start) {
-      Values values(whole_->figures().size());
+      CellValues values(whole_->figures().size());
       for (double& v : values) v = Any();
       double violation = Violation(values);
       for (int step = 0; step < 6000; ++step) {
         if (whole_->Evaluate(values) == 1) return true;
-        const Values next = Moved(values);
+        const CellValues next = Moved(values);
         const double after = Violation(next);
         if (after > violation) continue;
         values = next;
@@ -157,8 +157,8 @@ class PartSearch {
 
   // Evaluates a term. `values` are in the order of the whole statement's figures, which may differ
   // from the order of the term's.
-  double At(const Statement& statement, const Values& values) const {
-    Values own;
+  double At(const Statement& statement, const CellValues& values) const {
+    CellValues own;
     for (const Statement::Figure& figure : statement.figures()) {
       const auto& all = whole_->figures();
       const auto at = std::find(all.begin(), all.end(), figure) - all.begin();
@@ -167,7 +167,7 @@ class PartSearch {
     return statement.Evaluate(own);
   }
 
-  double Violation(const Values& values) const {
+  double Violation(const CellValues& values) const {
     double sum = 0;
     for (const Term& term : terms_) {
       if (At(*term.all, values) != 0) continue;
@@ -188,7 +188,7 @@ class PartSearch {
 
   double Any() { return std::exp(std::log(1e-3) + random_.Unit() * std::log(1e9)); }
 
-  Values Moved(Values values) {
+  CellValues Moved(CellValues values) {
     if (values.empty()) return values;
     // Mostly one figure is moved; sometimes all figures of a metric, as statements about groups
     // need.
@@ -211,7 +211,7 @@ class PartSearch {
   const std::vector<Cell>& cells_;
   const std::unique_ptr<Statement> whole_;
   std::vector<Term> terms_;
-  Values literals_;
+  CellValues literals_;
   Random random_;
   Normal normal_;
 };
