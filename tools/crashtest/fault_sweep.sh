@@ -93,8 +93,8 @@ main() {
       ;;
   esac
   (($# == 0)) || filter=$(printf '*%s:' "$@")
-  "$build_dir/release/tests/testbed_unit_tests" --gtest_list_tests --gtest_filter="$filter" | grep -q '^  ' ||
-    die "no test of faults is called $*; build/release/tests/testbed_unit_tests --gtest_list_tests names them"
+  [[ $("$build_dir/release/tests/testbed_unit_tests" --gtest_list_tests --gtest_filter="$filter") == *$'\n  '* ]] ||
+    die "no test has a name like $*; build/release/tests/testbed_unit_tests --gtest_list_tests prints all"
   place=$(mktemp -d "$build_dir/fault_sweep.XXXXXX")
   trap give_back EXIT
   trap 'exit 130' INT TERM HUP
