@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "engines/registry.h"
 
 namespace testbed {
@@ -134,6 +135,12 @@ std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& di
   if (info.capabilities.persistent && !options.create && !info.recognises(dir)) {
     throw Error(Error::kUsage, "the directory " + dir + " holds no database of " + info.name +
                                    ": load one first, or choose another --dir");
+  }
+  if (info.capabilities.persistent && options.create) {
+    MakeDirectories(dir);
+    // A library makes its files' names durable at most, and not that of their directory. It comes
+    // before the files: where there is a database, its directory is durable.
+    if (!info.recognises(dir)) MakeNameDurable(dir);
   }
   return info.open(dir, options);
 }

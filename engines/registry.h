@@ -47,7 +47,8 @@ struct EngineInfo {
   // Returns whether page cache answers reads of the engine although these options have direct IO,
   // as where it reads a log that is buffered. Null for an engine that reads nothing so.
   std::function<bool(const EngineOptions&)> direct_reads_page_cache = nullptr;
-  // Opens the database in `dir`. Call OpenEngine instead, which checks the options first.
+  // Opens the database in `dir`, which exists. Call OpenEngine instead, which checks the options and
+  // makes the directory first.
   std::function<std::unique_ptr<Engine>(const std::string& dir, const EngineOptions&)> open;
   // Both inspect a database that is not open and change nothing (engines/inspect.h): `check`
   // reports whether every byte of it is right, `tree` what its trees look like. Null when the
@@ -90,9 +91,11 @@ bool ReadsPageCache(const EngineInfo& info, const EngineOptions& options);
 // nothing. What depends on the device and file system of the database shows only when it is opened.
 void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options);
 
-// Opens the database of engine `name` in `dir`. Throws Error (kUsage) when the name is not known,
+// Opens the database of engine `name` in `dir`. With options.create, makes the directory where it does
+// not exist, and makes its name durable where it holds no database yet. Throws Error (kUsage) when the name is not known,
 // when CheckEngineOptions refuses the options, when `dir` holds a database of another engine, and
-// when it holds none although options.create is false.
+// when it holds none although options.create is false; and Error (kIo) when the directory cannot be
+// made.
 std::unique_ptr<Engine> OpenEngine(const std::string& name, const std::string& dir,
                                    const EngineOptions& options);
 // The same for an engine that need not be in the registry. What database of other engines `dir` may hold

@@ -1,16 +1,16 @@
 #include "workloads/dataset.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 #include <tuple>
 
 #include "device/error.h"
+#include "device/file/input_file.h"
 #include "device/os/mutex.h"
 
 namespace testbed {
@@ -94,18 +94,13 @@ Dataset::Dataset(const DatasetOptions& options)
 }
 
 void Dataset::LoadKeys() {
-  // A device or a pipe is refused: reading it might never end, or might block.
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(options_.keys_file, error);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    throw Error(Error::kUsage, "--keys " + options_.keys_file +
-                                   " is no regular file; give a file that holds one key a line");
-  }
-  std::ifstream file(options_.keys_file, std::ios::binary);
-  if (!file) {
-    throw Error(Error::kUsage, "--keys " + options_.keys_file + " cannot be read");
-  }
-  keys_text_.assign(std::istreambuf_iterator<char>(file), {});
+  // The keys are in memory all the time.
+  const uint64_t memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                          static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  keys_text_ = InputFile({.path = options_.keys_file,
+                          .name = "--keys " + options_.keys_file,
+                          .advice = "give a file that holds one key a line"})
+                   .ReadAll(memory);
   max_key_size_ = 0;
   key_bytes_ = 0;
   std::string_view rest = keys_text_;

@@ -9,12 +9,13 @@
 #include <cerrno>
 
 #include "device/error.h"
+#include "device/os/regular_file.h"
 
 namespace testbed {
 
 std::vector<FileExtent> FileExtents(const std::string& path) {
   constexpr uint32_t kAtOnce = 256;
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = OpenRegularFile(path, O_RDONLY);
   if (fd < 0) throw Error::Io("open", path, errno);
   std::vector<FileExtent> extents;
   std::vector<uint64_t> memory((sizeof(fiemap) + kAtOnce * sizeof(fiemap_extent)) / 8 + 1);

@@ -18,6 +18,7 @@
 #include "device/file/file_faults.h"
 #include "device/os/interrupted.h"
 #include "device/os/mutex.h"
+#include "device/os/regular_file.h"
 
 namespace testbed {
 namespace {
@@ -32,7 +33,7 @@ uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 bool Counting() { return Ledger::Get().depth() != AccountDepth::kOff; }
 
 int OpenFlags(const FileOptions& options) {
-  int flags = O_CLOEXEC | (options.read_only ? O_RDONLY : O_RDWR);
+  int flags = options.read_only ? O_RDONLY : O_RDWR;
   if (options.mode == IoMode::kDirect) flags |= O_DIRECT;
   if (options.dsync) flags |= O_DSYNC;
   switch (options.create) {
@@ -118,7 +119,7 @@ std::unique_ptr<File> File::Open(const std::string& path, const FileOptions& opt
   if (const int fault = FileFaults::Next(options.create != FileOptions::kMustExist)) {
     throw Error::Io("open", path, fault);
   }
-  const int fd = Uninterrupted([&] { return ::open(path.c_str(), OpenFlags(options), 0644); });
+  const int fd = OpenRegularFile(path, OpenFlags(options));
   if (fd < 0) {
     if (errno == EINVAL && options.mode == IoMode::kDirect) {
       throw Error(Error::kUsage,

@@ -67,7 +67,8 @@ struct FileOptions {
 class File {
  public:
   // Opens the file and tells the ledger its kind. Throws Error (kUsage) when direct IO is asked for
-  // and the file system has none, and Error (kIo) when the open fails otherwise.
+  // and the file system has none, and Error (kIo) when the open fails otherwise, or when a pipe, a
+  // socket or a device has the name, for which it does not wait.
   static std::unique_ptr<File> Open(const std::string& path, const FileOptions& options);
   ~File();
   File(const File&) = delete;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "device/log/lazy_pace.h"
@@ -13,6 +14,13 @@ namespace {
 
 uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
+// Returns the error of an allocation that failed. It is made when the first log is opened, since it
+// needs memory itself.
+const Error& OutOfMemory() {
+  static const Error error(Error::kRun, "no memory is left for a write to the log");
+  return error;
+}
+
 // Runs the action and returns the error that it throws, if it throws one.
 template <typename Action>
 std::optional<Error> ErrorOf(const Action& action) {
@@ -20,6 +28,8 @@ std::optional<Error> ErrorOf(const Action& action) {
     action();
   } catch (const Error& e) {
     return e;
+  } catch (const std::bad_alloc&) {
+    return OutOfMemory();
   } catch (const std::exception& e) {
     return Error(Error::kRun, e.what());
   }
@@ -39,6 +49,7 @@ Log::Impl::Impl(std::string directory, const LogOptions& options,
       epoch_(tail.epoch + 1),
       next_(tail.lsn),
       chain_(tail.chain) {
+  OutOfMemory();
   for (Group& group : ring_) group.memory = AlignedBuffer(group_bytes_);
   segment_ = segments_->Current();
   segment_end_ = segment_->header.end();
@@ -79,22 +90,21 @@ bool Log::Impl::Fits(const Group& group, size_t need) const {
 }
 
 // Opens a group at the end of the log, with room for a record of `need` bytes, header included.
+// When there is no memory for it, nothing has changed.
 void Log::Impl::OpenGroup(size_t need) {
-  if (next_ + kFrameHeaderBytes + need > segment_end_) {
-    next_ = segment_end_ + kSegmentHeaderBytes;
-    segment_end_ += options_.segment_bytes;
-    opens_segment_ = true;
-  }
+  const bool opens_segment = next_ + kFrameHeaderBytes + need > segment_end_;
+  const Lsn lsn = opens_segment ? segment_end_ + kSegmentHeaderBytes : next_;
+  const size_t begin = lsn % granule_, end = begin + kFrameHeaderBytes;
   Group& group = Slot(head_);
-  group.lsn = next_;
-  group.begin = next_ % granule_;
-  group.end = group.begin + kFrameHeaderBytes;
-  group.records = 0;
-  group.opens_segment = opens_segment_;
-  opens_segment_ = false;
-  if (group.end + need > group.memory.size()) {
-    group.memory = AlignedBuffer(RoundUp(group.end + need, kMaxLogWriteSize));
+  if (end + need > group.memory.size()) {
+    group.memory = AlignedBuffer(RoundUp(end + need, kMaxLogWriteSize));
   }
+  group.lsn = lsn;
+  group.begin = begin;
+  group.end = end;
+  group.records = 0;
+  group.opens_segment = opens_segment;
+  if (opens_segment) segment_end_ += options_.segment_bytes;
   open_ = true;
 }
 
@@ -213,9 +223,14 @@ void Log::Impl::WriteSealed(uint64_t first, uint64_t last) {
 
 void Log::Impl::WriteGroup(Group& group) {
   if (group.opens_segment) segment_ = segments_->Advance();
+  const size_t end = RoundUp(group.end, granule_);
+  const Lsn base = group.lsn - group.begin;
+  if (base < segment_->header.first_lsn || base + end > segment_->header.end()) {
+    throw Error(Error::kRun, "a group of the log at LSN " + std::to_string(group.lsn) +
+                                 " is not within " + segment_->file->path());
+  }
   char* memory = group.memory.data();
   std::memcpy(memory, last_block_.data(), group.begin);
-  const size_t end = RoundUp(group.end, granule_);
   std::memset(memory + group.end, 0, end - group.end);
   FrameHeader header;
   header.chain = chain_;
@@ -225,7 +240,6 @@ void Log::Impl::WriteGroup(Group& group) {
   header.epoch = epoch_;
   header.records = group.records;
   chain_ = SealFrame(id_, group.lsn, header, memory + group.begin);
-  const Lsn base = group.lsn - group.begin;
   segment_->file->Write(base - segment_->header.first_lsn, memory, end);
   const size_t part = options_.pad ? 0 : group.end % granule_;
   std::memcpy(last_block_.data(), memory + group.end - part, part);
@@ -258,8 +272,13 @@ void Log::Impl::SyncWritten(const std::shared_ptr<LogSegment>& newest, Lsn end) 
 // Kills the log with its first error.
 void Log::Impl::Fail(const Error& error) {
   if (error_) return;
-  error_ = error.With("the log in " + directory_ +
-                      " takes no more records after an error: " + error.what());
+  error_ = error;
+  try {
+    error_ = error.With("the log in " + directory_ +
+                        " takes no more records after an error: " + error.what());
+  } catch (const std::bad_alloc&) {
+    return;  // the error has its own sentence
+  }
 }
 
 void Log::Impl::ThrowFailed() const { throw Error(*error_); }
@@ -270,13 +289,11 @@ void Log::Impl::TruncateBefore(Lsn lsn) {
     if (error_) ThrowFailed();
   }
   const Lsn newest = (options_.sync == LogSync::kNone ? written_ : durable_).load();
-  try {
-    segments_->TruncateBefore(std::min(lsn, newest), newest);
-  } catch (const Error& e) {
-    LockGuard lock(latch_);
-    Fail(e);
-    throw;
-  }
+  const auto error = ErrorOf([&] { segments_->TruncateBefore(std::min(lsn, newest), newest); });
+  if (!error) return;
+  LockGuard lock(latch_);
+  Fail(*error);
+  throw Error(*error);
 }
 
 // The flusher thread flushes once within each interval, and writes full groups in between.

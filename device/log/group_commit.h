@@ -97,7 +97,6 @@ class Log::Impl {
   bool writing_ GUARDED_BY(latch_) = false, syncing_ GUARDED_BY(latch_) = false;
   Lsn next_ GUARDED_BY(latch_) = 0;  // LSN of the next frame, if the frame fits into the segment
   Lsn segment_end_ GUARDED_BY(latch_) = 0;
-  bool opens_segment_ GUARDED_BY(latch_) = false;  // next_ is the first frame of its segment
   std::optional<Error> error_ GUARDED_BY(latch_);
 
   // The leader owns these.

@@ -49,12 +49,26 @@ void MakeSegmentsDurable(const std::string& directory, IoMode mode) {
   SyncDirectory(directory);
 }
 
-// Throws Error (kCorruption) when the log is damaged.
-void ReadAll(const std::string& directory, Lsn from, IoMode mode) {
-  LogReader reader(directory, from, mode);
+// Reads the rest of the log and returns where it goes on. Throws Error (kCorruption) when the log is
+// damaged.
+LogReader::Tail ReadAll(LogReader* reader, const Log::Replay& replay = {}) {
   LogRecord record;
-  while (reader.Next(&record)) {
+  while (reader->Next(&record)) {
+    if (replay) replay(record);
   }
+  return reader->tail();
+}
+
+// Calls `replay` for each record of a log that was read to `tail` before.
+void ReplayAll(const std::string& directory, Lsn from, IoMode mode, const LogReader::Tail& tail,
+               const Log::Replay& replay) {
+  LogReader reader(directory, from, mode);
+  const Lsn end = ReadAll(&reader, replay).lsn;
+  if (end == tail.lsn) return;
+  throw Error(Error::kCorruption, "the log in " + directory + " was read up to LSN " +
+                                      std::to_string(tail.lsn) + ", and then up to LSN " +
+                                      std::to_string(end) +
+                                      " only: the device does not return what it has returned");
 }
 
 // Returns whether a segment file has nothing but zeros behind its header.
@@ -101,7 +115,6 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
                                         " belongs to another database: restore the database from "
                                         "a copy, or load it again");
   }
-  if (replay) ReadAll(directory, from, options.mode);
   LogReader::Tail tail;
   std::unique_ptr<LogSegments> segments;
   if (reader.empty()) {
@@ -110,14 +123,12 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
     segments->Create();
     tail.lsn = segments->BeginLsn();
   } else {
-    LogRecord record;
-    while (reader.Next(&record)) {
-      if (replay) replay(record);
-    }
-    tail = reader.tail();
+    tail = ReadAll(&reader);
     segments = std::make_unique<LogSegments>(directory, options, tail.log_id, tail.epoch + 1);
     segments->Adopt(ListLogSegments(directory, options.mode), tail.segment);
     segments->WriteAgain(std::max(from, tail.durable), tail.lsn);
+    // The pages that `replay` changes may be written at once, so the log is durable before.
+    if (replay) ReplayAll(directory, from, options.mode, tail, replay);
   }
   segments->Prepare();
   return std::unique_ptr<Log>(

@@ -145,6 +145,8 @@ class Log {
   // is damaged after `from` or ends before it, kUsage for options that cannot be, kIo when the
   // system refuses. What `replay` throws passes through.
   // All of the log is read before `replay` is called, so that a log that is refused changes nothing.
+  // What no successful sync vouches for is then written again and synced: what `replay` is called
+  // for is durable, and a caller may write what it changes in place.
   // With `id`, the log's own number, a log of another database is refused (kCorruption).
   static std::unique_ptr<Log> Open(const std::string& directory, const LogOptions& options,
                                    Lsn from = 0, const Replay& replay = {}, uint64_t id = 0);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "device/error.h"
@@ -122,16 +123,32 @@ void LogSegments::Make(SegmentHeader header) {
 }
 
 void LogSegments::NoteLast() {
-  if (segments_.size() > 1) SetHasNext(*segments_[segments_.size() - 2], true);
+  if (segments_.size() > 1) WriteHasNext(*segments_[segments_.size() - 2], true);
 }
 
-void LogSegments::SetHasNext(LogSegment& segment, bool has_next) {
-  if (segment.header.has_next == has_next) return;
+void LogSegments::WriteHasNext(LogSegment& segment, bool has_next) {
+  const SegmentHeader before = segment.header;
   segment.header.has_next = has_next;
-  WriteHeader(*segment.file, segment.header,
-              std::max(kSegmentHeaderUsed, segment.file->alignment()));
+  ReplaceHeader(*segment.file, before, segment.header);
   segment.file->Sync();
   ++counts_.syncs;
+}
+
+// A write that ends within the header leaves one that matches no checksum, and a log with such a
+// segment is not opened again. So the header that was there is put back.
+void LogSegments::ReplaceHeader(File& file, const SegmentHeader& before,
+                                const SegmentHeader& header) {
+  const size_t n = std::max(kSegmentHeaderUsed, file.alignment());
+  try {
+    WriteHeader(file, header, n);
+  } catch (...) {
+    try {
+      WriteHeader(file, before, n);
+    } catch (const std::exception&) {
+      // The first error is thrown; the device that refused the write may refuse this one, too.
+    }
+    throw;
+  }
 }
 
 // Gives an old segment the next number. The frames in it stay, but are no longer valid, as they
@@ -144,7 +161,7 @@ void LogSegments::Recycle(LogSegment& old) {
   const std::string to = LogSegmentPath(directory_, header.number);
   if (::rename(from.c_str(), to.c_str()) != 0) throw Error::Io("rename", from, errno);
   auto file = OpenFile(to, FileOptions::kMustExist);
-  WriteHeader(*file, header, std::max(kSegmentHeaderUsed, file->alignment()));
+  ReplaceHeader(*file, old.header, header);
   file->Sync();
   if (options_.uncached) file->Forget(0, 0);
   SyncDirectory(directory_);
@@ -197,18 +214,14 @@ void LogSegments::Adopt(const std::vector<SegmentInfo>& found, uint64_t current)
       if (info.in_use()) unfit_segments.push_back({info.header, std::move(file)});
     }
   }
-  // First nobody says any more that they are there.
-  if (!unfit.empty() && !segments_.empty()) SetHasNext(*segments_.back(), false);
-  for (LogSegment& segment : unfit_segments) SetHasNext(segment, false);
+  // First nobody says any more that they are there. What the headers say now may not be durable.
+  if (!unfit.empty() && !segments_.empty()) WriteHasNext(*segments_.back(), false);
+  for (LogSegment& segment : unfit_segments) WriteHasNext(segment, false);
   for (auto path = unfit.rbegin(); path != unfit.rend(); ++path) Remove(*path);
   // The sync of these headers may have failed, and frames will go behind them without one more.
-  for (size_t i = current_; i < segments_.size(); ++i) {
-    LogSegment& segment = *segments_[i];
-    segment.header.has_next = i + 1 < segments_.size();
-    WriteHeader(*segment.file, segment.header,
-                std::max(kSegmentHeaderUsed, segment.file->alignment()));
-    segment.file->Sync();
-    ++counts_.syncs;
+  // The last comes first: each is durable before the one before it says that it is there.
+  for (size_t i = segments_.size(); i-- > current_;) {
+    WriteHasNext(*segments_[i], i + 1 < segments_.size());
   }
 }
 

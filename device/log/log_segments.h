@@ -72,10 +72,13 @@ class LogSegments {
   void Make(SegmentHeader header) REQUIRES(mutex_);
   // Notes in the header of the segment before the last that the last one is there.
   void NoteLast() REQUIRES(mutex_);
-  void SetHasNext(LogSegment& segment, bool has_next) REQUIRES(mutex_);
+  // Writes and syncs the segment's header, also when it says so already: that may not be durable.
+  void WriteHasNext(LogSegment& segment, bool has_next) REQUIRES(mutex_);
   void Fill(File& file) REQUIRES(mutex_);
   void Recycle(LogSegment& old) REQUIRES(mutex_);
   void WriteHeader(File& file, const SegmentHeader& header, size_t bytes) REQUIRES(mutex_);
+  void ReplaceHeader(File& file, const SegmentHeader& before, const SegmentHeader& header)
+      REQUIRES(mutex_);
   void Remove(const std::string& path) REQUIRES(mutex_);
   bool Fits(const SegmentInfo& info, const File& file) const REQUIRES(mutex_);
 

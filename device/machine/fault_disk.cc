@@ -3,6 +3,7 @@
 #define FUSE_USE_VERSION 35
 #include <fcntl.h>
 #include <fuse3/fuse_lowlevel.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -22,6 +24,7 @@
 #include "device/error.h"
 #include "device/os/child_process.h"
 #include "device/os/mutex.h"
+#include "device/os/sys_file.h"
 
 namespace testbed {
 namespace {
@@ -245,6 +248,36 @@ fuse_lowlevel_ops Operations() {
   return ops;
 }
 
+// Closes what the parent has open, beside the standard streams, `image` and `control`: it may lie on
+// a file system that the parent wants to unmount.
+void CloseOthers(int image, int control) {
+  const auto close = [](int from, int to) {
+    if (from <= to) ::close_range(static_cast<unsigned>(from), static_cast<unsigned>(to), 0);
+  };
+  const auto [first, second] = std::minmax(image, control);
+  close(3, first - 1);
+  close(std::max(3, first + 1), second - 1);
+  close(std::max(3, second + 1), INT_MAX);
+}
+
+// Leaves the mounts of the parent. The processes that share a mount namespace share its end: the last
+// of them unmounts, and must not be the one that serves what is unmounted. Returns whether the kernel
+// let it.
+bool LeaveMounts() {
+  // The mounts of the new namespace are copies. As long as a copy is not private, an unmount of it
+  // is one of the original, too.
+  if (::unshare(CLONE_NEWNS) != 0 || ::chdir("/") != 0 ||
+      ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return false;
+  }
+  std::vector<Mount> mounts = ReadMounts();
+  std::reverse(mounts.begin(), mounts.end());
+  for (const Mount& mount : mounts) {
+    if (mount.point != "/") ::umount2(mount.point.c_str(), MNT_DETACH);
+  }
+  return true;
+}
+
 // Runs the serving process. It sends a byte over `control` when it is ready, and then obeys the
 // messages that come over `control`.
 int Serve(Disk* disk, const std::string& mount_point, int control) {
@@ -255,6 +288,7 @@ int Serve(Disk* disk, const std::string& mount_point, int control) {
   fuse_args args = FUSE_ARGS_INIT(3, argv);
   fuse_session* session = fuse_session_new(&args, &ops, sizeof ops, disk);
   if (session == nullptr || fuse_session_mount(session, mount_point.c_str()) != 0) return 1;
+  if (!LeaveMounts()) return 1;
   std::thread([&] {
     const char here = 1;
     if (::send(control, &here, 1, MSG_NOSIGNAL) != 1) ::_exit(1);
@@ -305,7 +339,7 @@ std::unique_ptr<FaultDisk> FaultDisk::Start(const std::string& image, uint64_t b
   disk->owner_ = ::getpid();
   disk->server_ = ForkChild();
   if (disk->server_ == 0) {
-    ::close(ends[0]);
+    CloseOthers(image_fd, ends[1]);
     Disk served(image_fd, bytes);
     ::_exit(Serve(&served, mount_point, ends[1]));
   }

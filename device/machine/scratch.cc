@@ -340,6 +340,14 @@ void ScratchDevice::Unmount() {
   mounted_ = false;
 }
 
+void ScratchDevice::Sync() {
+  const int fd = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw Error::Io("open", path_, errno);
+  const int code = ::syncfs(fd) == 0 ? 0 : errno;
+  ::close(fd);
+  if (code != 0) throw Error::Io("sync", path_, code);
+}
+
 void ScratchDevice::Shutdown() {
   const int fd = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) throw Error::Io("open", path_, errno);

@@ -80,6 +80,8 @@ class ScratchDevice {
   uint64_t bytes() const { return bytes_; }
   const BlockDevice& device() const { return *device_; }
 
+  // Makes durable what was written to the file system, by syncfs(2).
+  void Sync();
   // Makes a power cut as the file system sees it: all bytes in its caches that were not made
   // durable are gone, its journal is not flushed, and every call on an open file fails with EIO
   // from then on. Direct writes that no sync followed survive, as the loop device has no volatile

@@ -15,6 +15,7 @@
 
 #include "device/error.h"
 #include "device/os/child_process.h"
+#include "device/os/regular_file.h"
 #include "device/os/run_cpu.h"
 
 namespace testbed {
@@ -38,12 +39,28 @@ void ChangeUser(const ProgramUser& user) {
   }
 }
 
+// Forks, and returns in the child, whose parent it makes the guard of its process group: when `parent`
+// ends, the guard kills the group, itself included.
+void StayUnderGuard(pid_t parent) {
+  constexpr int kParentEnded = SIGUSR1;
+  ::signal(kParentEnded, [](int) { ::kill(0, SIGKILL); });
+  ::prctl(PR_SET_PDEATHSIG, kParentEnded);
+  if (::getppid() != parent) ::_exit(kServerNotStarted);
+  const pid_t program = ::fork();
+  if (program == 0) return;
+  // Other signals go to the group (ServerProcess::Signal), and are for the program.
+  for (int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) ::signal(signal, SIG_IGN);
+  int status = 0;
+  while (program > 0 && ::waitpid(program, &status, 0) < 0 && errno == EINTR) {
+  }
+  ::_exit(program > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : kServerNotStarted);
+}
+
 // Runs in the child, between fork and exec, where it may make system calls only.
-[[noreturn]] void Become(const ServerCommand& command, char* const argv[],
+[[noreturn]] void Become(const ServerCommand& command, int output, char* const argv[],
                          char* const environment[], pid_t parent) {
   const int nothing = ::open("/dev/null", O_RDONLY);
-  const int output = ::open(command.output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  if (nothing < 0 || output < 0) ::_exit(kServerNotStarted);
+  if (nothing < 0) ::_exit(kServerNotStarted);
   ::dup2(nothing, 0);
   ::dup2(output, 1);
   ::dup2(output, 2);
@@ -54,10 +71,16 @@ void ChangeUser(const ProgramUser& user) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGPIPE}) ::signal(signal, SIG_DFL);
+  int death_signal = command.death_signal;
+  if (command.kill_group) {
+    StayUnderGuard(parent);
+    parent = ::getppid();
+    death_signal = SIGKILL;
+  }
   if (::chdir(command.directory.c_str()) != 0) ::_exit(kServerNotStarted);
   if (command.user) ChangeUser(*command.user);
   // A change of the user takes the signal away, so that it is set after it.
-  ::prctl(PR_SET_PDEATHSIG, command.death_signal);
+  ::prctl(PR_SET_PDEATHSIG, death_signal);
   if (::getppid() != parent) ::_exit(kServerNotStarted);
   ::execve(argv[0], argv, environment);
   ::_exit(kServerNotStarted);
@@ -73,23 +96,34 @@ std::optional<ProgramUser> FindUser(const std::vector<std::string>& names) {
   return {};
 }
 
-ServerProcess::ServerProcess(const ServerCommand& command) {
+ServerProcess::ServerProcess(const ServerCommand& command) : kill_group_(command.kill_group) {
   std::vector<char*> argv;
   for (const std::string& word : command.words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   char path[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
   char locale[] = "LC_ALL=C";
   char* environment[] = {path, locale, nullptr};
+  const int output = OpenRegularFile(command.output, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (output < 0) throw Error::Io("open", command.output, errno);
   const pid_t parent = ::getpid();
-  pid_ = ForkChild();
-  if (pid_ == 0) Become(command, argv.data(), environment, parent);
+  try {
+    pid_ = ForkChild();
+  } catch (...) {
+    ::close(output);
+    throw;
+  }
+  if (pid_ == 0) Become(command, output, argv.data(), environment, parent);
+  ::close(output);
+  ::setpgid(pid_, pid_);  // as the child does, so that whoever is first, the group is there now
   AddServer(pid_);
 }
 
 ServerProcess::~ServerProcess() {
-  if (!Ended()) ::kill(pid_, SIGKILL);
+  if (!Ended()) Signal(SIGKILL);
   Wait();
 }
+
+void ServerProcess::Signal(int signal) { ::kill(kill_group_ ? -pid_ : pid_, signal); }
 
 bool ServerProcess::Ended() {
   if (ended_ || ::waitpid(pid_, &status_, WNOHANG) != pid_) return ended_;
@@ -108,11 +142,11 @@ int ServerProcess::Wait() {
 
 bool ServerProcess::End(int signal, std::chrono::seconds patience) {
   if (Ended()) return true;
-  ::kill(pid_, signal);
+  Signal(signal);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (!Ended()) {
     if (std::chrono::steady_clock::now() > deadline) {
-      ::kill(pid_, SIGKILL);
+      Signal(SIGKILL);
       Wait();
       return false;
     }

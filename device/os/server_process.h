@@ -42,13 +42,18 @@ struct ServerCommand {
   // to pass directories that are closed to it, since a run's directory may lie under such ones.
   std::optional<ProgramUser> user;
   int death_signal = SIGKILL;  // what the kernel sends when the starting thread ends
+  // Whether the program leaves the end of the processes that it starts to others, as a script does.
+  // A guard process then kills the program's process group when the starting thread ends, in place
+  // of death_signal; pid() is the guard's, whose exit code is the program's, or 127 where a signal
+  // ended the program.
+  bool kill_group = false;
 };
 
 // Not thread-safe. The thread that makes it must live as long as the server shall: the main thread.
 class ServerProcess {
  public:
-  // Throws Error (kIo) when the kernel makes no process. A program that cannot be executed has
-  // ended.
+  // Throws Error (kIo) when the kernel makes no process, or the output is no regular file and
+  // cannot be made one. A program that cannot be executed has ended.
   explicit ServerProcess(const ServerCommand& command);
   // Kills the server if it still runs, and waits for its end.
   ~ServerProcess();
@@ -65,6 +70,9 @@ class ServerProcess {
   bool End(int signal, std::chrono::seconds patience);
 
  private:
+  void Signal(int signal);
+
+  const bool kill_group_;
   pid_t pid_ = -1;
   bool ended_ = false;
   int status_ = 0;

@@ -29,10 +29,12 @@ Store::Reads Store::cleaner_reads() const {
 }
 
 void Store::CheckUsable() const {
-  if (!failed_.load(std::memory_order_relaxed)) return;
+  if (!failed()) return;
   LockGuard lock(failure_mutex_);
-  throw Error(Error::kIo, "the fractal database in " + dir_ +
-                              " is out of service since an error: " + failure_ + "; open it again");
+  throw Error(Error::kIo,
+              "the fractal database in " + dir_ + " is out of service since an error: " +
+                  (failure_.empty() ? "a change or a write of a node was cut short" : failure_) +
+                  "; open it again");
 }
 
 void Store::Fail(const std::string& why) {
@@ -141,6 +143,7 @@ void Store::Checkpoint() {
   try {
     LockGuard commits(commits_);
     const Gate::Close close(&gate_);
+    CheckUsable();  // the last one that held the gate may have left a half
     next.replay_from = log_->EndLsn();
     cache_->BeginCheckpoint();
     next.next_block = cache_->next_block();
@@ -154,9 +157,13 @@ void Store::Checkpoint() {
     WriteTable(&next, tables);
   } catch (const std::exception& e) {
     // Of an Error it is known what was done. Nobody knows where there was no memory.
-    if (dynamic_cast<const Error*>(&e) == nullptr) Fail(e.what());
-    const Gate::Close close(&gate_);
-    cache_->AbandonCheckpoint();
+    // But only a full disk can be met again with another end: the next checkpoint may find room.
+    const auto* error = dynamic_cast<const Error*>(&e);
+    if (error == nullptr || !error->disk_is_full()) Fail(e.what());
+    {
+      const Gate::Close close(&gate_);
+      cache_->AbandonCheckpoint();
+    }
     throw;
   }
   try {
@@ -214,7 +221,7 @@ void Store::CleanerLoop() {
     lock.unlock();
     try {
       IoScope scope(kCompaction);
-      for (uint32_t i = 0; i < options_.cleaner_nodes && !failed_.load(); ++i) {
+      for (uint32_t i = 0; i < options_.cleaner_nodes && !failed(); ++i) {
         std::vector<Tree*> trees;
         {
           LockGuard tables(tables_mutex_);
@@ -229,7 +236,7 @@ void Store::CleanerLoop() {
     } catch (const Error&) {
       // The next operation that needs the node, or the room, will meet the error.
     } catch (const std::exception& e) {
-      Fail(e.what());  // messages may have left a node and not have come to its child
+      Fail(e.what());
     }
     lock.lock();
   }
@@ -247,7 +254,7 @@ Store::~Store() {
   if (log_ == nullptr) return;
   IoScope scope(kOpen);
   try {
-    if (!failed_.load()) Checkpoint();
+    if (!failed()) Checkpoint();
   } catch (const std::exception&) {
     // Nothing is lost: the log has all commits.
   }

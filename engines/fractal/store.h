@@ -5,9 +5,10 @@
 // trees, under one mutex: so the trees get commits in the order of the log. Everything that is slow
 // - room in the root, room in the cache, the log's device - comes before or after that.
 //
-// Errors. A commit that fails before its record is appended did not happen. A log or a sync that
-// fails puts the database out of service, until it is opened again; a write of a node that fails
-// (a full disk) does not: the node stays dirty, and whoever needs the room is told.
+// Errors. A commit that fails before its record is appended did not happen. A log, a sync or a
+// write that fails puts the database out of service, until it is opened again, and so does an
+// exception inside the gate. A write that finds the disk full does not: the node stays dirty, and
+// whoever needs the room is told.
 #ifndef TESTBED_ENGINES_FRACTAL_STORE_H_
 #define TESTBED_ENGINES_FRACTAL_STORE_H_
 
@@ -124,6 +125,7 @@ class Store {
   void AddTree(const TableEntry& entry, NodeRef root) REQUIRES(tables_mutex_);
   void SetRootLimit() REQUIRES(tables_mutex_);
   void WriteTable(Header* next, const std::string& tables);
+  bool failed() const { return failed_.load(std::memory_order_relaxed) || gate_.broken(); }
   void CheckUsable() const;
   void Fail(const std::string& why);
   void NoteLogGrowth(Lsn end);

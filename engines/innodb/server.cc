@@ -12,11 +12,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <thread>
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/file/file.h"
 #include "device/os/interrupted.h"
 #include "device/os/mutex.h"
@@ -35,11 +35,19 @@ constexpr size_t kLongestName = 64;
 
 std::string SystemFile(const std::string& dir) { return dir + "/ibdata1"; }
 
-std::set<std::string> Entries(const std::string& dir) {
-  std::set<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(dir, error)) names.insert(entry.path());
-  return names;
+// Removes what `dir` has got since it held the names `before`, of a database that could not be made.
+// Without the names of now it removes nothing.
+void RemoveNew(const std::string& dir, const std::vector<std::string>& before) {
+  std::error_code ignored;
+  try {
+    for (const std::string& name : NamesIn(dir)) {
+      if (!std::binary_search(before.begin(), before.end(), name)) {
+        fs::remove_all(dir + "/" + name, ignored);
+      }
+    }
+  } catch (const Error&) {
+    // The error that the database could not be made for is the one to tell.
+  }
 }
 
 FileKind KindOf(const fs::path& path) {
@@ -147,9 +155,6 @@ class Server::ThreadPass {
 
 Server::Server(const std::string& dir, const Settings& settings)
     : dir_(fs::absolute(dir)), settings_(settings) {
-  std::error_code error;
-  fs::create_directories(dir_, error);
-  if (error) throw Error::Io("create", dir_, error.value());
   if (::access(dir_.c_str(), W_OK) != 0) throw Error::Io("write to", dir_, errno);
   lock_ = DirLock(dir_, "the database in");
   mariadb::CheckFilesThere(dir_, false);
@@ -160,7 +165,8 @@ Server::Server(const std::string& dir, const Settings& settings)
                             "that size, or load it anew with --fresh",
                             dir_, *page_size, settings_.page_size));
   }
-  const std::set<std::string> before = Entries(dir_);
+  // What cannot be examined is not absent: what is new is removed when the server does not start.
+  const std::vector<std::string> before = NamesIn(dir_);
   const bool is_new = !Recognises(dir_);
   try {
     service_.Run([this] {
@@ -169,11 +175,7 @@ Server::Server(const std::string& dir, const Settings& settings)
     });
   } catch (...) {
     service_.Run([this] { Stop(); });
-    if (is_new) {
-      for (const std::string& path : Entries(dir_)) {
-        if (!before.contains(path)) fs::remove_all(path, error);
-      }
-    }
+    if (is_new) RemoveNew(dir_, before);
     throw;
   }
   if (settings_.durability != Durability::kLazy) return;
@@ -448,9 +450,7 @@ std::map<std::string, std::string> Server::Variables() {
 
 // A server's data directory with a schema of testbed's name in it.
 bool Recognises(const std::string& dir) {
-  std::error_code error;
-  return fs::is_regular_file(SystemFile(dir), error) &&
-         fs::is_directory(dir + "/" + kSchema, error);
+  return IsThere(SystemFile(dir)) && IsThere(dir + "/" + kSchema);
 }
 
 }  // namespace testbed::innodb

@@ -134,6 +134,7 @@ class Server {
   std::unique_ptr<LazySync> lazy_;  // last: it uses the others
 };
 
+// Returns whether `dir` holds a database. Throws Error (kIo) when the system does not tell.
 bool Recognises(const std::string& dir);
 
 }  // namespace testbed::innodb

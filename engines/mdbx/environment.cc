@@ -9,6 +9,7 @@
 
 #include "device/account/ledger.h"
 #include "device/file/directory.h"
+#include "device/file/durable.h"
 #include "device/file/file.h"
 #include "engines/data_file.h"
 
@@ -27,9 +28,6 @@ std::string LockFile(const std::string& dir) { return dir + "/mdbx.lck"; }
 
 Environment::Environment(const std::string& dir, const Settings& settings)
     : dir_(dir), settings_(settings) {
-  std::error_code error;
-  fs::create_directories(dir_, error);
-  if (error) throw Error::Io("create", dir_, error.value());
   lock_ = DirLock(dir_, "the database in");
   // A file that cannot be examined is not absent: what is new is removed when it cannot be opened.
   const bool is_new = !IsThere(DataFile(dir_)), has_lock = IsThere(LockFile(dir_));
@@ -40,18 +38,29 @@ Environment::Environment(const std::string& dir, const Settings& settings)
     RegisterFiles();
     if (is_new) {
       // The new file's directory entry must survive a power cut.
-      Sync();
+      SyncFile();
       SyncDirectory(dir_);
     }
   } catch (...) {
     if (env_ != nullptr) ::mdbx_env_close(env_);
+    std::error_code error;
     if (is_new) fs::remove(DataFile(dir_), error);
     if (!has_lock) fs::remove(LockFile(dir_), error);
     throw;
   }
 }
 
-Environment::~Environment() { ::mdbx_env_close(env_); }
+// After a failure the page cache has pages that the device lacks, as clean ones: whoever opens the
+// database again must not build on them.
+Environment::~Environment() {
+  ::mdbx_env_close(env_);
+  if (!failure_.any()) return;
+  try {
+    MakeDurable(DataFile(dir_), FileKind::kData);
+  } catch (const std::exception&) {
+    // A destructor cannot report an error.
+  }
+}
 
 void Environment::Open() {
   Check(::mdbx_env_create(&env_), kOpening);
@@ -78,6 +87,7 @@ void Environment::Open() {
                             dir_, info.mi_dxb_pagesize, settings_.page_size, info.mi_dxb_pagesize));
   }
   settings_.map_size = info.mi_geo.upper;
+  watch_ = File::Open(DataFile(dir_), {.kind = FileKind::kData, .read_only = true});
   longest_key_ = static_cast<size_t>(::mdbx_env_get_maxkeysize_ex(env_, MDBX_DB_DEFAULTS));
   longest_value_ = static_cast<size_t>(::mdbx_env_get_maxvalsize_ex(env_, MDBX_DB_DEFAULTS));
 }
@@ -138,12 +148,13 @@ MDBX_txn* Environment::BeginWrite() {
                 "mdbx has one writer at a time, and a transaction of this thread is writing: "
                 "commit it or roll it back first");
   }
-  if (sync_failed_.load(std::memory_order_relaxed)) [[unlikely]] {
-    LockGuard lock(mutex_);
-    throw Error(*sync_failure_);
-  }
+  failure_.ThrowIfAny();
   MDBX_txn* txn = nullptr;
   Check(::mdbx_txn_begin(env_, nullptr, MDBX_TXN_READWRITE, &txn), "beginning to write");
+  if (failure_.AfterCommit()) [[unlikely]] {
+    ::mdbx_txn_abort(txn);
+    failure_.ThrowIfAny();
+  }
   writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   return txn;
 }
@@ -151,8 +162,33 @@ MDBX_txn* Environment::BeginWrite() {
 void Environment::CommitWrite(MDBX_txn* txn) {
   writer_.store({}, std::memory_order_relaxed);  // before libmdbx lets the next writer in
   CallMark mark(FileKind::kData);
-  Check(::mdbx_txn_commit(txn), "committing");
+  int code = MDBX_SUCCESS;
+  failure_.Commit([&] {
+    code = ::mdbx_txn_commit(txn);
+    if (code > 0) [[unlikely]]
+      NoteFailure(code);
+  });
+  Check(code, "committing");
   commits_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+// libmdbx takes no more commits after a sync that failed, but does after a write that failed, and it
+// writes the pages of a small commit through the page cache (O_DSYNC), so that such a write is a sync.
+// A full disk refuses writes before the system has taken them, so that nothing is lost of what was
+// written: the errors of write-backs are asked for, to be sure.
+void Environment::NoteFailure(int code) {
+  if (settings_.durability == Durability::kNone) return;
+  try {
+    if (code == ENOSPC || code == EDQUOT || DeviceIsFull(dir_)) {
+      watch_->CheckWriteBack();
+      return;
+    }
+    failure_.Note(Error::Io("mdbx, committing in", dir_, code));
+  } catch (const Error& error) {
+    failure_.Note(error);
+  } catch (const std::exception&) {
+    failure_.Note(Error(Error::kRun, "no memory"));
+  }
 }
 
 void Environment::AbortWrite(MDBX_txn* txn) {
@@ -168,6 +204,10 @@ void Environment::CheckWriter() const {
 }
 
 void Environment::Sync() {
+  failure_.Sync([this] { SyncFile(); });
+}
+
+void Environment::SyncFile() {
   CallMark mark(FileKind::kData);
   const int code = ::mdbx_env_sync_ex(env_, /*force=*/true, /*nonblock=*/false);
   // MDBX_RESULT_TRUE: there was nothing to sync.
@@ -178,10 +218,8 @@ void Environment::SyncLazily() {
   IoScope scope(kCheckpoint);
   try {
     Sync();
-  } catch (const Error& error) {
-    LockGuard lock(mutex_);
-    if (!sync_failure_) sync_failure_ = error;
-    sync_failed_.store(true, std::memory_order_relaxed);
+  } catch (const Error&) {
+    // It is noted: no commit follows.
   }
 }
 

@@ -11,14 +11,16 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "device/error.h"
+#include "device/file/file.h"
 #include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
+#include "engines/commit_failure.h"
 #include "engines/engine.h"
 #include "engines/mdbx/settings.h"
 
@@ -52,8 +54,8 @@ class Environment {
   uint32_t table_count() const { return table_count_.load(std::memory_order_acquire); }
 
   // Begins the write transaction, and waits for that of another thread to end. Throws Error (kRun)
-  // when this thread has a write transaction already, and the sync's Error after a lazy sync has
-  // failed.
+  // when this thread has a write transaction already, and the Error of a commit or a sync after one
+  // has failed (commit_failure.h).
   MDBX_txn* BeginWrite();
   // Both end the transaction, even when CommitWrite throws.
   void CommitWrite(MDBX_txn* txn);
@@ -61,9 +63,10 @@ class Environment {
   // Throws Error (kRun) when the open write transaction is not that of the calling thread.
   void CheckWriter() const;
 
-  // Makes all commits durable.
+  // Makes all commits durable; with sync they are already. Each call, and each BeginWrite, after a
+  // failure throws the failure.
   void Sync();
-  // The same for lazy durability, on its thread. Each BeginWrite after a failure throws the failure.
+  // The same for lazy durability, on its thread.
   void SyncLazily();
 
   void Check(int code, const char* doing) const {
@@ -78,22 +81,24 @@ class Environment {
   friend class Snapshot;
   void Open();
   void RegisterFiles() const;
+  void SyncFile();
+  void NoteFailure(int code);
 
   const std::string dir_;
   Settings settings_;
   DirLock lock_;
+  std::unique_ptr<File> watch_;  // the data file, to ask for errors of its write-back
   MDBX_env* env_ = nullptr;
   size_t longest_key_ = 0, longest_value_ = 0;
   std::atomic<std::thread::id> writer_{};  // the thread that writes
   std::atomic<uint64_t> commits_{0};
 
   Mutex opening_;        // lets one thread at a time open a table; locked before mutex_
-  mutable Mutex mutex_;  // protects names_, tables_ and sync_failure_
+  mutable Mutex mutex_;  // protects names_ and tables_
   std::vector<std::string> names_ GUARDED_BY(mutex_);  // names of the opened tables, by TableId
   std::vector<MDBX_dbi> tables_ GUARDED_BY(mutex_);    // libmdbx's handles of them
-  std::optional<Error> sync_failure_ GUARDED_BY(mutex_);
   std::atomic<uint32_t> table_count_{0};
-  std::atomic<bool> sync_failed_{false};
+  CommitFailure failure_;
 };
 
 // A Snapshot is a read transaction that is used again and again: Refresh makes it show the newest

@@ -132,8 +132,9 @@ TableId Store::OpenTable(const std::string& name) {
     files_.EndOperation();
     ++version_;
   }
-  tables_.push_back(std::make_unique<Table>(&files_, settings_, &row_counts_, *slot));
+  auto table = std::make_unique<Table>(&files_, settings_, &row_counts_, *slot);
   names_.push_back(name);
+  tables_.push_back(std::move(table));  // has its memory, so a name is never without its table
   table_count_.store(static_cast<uint32_t>(tables_.size()), std::memory_order_release);
   return static_cast<TableId>(tables_.size() - 1);
 }

@@ -110,6 +110,7 @@ void PrivateServer::Own(const std::string& directory) const {
 void PrivateServer::InitDb(const std::string& directory) {
   Own(directory);
   ServerCommand command = Command("initdb", directory);
+  command.kill_group = true;  // initdb does its work by servers that it starts through a shell
   for (const std::string& word :
        {std::string("--username=testbed"), std::string("--auth=trust"), std::string("--no-locale"),
         std::string("--encoding=SQL_ASCII"), std::string("--no-sync"),

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <filesystem>
-#include <system_error>
 #include <thread>
 
 #include "device/account/ledger.h"
@@ -19,8 +17,6 @@
 
 namespace testbed {
 namespace {
-
-namespace fs = std::filesystem;
 
 bool HoldsDatabase(const std::string& dir) {
   if (!IsThere(dir + "/CURRENT")) return false;
@@ -50,12 +46,9 @@ void CheckCurrent(const std::string& dir) {
   }
 }
 
-// Checks that the directory exists and can be used. RocksDB would report the same errors, but with
-// the name of the first file that it could not open.
-void CheckDirectory(const std::string& dir, bool create) {
-  std::error_code code;
-  if (create) fs::create_directories(dir, code);
-  if (code) throw Error::Io("create directory", dir, code.value());
+// Checks that the directory can be used. RocksDB would report the same error, but with the name of the
+// first file that it could not open.
+void CheckDirectory(const std::string& dir) {
   if (::access(dir.c_str(), R_OK | W_OK | X_OK) != 0) {
     throw Error::Io("open directory", dir, errno);
   }
@@ -80,7 +73,7 @@ uint64_t Property(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const st
 
 RocksdbEngine::RocksdbEngine(const std::string& dir, const EngineOptions& options)
     : dir_(dir), requested_(options), options_(MakeRocksdbOptions(options)) {
-  CheckDirectory(dir_, options.create);
+  CheckDirectory(dir_);
   CheckCurrent(dir_);
   if (HoldsDatabase(dir_)) CheckBlockSize(dir_, options.page_size);
   file_system_ = std::make_shared<RocksdbFileSystem>(options.file_advice, options.mmap_advice);

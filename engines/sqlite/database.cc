@@ -10,6 +10,7 @@
 
 #include "device/account/ledger.h"
 #include "device/file/directory.h"
+#include "device/file/durable.h"
 #include "device/file/file.h"
 #include "device/os/mutex.h"
 
@@ -38,6 +39,15 @@ std::string SqlName(const std::string& table) {
   return name + "\"";
 }
 
+// Returns the length of a file; 0 when there is none.
+uint64_t BytesIn(const std::string& file) {
+  if (!IsThere(file)) return 0;
+  std::error_code error;
+  const uintmax_t bytes = fs::file_size(file, error);
+  if (error) throw Error::Io("stat", file, error.value());
+  return bytes;
+}
+
 uint32_t BigEndian16(const char* bytes) {
   return static_cast<uint32_t>(static_cast<unsigned char>(bytes[0])) << 8 |
          static_cast<unsigned char>(bytes[1]);
@@ -47,9 +57,6 @@ uint32_t BigEndian16(const char* bytes) {
 
 Database::Database(const std::string& dir, const Settings& settings)
     : dir_(dir), settings_(settings), shares_(settings.cache_bytes) {
-  std::error_code error;
-  fs::create_directories(dir_, error);
-  if (error) throw Error::Io("create", dir_, error.value());
   lock_ = DirLock(dir_, "the database in");
   const bool is_new = !IsThere(DatabaseFile(dir_));
   if (is_new) {
@@ -60,15 +67,20 @@ Database::Database(const std::string& dir, const Settings& settings)
                                           " is there: put it back, or load the database anew with "
                                           "--fresh");
     }
+    if (!settings_.create) {
+      throw Error(Error::kUsage, "the directory " + dir_ + " holds no database of sqlite");
+    }
   } else {
+    MakeFilesDurable();
     CheckHeader();
   }
   try {
-    Open(is_new);
+    Open();
   } catch (...) {
     writer_.reset();
     vfs_.reset();
     if (is_new) {
+      std::error_code error;
       for (const std::string& file : {DatabaseFile(dir_), WalFile(dir_), JournalFile(dir_)}) {
         fs::remove(file, error);
       }
@@ -93,6 +105,17 @@ Database::~Database() {
   }
 }
 
+// A database that was closed in order has neither a log nor a journal with anything in it. Beside one,
+// the page cache may have frames and pages that the device lacks, as a sync has failed on them:
+// SQLite would put later commits behind such frames, where a power cut takes them away.
+void Database::MakeFilesDurable() const {
+  if (BytesIn(WalFile(dir_)) == 0 && BytesIn(JournalFile(dir_)) == 0) return;
+  MakeDurable(DatabaseFile(dir_), FileKind::kData);
+  for (const std::string& file : {WalFile(dir_), JournalFile(dir_)}) {
+    if (IsThere(file)) MakeDurable(file, FileKind::kLog);
+  }
+}
+
 // An empty file is what a crash may leave of a database that was being made. SQLite would remove the
 // write-ahead log beside one, which such a crash does not leave.
 void Database::CheckHeader() const {
@@ -100,12 +123,11 @@ void Database::CheckHeader() const {
   std::ifstream file(DatabaseFile(dir_), std::ios::binary);
   char header[18] = {};
   if (!file.read(header, sizeof header)) {
-    std::error_code none;
-    if (const auto bytes = fs::file_size(WalFile(dir_), none); none || bytes == 0) return;
-    throw Error(Error::kCorruption, "file " + DatabaseFile(dir_) + " is empty though " +
-                                        WalFile(dir_) +
-                                        " is not: put it back, or load the database anew with "
-                                        "--fresh");
+    const bool log = BytesIn(WalFile(dir_)) > 0;
+    if (!log && settings_.create) return;
+    throw Error(Error::kCorruption, "file " + DatabaseFile(dir_) + " is empty" +
+                                        (log ? " though " + WalFile(dir_) + " is not" : "") +
+                                        ": put it back, or load the database anew with --fresh");
   }
   if (std::string_view(header, kMagic.size()) != kMagic) {
     throw Error(Error::kCorruption, DatabaseFile(dir_) + " is not a database of SQLite");
@@ -118,13 +140,21 @@ void Database::CheckHeader() const {
                                          dir_, page_size, settings_.page_size, page_size));
 }
 
-void Database::Open(bool is_new) {
+void Database::Open() {
+  const bool is_new = BytesIn(DatabaseFile(dir_)) == 0;
   vfs_ = std::make_unique<Vfs>(
       Vfs::Options{.dir = dir_, .io = settings_.io, .advice = settings_.advice});
   writer_ = std::make_unique<Connection>(
       vfs_.get(), settings_, &shares_, [this](TableId table) { return NameOf(table); }, true);
   ReadTables();
   if (!is_new) return;
+  if (BytesIn(DatabaseFile(dir_)) == 0) {
+    // A rollback journal leaves the file empty until something is written, and an empty file is none
+    // of a database that was made.
+    Connection::Call call(writer_.get());
+    writer_->Run("BEGIN IMMEDIATE", "creating the database");
+    writer_->Run("COMMIT", "creating the database");
+  }
   // The new file's directory entry must survive a power cut.
   vfs_->SyncData();
   SyncDirectory(dir_);

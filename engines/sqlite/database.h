@@ -39,8 +39,8 @@ namespace testbed::sqlite {
 
 class Database {
  public:
-  // Opens the database in `dir`, creating it when `dir` holds none. Throws Error when it cannot;
-  // then no file of a new database is left.
+  // Opens the database in `dir`, creating it when `dir` holds none and Settings::create is set.
+  // Throws Error when it cannot; then no file of a new database is left.
   Database(const std::string& dir, const Settings& settings);
   // Empties the write-ahead log, which makes all commits durable unless durability is kNone.
   ~Database();
@@ -79,11 +79,13 @@ class Database {
   Connection::Counts Counts();
 
  private:
-  void Open(bool is_new);
+  void Open();
   void ReadTables();
   // Takes the layout of the tables that are there, and refuses another one that is wanted.
   void TakeLayout(bool tables, bool rowid);
   void CheckHeader() const;
+  // Makes the files of a database that was not closed in order agree with the device.
+  void MakeFilesDurable() const;
   void CheckpointInCommit();
   std::string NameOf(TableId table) const;
 

@@ -70,6 +70,7 @@ Settings MakeSettings(const EngineOptions& options) {
   s.busy_wait_ms = static_cast<uint32_t>(extra.Integer("busy_wait_ms", 10000, 0, 1000000));
   s.io = options.io;
   s.advice = options.io == IoMode::kMmap ? options.mmap_advice : options.file_advice;
+  s.create = options.create;
   s.durability = options.durability;
   s.lazy_interval_ms = options.lazy_interval_ms;
   return s;

@@ -20,6 +20,7 @@ struct Settings {
   uint32_t busy_wait_ms = 0;
   IoMode io = IoMode::kBuffered;
   Advice advice = Advice::kNormal;  // for the database file in that mode
+  bool create = true;               // a file that is absent or empty becomes a database
   Durability durability = Durability::kLazy;
   uint32_t lazy_interval_ms = 0;
 

@@ -128,6 +128,10 @@ void OpenFile::CheckSyncs() {
 
 void OpenFile::Sync() {
   LockGuard one(sync_mutex_);
+  SyncLocked();
+}
+
+void OpenFile::SyncLocked() {
   if (failed_.load(std::memory_order_relaxed)) CheckSyncs();
   bool directory;
   {
@@ -147,8 +151,11 @@ void OpenFile::Sync() {
   }
 }
 
+// A sync that runs has cleared the mark, as one that failed has.
 void OpenFile::SyncIfWritten() {
-  if (written_.load(std::memory_order_relaxed)) Sync();
+  LockGuard one(sync_mutex_);
+  if (written_.load(std::memory_order_relaxed)) return SyncLocked();
+  CheckSyncs();
 }
 
 struct VfsCalls {

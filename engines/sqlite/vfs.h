@@ -60,7 +60,7 @@ class OpenFile {
   void Write(uint64_t offset, const void* data, size_t n);
   void Truncate(uint64_t size);
   void Sync();
-  // Syncs unless nothing was written since the last sync.
+  // Syncs unless nothing was written since the last sync, after a sync that runs has ended.
   void SyncIfWritten();
 
   FileLock lock;  // of the database
@@ -68,6 +68,7 @@ class OpenFile {
  private:
   bool ReadHeader(uint64_t offset, void* buffer, size_t n);
   void CheckSyncs();
+  void SyncLocked() REQUIRES(sync_mutex_);
 
   const std::unique_ptr<File> file_;
   std::atomic<uint64_t> size_;

@@ -193,9 +193,6 @@ WiredtigerEngine::WiredtigerEngine(const std::string& dir, const EngineOptions& 
     : dir_(dir), database_(MakeSettings(options)) {
   IoScope scope(kOpen);
   thread_state.application = true;
-  std::error_code error;
-  fs::create_directories(dir, error);
-  if (error) throw Error::Io("create", dir, error.value());
   CheckFilesThere(dir);
   RecoverFromLog(options);
   Open(database_.settings.connection);

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <set>
 #include <sstream>
@@ -51,6 +53,7 @@ const BadValue kBadValues[] = {
     {"--key-order", "best"},
     {"--keys", "/nonexistent"},
     {"--keys", "/dev/zero"},
+    {"--keys", "/proc/self/mem"},
     {"--indexes", "4"},
     {"--seed", "abc"},
     {"--workload", "nosuch"},
@@ -119,6 +122,25 @@ TEST_F(BadInputTest, EachBadValueGetsOneSentenceThatNamesTheOption) {
     const CommandResult result = Run(arguments);
     ExpectRefused(result, bad.option);
     EXPECT_TRUE(DirectoryIsEmpty());
+  }
+}
+
+// Reading it would never end, or never begin.
+TEST_F(BadInputTest, WhatIsNoRegularFileIsNoInput) {
+  ASSERT_EQ(::mkfifo((directory_ / "fifo.json").c_str(), 0600), 0);
+  for (const char* file : {"fifo.json", "/dev/zero", "/proc/self/mem", "/proc/kmsg"}) {
+    for (const char* command :
+         {"report {}", "compare {} {}", "results add {} --store s.db", "history add {} --commit c",
+          "ab --engine btree --a @{} --b cache-pct=9", "trace info {}",
+          "trace scale {} --share 0.1 -o o", "trace import --format csv {} -o o",
+          "--engine null --workload replay-load:{}"}) {
+      std::string arguments = command;
+      for (size_t at; (at = arguments.find("{}")) != std::string::npos;) {
+        arguments.replace(at, 2, file);
+      }
+      SCOPED_TRACE(arguments);
+      ExpectRefused(Run(arguments), file);
+    }
   }
 }
 

@@ -153,6 +153,9 @@ TEST_F(ForeignFilesTest, AnExperimentBegunAnewLeavesWhatItDoesNotKnow) {
   Write("o/notes.txt", "theirs");
   Write("o/cells/notes.json", R"({"schema": "theirs"})");
   Write("o/cells/a.json", R"({"schema": "testbed-results/1"})");
+  Write("o/cells/notes.json.new", "theirs");
+  Write("o/loads/00000000000000a1-1.json", R"({"schema": "testbed-results/1"})");
+  Write("o/loads/00000000000000a2-1.json.new", "");
   Write("o/databases/mine/db/customers.sql", "theirs");
   const pid_t process = Start("experiment read-size --scale tiny --out o --quiet --fresh");
   EXPECT_TRUE(
@@ -161,7 +164,10 @@ TEST_F(ForeignFilesTest, AnExperimentBegunAnewLeavesWhatItDoesNotKnow) {
   ::waitpid(process, nullptr, 0);
   EXPECT_EQ(Contents("o/notes.txt"), "theirs");
   EXPECT_TRUE(Exists("o/cells/notes.json"));
-  EXPECT_FALSE(Exists("o/cells/a.json"));
+  EXPECT_TRUE(Exists("o/cells/a.json")) << "the name is none of an experiment's";
+  EXPECT_EQ(Contents("o/cells/notes.json.new"), "theirs");
+  EXPECT_FALSE(Exists("o/loads/00000000000000a1-1.json"));
+  EXPECT_FALSE(Exists("o/loads/00000000000000a2-1.json.new"));
   EXPECT_EQ(Contents("o/databases/mine/db/customers.sql"), "theirs");
 }
 
@@ -182,6 +188,14 @@ TEST_F(ForeignFilesTest, LinksAreNotFollowed) {
   const std::string record = Contents("record.json");
   ExpectRefused(Run(std::string(kLoad) + "--dir d --fresh"), "not a database of testbed");
   EXPECT_EQ(Contents("record.json"), record);
+}
+
+TEST_F(ForeignFilesTest, ADirectoryMayBeGivenByALinkToIt) {
+  fs::create_directory(directory_ / "real");
+  fs::create_directory_symlink("real", directory_ / "link");
+  EXPECT_EQ(Run(std::string(kLoad) + "--dir link").code, 0);
+  EXPECT_EQ(Run(std::string(kLoad) + "--dir link --fresh").code, 0);
+  EXPECT_TRUE(Exists("real/testbed.json"));
 }
 
 TEST_F(ForeignFilesTest, CleaningLeavesWhatOnlyHasTheNameOfALeftover) {

@@ -167,6 +167,45 @@ TEST_F(OutputTest, ALinkOfSomebodyElseWhereEverybodyWritesIsNotFollowed) {
   EXPECT_EQ(Run(std::string(kSmall) + "--json open/h.json").code, 0);
 }
 
+// The same of a directory on the way.
+TEST_F(OutputTest, ADirectoryThatALinkOfSomebodyElseNamesIsNotWrittenTo) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may give files away";
+  ASSERT_EQ(Run(std::string(kSmall) + "--json run.json").code, 0);
+  std::filesystem::create_directory(directory_ / "open");
+  std::filesystem::create_directory(directory_ / "victim");
+  ASSERT_EQ(chmod((directory_ / "open").c_str(), 01777), 0);
+  std::filesystem::create_directory_symlink("../victim", directory_ / "open/d");
+  ASSERT_EQ(lchown((directory_ / "open/d").c_str(), 65534, 65534), 0);
+  for (const char* command :
+       {"history add run.json --commit abc --store open/d", "report run.json --svg open/d",
+        "--engine null --page-size 4k,8k --rows 100 --out open/d",
+        "--engine btree --ram 64M --rows 100 --dir open/d", "report run.json --html open/d/x"}) {
+    ExpectRefused(Run(command), "a symbolic link of another user");
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_ / "victim"));
+}
+
+TEST_F(OutputTest, WhatACommandUsesIsNoOutput) {
+  ASSERT_EQ(Run(std::string(kSmall) + "--dir d --json run.json --record a.trace").code, 0);
+  const std::string data = Read(directory_ / "d/db/btree.data"),
+                    run = Read(directory_ / "run.json");
+  const std::string trace = Read(directory_ / "a.trace");
+  for (const char* command : {"check d --json d/db/btree.data", "tree d/db --json d/testbed.json",
+                              "--dir d --reuse --workload point-read --json d/db/btree.data"}) {
+    ExpectRefused(Run(command), "which this command uses");
+  }
+  for (const char* command :
+       {"report run.json --html ./run.json", "report . --html run.json",
+        "trace scale a.trace --share 0.5 -o a.trace", "trace info a.trace --json a.trace"}) {
+    ExpectRefused(Run(command), "this command reads it");
+  }
+  EXPECT_EQ(Read(directory_ / "d/db/btree.data"), data);
+  EXPECT_EQ(Read(directory_ / "run.json"), run);
+  EXPECT_EQ(Read(directory_ / "a.trace"), trace);
+  EXPECT_EQ(Run("report . --html page.html").code, 0);
+  EXPECT_EQ(Run("check d --json d/found.json").code, 0) << "beside the record lie files of the user";
+}
+
 TEST_F(OutputTest, AnOutputThatIsFullIsAnErrorAndKeepsTheFiles) {
   const CommandResult result = Run(std::string(kSmall) + "--json h.json >/dev/full");
   EXPECT_EQ(result.code, 1);

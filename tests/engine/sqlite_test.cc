@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -103,6 +104,26 @@ TEST_F(SqliteTest, OtherProgramsAreKeptOutWhileItIsOpenAndReadItAfterwards) {
   EXPECT_EQ(RunSql(database(), "PRAGMA integrity_check; UPDATE t SET v=x'31'"), SQLITE_OK);
   Open();
   EXPECT_EQ(GetBy(session_.get(), 99), "1");
+}
+
+// Only an opening that may create a database makes one of a file that is empty.
+TEST_F(SqliteTest, AnEmptyFileIsNoDatabaseThatIsThere) {
+  for (const char* journal : {"wal", "delete"}) {
+    SCOPED_TRACE(journal);
+    options_.extra = {{"journal", journal}};
+    options_.create = true;
+    engine_ = OpenEngine("sqlite", dir_, options_);
+    Close();
+    EXPECT_GT(fs::file_size(database()), 0u);  // a database without tables
+    options_.create = false;
+    Open();
+    Close();
+    fs::resize_file(database(), 0);
+    const std::string sentence = ErrorOf(Error::kCorruption, [&] { Open(); });
+    EXPECT_NE(sentence.find(database() + " is empty"), std::string::npos) << sentence;
+    EXPECT_EQ(fs::file_size(database()), 0u);
+    EXPECT_EQ(std::distance(fs::directory_iterator(dir_), {}), 1);
+  }
 }
 
 TEST_F(SqliteTest, ADatabaseThatAnotherProgramHasOpenIsRefused) {

@@ -8,14 +8,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "device/error.h"
 #include "tools/ab/ab_options.h"
 #include "tools/ab/ab_report.h"
 #include "tools/ab/option_rules.h"
 #include "tools/ab/session.h"
+#include "tools/ab/side.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
+#include "tools/run/run_checks.h"
 #include "tools/workload_defaults.h"
 
 namespace testbed {
@@ -147,6 +151,18 @@ void CheckRefused(CLI::App& ab) {
   }
 }
 
+InUse UsedBySides(const std::vector<AbSide>& sides) {
+  InUse all;
+  for (const AbSide& side : sides) {
+    for (std::string& input : UsedByRun(side.options).inputs)
+      all.inputs.push_back(std::move(input));
+    for (const std::string& word : SplitWords("--" + side.label, side.text)) {
+      if (word.starts_with('@')) all.inputs.push_back(word.substr(1));
+    }
+  }
+  return all;
+}
+
 int Ab(CLI::App& ab, AbArguments* arguments, const std::vector<std::string>& words) {
   AbOptions& options = arguments->options;
   options.json_file = options.common.json_file;
@@ -161,7 +177,7 @@ int Ab(CLI::App& ab, AbArguments* arguments, const std::vector<std::string>& wor
     options.sides.push_back(ParseSide(label, text, options.common));
   }
   options.Resolve();
-  CheckOutputFile("--json", options.json_file);
+  CheckOutputFile("--json", options.json_file, UsedBySides(options.sides));
   const json document = ExecuteAb(options, words);
   // The file comes first, since a reader of the output that goes away ends this process; a file that
   // cannot be written does not cost the report.

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 
 #include "device/error.h"
+#include "device/file/input_file.h"
 #include "tools/ab/answers.h"
 #include "tools/output/json_text.h"
 #include "tools/output/table.h"
@@ -149,8 +149,10 @@ std::string RestTable(const json& document) {
 }  // namespace
 
 json ReadAbDocument(const std::string& path) {
-  std::ifstream in(path);
-  json document = ParseJson(in);
+  json document = ParseJson(
+      InputFile(
+          {.path = path, .name = path, .advice = "give a file written by --json", .pipes = true})
+          .ReadAll());
   if (!document.is_object() || document.value("schema", json()) != "testbed-ab/1") return {};
   // A comparison is whole when everything that is printed from it can be printed.
   try {

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/input_file.h"
 #include "tools/ab/option_rules.h"
 #include "tools/option_check.h"
 #include "tools/output/json_text.h"
@@ -58,11 +59,13 @@ void CheckSideOption(const std::string& option, const std::string& name) {
 
 // Adds the words of the file to *words.
 void AddFile(const std::string& option, const std::string& path, std::vector<std::string>* words) {
-  std::ifstream in(path);
-  if (!in) {
-    throw Error(Error::kUsage, fmt::format("{} @{}: the file cannot be read", option, path));
-  }
-  for (std::string line; std::getline(in, line);) {
+  constexpr uint64_t kMostBytes = 1 << 20;
+  std::istringstream lines(InputFile({.path = path,
+                                      .name = fmt::format("{} @{}: the file", option, path),
+                                      .advice = "give a file of a side's options",
+                                      .pipes = true})
+                               .ReadAll(kMostBytes));
+  for (std::string line; std::getline(lines, line);) {
     for (std::string& word : SplitWords(option, line.substr(0, line.find('#')))) {
       words->push_back(std::move(word));
     }

@@ -1,7 +1,9 @@
 #include "tools/crashtest/crash_process.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,6 +53,25 @@ void CrashSleep(double ms) {
   const auto ns = static_cast<uint64_t>(ms * 1e6);
   timespec pause{static_cast<time_t>(ns / 1000000000), static_cast<long>(ns % 1000000000)};
   ::nanosleep(&pause, nullptr);
+}
+
+bool HasEnded(pid_t child) {
+  siginfo_t info{};
+  ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
+  return info.si_pid != 0;
+}
+
+std::string WrongEnd(int status, CrashCause cause) {
+  const bool device = cause == CrashCause::kDevice;
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    if (signal == SIGKILL && cause != CrashCause::kNone) return "";
+    if (device && (signal == SIGABRT || signal == SIGBUS)) return "";
+    return fmt::format("ended by signal {}", signal);
+  }
+  const int code = WEXITSTATUS(status);
+  if (device && code != 0) return "";
+  return fmt::format("ended by itself with exit code {}", code);
 }
 
 std::unique_ptr<Engine> CrashProcess::Open() {
@@ -168,9 +189,13 @@ void CrashProcess::Verify(bool close) {
     throw;
   }
   VerifyOpen(engine.get());
-  if (!close) ::_exit(0);
+  if (!close) {
+    shared_->verified.store(true);
+    ::_exit(0);
+  }
   engine.reset();
   CheckFiles("after recovery and a clean close");
+  shared_->verified.store(true);
 }
 
 }  // namespace testbed

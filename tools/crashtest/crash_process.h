@@ -4,6 +4,8 @@
 #ifndef TESTBED_TOOLS_CRASHTEST_CRASH_PROCESS_H_
 #define TESTBED_TOOLS_CRASHTEST_CRASH_PROCESS_H_
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -41,13 +43,29 @@ struct CrashShared {
   std::atomic<uint64_t> checkpoints;  // number of checkpoints begun
   // The last durations, in microseconds. They let the parent aim its crashes.
   std::atomic<uint64_t> open_us, close_us, checkpoint_us;
-  // The results of the verifier.
+  // The results of the verifier. `verified` is set at its end, so that a library that ends the process
+  // with exit code 0 does not pass for it.
+  std::atomic<bool> verified;
   uint64_t rows, unacknowledged;
   char failure[kMessage];
 };
 
 // Sleeps for `ms` milliseconds.
 void CrashSleep(double ms);
+
+// Returns whether the child has ended; AwaitChild still returns its status.
+bool HasEnded(pid_t child);
+// The crash, made by the test, that ends a child process.
+enum class CrashCause : uint8_t {
+  kNone,    // it ended before
+  kKill,    // the test killed it
+  kDevice,  // the device failed or lost power under it, and then the test killed it
+};
+// Returns what is wrong with the wait(2) status of a child that opens or writes a database; an empty
+// string when it ended as such a crash may end it. An engine whose device is gone may end the process
+// itself, with an exit code or by abort(3), or read a mapping that has no pages any more (SIGBUS). A
+// child does not end without a cause.
+std::string WrongEnd(int status, CrashCause cause);
 
 // The work of a child process. The parent constructs the object before it forks, and the child
 // calls one of the methods. They throw Error when the engine does.

@@ -60,13 +60,14 @@ class Test {
   void AwaitPlace(CrashPlace place, pid_t writer);
   bool Round(Crash crash, int number);
   void StartWriting(CrashPlace place);
-  void CrashWriters(Crash crash, CrashPlace place, pid_t writer);
+  std::string CrashWriters(Crash crash, CrashPlace place, pid_t writer);
   std::string AnyFile();
   bool RefuseWrites(pid_t writer);
-  void CrashAfterDiskError(CrashPlace place, pid_t writer);
-  void CrashNow(Crash crash, pid_t child);
-  void CrashRecovery(Crash crash);
-  void VerifyRound(Crash crash, CrashPlace place, int number);
+  std::string CrashAfterDiskError(CrashPlace place, pid_t writer);
+  std::string CrashNow(Crash crash, pid_t child, CrashCause before = CrashCause::kNone);
+  std::string CrashRecovery(Crash crash);
+  std::string VerifyRound();
+  bool Failed(Crash crash, CrashPlace place, int number, const std::string& what);
   bool FailedWriting(int number);
   void StartAgain();
   uint64_t Acknowledged() const;
@@ -125,9 +126,7 @@ CrashPlace Test::ChoosePlace() {
 template <typename Condition>
 bool Test::Await(pid_t child, const Condition& condition, uint32_t longest_ms) const {
   for (uint32_t ms = 0; !condition(); ++ms) {
-    siginfo_t info{};
-    ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
-    if (info.si_pid != 0 || shared_->writer_failed.load() || ms > longest_ms) return false;
+    if (HasEnded(child) || shared_->writer_failed.load() || ms > longest_ms) return false;
     CrashSleep(1);
   }
   return true;
@@ -169,16 +168,21 @@ void Test::AwaitPlace(CrashPlace place, pid_t writer) {
   }
 }
 
-void Test::CrashNow(Crash crash, pid_t child) {
+// Makes the crash. `before` is what may have ended the child already. Returns what is wrong with how it
+// ended (WrongEnd).
+std::string Test::CrashNow(Crash crash, pid_t child, CrashCause before) {
+  const bool ended = HasEnded(child);
   if (crash != Crash::kKill) shared_->power_is_cut.store(true);
   if (crash == Crash::kPowerCut) scratch_->Shutdown();
   if (crash == Crash::kDiskCut) {
     scratch_->CutPower(random_.Next(), static_cast<int>(random_.Below(101)));
   }
   ::kill(child, SIGKILL);
-  AwaitChild(child);
+  const int status = AwaitChild(child);
   if (crash != Crash::kKill) scratch_->Remount();
   shared_->power_is_cut.store(false);
+  if (ended || before == CrashCause::kDevice) return WrongEnd(status, before);
+  return WrongEnd(status, crash == Crash::kKill ? CrashCause::kKill : CrashCause::kDevice);
 }
 
 // A real power cut ends the program too; the simulated one lets it run on for a moment, and a sync
@@ -186,7 +190,7 @@ void Test::CrashNow(Crash crash, pid_t child) {
 // is acknowledged after this moment is not acknowledged: it may be there or not. Lazy commits are
 // promised when they are older than the interval; of younger ones a client's first may be there,
 // without a gap, since they reached the log one after the other. A close that ended promises all.
-void Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
+std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   std::vector<uint64_t> promised = AcknowledgedByWriter();
   const bool lazy = options_.run.engine.durability == Durability::kLazy;
   // A creation is not awaited, so nothing in it is an interval old.
@@ -198,7 +202,7 @@ void Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   AwaitPlace(place, writer);
   const bool closed = shared_->closed.load();
   if (!lazy || closed) promised = AcknowledgedByWriter();
-  CrashNow(crash, writer);
+  const std::string wrong = CrashNow(crash, writer);
   for (int w = 0; (crash != Crash::kKill || lazy) && w < options_.writers; ++w) {
     shared_->acknowledged[w].store(promised[static_cast<size_t>(w)]);
   }
@@ -207,6 +211,7 @@ void Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
                                  : result_.disk_cuts);
   result_.in_checkpoint += place == CrashPlace::kCheckpoint;
   result_.in_close += place == CrashPlace::kClose && !closed;
+  return wrong;
 }
 
 // A file of the database, any of them; empty when there is none.
@@ -247,7 +252,7 @@ bool Test::RefuseWrites(pid_t writer) {
 // A write that fails is no crash by itself: the kernel drops the page, says so to one fsync, and the
 // engine goes on, refuses, or ends. Then the process is killed, with what the page cache has for
 // those who come, or the disk loses power too.
-void Test::CrashAfterDiskError(CrashPlace place, pid_t writer) {
+std::string Test::CrashAfterDiskError(CrashPlace place, pid_t writer) {
   std::vector<uint64_t> promised = AcknowledgedByWriter();
   const bool lazy = options_.run.engine.durability == Durability::kLazy;
   if (lazy) {
@@ -258,22 +263,23 @@ void Test::CrashAfterDiskError(CrashPlace place, pid_t writer) {
   const bool refused = RefuseWrites(writer);
   const bool told = shared_->writer_failed.load();
   if (!lazy || shared_->closed.load()) promised = AcknowledgedByWriter();
-  siginfo_t ended{};
-  ::waitid(P_PID, static_cast<id_t>(writer), &ended, WEXITED | WNOHANG | WNOWAIT);
+  const bool ended = HasEnded(writer);
   // A file system that a failed write ended can only be mounted again.
   const bool ended_fs = ::access(dir_.c_str(), W_OK) != 0;
-  CrashNow(ended_fs || random_.Below(2) == 0 ? Crash::kDiskCut : Crash::kKill, writer);
+  const Crash crash = ended_fs || random_.Below(2) == 0 ? Crash::kDiskCut : Crash::kKill;
+  const std::string wrong = CrashNow(crash, writer, CrashCause::kDevice);
   for (int w = 0; w < options_.writers; ++w) {
     shared_->acknowledged[w].store(promised[static_cast<size_t>(w)]);
   }
   shared_->writer_failed.store(false);
   result_.disk_errors += refused;
   result_.errors_told += refused && told;
-  result_.errors_ended += refused && !told && ended.si_pid != 0;
+  result_.errors_ended += refused && !told && ended;
+  return wrong;
 }
 
-// The next opening must recover all the same.
-void Test::CrashRecovery(Crash crash) {
+// The next opening must recover all the same. Returns what is wrong with how an interrupted one ended.
+std::string Test::CrashRecovery(Crash crash) {
   for (uint64_t times = random_.Below(3); exists_ && times > 0 && random_.Below(2) == 0; --times) {
     shared_->opened.store(false);
     const double longest =
@@ -285,31 +291,46 @@ void Test::CrashRecovery(Crash crash) {
     });
     CrashSleep(random_.Unit() * longest);
     const bool opened = shared_->opened.load();
-    CrashNow(crash, interrupted);
+    const std::string wrong = CrashNow(crash, interrupted);
+    if (!wrong.empty()) return wrong;
     result_.in_recovery += !opened;
   }
+  return "";
 }
 
-void Test::VerifyRound(Crash crash, CrashPlace place, int number) {
+// Returns what is wrong with the database that the crash left; an empty string when nothing is.
+std::string Test::VerifyRound() {
   shared_->failure[0] = '\0';
+  shared_->verified.store(false);
   // A database that was recovered and not closed recovers again. After power cuts it is closed: what
   // a client saw in it must be durable to be counted.
   const bool close = options_.kills == 0 || random_.Below(2) == 0 ||
                      options_.power_cuts + options_.disk_cuts + options_.disk_errors > 0;
   const int status = AwaitChild(Spawn([this, close] { Process().Verify(close); }));
-  if (!exists_ && (WIFSIGNALED(status) || WEXITSTATUS(status) == CrashProcess::kNotCreated)) {
-    ++result_.not_created;
-    StartAgain();
-  } else if (status != 0) {
-    result_.failures.push_back(fmt::format(
-        "round {}, after a {}: {}", number, Describe(crash, place),
-        WIFSIGNALED(status) ? fmt::format("recovery ended by signal {}", WTERMSIG(status))
-                            : shared_->failure));
-  } else {
-    exists_ = true;
-  }
   result_.rows_read += shared_->rows;
   result_.commits_found_unacknowledged += shared_->unacknowledged;
+  if (!exists_ && WIFEXITED(status) && WEXITSTATUS(status) == CrashProcess::kNotCreated) {
+    ++result_.not_created;
+    StartAgain();
+    return "";
+  }
+  if (status == 0 && shared_->verified.load()) {
+    exists_ = true;
+    return "";
+  }
+  // Its sentence is there when it was an Error that ended it, and not the engine.
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && shared_->failure[0] != '\0') {
+    return shared_->failure;
+  }
+  return "recovery " + WrongEnd(status, CrashCause::kNone);
+}
+
+// Adds a failure of the round, unless nothing is wrong. Returns whether it did.
+bool Test::Failed(Crash crash, CrashPlace place, int number, const std::string& what) {
+  if (what.empty()) return false;
+  result_.failures.push_back(
+      fmt::format("round {}, after a {}: {}", number, Describe(crash, place), what));
+  return true;
 }
 
 bool Test::FailedWriting(int number) {
@@ -343,10 +364,10 @@ bool Test::Round(Crash crash, int number) {
   } else {
     if (!Await(writer, [this] { return shared_->ready.load(); })) {
       ::kill(writer, SIGKILL);
-      AwaitChild(writer);
+      const std::string end = "its process " + WrongEnd(AwaitChild(writer), CrashCause::kKill);
       if (!exists_ && shared_->refused.load()) throw Error(Error::kUsage, shared_->failure);
-      result_.failures.push_back(
-          fmt::format("round {}: the database does not open: {}", number, shared_->failure));
+      result_.failures.push_back(fmt::format("round {}: the database does not open: {}", number,
+                                             shared_->failure[0] != '\0' ? shared_->failure : end));
       return true;
     }
     exists_ = true;
@@ -363,10 +384,11 @@ bool Test::Round(Crash crash, int number) {
       return true;
     }
   }
+  std::string wrong;
   if (counts && crash == Crash::kDiskError) {
-    CrashAfterDiskError(place, writer);
+    wrong = CrashAfterDiskError(place, writer);
   } else if (counts) {
-    CrashWriters(crash, place, writer);
+    wrong = CrashWriters(crash, place, writer);
     if (FailedWriting(number)) return true;
   }
   if (place == CrashPlace::kCreation) {
@@ -374,8 +396,16 @@ bool Test::Round(Crash crash, int number) {
     result_.in_creation += !shared_->ready.load();
     exists_ = shared_->ready.load();
   }
-  CrashRecovery(crash == Crash::kDiskError ? Crash::kDiskCut : crash);
-  VerifyRound(crash, place, number);
+  const auto told = [this](const std::string& what) {
+    return what.empty() || shared_->failure[0] == '\0' ? what : what + ": " + shared_->failure;
+  };
+  if (Failed(crash, place, number, told(wrong.empty() ? "" : "the clients' process " + wrong))) {
+    return true;
+  }
+  shared_->failure[0] = '\0';
+  wrong = CrashRecovery(crash == Crash::kDiskError ? Crash::kDiskCut : crash);
+  if (Failed(crash, place, number, told(wrong.empty() ? "" : "an opening " + wrong))) return true;
+  Failed(crash, place, number, VerifyRound());
   return counts;
 }
 
@@ -425,7 +455,7 @@ CrashtestResult Test::Run() {
   if (scratch_) {
     directory.Unlock();
     // The directory itself must survive the first power cut.
-    ::sync();
+    scratch_->Sync();
   }
   ProgressLine progress(placed.engine_name + " crashtest", placed.progress());
   size_t failures = 0;

@@ -7,15 +7,16 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <vector>
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/file/input_file.h"
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/output/json_text.h"
+#include "tools/output/output_file.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -55,16 +56,15 @@ void CheckWritable(const fs::path& path) {
 // which calls the file `what`, when it cannot be read. The file may be of any size.
 nlohmann::json IdentityOfFile(const std::string& what, const std::string& path) {
   if (path.empty()) return nullptr;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(Error::kUsage, fmt::format("{} {} cannot be read", what, path));
+  InputFile file({.path = path, .name = what + " " + path});
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
                                                                               &XXH3_freeState);
   XXH3_64bits_reset(state.get());
   std::vector<char> part(1 << 20);
   uint64_t size = 0;
-  while (in.read(part.data(), static_cast<std::streamsize>(part.size())) || in.gcount() > 0) {
-    XXH3_64bits_update(state.get(), part.data(), static_cast<size_t>(in.gcount()));
-    size += static_cast<uint64_t>(in.gcount());
+  while (const size_t n = file.Read(part.data(), part.size())) {
+    XXH3_64bits_update(state.get(), part.data(), n);
+    size += n;
   }
   return {{"size", size}, {"hash", fmt::format("{:016x}", XXH3_64bits_digest(state.get()))}};
 }
@@ -105,6 +105,7 @@ DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(o
     return;
   }
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  CheckOutputPlaces({{"--dir", path_}}, {});
   if (fs::is_directory(path_)) lock_ = DirLock(path_, "--dir");
   if (options.reuse) {
     CheckReuse();
@@ -248,7 +249,10 @@ void DatabaseDir::CheckReuse() {
 
 // Makes the directory unless it exists, and locks it for this process.
 void DatabaseDir::Take() {
-  if (lock_.Leads(path_)) return;
+  std::error_code none_yet;
+  // The directory may have been given by a symbolic link to it.
+  const fs::path real = fs::canonical(path_, none_yet);
+  if (!none_yet && lock_.Leads(real)) return;
   MakeDirectories(path_);
   lock_ = DirLock(path_, "--dir");
   CheckNew();  // another run may have made a database before the lock was taken

@@ -179,9 +179,9 @@ std::vector<std::string> RemoveDatabase(const std::string& dir, const std::strin
   try {
     if (fs::exists(fs::symlink_status(files))) inside = RemoveRestlessFilesOf(*record, files);
     // The record is removed last: without it, the files that are left would not count as testbed's.
-    for (const std::string& name : {kUnfinishedRecord, std::string(kRecordFile)}) {
-      fs::remove(fs::path(dir) / name);
-    }
+    const fs::path unfinished = fs::path(dir) / kUnfinishedRecord;
+    if (IsUnfinished(unfinished, "{\n  \"")) fs::remove(unfinished);
+    fs::remove(fs::path(dir) / kRecordFile);
   } catch (const fs::filesystem_error& e) {
     throw Error::Io("remove", shown, e.code().value());
   }

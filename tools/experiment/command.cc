@@ -14,6 +14,7 @@
 #include "tools/experiment/plan.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
+#include "tools/experiment/results_dir.h"
 #include "tools/experiment/run.h"
 #include "tools/experiment/sweep/forecast.h"
 #include "tools/experiment/tables.h"
@@ -23,6 +24,7 @@
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "tools/output/table.h"
+#include "tools/run/run_checks.h"
 
 namespace testbed {
 namespace {
@@ -206,9 +208,24 @@ bool RunFinals(const Experiment& e, const Arguments& a, int most, ResultsDir* di
   return complete;
 }
 
+// Returns what the experiment itself writes in --out, and the files that it and its cells read.
+InUse UsedByCells(const std::vector<Cell>& cells, const Arguments& a) {
+  InUse all = {.inputs = {a.out + "/experiment.json"}};
+  if (!a.words.empty()) all.inputs.push_back(a.words.back());
+  for (const char* folder : kResultsFolders) all.databases.push_back(a.out + "/" + folder);
+  if (a.json_file.empty() && a.csv_file.empty()) return all;
+  for (const Cell& cell : cells) {
+    if (!cell.runs()) continue;
+    for (std::string& input : UsedByRun(CellRunOptions(cell.options)).inputs) {
+      if (!input.empty()) all.inputs.push_back(std::move(input));
+    }
+  }
+  return all;
+}
+
 int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   if (a->out.empty()) a->out = fmt::format("testbed-{}-{}", e.name, a->plan.scale);
-  CheckOutputFiles({{"--json", a->json_file}, {"--csv", a->csv_file}});
+  CheckOutputFiles({{"--json", a->json_file}, {"--csv", a->csv_file}}, UsedByCells(cells, *a));
   const Forecast forecast = WhatIsToCome(cells, *a);
   ResultsDir dir(a->out);
   const bool fresh = a->fresh && dir.Exists();
@@ -257,7 +274,7 @@ int RunSweep(const Sweep& sweep) {
   const Experiment& e = sweep.experiment;
   if (!o.save_file.empty()) {
     const std::vector<OutputFile> files = {{"--save", o.save_file, [&e] { return e.text; }}};
-    CheckOutputFiles(files);
+    CheckOutputFiles(files, UsedByRun(o));
     WriteOutputs(files, fmt::format("written: {}\nrun it: testbed experiment {}\n", o.save_file,
                                     o.save_file));
     return 0;

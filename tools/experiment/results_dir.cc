@@ -8,6 +8,8 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <regex>
+#include <string_view>
 
 #include "device/error.h"
 #include "tools/database/database_files.h"
@@ -21,6 +23,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr char kSchema[] = "testbed-experiment/2";
+constexpr char kBegin[] = "{\n \"";  // of every file that WriteJson writes
 
 json ReadJson(const std::string& path) {
   std::ifstream in(path);
@@ -65,27 +68,68 @@ std::vector<fs::path> EntriesOf(const fs::path& dir) {
   return entries;
 }
 
-// Removes the documents of runs and rehearsals in a folder, and the folder when it is empty then.
-void RemoveDocuments(const fs::path& dir, const std::string& folder) {
-  for (const fs::path& file : EntriesOf(dir / folder)) {
-    std::error_code error;
-    if (!fs::is_regular_file(fs::symlink_status(file, error))) continue;
-    const bool unfinished = file.string().ends_with(".json.new");
-    const json document = unfinished ? json() : ReadJson(file);
-    if (unfinished || SchemaOf(document).starts_with("testbed-results/") ||
-        (document.is_object() && document.contains("cache_rehearsal"))) {
-      ::unlink(file.c_str());
-    }
-  }
-  ::rmdir((dir / folder).c_str());
-}
-
 std::string FileName(const std::string& name) {
   std::string safe;
   for (char c : name)
     safe += std::isalnum(static_cast<unsigned char>(c)) || c == '=' || c == '.' ? c : '-';
   return fmt::format("{}-{:08x}", safe.substr(0, 120),
                      static_cast<uint32_t>(XXH3_64bits(name.data(), name.size())));
+}
+
+std::string CellFileName(const std::string& cell, int round) {
+  return fmt::format("{}.round-{}.json", FileName(cell.empty() ? "only" : cell), round);
+}
+
+// Returns whether a file of this name, in the folder, can be one that an experiment wrote.
+bool IsNameOfOurs(const std::string& folder, const std::string& name) {
+  static const std::regex* const kCell =
+      new std::regex(R"([A-Za-z0-9=.-]+-[0-9a-f]{8}\.round-[0-9]+\.json)");
+  static const std::regex* const kKey = new std::regex(R"([0-9a-f]{16}(-[0-9]+)?\.json)");
+  return std::regex_match(name, folder == "cells" ? *kCell : *kKey);
+}
+
+// Returns whether a document, of such a name, is one that an experiment wrote under it.
+bool IsDocumentOfOurs(const std::string& folder, const std::string& name, const json& document) {
+  if (folder == "rehearsals") return document.is_object() && document.contains("cache_rehearsal");
+  if (!SchemaOf(document).starts_with("testbed-results/")) return false;
+  if (folder != "cells") return true;
+  try {
+    const json& cell = document.at("cell");
+    return name == CellFileName(cell.at("name"), cell.at("round"));
+  } catch (const json::exception&) {
+    return false;
+  }
+}
+
+// Returns whether the file is an experiment's: a document, or what a killed process left of one.
+bool IsOurs(const std::string& folder, const fs::path& file) {
+  constexpr std::string_view kUnfinished = ".new";
+  std::error_code error;
+  if (!fs::is_regular_file(fs::symlink_status(file, error))) return false;
+  std::string name = file.filename();
+  const bool unfinished = name.ends_with(kUnfinished);
+  if (unfinished) name.resize(name.size() - kUnfinished.size());
+  if (!IsNameOfOurs(folder, name)) return false;
+  return unfinished ? IsUnfinished(file, kBegin) : IsDocumentOfOurs(folder, name, ReadJson(file));
+}
+
+// Removes an experiment's files in a folder, and the folder when it is empty then.
+void RemoveDocuments(const fs::path& dir, const std::string& folder) {
+  for (const fs::path& file : EntriesOf(dir / folder)) {
+    if (IsOurs(folder, file)) ::unlink(file.c_str());
+  }
+  ::rmdir((dir / folder).c_str());
+}
+
+// Throws Error (kUsage) when a folder is a symbolic link: its files would lie elsewhere.
+void CheckFolders(const std::string& dir) {
+  for (const char* folder : kResultsFolders) {
+    std::error_code none_yet;
+    if (!fs::is_symlink(fs::symlink_status(fs::path(dir) / folder, none_yet))) continue;
+    throw Error(Error::kUsage, fmt::format("{}/{} in --out is a symbolic link, which testbed did "
+                                           "not make; remove it or choose another directory",
+                                           dir, folder));
+  }
 }
 
 json Settings(const Experiment& e, const PlanOptions& options) {
@@ -106,7 +150,8 @@ void ResultsDir::Create(const Experiment& e, const PlanOptions& options, bool be
                                            path_));
   }
   const json wanted = Settings(e, options);
-  fs::create_directories(path_);
+  MakeOutputDirectory("--out", path_);
+  CheckFolders(path_);
   lock_ = DirLock();  // releases the lock of an earlier call
   lock_ = DirLock(path_, "--out");
   if (Exists()) {
@@ -144,15 +189,17 @@ void ResultsDir::Remove() const {
   if (!SchemaOf(ReadJson(path_ + "/experiment.json")).starts_with("testbed-experiment/")) {
     throw Error(Error::kUsage, path_ + " holds no results of an experiment");
   }
+  CheckOutputDirectory("--out", path_);
+  CheckFolders(path_);
   const DirLock unused(path_, "--out");
   for (const char* folder : {"cells", "loads", "rehearsals"}) RemoveDocuments(path_, folder);
   const fs::path databases = fs::path(path_) / "databases";
   for (const fs::path& entry : EntriesOf(databases)) RemoveDatabaseDirectory(entry);
   ::rmdir(databases.c_str());
   // The header is removed last: without it, the remaining files would not count as testbed's.
-  for (const char* name : {"/experiment.json.new", "/experiment.json"}) {
-    ::unlink((path_ + name).c_str());
-  }
+  const std::string header = path_ + "/experiment.json", unfinished = header + ".new";
+  if (IsUnfinished(unfinished, kBegin)) ::unlink(unfinished.c_str());
+  ::unlink(header.c_str());
   std::vector<std::string> left;
   for (const fs::path& entry : EntriesOf(path_)) left.push_back(entry.filename());
   if (!left.empty()) {
@@ -189,8 +236,7 @@ json ResultsDir::ReadHeader() const {
 }
 
 std::string ResultsDir::CellFile(const Cell& cell) const {
-  return fmt::format("{}/cells/{}.round-{}.json", path_,
-                     FileName(cell.name.empty() ? "only" : cell.name), cell.round);
+  return path_ + "/cells/" + CellFileName(cell.name, cell.round);
 }
 std::string ResultsDir::LoadFile(const std::string& key) const {
   return path_ + "/loads/" + key + ".json";

@@ -22,6 +22,9 @@
 
 namespace testbed {
 
+// The folders in the directory that only an experiment writes to.
+inline constexpr const char* kResultsFolders[] = {"cells", "loads", "rehearsals", "databases"};
+
 // Not thread-safe.
 class ResultsDir {
  public:
@@ -31,14 +34,14 @@ class ResultsDir {
   bool Exists() const;
   // Makes the directory and its experiment.json, or checks those of an earlier call, and locks the
   // directory against other processes. Rounds and cells that were not asked for before are added.
-  // Throws Error (kUsage) when the directory holds another experiment, other settings, or files
-  // that are no experiment's; with `beside_others` such files are accepted, since Remove leaves
+  // Throws Error (kUsage) when the directory holds another experiment, other settings, a symbolic
+  // link in place of a folder, or files that are no experiment's; with `beside_others` such files are accepted, since Remove leaves
   // them.
   void Create(const Experiment& experiment, const PlanOptions& options, bool beside_others = false);
   // Returns experiment.json. Throws Error (kUsage) when it is missing, damaged or of an earlier
   // version.
   nlohmann::json ReadHeader() const;
-  // Removes the files that an experiment wrote, and names the files that stay on standard error.
+  // Removes the files that an experiment wrote, which their names and their contents tell, and names the files that stay on standard error.
   // Throws Error (kUsage) when the directory holds no experiment, of this version or an earlier
   // one, or when another process runs it.
   void Remove() const;

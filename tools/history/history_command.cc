@@ -19,6 +19,7 @@
 #include "tools/history/otava.h"
 #include "tools/option_values.h"
 #include "tools/output/csv.h"
+#include "tools/output/output_file.h"
 #include "tools/output/table.h"
 #include "tools/report/compare.h"
 #include "tools/report/report.h"
@@ -116,12 +117,7 @@ int ShowHistory(const HistoryWords& words) {
 int Export(const HistoryWords& words) {
   const std::vector<HistorySeries> series =
       ReadSeries(words, MetricsOr(words, DefaultCompareMetrics()));
-  std::error_code error;
-  fs::create_directories(words.directory, error);
-  if (error || !fs::is_directory(words.directory)) {
-    throw Error(Error::kUsage, fmt::format("{} cannot be made: {}", words.directory,
-                                           error ? error.message() : "it is no directory"));
-  }
+  MakeOutputDirectory("the directory", words.directory);
   for (const std::string& file : WriteOtavaFiles(series, words.directory)) {
     fmt::print("{}\n", file);
   }

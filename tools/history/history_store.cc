@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <regex>
 
 #include "device/error.h"
+#include "device/file/input_file.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 
@@ -48,8 +48,9 @@ std::vector<std::string> FilesOf(const std::string& directory, std::error_code* 
 }
 
 HistoryEntry ReadEntry(const std::string& path) {
-  std::ifstream in(path);
-  const json stored = in ? ParseJson(in) : json(json::value_t::discarded);
+  const json stored = ParseJson(
+      InputFile({.path = path, .name = path, .advice = "remove it, or restore it from a copy"})
+          .ReadAll());
   const auto damaged = [&](const std::string& why) {
     return Error(Error::kUsage, fmt::format("{} is damaged, or not of a history of this version: "
                                             "{}; remove it, or restore it from a copy",
@@ -89,12 +90,7 @@ void HistoryStore::Add(const HistoryEntry& entry) const {
   std::string commit = entry.commit.substr(0, 12);
   std::replace(commit.begin(), commit.end(), '/', '_');
   const std::string path = directory_ + "/" + started + "-" + commit + ending;
-  std::error_code error;
-  fs::create_directories(directory_, error);
-  if (error || !fs::is_directory(directory_)) {
-    throw Error(Error::kIo, fmt::format("--store {} cannot be made: {}", directory_,
-                                        error ? error.message() : "it is no directory"));
-  }
+  MakeOutputDirectory("--store", directory_);
   const json stored = {{"schema", kSchema},
                        {"branch", entry.branch},
                        {"commit", entry.commit},

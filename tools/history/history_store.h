@@ -30,8 +30,8 @@ class HistoryStore {
   explicit HistoryStore(std::string directory) : directory_(std::move(directory)) {}
 
   // Adds an entry; the first one makes the directory. Throws Error (kUsage) for a branch or commit
-  // that is no name, and for a result that the store has already; Error (kIo) when it cannot be
-  // written.
+  // that is no name, for a result that the store has already, and when the directory cannot be made
+  // or is another user's link; Error (kIo) when the entry cannot be written.
   void Add(const HistoryEntry& entry) const;
 
   // Returns the entries of a branch by the time that they began. Throws Error (kUsage) when there

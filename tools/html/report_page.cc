@@ -58,19 +58,21 @@ nlohmann::json ReadAll(const std::vector<std::string>& paths) {
   return data.Json();
 }
 
-void CheckDirectory(const std::string& option, const std::string& path) {
-  if (path.empty() || fs::is_directory(path)) return;
-  if (fs::exists(path)) {
-    throw Error(Error::kUsage, fmt::format("{} {} is no directory", option, path));
+// Throws Error (kUsage) when a file of the outputs may not be written.
+void CheckPlaces(const std::vector<PlotFile>& plots, const std::vector<std::string>& paths,
+                 const PageOutputs& outputs) {
+  std::vector<OutputFile> files = {{"--html", outputs.html}};
+  for (const PlotFile& plot : plots) {
+    const bool svg = !outputs.svg.empty(), png = !outputs.png.empty();
+    if (svg) files.push_back({"--svg", (fs::path(outputs.svg) / (plot.name + ".svg")).string()});
+    if (png) files.push_back({"--png", (fs::path(outputs.png) / (plot.name + ".png")).string()});
   }
-  CheckOutputFile(option, path);
+  CheckOutputPlaces(files, {.inputs = paths});
 }
 
-void WritePlots(const nlohmann::json& data, const PageOutputs& outputs) {
-  const std::vector<PlotFile> plots = RenderPlots(data, kPlotWidth);
-  for (const std::string& directory : {outputs.svg, outputs.png}) {
-    if (!directory.empty()) fs::create_directories(directory);
-  }
+void WritePlots(const std::vector<PlotFile>& plots, const PageOutputs& outputs) {
+  if (!outputs.svg.empty()) MakeOutputDirectory("--svg", outputs.svg);
+  if (!outputs.png.empty()) MakeOutputDirectory("--png", outputs.png);
   for (const PlotFile& plot : plots) {
     // An SVG that only PNG is made of lies beside it while that lasts.
     const bool kept = !outputs.svg.empty();
@@ -87,17 +89,21 @@ void WritePlots(const nlohmann::json& data, const PageOutputs& outputs) {
 }  // namespace
 
 void WritePages(const std::vector<std::string>& paths, const PageOutputs& outputs) {
-  CheckOutputFile("--html", outputs.html);
-  CheckDirectory("--svg", outputs.svg);
-  CheckDirectory("--png", outputs.png);
+  CheckOutputFile("--html", outputs.html, {.inputs = paths});
+  CheckOutputDirectory("--svg", outputs.svg);
+  CheckOutputDirectory("--png", outputs.png);
   if (!outputs.png.empty()) CheckPngProgram();
   const nlohmann::json data = ReadAll(paths);
+  const bool draws = !outputs.svg.empty() || !outputs.png.empty();
+  const std::vector<PlotFile> plots =
+      draws ? RenderPlots(data, kPlotWidth) : std::vector<PlotFile>();
+  CheckPlaces(plots, paths, outputs);
   if (!outputs.html.empty()) {
     const std::string html = PageHtml(data);
     WriteOutputFile("--html", outputs.html, html);
     fmt::print("{}: {:.1f} MB\n", outputs.html, static_cast<double>(html.size()) / 1e6);
   }
-  if (!outputs.svg.empty() || !outputs.png.empty()) WritePlots(data, outputs);
+  if (draws) WritePlots(plots, outputs);
 }
 
 }  // namespace testbed

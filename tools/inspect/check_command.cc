@@ -144,9 +144,9 @@ int CheckDatabase(const CheckArguments& a) {
   json document = {{"schema", "testbed-check/1"}, {"databases", json::array()}};
   const std::vector<OutputFile> files = {
       {"--json", a.json_file, [&document] { return DumpJson(document); }}};
-  CheckOutputFiles(files);
   std::string text;
   const InspectedDir dir(a.dir, "check", [](const EngineInfo& e) -> auto& { return e.check; });
+  CheckOutputFiles(files, {.databases = dir.directories()});
   uint64_t faults = 0;
   bool stopped = false;
   for (const InspectedDir::Database& database : dir.databases()) {

@@ -89,7 +89,11 @@ InspectedDir::InspectedDir(const std::string& dir, const std::string& command, c
                             database.path, database.engine->name, command,
                             names.empty() ? "no engine of this build" : Joined(names)));
   }
-  if (const std::string run = RunDirectory(path); !run.empty()) lock_ = DirLock(run, "directory");
+  directories_.push_back(path);
+  if (const std::string run = RunDirectory(path); !run.empty()) {
+    directories_.push_back(run);
+    lock_ = DirLock(run, "directory");
+  }
 }
 
 bool InspectedDir::Find(const std::string& dir) {

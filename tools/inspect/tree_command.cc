@@ -45,9 +45,9 @@ int Tree(const TreeArguments& a) {
   json document = {{"schema", "testbed-tree/1"}, {"databases", json::array()}};
   const std::vector<OutputFile> files = {
       {"--json", a.json_file, [&document] { return DumpJson(document); }}};
-  CheckOutputFiles(files);
   std::string text;
   const InspectedDir dir(a.dir, "tree", [](const EngineInfo& e) -> auto& { return e.tree; });
+  CheckOutputFiles(files, {.databases = dir.directories()});
   int code = 0;
   for (const InspectedDir::Database& database : dir.databases()) {
     InspectOptions options;

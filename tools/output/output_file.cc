@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 
@@ -17,6 +19,7 @@
 #include "device/file/directory.h"
 #include "device/file/file.h"
 #include "device/os/interrupted.h"
+#include "tools/database/database_files.h"
 #include "tools/option_values.h"
 
 namespace testbed {
@@ -39,23 +42,38 @@ bool IsForeignLink(const fs::path& link) {
          about.st_uid != directory.st_uid;
 }
 
-// Returns the path with symbolic links followed, so that a rename replaces what a link names, be it
-// there or not. Throws Error (kIo) where a link may not be followed.
+// Returns the path with symbolic links followed, in its directories too, so that a rename replaces
+// what a link names, be it there or not. Throws Error (kIo) where a link may not be followed.
 std::string Followed(const std::string& path) {
   constexpr int kMostLinks = 40;  // as of the kernel (path_resolution(7))
-  fs::path at = path;
-  std::error_code error;
-  for (int links = 0; fs::is_symlink(fs::symlink_status(at, error)); ++links) {
-    if (links == kMostLinks) throw Error::Io("follow", path, ELOOP);
-    if (IsForeignLink(at)) {
-      throw Error(Error::kIo, at.string() +
+  const fs::path whole = fs::absolute(path);
+  std::deque<fs::path> parts(whole.begin(), whole.end());
+  fs::path at = "/";
+  for (int links = 0; !parts.empty(); parts.pop_front()) {
+    const fs::path part = parts.front();
+    if (part == "." || part == "/") continue;
+    std::error_code unknown;
+    if (part == ".." && fs::is_directory(at, unknown)) {
+      at = at.parent_path();
+      continue;
+    }
+    const fs::path next = at / part;
+    if (part.empty() || !fs::is_symlink(fs::symlink_status(next, unknown))) {
+      at = next;  // a slash at the end stays: it asks for a directory
+      continue;
+    }
+    if (links++ == kMostLinks) throw Error::Io("follow", path, ELOOP);
+    if (IsForeignLink(next)) {
+      throw Error(Error::kIo, next.string() +
                                   " is a symbolic link of another user in a directory "
                                   "that everybody may write to");
     }
-    at = at.parent_path() / fs::read_symlink(at);
+    const fs::path target = fs::read_symlink(next, unknown);
+    if (unknown) throw Error::Io("follow", path, unknown.value());
+    if (target.is_absolute()) at = "/";
+    parts.insert(parts.begin() + 1, target.begin(), target.end());
   }
-  const fs::path real = fs::canonical(at, error);
-  return error ? at.string() : real.string();
+  return at.string();
 }
 
 // Returns whether `path` is there and no regular file with a name, but such as a pipe, a terminal, or
@@ -163,6 +181,49 @@ std::string FollowedOrRefuse(const OutputFile& file) {
   }
 }
 
+bool SameFile(const fs::path& a, const fs::path& b) {
+  std::error_code none_there;
+  return fs::equivalent(a, b, none_there);
+}
+
+// Returns whether a path that was followed leads into the directory, by whatever names.
+bool LiesIn(const fs::path& followed, const std::string& directory) {
+  for (fs::path at = followed; !SameFile(at, directory); at = at.parent_path()) {
+    if (!at.has_relative_path()) return false;
+  }
+  return true;
+}
+
+// A file beside the record of a run is the user's: it lies in the directory of --dir, and not among
+// the files of the database.
+bool LiesBesideRecord(const fs::path& followed, const std::string& directory) {
+  std::error_code error;
+  const bool has_record = fs::exists(fs::path(directory) / kRecordFile, error);
+  return (has_record || fs::is_empty(directory, error)) &&
+         SameFile(followed.parent_path(), directory) &&
+         !followed.filename().string().starts_with(kRecordFile) &&
+         !fs::is_directory(followed, error);
+}
+
+// Throws Error (kUsage) when the output, whose path followed is `followed`, is in use.
+void CheckUse(const OutputFile& file, const fs::path& followed, const InUse& in_use) {
+  for (const std::string& directory : in_use.databases) {
+    if (directory.empty() || !LiesIn(followed, directory)) continue;
+    if (LiesBesideRecord(followed, directory)) continue;
+    Refuse(file, fmt::format("it lies in {}, which this command uses; give a file outside of it",
+                             directory));
+  }
+  std::error_code error;
+  if (!fs::is_regular_file(followed, error)) return;
+  for (const std::string& input : in_use.inputs) {
+    const std::string read = input == kStandardOutput ? "/dev/stdin" : input;
+    const bool is_input = fs::is_directory(read, error)
+                              ? followed.extension() == ".json" && LiesIn(followed, read)
+                              : SameFile(followed, read);
+    if (is_input) Refuse(file, "this command reads it; give another file");
+  }
+}
+
 void CheckOne(const OutputFile& file) {
   const std::string followed = FollowedOrRefuse(file);
   const fs::path parent = fs::absolute(followed).parent_path();
@@ -205,20 +266,25 @@ CLI::Option* AddFileOption(CLI::App& app, const std::string& option, std::string
       ->type_name("FILE");
 }
 
-void CheckOutputFiles(const std::vector<OutputFile>& files) {
+void CheckOutputPlaces(const std::vector<OutputFile>& files, const InUse& in_use) {
   std::map<std::string, std::string> options;  // by file
   for (const OutputFile& file : files) {
     if (file.path.empty()) continue;
     const bool prints = file.path == kStandardOutput;
-    std::error_code unknown;  // such as that of links in a circle, which CheckOne refuses
-    const fs::path real = fs::weakly_canonical(fs::absolute(file.path), unknown);
-    const auto [other, first] =
-        options.emplace(prints || unknown ? file.path : real.string(), file.option);
+    const std::string followed = prints ? file.path : FollowedOrRefuse(file);
+    const auto [other, first] = options.emplace(followed, file.option);
     if (!first) {
       throw Error(Error::kUsage, fmt::format("{} and {} both name {}; give each a file of its own",
                                              other->second, file.option, file.path));
     }
-    if (!prints) CheckOne(file);
+    if (!prints) CheckUse(file, followed, in_use);
+  }
+}
+
+void CheckOutputFiles(const std::vector<OutputFile>& files, const InUse& in_use) {
+  CheckOutputPlaces(files, in_use);
+  for (const OutputFile& file : files) {
+    if (!file.path.empty() && file.path != kStandardOutput) CheckOne(file);
   }
 }
 
@@ -243,17 +309,54 @@ void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text)
   if (failure) throw *failure;
 }
 
-void CheckOutputFile(const std::string& option, const std::string& path) {
-  CheckOutputFiles({{option, path}});
+void CheckOutputFile(const std::string& option, const std::string& path, const InUse& in_use) {
+  CheckOutputFiles({{option, path}}, in_use);
+}
+
+void CheckOutputDirectory(const std::string& option, const std::string& path, const InUse& in_use) {
+  if (path.empty()) return;
+  OutputFile directory = {option, path};
+  while (directory.path.size() > 1 && directory.path.back() == '/') directory.path.pop_back();
+  CheckUse(directory, FollowedOrRefuse(directory), in_use);
+  std::error_code unknown;
+  if (fs::is_directory(path, unknown)) return;
+  if (fs::exists(path, unknown)) {
+    throw Error(Error::kUsage, fmt::format("{} {} is no directory", option, path));
+  }
+  CheckOne(directory);
+}
+
+void MakeOutputDirectory(const std::string& option, const std::string& path) {
+  const OutputFile directory = {option, path};
+  const std::string followed = FollowedOrRefuse(directory);
+  std::error_code error;
+  fs::create_directories(followed, error);
+  if (error || !fs::is_directory(followed)) {
+    throw Error(Error::kUsage, fmt::format("{} {} cannot be made: {}", option, path,
+                                           error ? error.message() : "it is no directory"));
+  }
 }
 
 void WriteOutputFile(const std::string& option, const std::string& path, const std::string& text) {
   if (!path.empty()) WriteFile({option, path, [&text] { return text; }});
 }
 
+bool IsUnfinished(const std::string& path, const std::string& begin) {
+  std::error_code none_there;
+  const fs::file_status status = fs::symlink_status(path, none_there);
+  if (fs::is_symlink(status)) return true;
+  if (!fs::is_regular_file(status)) return false;
+  std::ifstream in(path, std::ios::binary);
+  std::string found(begin.size(), '\0');
+  in.read(found.data(), static_cast<std::streamsize>(found.size()));
+  found.resize(static_cast<size_t>(in.gcount()));
+  return begin.starts_with(found) || found.find_first_not_of('\0') == std::string::npos;
+}
+
 void ReplaceFile(const std::string& path, const std::string& text) {
+  constexpr size_t kBegin = 8;  // bytes that tell a text like this one from others
   const std::string unfinished = path + ".new";
-  ::unlink(unfinished.c_str());
+  if (IsUnfinished(unfinished, text.substr(0, kBegin))) ::unlink(unfinished.c_str());
   {
     const auto out = File::Open(unfinished, {.create = FileOptions::kMustCreate});
     out->Write(0, text.data(), text.size());

@@ -32,10 +32,22 @@ struct OutputFile {
 CLI::Option* AddFileOption(CLI::App& app, const std::string& option, std::string* path,
                            const std::string& help);
 
-// Throws Error (kUsage) when one of the files cannot be written: it is a directory, lies in none or
-// in one that takes no new file, may not be written, its file system is full, or two requests name
-// one file. Leaves no file behind. Names the option in the message.
-void CheckOutputFiles(const std::vector<OutputFile>& files);
+// What a command uses beside its outputs, and so no output may replace. An empty name is none.
+struct InUse {
+  // Directories, with all that lies below them, but for files beside the record of --dir.
+  std::vector<std::string> databases = {};
+  // Files that are read; "-" is standard input. A directory stands for the *.json below it.
+  std::vector<std::string> inputs = {};
+};
+
+// Throws Error (kUsage) when one of the files may not be written: a symbolic link that leads there is
+// another user's in a directory that everybody may write to, the file is in use, or two requests name
+// one file. Names the option in the message. Looks at names alone, so the files need not be writable.
+void CheckOutputPlaces(const std::vector<OutputFile>& files, const InUse& in_use);
+
+// The same, and throws when one of the files cannot be written: it is a directory, lies in none or in
+// one that takes no new file, may not be written, or its file system is full. Leaves no file behind.
+void CheckOutputFiles(const std::vector<OutputFile>& files, const InUse& in_use = {});
 
 // Writes all files, then prints `text`, unless a file is "-": then its contents are alone on
 // standard output. A file that was there is replaced as a whole or stays as it was; what is no
@@ -44,13 +56,27 @@ void CheckOutputFiles(const std::vector<OutputFile>& files);
 void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text);
 
 // The same for a single file, which is not "-".
-void CheckOutputFile(const std::string& option, const std::string& path);
+void CheckOutputFile(const std::string& option, const std::string& path, const InUse& in_use = {});
 void WriteOutputFile(const std::string& option, const std::string& path, const std::string& text);
 
+// Checks a directory that outputs are written to: as CheckOutputPlaces, and that it is a directory or
+// could be made. An empty path is no request. Throws Error (kUsage).
+void CheckOutputDirectory(const std::string& option, const std::string& path,
+                          const InUse& in_use = {});
+// Makes the directory, and those above it, unless it is there. Follows no symbolic link that
+// CheckOutputPlaces refuses. Throws Error (kUsage).
+void MakeOutputDirectory(const std::string& option, const std::string& path);
+
 // Replaces the file `path` atomically and durably: after a power cut it is the old file or the new
-// one. The new file is written as PATH.new and renamed. A file of that name is removed first, and a
-// symbolic link is not followed, so that no other file can be overwritten. Throws Error (kIo).
+// one. The new file is written as PATH.new and renamed. What a killed process left under that name is
+// removed first (IsUnfinished), and a symbolic link there too, which is not followed, so that no other
+// file can be overwritten. Throws Error (kIo), also when another file has that name.
 void ReplaceFile(const std::string& path, const std::string& text);
+
+// Returns whether the file `path`, which is named as ReplaceFile names a new file, can be what a
+// killed process left of a text that begins with `begin`: a symbolic link, or a regular file that is
+// empty, was never filled, or begins so as far as it goes.
+bool IsUnfinished(const std::string& path, const std::string& begin);
 
 }  // namespace testbed
 

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <map>
 #include <optional>
 
 #include "device/account/grade.h"
 #include "device/error.h"
+#include "device/file/input_file.h"
 #include "tools/options.h"
 #include "tools/output/json_text.h"
 #include "tools/output/table.h"
@@ -343,14 +342,12 @@ json ReadResults(const std::string& path) {
     throw Error(Error::kUsage,
                 fmt::format("{} is a directory; give a file written by --json in it", path));
   }
-  std::ifstream file;
-  if (path != "-") file.open(path);
-  if (!file) {
-    throw Error(Error::kUsage,
-                fmt::format("{} cannot be read; give a file written by --json", path));
-  }
-  std::istream& in = path == "-" ? std::cin : file;
-  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::string text = path == "-" ? ReadStandardInput()
+                                       : InputFile({.path = path,
+                                                    .name = path,
+                                                    .advice = "give a file written by --json",
+                                                    .pipes = true})
+                                             .ReadAll();
   json document = ParseJson(text);
   if (document.is_discarded() || !document.is_object() ||
       document.value("schema", json()) != kSchema) {

@@ -112,8 +112,13 @@ ORDER BY started, document)sql");
   return 0;
 }
 
+// Returns the files of the store. A journal beside it is there when a process was killed.
+InUse UsedStore(const ResultsWords& words) {
+  return {.inputs = {words.store, words.store + "-journal"}};
+}
+
 int QueryStore(const ResultsWords& words) {
-  CheckOutputFiles({{"--csv", words.csv}, {"--json", words.json_file}});
+  CheckOutputFiles({{"--csv", words.csv}, {"--json", words.json_file}}, UsedStore(words));
   const QueryAnswer answer = AskStore(words.store, words.sql);
   // What cannot be written is told before any file is.
   std::string as_json = words.json_file.empty() ? "" : AnswerJson(answer);
@@ -137,14 +142,20 @@ std::string ExportSql(const std::string& table, const std::string& where) {
   return sql + " ORDER BY rowid";
 }
 
-// Throws Error (kUsage) when the directory can neither be used nor be made.
-void CheckExportDirectory(const std::string& path) {
-  if (path.empty() || fs::is_directory(path)) return;
-  if (fs::exists(path)) {
-    throw Error(Error::kUsage,
-                fmt::format("--csv {} is no directory; each table is a file in it", path));
+std::string ExportFile(const ResultsWords& words, const std::string& table) {
+  return (fs::path(words.csv) / (table + ".csv")).string();
+}
+
+// Throws Error (kUsage) when a file of the export may not be written.
+void CheckExport(const ResultsWords& words) {
+  const InUse in_use = UsedStore(words);
+  CheckOutputDirectory("--csv", words.csv);
+  CheckOutputFiles({{"--benchmark", words.benchmark}}, in_use);
+  std::vector<OutputFile> files = {{"--benchmark", words.benchmark}};
+  for (const auto& [table, columns] : StoreColumns()) {
+    if (!words.csv.empty()) files.push_back({"--csv", ExportFile(words, table)});
   }
-  CheckOutputFile("--csv", path);
+  CheckOutputPlaces(files, in_use);
 }
 
 int ExportStore(const ResultsWords& words) {
@@ -153,12 +164,11 @@ int ExportStore(const ResultsWords& words) {
                 "testbed results export needs --csv DIR or --benchmark FILE; see `testbed results "
                 "export --help`");
   }
-  CheckExportDirectory(words.csv);
-  CheckOutputFiles({{"--benchmark", words.benchmark}});
+  CheckExport(words);
   std::vector<std::pair<std::string, std::string>> files;  // names and contents
   if (!words.csv.empty()) {
     for (const auto& [table, columns] : StoreColumns()) {
-      files.emplace_back((fs::path(words.csv) / (table + ".csv")).string(),
+      files.emplace_back(ExportFile(words, table),
                          AnswerCsv(AskStore(words.store, ExportSql(table, words.where))));
     }
   }
@@ -167,7 +177,7 @@ int ExportStore(const ResultsWords& words) {
     const json document = BenchmarkJson(AskStore(words.store, ExportSql("results", words.where)));
     benchmark = JsonText(document, 2) + "\n";
   }
-  if (!words.csv.empty()) fs::create_directories(words.csv);
+  if (!words.csv.empty()) MakeOutputDirectory("--csv", words.csv);
   std::string said;
   for (const auto& [file, text] : files) {
     WriteOutputFile("--csv", file, text);

@@ -1,10 +1,10 @@
 #include "tools/results/sources.h"
 
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/input_file.h"
 #include "device/os/signal_guard.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/results_dir.h"
@@ -73,8 +73,7 @@ std::vector<ResultsSource> SourcesOf(const std::string& path) {
 // FindSources has checked the file. One that has become no JSON since is checked again.
 json ResultsSource::Document() const {
   if (kept != nullptr) return *kept;
-  std::ifstream in(path);
-  json document = ParseJson(in);
+  json document = ParseJson(InputFile({.path = path, .name = path}).ReadAll());
   return document.is_object() ? document : ReadResults(path);
 }
 

@@ -123,6 +123,7 @@ void CheckWritable(const std::string& path, StoreFile found) {
     CheckOutputFile("--store", path);
     return;
   }
+  CheckOutputPlaces({{"--store", path}}, {});
   const std::string directory = fs::absolute(path).parent_path().string();
   for (const std::string& place : {path, directory}) {
     if (::access(place.c_str(), W_OK) == 0) continue;

@@ -82,6 +82,13 @@ void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>&
   }
 }
 
+InUse UsedByRun(const RunOptions& options) {
+  const auto trace = options.workload.extra.find("trace");
+  return {.databases = {options.dir},
+          .inputs = {options.data.keys_file,
+                     trace == options.workload.extra.end() ? "" : trace->second}};
+}
+
 void TryEngineOptions(const RunOptions& options, const std::string& where) {
   if (options.engine.extra.empty()) return;
   if (!options.release.empty()) return CheckByRelease(options, where);

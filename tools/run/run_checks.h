@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tools/options.h"
+#include "tools/output/output_file.h"
 #include "workloads/dataset.h"
 
 namespace testbed {
@@ -19,6 +20,9 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
 // `databases` databases of the dataset need.
 void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset,
                 const std::string& where, uint64_t databases = 1);
+
+// Returns the directory and the files that a run with these options uses beside its outputs.
+InUse UsedByRun(const RunOptions& options);
 
 // Opens the engine with an empty temporary database below `where` when it has options of its own:
 // what CheckRun cannot see, because it depends on the device, the file system or the engine's

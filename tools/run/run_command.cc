@@ -388,8 +388,12 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
       {"--csv-series", options.csv_series_file, [&document] { return SeriesCsv({&document}); }}};
   std::vector<OutputFile> checked = files;
   checked.push_back({"--record", options.record_file});
-  CheckOutputFiles(checked);
-  if (!options.record_file.empty()) CheckUnfinishedTrace(options.record_file);
+  const InUse in_use = UsedByRun(options);
+  CheckOutputFiles(checked, in_use);
+  if (!options.record_file.empty()) {
+    CheckOutputPlaces({{"--record", options.record_file + ".new"}}, in_use);
+    CheckUnfinishedTrace(options.record_file);
+  }
   if (options.live.live && options.quiet) {
     throw Error(Error::kUsage, "--live shows the run and --quiet shows nothing of it; give one");
   }

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
 
-#include "device/error.h"
+#include "device/file/input_file.h"
 #include "device/os/random_id.h"
 #include "tools/option_values.h"
 #include "tools/output/json_text.h"
@@ -46,10 +44,17 @@ int Info(const TraceArguments& a) {
   nlohmann::json info;
   const std::vector<OutputFile> files = {
       {"--json", a.json_file, [&info] { return JsonText(info, 1) + "\n"; }}};
-  CheckOutputFiles(files);
+  CheckOutputFiles(files, {.inputs = {a.file}});
   info = TraceInfo(TraceFile(a.file));
   WriteOutputs(files, TraceInfoText(info));
   return 0;
+}
+
+// Throws Error (kUsage) unless the trace can be written. It has the name with .new until it is whole.
+void CheckTraceOutput(const TraceArguments& a) {
+  const InUse in_use = {.inputs = {a.file}};
+  CheckOutputFile("--out", a.out, in_use);
+  if (!a.out.empty()) CheckOutputPlaces({{"--out", a.out + ".new"}}, in_use);
 }
 
 int Import(const TraceArguments& a) {
@@ -63,21 +68,22 @@ int Import(const TraceArguments& a) {
       .hash_keys = a.hash_keys || !a.hash_seed.empty()};
   options.hash_seed =
       a.hash_seed.empty() ? RandomId() : ParseCount("--hash-seed", a.hash_seed, 0, UINT64_MAX);
-  CheckOutputFile("--out", a.out);
-  std::ifstream in;
-  if (a.file != "-") {
-    in.open(a.file, std::ios::binary);
-    if (!in || std::filesystem::is_directory(a.file)) {
-      throw Error(Error::kUsage, "testbed trace import: " + a.file + " cannot be read");
-    }
+  CheckTraceOutput(a);
+  uint64_t operations = 0;
+  if (a.file == "-") {
+    operations = ImportTrace(std::cin, options, a.out);
+  } else {
+    InputFile file(
+        {.path = a.file, .name = "testbed trace import: " + a.file, .advice = "", .pipes = true});
+    InputStream in(&file);
+    operations = ImportTrace(in, options, a.out);
   }
-  const uint64_t operations = ImportTrace(a.file == "-" ? std::cin : in, options, a.out);
   fmt::print("{}: {} operations\n", a.out, Count(operations));
   return 0;
 }
 
 int ScaleFile(const TraceArguments& a) {
-  CheckOutputFile("--out", a.out);
+  CheckTraceOutput(a);
   const uint64_t operations = ScaleTrace(a.file, a.share, a.out);
   fmt::print("{}: {} operations\n", a.out, Count(operations));
   return 0;

@@ -8,9 +8,11 @@
 #include <exception>
 #include <filesystem>
 #include <numeric>
+#include <system_error>
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/input_file.h"
 
 namespace testbed {
 namespace {
@@ -35,7 +37,12 @@ void TraceFile::Refuse(const std::string& what) const {
 }
 
 TraceFile::TraceFile(const std::string& path) : path_(path) {
-  if (std::filesystem::is_directory(path_)) Refuse("is a directory; give the file of a trace");
+  // What is no regular file is refused before the opening below could wait.
+  std::error_code none;
+  if (std::filesystem::exists(path_, none)) {
+    InputFile(
+        {.path = path_, .name = "trace " + path_ + ":", .advice = "give the file of a trace"});
+  }
   try {
     file_ = File::Open(path_, {.kind = FileKind::kTemp, .read_only = true});
     bytes_ = file_->Size();

@@ -322,6 +322,7 @@ CheckReport CheckStore(Store* store) {
   input.path = store->file()->data().path();
   input.data_bytes = store->file()->data().Size();
   input.space = store->space()->Snapshot();
+  Extend(&*input.space, store->space()->file_pages());
   input.log_end = store->log()->EndLsn();
   Inspection inspection;
   inspection.faults.most = CheckReport::kMaxProblems;
@@ -340,7 +341,7 @@ CheckReport CheckStore(Store* store) {
   report.problem_count = inspection.faults.count;
   report.trees = std::move(inspection.trees);
   report.page_size = input.page_size;
-  report.file_pages = input.space->pages;
+  report.file_pages = store->space()->file_pages();
   report.used_pages = store->space()->used_pages();
   return report;
 }

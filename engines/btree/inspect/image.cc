@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/os/regular_file.h"
 #include "engines/btree/store/store.h"
 #include "engines/disk_size.h"
 
@@ -63,7 +64,7 @@ Image::~Image() {
 // database without a lock file was never opened; the file is not created.
 void Image::Lock() {
   const std::string path = LockPath(dir_);
-  lock_fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  lock_fd_ = OpenRegularFile(path, O_RDONLY);
   if (lock_fd_ < 0) {
     if (errno == ENOENT) return;
     throw Error::Io("open", path, errno);
@@ -182,7 +183,14 @@ void Image::CheckSuper(const std::optional<SuperblockFields>& super, const std::
 void Image::OpenPages() {
   std::unique_ptr<File> doublewrite;
   std::error_code none;
-  if (fs::is_regular_file(DoublewritePath(dir_), none)) {
+  if (!fs::is_regular_file(DoublewritePath(dir_), none)) {
+    Fault fault = InFile(DoublewritePath(dir_), 0,
+                         fs::exists(DoublewritePath(dir_), none)
+                             ? "it is no regular file: the database cannot be opened"
+                             : "the file is missing: the database cannot be opened");
+    fault.byte.reset();
+    inspection_->faults.Add(std::move(fault));
+  } else {
     try {
       doublewrite = OpenReadOnly(DoublewritePath(dir_), FileKind::kDoublewrite);
     } catch (const Error& e) {
@@ -220,6 +228,7 @@ void Image::ReadLog() {
       written_after = log_->written_after();
     }
     space_ = space.Snapshot();
+    Extend(&*space_, data_bytes_ / page_size_);
     inspection_->replay = log_->replay();
     CheckMap(*checkpoint_);
   } else {

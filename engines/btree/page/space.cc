@@ -10,6 +10,20 @@
 
 namespace testbed::btree {
 
+uint32_t LengthInUse(const SpaceSnapshot& snapshot) {
+  for (size_t i = snapshot.words.size(); i > 0; --i) {
+    const uint64_t word = snapshot.words[i - 1];
+    if (word != 0) return static_cast<uint32_t>((i - 1) * 64 + std::bit_width(word));
+  }
+  return 0;
+}
+
+void Extend(SpaceSnapshot* snapshot, uint64_t pages) {
+  snapshot->pages = static_cast<uint32_t>(
+      std::max<uint64_t>(snapshot->pages, std::min<uint64_t>(pages, kMaxPages)));
+  snapshot->words.resize((snapshot->pages + 63) / 64);
+}
+
 Space::Space(uint32_t page_size, Grow grow, Shrink shrink)
     : page_size_(page_size), grow_(std::move(grow)), shrink_(std::move(shrink)) {
   EnsureLength(1);
@@ -23,9 +37,10 @@ void Space::EnsureLength(uint64_t pages) {
   reserved_.resize(used_.size());
 }
 
-void Space::Restore(const SpaceSnapshot& snapshot) {
+void Space::Restore(const SpaceSnapshot& snapshot, uint64_t file_pages) {
   LockGuard lock(mutex_);
-  EnsureLength(snapshot.pages);
+  EnsureLength(
+      std::max<uint64_t>(LengthInUse(snapshot), std::min<uint64_t>(file_pages, kMaxPages)));
   used_ = snapshot.words;
   used_.resize((pages_ + 63) / 64);
   used_count_ = 0;
@@ -37,7 +52,10 @@ void Space::Restore(const SpaceSnapshot& snapshot) {
 
 SpaceSnapshot Space::Snapshot() const {
   LockGuard lock(mutex_);
-  return {pages_, used_};
+  SpaceSnapshot snapshot{pages_, used_};
+  snapshot.pages = LengthInUse(snapshot);
+  snapshot.words.resize((snapshot.pages + 63) / 64);
+  return snapshot;
 }
 
 // Returns the number of pages by which the file grows at once: an eighth of the file, from 256 KiB
@@ -97,7 +115,7 @@ void Space::GiveBackLocked() {
   pages_ = static_cast<uint32_t>(keep);
   used_.resize((pages_ + 63) / 64);
   reserved_.resize(used_.size());
-  hint_ = std::min(hint_, pages_);
+  hint_ = std::min(hint_, file_pages());
 }
 
 uint32_t Space::FindRun(uint32_t pages, uint32_t begin, uint32_t end) const {
@@ -127,8 +145,8 @@ PageId Space::Reserve(uint32_t pages) {
 }
 
 PageId Space::ReserveLocked(uint32_t pages) {
-  uint32_t first = FindRun(pages, std::min(hint_, pages_), pages_);
-  if (first == kNone) first = FindRun(pages, 1, pages_);
+  uint32_t first = FindRun(pages, std::min(hint_, file_pages()), file_pages());
+  if (first == kNone) first = FindRun(pages, 1, file_pages());
   if (first == kNone) {
     // Free pages at the end of the file become part of the run.
     uint32_t tail = pages_;
@@ -164,11 +182,6 @@ void Space::MarkFree(PageId first, uint32_t pages) {
 bool Space::IsUsed(PageId page) const {
   LockGuard lock(mutex_);
   return page < pages_ && (used_[page / 64] >> (page % 64) & 1) != 0;
-}
-
-uint32_t Space::file_pages() const {
-  LockGuard lock(mutex_);
-  return pages_;
 }
 
 uint32_t Space::used_pages() const {

@@ -2,7 +2,9 @@
 //
 // A page is free, reserved or used. A reserved page was given to a caller, but no log record says
 // so yet, so that it is free after a crash. The used pages are exactly those that the log calls
-// used: the snapshot of a checkpoint plus the log after it gives the same set.
+// used: the snapshot of a checkpoint plus the log after it gives the same set. A snapshot ends with
+// the last used page: what was only promised or reserved must not make the file longer when it is
+// opened again.
 //
 // A commit promises pages before it is logged: Promise makes sure that the file has enough free
 // pages for all that the commit could need. So a full disk makes a commit fail before it is logged,
@@ -18,6 +20,7 @@
 #ifndef TESTBED_ENGINES_BTREE_PAGE_SPACE_H_
 #define TESTBED_ENGINES_BTREE_PAGE_SPACE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -33,9 +36,16 @@ struct PageRun {
 };
 
 struct SpaceSnapshot {
-  uint32_t pages = 0;           // length of the file in pages
+  // The used pages are below this. More than LengthInUse only in what was not made by Snapshot: a
+  // checkpoint that has the file's length with all promises, or a map with the free pages behind it.
+  uint32_t pages = 0;
   std::vector<uint64_t> words;  // bit p % 64 of word p / 64: page p is used
 };
+
+// Returns the number of pages up to the last used one.
+uint32_t LengthInUse(const SpaceSnapshot& snapshot);
+// Makes the snapshot that many pages long, unless it is longer; the added pages are free.
+void Extend(SpaceSnapshot* snapshot, uint64_t pages);
 
 class Space {
  public:
@@ -45,8 +55,9 @@ class Space {
   using Shrink = std::function<void(uint32_t pages)>;
   Space(uint32_t page_size, Grow grow, Shrink shrink = {});
 
-  // Sets the used pages to those of a snapshot. For recovery.
-  void Restore(const SpaceSnapshot& snapshot);
+  // Sets the used pages to those of a snapshot, and the length to that of the file, which has
+  // `file_pages` pages, or to what the used pages need. For recovery.
+  void Restore(const SpaceSnapshot& snapshot, uint64_t file_pages = 0);
   SpaceSnapshot Snapshot() const;
 
   // Adds to the promised pages, and grows the file when it has too few free pages for all promises.
@@ -67,7 +78,7 @@ class Space {
   void MarkFree(PageId first, uint32_t pages);  // used -> free
 
   bool IsUsed(PageId page) const;
-  uint32_t file_pages() const;
+  uint32_t file_pages() const { return pages_.load(std::memory_order_relaxed); }  // takes no lock
   uint32_t used_pages() const;
 
  private:
@@ -89,7 +100,7 @@ class Space {
   const Shrink shrink_;
   mutable Mutex mutex_;  // protects the members below
   std::vector<uint64_t> used_ GUARDED_BY(mutex_), reserved_ GUARDED_BY(mutex_);  // one bit per page
-  uint32_t pages_ GUARDED_BY(mutex_) = 0;    // length of the file in pages
+  std::atomic<uint32_t> pages_{0};           // length of the file in pages; changed under mutex_
   uint32_t touched_ GUARDED_BY(mutex_) = 0;  // pages from this number on were never given out
   uint32_t used_count_ GUARDED_BY(mutex_) = 0, reserved_count_ GUARDED_BY(mutex_) = 0;
   uint64_t promised_ GUARDED_BY(mutex_) = 0;  // pages

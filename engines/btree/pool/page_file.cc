@@ -227,8 +227,13 @@ void PageFile::Write(WriteBatch* batch) {
 
 void PageFile::Sync() {
   LockGuard lock(mutex_);
-  FinishLastBatch();
+  try {
+    FinishLastBatch();
+  } catch (const Error& error) {
+    if (!error.disk_is_full()) throw;
+  }
   SyncData();
+  unsynced_ = half_written_;  // what FinishLastBatch will write
 }
 
 void PageFile::Grow(uint32_t pages) {

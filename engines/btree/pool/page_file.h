@@ -17,15 +17,16 @@
 // Reads may come from any thread; one batch is written at a time.
 //
 // A read of a page that was written since the last sync asks whether the system has failed to write
-// pages back (write_back_watch.h), and then throws. In mmap mode it asks when a page is looked up, not
-// at each access through the mapping.
+// pages back (write_back_watch.h), and then throws. View asks before its caller reads, so such a page
+// is not for View.
 //
 // Errors. A call that writes, syncs, grows, shrinks or makes holes and fails is not tried again, but
 // for one that found the disk full: after a failed sync nobody knows what the device holds, and the
 // next one would say that all is well. From then on every Write and Sync throws the first error
 // again, so nothing overwrites the copies in the doublewrite file, from which the next opening makes
 // the data file whole. A batch that found the disk full in the middle is put in place from its
-// copies before anything else is written; until there is room for that, Write and Sync throw.
+// copies before anything else is written; until there is room for that, Write throws, and Sync makes
+// durable what was written before that batch.
 #ifndef TESTBED_ENGINES_BTREE_POOL_PAGE_FILE_H_
 #define TESTBED_ENGINES_BTREE_POOL_PAGE_FILE_H_
 
@@ -91,6 +92,8 @@ class PageFile {
   void Prefetch(PageId id) { data_->Prefetch(static_cast<uint64_t>(id) * page_size_, page_size_); }
   // The page in place (mmap mode). `check` makes sure that it is valid.
   const char* View(PageId id, bool check);
+  // Is what the system holds of the page perhaps not on the device? True of some pages more.
+  bool WrittenSinceSync(PageId id) const { return recent_writes_.Has(id); }
 
   // Called with each error of Write and Sync, and with those of Grow and Shrink that last, and with
   // whether it lasts, under the file's lock. To be set before other threads use the file.
@@ -104,6 +107,8 @@ class PageFile {
 
   // Writes the batch in place. Not durable before Sync; the doublewrite area makes it safe.
   void Write(WriteBatch* batch);
+  // Each page of a batch that was written is durable: in its place or, if the disk was full in the
+  // middle of the last batch, perhaps in the doublewrite file.
   void Sync();
   void Grow(uint32_t pages);
   // Cuts off a part of a page that a crash left at the end of the file, behind all pages in use.
@@ -151,6 +156,7 @@ class PageFile {
  private:
   uint64_t Place(PageId id) const { return static_cast<uint64_t>(id) * page_size_; }
   void Check(PageId id, const char* page) const;
+  bool Matches(PageId id, const char* page) const;  // the checksum and the number are right
   uint32_t BytesToRead(PageId id) const;
   // Throws if the page may be an older version of it than was written.
   void CheckWriteBack(PageId id);
@@ -168,6 +174,9 @@ class PageFile {
   void SyncData() REQUIRES(mutex_);
   void FinishLastBatch() REQUIRES(mutex_);
   bool TakeCopy(PageId id, char* page) const;
+  // Reads a page again whose bytes are torn, if FinishLastBatch put it in place after they were
+  // read. Returns whether it did.
+  bool ReadFinished(PageId id, char* page);
   void TakeSpace(const WriteBatch& batch);
   void WriteCopies(WriteBatch* batch) REQUIRES(mutex_);
   void WriteInPlace(const WriteBatch& batch);

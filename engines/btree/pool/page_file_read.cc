@@ -21,7 +21,10 @@ PageState PageFile::Inspect(PageId id, char* page) {
   CheckWriteBack(id);
   if (got < page_size_) std::memset(page + got, 0, page_size_ - got);
   TakeCopy(id, page);
-  const PageState state = InspectPage(page, page_size_, id);
+  PageState state = InspectPage(page, page_size_, id);
+  if (state != PageState::kValid && ReadFinished(id, page)) {
+    state = InspectPage(page, page_size_, id);
+  }
   if (state != PageState::kValid || !IsCompressed(page)) return state;
   return ExpandPage(page, page_size_) ? state : PageState::kBroken;
 }
@@ -33,10 +36,20 @@ Error PageFile::Broken(PageId id) const {
 }
 
 void PageFile::Check(PageId id, const char* page) const {
+  if (!Matches(id, page)) throw Broken(id);
+}
+
+bool PageFile::Matches(PageId id, const char* page) const {
   const PageHeader* header = Header(page);
-  if (header->checksum != PageChecksum(page, page_size_, id) || header->id != id) {
-    throw Broken(id);
-  }
+  return header->checksum == PageChecksum(page, page_size_, id) && header->id == id;
+}
+
+bool PageFile::ReadFinished(PageId id, char* page) {
+  if (!copies_.contains(id)) return false;
+  const size_t got = data_->ReadSome(Place(id), page, page_size_);
+  std::memset(page + got, 0, page_size_ - got);
+  TakeCopy(id, page);  // still in use where the page was torn for another reason
+  return true;
 }
 
 uint32_t PageFile::BytesToRead(PageId id) const {
@@ -52,9 +65,12 @@ void PageFile::NoteLength(PageId id, uint32_t bytes) {
 void PageFile::Accept(PageId id, char* page, uint32_t got) {
   CheckWriteBack(id);
   if (TakeCopy(id, page)) got = page_size_;
-  const uint32_t stored = StoredBytes(page, page_size_);
-  if (stored > got) throw Broken(id);
-  Check(id, page);
+  uint32_t stored = StoredBytes(page, page_size_);
+  if (stored > got || !Matches(id, page)) {
+    if (!ReadFinished(id, page) || !Matches(id, page)) throw Broken(id);
+    stored = StoredBytes(page, page_size_);
+    got = page_size_;
+  }
   NoteLength(id, stored);
   if (got < page_size_) bytes_skipped_.fetch_add(page_size_ - got, std::memory_order_relaxed);
   if (!IsCompressed(page)) return;

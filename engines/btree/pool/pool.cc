@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "device/error.h"
 #include "device/os/mutex.h"
@@ -51,7 +54,13 @@ Pool::Pool(PageFile* file, RedoLog* log, uint64_t bytes)
   SetLimit();
   // The first pages, which hold the upper levels of the trees, without a race.
   if (UniqueLock lock(mutex_); MemoryIsShort()) MakeMemoryReady();
-  cleaner_ = std::thread([this] { CleanerLoop(); });
+  const uint32_t most = WriteBatch::PagesFor(page_size_);
+  auto batch = std::make_unique<WriteBatch>(page_size_, most);
+  std::vector<uint32_t> chosen;
+  chosen.reserve(most);
+  cleaner_ = std::thread([this, batch = std::move(batch), chosen = std::move(chosen)]() mutable {
+    CleanerLoop(batch.get(), &chosen);
+  });
 }
 
 Pool::~Pool() {

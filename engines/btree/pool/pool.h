@@ -193,6 +193,7 @@ class Pool : private VisitCounts {
   // the latch if it throws.
   uint32_t BringIn(PoolClient* client, PageId id, Load load, PageState* state);
   void ReadInto(PoolClient* client, PageId id, uint32_t frame, Load load, PageState* state);
+  bool ReadsInPlace(PageId id) const;
   const char* ReadInPlace(PoolClient* client, PageId id, PageWord* seen);
   OptimisticGuard OptimisticSlow(PoolClient* client, PageId id);
   ExclusiveGuard WriteAs(PoolClient* client, PageId id, Load load, PageState* state);
@@ -204,6 +205,7 @@ class Pool : private VisitCounts {
   uint32_t TryAcquireFrame(PageId id);
   uint32_t GiveFrame(PageId id) REQUIRES(mutex_);
   uint32_t TakeFrame() REQUIRES(mutex_);
+  void MakeRoomInLists() REQUIRES(mutex_);
   uint32_t TryPolicy() REQUIRES(mutex_);
   bool TryEvict(uint32_t index) REQUIRES(mutex_);
   void WaitForFrame(Clock::time_point give_up) REQUIRES(mutex_);
@@ -223,7 +225,7 @@ class Pool : private VisitCounts {
   void Retire(uint32_t index) REQUIRES(mutex_);
 
   // Writing (pool_write.cc).
-  void CleanerLoop();
+  void CleanerLoop(WriteBatch* batch, std::vector<uint32_t>* frames);
   bool HasDirtyPage() const;
   void CollectForCleaning(std::vector<uint32_t>* frames) REQUIRES(mutex_);
   void CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch);
@@ -253,6 +255,7 @@ class Pool : private VisitCounts {
   // some milliseconds, for which a client would wait in the middle of an operation.
   uint32_t ready_ GUARDED_BY(mutex_) = 0;
   bool can_make_ready_ GUARDED_BY(mutex_) = true;
+  // Each of the four lists of frames has room for all frames, so that adding to one cannot fail.
   std::vector<uint32_t> retired_
       GUARDED_BY(mutex_);  // of these without memory, since the limit fell
   std::vector<uint32_t> free_ GUARDED_BY(mutex_);
@@ -265,6 +268,7 @@ class Pool : private VisitCounts {
   std::chrono::milliseconds patience_{30000};
   uint64_t clean_rounds_ = 0;
   std::optional<Error> clean_error_;
+  const Error no_memory_{Error::kRun, "there is no memory for writing pages of the btree cache"};
   bool recovers_ = false;
   uint32_t unwritable_ = 0;  // frames there were when a full disk left none that was clean
   bool stop_ = false;

@@ -64,6 +64,10 @@ uint32_t Pool::BringIn(PoolClient* client, PageId id, Load load, PageState* stat
   }
 }
 
+// A page that was written since the last sync is read into the pool: the system may drop what it
+// failed to write back at any moment, and who reads in place asks for that only beforehand.
+bool Pool::ReadsInPlace(PageId id) const { return in_place_ && !file_->WrittenSinceSync(id); }
+
 // The page where it lies in the mapping. The caller asks afterwards whether it was in use there all
 // the time.
 const char* Pool::ReadInPlace(PoolClient* client, PageId id, PageWord* seen) {
@@ -95,7 +99,7 @@ OptimisticGuard Pool::OptimisticSlow(PoolClient* client, PageId id) {
       table_.Touch(id, word);
       guard.data_ = Data(word.frame());
       return guard;
-    } else if (in_place_) {
+    } else if (ReadsInPlace(id)) {
       guard.data_ = ReadInPlace(client, id, &guard.seen_);
       return guard;
     } else if (table_.TryExclude(id, word)) {
@@ -111,7 +115,13 @@ Pool::Look Pool::TryOptimistic(PageId id, OptimisticGuard* guard, MissingPage* m
     if (!word.in_pool()) {
       if (word.latched()) return Look::kBusy;
       if (!table_.TryExclude(id, word)) continue;
-      const uint32_t frame = TryAcquireFrame(id);
+      uint32_t frame = kNoFrame;
+      try {
+        frame = TryAcquireFrame(id);
+      } catch (...) {
+        table_.Unexclude(id, kNoFrame, 0);
+        throw;
+      }
       if (frame == kNoFrame) {
         table_.Unexclude(id, kNoFrame, 0);
         return Look::kBusy;
@@ -162,17 +172,24 @@ void Pool::EndRead(const MissingPage& missing, bool valid) {
 
 uint32_t Pool::Fetch(PoolClient* client, ReadRing* ring, std::span<const PageId> ids) {
   std::vector<MissingPage> reads;
+  reads.reserve(ids.size());
+  // After an error no more reads are started, but those under way are ended: who asks for the page
+  // that had the error gets it.
   for (const PageId id : ids) {
-    OptimisticGuard here;
     MissingPage missing;
-    if (TryOptimistic(id, &here, &missing) != Look::kMissing) continue;
+    try {
+      OptimisticGuard here;
+      if (TryOptimistic(id, &here, &missing) != Look::kMissing) continue;
+    } catch (const std::exception&) {
+      break;
+    }
     try {
       file_->StartRead(ring, id, missing.page, reads.size());
-      reads.push_back(missing);
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       EndRead(missing, false);
       break;
     }
+    reads.push_back(missing);
   }
   for (size_t i = 0; i < reads.size(); ++i) {
     const ReadRing::Ended ended = ring->Take();
@@ -180,7 +197,7 @@ uint32_t Pool::Fetch(PoolClient* client, ReadRing* ring, std::span<const PageId>
     bool valid = true;
     try {
       file_->FinishRead(read.id, read.page, ended.result);
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       valid = false;
     }
     EndRead(read, valid);
@@ -204,7 +221,7 @@ SharedGuard Pool::Read(PoolClient* client, PageId id) {
       guard.data_ = Data(word.frame());
       break;
     }
-    if (in_place_) {
+    if (ReadsInPlace(id)) {
       if (!table_.TryShare(id, word)) continue;
       try {
         word = table_.Load(id);

@@ -86,6 +86,14 @@ void Pool::SetLimit() {
   limit_ = std::min(limit_, most_frames_);
 }
 
+// Makes room for one more frame in each list of frames. Throws std::bad_alloc.
+void Pool::MakeRoomInLists() {
+  const size_t frames = made_ + size_t{1};
+  for (std::vector<uint32_t>* list : {&free_, &retired_, &cleaned_, &to_clean_}) {
+    if (list->capacity() < frames) list->reserve(std::max<size_t>(limit_, frames + frames / 8));
+  }
+}
+
 // A frame that is free, made, or has just lost its page; kNone when there is none.
 uint32_t Pool::TakeFrame() {
   if (!free_.empty()) {
@@ -99,6 +107,7 @@ uint32_t Pool::TakeFrame() {
     retired_.pop_back();
     return index;
   }
+  MakeRoomInLists();
   new (&frames_[made_]) Frame();
   const uint32_t index = made_++;
   if (MemoryIsShort()) work_for_cleaner_.notify_one();

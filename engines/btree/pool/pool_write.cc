@@ -151,9 +151,9 @@ bool Pool::HasDirtyPage() const {
   return false;
 }
 
-void Pool::CleanerLoop() {
-  WriteBatch batch(page_size_, WriteBatch::PagesFor(page_size_));
-  std::vector<uint32_t> frames;
+// `batch` and `frames` have room for what they will hold, and so have the pool's lists: the thread has
+// nobody whom it could tell that memory is short.
+void Pool::CleanerLoop(WriteBatch* batch, std::vector<uint32_t>* frames) {
   UniqueLock lock(mutex_);
   for (;;) {
     const auto cleaning = [this]() REQUIRES(mutex_) {
@@ -166,20 +166,20 @@ void Pool::CleanerLoop() {
       MakeMemoryReady();
       continue;
     }
-    CollectForCleaning(&frames);
+    CollectForCleaning(frames);
     std::optional<Error> error;
-    if (!frames.empty()) {
+    if (!frames->empty()) {
       lock.unlock();
       try {
-        CleanSome(&frames, &batch);
+        CleanSome(frames, batch);
       } catch (const Error& e) {
         error = e;
-      } catch (const std::exception& e) {
-        error.emplace(Error::kRun, e.what());  // such as for want of memory
+      } catch (const std::exception&) {
+        error = no_memory_;
       }
       lock.lock();
     }
-    for (uint32_t index : frames) {
+    for (uint32_t index : *frames) {
       if (frames_[index].dirty.load(std::memory_order_relaxed)) {
         replacement_.Return(index);
       } else {
@@ -187,11 +187,11 @@ void Pool::CleanerLoop() {
       }
     }
     // A round without a candidate leaves the error of the last write, unless no page is dirty.
-    if (!frames.empty() || (clean_error_ && !HasDirtyPage())) clean_error_ = error;
+    if (!frames->empty() || (clean_error_ && !HasDirtyPage())) clean_error_ = error;
     ++clean_rounds_;
     frames_available_.notify_all();
     // The cleaner has no page to write, or cannot write. It lets the threads that wait run first.
-    if (frames.empty() || error) {
+    if (frames->empty() || error) {
       work_for_cleaner_.wait_for(mutex_, std::chrono::milliseconds(5),
                                  [this]() REQUIRES(mutex_) { return stop_; });
     }
@@ -201,7 +201,6 @@ void Pool::CleanerLoop() {
 void Pool::FlushPages(const std::vector<PageId>& dirty) {
   std::vector<Frame*> writing;
   writing.reserve(WriteBatch::PagesFor(page_size_));  // BeginWrite must not fail half-way
-  writing.reserve(WriteBatch::PagesFor(page_size_));
   for (const PageId id : dirty) {
     PageWord word = table_.Load(id);
     if (!word.in_pool()) continue;  // written and gone meanwhile

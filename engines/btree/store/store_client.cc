@@ -168,8 +168,14 @@ bool StoreClient::MoveToNextLeaf() {
   uint32_t table;
   std::string key;
   if (!store_->change_buffer()->NextRow(&context_, &table, &key)) return false;
-  store_->Table(table)->CopyLeaf(&context_, Tree::Bound::kCover, key, context_.scratch.data());
-  Fill(*store_->Table(table), Node(context_.scratch.data(), store_->options_.page_size));
+  const Tree* const tree = store_->Table(table);
+  if (tree == nullptr) {
+    throw Error(Error::kCorruption, "the change buffer of the btree database in " + store_->dir_ +
+                                        " has a row of table " + std::to_string(table) +
+                                        ", which there is not: restore the database from a copy");
+  }
+  tree->CopyLeaf(&context_, Tree::Bound::kCover, key, context_.scratch.data());
+  Fill(*tree, Node(context_.scratch.data(), store_->options_.page_size));
   return true;
 }
 

@@ -3,7 +3,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -18,6 +17,7 @@
 #include "device/log/log_use.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
+#include "device/os/regular_file.h"
 #include "engines/btree/store/replay_spool.h"
 #include "engines/btree/store/store.h"
 
@@ -80,10 +80,7 @@ void CheckFormat(const SuperblockFields& super, const std::string& dir,
 
 // The file was so long when the checkpoint became durable, and no page that was ever in use is cut off.
 void CheckLength(const std::string& path, uint32_t page_size, const SpaceSnapshot& space) {
-  uint64_t used = 0;
-  for (size_t i = 0; i < space.words.size(); ++i) {
-    if (space.words[i] != 0) used = i * 64 + static_cast<uint64_t>(std::bit_width(space.words[i]));
-  }
+  const uint64_t used = LengthInUse(space);
   FileOptions options;
   options.kind = FileKind::kData;
   options.read_only = true;
@@ -179,7 +176,7 @@ Store::~Store() {
 }
 
 void Store::LockDirectory() {
-  lock_fd_ = ::open(LockPath(dir_).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  lock_fd_ = OpenRegularFile(LockPath(dir_), O_RDWR | O_CREAT);
   if (lock_fd_ < 0) throw Error::Io("open", LockPath(dir_), errno);
   if (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) throw Error::Io("lock", LockPath(dir_), errno);
@@ -343,8 +340,8 @@ void Store::LoadCatalogue() {
 // recovered like any other.
 void Store::Recover(const CheckpointState& state) {
   state_ = state;
-  space_->Restore(state.space);
-  file_->Grow(state.space.pages);  // the length itself may not have been durable
+  space_->Restore(state.space, file_->data().Size() / options_.page_size);
+  file_->Grow(LengthInUse(state.space));  // of a compressed page the file may end within it
   pool_->BeginRecovery();
   std::optional<ReplaySpool> spool(std::in_place, dir_ + "/btree.replay");
   {
@@ -389,7 +386,13 @@ void Store::Recover(const CheckpointState& state) {
   // Until here pages were written without the log.
   if (options_.torn_page == TornPage::kFullPageImage) {
     pool_->SetImageFloor(last_redo_.load());
-    file_->StopDoublewrite();
+    try {
+      file_->StopDoublewrite();
+    } catch (const Error& e) {
+      // The last batch lies in the doublewrite file alone. That file stays in use until the next
+      // opening, because reads go on.
+      if (!e.disk_is_full()) throw;
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #include "engines/btree/tree/change_buffer.h"
 
+#include "device/error.h"
 #include "device/os/mutex.h"
 #include "engines/btree/tree/cursor.h"
 
@@ -11,16 +12,29 @@ constexpr size_t kTableBytes = 4;
 constexpr size_t kMostRow = 512;
 constexpr size_t kMostTogether = 48 << 10;  // bytes of rows that one commit moves to a leaf
 
-uint32_t TableOf(std::string_view key) {
-  uint32_t table = 0;
-  for (size_t i = 0; i < kTableBytes; ++i) table = table << 8 | static_cast<uint8_t>(key[i]);
-  return table;
+[[noreturn]] void ThrowNoRow(const std::string& what) {
+  throw Error(Error::kCorruption,
+              "the btree's change buffer has a row that it cannot have taken (" + what +
+                  "): restore the database from a copy, or load it again");
 }
 
 }  // namespace
 
 ChangeBuffer::ChangeBuffer(Tree* tree, uint32_t tables, uint64_t most_bytes, uint32_t page_size)
     : tree_(tree), most_bytes_(most_bytes), page_size_(page_size), counts_(tables) {}
+
+uint32_t ChangeBuffer::TableOf(std::string_view key) const {
+  if (key.size() < kTableBytes) ThrowNoRow("its key is too short");
+  uint32_t table = 0;
+  for (size_t i = 0; i < kTableBytes; ++i) table = table << 8 | static_cast<uint8_t>(key[i]);
+  if (table >= counts_.size()) ThrowNoRow("of table " + std::to_string(table));
+  return table;
+}
+
+bool ChangeBuffer::IsErased(std::string_view value) {
+  if (value.empty() || (value.front() != 'e' && value.front() != 'p')) ThrowNoRow("its value");
+  return value.front() == 'e';
+}
 
 std::string ChangeBuffer::KeyOf(uint32_t table, std::string_view key) {
   std::string whole(kTableBytes, '\0');
@@ -53,7 +67,7 @@ bool ChangeBuffer::Find(TreeContext* context, const Tree* target, std::string_vi
                         bool* erased, std::string* value) const {
   if (!Knows(target->table())) return false;
   if (!tree_->Get(context, KeyOf(target->table(), key), value)) return false;
-  *erased = value->front() == 'e';
+  *erased = IsErased(*value);
   value->erase(0, 1);
   return true;
 }
@@ -103,7 +117,7 @@ std::vector<BufferedRow> ChangeBuffer::RowsBetween(TreeContext* context, uint32_
     const std::string_view key = cursor.key().substr(kTableBytes);
     if (high && key >= *high) break;
     rows.push_back(
-        {cursor.value().front() == 'e', std::string(key), std::string(cursor.value().substr(1))});
+        {IsErased(cursor.value()), std::string(key), std::string(cursor.value().substr(1))});
     bytes += cursor.key().size() + cursor.value().size();
   }
   return rows;

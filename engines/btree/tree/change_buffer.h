@@ -90,6 +90,10 @@ class ChangeBuffer {
 
  private:
   static std::string KeyOf(uint32_t table, std::string_view key);  // the row's key in the buffer
+  // Return the table of a row of the buffer, and whether the row is erased. Throw Error (kCorruption)
+  // when the buffer cannot have written the row.
+  uint32_t TableOf(std::string_view key) const;
+  static bool IsErased(std::string_view value);
   bool Takes(const LeafWrite& row) const;  // the row is short enough for the buffer
   void Count(uint32_t table, int64_t rows, int64_t bytes);
 

@@ -39,16 +39,36 @@ OverflowRef WriteOverflow(Pool* pool, Space* space, RedoLog* log, PoolClient* cl
   return ref;
 }
 
-void ReadOverflow(Pool* pool, PoolClient* client, const OverflowRef& ref, std::string* value) {
+bool IsRun(const OverflowRef& ref, const Space& space, uint32_t page_size) {
+  return ref.first != kNoPage && ref.size > 0 && ref.size <= kMaxValueSize &&
+         ref.pages == OverflowPages(ref.size, page_size) &&
+         uint64_t{ref.first} + ref.pages <= space.file_pages();
+}
+
+void ReadOverflow(Pool* pool, const Space& space, PoolClient* client, uint32_t table,
+                  const OverflowRef& ref, std::string* value) {
+  const auto wrong = [pool](const std::string& what) {
+    throw Error(Error::kCorruption, what + " of file " + pool->file()->data().path() +
+                                        "; restore the database from a copy, or load it again");
+  };
+  const uint32_t page_size = pool->page_size();
+  if (!IsRun(ref, space, page_size)) {
+    wrong("a leaf of table " + std::to_string(table) +
+          " leads to a long value that is not in page " + std::to_string(ref.first) +
+          " and those after it");
+  }
   value->clear();
   value->reserve(ref.size);
+  Lsn begin = 0;
   for (uint32_t i = 0; i < ref.pages; ++i) {
     SharedGuard guard = pool->Read(client, ref.first + i);
     const auto* header = reinterpret_cast<const OverflowHeader*>(guard.page());
-    if (header->type != PageType::kOverflow || header->size > OverflowPayload(pool->page_size())) {
-      throw Error(Error::kCorruption, "page " + std::to_string(ref.first + i) + " of file " +
-                                          pool->file()->data().path() +
-                                          " is not the overflow page that it should be");
+    if (i == 0) begin = header->begin;
+    const uint64_t piece = std::min<uint64_t>(ref.size - value->size(), OverflowPayload(page_size));
+    if (header->type != PageType::kOverflow || header->table != table || header->size != piece ||
+        header->begin != begin) {
+      wrong("another overflow page, or an old version of it, is page " +
+            std::to_string(ref.first + i));
     }
     value->append(guard.page() + sizeof *header, header->size);
   }

@@ -30,9 +30,16 @@ constexpr uint32_t OverflowPages(uint64_t size, uint32_t page_size) {
 // value. Throws Error when there is no space or no frame; then nothing stays reserved.
 OverflowRef WriteOverflow(Pool* pool, Space* space, RedoLog* log, PoolClient* client,
                           uint32_t table, std::string_view value, Lsn begin);
-// Sets *value to the value of a run. The caller holds the latch of the leaf with `ref`. Throws
-// Error (kCorruption) when a page of the run is not an overflow page.
-void ReadOverflow(Pool* pool, PoolClient* client, const OverflowRef& ref, std::string* value);
+// Returns whether the reference may lead to a run: it has as many pages as a value of its size
+// needs, and they lie in the file.
+bool IsRun(const OverflowRef& ref, const Space& space, uint32_t page_size);
+// Sets *value to the value of a run of `table`. The caller holds the latch of the leaf with `ref`.
+// Throws Error (kCorruption) when `ref` is no run, or a page of it is not an overflow page of the
+// table, has another piece of a value than one of this size has there, or was not written together
+// with the first page. What no check here can see is a run of which all pages are old, if they are
+// of a value of the same table and the same number of pages and bytes.
+void ReadOverflow(Pool* pool, const Space& space, PoolClient* client, uint32_t table,
+                  const OverflowRef& ref, std::string* value);
 
 }  // namespace testbed::btree
 

@@ -86,7 +86,11 @@ ExclusiveGuard Tree::FindParent(TreeContext* context, std::string_view key, uint
       continue;
     }
     ExclusiveGuard parent = env_.pool->Upgrade(&context->client, &guard);
-    if (parent && Header(parent.page())->level == level + 1) return parent;
+    if (parent && Header(parent.page())->level == level + 1) {
+      // Its range is not compared with that of the node above it, but it must have the key.
+      if (!Node(parent.page(), page_size()).Covers(key)) ThrowWrongPage(parent.id());
+      return parent;
+    }
   }
 }
 
@@ -183,7 +187,7 @@ bool Tree::GetLong(TreeContext* context, std::string_view key, std::string* valu
     if (!found) return false;
     const LeafValue stored = node.Value(at);
     if (stored.overflow) {
-      ReadOverflow(env_.pool, &context->client, node.Overflow(at), value);
+      ReadOverflow(env_.pool, *env_.space, &context->client, table_, node.Overflow(at), value);
     } else {
       value->assign(stored.bytes);
     }
@@ -268,7 +272,10 @@ bool Tree::WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const L
   Node changed(image, page_size());
   if (!ChangeRow(&changed, row, at, found)) return false;
   OverflowRef old, now;
-  if (found && node.Value(at).overflow) old = node.Overflow(at);
+  if (found && node.Value(at).overflow) {
+    old = node.Overflow(at);
+    if (!IsRun(old, *env_.space, page_size())) ThrowWrongPage(leaf->id());
+  }
   if (!row.erase && row.value.overflow) {
     std::memcpy(&now, row.value.bytes.data(), kOverflowRefSize);
   }

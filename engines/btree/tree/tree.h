@@ -175,6 +175,10 @@ class Tree {
                      uint32_t target_index);
   void ShrinkRoot(TreeContext* context, ExclusiveGuard* root);
   ExclusiveGuard NewPage(TreeContext* context);
+  // Throws Error (kCorruption) unless `child`, which entry `i` of `above` leads to, has the table,
+  // the level and both fences that `above` says. An old version of a page that was split since then
+  // covers the keys of a look-up and only its wider range tells it, so a change of shape asks here.
+  void CheckChild(const Node& above, uint32_t i, const ExclusiveGuard& child) const;
   uint32_t page_size() const { return env_.pool->page_size(); }
   bool Underfull(const Node& node) const { return node.UsedBytes() < node.Capacity() / 4; }
 

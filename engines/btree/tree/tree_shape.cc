@@ -20,6 +20,23 @@ ExclusiveGuard Tree::NewPage(TreeContext* context) {
   }
 }
 
+void Tree::CheckChild(const Node& above, uint32_t i, const ExclusiveGuard& child) const {
+  const Node node(child.page(), page_size());
+  const NodeHeader* h = node.header();
+  const bool last = i + 1 >= above.count();
+  // The key of entry 0 counts as the low fence, whatever it is.
+  const bool low = i == 0 ? node.LowFence() == above.LowFence() : node.LowFence() == above.Key(i);
+  const bool high =
+      last ? node.unbounded() == above.unbounded() && node.HighFence() == above.HighFence()
+           : !node.unbounded() && node.HighFence() == above.Key(i + 1);
+  const PageType type = h->level == 0 ? PageType::kLeaf : PageType::kInner;
+  if (low && high && h->type == type && h->level + 1 == above.header()->level &&
+      h->table == table_) {
+    return;
+  }
+  ThrowWrongPage(child.id());
+}
+
 // Splits the node at `level` on the way to `key`, if it has less than `need` free bytes. When the
 // parent has no room for another child, splits the parent first.
 void Tree::Split(TreeContext* context, std::string_view key, uint8_t level, size_t need) {
@@ -35,7 +52,9 @@ void Tree::Split(TreeContext* context, std::string_view key, uint8_t level, size
       return;
     }
     const Node above(parent.page(), page_size());
-    ExclusiveGuard child = env_.pool->Write(&context->client, above.Child(above.ChildIndex(key)));
+    const uint32_t index = above.ChildIndex(key);
+    ExclusiveGuard child = env_.pool->Write(&context->client, above.Child(index));
+    CheckChild(above, index, child);
     const Node node(child.page(), page_size());
     if (node.FreeBytes() >= need) return;
     const Node::SplitPoint split = node.FindSplit(level == 0 ? key : std::string_view());
@@ -96,6 +115,7 @@ void Tree::SplitChild(TreeContext* context, ExclusiveGuard* parent, ExclusiveGua
 void Tree::SplitRoot(TreeContext* context, ExclusiveGuard* root, std::string_view key) {
   Node node(root->page(), page_size());
   const NodeHeader* h = node.header();
+  if (!node.unbounded() || !node.LowFence().empty() || h->table != table_) ThrowWrongPage(root_);
   const Node::SplitPoint split = node.FindSplit(h->level == 0 ? key : std::string_view());
   ExclusiveGuard left = NewPage(context);
   ExclusiveGuard right;
@@ -172,6 +192,8 @@ bool Tree::MergeChildren(TreeContext* context, ExclusiveGuard* parent, uint32_t 
   Node above(parent->page(), page_size());
   ExclusiveGuard left = env_.pool->Write(&context->client, above.Child(left_index));
   ExclusiveGuard right = env_.pool->Write(&context->client, above.Child(left_index + 1));
+  CheckChild(above, left_index, left);
+  CheckChild(above, left_index + 1, right);
   const Node a(left.page(), page_size()), b(right.page(), page_size());
   if (!Underfull(target_index == left_index ? a : b)) return false;
   const size_t prefix = b.unbounded() ? 0 : CommonPrefix(a.LowFence(), b.HighFence());
@@ -212,6 +234,7 @@ void Tree::ShrinkRoot(TreeContext* context, ExclusiveGuard* root) {
     const Node top(root->page(), page_size());
     if (top.count() != 1) return;
     ExclusiveGuard child = env_.pool->Write(&context->client, top.Child(0));
+    CheckChild(top, 0, child);
     char* image = context->scratch.data();
     std::memcpy(image, child.page(), page_size());
     Header(image)->id = root_;

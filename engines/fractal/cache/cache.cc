@@ -58,6 +58,12 @@ void Cache::ThrowDamaged(BlockId block, uint64_t offset, const std::string& why)
                                       "; restore the database from a copy, or load it again");
 }
 
+// A dirty node without one of its parts is one whose change was cut short. The file has an older one.
+void Cache::ThrowHalfDone(BlockId block) const {
+  throw Error(Error::kIo, "a change of block " + std::to_string(block) + " of the data file " +
+                              file_->path() + " was cut short; open the database again");
+}
+
 // Reads the range by one call to the file, widened to the alignment of direct IO.
 std::string_view Cache::ReadRange(uint64_t offset, size_t n, ReadCounters* counters) {
   thread_local AlignedBuffer buffer;
@@ -94,9 +100,9 @@ NodeRef Cache::Get(BlockId block, ReadCounters* counters) {
       ThrowDamaged(block, place->offset, "it is another version of the block");
     }
     node->extent = place->offset;
-    Account(node.get());
     LockGuard lock(shard.mutex);
     shard.nodes.emplace(block, node);
+    Account(node.get());
     return node;
   }
 }
@@ -105,7 +111,8 @@ bool Cache::Want(const NodeRef& node, size_t part, bool merge, WantedPart* wante
   constexpr uint64_t kMostTogether = 1 << 20;
   std::shared_lock latch(node->latch);
   const auto missing = [&](size_t i) { return i < node->parts.size() && !node->parts[i].there(); };
-  if (node->gone || node->dirty || !missing(part)) return false;
+  if (node->gone || !missing(part)) return false;
+  if (node->dirty) ThrowHalfDone(node->block);
   wanted->version = node->version;
   wanted->extent = node->extent;
   wanted->leaf = node->leaf();
@@ -200,10 +207,12 @@ void Cache::AfterChange(Node* node, size_t before, size_t after) {
 
 void Cache::BeforeChange(Node* node) {
   if (node->pending) {
-    node->pending = false;
+    {
+      LockGuard lock(saved_mutex_);
+      saved_.push_back(TakeSnapshot(*node));
+    }
+    node->pending = false;  // after what may throw, since the checkpoint must have one of the two
     writes_.snapshots.fetch_add(1, std::memory_order_relaxed);
-    LockGuard lock(saved_mutex_);
-    saved_.push_back(TakeSnapshot(*node));
   }
   node->dirty = true;
   ++node->changes;

@@ -111,8 +111,8 @@ class Cache {
 
   // Marks the dirty nodes as pending and copies the table. The caller has closed the gate.
   void BeginCheckpoint();
-  // Writes the pending nodes. Throws when a write fails; the caller then closes the gate and calls
-  // AbandonCheckpoint.
+  // Writes the pending nodes. Throws when a write fails or the gate is broken; the caller then closes
+  // the gate and calls AbandonCheckpoint.
   void WriteCheckpoint();
   void AbandonCheckpoint();
   // Writes the snapshot of a pending node before the node changes, so that the snapshot need not be
@@ -153,6 +153,7 @@ class Cache {
   size_t FetchRun(const NodeRef& node, size_t part, bool merge, ReadCounters* counters);
   bool Want(const NodeRef& node, size_t part, bool merge, WantedPart* wanted);
   [[noreturn]] void ThrowDamaged(BlockId block, uint64_t offset, const std::string& why) const;
+  [[noreturn]] void ThrowHalfDone(BlockId block) const;
   void Account(Node* node);
   void Uncount(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 
@@ -167,6 +168,7 @@ class Cache {
   void Publish(const NodeRef& node, const Snapshot& snapshot, const NodeImage& image,
                const BlockPlace& place);
   void WriteSaved();
+  void CheckGateWhole();
 
   File* const file_;
   BlockTable* const table_;

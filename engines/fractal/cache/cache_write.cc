@@ -30,7 +30,11 @@ BlockPlace Cache::WriteImage(const NodeImage& image, const Snapshot& snapshot) {
   const uint64_t offset = table_->Allocate(image.extent);
   try {
     file_->Write(offset, image.bytes.data(), image.extent);
-  } catch (...) {
+  } catch (const std::exception& e) {
+    // A writer is told of a full disk, and may try again. A worse error stops all writers, also when
+    // a reader or the cleaner has met it.
+    const auto* error = dynamic_cast<const Error*>(&e);
+    if (error == nullptr || !error->disk_is_full()) gate_->Break();
     table_->Discard(offset, image.extent);
     throw;
   }
@@ -118,7 +122,17 @@ void Cache::WriteCheckpoint() {
     }
     WriteSaved();
   }
+  CheckGateWhole();
   pending_.clear();
+}
+
+// A change that an exception has cut short has broken the gate before it let the gate go. It may have
+// taken from the checkpoint under way what that was to have.
+void Cache::CheckGateWhole() {
+  const Gate::Close close(gate_);
+  if (!gate_->broken()) return;
+  throw Error(Error::kIo, "a change or a write of a node of the data file " + file_->path() +
+                              " was cut short; open the database again");
 }
 
 void Cache::WriteSaved() {

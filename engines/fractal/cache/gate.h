@@ -3,38 +3,65 @@
 // is held: so it begins between two flushes and between two commits, never in the middle of one. A
 // thread that waits for Close goes before threads that come later for a Pass. Passes are short,
 // because no IO happens in them.
+//
+// A Pass or a Close that an exception ends may leave a change half done, and breaks the gate before
+// it opens it. What lies behind a broken gate must not become durable any more.
 #ifndef TESTBED_ENGINES_FRACTAL_CACHE_GATE_H_
 #define TESTBED_ENGINES_FRACTAL_CACHE_GATE_H_
 
+#include <atomic>
+#include <exception>
 #include <mutex>
 #include <shared_mutex>
 
 namespace testbed::fractal {
 
 class Gate {
+  class BreakOnException {
+   public:
+    explicit BreakOnException(Gate* gate) : gate_(gate), before_(std::uncaught_exceptions()) {}
+    ~BreakOnException() {
+      if (std::uncaught_exceptions() > before_) gate_->Break();
+    }
+    BreakOnException(const BreakOnException&) = delete;
+    BreakOnException& operator=(const BreakOnException&) = delete;
+
+   private:
+    Gate* const gate_;
+    const int before_;
+  };
+
  public:
   class Pass {
    public:
-    explicit Pass(Gate* gate) {
-      std::lock_guard turn(gate->turnstile_);
-      lock_ = std::shared_lock(gate->mutex_);
-    }
+    explicit Pass(Gate* gate) : lock_(Enter(gate)), on_exception_(gate) {}
 
    private:
+    static std::shared_lock<std::shared_mutex> Enter(Gate* gate) {
+      std::lock_guard turn(gate->turnstile_);
+      return std::shared_lock(gate->mutex_);
+    }
     std::shared_lock<std::shared_mutex> lock_;
+    BreakOnException on_exception_;  // ends before the lock
   };
   class Close {
    public:
-    explicit Close(Gate* gate) : turn_(gate->turnstile_), lock_(gate->mutex_) {}
+    explicit Close(Gate* gate)
+        : turn_(gate->turnstile_), lock_(gate->mutex_), on_exception_(gate) {}
 
    private:
     std::lock_guard<std::mutex> turn_;
     std::lock_guard<std::shared_mutex> lock_;
+    BreakOnException on_exception_;  // ends before the locks
   };
+
+  void Break() { broken_.store(true); }
+  bool broken() const { return broken_.load(std::memory_order_relaxed); }
 
  private:
   std::mutex turnstile_;
   std::shared_mutex mutex_;
+  std::atomic<bool> broken_{false};
 };
 
 }  // namespace testbed::fractal

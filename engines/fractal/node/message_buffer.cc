@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "engines/fractal/node/wire.h"
 
@@ -80,8 +81,9 @@ void MessageBuffer::Replace(uint32_t* at, const Message& message) {
     }
     return;
   }
-  live_ -= SizeOf(old.key, old.value);
+  const size_t old_size = SizeOf(old.key, old.value);
   *at = Store(message);
+  live_ -= old_size;
   if (arena_.size() > 2 * live_ + kMostGarbage) Settle();
 }
 
@@ -91,6 +93,9 @@ void MessageBuffer::Add(const Message& message) {
     Replace(&recent_[i].at, message);
     return;
   }
+  // The index gets its memory before the message is counted.
+  if (recent_.size() == recent_.capacity())
+    recent_.reserve(std::max<size_t>(1, 2 * recent_.size()));
   const uint32_t at = Store(message);
   recent_.insert(recent_.begin() + static_cast<ptrdiff_t>(i), {HeadOf(message.key), at});
   if (recent_.size() >= kMostRecent) Settle();
@@ -98,25 +103,30 @@ void MessageBuffer::Add(const Message& message) {
 
 void MessageBuffer::AddSorted(const std::vector<Message>& messages) {
   Settle();
-  Index newer;
+  Index newer, room;
   newer.reserve(messages.size());
+  room.reserve(main_.size() + messages.size());
   size_t bytes = arena_.size();
   for (const Message& m : messages) bytes += SizeOf(m.key, m.value);
   if (bytes > arena_.capacity()) arena_.reserve(bytes);
   for (const Message& m : messages) newer.push_back({HeadOf(m.key), Store(m)});
-  MergeIntoMain(newer);
+  MergeIntoMain(newer, std::move(room));
+  DropGarbage();
 }
 
 void MessageBuffer::Settle() {
   if (recent_.empty()) return;
-  MergeIntoMain(recent_);
+  Index room;
+  room.reserve(main_.size() + recent_.size());
+  MergeIntoMain(recent_, std::move(room));
   recent_.clear();
+  DropGarbage();
 }
 
 // Merges `newer` into main_. A message of `newer` replaces the message of main_ with the same key.
-void MessageBuffer::MergeIntoMain(const Index& newer) {
-  Index merged;
-  merged.reserve(main_.size() + newer.size());
+// `room` is empty and has the memory for both, so nothing is thrown.
+void MessageBuffer::MergeIntoMain(const Index& newer, Index room) {
+  Index& merged = room;
   size_t i = 0;
   for (const Entry& entry : newer) {
     const std::string_view key = KeyAt(entry.at);
@@ -130,18 +140,20 @@ void MessageBuffer::MergeIntoMain(const Index& newer) {
   }
   merged.insert(merged.end(), main_.begin() + static_cast<ptrdiff_t>(i), main_.end());
   main_.swap(merged);
-  // Messages that were replaced are garbage in the arena, which is made anew when most of it is
-  // garbage.
-  if (arena_.size() > 2 * live_ + kMostGarbage) {
-    std::string arena;
-    arena.reserve(live_ + live_ / 4);
-    for (Entry& entry : main_) {
-      const Message m = At(entry.at);
-      entry.at = static_cast<uint32_t>(arena.size());
-      AppendMessage(m, &arena);
-    }
-    arena_.swap(arena);
+}
+
+// Messages that were replaced are garbage in the arena, which is made anew when most of it is
+// garbage. All messages are in main_.
+void MessageBuffer::DropGarbage() {
+  if (arena_.size() <= 2 * live_ + kMostGarbage) return;
+  std::string arena;
+  arena.reserve(live_ + live_ / 4);
+  for (Entry& entry : main_) {
+    const Message m = At(entry.at);
+    entry.at = static_cast<uint32_t>(arena.size());
+    AppendMessage(m, &arena);
   }
+  arena_.swap(arena);
 }
 
 std::optional<Message> MessageBuffer::Find(std::string_view key) const {

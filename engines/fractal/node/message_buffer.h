@@ -11,6 +11,9 @@
 //
 // A message's number (msn) is the log sequence number of its commit: what lies higher in the tree
 // is newer. Not thread-safe: the node's latch guards it.
+//
+// Add and AddSorted that throw for want of memory leave the buffer as it was, or with the messages
+// added.
 #ifndef TESTBED_ENGINES_FRACTAL_NODE_MESSAGE_BUFFER_H_
 #define TESTBED_ENGINES_FRACTAL_NODE_MESSAGE_BUFFER_H_
 
@@ -87,7 +90,8 @@ class MessageBuffer {
   uint32_t Store(const Message& message);
   void Replace(uint32_t* at, const Message& message);
   void Settle();  // merges recent_ into main_
-  void MergeIntoMain(const Index& newer);
+  void MergeIntoMain(const Index& newer, Index room);
+  void DropGarbage();
   template <typename Visit>
   void Merge(const Index& newer, size_t newer_end, size_t newer_at, size_t main_at, size_t main_end,
              Visit&& visit) const;

@@ -122,6 +122,7 @@ bool ParseHeader(std::string_view header, uint64_t extent_bytes, Node* node, std
     return Fail(why, "its header makes no sense");
   }
   node->parts.resize(n);
+  uint64_t end = header.size();  // of what lies before the part
   for (Part& part : node->parts) {
     PartPlace& place = part.place;
     place.start = reader.Take<uint32_t>();
@@ -133,6 +134,9 @@ bool ParseHeader(std::string_view header, uint64_t extent_bytes, Node* node, std
         uint64_t{place.start} + place.stored > extent_bytes || place.start < header.size()) {
       return Fail(why, "a part lies outside of it");
     }
+    // A run of parts is read from the begin of the first to the end of the last.
+    if (place.start < end) return Fail(why, "its parts are not one behind the other");
+    end = uint64_t{place.start} + place.stored;
     place.codec = static_cast<Codec>(codec);
   }
   if (!node->leaf()) {

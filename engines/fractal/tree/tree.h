@@ -138,7 +138,6 @@ class Tree {
   void SplitLeaf(Node* parent, size_t part, Node* leaf);
   void SplitInner(Node* parent, size_t part, Node* node);
   void SplitRoot();
-  void LinkSibling(Node* parent, size_t part, const NodeRef& sibling, std::string pivot);
   void MergeIfSmall(const NodeRef& parent, size_t part, ReadCounters* counters);
   bool SmallPair(const NodeRef& parent, size_t part, BlockId* left, BlockId* right) const;
   void MergePair(const NodeRef& parent, size_t part, const NodeRef& left, const NodeRef& right);

@@ -9,6 +9,14 @@
 namespace testbed::fractal {
 namespace {
 
+// Returns a part that shares the rows of a leaf's part.
+Part SharedPart(const Part& from) {
+  Part part;
+  part.rows = from.rows;
+  part.heat = from.heat;
+  return part;
+}
+
 uint64_t BufferedBytes(const Node& node) {
   uint64_t bytes = 0;
   for (const Part& part : node.parts) bytes += part.raw_bytes();
@@ -16,7 +24,8 @@ uint64_t BufferedBytes(const Node& node) {
 }
 
 // A LeafPacker packs the rows of a leaf into new basements, each filled to the page. It takes a
-// part that no message touches over unchanged when a page ends just before that part.
+// part that no message touches over unchanged when a page ends just before that part. The leaf
+// stays as it is until Finish, which throws only before it changes the leaf.
 class LeafPacker {
  public:
   LeafPacker(size_t page_size, size_t parts) : builder_(page_size) { parts_.reserve(parts + 4); }
@@ -28,12 +37,12 @@ class LeafPacker {
   }
   // Takes a part over unless its first row would fit into the page that is being filled. `low` is
   // the part's pivot.
-  bool TakeOver(Part* part, const std::string& low) {
-    if (part->rows->count() == 0) return true;
-    if (!builder_.empty() && !builder_.Fits(part->rows->key(0), part->rows->value(0))) Close();
+  bool TakeOver(const Part& part, const std::string& low) {
+    if (part.rows->count() == 0) return true;
+    if (!builder_.empty() && !builder_.Fits(part.rows->key(0), part.rows->value(0))) Close();
     if (!builder_.empty()) return false;
     low_ = low;
-    Push(std::move(*part));
+    Push(SharedPart(part));
     return true;
   }
   void Finish(Node* leaf) {
@@ -156,12 +165,14 @@ void Tree::PrepareHeaviest(ReadCounters* counters) {
   if (flushing.owns_lock()) MakeRoomFor(child, bytes, counters);
 }
 
-// The caller is in the gate and holds both latches exclusively.
+// The caller is in the gate and holds both latches exclusively. The messages leave the parent after
+// all that may throw. Messages that have come to an inner child and stay in the parent as well do no
+// harm.
 void Tree::MoveMessages(Node* parent, size_t part, Node* child) {
   env_.cache->BeforeChange(parent);
   env_.cache->BeforeChange(child);
-  const std::unique_ptr<MessageBuffer> buffer =
-      std::exchange(parent->parts[part].buffer, std::make_unique<MessageBuffer>());
+  auto empty = std::make_unique<MessageBuffer>();
+  std::unique_ptr<MessageBuffer>& buffer = parent->parts[part].buffer;
   const std::vector<Message> messages = buffer->All();
   for (const Message& m : messages) child->max_number = std::max(child->max_number, m.number);
   TreeCounters& c = *env_.counters;
@@ -176,6 +187,7 @@ void Tree::MoveMessages(Node* parent, size_t part, Node* child) {
     c.messages_moved.fetch_add(messages.size(), std::memory_order_relaxed);
     ApplyToInner(child, messages);
   }
+  buffer = std::move(empty);
   env_.cache->AfterChange(parent);
   env_.cache->AfterChange(child);
 }
@@ -188,7 +200,7 @@ void Tree::ApplyToLeaf(Node* leaf, const std::vector<Message>& messages) {
     const bool last = p == leaf->pivots.size();
     while (end < messages.size() && (last || messages[end].key < leaf->pivots[p])) ++end;
     const std::string low = p > 0 ? leaf->pivots[p - 1] : std::string();
-    if (m == end && packer.TakeOver(&leaf->parts[p], low)) continue;
+    if (m == end && packer.TakeOver(leaf->parts[p], low)) continue;
     const BasementRef rows = leaf->parts[p].rows;
     uint32_t at = 0;
     for (; m < end; ++m) {

@@ -1,5 +1,7 @@
 // This file has the splits and merges of nodes. The caller of each function is in the gate, and
-// holds Node::flushing of the parent and the exclusive latches of all nodes that change.
+// holds Node::flushing of the parent and the exclusive latches of all nodes that change. Each split
+// gets its memory first and then moves what throws nothing, so that readers find all rows also
+// after an exception.
 #include <algorithm>
 #include <iterator>
 #include <shared_mutex>
@@ -11,8 +13,10 @@ namespace testbed::fractal {
 namespace {
 
 // Moves the parts from index `from` on, and the pivots between them, to the end of another node.
-// Returns the pivot before the first moved part.
+// Returns the pivot before the first moved part. Throws only before it changes a node.
 std::string MoveTail(Node* node, size_t from, Node* to) {
+  to->parts.reserve(to->parts.size() + node->parts.size() - from);
+  to->pivots.reserve(to->pivots.size() + node->parts.size() - from);
   const auto parts = node->parts.begin() + static_cast<ptrdiff_t>(from);
   const auto pivots = node->pivots.begin() + static_cast<ptrdiff_t>(from) - 1;
   std::string pivot = std::move(*pivots);
@@ -23,16 +27,27 @@ std::string MoveTail(Node* node, size_t from, Node* to) {
   return pivot;
 }
 
-}  // namespace
-
-void Tree::LinkSibling(Node* parent, size_t part, const NodeRef& sibling, std::string pivot) {
+Part LinkTo(const Node& child) {
   Part link;
-  link.child = sibling->block;
+  link.child = child.block;
   link.buffer = std::make_unique<MessageBuffer>();
+  return link;
+}
+
+// Moves the parts from index `from` on to a new sibling, and links the sibling behind the node,
+// which is child `part` of the parent. Throws only before it changes a node that has rows.
+void SplitOff(Node* parent, size_t part, Node* node, size_t from, Node* sibling) {
+  Part link = LinkTo(*sibling);
   link.heat = 1;
+  parent->parts.reserve(parent->parts.size() + 1);
+  parent->pivots.reserve(parent->pivots.size() + 1);
+  std::string pivot = MoveTail(node, from, sibling);
+  sibling->max_number = node->max_number;
   parent->parts.insert(parent->parts.begin() + static_cast<ptrdiff_t>(part) + 1, std::move(link));
   parent->pivots.insert(parent->pivots.begin() + static_cast<ptrdiff_t>(part), std::move(pivot));
 }
+
+}  // namespace
 
 // The child's buffer in the parent is empty, because the flush that made the child too large has
 // emptied it.
@@ -60,10 +75,8 @@ void Tree::SplitLeaf(Node* parent, size_t part, Node* leaf) {
   if (cuts.empty()) cuts.push_back(leaf->parts.size() - 1);
   for (size_t i = cuts.size(); i-- > 0;) {
     const NodeRef sibling = env_.cache->Create(0);
-    std::string pivot = MoveTail(leaf, cuts[i], sibling.get());
-    sibling->max_number = leaf->max_number;
+    SplitOff(parent, part, leaf, cuts[i], sibling.get());
     env_.cache->AfterChange(sibling.get());
-    LinkSibling(parent, part, sibling, std::move(pivot));
     env_.counters->leaf_splits.fetch_add(1, std::memory_order_relaxed);
   }
   env_.cache->AfterChange(leaf);
@@ -72,11 +85,9 @@ void Tree::SplitLeaf(Node* parent, size_t part, Node* leaf) {
 
 void Tree::SplitInner(Node* parent, size_t part, Node* node) {
   const NodeRef sibling = env_.cache->Create(node->height);
-  std::string pivot = MoveTail(node, node->parts.size() / 2, sibling.get());
-  sibling->max_number = node->max_number;
+  SplitOff(parent, part, node, node->parts.size() / 2, sibling.get());
   env_.cache->AfterChange(sibling.get());
   env_.cache->AfterChange(node);
-  LinkSibling(parent, part, sibling, std::move(pivot));
   env_.cache->AfterChange(parent);
   env_.counters->inner_splits.fetch_add(1, std::memory_order_relaxed);
 }
@@ -91,18 +102,16 @@ void Tree::SplitRoot() {
   env_.cache->BeforeChange(root);
   const NodeRef left = env_.cache->Create(root->height);
   const NodeRef right = env_.cache->Create(root->height);
-  std::string pivot = MoveTail(root, root->parts.size() / 2, right.get());
-  left->parts = std::exchange(root->parts, {});
-  left->pivots = std::exchange(root->pivots, {});
-  for (const NodeRef& node : {left, right}) {
+  std::vector<Part> links;
+  for (const Node* node : {left.get(), right.get()}) links.push_back(LinkTo(*node));
+  std::vector<std::string> pivots(1);
+  pivots[0] = MoveTail(root, root->parts.size() / 2, right.get());
+  left->parts = std::exchange(root->parts, std::move(links));
+  left->pivots = std::exchange(root->pivots, std::move(pivots));
+  for (Node* node : {left.get(), right.get()}) {
     node->max_number = root->max_number;
-    env_.cache->AfterChange(node.get());
-    Part link;
-    link.child = node->block;
-    link.buffer = std::make_unique<MessageBuffer>();
-    root->parts.push_back(std::move(link));
+    env_.cache->AfterChange(node);
   }
-  root->pivots.push_back(std::move(pivot));
   ++root->height;
   env_.cache->AfterChange(root);
   NoteRootBytes(*root);
@@ -147,20 +156,16 @@ void Tree::MergePair(const NodeRef& parent, size_t part, const NodeRef& left,
   std::lock_guard left_latch(left->latch);
   std::lock_guard right_latch(right->latch);
   const size_t first = parent->parts[part].child == left->block ? part : part - 1;
-  env_.cache->BeforeChange(parent.get());
-  env_.cache->BeforeChange(left.get());
+  // The checkpoint under way may still need each of them as it is.
+  for (Node* node : {parent.get(), left.get(), right.get()}) env_.cache->BeforeChange(node);
+  left->parts.reserve(left->parts.size() + right->parts.size());
+  left->pivots.reserve(left->pivots.size() + right->parts.size());
+  parent->parts[first].buffer->AddSorted(parent->parts[first + 1].buffer->All());
+  // From here on nothing throws until the right one is in no tree any more.
   left->pivots.push_back(std::move(parent->pivots[first]));
   std::move(right->pivots.begin(), right->pivots.end(), std::back_inserter(left->pivots));
+  std::move(right->parts.begin(), right->parts.end(), std::back_inserter(left->parts));
   left->max_number = std::max(left->max_number, right->max_number);
-  // The checkpoint under way may still need the right one as it is: its parts are copied, which
-  // shares a leaf's rows.
-  for (const Part& from : right->parts) {
-    Part to;
-    to.rows = from.rows;
-    to.heat = from.heat;
-    left->parts.push_back(std::move(to));
-  }
-  parent->parts[first].buffer->AddSorted(parent->parts[first + 1].buffer->All());
   parent->parts.erase(parent->parts.begin() + static_cast<ptrdiff_t>(first) + 1);
   parent->pivots.erase(parent->pivots.begin() + static_cast<ptrdiff_t>(first));
   env_.cache->Remove(right.get());

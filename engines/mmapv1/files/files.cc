@@ -87,9 +87,11 @@ void Files::EndOperation() {
   std::vector<Range>().swap(undo_);
 }
 
+// The bytes come before their range. Where there is no memory for the range, the bytes belong to none
+// and do no harm; a range without its bytes would make an undo put other bytes into the place.
 void Files::SaveForUndo(const Range& range, const char* at) {
-  undo_.push_back(range);
   undo_bytes_.insert(undo_bytes_.end(), at, at + range.n);
+  undo_.push_back(range);
 }
 
 char* Files::Write(DiskLoc loc, uint32_t n) {
@@ -114,7 +116,8 @@ char* Files::Write(DiskLoc loc, uint32_t n) {
 }
 
 void Files::UndoOperation() {
-  size_t end = undo_bytes_.size();
+  size_t end = 0;  // of the bytes that have a range
+  for (const Range& range : undo_) end += range.n;
   for (size_t i = undo_.size(); i-- > 0;) {
     const Range& range = undo_[i];
     end -= range.n;

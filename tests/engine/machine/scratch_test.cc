@@ -278,6 +278,27 @@ TEST_P(ScratchTest, AFaultDiskKeepsWhatWasFlushedAndTearsTheRest) {
   }
 }
 
+// The last process of a mount namespace unmounts what is in it, which the process that serves the disk
+// below cannot do: it would wait for itself, and all syncs of the machine with it.
+TEST_P(ScratchTest, TheProcessThatServesAFaultDiskHasNoMountOfItsParent) {
+  ScratchOptions options = Options();
+  options.fault_disk = true;
+  const auto scratch = ScratchDevice::Create(options);
+  const std::string self = std::to_string(::getpid());
+  std::string server;
+  std::ifstream("/proc/self/task/" + self + "/children") >> server;
+  ASSERT_FALSE(server.empty());
+  EXPECT_NE(fs::read_symlink("/proc/" + server + "/ns/mnt"), fs::read_symlink("/proc/self/ns/mnt"));
+  EXPECT_THAT(Text("/proc/self/mountinfo"), HasSubstr(directory_));
+  EXPECT_THAT(Text("/proc/" + server + "/mountinfo"), testing::Not(HasSubstr(directory_)));
+  std::vector<std::string> open;
+  for (const auto& fd : fs::directory_iterator("/proc/" + server + "/fd")) {
+    const std::string path = fs::read_symlink(fd);
+    if (path.starts_with(directory_)) open.push_back(path);
+  }
+  EXPECT_THAT(open, testing::ElementsAre(HasSubstr(".img (deleted)")));
+}
+
 INSTANTIATE_TEST_SUITE_P(FileSystems, ScratchTest,
                          testing::Values(FileSystem::kExt4, FileSystem::kXfs),
                          [](const auto& info) { return FileSystemName(info.param); });

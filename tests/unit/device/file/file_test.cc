@@ -5,6 +5,7 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -227,6 +228,39 @@ TEST_P(FileTest, AWriteWithDsyncIsASync) {
   EXPECT_EQ(FileFaults::Clear(), 1u);
   EXPECT_THROW(file->Write(4096, block.data(), block.size()), Error);
   EXPECT_THROW(file->Sync(), Error);
+}
+
+TEST_P(FileTest, APipeOrADeviceInPlaceOfTheFileIsRefusedWithoutWaiting) {
+  ASSERT_EQ(::mkfifo((directory_ + "/pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("/dev/zero", directory_ + "/device");
+  for (const char* name : {"/pipe", "/device"}) {
+    for (const bool read_only : {false, true}) {
+      for (const auto create :
+           {FileOptions::kMustExist, FileOptions::kMayExist, FileOptions::kTruncate}) {
+        SCOPED_TRACE(name);
+        FileOptions options;
+        options.mode = GetParam();
+        options.read_only = read_only;
+        options.create = create;
+        try {
+          File::Open(directory_ + name, options);
+          FAIL();
+        } catch (const Error& error) {
+          EXPECT_EQ(error.kind(), Error::kIo);
+          EXPECT_NE(std::string(error.what()).find("a regular file should be"), std::string::npos)
+              << error.what();
+        }
+      }
+    }
+  }
+}
+
+TEST_P(FileTest, CallsOfAnOpenFileWait) {
+  const auto file = Open(FileOptions::kMustCreate);
+  if (!file) GTEST_SKIP() << "no direct IO on the file system of " << directory_;
+  EXPECT_EQ(::fcntl(file->fd(), F_GETFL) & O_NONBLOCK, 0);
+  EXPECT_EQ((::fcntl(file->fd(), F_GETFL) & O_DIRECT) != 0, GetParam() == IoMode::kDirect);
+  EXPECT_EQ(::fcntl(file->fd(), F_GETFD), FD_CLOEXEC);
 }
 
 }  // namespace

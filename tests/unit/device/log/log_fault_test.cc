@@ -3,10 +3,15 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <new>
 #include <thread>
 
 #include "tests/unit/device/log/log_test_util.h"
@@ -154,6 +159,51 @@ TEST_F(LogFaultTest, TheLogsOwnThreadLeavesItsErrorToTheCallers) {
     EXPECT_EQ(e.code(), ENOSPC);
   }
   EXPECT_LT(log->DurableLsn(), range.end);
+}
+
+// Memory that the process takes beyond `bytes` more is refused until the object goes out of scope.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(uint64_t bytes) {
+    ::malloc_trim(0);
+    uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    ::getrlimit(RLIMIT_AS, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = pages * static_cast<uint64_t>(::getpagesize()) + bytes;
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
+  ~MemoryLimit() { ::setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+class LogMemoryTest : public LogTestInMemory {};
+
+// The record would open the next segment.
+TEST_F(LogMemoryTest, ARecordThatFindsNoMemoryLeavesTheLogAsItWas) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer ends the process when memory is refused";
+#endif
+  LogOptions options = SmallOptions();
+  options.segment_bytes = 96 << 20;
+  options.space = LogSpace::kGrowing;
+  auto log = OpenLog(directory_, options);
+  const auto fill = [](size_t n) { return [n](char* to) { std::memset(to, 'x', n); }; };
+  // The second is longer than what a heap of a thread, of 64 MiB, may have left.
+  constexpr size_t kFirst = 8 << 20, kSecond = 90 << 20;
+  log->WaitDurable(log->Append(kFirst, fill(kFirst)).end);
+  {
+    MemoryLimit limit(16 << 20);
+    EXPECT_THROW(log->Append(kSecond, fill(kSecond)), std::bad_alloc);
+  }
+  for (int i = 0; i < 8; ++i) log->WaitDurable(log->Append(NumberedRecord(i, 3000)).end);
+  log.reset();
+  const ReadBack back = ReadLog(directory_);
+  EXPECT_FALSE(back.damage) << *back.damage;
+  ASSERT_EQ(back.records.size(), 9u);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(back.records[i + 1], NumberedRecord(i, 3000));
 }
 
 class LogFullDeviceTest : public LogTestDirectory {

@@ -91,6 +91,43 @@ TEST_F(ChangeBufferTest, HidesNothing) {
   ExpectSound();
 }
 
+// Rows that the buffer cannot have taken, as damage with a right checksum leaves them.
+TEST_F(ChangeBufferTest, ARowThatItCannotHaveIsAnError) {
+  const std::string known("\0\0\0\2", 4);
+  for (const auto& [key, value] : {std::pair(std::string("\xff\xff\xff\xff"
+                                                         "row",
+                                                         7),
+                                             "p1"),
+                                   {std::string("\0\0", 2), "p1"},
+                                   {known + "row", ""},
+                                   {known + "row", "x1"}}) {
+    std::filesystem::remove_all(dir_);
+    options_.change_buffer_bytes = 100 << 10;
+    Open();
+    Tree* tree = store_->OpenTable("t");
+    ASSERT_EQ(tree->table(), 2u);
+    {
+      StoreClient client(store_.get());
+      client.context()->commit = {store_->log()->EndLsn(), store_->log()->EndLsn()};
+      Tree* buffer = store_->Table(1);
+      ASSERT_EQ(buffer, store_->change_buffer()->tree());
+      buffer->Write(client.context(), {key, false, {value, false}});
+    }
+    store_.reset();
+    try {
+      Open();
+      StoreClient client(store_.get());
+      std::string found;
+      client.Get(store_->OpenTable("t"), "row", &found);
+      ADD_FAILURE() << "no error";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kCorruption);
+      EXPECT_NE(std::string(e.what()).find("change buffer"), std::string::npos) << e.what();
+    }
+    store_.reset();
+  }
+}
+
 TEST_F(ChangeBufferTest, AWalkAndASeekSeeWhatWaits) {
   Open();
   Model model = Load();

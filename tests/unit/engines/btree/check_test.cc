@@ -310,6 +310,7 @@ TEST_F(BtreeCheckTest, TheSpaceMap) {
   const Files good = Save();
   const auto edit_map = [&](PageId page, bool used) {
     CheckpointState state = Checkpoint();
+    Extend(&state.space, page + 1);
     uint64_t& word = state.space.words[page / 64];
     const uint64_t bit = 1ull << (page % 64);
     ASSERT_NE((word & bit) != 0, used);
@@ -324,7 +325,8 @@ TEST_F(BtreeCheckTest, TheSpaceMap) {
     Restore(good);
   }
   // The loop marks pages as used that were freed, or never used.
-  const CheckpointState state = Checkpoint();
+  CheckpointState state = Checkpoint();
+  Extend(&state.space, state.space.pages + 16);
   int tried = 0;
   for (PageId id = 1; id < state.space.pages; ++id) {
     if ((state.space.words[id / 64] >> (id % 64) & 1) != 0) continue;
@@ -391,6 +393,18 @@ TEST_F(BtreeCheckTest, CheckpointFiles) {
   ExpectNamesFile(newest, "it belongs to another database");
   WriteCheckpoint(dir_, 2 * kPage, state);
   ExpectNamesFile(newest, "byte 20: it has another page size than the data file: expected 4096");
+}
+
+// Opening needs the file, whatever is in it.
+TEST_F(BtreeCheckTest, ADoublewriteFileThatIsNotThere) {
+  MakeDatabase(100);
+  const std::string path = DoublewritePath(dir_);
+  std::filesystem::remove(path);
+  EXPECT_THROW(Open(), Error);
+  ExpectNamesFile("/btree.doublewrite", "the file is missing: the database cannot be opened");
+  EXPECT_EQ(Inspect().faults.count, 1u) << Texts(Inspect().faults);
+  std::filesystem::create_directory(path);
+  ExpectNamesFile("/btree.doublewrite", "it is no regular file");
 }
 
 TEST_F(BtreeCheckTest, TheSuperblock) {

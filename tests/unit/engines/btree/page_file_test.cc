@@ -121,6 +121,69 @@ TEST_F(PageFileTest, ABatchIsNotTakenForPutBackWhenItsCopiesAreNotWhole) {
   }
 }
 
+// The disk is full in the middle of a batch while a checkpoint is about to sync what came before.
+TEST_F(PageFileTest, ASyncOnAFullDiskLeavesTheHalfBatchToItsCopies) {
+  const std::vector<PageId> ids = {1, 3, 7};
+  Write(ids, 'a');
+  auto file = Open();
+  int lasting = 0;
+  file->SetOnError([&](const Error&, bool lasts) { lasting += lasts ? 1 : 0; });
+  {
+    FailingDisk disk(dir_);
+    disk.Fail({DiskCall::kWrite, 2, ENOSPC, true});  // after the copies and page 1
+    WriteBatch batch(kPageSize, 16);
+    AddPages(&batch, ids, 'b');
+    EXPECT_THROW(file->Write(&batch), Error);
+    EXPECT_NO_THROW(file->Sync());
+    EXPECT_THROW(file->Retry(), Error) << "it is still full";
+  }
+  EXPECT_EQ(lasting, 0);
+  const std::string full = Bytes("data"), copies = Bytes("doublewrite");
+  EXPECT_NO_THROW(file->Retry());
+  for (PageId id : ids) EXPECT_EQ(ContentOf(file.get(), id), 'b');
+  {
+    FailingDisk disk(dir_);
+    WriteBatch batch(kPageSize, 16);
+    AddPages(&batch, {2}, 'c');
+    disk.Fail({DiskCall::kSync, 0});
+    EXPECT_THROW(file->Write(&batch), Error) << "what was put in place is synced first";
+    EXPECT_EQ(Bytes("doublewrite"), copies);
+  }
+  // A crash before the retry.
+  SetBytes("data", full);
+  SetBytes("doublewrite", copies);
+  file = Open();
+  file->RestoreTorn();
+  EXPECT_EQ(ContentOf(file.get(), 1), 'b');
+}
+
+// A page that is torn in its place is read from its copy, until the place has room. The read began
+// before the page was put in place and ends after it.
+TEST_F(PageFileTest, AReadThatMeetsTheEndOfACopyReadsAgain) {
+  Write({1, 2}, 'a');
+  const std::string whole = Bytes("data");
+  AlignedBuffer page(kPageSize);
+  for (const bool torn : {true, false}) {
+    auto file = Open();
+    PageFile::Copies copies;
+    copies.emplace(2, whole.substr(2 * kPageSize, kPageSize));
+    file->KeepCopies(std::move(copies));
+    std::memcpy(page.data(), whole.data() + 2 * kPageSize, kPageSize);
+    page.data()[3000] ^= 1;
+    file->Retry();
+    if (!torn) {
+      std::string bytes = whole;
+      bytes[2 * kPageSize + 3000] ^= 1;
+      SetBytes("data", bytes);
+      EXPECT_THROW(file->FinishRead(2, page.data(), kPageSize), Error)
+          << "it is damaged since then";
+      continue;
+    }
+    EXPECT_NO_THROW(file->FinishRead(2, page.data(), kPageSize));
+    EXPECT_EQ(page.data()[3000], 'a');
+  }
+}
+
 TEST_F(PageFileTest, ANodeIsPutBackThoughItsCopyLacksWhatItDoesNotUse) {
   auto write = [this](char content) {
     auto file = Open();

@@ -167,6 +167,33 @@ TEST_P(PoolTest, HotCleanPagesStayWhileColdDirtyOnesAreWritten) {
   RecordProperty("misses_of_hot_pages", static_cast<int>(client.misses.Get()));
 }
 
+// The system may drop what it failed to write back, and a reader in place would not be told.
+TEST_P(PoolTest, WhatNoSyncVouchesForIsNotReadInPlace) {
+  if (GetParam() != IoMode::kMmap) GTEST_SKIP() << "reads in place are those of mmap mode";
+  constexpr PageId kPages = 200;
+  Open(kPages, 20);
+  if (IsSkipped()) return;
+  PoolClient client(pool_.get());
+  for (PageId id = 1; id <= kPages; ++id) Change(&client, id, 1000);
+  int written = 0;
+  for (PageId id = 1; id <= kPages; ++id) {
+    if (pool_->Contains(id)) continue;
+    const bool unsynced = file_->WrittenSinceSync(id);
+    if (unsynced) ++written;
+    ASSERT_EQ(WordOf(pool_->Read(&client, id).page()), id + 1000);
+    ASSERT_EQ(WordOf(pool_->Optimistic(&client, id).page()), id + 1000);
+    EXPECT_EQ(pool_->Contains(id), unsynced) << "page " << id;
+  }
+  EXPECT_GT(written, 0);
+  pool_->FlushBefore(log_.EndLsn());
+  file_->Sync();
+  for (PageId id = 1; id <= kPages; ++id) {
+    if (pool_->Contains(id)) continue;
+    ASSERT_EQ(WordOf(pool_->Read(&client, id).page()), id + 1000);
+    EXPECT_FALSE(pool_->Contains(id)) << "page " << id;
+  }
+}
+
 TEST_P(PoolTest, FlushWritesOnlyWhatIsDirty) {
   Open(100, 64);
   if (IsSkipped()) return;

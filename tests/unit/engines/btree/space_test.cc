@@ -106,6 +106,28 @@ TEST(SpaceTest, WhatWasPromisedIsThereOnAFullDisk) {
   space.Unpromise(1);
 }
 
+// A snapshot with the promised pages would make the file longer at the next opening, on a disk that
+// may have no space for it.
+TEST(SpaceTest, ASnapshotEndsWithTheLastUsedPage) {
+  Space space(4096, [](uint32_t) {});
+  space.MarkUsed(space.Reserve(5), 5);
+  space.Reserve(10);
+  space.Promise(100000);
+  EXPECT_GT(space.file_pages(), 100000u);
+  SpaceSnapshot snapshot = space.Snapshot();
+  EXPECT_EQ(snapshot.pages, 6u);
+  EXPECT_EQ(snapshot.words.size(), 1u);
+  // What has more pages, such as an earlier version's, takes no more space either.
+  Extend(&snapshot, 100000);
+  EXPECT_EQ(LengthInUse(snapshot), 6u);
+  Space again(4096, [](uint32_t) {});
+  again.Restore(snapshot);
+  EXPECT_EQ(again.file_pages(), 6u);
+  again.Restore(snapshot, 1000);
+  EXPECT_EQ(again.file_pages(), 1000u);
+  EXPECT_EQ(again.used_pages(), 6u);
+}
+
 // A file that grew by less after a full disk grows by what is needed; another error is not tried again.
 TEST(SpaceTest, OnlyAFullDiskIsAskedForLess) {
   for (const int code : {ENOSPC, EIO}) {

@@ -119,6 +119,54 @@ TEST_F(StoreErrorTest, ABrokenPageFailsTheReadThatNeedsIt) {
   }
 }
 
+// A limit of the file size stands for a full disk. An opening must not need space for what a commit
+// reserved while the last checkpoint was taken, whichever version wrote the checkpoint.
+TEST_F(StoreErrorTest, ADatabaseOpensWithoutTheSpaceThatACommitReserved) {
+  for (const bool earlier : {false, true}) {
+    SCOPED_TRACE(earlier);
+    RunAndCrash([&] {
+      Put("a", "1");
+      store_->space()->Promise(20000);
+      store_->Checkpoint();
+      store_->space()->Unpromise(20000);
+      Put("b", "2");
+    });
+    ASSERT_LT(std::filesystem::file_size(DataPath(dir_)), 8u << 20) << "given back";
+    if (earlier) {
+      CheckpointState state =
+          ReadCheckpoint(dir_, CheckSuperblock(DataPath(dir_), dir_, options_.page_size).database);
+      ++state.sequence;
+      Extend(&state.space, 20000);
+      WriteCheckpoint(dir_, options_.page_size, state);
+    }
+    ::signal(SIGXFSZ, SIG_IGN);
+    struct rlimit before;
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit limit = before;
+    limit.rlim_cur = 16 << 20;
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+    EXPECT_NO_THROW(Open());
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    ASSERT_NE(store_, nullptr);
+    EXPECT_EQ(Get("a") + Get("b"), "12");
+    ExpectSound();
+  }
+}
+
+// A file that a crash left with reserved space behind its pages gives the space back.
+TEST_F(StoreErrorTest, WhatACrashLeftReservedIsGivenBack) {
+  RunAndCrash([&] {
+    Put("a", "1");
+    store_->space()->Promise(5000);
+    store_->Checkpoint();
+  });
+  ASSERT_GT(std::filesystem::file_size(DataPath(dir_)), 5000u * 4096);
+  Open();
+  EXPECT_LT(std::filesystem::file_size(DataPath(dir_)), 8u << 20);
+  EXPECT_EQ(Get("a"), "1");
+  ExpectSound();
+}
+
 // A limit of the file size stands for a full disk. The commit that does not fit must fail with the
 // reason, and all commits before it must be found after the next open.
 TEST_F(StoreErrorTest, AFullDiskLosesNothing) {

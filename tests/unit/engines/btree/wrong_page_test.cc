@@ -128,5 +128,123 @@ TEST_F(WrongPageTest, ALeafThatDoesNotHaveTheKeysIsAnError) {
   }
 }
 
+// A page of a long value is replaced by that of another one, such as an old version of it.
+TEST_F(WrongPageTest, AnOverflowPageOfAnotherValueIsAnError) {
+  std::vector<PageId> pages;
+  for (PageId id = 1; id < sound_.size() / kPage; ++id) {
+    if (Header(Page(&sound_, id))->type == PageType::kOverflow) pages.push_back(id);
+  }
+  const auto header = [&](PageId id) {
+    return reinterpret_cast<OverflowHeader*>(Page(&sound_, id));
+  };
+  // A full page by a full page of another run, a shorter last page by another one.
+  const auto find = [&](auto fits) {
+    for (const PageId from : pages) {
+      for (const PageId to : pages) {
+        if (fits(*header(from), *header(to))) return std::pair(from, to);
+      }
+    }
+    return std::pair(kNoPage, kNoPage);
+  };
+  const auto live = [this](const OverflowHeader& h) { return h.table == table_; };
+  const auto pairs = {find([&](const OverflowHeader& from, const OverflowHeader& to) {
+                        return live(from) && live(to) && from.size == OverflowPayload(kPage) &&
+                               to.size == from.size && from.begin < to.begin;
+                      }),
+                      find([&](const OverflowHeader& from, const OverflowHeader& to) {
+                        return live(from) && live(to) && to.size < OverflowPayload(kPage) &&
+                               from.size < to.size;
+                      })};
+  for (const auto& [from, to] : pairs) {
+    ASSERT_NE(from, kNoPage);
+    Put(from, to);
+    Open();
+    EXPECT_GT(ReadAll(), 2) << "page " << from << " as " << to;
+    if (HasFailure()) return;
+  }
+  // The same page, of another table.
+  const auto [first, other] = *pairs.begin();
+  header(first)->table = table_ + 1;
+  Put(first, first);
+  Open();
+  EXPECT_GT(ReadAll(), 2);
+}
+
+// The reference to a long value is wrong: neither memory nor the space map may be asked for it.
+TEST_F(WrongPageTest, AReferenceToNoRunIsAnError) {
+  for (const PageId leaf : PagesAt(0)) {
+    char* page = Page(&sound_, leaf);
+    const Node node(page, kPage);
+    uint32_t i = 0;
+    while (i < node.count() && !node.Value(i).overflow) ++i;
+    if (i == node.count()) continue;
+    const std::string key = node.Key(i);
+    char* at = page + node.CellAt(i) + node.Suffix(i).size() + sizeof(uint16_t);
+    const OverflowRef good = node.Overflow(i);
+    OverflowRef huge = good, far = good, longer = good;
+    huge.size = uint64_t{1} << 40;
+    huge.pages = 1 << 28;
+    far.first = kMaxPages - 1;
+    longer.size += 2 * kPage;
+    for (const OverflowRef& ref : {huge, far, longer}) {
+      std::memcpy(at, &ref, sizeof ref);
+      Put(leaf, leaf);
+      Open();
+      std::string value;
+      StoreClient client(store_.get());
+      EXPECT_EQ(Refused([&] { client.Get(store_->OpenTable("a"), key, &value); }), 1);
+      EXPECT_EQ(Refused([&] { Erase("a", key); }), 1);
+    }
+    return;
+  }
+  FAIL() << "no leaf has a long value";
+}
+
+// A leaf as it was before it was split: its range is wider than its parent says, and reaches that of
+// its right neighbour. A merge of both would hide rows and free a page.
+TEST_F(WrongPageTest, ALeafFromBeforeItsSplitIsNotMerged) {
+  store_.reset();
+  std::filesystem::remove_all(dir_);
+  Open();
+  const auto short_value = [](int i) { return std::string(40, static_cast<char>('a' + i % 26)); };
+  // Leaves that are wide and about half full: a merge with such a version of one has room.
+  for (int i = 0; i < 2000; i += 4) Commit("a", Key(i), short_value(i));
+  for (int i = 0; i < 2000; i += 8) Erase("a", Key(i));
+  table_ = store_->OpenTable("a")->table();
+  Close();
+  std::string old = Slurp(DataPath(dir_));
+  Open();
+  for (int i = 0; i < 2000; ++i) Commit("a", Key(i), short_value(i));
+  Close();
+  sound_ = Slurp(DataPath(dir_));
+  std::filesystem::remove_all(top_ + "/sound");
+  CopyTree(dir_, top_ + "/sound");
+  for (const PageId parent : PagesAt(1)) {
+    const Node above(Page(&sound_, parent), kPage);
+    for (uint32_t i = 1; i + 2 < above.count(); ++i) {
+      const PageId id = above.Child(i);
+      if ((uint64_t{id} + 1) * kPage > old.size()) continue;
+      const Node before(Page(&old, id), kPage), now(Page(&sound_, id), kPage);
+      if (!before.leaf() || before.header()->id != id || before.header()->table != table_ ||
+          before.LowFence() != now.LowFence() || before.HighFence() <= now.HighFence() ||
+          before.UsedBytes() > before.Capacity() * 7 / 10) {
+        continue;
+      }
+      const std::string from = above.Key(i + 1), to = above.Key(i + 2);
+      std::memcpy(Page(&sound_, id), Page(&old, id), kPage);
+      Put(id, id);
+      Open();
+      int refused = 0;
+      for (int row = 0; row < 2000; ++row) {
+        if (Key(row) < from || Key(row) >= to) continue;
+        refused += Refused([&] { Erase("a", Key(row)); });
+      }
+      EXPECT_GT(refused, 0) << "page " << id << " was merged with its neighbour";
+      return;
+    }
+  }
+  FAIL() << "no leaf fits";
+}
+
 }  // namespace
 }  // namespace testbed::btree

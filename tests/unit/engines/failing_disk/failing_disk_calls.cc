@@ -117,15 +117,15 @@ ssize_t WriteCall(int fd, const void* data, size_t n, off_t at) {
         if (TheModel().is_cut) return -1;
         const int error = errno;
         const bool is_short = fails && error == 0;
-        // Of a direct write whole blocks.
-        size_t part = fails ? n / 2 / kBlock * kBlock : n;
+        const bool direct = (::fcntl(fd, F_GETFL) & O_DIRECT) != 0;
+        size_t part = fails ? n / 2 : n;
+        if (direct && fails) part = part / kBlock * kBlock;
         if (is_short && part == 0) part = n;
         const ssize_t done = part == 0 ? 0 : RealPwrite(fd, data, part, at);
         if (done > 0) {
           TheModel().MarkDirty(file, static_cast<uint64_t>(at), static_cast<uint64_t>(at + done));
           const uint64_t begin = static_cast<uint64_t>(at) / kBlock;
           const uint64_t end = static_cast<uint64_t>(at + done - 1) / kBlock + 1;
-          const bool direct = (::fcntl(fd, F_GETFL) & O_DIRECT) != 0;
           if (direct)
             file->stuck.erase(file->stuck.lower_bound(begin), file->stuck.lower_bound(end));
           for (uint64_t block = begin; block < end; ++block) {

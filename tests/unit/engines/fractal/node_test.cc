@@ -117,6 +117,24 @@ TEST_P(FractalImageTest, ComesBackAsItWasInEveryCodec) {
   }
 }
 
+// A checksum that matches does not make the parts lie as a run of them is read.
+TEST_P(FractalImageTest, PartsThatAreNotOneBehindTheOtherAreRefused) {
+  constexpr size_t kPlacesAt = 40, kPlaceSize = 21;
+  Node node(42);
+  Fill(&node, GetParam());
+  const NodeImage image = MakeImage(TakeSnapshot(node), Codec::kNone);
+  std::string header(image.bytes.data(), image.header_bytes);
+  const std::string first = header.substr(kPlacesAt, kPlaceSize);
+  header.replace(kPlacesAt, kPlaceSize, header, kPlacesAt + kPlaceSize, kPlaceSize);
+  header.replace(kPlacesAt + kPlaceSize, kPlaceSize, first);
+  const uint64_t checksum = Checksum(std::string_view(header).substr(sizeof(uint64_t)), 42);
+  header.replace(0, sizeof checksum, reinterpret_cast<const char*>(&checksum), sizeof checksum);
+  Node again(42);
+  std::string why;
+  EXPECT_FALSE(ParseHeader(header, image.extent, &again, &why));
+  EXPECT_EQ(why, "its parts are not one behind the other");
+}
+
 TEST_P(FractalImageTest, EveryChangedByteOfItIsFound) {
   Node node(42);
   Fill(&node, GetParam());

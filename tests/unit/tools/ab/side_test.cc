@@ -63,6 +63,13 @@ TEST(AbSideTest, TakesVariablesAndFiles) {
   EXPECT_THAT(Refusal("@" + path), HasSubstr("@" + path + ": the file cannot be read"));
 }
 
+// They would be read as a file without options.
+TEST(AbSideTest, ADirectoryADeviceAndAFileOfTheKernelAreNoFilesOfOptions) {
+  EXPECT_THAT(Refusal("@."), HasSubstr("--b @.: the file is a directory"));
+  EXPECT_THAT(Refusal("@/dev/null"), HasSubstr("is no regular file"));
+  EXPECT_THAT(Refusal("@/proc/self/mem"), HasSubstr("has no length"));
+}
+
 TEST(AbSideTest, RefusesWithTheNameOfTheSide) {
   EXPECT_THAT(Refusal("engine"), HasSubstr("--b: engine is not accepted"));
   EXPECT_THAT(Refusal("=x"), HasSubstr("--b: =x is not accepted"));

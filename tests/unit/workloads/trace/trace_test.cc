@@ -2,6 +2,7 @@
 // sentence.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -216,6 +217,8 @@ TEST_F(TraceTest, AnotherVersionAndAnotherFileAreNamed) {
   EXPECT_THAT(Refusal(), HasSubstr("is no trace"));
   std::filesystem::remove(path_);
   EXPECT_THAT(Refusal(), HasSubstr("cannot be opened"));
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_THAT(Refusal(), HasSubstr("is no regular file"));
 }
 
 TEST_F(TraceTest, ARecordingThatDoesNotEndLeavesNoFile) {

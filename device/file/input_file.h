@@ -1,0 +1,87 @@
+// An InputFile is a file that the user names to be read: results, settings, keys, a trace. Opening
+// one never waits, and reading one ends: what is no regular file is refused, such as a device, and so
+// is a file of the kernel, which tells no length. A pipe is accepted where the caller says so.
+//
+//   InputFile file({.path = path, .name = "--keys " + path, .advice = "give a file of keys"});
+//   const std::string text = file.ReadAll();
+//
+// Errors are Error (kUsage), of one sentence: the name, what is wrong, and the advice.
+#ifndef TESTBED_DEVICE_FILE_INPUT_FILE_H_
+#define TESTBED_DEVICE_FILE_INPUT_FILE_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <istream>
+#include <streambuf>
+#include <string>
+#include <vector>
+
+namespace testbed {
+
+// Bytes of the largest document of JSON that is read into memory.
+inline constexpr uint64_t kMostDocumentBytes = 1ull << 30;
+
+struct InputRequest {
+  std::string path;
+  std::string name;    // what sentences call the file, its path included
+  std::string advice;  // what the user may do instead; may be empty
+  bool pipes = false;  // a pipe with a writer, and a terminal, are accepted, too
+};
+
+// Not thread-safe.
+class InputFile {
+ public:
+  // Throws Error (kUsage) when the file is not there, cannot be opened or is refused.
+  explicit InputFile(const InputRequest& request);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  // Reads up to `n` bytes behind those that were read before, and returns how many; 0 at the end. The
+  // end of a regular file is where it was when the file was opened. Throws Error (kUsage).
+  size_t Read(char* buffer, size_t n);
+  // Returns what was not read yet. Throws Error (kUsage) when that is more than `most` bytes.
+  std::string ReadAll(uint64_t most = kMostDocumentBytes);
+
+ private:
+  void CheckKind();
+  void BeginPipe();
+  [[noreturn]] void Refuse(const std::string& what) const;
+
+  const InputRequest request_;
+  const int fd_;
+  bool regular_ = false;
+  uint64_t left_ = UINT64_MAX;  // bytes of a regular file that were not read yet
+  std::string first_;           // what came from a pipe when it was opened and was not read yet
+};
+
+// An InputStream gives an InputFile as a stream, whose reading throws the file's errors. Not
+// thread-safe.
+class InputStream : public std::istream {
+ public:
+  // `file` must outlive the object.
+  explicit InputStream(InputFile* file);
+
+ private:
+  class Buffer : public std::streambuf {
+   public:
+    explicit Buffer(InputFile* file) : file_(file), bytes_(1 << 16) {}
+
+   protected:
+    int_type underflow() override;
+
+   private:
+    InputFile* const file_;
+    std::vector<char> bytes_;
+  };
+  Buffer buffer_;
+};
+
+// Returns the text of standard input. Throws Error (kUsage) when that is more than `most` bytes.
+std::string ReadStandardInput(uint64_t most = kMostDocumentBytes);
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_FILE_INPUT_FILE_H_

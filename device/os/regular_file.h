@@ -1,0 +1,55 @@
+// The opening of a file of a database, under whose name a user may have put something else. An
+// open(2) of a named pipe waits for the other end, and that of a device may do as it likes; this one
+// does neither.
+//
+//   const int fd = OpenRegularFile(path, O_RDWR | O_CREAT);
+//   if (fd < 0) throw Error::Io("open", path, errno);
+//
+// Thread-safe.
+#ifndef TESTBED_DEVICE_OS_REGULAR_FILE_H_
+#define TESTBED_DEVICE_OS_REGULAR_FILE_H_
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "device/error.h"
+#include "device/os/interrupted.h"
+
+namespace testbed {
+
+// Opens the file as open(2) does with these flags and O_CLOEXEC, and returns its descriptor, or -1
+// with errno set. Throws Error (kIo) for what is neither a regular file nor a directory, which the
+// kernel lets nobody read or write as a file.
+inline int OpenRegularFile(const std::string& path, int flags, mode_t mode = 0644) {
+  const auto open = [&](int more) {
+    return Uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC | more, mode); });
+  };
+  const int fd = open(O_NONBLOCK | O_NOCTTY);
+  const int code = errno;
+  struct stat st;
+  const bool known = (fd >= 0 ? ::fstat(fd, &st) : ::stat(path.c_str(), &st)) == 0;
+  if (known && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+    if (fd >= 0) ::close(fd);
+    throw Error(Error::kIo,
+                "cannot open " + path +
+                    ": it is a pipe, a socket or a device, where a regular file should be",
+                EINVAL);
+  }
+  if (fd < 0) {
+    // Another process has a lease on the file, which it gives up when it is asked to (fcntl(2)).
+    if (code == EWOULDBLOCK && known) return open(0);
+    errno = code;
+    return -1;
+  }
+  // Reads and writes of the file by io_uring(7) are to wait.
+  if (const int now = ::fcntl(fd, F_GETFL); now >= 0) ::fcntl(fd, F_SETFL, now & ~O_NONBLOCK);
+  return fd;
+}
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_OS_REGULAR_FILE_H_

@@ -1,0 +1,93 @@
+// Tests how a server ends, and what it writes to.
+#include "device/os/server_process.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+class ServerProcessTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(::mkdtemp(directory_.data()), nullptr); }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  ServerCommand Shell(const std::string& script) const {
+    ServerCommand command;
+    command.words = {"/bin/sh", "-c", script};
+    command.directory = directory_;
+    command.output = directory_ + "/log";
+    return command;
+  }
+
+  std::string directory_ = testing::TempDir() + "server_process_XXXXXX";
+};
+
+TEST_F(ServerProcessTest, AProgramThatStartsOthersIsKilledWithThemWhenTheParentIsKilled) {
+  const std::string pids = directory_ + "/pids";
+  ASSERT_EQ(::mkfifo(pids.c_str(), 0600), 0);
+  // Here the processes whose parents have ended are children of this process, which sees their end.
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    ServerCommand command =
+        Shell("trap '' QUIT TERM; sh -c 'echo $PPID $$ >pids; exec sleep 60'; :");
+    command.kill_group = true;
+    ServerProcess(command).Wait();
+    ::_exit(0);
+  }
+  pid_t program = 0, below = 0;
+  std::ifstream(pids) >> program >> below;  // waits for the writer
+  ::kill(parent, SIGKILL);
+  std::map<pid_t, int> ends;
+  int status = 0;
+  for (pid_t pid; (pid = ::waitpid(-1, &status, 0)) > 0;) ends[pid] = status;
+  EXPECT_EQ(ends.size(), 4u) << "the parent, the guard, and two of the shell";
+  for (const pid_t pid : {program, below}) {
+    ASSERT_TRUE(ends.contains(pid));
+    EXPECT_TRUE(WIFSIGNALED(ends[pid]) && WTERMSIG(ends[pid]) == SIGKILL) << ends[pid];
+  }
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+TEST_F(ServerProcessTest, AGuardedProgramGetsItsSignalsAndTellsItsExitCode) {
+  for (const bool guarded : {false, true}) {
+    SCOPED_TRACE(guarded);
+    ServerCommand command = Shell("trap 'exit 3' TERM; kill -TERM $$");
+    command.kill_group = guarded;
+    EXPECT_EQ(WEXITSTATUS(ServerProcess(command).Wait()), 3);
+    const std::string ready = directory_ + (guarded ? "/guarded" : "/alone");
+    ASSERT_EQ(::mkfifo(ready.c_str(), 0600), 0);
+    command.words.back() = "trap 'exit 4' TERM; echo 1 >" + ready + "; while :; do :; done";
+    ServerProcess server(command);
+    int is_ready = 0;
+    std::ifstream(ready) >> is_ready;
+    EXPECT_TRUE(server.End(SIGTERM, std::chrono::seconds(60)));
+    EXPECT_EQ(WEXITSTATUS(server.Wait()), 4);
+  }
+}
+
+TEST_F(ServerProcessTest, APipeInPlaceOfTheOutputIsNotWaitedFor) {
+  const ServerCommand command = Shell(":");
+  ASSERT_EQ(::mkfifo(command.output.c_str(), 0600), 0);
+  try {
+    ServerProcess server(command);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(command.output + ": it is a pipe"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace testbed

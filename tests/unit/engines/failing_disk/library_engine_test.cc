@@ -1,0 +1,202 @@
+// What the adapters of libraries see to, because the libraries do not, on a disk that fails.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "device/error.h"
+#include "device/file/file.h"
+#include "device/file/file_faults.h"
+#include "engines/registry.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
+#ifdef TESTBED_HAVE_SQLITE
+#include "engines/sqlite/vfs.h"
+#endif
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LibraryEngineTest : public testing::Test {
+ protected:
+  LibraryEngineTest() {
+    std::string pattern = fs::current_path() / "library_engine_XXXXXX";
+    base_ = ::mkdtemp(pattern.data());
+    dir_ = base_ + "/disk";
+    fs::create_directory(dir_);
+  }
+  ~LibraryEngineTest() override {
+    Close();
+    fs::remove_all(base_);
+  }
+  static bool Has(const std::string& engine) {
+    return std::any_of(Engines().begin(), Engines().end(),
+                       [&](const EngineInfo& info) { return info.name == engine; });
+  }
+  void Open(const std::string& engine, const std::string& dir) {
+    Close();
+    EngineOptions options = DefaultEngineOptions(FindEngine(engine));
+    options.durability = Durability::kSync;
+    engine_ = OpenEngine(engine, dir, options);
+    table_ = engine_->OpenTable("t");
+    session_ = engine_->NewSession();
+  }
+  void Close() {
+    session_.reset();
+    engine_.reset();
+  }
+  void Put(const std::string& key) { session_->Put(table_, key, std::string(3000, 'v')); }
+  template <typename Action>
+  static bool Refused(const Action& action) {
+    try {
+      action();
+      return false;
+    } catch (const Error&) {
+      return true;
+    }
+  }
+  bool HasRow(const std::string& key) {
+    std::string_view value;
+    return session_->Get(table_, key, &value);
+  }
+
+  std::string base_, dir_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Session> session_;
+  TableId table_ = 0;
+};
+
+// A library that makes the names of its files durable, and not that of the directory.
+TEST_F(LibraryEngineTest, TheDirectoryOfANewDatabaseIsDurable) {
+  EngineInfo info;
+  info.name = "library";
+  info.capabilities = FindEngine("btree").capabilities;
+  info.recognises = [](const std::string& dir) { return fs::exists(dir + "/data"); };
+  info.open = [](const std::string& dir, const EngineOptions&) -> std::unique_ptr<Engine> {
+    FileOptions options;
+    options.create = FileOptions::kMayExist;
+    const auto file = File::Open(dir + "/data", options);
+    file->Write(0, "x", 1);
+    file->Sync();
+    SyncDirectory(dir);
+    return nullptr;
+  };
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    const std::string below = std::to_string(seed) + "/a/b", cut = base_ + "/cut";
+    {
+      FailingDisk disk(dir_);
+      // Another program has made a part of the path, and not synced it.
+      if (seed % 2 == 0) fs::create_directories(dir_ + "/" + std::to_string(seed) + "/a");
+      OpenEngine(info, dir_ + "/" + below, DefaultEngineOptions(FindEngine("btree")));
+      disk.Cut(seed);
+      disk.CopyTo(cut);
+    }
+    EXPECT_TRUE(fs::exists(cut + "/" + below + "/data")) << seed;
+    fs::remove_all(cut);
+  }
+}
+
+TEST_F(LibraryEngineTest, AfterACommitThatFailedLmdbAndMdbxTakeNoneUntilTheyAreOpenedAgain) {
+  for (const std::string engine : {"lmdb", "mdbx"}) {
+    if (!Has(engine)) continue;
+    // The libraries write by calls that the disk does not see, too.
+    uint64_t failed = 0;
+    for (const DiskCall call : {DiskCall::kSync, DiskCall::kWrite}) {
+      SCOPED_TRACE(engine + " " + std::to_string(static_cast<int>(call)));
+      const std::string dir = dir_ + "/" + engine + std::to_string(static_cast<int>(call));
+      FailingDisk disk(dir_);
+      Open(engine, dir);
+      Put("a");
+      disk.Fail({call, 0, EIO});
+      const bool told = Refused([&] { Put("b"); });
+      disk.Heal();
+      EXPECT_EQ(told, disk.failed() > 0);
+      if (!told) continue;
+      ++failed;
+      for (int i = 0; i < 2; ++i) EXPECT_TRUE(Refused([&] { Put("c"); }));
+      EXPECT_TRUE(Refused([&] { engine_->Flush(); }));
+      Open(engine, dir);
+      EXPECT_TRUE(HasRow("a"));
+      EXPECT_FALSE(HasRow("c"));
+      Put("c");
+      EXPECT_TRUE(HasRow("c"));
+      Close();
+    }
+    EXPECT_GT(failed, 0u) << engine << " made no call that could fail";
+  }
+}
+
+// What a full disk refuses was not taken by the system before, so that nothing is lost of what was
+// written, unless a write-back has failed: there may be room later.
+TEST_F(LibraryEngineTest, AfterAFullDiskLmdbGoesOn) {
+  if (!Has("lmdb")) GTEST_SKIP() << "not in this build";
+  FailingDisk disk(dir_);
+  Open("lmdb", dir_ + "/lmdb");
+  Put("a");
+  disk.Fail({DiskCall::kSync, 0, ENOSPC});
+  try {
+    Put("b");
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.disk_is_full()) << error.what();
+  }
+  disk.Heal();
+  Put("c");
+  EXPECT_TRUE(HasRow("a") && HasRow("c"));
+  Close();
+}
+
+#ifdef TESTBED_HAVE_SQLITE
+// The page cache has frames of the log that the device lacks.
+TEST_F(LibraryEngineTest, SqliteDoesNotBuildOnAFailedSyncAfterItIsOpenedAgain) {
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    const std::string dir = dir_ + "/" + std::to_string(seed), cut = base_ + "/cut";
+    FailingDisk disk(dir_);
+    Open("sqlite", dir);
+    Put("a");
+    disk.Fail({DiskCall::kSync, 0, EIO});
+    EXPECT_THROW(Put("b"), Error);
+    ASSERT_EQ(disk.failed(), 1u);
+    Close();
+    disk.Heal();
+    ASSERT_TRUE(fs::exists(dir + "/data.sqlite-wal"));
+    Open("sqlite", dir);
+    Put("c");
+    disk.Cut(seed);
+    disk.CopyTo(cut);
+    Close();
+    Open("sqlite", cut + "/" + std::to_string(seed));
+    EXPECT_TRUE(HasRow("a")) << seed;
+    EXPECT_TRUE(HasRow("c")) << seed;
+    Close();
+    fs::remove_all(cut);
+  }
+}
+
+TEST_F(LibraryEngineTest, AFileOfSqliteWhoseSyncFailedIsNotSyncedByThatNothingWasWrittenSince) {
+  FileOptions options;
+  options.create = FileOptions::kMayExist;
+  sqlite::OpenFile file(File::Open(dir_ + "/file", options), false);
+  file.Write(0, "x", 1);
+  FileFaults::Set(0, 1, EIO);
+  EXPECT_THROW(file.SyncIfWritten(), Error);
+  FileFaults::Clear();
+  EXPECT_THROW(file.SyncIfWritten(), Error);
+}
+#endif
+
+// A link that leads to itself cannot be examined.
+TEST_F(LibraryEngineTest, InnodbDoesNotTakeWhatCannotBeExaminedForAbsent) {
+  if (!Has("innodb")) GTEST_SKIP() << "not in this build";
+  EXPECT_FALSE(FindEngine("innodb").recognises(dir_));
+  fs::create_symlink("ibdata1", dir_ + "/ibdata1");
+  EXPECT_THROW(FindEngine("innodb").recognises(dir_), Error);
+}
+
+}  // namespace
+}  // namespace testbed
