@@ -203,7 +203,8 @@ TEST_F(OutputTest, WhatACommandUsesIsNoOutput) {
   EXPECT_EQ(Read(directory_ / "run.json"), run);
   EXPECT_EQ(Read(directory_ / "a.trace"), trace);
   EXPECT_EQ(Run("report . --html page.html").code, 0);
-  EXPECT_EQ(Run("check d --json d/found.json").code, 0) << "beside the record lie files of the user";
+  EXPECT_EQ(Run("check d --json d/found.json").code, 0)
+      << "beside the record lie files of the user";
 }
 
 TEST_F(OutputTest, AnOutputThatIsFullIsAnErrorAndKeepsTheFiles) {
