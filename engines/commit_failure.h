@@ -17,8 +17,10 @@
 #include <atomic>
 #include <exception>
 #include <optional>
+#include <string>
 
 #include "device/error.h"
+#include "device/file/file.h"
 #include "device/os/mutex.h"
 
 namespace testbed {
@@ -57,6 +59,11 @@ class CommitFailure {
     }
     failed_.store(true, std::memory_order_release);
   }
+
+  // Notes that a commit of the database in `dir` failed with the errno `code`, unless the disk was
+  // full and `data`, the data file, has no error of a write-back to tell of. `doing` begins the
+  // sentence: "lmdb, committing in".
+  void NoteCommit(const std::string& doing, const std::string& dir, int code, File* data) noexcept;
 
   // Runs `commit`, which notes a failure itself. The next writer's AfterCommit waits for its end. Only
   // the thread that writes may call it, after AfterCommit.

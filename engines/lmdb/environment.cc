@@ -213,34 +213,18 @@ MDB_txn* Environment::BeginWrite() {
   return txn;
 }
 
+// LMDB does not tell whether a commit failed at a write or at its sync, and goes on after both. With
+// MDB_NOSYNC it was a write.
 void Environment::CommitWrite(MDB_txn* txn) {
   writer_.store(0, std::memory_order_relaxed);  // before LMDB lets the next writer in
   CallMark mark(FileKind::kData);
   int code = 0;
   failure_.Commit([&] {
     code = ::mdb_txn_commit(txn);
-    if (code > 0) [[unlikely]]
-      NoteFailure(code);
+    if (code > 0 && settings_.durability != Durability::kNone) [[unlikely]]
+      failure_.NoteCommit("lmdb, committing in", dir_, code, watch_.get());
   });
   Check(code, "committing");
-}
-
-// LMDB does not tell whether a commit failed at a write or at its sync, and goes on after both. With
-// MDB_NOSYNC it was a write. A full disk refuses writes before the system has taken them, so that
-// nothing is lost of what was written: the errors of write-backs are asked for, to be sure.
-void Environment::NoteFailure(int code) {
-  if (settings_.durability == Durability::kNone) return;
-  try {
-    if (code == ENOSPC || code == EDQUOT || DeviceIsFull(dir_)) {
-      watch_->CheckWriteBack();
-      return;
-    }
-    failure_.Note(Error::Io("lmdb, committing in", dir_, code));
-  } catch (const Error& error) {
-    failure_.Note(error);
-  } catch (const std::exception&) {
-    failure_.Note(Error(Error::kRun, "no memory"));
-  }
 }
 
 void Environment::AbortWrite(MDB_txn* txn) {

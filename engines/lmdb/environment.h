@@ -89,7 +89,6 @@ class Environment {
   MDB_dbi FindOrCreate(const std::string& table);
   void RegisterFiles() const;
   void SyncFile();
-  void NoteFailure(int code);
 
   const std::string dir_;
   Settings settings_;

@@ -159,36 +159,19 @@ MDBX_txn* Environment::BeginWrite() {
   return txn;
 }
 
+// libmdbx takes no more commits after a sync that failed, but does after a write that failed, and it
+// writes the pages of a small commit through the page cache (O_DSYNC), so that such a write is a sync.
 void Environment::CommitWrite(MDBX_txn* txn) {
   writer_.store({}, std::memory_order_relaxed);  // before libmdbx lets the next writer in
   CallMark mark(FileKind::kData);
   int code = MDBX_SUCCESS;
   failure_.Commit([&] {
     code = ::mdbx_txn_commit(txn);
-    if (code > 0) [[unlikely]]
-      NoteFailure(code);
+    if (code > 0 && settings_.durability != Durability::kNone) [[unlikely]]
+      failure_.NoteCommit("mdbx, committing in", dir_, code, watch_.get());
   });
   Check(code, "committing");
   commits_.fetch_add(1, std::memory_order_acq_rel);
-}
-
-// libmdbx takes no more commits after a sync that failed, but does after a write that failed, and it
-// writes the pages of a small commit through the page cache (O_DSYNC), so that such a write is a sync.
-// A full disk refuses writes before the system has taken them, so that nothing is lost of what was
-// written: the errors of write-backs are asked for, to be sure.
-void Environment::NoteFailure(int code) {
-  if (settings_.durability == Durability::kNone) return;
-  try {
-    if (code == ENOSPC || code == EDQUOT || DeviceIsFull(dir_)) {
-      watch_->CheckWriteBack();
-      return;
-    }
-    failure_.Note(Error::Io("mdbx, committing in", dir_, code));
-  } catch (const Error& error) {
-    failure_.Note(error);
-  } catch (const std::exception&) {
-    failure_.Note(Error(Error::kRun, "no memory"));
-  }
 }
 
 void Environment::AbortWrite(MDBX_txn* txn) {

@@ -82,7 +82,6 @@ class Environment {
   void Open();
   void RegisterFiles() const;
   void SyncFile();
-  void NoteFailure(int code);
 
   const std::string dir_;
   Settings settings_;
