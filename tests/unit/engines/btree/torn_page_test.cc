@@ -6,6 +6,7 @@
 #include "engines/inspect.h"
 #include "tests/unit/engines/btree/inspect_util.h"
 #include "tests/unit/engines/btree/store_test.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
 
 namespace testbed::btree {
 namespace {
@@ -83,6 +84,22 @@ TEST_F(TornPageTest, TheLogHasEveryPageThatWasWrittenWhole) {
     ExpectSound();
     ExpectRows(store_->OpenTable("t"), model);
   }
+}
+
+// Recovery's last batch is kept in the doublewrite file, and reads go on.
+TEST_F(TornPageTest, AFullDiskDoesNotEndTheOpening) {
+  Model model = MakeDatabase();
+  WriteAndCrash(&model, 2);
+  options_.cache_bytes = 16 << 20;  // no page need leave
+  FailingDisk disk(dir_);
+  disk.Fail({DiskCall::kWrite, 0, ENOSPC, true, "btree.data"});
+  Open();
+  EXPECT_GT(disk.failed(), 0u);
+  ExpectRows(store_->OpenTable("t"), model);
+  disk.Heal();
+  Open();
+  ExpectSound();
+  ExpectRows(store_->OpenTable("t"), model);
 }
 
 TEST_F(TornPageTest, WithoutProtectionTheSameIsDetected) {

@@ -70,13 +70,13 @@ void Model::Forget(const std::string& path) {
   if (::stat(path.c_str(), &st) == 0) files.erase(st.st_ino);
 }
 
-bool Model::Fails(DiskCall call) {
+bool Model::Fails(DiskCall call, const std::string& path) {
   if (all_calls++ == cut_at) Cut(cut_seed);
   if (is_cut) {
     errno = EIO;
     return true;
   }
-  if (call != fault.call) return false;
+  if (call != fault.call || !path.ends_with(fault.file)) return false;
   const uint64_t n = calls++;
   if (fault.lasts ? n < fault.at : n != fault.at) return false;
   ++failed;

@@ -50,8 +50,9 @@ enum class DiskCall : uint8_t {
 struct DiskFault {
   DiskCall call = DiskCall::kSync;
   uint64_t at = UINT64_MAX;
-  int error = EIO;     // 0 makes a write or read short: it transfers its first part and says so
-  bool lasts = false;  // all later calls of the kind fail, too
+  int error = EIO;        // 0 makes a write or read short: it transfers its first part and says so
+  bool lasts = false;     // all later calls of the kind fail, too
+  std::string file = "";  // only writes of files whose paths end so
 };
 
 class FailingDisk {

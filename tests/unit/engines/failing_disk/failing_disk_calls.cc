@@ -113,7 +113,7 @@ ssize_t WriteCall(int fd, const void* data, size_t n, off_t at) {
   return WithFile(
       fd,
       [&](DeviceFile* file) -> ssize_t {
-        const bool fails = TheModel().Fails(DiskCall::kWrite);
+        const bool fails = TheModel().Fails(DiskCall::kWrite, file->path);
         if (TheModel().is_cut) return -1;
         const int error = errno;
         const bool is_short = fails && error == 0;

@@ -60,7 +60,7 @@ struct Model {
   void Forget(const std::string& path);     // forgets the inode, whose number may be used again
   // Counts a call. Returns whether it must fail, and then sets errno to fault.error, which may be
   // 0.
-  bool Fails(DiskCall call);
+  bool Fails(DiskCall call, const std::string& path = "");
   void MarkDirty(DeviceFile* file, uint64_t from, uint64_t end);
   void FindMappedChanges(DeviceFile* file);
   // Copies the dirty blocks to the device or, when the sync fails, marks them clean.

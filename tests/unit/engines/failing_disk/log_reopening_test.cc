@@ -194,5 +194,25 @@ TEST_F(LogReopeningTest, ASegmentThatIsRemovedWasDisownedDurably) {
   });
 }
 
+// Each write in turn ends in its middle, that of a header within the header.
+TEST_F(LogReopeningTest, AHeaderThatWasWrittenByHalfIsPutBack) {
+  options_.mode = IoMode::kBuffered;
+  bool failed = true;
+  for (uint64_t call = 0; failed; ++call) {
+    SCOPED_TRACE("call " + std::to_string(call));
+    Start();
+    FailingDisk disk(dir_);
+    disk.Fail({DiskCall::kWrite, call});
+    Session(options_, 14);
+    failed = disk.failed() > 0;
+    disk.Heal();
+    const uint64_t acknowledged = acknowledged_;
+    EXPECT_TRUE(Session(options_, 14)) << "does not open again";
+    EXPECT_GE(acknowledged_, acknowledged);
+    if (HasFailure()) return;
+    ASSERT_LT(call, 1000u);
+  }
+}
+
 }  // namespace
 }  // namespace testbed
