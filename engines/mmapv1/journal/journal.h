@@ -85,7 +85,7 @@ class Journal {
 
   const std::string dir_;
   const uint64_t database_;
-  const Settings& settings_;
+  const Settings settings_;
   uint64_t seq_;  // number of the last section
   std::unique_ptr<File> file_;
   uint64_t number_, file_id_ = 0, ofs_ = 0;
