@@ -37,8 +37,7 @@ class Checker {
   bool ReadHeaders();
   void CheckSpace();
   void CheckLog();
-  void CountRecord(const LogRecord& record, ReplayNeeded* replay,
-                   std::map<uint64_t, std::string>* parts);
+  void CountRecord(const LogRecord& record, ReplayNeeded* replay, TransactionParts* parts);
   void WalkTables(const std::vector<TableEntry>& tables);
   std::optional<TreePage> WalkNode(BlockId block, uint32_t level, const KeyRange& range,
                                    uint32_t drawn);
@@ -115,25 +114,16 @@ void Checker::CheckSpace() {
   inspection_->pages.push_back({"free", 0, size > known ? size - known : 0});
 }
 
-void Checker::CountRecord(const LogRecord& record, ReplayNeeded* replay,
-                          std::map<uint64_t, std::string>* parts) {
+void Checker::CountRecord(const LogRecord& record, ReplayNeeded* replay, TransactionParts* parts) {
   ++replay->records;
   replay->log_bytes = record.end - header_.replay_from;
   const DecodedRecord decoded = DecodeRecord(record.bytes);
   if (decoded.is_table) return;
-  std::string whole;
-  std::string_view operations = decoded.operations;
-  if (decoded.transaction != 0) {
-    std::string& so_far = (*parts)[decoded.transaction];
-    so_far.append(operations);
-    if (decoded.more) return;
-    whole = std::move(so_far);
-    parts->erase(decoded.transaction);
-    operations = whole;
-  }
+  std::optional<std::string_view> operations = parts->Add(decoded.part);
+  if (!operations) return;
   ++replay->transactions;
   RowWrite op;
-  while (NextOperation(&operations, &op)) ++replay->rows;
+  while (NextOperation(&*operations, &op)) ++replay->rows;
 }
 
 void Checker::CheckLog() {
@@ -142,12 +132,12 @@ void Checker::CheckLog() {
     LogReader reader(LogPath(dir_), header_.replay_from);
     LogRecord record;
     Lsn end = header_.replay_from;
-    std::map<uint64_t, std::string> parts;
+    TransactionParts parts;
     while (reader.Next(&record)) {
       CountRecord(record, &replay, &parts);
       end = record.end;
     }
-    replay.unfinished = parts.size();
+    replay.unfinished = parts.unfinished();
     log_end_ = end;
     if (reader.tail().log_id != header_.log_id) {
       AddFault(std::nullopt, "the log in " + LogPath(dir_) + " belongs to another database");

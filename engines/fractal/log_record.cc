@@ -44,9 +44,9 @@ DecodedRecord DecodeRecord(std::string_view bytes) {
   DecodedRecord record;
   switch (reader.Take<uint8_t>()) {
     case kCommit:
-      record.transaction = reader.Take<uint64_t>();
-      record.more = reader.Take<uint8_t>() != 0;
-      record.operations = reader.Bytes(reader.left());
+      record.part.transaction = reader.Take<uint64_t>();
+      record.part.more = reader.Take<uint8_t>() != 0;
+      record.part.operations = reader.Bytes(reader.left());
       break;
     case kTable:
       record.is_table = true;

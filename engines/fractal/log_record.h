@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "engines/transaction_parts.h"
 #include "engines/write_set.h"
 
 namespace testbed::fractal {
@@ -30,9 +31,7 @@ struct DecodedRecord {
   bool is_table = false;
   uint32_t table = 0;
   std::string_view name;
-  uint64_t transaction = 0;
-  bool more = false;
-  std::string_view operations;
+  TransactionParts::Part part;
 };
 // Each throws Error (kCorruption) when the bytes are not well-formed.
 DecodedRecord DecodeRecord(std::string_view bytes);

@@ -22,7 +22,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "device/error.h"
@@ -176,8 +175,7 @@ class Store {
   CondVar wake_;
   bool stop_ GUARDED_BY(wake_mutex_) = false, checkpoint_wanted_ GUARDED_BY(wake_mutex_) = false;
   std::thread checkpointer_, cleaner_;
-  // Parts of commits that replay has not applied yet.
-  std::unordered_map<uint64_t, std::string> parts_;
+  TransactionParts parts_;  // of commits that replay has not applied yet
 };
 
 // A StoreClient is what one thread uses of a database.

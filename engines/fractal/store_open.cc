@@ -197,7 +197,7 @@ void Store::Recover() {
     Replay(record);
   };
   log_ = Log::Open(LogPath(dir_), options_.log, header_.replay_from, replay, header_.log_id);
-  parts_.clear();
+  parts_.Clear();
   // The next number is greater than each number that the log may still have.
   next_transaction_ = log_->EndLsn() + 1;
   try {
@@ -222,16 +222,7 @@ void Store::Replay(const LogRecord& record) {
     AddTree(entry, std::move(root));
     return;
   }
-  if (decoded.transaction == 0) {
-    RunAgain(decoded.operations, record.lsn);
-    return;
-  }
-  std::string& so_far = parts_[decoded.transaction];
-  so_far.append(decoded.operations);
-  if (decoded.more) return;
-  const std::string whole = std::move(so_far);
-  parts_.erase(decoded.transaction);
-  RunAgain(whole, record.lsn);
+  if (const auto operations = parts_.Add(decoded.part)) RunAgain(*operations, record.lsn);
 }
 
 void Store::RunAgain(std::string_view operations, Lsn lsn) {

@@ -153,8 +153,8 @@ void UseTable(std::string_view bytes) {
 void UseRecord(std::string_view bytes) {
   try {
     const DecodedRecord record = DecodeRecord(bytes);
-    std::string_view operations = record.operations;
-    std::string again = CommitHeader(record.transaction, record.more);
+    std::string_view operations = record.part.operations;
+    std::string again = CommitHeader(record.part.transaction, record.part.more);
     RowWrite op;
     while (NextOperation(&operations, &op)) AppendOperation(op, &again);
     if (!record.is_table) Require(again.size() == bytes.size(), "operations are lost");

@@ -95,7 +95,7 @@ TESTBED_FUZZ_TARGET(replay) {
     try {
       const DecodedRecord record = DecodeRecord(raw);
       if ((record.flags & kHasStructure) != 0) replay.Apply(record.structure, lsn, lsn + 1);
-      std::string_view operations = record.operations;
+      std::string_view operations = record.part.operations;
       RowWrite op;
       while (NextOperation(&operations, &op)) {
       }

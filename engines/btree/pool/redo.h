@@ -10,8 +10,9 @@
 //
 //   Operations: the rows that a transaction wrote, each with its whole value. They name no pages.
 //   The second pass of recovery replays them. A transaction longer than kMaxPart bytes is cut into
-//   parts. Each part has the transaction's number, and each part but the last has the flag
-//   kMoreParts. Recovery ignores a transaction whose last part is not in the log.
+//   parts. Each part has the transaction's number. Each part but the last has the flag kMoreParts,
+//   and each but the first kLaterPart. Recovery ignores a transaction whose last part is not in the
+//   log, and one whose first part lies before the redo point.
 //
 //   record     u8 flags, u64 transaction (with kHasOperations only), u32 structure size, structure,
 //              operations
@@ -34,6 +35,7 @@
 #include "engines/btree/page/page.h"
 #include "engines/btree/page/space.h"
 #include "engines/btree/pool/pool.h"
+#include "engines/transaction_parts.h"
 #include "engines/write_set.h"
 
 namespace testbed::btree {
@@ -54,6 +56,7 @@ enum class PageAction : uint8_t {
 inline constexpr uint8_t kHasStructure = 1;
 inline constexpr uint8_t kHasOperations = 2;
 inline constexpr uint8_t kMoreParts = 4;
+inline constexpr uint8_t kLaterPart = 8;
 inline constexpr size_t kMaxPart = 128 << 10;  // bytes
 
 // A StructureRecord builds a record with a structure section. An object that is used again
@@ -93,15 +96,14 @@ void AppendOperation(const RowWrite& op, std::string* to);
 // The sections of a record; the views point into the record's bytes.
 struct DecodedRecord {
   uint8_t flags = 0;
-  uint64_t transaction = 0;  // 0 when the record is a whole transaction
   std::string_view structure;
-  std::string_view operations;
+  TransactionParts::Part part;  // with kHasOperations only
 };
 // Throws Error (kCorruption) when the record is not well-formed.
 DecodedRecord DecodeRecord(std::string_view bytes);
-// Returns the bytes before the operations of a record with operations only. `transaction` is 0 for
-// a transaction in one record; `more` says that further parts follow.
-std::string OperationsHeader(uint64_t transaction, bool more);
+// Returns the bytes before the operations of a record that has no other section. The part's own
+// operations are not looked at.
+std::string OperationsHeader(const TransactionParts::Part& part);
 
 // Takes the first operation off *operations; returns false when there is none. The key and value of
 // *op point into the record's bytes. Throws Error (kCorruption) when it is not well-formed.

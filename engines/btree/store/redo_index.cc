@@ -175,8 +175,8 @@ bool RedoIndex::Read(Lsn from, uint64_t log_id, Space* space) {
   end_ = reader->tail().lsn;
   written_after_ = reader->tail().frame >= from;
   replay_.pages = changes_.size();
-  replay_.unfinished = parts_.size();
-  parts_.clear();
+  replay_.unfinished = parts_.unfinished();
+  parts_.Clear();
   return whole;
 }
 
@@ -256,18 +256,10 @@ void RedoIndex::AddStructure(const LogRecord& record, std::string_view structure
 }
 
 void RedoIndex::AddOperations(const LogRecord& record, const DecodedRecord& decoded) {
-  std::string whole;
-  std::string_view operations = decoded.operations;
-  if (decoded.transaction != 0) {
-    std::string& so_far = parts_[decoded.transaction];
-    so_far.append(operations);
-    if ((decoded.flags & kMoreParts) != 0) return;
-    whole = std::move(so_far);
-    parts_.erase(decoded.transaction);
-    operations = whole;
-  }
+  std::optional<std::string_view> operations = parts_.Add(decoded.part);
+  if (!operations) return;
   RowWrite op;
-  while (NextOperation(&operations, &op)) AddOperation(record, op);
+  while (NextOperation(&*operations, &op)) AddOperation(record, op);
   ++replay_.transactions;
 }
 

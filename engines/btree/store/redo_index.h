@@ -96,7 +96,7 @@ class RedoIndex {
   std::vector<Segment> segments_;                            // segments in use, in order
   std::unordered_map<PageId, std::vector<Change>> changes_;  // each page's in order of LSN
   std::vector<bool> pending_;
-  std::unordered_map<uint64_t, std::string> parts_;  // operations of unfinished transactions
+  TransactionParts parts_;
   std::map<std::string, std::string> catalogue_;
   std::map<uint32_t, Lsn> tables_;
   ReplayNeeded replay_;

@@ -41,11 +41,11 @@ void StoreClient::WriteLongValues(std::span<const RowWrite> operations, Lsn begi
 }
 
 // Appends the commit as one record or, when it is longer than kMaxPart, in parts. Recovery ignores
-// the commit unless the last part is in the log.
+// the commit unless the last part is in the log, and the first one behind the redo point.
 LogRange StoreClient::AppendOperations(std::span<const RowWrite> operations) {
   size_t bytes = 0;
   for (const RowWrite& op : operations) bytes += OperationBytes(op);
-  const std::string header = OperationsHeader(0, false);
+  const std::string header = OperationsHeader({});
   if (bytes <= kMaxPart) {
     return store_->redo_.Append(header.size() + bytes, [&](char* to) {
       std::memcpy(to, header.data(), header.size());
@@ -63,7 +63,7 @@ LogRange StoreClient::AppendParts(std::span<const RowWrite> operations) {
   LogRange range;
   for (size_t at = 0; at < encoded_.size();) {
     const size_t n = std::min(kMaxPart, encoded_.size() - at);
-    part_ = OperationsHeader(transaction, at + n < encoded_.size());
+    part_ = OperationsHeader({transaction, at > 0, at + n < encoded_.size(), {}});
     part_.append(encoded_, at, n);
     const LogRange appended = store_->redo_.Append(part_);
     if (at == 0) range.begin = appended.begin;

@@ -8,7 +8,6 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "device/file/directory.h"
@@ -353,10 +352,7 @@ void Store::Recover(const CheckpointState& state) {
       const DecodedRecord record = DecodeRecord(r.bytes);
       if ((record.flags & kHasStructure) != 0) replay.Apply(record.structure, r.lsn, r.end);
       if ((record.flags & kHasOperations) != 0) {
-        spool->Add({{r.lsn, r.end},
-                    record.transaction,
-                    (record.flags & kMoreParts) != 0,
-                    record.operations});
+        spool->Add({{r.lsn, r.end}, record.part});
       }
     };
     redo_.Attach(Log::Open(LogPath(dir_), options_.log, state.redo, apply, state.log_id));
@@ -398,22 +394,14 @@ void Store::Recover(const CheckpointState& state) {
 
 void Store::RunAgain(ReplaySpool* spool) {
   StoreClient client(this);
-  std::unordered_map<uint64_t, std::string> parts;
+  TransactionParts parts;
   spool->ForEach([&](const SpooledRecord& record) {
-    std::string whole;
-    std::string_view operations = record.operations;
-    if (record.transaction != 0) {
-      std::string& so_far = parts[record.transaction];
-      so_far.append(operations);
-      if (record.more) return;
-      whole = std::move(so_far);
-      parts.erase(record.transaction);
-      operations = whole;
-    }
+    std::optional<std::string_view> operations = parts.Add(record.part);
+    if (!operations) return;
     client.context()->commit = record.range;
     client.context()->recovers = true;
     RowWrite op;
-    while (NextOperation(&operations, &op)) RunOperation(&client, op);
+    while (NextOperation(&*operations, &op)) RunOperation(&client, op);
     ++recovery_.transactions;
   });
 }

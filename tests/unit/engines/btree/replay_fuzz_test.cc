@@ -58,7 +58,7 @@ class ReplayFuzzTest : public testing::Test {
     AppendOperation({false, 1, "k", "v"}, &operations);
     AppendOperation({true, 2, "another", {}}, &operations);
     records.emplace_back(record.Encode(operations));
-    records.push_back(OperationsHeader(17, true) + operations);
+    records.push_back(OperationsHeader({17, false, true, {}}) + operations);
     return records;
   }
 
@@ -72,7 +72,7 @@ class ReplayFuzzTest : public testing::Test {
     try {
       const DecodedRecord record = DecodeRecord(bytes);
       if ((record.flags & kHasStructure) != 0) replay.Apply(record.structure, lsn, lsn + 1);
-      std::string_view operations = record.operations;
+      std::string_view operations = record.part.operations;
       RowWrite op;
       while (NextOperation(&operations, &op)) rows_ += op.key.size() + op.value.size();
       return true;
