@@ -15,6 +15,19 @@
 #include "device/file/file.h"
 
 namespace testbed {
+namespace {
+
+// Not if this user may not open the directory, or its file system syncs none.
+void SyncIfPossible(const std::filesystem::path& directory) {
+  if (::access(directory.c_str(), R_OK) != 0) return;
+  try {
+    SyncDirectory(directory);
+  } catch (const Error& error) {
+    if (error.code() != EINVAL && error.code() != ENOSYS) throw;
+  }
+}
+
+}  // namespace
 
 bool IsThere(const std::string& path) {
   struct stat st;
@@ -49,7 +62,7 @@ void MakeDirectories(const std::string& directory) {
   const bool made = ::mkdir(directory.c_str(), 0777) == 0;
   if (!made && errno != EEXIST) throw Error::Io("create", directory, errno);
   try {
-    SyncDirectory(parent);
+    SyncIfPossible(parent);
   } catch (...) {
     // The next attempt would take an existing directory for a durable one. What another process has
     // just made is its own.
@@ -69,21 +82,19 @@ void MakeNameDurable(const std::string& directory) {
   for (const auto own = device(at); at.has_relative_path(); at = at.parent_path()) {
     const std::filesystem::path parent = at.parent_path();
     if (own != device(parent)) return;  // `at` is a mount point
-    if (::access(parent.c_str(), R_OK) == 0) SyncDirectory(parent);
+    SyncIfPossible(parent);
   }
 }
 
 void SyncParent(const std::string& path) {
-  const std::filesystem::path parent = std::filesystem::absolute(path).parent_path();
-  if (::access(parent.c_str(), R_OK) != 0) return;
-  try {
-    SyncDirectory(parent);
-  } catch (const Error& error) {
-    if (error.code() != EINVAL && error.code() != ENOSYS) throw;
-  }
+  SyncIfPossible(std::filesystem::absolute(path).parent_path());
 }
 
 void RenameFile(const std::string& from, const std::string& to) {
+  struct stat there;
+  if (::lstat(to.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode)) {
+    throw Error(Error::kIo, "cannot rename " + from + " to " + to + ": that is no regular file");
+  }
   if (::rename(from.c_str(), to.c_str()) != 0) throw Error::Io("rename", from, errno);
 }
 

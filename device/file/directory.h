@@ -14,17 +14,20 @@ bool IsThere(const std::string& path);
 // Returns the names in the directory, in alphabetical order. Throws when the system does not tell all
 // of them: a name that could not be read is not absent.
 std::vector<std::string> NamesIn(const std::string& directory);
-// Makes the directory and its parents, as far as they do not exist, and makes their names durable.
+// Makes the directory and its parents, as far as they do not exist, and makes their names durable as
+// SyncParent does.
 void MakeDirectories(const std::string& directory);
 // Makes the name of a directory durable, and those of the directories above it on the same file
 // system: somebody else may have made them just before. It passes over a directory that this user
-// may not open.
+// may not open, or whose file system syncs none.
 void MakeNameDurable(const std::string& directory);
 // Makes the names in the directory of `path` durable, such as that of a file that was renamed there.
 // It passes over a directory that this user may not open, or whose file system syncs none.
 void SyncParent(const std::string& path);
 // These rename and remove as their like in std::filesystem. Removing a file that does not exist is
 // not an error. The change is not durable before SyncDirectory (file.h).
+// RenameFile takes the place of a regular file or a symbolic link only: root could put a file in the
+// place of /dev/null. It throws Error (kIo) for anything else that has the name.
 void RenameFile(const std::string& from, const std::string& to);
 void RemoveFile(const std::string& path);
 

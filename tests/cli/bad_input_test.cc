@@ -144,6 +144,13 @@ TEST_F(BadInputTest, WhatIsNoRegularFileIsNoInput) {
   }
 }
 
+// A trace is renamed when it is whole, and root could put it in the place of /dev/null.
+TEST_F(BadInputTest, WhatIsNoRegularFileIsNoTrace) {
+  ASSERT_EQ(::mkfifo((directory_ / "fifo").c_str(), 0600), 0);
+  ExpectRefused(Run("--engine null --operations 9 --record fifo"), "fifo");
+  EXPECT_TRUE(std::filesystem::is_fifo(directory_ / "fifo"));
+}
+
 TEST_F(BadInputTest, EveryOptionThatTakesAValueIsTriedAbove) {
   std::set<std::string> tried;
   for (const BadValue& bad : kBadValues) tried.insert(bad.option);

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "workloads/registry.h"
@@ -249,7 +249,7 @@ json KeptRehearsals(const RunOptions& options) {
 
 void KeepRehearsals(const RunOptions& options, const json& rehearsals) {
   if (options.rehearsals_dir.empty()) return;
-  std::filesystem::create_directories(options.rehearsals_dir);
+  MakeDirectories(options.rehearsals_dir);
   const json kept = {{"identity", RehearsalIdentity(options)}, {"cache_rehearsal", rehearsals}};
   ReplaceFile(FileOf(options), JsonText(kept, 1) + "\n");
 }

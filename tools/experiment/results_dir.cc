@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "tools/database/database_files.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
@@ -175,8 +176,7 @@ void ResultsDir::Create(const Experiment& e, const PlanOptions& options, bool be
     if (found != before) WriteJson(path_ + "/experiment.json", found);
     return;
   }
-  fs::create_directories(path_ + "/cells");
-  fs::create_directories(path_ + "/loads");
+  for (const char* part : {"/cells", "/loads"}) MakeDirectories(path_ + part);
   json header = wanted;
   header["schema"] = kSchema;
   header["testbed"] = TESTBED_VERSION;

@@ -194,32 +194,32 @@ bool LiesIn(const fs::path& followed, const std::string& directory) {
   return true;
 }
 
-// A file beside the record of a run is the user's: it lies in the directory of --dir, and not among
-// the files of the database.
-bool LiesBesideRecord(const fs::path& followed, const std::string& directory) {
+// In the directory of --dir only the record and the files of the database are testbed's. Any other
+// directory is the database itself.
+bool LiesInDatabase(const fs::path& followed, const std::string& directory) {
+  if (directory.empty() || !LiesIn(followed, directory)) return false;
   std::error_code error;
-  const bool has_record = fs::exists(fs::path(directory) / kRecordFile, error);
-  return (has_record || fs::is_empty(directory, error)) &&
-         SameFile(followed.parent_path(), directory) &&
-         !followed.filename().string().starts_with(kRecordFile) &&
-         !fs::is_directory(followed, error);
+  if (!fs::exists(fs::path(directory) / kRecordFile, error) && !fs::is_empty(directory, error)) {
+    return true;
+  }
+  const bool beside = SameFile(followed.parent_path(), directory);
+  return LiesIn(followed, directory + "/" + kEngineFiles) ||
+         (beside && followed.filename().string().starts_with(kRecordFile));
 }
 
 // Throws Error (kUsage) when the output, whose path followed is `followed`, is in use.
 void CheckUse(const OutputFile& file, const fs::path& followed, const InUse& in_use) {
   for (const std::string& directory : in_use.databases) {
-    if (directory.empty() || !LiesIn(followed, directory)) continue;
-    if (LiesBesideRecord(followed, directory)) continue;
+    if (!LiesInDatabase(followed, directory)) continue;
     Refuse(file, fmt::format("it lies in {}, which this command uses; give a file outside of it",
                              directory));
   }
-  std::error_code error;
-  if (!fs::is_regular_file(followed, error)) return;
   for (const std::string& input : in_use.inputs) {
+    std::error_code error;
     const std::string read = input == kStandardOutput ? "/dev/stdin" : input;
     const bool is_input = fs::is_directory(read, error)
                               ? followed.extension() == ".json" && LiesIn(followed, read)
-                              : SameFile(followed, read);
+                              : fs::is_regular_file(followed, error) && SameFile(followed, read);
     if (is_input) Refuse(file, "this command reads it; give another file");
   }
 }
@@ -329,11 +329,15 @@ void CheckOutputDirectory(const std::string& option, const std::string& path, co
 void MakeOutputDirectory(const std::string& option, const std::string& path) {
   const OutputFile directory = {option, path};
   const std::string followed = FollowedOrRefuse(directory);
-  std::error_code error;
-  fs::create_directories(followed, error);
-  if (error || !fs::is_directory(followed)) {
-    throw Error(Error::kUsage, fmt::format("{} {} cannot be made: {}", option, path,
-                                           error ? error.message() : "it is no directory"));
+  try {
+    MakeDirectories(followed);
+  } catch (const Error& error) {
+    throw Error(Error::kUsage,
+                fmt::format("{} {} cannot be made: {}", option, path, WhyNot(error)));
+  }
+  std::error_code unknown;
+  if (!fs::is_directory(followed, unknown)) {
+    throw Error(Error::kUsage, fmt::format("{} {} is no directory", option, path));
   }
 }
 

@@ -392,7 +392,7 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
   CheckOutputFiles(checked, in_use);
   if (!options.record_file.empty()) {
     CheckOutputPlaces({{"--record", options.record_file + ".new"}}, in_use);
-    CheckUnfinishedTrace(options.record_file);
+    CheckTracePlace(options.record_file);
   }
   if (options.live.live && options.quiet) {
     throw Error(Error::kUsage, "--live shows the run and --quiet shows nothing of it; give one");

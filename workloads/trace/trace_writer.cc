@@ -96,9 +96,15 @@ std::unique_ptr<File> CreateUnfinished(const std::string& path) {
 
 }  // namespace
 
-void CheckUnfinishedTrace(const std::string& path) {
+void CheckTracePlace(const std::string& path) {
   const std::string unfinished = UnfinishedPath(path);
   struct stat there;
+  if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+    throw Error(Error::kUsage,
+                fmt::format("the trace {} cannot be written: it is no regular file, which a trace "
+                            "needs to be; give another name",
+                            path));
+  }
   if (::lstat(unfinished.c_str(), &there) != 0 && errno == ENOENT) return;
   if (!FoundFile(unfinished).is_leftover()) RefuseFound(path);
 }
@@ -106,6 +112,7 @@ void CheckUnfinishedTrace(const std::string& path) {
 TraceWriter::TraceWriter(const std::string& path) : path_(path), unfinished_(UnfinishedPath(path)) {
   (void)RecordOp();
   if (!path_.empty()) {
+    CheckTracePlace(path_);
     file_ = CreateUnfinished(path_);
     std::string head(kTraceMagic, 8);
     AppendFixed(&head, kTraceVersion);

@@ -27,12 +27,13 @@
 
 namespace testbed {
 
-// Throws Error (kUsage) when a TraceWriter would refuse the file PATH.new that is there.
-void CheckUnfinishedTrace(const std::string& path);
+// Throws Error (kUsage) when a TraceWriter would refuse what is there: at `path` a device, a pipe or
+// anything else that is no regular file, or a file PATH.new that no killed process left.
+void CheckTracePlace(const std::string& path);
 
 class TraceWriter {
  public:
-  // Creates the file. Throws Error: kUsage, as CheckUnfinishedTrace does, and kIo. An empty path makes a writer that compresses the blocks
+  // Creates the file. Throws Error: kUsage, as CheckTracePlace does, and kIo. An empty path makes a writer that compresses the blocks
   // and writes nothing, for the measurement of what recording costs.
   explicit TraceWriter(const std::string& path);
   ~TraceWriter();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <random>
@@ -58,11 +59,20 @@ TEST_F(TraceWriterTest, ASyncThatFailsLeavesNothing) {
 
 TEST_F(TraceWriterTest, TwoWritersDoNotShareAFile) {
   TraceWriter writer(dir_ + "/a.trace");
-  EXPECT_THROW(CheckUnfinishedTrace(dir_ + "/a.trace"), Error);
+  EXPECT_THROW(CheckTracePlace(dir_ + "/a.trace"), Error);
   EXPECT_THROW(TraceWriter(dir_ + "/a.trace"), Error);
   Fill(&writer);
   EXPECT_TRUE(fs::exists(dir_ + "/a.trace"));
-  CheckUnfinishedTrace(dir_ + "/a.trace");
+  CheckTracePlace(dir_ + "/a.trace");
+}
+
+TEST_F(TraceWriterTest, APipeOrADeviceIsRefusedAndStays) {
+  const std::string pipe = dir_ + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(CheckTracePlace(pipe), Error);
+  EXPECT_THROW(TraceWriter{pipe}, Error);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_FALSE(fs::exists(pipe + ".new"));
 }
 
 }  // namespace
