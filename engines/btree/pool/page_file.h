@@ -17,8 +17,8 @@
 // Reads may come from any thread; one batch is written at a time.
 //
 // A read of a page that was written since the last sync asks whether the system has failed to write
-// pages back (write_back_watch.h), and then throws. View asks before its caller reads, so such a page
-// is not for View.
+// pages back (write_back_watch.h), and then throws. A view of such a page is not taken, because its
+// caller could not ask afterwards.
 //
 // Errors. A call that writes, syncs, grows, shrinks or makes holes and fails is not tried again, but
 // for one that found the disk full: after a failed sync nobody knows what the device holds, and the
@@ -92,7 +92,7 @@ class PageFile {
   void Prefetch(PageId id) { data_->Prefetch(static_cast<uint64_t>(id) * page_size_, page_size_); }
   // The page in place (mmap mode). `check` makes sure that it is valid.
   const char* View(PageId id, bool check);
-  // Is what the system holds of the page perhaps not on the device? True of some pages more.
+  // Is what the system holds of the page perhaps not on the device?
   bool WrittenSinceSync(PageId id) const { return recent_writes_.Has(id); }
 
   // Called with each error of Write and Sync, and with those of Grow and Shrink that last, and with

@@ -135,7 +135,6 @@ bool PageFile::ReadCached(PageId id, char* page) {
 
 const char* PageFile::View(PageId id, bool check) {
   const char* page = data_->View(Place(id), page_size_).data();
-  CheckWriteBack(id);
   if (check) Check(id, page);
   return page;
 }

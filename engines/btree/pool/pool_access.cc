@@ -10,14 +10,12 @@ namespace testbed::btree {
 bool Pool::Share(PageId id) {
   for (;;) {
     const PageWord word = table_.Load(id);
-    if (word.exclusive()) {
+    if (word.exclusive() || word.readers() == PageWord::kReaders) {
       table_.AwaitRelease(id, word);
     } else if (!word.in_pool()) {
       return false;
     } else if (table_.TryShare(id, word)) {
       return true;
-    } else if (word.readers() == PageWord::kReaders) {
-      table_.AwaitRelease(id, word);
     }
   }
 }

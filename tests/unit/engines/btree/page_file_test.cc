@@ -71,6 +71,22 @@ class PageFileTest : public testing::Test {
   std::string dir_;
 };
 
+TEST(RecentWritesTest, KnowsEachPageAndNoOther) {
+  RecentWrites writes;
+  EXPECT_FALSE(writes.Has(7));
+  for (const PageId id : {7u, 65543u, 4294967290u}) {
+    writes.Note(id);
+    EXPECT_TRUE(writes.Has(id));
+    for (const uint32_t apart : {1u, 64u, 4096u, 1u << 16, 1u << 21}) {
+      EXPECT_FALSE(writes.Has(id + apart)) << id << " + " << apart;
+    }
+    writes.Clear();
+    EXPECT_FALSE(writes.Has(id));
+    writes.Note(0);
+    EXPECT_FALSE(writes.Has(id)) << "of before";
+  }
+}
+
 TEST_F(PageFileTest, ATornPageIsPutBackFromTheDoublewriteFile) {
   const std::vector<PageId> ids = {1, 2, 3, 7};
   Write(ids, 'a');
