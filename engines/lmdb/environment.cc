@@ -10,10 +10,9 @@
 
 #include "device/account/ledger.h"
 #include "device/file/directory.h"
-#include "device/file/durable.h"
 #include "device/file/file.h"
 #include "device/os/mutex.h"
-#include "engines/data_file.h"
+#include "engines/data_file/data_file.h"
 
 namespace testbed::lmdb {
 namespace {
@@ -58,16 +57,9 @@ Environment::Environment(const std::string& dir, const Settings& settings)
   }
 }
 
-// After a failure the page cache has pages that the device lacks, as clean ones: whoever opens the
-// database again must not build on them.
 Environment::~Environment() {
   ::mdb_env_close(env_);
-  if (!failure_.any()) return;
-  try {
-    MakeDurable(DataFile(dir_), FileKind::kData);
-  } catch (const std::exception&) {
-    // A destructor cannot report an error.
-  }
+  failure_.DropLost(DataFile(dir_));
 }
 
 void Environment::Open() {
@@ -92,7 +84,7 @@ void Environment::Open() {
                                            dir_, stat.ms_psize, settings_.page_size));
   }
   settings_.map_size = Info().me_mapsize;
-  watch_ = File::Open(DataFile(dir_), {.kind = FileKind::kData, .read_only = true});
+  watch_.emplace(DataFile(dir_), FileKind::kData);
   longest_key_ = static_cast<size_t>(::mdb_env_get_maxkeysize(env_));
 }
 
@@ -222,7 +214,7 @@ void Environment::CommitWrite(MDB_txn* txn) {
   failure_.Commit([&] {
     code = ::mdb_txn_commit(txn);
     if (code > 0 && settings_.durability != Durability::kNone) [[unlikely]]
-      failure_.NoteCommit("lmdb, committing in", dir_, code, watch_.get());
+      failure_.NoteCommit("lmdb, committing in", dir_, code, &*watch_);
   });
   Check(code, "committing");
 }

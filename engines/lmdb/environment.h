@@ -20,14 +20,15 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device/error.h"
-#include "device/file/file.h"
+#include "device/file/write_back_watch.h"
 #include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
-#include "engines/commit_failure.h"
+#include "engines/data_file/commit_failure.h"
 #include "engines/engine.h"
 #include "engines/lmdb/settings.h"
 
@@ -93,7 +94,7 @@ class Environment {
   const std::string dir_;
   Settings settings_;
   DirLock lock_;
-  std::unique_ptr<File> watch_;  // the data file, to ask for errors of its write-back
+  std::optional<WriteBackWatch> watch_;  // of the data file
   MDB_env* env_ = nullptr;
   size_t longest_key_ = 0;
   std::atomic<uintptr_t> writer_{0};  // ThisThread() of the thread that writes; 0: none

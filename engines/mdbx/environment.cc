@@ -9,9 +9,8 @@
 
 #include "device/account/ledger.h"
 #include "device/file/directory.h"
-#include "device/file/durable.h"
 #include "device/file/file.h"
-#include "engines/data_file.h"
+#include "engines/data_file/data_file.h"
 
 namespace testbed::mdbx {
 namespace {
@@ -50,16 +49,9 @@ Environment::Environment(const std::string& dir, const Settings& settings)
   }
 }
 
-// After a failure the page cache has pages that the device lacks, as clean ones: whoever opens the
-// database again must not build on them.
 Environment::~Environment() {
   ::mdbx_env_close(env_);
-  if (!failure_.any()) return;
-  try {
-    MakeDurable(DataFile(dir_), FileKind::kData);
-  } catch (const std::exception&) {
-    // A destructor cannot report an error.
-  }
+  failure_.DropLost(DataFile(dir_));
 }
 
 void Environment::Open() {
@@ -87,7 +79,7 @@ void Environment::Open() {
                             dir_, info.mi_dxb_pagesize, settings_.page_size, info.mi_dxb_pagesize));
   }
   settings_.map_size = info.mi_geo.upper;
-  watch_ = File::Open(DataFile(dir_), {.kind = FileKind::kData, .read_only = true});
+  watch_.emplace(DataFile(dir_), FileKind::kData);
   longest_key_ = static_cast<size_t>(::mdbx_env_get_maxkeysize_ex(env_, MDBX_DB_DEFAULTS));
   longest_value_ = static_cast<size_t>(::mdbx_env_get_maxvalsize_ex(env_, MDBX_DB_DEFAULTS));
 }
@@ -168,7 +160,7 @@ void Environment::CommitWrite(MDBX_txn* txn) {
   failure_.Commit([&] {
     code = ::mdbx_txn_commit(txn);
     if (code > 0 && settings_.durability != Durability::kNone) [[unlikely]]
-      failure_.NoteCommit("mdbx, committing in", dir_, code, watch_.get());
+      failure_.NoteCommit("mdbx, committing in", dir_, code, &*watch_);
   });
   Check(code, "committing");
   commits_.fetch_add(1, std::memory_order_acq_rel);
@@ -187,7 +179,12 @@ void Environment::CheckWriter() const {
 }
 
 void Environment::Sync() {
-  failure_.Sync([this] { SyncFile(); });
+  // A thread that writes has the library's lock, which the sync of another thread may be waiting for.
+  if (writer_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
+    failure_.SyncAsWriter([this] { SyncFile(); });
+  } else {
+    failure_.Sync([this] { SyncFile(); });
+  }
 }
 
 void Environment::SyncFile() {

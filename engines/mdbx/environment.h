@@ -12,15 +12,16 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "device/error.h"
-#include "device/file/file.h"
+#include "device/file/write_back_watch.h"
 #include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
-#include "engines/commit_failure.h"
+#include "engines/data_file/commit_failure.h"
 #include "engines/engine.h"
 #include "engines/mdbx/settings.h"
 
@@ -86,7 +87,7 @@ class Environment {
   const std::string dir_;
   Settings settings_;
   DirLock lock_;
-  std::unique_ptr<File> watch_;  // the data file, to ask for errors of its write-back
+  std::optional<WriteBackWatch> watch_;  // of the data file
   MDBX_env* env_ = nullptr;
   size_t longest_key_ = 0, longest_value_ = 0;
   std::atomic<std::thread::id> writer_{};  // the thread that writes

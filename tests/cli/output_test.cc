@@ -191,11 +191,13 @@ TEST_F(OutputTest, WhatACommandUsesIsNoOutput) {
                     run = Read(directory_ / "run.json");
   const std::string trace = Read(directory_ / "a.trace");
   for (const char* command : {"check d --json d/db/btree.data", "tree d/db --json d/testbed.json",
+                              "--dir d --reuse --workload point-read --json d/db/new",
+                              "--dir d --reuse --workload point-read --csv d/testbed.json",
                               "--dir d --reuse --workload point-read --json d/db/btree.data"}) {
     ExpectRefused(Run(command), "which this command uses");
   }
   for (const char* command :
-       {"report run.json --html ./run.json", "report . --html run.json",
+       {"report run.json --html ./run.json", "report . --html run.json", "report . --html new.json",
         "trace scale a.trace --share 0.5 -o a.trace", "trace info a.trace --json a.trace"}) {
     ExpectRefused(Run(command), "this command reads it");
   }

@@ -5,12 +5,11 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <set>
-#include <sstream>
 
 #include "device/error.h"
+#include "device/file/input_file.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/expression.h"
 #include "tools/option_check.h"
@@ -522,11 +521,10 @@ Experiment ParseExperiment(const std::string& text, const std::string& origin) {
 
 Experiment LoadExperiment(const std::string& name) {
   if (name.ends_with(".toml")) {
-    std::ifstream in(name);
-    std::stringstream text;
-    text << in.rdbuf();
-    if (!in) throw Error(Error::kUsage, "the experiment file " + name + " cannot be read");
-    return ParseExperiment(text.str(), name);
+    InputFile file({.path = name,
+                    .name = "the experiment file " + name,
+                    .advice = "`testbed experiment show NAME` prints one to begin with"});
+    return ParseExperiment(file.ReadAll(), name);
   }
   const auto& shipped = ShippedExperiments();
   const auto found = shipped.find(name);

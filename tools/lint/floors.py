@@ -30,7 +30,7 @@ ENGINE_ROOMS = {
     "mmapv1": ["files", "journal", "tree", "check"],
 }
 # Rooms of engines/ that are no engine: engines stand on them, and they know none.
-ENGINES_COMMON = {"sql"}
+ENGINES_COMMON = {"data_file", "sql"}
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
 
 

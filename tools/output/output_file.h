@@ -34,7 +34,7 @@ CLI::Option* AddFileOption(CLI::App& app, const std::string& option, std::string
 
 // What a command uses beside its outputs, and so no output may replace. An empty name is none.
 struct InUse {
-  // Directories, with all that lies below them, but for files beside the record of --dir.
+  // Directories of databases, with all that lies below them; of a --dir only its record and its db/.
   std::vector<std::string> databases = {};
   // Files that are read; "-" is standard input. A directory stands for the *.json below it.
   std::vector<std::string> inputs = {};

@@ -37,7 +37,7 @@ void TraceFile::Refuse(const std::string& what) const {
 }
 
 TraceFile::TraceFile(const std::string& path) : path_(path) {
-  // What is no regular file is refused before the opening below could wait.
+  // File refuses pipes and devices, too, but takes directories and the files of the kernel.
   std::error_code none;
   if (std::filesystem::exists(path_, none)) {
     InputFile(

@@ -38,10 +38,12 @@ class LibraryEngineTest : public testing::Test {
     return std::any_of(Engines().begin(), Engines().end(),
                        [&](const EngineInfo& info) { return info.name == engine; });
   }
-  void Open(const std::string& engine, const std::string& dir) {
+  void Open(const std::string& engine, const std::string& dir,
+            Durability durability = Durability::kSync) {
     Close();
     EngineOptions options = DefaultEngineOptions(FindEngine(engine));
-    options.durability = Durability::kSync;
+    options.durability = durability;
+    options.lazy_interval_ms = 1;
     engine_ = OpenEngine(engine, dir, options);
     table_ = engine_->OpenTable("t");
     session_ = engine_->NewSession();
@@ -128,6 +130,21 @@ TEST_F(LibraryEngineTest, AfterACommitThatFailedLmdbAndMdbxTakeNoneUntilTheyAreO
       Close();
     }
     EXPECT_GT(failed, 0u) << engine << " made no call that could fail";
+  }
+}
+
+// The lazy thread's sync may wait for the thread that writes.
+TEST_F(LibraryEngineTest, AThreadThatWritesMakesCommitsDurableBesideTheLazyThread) {
+  for (const char* engine : {"lmdb", "mdbx"}) {
+    if (!Has(engine)) continue;
+    SCOPED_TRACE(engine);
+    Open(engine, dir_ + "/" + engine, Durability::kLazy);
+    for (int i = 0; i < 300; ++i) {
+      session_->Begin();
+      Put(std::to_string(i));
+      engine_->Checkpoint();
+      session_->Commit();
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 // Tests what an engine does after a commit or a sync that failed.
-#include "engines/commit_failure.h"
+#include "engines/data_file/commit_failure.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What the engines share whose database is one data file with a lock file beside it (lmdb, mdbx).
 // Their libraries take an absent or empty data file for a database that is to be made.
-#ifndef TESTBED_ENGINES_DATA_FILE_H_
-#define TESTBED_ENGINES_DATA_FILE_H_
+#ifndef TESTBED_ENGINES_DATA_FILE_DATA_FILE_H_
+#define TESTBED_ENGINES_DATA_FILE_DATA_FILE_H_
 
 #include <string>
 
@@ -18,4 +18,4 @@ bool DeviceIsFull(const std::string& directory);
 
 }  // namespace testbed
 
-#endif  // TESTBED_ENGINES_DATA_FILE_H_
+#endif  // TESTBED_ENGINES_DATA_FILE_DATA_FILE_H_

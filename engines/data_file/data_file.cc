@@ -1,4 +1,4 @@
-#include "engines/data_file.h"
+#include "engines/data_file/data_file.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -1,18 +1,19 @@
-#include "engines/commit_failure.h"
+#include "engines/data_file/commit_failure.h"
 
 #include <cerrno>
 
-#include "engines/data_file.h"
+#include "device/file/durable.h"
+#include "engines/data_file/data_file.h"
 
 namespace testbed {
 
 // A full disk refuses writes before the system has taken them, so that nothing is lost of what was
 // written. That nothing of it was lost for another reason, the errors of write-backs tell.
 void CommitFailure::NoteCommit(const std::string& doing, const std::string& dir, int code,
-                               File* data) noexcept {
+                               WriteBackWatch* data) noexcept {
   try {
     if (code == ENOSPC || code == EDQUOT || DeviceIsFull(dir)) {
-      data->CheckWriteBack();
+      data->Check();
     } else {
       Note(Error::Io(doing, dir, code));
     }
@@ -21,6 +22,15 @@ void CommitFailure::NoteCommit(const std::string& doing, const std::string& dir,
   } catch (const std::exception&) {
     // The sentence found no memory.
     failed_.store(true, std::memory_order_release);
+  }
+}
+
+void CommitFailure::DropLost(const std::string& data_file) const noexcept {
+  if (!any()) return;
+  try {
+    MakeDurable(data_file, FileKind::kData);
+  } catch (const std::exception&) {
+    // The next opening meets the device's error itself.
   }
 }
 

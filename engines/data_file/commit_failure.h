@@ -11,16 +11,17 @@
 //
 // It is for a library that lets one thread write at a time, and that lets the next one in before the
 // commit has returned. Thread-safe.
-#ifndef TESTBED_ENGINES_COMMIT_FAILURE_H_
-#define TESTBED_ENGINES_COMMIT_FAILURE_H_
+#ifndef TESTBED_ENGINES_DATA_FILE_COMMIT_FAILURE_H_
+#define TESTBED_ENGINES_DATA_FILE_COMMIT_FAILURE_H_
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
 
 #include "device/error.h"
-#include "device/file/file.h"
+#include "device/file/write_back_watch.h"
 #include "device/os/mutex.h"
 
 namespace testbed {
@@ -38,14 +39,24 @@ class CommitFailure {
   template <typename Body>
   void Sync(const Body& sync) {
     LockGuard one(syncing_);
+    SyncAsWriter(sync);
+    if (AfterCommit()) ThrowIfAny();
+  }
+  // The same for the thread that writes: it waits for no sync of another thread, which may wait for
+  // the library to let it in.
+  template <typename Body>
+  void SyncAsWriter(const Body& sync) {
     ThrowIfAny();
     try {
       sync();
     } catch (const Error& error) {
       Note(error);
       throw;
+    } catch (...) {
+      failed_.store(true, std::memory_order_release);
+      throw;
     }
-    if (AfterCommit()) ThrowIfAny();
+    ThrowIfAny();
   }
   bool any() const { return failed_.load(std::memory_order_acquire); }
   // Notes an error, unless there is one already.
@@ -61,32 +72,39 @@ class CommitFailure {
   }
 
   // Notes that a commit of the database in `dir` failed with the errno `code`, unless the disk was
-  // full and `data`, the data file, has no error of a write-back to tell of. `doing` begins the
+  // full and `data`, which watches the data file, has no error to tell of. `doing` begins the
   // sentence: "lmdb, committing in".
-  void NoteCommit(const std::string& doing, const std::string& dir, int code, File* data) noexcept;
+  void NoteCommit(const std::string& doing, const std::string& dir, int code,
+                  WriteBackWatch* data) noexcept;
 
   // Runs `commit`, which notes a failure itself. The next writer's AfterCommit waits for its end. Only
   // the thread that writes may call it, after AfterCommit.
   template <typename Body>
   void Commit(const Body& commit) {
     struct Mark {
-      explicit Mark(std::atomic<bool>* flag) : flag(flag) {
-        flag->store(true, std::memory_order_relaxed);
+      explicit Mark(std::atomic<uint32_t>* commits) : commits(commits) {
+        commits->fetch_add(1, std::memory_order_relaxed);
       }
       ~Mark() {
-        flag->store(false, std::memory_order_release);
-        flag->notify_all();
+        commits->fetch_add(1, std::memory_order_release);
+        commits->notify_all();
       }
-      std::atomic<bool>* const flag;
+      std::atomic<uint32_t>* const commits;
     };
-    const Mark mark(&committing_);
+    const Mark mark(&commits_);
     commit();
   }
-  // Waits until the commit of the writer before has returned. Returns whether there was a failure.
+  // Waits until the commit that is under way has returned, and for none that begins later. Returns
+  // whether there was a failure.
   bool AfterCommit() const {
-    committing_.wait(true, std::memory_order_acquire);
+    if (const uint32_t now = commits_.load(std::memory_order_acquire); now % 2 != 0) {
+      commits_.wait(now, std::memory_order_acquire);
+    }
     return any();
   }
+  // Lets the page cache have what the device has, after a failure, for whoever opens the database
+  // again: the cache has pages that the device lacks, as clean ones. The library has closed the file.
+  void DropLost(const std::string& data_file) const noexcept;
 
  private:
   [[noreturn]] void Throw() const {
@@ -98,10 +116,10 @@ class CommitFailure {
   Mutex syncing_;        // held by Sync; locked before mutex_
   mutable Mutex mutex_;  // protects error_
   std::optional<Error> error_ GUARDED_BY(mutex_);
-  std::atomic<bool> failed_{false};      // set when error_ is
-  std::atomic<bool> committing_{false};  // a commit has not returned yet
+  std::atomic<bool> failed_{false};   // set when error_ is
+  std::atomic<uint32_t> commits_{0};  // begun and ended ones together: odd while one is under way
 };
 
 }  // namespace testbed
 
-#endif  // TESTBED_ENGINES_COMMIT_FAILURE_H_
+#endif  // TESTBED_ENGINES_DATA_FILE_COMMIT_FAILURE_H_
