@@ -121,16 +121,23 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
     tail.log_id = RandomId();
     segments = std::make_unique<LogSegments>(directory, options, tail.log_id, 1);
     segments->Create();
+    segments->Prepare(false);
     tail.lsn = segments->BeginLsn();
   } else {
-    tail = ReadAll(&reader);
+    bool recovers = false;
+    tail = ReadAll(&reader, [&](const LogRecord&) { recovers = true; });
     segments = std::make_unique<LogSegments>(directory, options, tail.log_id, tail.epoch + 1);
     segments->Adopt(ListLogSegments(directory, options.mode), tail.segment);
     segments->WriteAgain(std::max(from, tail.durable), tail.lsn);
     // The pages that `replay` changes may be written at once, so the log is durable before.
     if (replay) ReplayAll(directory, from, options.mode, tail, replay);
+    try {
+      segments->Prepare(recovers);
+    } catch (const Error& error) {
+      // A full disk must not refuse the opening: a segment is made when it is needed.
+      if (!error.disk_is_full()) throw;
+    }
   }
-  segments->Prepare();
   return std::unique_ptr<Log>(
       new Log(std::make_unique<Impl>(directory, options, std::move(segments), tail)));
 }

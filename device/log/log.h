@@ -96,7 +96,11 @@ struct LogOptions {
   uint64_t segment_bytes = 16ull << 20;  // a multiple of 8192, 64 KiB to 1 GiB
   uint32_t min_segments = 2;             // made when the log is opened; recycled space only
   uint32_t max_segments = 0;             // segments beyond it are not recycled; 0 = no limit
-  uint64_t buffer_bytes = 1ull << 20;    // memory for groups that are not written yet
+  // For recycled space. A spare segment is kept for the records that recovery appends: a disk that
+  // the log has filled holds no more. Other records never use it, so that the log ends earlier. It
+  // is recovery from Open, when it replays a record, until TruncateBefore.
+  bool reserve = false;
+  uint64_t buffer_bytes = 1ull << 20;  // memory for groups that are not written yet
   // Lazy durability. With an interval the log has a thread that makes the log durable within each
   // interval. It also writes groups that are full, so that appending threads need not. 0 = no
   // thread.

@@ -239,10 +239,12 @@ void LogSegments::WriteAgain(Lsn begin, Lsn end) {
   }
 }
 
-void LogSegments::Prepare() {
+void LogSegments::Prepare(bool recovers) {
   LockGuard lock(mutex_);
   if (options_.space != LogSpace::kRecycled) return;
-  while (segments_.size() < options_.min_segments) Make(NextHeader());
+  reserve_ = options_.reserve && !recovers ? 1 : 0;
+  const size_t least = std::max<size_t>(options_.min_segments, current_ + 1 + reserve_);
+  while (segments_.size() < least) Make(NextHeader());
 }
 
 std::shared_ptr<LogSegment> LogSegments::Current() {
@@ -261,12 +263,13 @@ std::vector<std::shared_ptr<LogSegment>> LogSegments::InService(uint64_t number)
 
 std::shared_ptr<LogSegment> LogSegments::Advance() {
   LockGuard lock(mutex_);
-  if (current_ + 1 == segments_.size()) Make(NextHeader());
+  while (segments_.size() < current_ + 2 + reserve_) Make(NextHeader());
   return segments_[++current_];
 }
 
 void LogSegments::TruncateBefore(Lsn lsn, Lsn written) {
   LockGuard lock(mutex_);
+  if (options_.reserve && options_.space == LogSpace::kRecycled) reserve_ = 1;
   while (current_ > 0) {
     const std::shared_ptr<LogSegment> old = segments_.front();
     if (old->header.end() > lsn || old->header.end() >= written) break;

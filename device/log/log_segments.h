@@ -45,17 +45,19 @@ class LogSegments {
   // Writes what the segments hold from `begin` to `end` once more, and syncs it (WriteAgain of
   // device/file/durable.h).
   void WriteAgain(Lsn begin, Lsn end);
-  // Makes segments until there are min_segments; for recycled space only.
-  void Prepare();
+  // Makes segments until there are min_segments and, unless the log `recovers`, the reserve; for
+  // recycled space only.
+  void Prepare(bool recovers);
 
   // Returns the segment in service.
   std::shared_ptr<LogSegment> Current();
   // Returns the segments from `number` on up to the segment in service.
   std::vector<std::shared_ptr<LogSegment>> InService(uint64_t number);
-  // Puts the next segment into service and returns it. Makes a segment if none waits.
+  // Puts the next segment into service and returns it. Makes a segment if none waits beside the
+  // reserve.
   std::shared_ptr<LogSegment> Advance();
   // Recycles or removes the segments that end at or before `lsn` and before `written`, the end of
-  // the newest frame that must stay readable.
+  // the newest frame that must stay readable. From then on the reserve is kept.
   void TruncateBefore(Lsn lsn, Lsn written);
 
   Lsn BeginLsn() const;
@@ -92,6 +94,7 @@ class LogSegments {
   // those that wait.
   std::deque<std::shared_ptr<LogSegment>> segments_ GUARDED_BY(mutex_);
   size_t current_ GUARDED_BY(mutex_) = 0;  // index of the segment in service
+  size_t reserve_ GUARDED_BY(mutex_) = 0;  // so many segments wait and may not go into service
   Counts counts_ GUARDED_BY(mutex_);
 };
 

@@ -299,6 +299,7 @@ StoreOptions OptionsOf(const EngineOptions& options) {
                 "compressed_cache_pct keeps compressed pages: give --compression lz4 or zstd");
   }
   o.log = LogOptionsOf(options, extra);
+  o.log.reserve = true;
   return o;
 }
 

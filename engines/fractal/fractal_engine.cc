@@ -261,6 +261,7 @@ StoreOptions OptionsOf(const EngineOptions& options) {
   o.checkpoint_log_bytes =
       extra.Bytes("checkpoint_log", CheckpointLogBytes(options), 1ull << 20, 1ull << 40);
   o.log = LogOptionsOf(options, extra);
+  o.log.reserve = true;
   if (o.node_size != 0 && o.node_size < 2 * uint64_t{o.page_size}) {
     throw Error(Error::kUsage,
                 "fractal cannot honour --engine-option node_size=" + std::to_string(o.node_size) +

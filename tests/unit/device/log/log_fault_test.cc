@@ -264,6 +264,32 @@ TEST_F(LogFullDeviceTest, NoRoomForAnotherSegmentComesBeforeAnAcknowledgement) {
   }
 }
 
+// What recovery appends finds the reserve, though the log has filled the disk.
+TEST_F(LogFullDeviceTest, ARecoveryFindsTheReserve) {
+  LogOptions options = SmallOptions();
+  options.reserve = true;
+  const std::string directory = mount_ + "/log";
+  std::filesystem::create_directory(directory);
+  const auto fill = [&](Log* log) {
+    uint64_t n = 0;
+    ErrorOf([&] { for (;; ++n) log->WaitDurable(log->Append(NumberedRecord(n, 3000)).end); },
+            ENOSPC);
+    return n;
+  };
+  const uint64_t first = fill(OpenLog(directory, options).get());
+  EXPECT_GT(first, 100u);
+  const uint64_t of_a_segment = options.segment_bytes / 4096;  // records, at least
+  for (int crash = 0; crash < 3; ++crash) {
+    uint64_t replayed = 0;
+    const auto log = Log::Open(directory, options, 0, [&](const LogRecord&) { ++replayed; });
+    EXPECT_GE(replayed, first);
+    log->Append(NumberedRecord(crash, 3000));
+    log->Flush();
+  }
+  const auto log = Log::Open(directory, options, 0, [](const LogRecord&) {});
+  EXPECT_GE(fill(log.get()), of_a_segment - 10);
+}
+
 TEST_F(LogFullDeviceTest, ReadOnlyIsAnError) {
   { OpenLog(mount_, SmallOptions()); }
   ASSERT_EQ(::mount("tmpfs", mount_.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "size=1m"), 0);
