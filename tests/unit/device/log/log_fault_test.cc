@@ -272,8 +272,11 @@ TEST_F(LogFullDeviceTest, ARecoveryFindsTheReserve) {
   std::filesystem::create_directory(directory);
   const auto fill = [&](Log* log) {
     uint64_t n = 0;
-    ErrorOf([&] { for (;; ++n) log->WaitDurable(log->Append(NumberedRecord(n, 3000)).end); },
-            ENOSPC);
+    ErrorOf(
+        [&] {
+          for (;; ++n) log->WaitDurable(log->Append(NumberedRecord(n, 3000)).end);
+        },
+        ENOSPC);
     return n;
   };
   const uint64_t first = fill(OpenLog(directory, options).get());
