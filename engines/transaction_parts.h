@@ -1,12 +1,11 @@
 // TransactionParts puts the parts of transactions together when a log is read from its redo point on.
-// An engine cuts a long transaction into log records, its parts, which carry one number.
+// An engine cuts a long transaction into log records, its parts, which carry one number. A redo point
+// never lies between two parts.
 //
 //   TransactionParts parts;
-//   if (const auto operations = parts.Add({number, later, more, record})) Run(*operations);
+//   if (const auto operations = parts.Add({number, more, record})) Run(*operations);
 //
-// A redo point may lie between two parts of a transaction. A checkpoint chooses such a point only when
-// the pages have all of the transaction, or will have it when the checkpoint ends. So a later part
-// without its first one is passed over. Not thread-safe.
+// Not thread-safe.
 #ifndef TESTBED_ENGINES_TRANSACTION_PARTS_H_
 #define TESTBED_ENGINES_TRANSACTION_PARTS_H_
 
@@ -23,7 +22,6 @@ class TransactionParts {
  public:
   struct Part {
     uint64_t transaction = 0;  // 0: the record is the whole transaction
-    bool later = false;        // parts of the transaction precede this one
     bool more = false;         // parts of the transaction follow this one
     std::string_view operations;
   };
@@ -31,11 +29,7 @@ class TransactionParts {
   // the next call, and as long as those of the part.
   std::optional<std::string_view> Add(const Part& part) {
     if (part.transaction == 0) return part.operations;
-    auto at = unfinished_.find(part.transaction);
-    if (at == unfinished_.end()) {
-      if (part.later) return std::nullopt;
-      at = unfinished_.try_emplace(part.transaction).first;
-    }
+    const auto at = unfinished_.try_emplace(part.transaction).first;
     at->second.append(part.operations);
     if (part.more) return std::nullopt;
     whole_ = std::move(at->second);

@@ -183,6 +183,7 @@ void Log::WaitDurable(Lsn end) { impl_->WaitDurable(end); }
 void Log::Write(Lsn end) { impl_->Wait(end, false); }
 void Log::Sync() { impl_->Wait(EndLsn(), true); }
 Lsn Log::EndLsn() const { return impl_->end_.load(std::memory_order_acquire); }
+Lsn Log::LatchedEndLsn() const { return impl_->LatchedEnd(); }
 Lsn Log::WrittenLsn() const { return impl_->written_.load(std::memory_order_acquire); }
 Lsn Log::DurableLsn() const { return impl_->durable_.load(std::memory_order_acquire); }
 Lsn Log::BeginLsn() const { return impl_->segments_->BeginLsn(); }

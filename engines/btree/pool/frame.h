@@ -17,9 +17,9 @@ struct Frame {
   std::atomic<bool> writing{false};  // a copy is on its way to the file
   std::atomic<Lsn> rec_lsn{kNoLsn};  // begin of the first record not yet in the file's page
   std::atomic<Lsn> write_lsn{kNoLsn};  // rec_lsn of the copy under way
-  // The log has the whole page at or after this position, 0 for perhaps nowhere; of who reads the
-  // page in or writes it.
-  std::atomic<Lsn> image_lsn{0};
+  // The log has the whole page, copied when this was the pool's image floor, or later; 0 = perhaps it
+  // has none. The thread that reads the page in, or writes it, sets it.
+  std::atomic<Lsn> image_floor{0};
 
   void LowerRecLsn(Lsn lsn) {
     Lsn now = rec_lsn.load(std::memory_order_relaxed);

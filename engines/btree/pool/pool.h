@@ -229,11 +229,16 @@ class Pool : private VisitCounts {
   bool HasDirtyPage() const;
   void CollectForCleaning(std::vector<uint32_t>* frames) REQUIRES(mutex_);
   void CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch);
-  bool BeginWrite(uint32_t frame, WriteBatch* batch, std::vector<Frame*>* writing);
-  void FinishWrite(WriteBatch* batch, std::vector<Frame*>* writing);
-  Lsn LogImages(const WriteBatch& batch, const std::vector<Frame*>& writing);
+  // The frames whose copies are in a batch.
+  struct Writing {
+    std::vector<Frame*> frames;
+    Lsn floor = 0;  // the image floor before the first copy was made
+  };
+  bool BeginWrite(uint32_t frame, WriteBatch* batch, Writing* writing);
+  void FinishWrite(WriteBatch* batch, Writing* writing);
+  Lsn LogImages(const WriteBatch& batch, const Writing& writing);
   void NoteImage(uint32_t frame);
-  void UndoWrite(std::vector<Frame*>* writing);
+  void UndoWrite(Writing* writing);
   void FlushPages(const std::vector<PageId>& dirty) REQUIRES(flush_mutex_);
 
   PageFile* const file_;

@@ -171,7 +171,7 @@ uint32_t Pool::GiveFrame(PageId id) {
     if (index == kNone) return kNone;
     if (ActiveFrames() <= Limit()) {
       frames_[index].page.store(id, std::memory_order_relaxed);
-      frames_[index].image_lsn.store(0, std::memory_order_relaxed);
+      frames_[index].image_floor.store(0, std::memory_order_relaxed);
       replacement_.Admit(index, id);
       return index;
     }

@@ -12,7 +12,7 @@ namespace testbed::btree {
 
 // Copies the page into the batch if it is dirty and nobody else is writing it. The shared latch is
 // held.
-bool Pool::BeginWrite(uint32_t index, WriteBatch* batch, std::vector<Frame*>* writing) {
+bool Pool::BeginWrite(uint32_t index, WriteBatch* batch, Writing* writing) {
   Frame* frame = &frames_[index];
   if (!frame->dirty.load(std::memory_order_acquire)) return false;
   if (frame->writing.exchange(true, std::memory_order_acq_rel)) return false;
@@ -21,24 +21,26 @@ bool Pool::BeginWrite(uint32_t index, WriteBatch* batch, std::vector<Frame*>* wr
     frame->writing.store(false, std::memory_order_release);
     return false;
   }
+  // Before the copy: all commits before the floor that is seen here are in it.
+  if (writing->frames.empty()) writing->floor = image_floor_.load(std::memory_order_acquire);
   batch->Add(Data(index));
   // write_lsn first: at every moment one of the two tells what the file lacks.
   frame->write_lsn.store(frame->rec_lsn.load(), std::memory_order_release);
   frame->rec_lsn.store(kNoLsn, std::memory_order_release);
   frame->dirty.store(false, std::memory_order_release);
-  writing->push_back(frame);
+  writing->frames.push_back(frame);
   return true;
 }
 
 // The write failed: the pages are as dirty as before.
-void Pool::UndoWrite(std::vector<Frame*>* writing) {
-  for (Frame* frame : *writing) {
+void Pool::UndoWrite(Writing* writing) {
+  for (Frame* frame : writing->frames) {
     frame->LowerRecLsn(frame->write_lsn.load());
     frame->dirty.store(true, std::memory_order_release);
     frame->write_lsn.store(kNoLsn, std::memory_order_release);
     frame->writing.store(false, std::memory_order_release);
   }
-  writing->clear();
+  writing->frames.clear();
 }
 
 void Pool::SetImageFloor(Lsn floor) {
@@ -55,25 +57,27 @@ void Pool::NoteImage(uint32_t index) {
   const PageHeader* header = Header(Data(index));
   if (header->type != PageType::kLeaf && header->type != PageType::kInner) return;
   if (header->lsn <= floor_set_.load(std::memory_order_relaxed)) return;
-  frames_[index].image_lsn.store(floor, std::memory_order_relaxed);
+  frames_[index].image_floor.store(floor, std::memory_order_relaxed);
 }
 
 // Logs whole the nodes that the log does not have since the floor, as they are in the batch. Other
 // pages need none: what is in overflow pages and free pages after the floor the log has, or nobody
 // reads. Returns the end of the last record.
-Lsn Pool::LogImages(const WriteBatch& batch, const std::vector<Frame*>& writing) {
+Lsn Pool::LogImages(const WriteBatch& batch, const Writing& writing) {
   const Lsn floor = image_floor_.load(std::memory_order_relaxed);
   Lsn end = 0;
   StructureRecord record;
   for (uint32_t i = 0; i < batch.count(); ++i) {
     const PageType type = Header(batch.page(i))->type;
     if (type != PageType::kLeaf && type != PageType::kInner) continue;
-    if (writing[i]->image_lsn.load(std::memory_order_relaxed) >= floor) continue;
+    Frame* const frame = writing.frames[i];
+    if (frame->image_floor.load(std::memory_order_relaxed) >= floor) continue;
     record.Clear();
     record.SavedImage(batch.page(i), page_size_);
     const std::string_view bytes = record.Encode();
     const LogRange range = log_->Append(bytes);
-    writing[i]->image_lsn.store(range.begin, std::memory_order_relaxed);
+    // A copy that was made before the floor lacks commits that are before it.
+    frame->image_floor.store(writing.floor, std::memory_order_relaxed);
     end = range.end;
     images_.fetch_add(1, std::memory_order_relaxed);
     image_bytes_.fetch_add(bytes.size(), std::memory_order_relaxed);
@@ -81,7 +85,7 @@ Lsn Pool::LogImages(const WriteBatch& batch, const std::vector<Frame*>& writing)
   return end;
 }
 
-void Pool::FinishWrite(WriteBatch* batch, std::vector<Frame*>* writing) {
+void Pool::FinishWrite(WriteBatch* batch, Writing* writing) {
   if (batch->count() == 0) return;
   try {
     std::shared_lock gate(image_gate_);
@@ -94,11 +98,11 @@ void Pool::FinishWrite(WriteBatch* batch, std::vector<Frame*>* writing) {
     throw;
   }
   batch->Clear();
-  for (Frame* frame : *writing) {
+  for (Frame* frame : writing->frames) {
     frame->write_lsn.store(kNoLsn, std::memory_order_release);
     frame->writing.store(false, std::memory_order_release);
   }
-  writing->clear();
+  writing->frames.clear();
 }
 
 // Fills up to a batch with frames that should go. The pool's mutex is held.
@@ -127,8 +131,8 @@ void Pool::CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch) {
     return frames_[a].page.load(std::memory_order_relaxed) <
            frames_[b].page.load(std::memory_order_relaxed);
   });
-  std::vector<Frame*> writing;
-  writing.reserve(WriteBatch::PagesFor(page_size_));  // BeginWrite must not fail half-way
+  Writing writing;
+  writing.frames.reserve(WriteBatch::PagesFor(page_size_));  // BeginWrite must not fail half-way
   for (uint32_t index : *frames) {
     const PageId id = frames_[index].page.load(std::memory_order_relaxed);
     if (id == kNoPage) continue;
@@ -138,7 +142,7 @@ void Pool::CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch) {
     BeginWrite(index, batch, &writing);
     table_.Unshare(id);
   }
-  const size_t pages = writing.size();
+  const size_t pages = writing.frames.size();
   FinishWrite(batch, &writing);
   LockGuard lock(mutex_);
   cleaned_pages_ += pages;
@@ -199,8 +203,8 @@ void Pool::CleanerLoop(WriteBatch* batch, std::vector<uint32_t>* frames) {
 }
 
 void Pool::FlushPages(const std::vector<PageId>& dirty) {
-  std::vector<Frame*> writing;
-  writing.reserve(WriteBatch::PagesFor(page_size_));  // BeginWrite must not fail half-way
+  Writing writing;
+  writing.frames.reserve(WriteBatch::PagesFor(page_size_));  // BeginWrite must not fail half-way
   for (const PageId id : dirty) {
     PageWord word = table_.Load(id);
     if (!word.in_pool()) continue;  // written and gone meanwhile

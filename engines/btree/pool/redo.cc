@@ -169,8 +169,7 @@ void AppendOperation(const RowWrite& op, std::string* to) {
 
 std::string OperationsHeader(const TransactionParts::Part& part) {
   std::string header;
-  Put(&header, static_cast<uint8_t>(kHasOperations | (part.more ? kMoreParts : 0) |
-                                    (part.later ? kLaterPart : 0)));
+  Put(&header, static_cast<uint8_t>(kHasOperations | (part.more ? kMoreParts : 0)));
   Put(&header, part.transaction);
   Put(&header, uint32_t{0});
   return header;
@@ -180,11 +179,10 @@ DecodedRecord DecodeRecord(std::string_view bytes) {
   Reader reader(bytes);
   DecodedRecord record;
   record.flags = reader.Take<uint8_t>();
-  constexpr uint8_t kKnown = kHasStructure | kHasOperations | kMoreParts | kLaterPart;
+  constexpr uint8_t kKnown = kHasStructure | kHasOperations | kMoreParts;
   if (record.flags == 0 || record.flags > kKnown) Malformed("unknown kind");
   if ((record.flags & kHasOperations) != 0) record.part.transaction = reader.Take<uint64_t>();
   record.part.more = (record.flags & kMoreParts) != 0;
-  record.part.later = (record.flags & kLaterPart) != 0;
   record.structure = reader.TakeBytes(reader.Take<uint32_t>());
   record.part.operations = reader.rest();
   return record;

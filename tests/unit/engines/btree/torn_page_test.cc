@@ -1,6 +1,10 @@
 // Tests crashes that tear pages on their way to the file: each method of torn-page protection must
 // repair them.
+#include <chrono>
+#include <cstring>
 #include <fstream>
+#include <future>
+#include <thread>
 
 #include "engines/btree/inspect/image.h"
 #include "engines/inspect.h"
@@ -134,6 +138,39 @@ TEST_F(TornPageTest, APageGoesToTheLogOnceBetweenTwoCheckpoints) {
   store_->Flush();
   EXPECT_EQ(store_->pool()->Counters().images - start, first + 1);
   EXPECT_EQ(store_->file()->doublewrite_bytes(), 0u);
+}
+
+// The page is copied before the record is in the log, and its image comes into the log behind the
+// record: the image is no protection for a floor at the record's end, which is set afterwards.
+TEST_F(TornPageTest, ACopyFromBeforeTheFloorIsNoImageForIt) {
+  MakeDatabase();
+  Open();
+  Put("a", "1");
+  // The second one moves the floor behind the page's image.
+  for (int checkpoint = 0; checkpoint < 2; ++checkpoint) store_->Checkpoint();
+  Put("a", "2");
+  const uint64_t start = store_->pool()->Counters().images;
+  std::promise<void> latched, copied;
+  LogRange record;
+  std::thread append([&] {
+    record = store_->log()->Append(8, [&](char* to) {
+      std::memset(to, 0, 8);
+      latched.set_value();
+      copied.get_future().wait();
+    });
+  });
+  latched.get_future().wait();
+  std::thread flush([&] { store_->Flush(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it waits for the log's latch
+  copied.set_value();
+  append.join();
+  flush.join();
+  const uint64_t images = store_->pool()->Counters().images;
+  EXPECT_GT(images, start);
+  store_->pool()->SetImageFloor(record.end);
+  Put("a", "3");
+  store_->Flush();
+  EXPECT_GT(store_->pool()->Counters().images, images);
 }
 
 TEST_F(TornPageTest, APageThatLeavesThePoolAndComesBackHasOneImage) {
