@@ -97,11 +97,6 @@ SegmentInfo ReadInfo(const std::string& directory, uint64_t number, IoMode mode)
   const size_t n = file->ReadSome(0, block.data(), std::max(kSegmentHeaderUsed, file->alignment()));
   info.state =
       DecodeSegmentHeader({block.data(), std::min(n, kSegmentHeaderUsed)}, info.path, &info.header);
-  if (info.state == HeaderState::kDamaged) {
-    throw Error(Error::kCorruption, "log file " + info.path +
-                                        " is damaged at offset 0: its header is neither blank nor "
-                                        "does it match its checksum");
-  }
   return info;
 }
 
@@ -145,6 +140,10 @@ std::vector<uint64_t> NumbersIn(const std::string& directory) {
 }
 
 }  // namespace
+
+bool IsHalfMade(const SegmentHeader& before, uint64_t number, bool last) {
+  return last && number == before.number + 1 && !before.has_next;
+}
 
 void EncodeSegmentHeader(const SegmentHeader& header, char* block) {
   std::memset(block, 0, kSegmentHeaderUsed);
@@ -260,8 +259,17 @@ std::vector<SegmentInfo> ListLogSegments(const std::string& directory, IoMode mo
   const SegmentInfo* first = nullptr;
   segments.reserve(numbers.size());
   for (uint64_t number : numbers) {
+    const SegmentHeader* const before = segments.empty() ? nullptr : &segments.back().header;
     segments.push_back(ReadInfo(directory, number, mode));
-    const SegmentInfo& info = segments.back();
+    SegmentInfo& info = segments.back();
+    if (info.state == HeaderState::kDamaged) {
+      if (before == nullptr || !IsHalfMade(*before, number, number == numbers.back())) {
+        throw Error(Error::kCorruption, "log file " + info.path +
+                                            " is damaged at offset 0: its header is neither blank "
+                                            "nor does it match its checksum");
+      }
+      info.state = HeaderState::kBlank;
+    }
     if (info.state != HeaderState::kValid) continue;
     // A crash may leave a recycled segment under its old name, but then nothing has its new one.
     if (info.header.number > number &&

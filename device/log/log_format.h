@@ -62,6 +62,11 @@ uint64_t SegmentHeaderChecksum(const char* block);
 HeaderState DecodeSegmentHeader(std::string_view block, const std::string& path,
                                 SegmentHeader* header);
 
+// Returns whether a segment whose header is damaged holds no record, because it was being made or
+// recycled when its header was written in part. `before` is the header of the segment before it, which
+// says when the segment has been made; `last` says that no segment comes behind it.
+bool IsHalfMade(const SegmentHeader& before, uint64_t number, bool last);
+
 struct FrameHeader {
   uint64_t checksum = 0;  // of the rest of the frame, seeded with the log's id and the frame's LSN
   uint64_t chain = 0;     // checksum of the frame before this frame; 0 for the log's first
@@ -100,8 +105,8 @@ struct SegmentInfo {
 
 // Returns the paths of all segment files of a directory by number; none when there is no directory.
 std::vector<std::string> LogSegmentPaths(const std::string& directory);
-// Returns all segment files of a directory by number. Throws Error: kCorruption when a header is
-// damaged, when the segments belong to two logs, or when a segment is missing or was cut, kUsage when a header has another format version, kIo
+// Returns all segment files of a directory by number. A segment that was made by half is blank.
+// Throws Error: kCorruption when a header is damaged, when the segments belong to two logs, or when a segment is missing or was cut, kUsage when a header has another format version, kIo
 // when the directory or a file cannot be read.
 std::vector<SegmentInfo> ListLogSegments(const std::string& directory, IoMode mode);
 

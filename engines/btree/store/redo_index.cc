@@ -56,7 +56,7 @@ Fault RedoIndex::At(Lsn lsn, std::string what) const {
   return fault;
 }
 
-bool RedoIndex::ReadHeader(const std::string& path, uint64_t number) {
+bool RedoIndex::ReadHeader(const std::string& path, uint64_t number, bool last) {
   FileOptions options;
   options.kind = FileKind::kLog;
   options.read_only = true;
@@ -70,6 +70,7 @@ bool RedoIndex::ReadHeader(const std::string& path, uint64_t number) {
     case HeaderState::kBlank:
       return true;  // a segment that was never used
     case HeaderState::kDamaged:
+      if (!segments_.empty() && IsHalfMade(segments_.back().header, number, last)) return true;
       faults_->Add(InFile(path, 0, "its header is neither blank nor does it match its checksum"));
       return false;
     case HeaderState::kValid:
@@ -140,7 +141,7 @@ bool RedoIndex::ListSegments() {
   bool good = true;
   for (const auto& [number, path] : files) {
     try {
-      good = ReadHeader(path, number) && good;
+      good = ReadHeader(path, number, number == files.back().first) && good;
     } catch (const Error& e) {
       faults_->Add(InFile(path, 0, e.what()));
       good = false;

@@ -78,7 +78,7 @@ class RedoIndex {
 
   // Each returns false when it added a fault with which the log cannot be read.
   bool ListSegments();
-  bool ReadHeader(const std::string& path, uint64_t number);
+  bool ReadHeader(const std::string& path, uint64_t number, bool last);
   bool CheckHeaders();
   bool ReadRecords(LogReader* reader, Lsn from, Space* space);
   void AddRecord(const LogRecord& record, Space* space);

@@ -96,8 +96,7 @@ void LogCrashModelTest::Session(int number) {
       ASSERT_EQ(r.end, ranges_[i].end);
     });
   } catch (const Error& e) {
-    // Direct IO, or direct IO of this size, may be impossible on this machine. Nothing else may
-    // fail.
+    // Direct IO, or that of this size, may be impossible on this machine. Nothing else may fail.
     ASSERT_EQ(e.kind(), Error::kUsage) << e.what();
     return;
   }

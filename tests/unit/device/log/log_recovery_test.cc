@@ -392,6 +392,26 @@ TEST_F(LogRecoveryTest, FilesThatACrashLeavesHalfMadeAreTakenOver) {
   }
 }
 
+// Half of a header is new, as after a write that failed in the middle. The segment before does not say
+// that this one was made.
+TEST_F(LogRecoveryTest, ALastSegmentWhoseHeaderIsHalfWrittenIsTakenOver) {
+  const SmallLog small = MakeSmallLog(directory_, TinyOptions());
+  std::string half = Slurp(small.file);
+  half.replace(20, 20, 20, 'x');
+  Spill(LogSegmentPath(directory_, 2), half);
+  EXPECT_EQ(ReadLog(directory_).records, small.records);
+  std::vector<std::string> replayed;
+  OpenLog(directory_, TinyOptions(), &replayed);
+  EXPECT_EQ(replayed, small.records);
+  // It is damage when a segment comes behind it, or when its number is not the next.
+  Spill(LogSegmentPath(directory_, 2), half);
+  Spill(LogSegmentPath(directory_, 3), "");
+  EXPECT_TRUE(ReadLog(directory_).damage);
+  std::filesystem::remove(LogSegmentPath(directory_, 3));
+  std::filesystem::rename(LogSegmentPath(directory_, 2), LogSegmentPath(directory_, 4));
+  EXPECT_TRUE(ReadLog(directory_).damage);
+}
+
 class LogSegmentsLostTest : public LogRecoveryTest {
  protected:
   void SetUp() override {
