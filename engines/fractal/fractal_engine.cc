@@ -6,126 +6,13 @@
 #include "device/error.h"
 #include "engines/extra_options.h"
 #include "engines/fractal/check.h"
-#include "engines/fractal/cursor.h"
+#include "engines/fractal/session.h"
 #include "engines/fractal/store.h"
 #include "engines/log_settings.h"
 
 namespace testbed {
 namespace fractal {
 namespace {
-
-class FractalSession : public Session {
- public:
-  explicit FractalSession(Store* store) : store_(store), client_(store) {}
-
-  void Begin() override {
-    if (in_transaction_) throw Error(Error::kRun, "fractal: Begin inside a transaction");
-    in_transaction_ = true;
-  }
-
-  void Commit() override {
-    if (!in_transaction_) throw Error(Error::kRun, "fractal: Commit without Begin");
-    in_transaction_ = false;
-    std::vector<Message> messages;
-    operations_.clear();
-    for (const auto& [table, writes] : state_.writes) {
-      messages.clear();
-      writes.Range({}, std::nullopt, &messages);
-      for (const Message& m : messages) operations_.push_back({m.erase, table, m.key, m.value});
-    }
-    try {
-      client_.Commit(operations_);
-    } catch (...) {
-      DropWrites();
-      throw;
-    }
-    DropWrites();
-  }
-
-  void Rollback() override {
-    if (!in_transaction_) throw Error(Error::kRun, "fractal: Rollback without Begin");
-    in_transaction_ = false;
-    DropWrites();
-  }
-
-  bool Get(TableId table, std::string_view key, std::string_view* value) override {
-    const Tree* tree = Table(table);
-    if (const MessageBuffer* writes = in_transaction_ ? state_.WritesOf(table) : nullptr) {
-      if (const std::optional<Message> write = writes->Find(key)) {
-        value_.assign(write->value);
-        *value = value_;
-        return !write->erase;
-      }
-    }
-    const bool found = client_.Get(tree, key, &value_);
-    *value = value_;
-    return found;
-  }
-
-  void Put(TableId table, std::string_view key, std::string_view value) override {
-    CheckRow(key, value);
-    Write({false, table, key, value});
-  }
-
-  void Erase(TableId table, std::string_view key) override {
-    if (key.size() > kMaxKeySize) return;  // no such row can be
-    Write({true, table, key, {}});
-  }
-
-  std::unique_ptr<Cursor> NewCursor(TableId table) override {
-    return std::make_unique<FractalCursor>(Table(table), &client_, &state_);
-  }
-
-  bool BlockCounts(uint64_t* requests, uint64_t* misses) override {
-    *requests = client_.reads().requests.Get();
-    *misses = client_.reads().reads.Get();
-    return true;
-  }
-
- private:
-  Tree* Table(TableId table) const {
-    Tree* tree = store_->Table(table);
-    if (tree == nullptr) {
-      throw Error(Error::kRun, "fractal: table " + std::to_string(table) + " was not opened");
-    }
-    return tree;
-  }
-
-  static void CheckRow(std::string_view key, std::string_view value) {
-    if (key.size() > kMaxKeySize) {
-      throw Error(Error::kUsage, "a key of " + std::to_string(key.size()) +
-                                     " bytes is too long for fractal, which takes " +
-                                     std::to_string(kMaxKeySize));
-    }
-    if (value.size() > kMaxValueSize) {
-      throw Error(Error::kUsage, "a value of " + std::to_string(value.size()) +
-                                     " bytes is too long for fractal, which takes " +
-                                     std::to_string(kMaxValueSize));
-    }
-  }
-
-  void Write(const RowWrite& row) {
-    Table(row.table);
-    ++state_.epoch;
-    if (in_transaction_) {
-      state_.writes[row.table].Add({0, row.erase, row.key, row.value});
-    } else {
-      client_.Commit({&row, 1});
-    }
-  }
-
-  void DropWrites() {
-    ++state_.epoch;
-    for (auto& [table, writes] : state_.writes) writes.Clear();
-  }
-
-  Store* const store_;
-  StoreClient client_;
-  SessionState state_;
-  bool in_transaction_ = false;
-  std::string value_;
-  std::vector<RowWrite> operations_;
-};
 
 class FractalEngine : public Engine {
  public:

@@ -41,6 +41,10 @@ namespace testbed::fractal {
 inline constexpr uint32_t kMaxTables = 4096;
 inline constexpr size_t kMaxKeySize = 1024;
 inline constexpr size_t kMaxValueSize = 1 << 20;
+// The most bytes of messages of one transaction. A root takes it that has half as many at most
+// (Tree::overfull), and garbage may make a message buffer twice as long: so places in buffers and in
+// nodes have 32 bits.
+inline constexpr uint64_t kMostTransactionBytes = 1 << 30;
 inline constexpr uint32_t kMinPageSize = 4096, kMaxPageSize = 1 << 20;
 
 struct StoreOptions {
@@ -60,6 +64,7 @@ struct StoreOptions {
   uint32_t cleaner_nodes = 5;         // number of nodes that the cleaner flushes each time
   uint32_t checkpoint_period_ms = 60000;
   uint64_t checkpoint_log_bytes = 1ull << 30;
+  uint64_t transaction_bytes = kMostTransactionBytes;  // tests take less
   LogOptions log;
 };
 
@@ -178,7 +183,7 @@ class Store {
   TransactionParts parts_;  // of commits that replay has not applied yet
 };
 
-// A StoreClient is what one thread uses of a database.
+// A StoreClient is what one thread uses of a database (store_client.cc).
 class StoreClient {
  public:
   explicit StoreClient(Store* store);
@@ -186,12 +191,18 @@ class StoreClient {
   StoreClient(const StoreClient&) = delete;
   StoreClient& operator=(const StoreClient&) = delete;
 
+  // The operations have no more than StoreOptions::transaction_bytes of messages.
   void Commit(std::span<const RowWrite> operations);
   bool Get(const Tree* tree, std::string_view key, std::string* value);
   void CopyBasement(const Tree* tree, Tree::Bound bound, std::string_view key, BasementCopy* copy);
   const ReadCounters& reads() const { return reads_; }
 
  private:
+  void MakeRoom(std::span<const RowWrite> operations);
+  bool RootIsOverfull(std::span<const RowWrite> operations) const;
+  // Appends and applies the operations. Returns false, and has done nothing, when a root has no room
+  // any more, because other commits came first.
+  bool TryCommit(std::span<const RowWrite> operations, LogRange* range);
   LogRange AppendOperations(std::span<const RowWrite> operations) REQUIRES(store_->commits_);
   class Applying;
   void Apply(std::span<const RowWrite> operations, uint64_t number) REQUIRES(store_->commits_);

@@ -53,7 +53,7 @@ void SetPeriods(const EngineOptions& options, const ExtraOptions& extra, Setting
   s->remap_period_ms = static_cast<uint32_t>(extra.Integer("remap_period", 2000, 1, 1000000));
   uint64_t limit = 100 * kMiB;
   if (options.ram_bytes != 0) limit = std::clamp(options.ram_bytes / 16, kMiB, limit);
-  s->uncommitted_bytes = extra.Bytes("uncommitted_limit", limit, kMiB, 1ull << 40);
+  s->uncommitted_bytes = extra.Bytes("uncommitted_limit", limit, kMiB, kMostUncommittedBytes);
 }
 
 }  // namespace
@@ -109,8 +109,8 @@ Capabilities Mmapv1Capabilities() {
       {"sync_delay", "seconds between data flushes; 0: none but at the end (60)"},
       {"remap_period", "milliseconds in which all private views are mapped anew (2000)"},
       {"uncommitted_limit",
-       "bytes that may wait for the journal; twice as many may be in private copies (100M, or a "
-       "sixteenth of --ram)"},
+       "bytes that may wait for the journal, up to 1G; twice as many may be in private copies "
+       "(100M, or a sixteenth of --ram)"},
   };
   return can;
 }

@@ -10,6 +10,11 @@
 
 namespace testbed::mmapv1 {
 
+// The most that may wait for the journal, and that one transaction may add to it: write intents with
+// their entries' headers. One section of the journal takes both together (store.cc).
+inline constexpr uint64_t kMostUncommittedBytes = 1ull << 30;
+inline constexpr uint64_t kMostTransactionBytes = 1ull << 30;
+
 enum class Generation : uint8_t { k24, k26 };
 enum class Allocation : uint8_t { kPowerOf2, kPadding };
 
@@ -30,7 +35,9 @@ struct Settings {
   uint32_t lazy_interval_ms = 0;   // lazy durability loses no commit that is older
   uint32_t sync_delay_ms = 0;      // 0 means that data files are not flushed periodically
   uint64_t uncommitted_bytes = 0;  // writers wait when more bytes wait for the journal
-  uint32_t remap_period_ms = 0;    // time in which all private views are mapped anew
+  // A transaction with more write intents is refused. Tests take less.
+  uint64_t transaction_bytes = kMostTransactionBytes;
+  uint32_t remap_period_ms = 0;  // time in which all private views are mapped anew
 
   // Returns the size beyond which a buffer is given back after its use, since the buffers of many
   // databases add up.

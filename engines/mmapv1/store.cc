@@ -19,6 +19,13 @@ namespace fs = std::filesystem;
 constexpr size_t kMostTables = 1 << 16;
 constexpr int kMostYields = 3;  // after so many yields the record is read with the lock held
 
+// A section of the journal has what waited before a transaction, the transaction, which is refused at
+// the row that makes it too large, and the entries of tables that were made meanwhile.
+constexpr uint64_t kMostOfOneRow = 4 * kMaxValueSize;
+constexpr uint64_t kMostOfNewTables = kMostTables * (12ull << 10);
+static_assert(kMostUncommittedBytes + kMostTransactionBytes + kMostOfOneRow + kMostOfNewTables <=
+              kMostSectionBytes);
+
 std::string DirectoryOf(const std::string& dir, const Settings& settings) {
   if (settings.create) MakeDirectories(dir);
   std::error_code error;
@@ -152,12 +159,20 @@ void Store::TouchUnlocked(const Fault& fault) {
 }
 
 void Store::ApplyRows(const WriteSet& writes) {
+  const uint64_t before = files_.pending_bytes();
   for (const RowWrite& row : writes.rows()) {
     Table& table = *tables_[row.table];
     if (row.erase) {
       table.Erase(row.key);
     } else {
       table.Put(row.key, row.value);
+    }
+    if (files_.pending_bytes() - before > settings_.transaction_bytes) {
+      throw Error(Error::kUsage,
+                  fmt::format("a transaction of mmapv1 may change {} bytes of records and buckets, "
+                              "which go into one section of the journal, and this one changes "
+                              "more: commit its rows in several transactions",
+                              settings_.transaction_bytes));
     }
   }
 }

@@ -86,6 +86,7 @@ void Store::CheckFiles() {
   files_.CloseUnused();
   files_.CheckHeaders(files_.Headers());
   CheckLastExtents(dir_, NsBytes(), files_.Headers());
+  CheckFilesWithoutHeader(files_);
 }
 
 }  // namespace testbed::mmapv1

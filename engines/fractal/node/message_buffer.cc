@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "device/error.h"
 #include "engines/fractal/node/wire.h"
 
 namespace testbed::fractal {
@@ -15,6 +16,13 @@ constexpr size_t kNumberAt = 0, kKindAt = 8, kKeySizeAt = 9, kValueSizeAt = 11;
 
 size_t SizeOf(std::string_view key, std::string_view value) {
   return kMessageOverhead + key.size() + value.size();
+}
+
+// A place in a longer arena would be taken for another, and a row would get a wrong key.
+void CheckArena(uint64_t bytes) {
+  if (bytes <= UINT32_MAX) return;
+  throw Error(Error::kRun, "a message buffer of fractal would have " + std::to_string(bytes) +
+                               " bytes, and takes less than 4 GiB");
 }
 
 void AppendMessage(const Message& m, std::string* to) {
@@ -59,6 +67,7 @@ size_t MessageBuffer::LowerBound(const Index& index, std::string_view key) const
 
 uint32_t MessageBuffer::Store(const Message& message) {
   const size_t need = arena_.size() + SizeOf(message.key, message.value);
+  CheckArena(need);
   // The arena grows by a quarter and not by half, because reserved bytes count as cache.
   if (need > arena_.capacity()) arena_.reserve(std::max(need, arena_.size() / 4 * 5 + 256));
   const auto at = static_cast<uint32_t>(arena_.size());
@@ -103,11 +112,12 @@ void MessageBuffer::Add(const Message& message) {
 
 void MessageBuffer::AddSorted(const std::vector<Message>& messages) {
   Settle();
+  size_t bytes = arena_.size();
+  for (const Message& m : messages) bytes += SizeOf(m.key, m.value);
+  CheckArena(bytes);
   Index newer, room;
   newer.reserve(messages.size());
   room.reserve(main_.size() + messages.size());
-  size_t bytes = arena_.size();
-  for (const Message& m : messages) bytes += SizeOf(m.key, m.value);
   if (bytes > arena_.capacity()) arena_.reserve(bytes);
   for (const Message& m : messages) newer.push_back({HeadOf(m.key), Store(m)});
   MergeIntoMain(newer, std::move(room));

@@ -13,7 +13,8 @@
 // is newer. Not thread-safe: the node's latch guards it.
 //
 // Add and AddSorted that throw for want of memory leave the buffer as it was, or with the messages
-// added.
+// added. They throw Error (kRun), and leave the buffer as it was, when its arena would be longer than
+// 32 bits can say. No buffer comes near to that: kMostTransactionBytes (store.h) bounds all of them.
 #ifndef TESTBED_ENGINES_FRACTAL_NODE_MESSAGE_BUFFER_H_
 #define TESTBED_ENGINES_FRACTAL_NODE_MESSAGE_BUFFER_H_
 

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "device/error.h"
+
 namespace testbed::fractal {
 namespace {
 
@@ -81,6 +83,11 @@ NodeImage MakeImage(const Snapshot& s, Codec codec, AlignedBuffer buffer) {
                         s.children.size() * sizeof(BlockId);
   for (const std::string& pivot : s.pivots) header_bytes += sizeof(uint16_t) + pivot.size();
   const size_t most = RoundUpToUnit(header_bytes + s.bytes());
+  // Places in a node have 32 bits. No node comes near to that, see kMostTransactionBytes (store.h).
+  if (most > UINT32_MAX) {
+    throw Error(Error::kRun, "a node of fractal would have " + std::to_string(most) +
+                                 " bytes, and takes less than 4 GiB");
+  }
   if (buffer.size() < most) buffer = AlignedBuffer(most);
   char* const bytes = buffer.data();
   size_t at = header_bytes;

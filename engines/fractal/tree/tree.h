@@ -26,6 +26,7 @@
 #ifndef TESTBED_ENGINES_FRACTAL_TREE_TREE_H_
 #define TESTBED_ENGINES_FRACTAL_TREE_TREE_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -42,6 +43,7 @@ struct TreeOptions {
   uint32_t page_size = 0;  // of a basement
   uint64_t node_size = 0;
   uint32_t fanout = 0;
+  uint64_t most_root_bytes = 0;  // see Tree::overfull
 };
 
 struct TreeCounters {
@@ -98,7 +100,13 @@ class Tree {
   // Flushes the root until it has room again. Waits for flushes of other threads only when the root
   // holds twice its limit.
   void MakeRoom(ReadCounters* counters);
-  bool full() const { return root_bytes_.load(std::memory_order_relaxed) > root_limit(); }
+  uint64_t root_bytes() const { return root_bytes_.load(std::memory_order_relaxed); }
+  bool full() const { return root_bytes() > root_limit(); }
+  // Returns whether the root takes no further commit before MakeRoom has flushed it. Large commits that
+  // have all found room, and come one after the other, would make it too long otherwise.
+  bool overfull() const {
+    return root_bytes() > std::max(env_.options.most_root_bytes, 2 * root_limit());
+  }
 
   // Flushes the heaviest child of one inner node that has at least `least` bytes of messages.
   // Repeated calls come to all such nodes. Returns false when there is none.

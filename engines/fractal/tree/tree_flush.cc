@@ -83,7 +83,7 @@ void Tree::MakeRoom(ReadCounters* counters) {
     if (!flushing.owns_lock()) {
       // Another thread flushes the root. The root takes more messages meanwhile, up to twice its
       // limit.
-      if (root_bytes_.load(std::memory_order_relaxed) < 2 * root_limit()) return;
+      if (root_bytes() < 2 * root_limit()) return;
       flushing.lock();
       if (!full()) return;
     }

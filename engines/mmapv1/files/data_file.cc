@@ -13,7 +13,6 @@
 #include "device/file/directory.h"
 #include "device/file/file_faults.h"
 #include "device/os/interrupted.h"
-#include "engines/mmapv1/files/format.h"
 
 namespace testbed::mmapv1 {
 namespace {
@@ -142,6 +141,8 @@ void DataFile::DropPrivate(uint64_t begin, uint64_t end) {
     throw Error::Io("madvise", path(), errno);
   }
   private_marks_.Clear(begin, end);
+  if (private_end_ <= end) private_end_ = std::min(private_end_, begin);
+  if (private_marks_.count() == 0) private_end_ = 0;
 }
 
 uint64_t DataFile::Sync() {

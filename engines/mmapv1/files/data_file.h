@@ -14,10 +14,11 @@
 //
 // Blocks are allocated for the whole file before it is mapped: a full device is an error at
 // Create, never SIGBUS at a write. Errors throw Error (kIo). Who may call what when is the
-// callers' affair; the marks may be set and taken by several threads.
+// callers' affair; the marks of the shared view may be set and taken by several threads.
 #ifndef TESTBED_ENGINES_MMAPV1_FILES_DATA_FILE_H_
 #define TESTBED_ENGINES_MMAPV1_FILES_DATA_FILE_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -27,6 +28,7 @@
 #include "device/error.h"
 #include "device/file/file.h"
 #include "device/file/write_back_watch.h"
+#include "engines/mmapv1/files/format.h"
 
 namespace testbed::mmapv1 {
 
@@ -71,10 +73,14 @@ class DataFile {
   char* shared() const { return shared_; }
   const File& file() const { return *file_; }
 
-  void MarkPrivate(uint64_t ofs, uint64_t n) { private_marks_.Mark(ofs, n); }
+  void MarkPrivate(uint64_t ofs, uint64_t n) {
+    private_marks_.Mark(ofs, n);
+    private_end_ = std::max(private_end_, (ofs + n + kMemoryPage - 1) / kMemoryPage * kMemoryPage);
+  }
   void MarkShared(uint64_t ofs, uint64_t n) { shared_marks_.Mark(ofs, n); }
   uint64_t private_bytes() const;  // the most that copies of pages may take
   uint64_t shared_bytes() const;   // the most that pages changed since the last Sync may take
+  uint64_t private_end() const { return private_end_; }  // no copy of a page lies behind it
 
   // Drops the copies of whole pages. Nobody may use the private view meanwhile.
   void DropPrivate(uint64_t begin, uint64_t end);
@@ -102,6 +108,7 @@ class DataFile {
   char* shared_ = nullptr;
   char* private_ = nullptr;
   PageMarks private_marks_, shared_marks_;
+  uint64_t private_end_ = 0;
   std::atomic<bool> syncs_{false};  // marks were cleared, and their pages may not be durable yet
   std::unique_ptr<WriteBackWatch> write_back_;  // null when there is the private view alone
 };

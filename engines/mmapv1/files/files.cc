@@ -79,7 +79,14 @@ void Files::BeginOperation() {
   EndOperation();
 }
 
+// The pages of a shared view are marked when their bytes have changed, or have been put back. A data
+// flush clears the marks at any moment and needs no lock: of a mark that is set before, it may have
+// written the old bytes alone.
 void Files::EndOperation() {
+  if (views_kind_ == DataFile::kSharedView && !undo_.empty()) {
+    for (const Range& range : undo_) files_[range.slot]->MarkShared(range.ofs, range.n);
+    any_changed_.store(true);
+  }
   undo_.clear();
   undo_bytes_.clear();
   if (undo_bytes_.capacity() <= settings_.kept_buffer()) return;
@@ -102,14 +109,10 @@ char* Files::Write(DiskLoc loc, uint32_t n) {
                      recent.range.n >= n && recent.prepared == prepared_;
   if (known && recent.operation == operation_) return at;
   SaveForUndo(range, at);
-  DataFile& file = *files_[range.slot];
-  if (views_kind_ == DataFile::kSharedView) {
-    file.MarkShared(range.ofs, n);
-    any_changed_.store(true);
-  } else if (!known) {
+  if (views_kind_ != DataFile::kSharedView && !known) {
     pending_.push_back(range);
-    pending_bytes_.store(pending_bytes() + n, std::memory_order_relaxed);
-    file.MarkPrivate(range.ofs, n);
+    pending_bytes_.store(pending_bytes() + sizeof(EntryHeader) + n, std::memory_order_relaxed);
+    files_[range.slot]->MarkPrivate(range.ofs, n);
   }
   recent = {range, operation_, prepared_};
   return at;
@@ -161,12 +164,19 @@ void Files::AddFile(uint32_t least) {
   Preallocate();
 }
 
+// Files are begun in the order of their numbers. An operation that was undone may have left several
+// that hold nothing; one that stayed without a header before a file with one would look like damage.
+int32_t Files::FirstNotBegun() const {
+  int32_t n = 0;
+  while (n < count() && As<FileHeader>({n, 0})->magic != 0) ++n;
+  return n;
+}
+
 DiskLoc Files::NewExtent(uint32_t wanted, uint32_t least, uint32_t* bytes) {
   for (;;) {
-    const int32_t last = count() - 1;
-    if (last >= 0) {
-      // An operation that was undone may have left a file that holds nothing.
-      if (As<FileHeader>({last, 0})->magic == 0) StartFile(last);
+    const int32_t next = FirstNotBegun();
+    if (next > 0) {
+      const int32_t last = next - 1;
       auto* header = As<FileHeader>({last, 0});
       const uint64_t room = header->bytes - header->unused;
       // The rest of a file becomes a shorter extent when it is not much shorter. Files are small
@@ -177,12 +187,12 @@ DiskLoc Files::NewExtent(uint32_t wanted, uint32_t least, uint32_t* bytes) {
         Assign(last, &header->unused, header->unused + *bytes);
         return at;
       }
-      const uint64_t next = FileBytes(last + 1) - kFileHeaderBytes;
-      if (wanted > next) wanted = std::max(least, static_cast<uint32_t>(next));
     }
-    AddFile(least);
-    const auto most = static_cast<uint32_t>(file(count() - 1).bytes() - kFileHeaderBytes);
-    wanted = std::min(wanted, most);
+    if (next == count()) AddFile(least);
+    StartFile(next);
+    // A file that was left may be too short even for `least`. The extent goes into a later one then.
+    const uint64_t most = file(next).bytes() - kFileHeaderBytes;
+    if (most >= least) wanted = static_cast<uint32_t>(std::min<uint64_t>(wanted, most));
   }
 }
 
@@ -249,8 +259,10 @@ void Files::DropUnlessPending(uint32_t slot, uint64_t begin, uint64_t end) {
 void Files::Remap(double fraction) {
   std::sort(pending_.begin(), pending_.end());
   const int32_t data_files = count();
+  // An operation that was undone leaves copies behind the last extent, and in files without one.
   const auto part_of = [&](int32_t n) {
-    return n == kNsFile ? PageUp(file(n).bytes()) : PageUp(UsedBytes(n));
+    if (n == kNsFile) return PageUp(file(n).bytes());
+    return std::max(PageUp(UsedBytes(n)), file(n).private_end());
   };
   uint64_t total = part_of(kNsFile);
   for (int32_t n = 0; n < data_files; ++n) total += part_of(n);

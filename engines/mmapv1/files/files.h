@@ -110,11 +110,12 @@ class Files {
     std::memcpy(Write({file, ofs}, sizeof(T)), &value, sizeof(T));
   }
   void UndoOperation();
-  void EndOperation();  // keeps the changes, and forgets how to undo them
+  // Keeps the changes, and forgets how to undo them. Until then a Sync does not count them.
+  void EndOperation();
 
   // Returns the place of a new extent, and sets its length: `wanted` bytes, or less but at least
-  // `least`. Adds a file when the last one has no room. Throws Error (kIo) when the device has none
-  // either.
+  // `least`. When the last file in use has no room, begins the next one, which it adds unless an
+  // operation that was undone has left it. Throws Error (kIo) when the device has no room either.
   DiskLoc NewExtent(uint32_t wanted, uint32_t least, uint32_t* bytes);
   // Starts making the file after the last one in the background.
   void Preallocate();
@@ -122,6 +123,7 @@ class Files {
   // PREP: appends the changes since the last call to *body, in the order of their places, and
   // forgets them. The caller holds the read lock, which keeps writers out.
   void Prepare(std::string* body);
+  // Returns the most bytes that the next Prepare appends.
   uint64_t pending_bytes() const { return pending_bytes_.load(std::memory_order_relaxed); }
   // WRITETODATAFILES: copies the changes of a section to the shared views. It needs no lock,
   // because it touches only committed bytes.
@@ -149,7 +151,9 @@ class Files {
   // Returns the headers of the data files, in the order of their numbers.
   std::vector<FileHeader> Headers() const;
   // Throws Error (kCorruption) when a data file with such a header does not belong to this database
-  // at this place. Files at the end without a header are only preallocated.
+  // at this place. Files at the end without a header are only preallocated. Before them a header of
+  // zeros is that of a file which an undone operation has added, if no extent lies behind it;
+  // CheckFilesWithoutHeader (table.h) makes sure that none lies anywhere in the file.
   void CheckHeaders(const std::vector<FileHeader>& headers) const;
   // Writes a replayed entry to the shared view, or to the only view that there is.
   void Replay(DiskLoc at, std::string_view bytes);
@@ -188,6 +192,8 @@ class Files {
   void Note(ReadWatch* watch, uint32_t slot, uint64_t ofs, uint64_t n) const;
   void CheckNamespace() const;  // throws Error when its header is none that this testbed knows
   void OpenFile(int32_t n);
+  // Returns the first data file without a header; count() when there is none.
+  int32_t FirstNotBegun() const;
   void AddFile(uint32_t least);
   void StartFile(int32_t n);
   uint64_t FileBytes(int32_t n) const;

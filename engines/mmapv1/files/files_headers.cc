@@ -80,6 +80,10 @@ void Files::CheckHeaders(const std::vector<FileHeader>& headers) const {
         header.number == static_cast<uint32_t>(n) && header.bytes == file(n).bytes()) {
       continue;
     }
+    // The first extent of a file never leaves its place, so its magic number tells of a lost header.
+    if (AllZeros(header) && As<ExtentHeader>({n, kFileHeaderBytes})->magic != kExtentMagic) {
+      continue;
+    }
     throw Error(Error::kCorruption,
                 "file " + file(n).path() + " is damaged, was cut, or belongs to another database");
   }

@@ -91,7 +91,9 @@ struct FileHeader {
   uint64_t bytes;   // of the file
   uint32_t number;  // of the file
   uint32_t unused;  // where the next extent goes
+  friend bool operator==(const FileHeader&, const FileHeader&) = default;
 };
+inline bool AllZeros(const FileHeader& header) { return header == FileHeader{}; }
 
 // Deleted records are in lists by size class. List i has the records shorter than SizeOfClass(i)
 // and not shorter than the class before. The last list also has all longer ones.

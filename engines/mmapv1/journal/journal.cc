@@ -19,6 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The most that snappy makes of kMostSectionBytes (snappy::MaxCompressedLength).
+static_assert(32 + kMostSectionBytes + kMostSectionBytes / 6 <= UINT32_MAX);
+
 uint64_t PadUp(uint64_t n) { return (n + kSectionPadding - 1) / kSectionPadding * kSectionPadding; }
 
 // Opens a file of the journal with direct IO, or buffered where the file system has none.
@@ -130,6 +133,10 @@ void Journal::NextFile() {
 }
 
 void Journal::BuildSection(std::string_view body, uint64_t seq) {
+  if (body.size() > kMostSectionBytes) {
+    throw Error(Error::kRun, "a section of the journal in " + dir_ + " would have " +
+                                 std::to_string(body.size()) + " bytes, which nobody could read");
+  }
   const uint64_t most = PadUp(sizeof(SectionHeader) + snappy::MaxCompressedLength(body.size()) +
                               sizeof(SectionFooter));
   if (section_.size() < most) section_ = AlignedBuffer(most);

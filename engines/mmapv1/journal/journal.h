@@ -43,6 +43,9 @@
 namespace testbed::mmapv1 {
 
 inline constexpr uint64_t kSectionPadding = 8192;
+// The most bytes of a section's body, before compression. Lengths have 32 bits, in the section's
+// header and in snappy.
+inline constexpr uint64_t kMostSectionBytes = 3ull << 30;
 
 class Journal {
  public:
@@ -52,7 +55,8 @@ class Journal {
   Journal(const std::string& dir, const Settings& settings, uint64_t next_seq, uint64_t database);
 
   // Appends a section, which is durable when this returns, and returns its number. Calls `flush`
-  // when there is no room for another file; flushing the data files may make some.
+  // when there is no room for another file; flushing the data files may make some. Throws Error
+  // (kRun), and has written nothing, when the body has more than kMostSectionBytes.
   uint64_t Append(std::string_view body, const std::function<void()>& flush = {});
   // Says that the sections up to `seq` are durable in the data files. `written` is what
   // written_bytes() was before the flush began.

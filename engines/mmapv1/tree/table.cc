@@ -71,6 +71,28 @@ std::optional<uint32_t> SlotOf(const Files& files, std::string_view name, bool* 
   return std::nullopt;
 }
 
+[[noreturn]] void ExtentMissing(const std::string& dir, const char* which, DiskLoc at) {
+  throw Error(Error::kCorruption,
+              "the database in " + dir + " is damaged: a table's " + which + ", at " +
+                  std::to_string(at.ofs) + " of data file " + std::to_string(at.file) +
+                  ", is not there; put the file back, or load the database anew with --fresh");
+}
+
+// Follows a chain from its last extent back to its first one.
+void CheckChain(const Files& files, const std::vector<FileHeader>& headers, const Space& space) {
+  uint32_t extents = 0;
+  for (DiskLoc at = space.last_extent; !at.null(); ++extents) {
+    const bool in_use = at.file < static_cast<int32_t>(headers.size()) &&
+                        headers[static_cast<size_t>(at.file)].magic != 0;
+    if (!in_use || extents == space.extents) ExtentMissing(files.dir(), "extent", at);
+    const auto* extent = files.As<ExtentHeader>(at);
+    if (extent->magic != kExtentMagic || extent->self != at) {
+      ExtentMissing(files.dir(), "extent", at);
+    }
+    at = extent->prev;
+  }
+}
+
 }  // namespace
 
 DiskLoc EntryLoc(uint32_t slot) {
@@ -91,12 +113,7 @@ std::optional<uint32_t> FindTable(const Files& files, std::string_view name) {
 
 void CheckLastExtents(const std::string& dir, std::string_view ns,
                       const std::vector<FileHeader>& headers) {
-  const auto missing = [&](DiskLoc at) {
-    throw Error(Error::kCorruption,
-                "the database in " + dir + " is damaged: a table's last extent, at " +
-                    std::to_string(at.ofs) + " of data file " + std::to_string(at.file) +
-                    ", is not there; put the file back, or load the database anew with --fresh");
-  };
+  const auto missing = [&](DiskLoc at) { ExtentMissing(dir, "last extent", at); };
   for (uint64_t at = kNsHeaderBytes; at + sizeof(NsEntry) <= ns.size(); at += sizeof(NsEntry)) {
     NsEntry entry;
     std::memcpy(&entry, ns.data() + at, sizeof entry);
@@ -109,6 +126,18 @@ void CheckLastExtents(const std::string& dir, std::string_view ns,
       const uint64_t end = uint64_t{static_cast<uint32_t>(extent.ofs)} + space->last_extent_bytes;
       if (header.magic == 0 || end > header.unused) missing(extent);
     }
+  }
+}
+
+void CheckFilesWithoutHeader(const Files& files) {
+  const std::vector<FileHeader> headers = files.Headers();
+  if (std::all_of(headers.begin(), headers.end(), [](const auto& h) { return h.magic != 0; })) {
+    return;
+  }
+  for (uint32_t slot = 0; slot < files.ns()->slots; ++slot) {
+    const auto* entry = files.As<NsEntry>(EntryLoc(slot));
+    if (entry->used == 0) continue;
+    for (const Space* space : {&entry->heap, &entry->index}) CheckChain(files, headers, *space);
   }
 }
 

@@ -37,6 +37,8 @@ DiskLoc EntryLoc(uint32_t slot);
 // `ns`, lies outside of what the data files with these headers use.
 void CheckLastExtents(const std::string& dir, std::string_view ns,
                       const std::vector<FileHeader>& headers);
+// Throws Error (kCorruption) when an extent of a table lies in a data file without a header.
+void CheckFilesWithoutHeader(const Files& files);
 // Throws Error (kUsage) for a name that no table can have.
 void CheckTableName(const std::string& name);
 

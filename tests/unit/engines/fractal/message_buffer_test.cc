@@ -2,12 +2,15 @@
 #include "engines/fractal/node/message_buffer.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <map>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "device/error.h"
 
 namespace testbed::fractal {
 namespace {
@@ -102,6 +105,27 @@ TEST(FractalMessageBufferTest, WritingOneRowAgainAndAgainTakesNoMoreMemory) {
   }
   EXPECT_EQ(buffer.All().size(), 1u);
   EXPECT_LT(buffer.memory(), 64u << 10);
+}
+
+// Bytes that nobody may touch stand for the values, so a buffer that took them would end the test.
+TEST(FractalMessageBufferTest, WhatWouldNeedLongerPlacesIsRefusedAndChangesNothing) {
+  constexpr size_t kBytes = UINT32_MAX;
+  void* const at =
+      ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(at, MAP_FAILED);
+  const std::string_view whole(static_cast<const char*>(at), kBytes);
+  const std::string_view half = whole.substr(0, kBytes / 2);
+  MessageBuffer buffer;
+  buffer.Add({1, false, "a", "value"});
+  const size_t bytes = buffer.bytes();
+  EXPECT_THROW(buffer.Add({2, false, "a", whole}), Error);
+  EXPECT_THROW(buffer.Add({2, false, "b", whole}), Error);
+  EXPECT_THROW(buffer.AddSorted({{2, false, "a", half}, {3, false, "b", half}}), Error);
+  EXPECT_EQ(buffer.bytes(), bytes);
+  ASSERT_NO_FATAL_FAILURE(Expect(buffer, {{"a", {1, "value"}}}));
+  buffer.Add({2, false, "b", "value"});
+  ASSERT_NO_FATAL_FAILURE(Expect(buffer, {{"a", {1, "value"}}, {"b", {2, "value"}}}));
+  ::munmap(at, kBytes);
 }
 
 TEST(FractalMessageBufferTest, ParseRefusesWhatIsNoBuffer) {

@@ -21,18 +21,27 @@ namespace fs = std::filesystem;
 class Mmapv1DamageTest : public Mmapv1Test {
  protected:
   // Makes a closed database of several data files in database_. With `crashed` its files are those
-  // of an open database, as a crash leaves them, so that rows have to be replayed from the journal.
-  void MakeDatabase(bool crashed) {
-    const std::string live = dir_ + "/live";
+  // of an open database, as a crash leaves them, so that rows have to be replayed from the journal:
+  // all of them, or with `flushed` one, which the first data file then lacks.
+  void MakeDatabase(bool crashed, bool flushed = false) {
+    const std::string live = dir_ + "/live", old = dir_ + "/old";
     {
       const std::unique_ptr<Store> store = OpenStore(live);
       const TableId table = store->OpenTable("t");
       for (int i = 0; i < 60; ++i) {
         Put(store.get(), table, "row " + std::to_string(i), std::string(60'000, 'v'));
       }
+      if (flushed) {
+        store->Checkpoint();
+        fs::copy_file(DataPath(live, 0), old);
+        Put(store.get(), table, "row 0", "value");
+      }
       if (crashed) fs::copy(live, database_);
     }
     if (!crashed) fs::copy(live, database_);
+    if (flushed) {
+      fs::copy_file(old, DataPath(database_, 0), fs::copy_options::overwrite_existing);
+    }
     fs::remove_all(live);
   }
   std::map<std::string, std::string> Contents() const {
@@ -84,6 +93,30 @@ TEST_F(Mmapv1DamageTest, AFileThatWasCutOrIsAnothersIsAnError) {
   fs::resize_file(path, bytes);  // restores the size; the next line replaces the contents
   fs::copy_file(DataPath(database_, 2), path, fs::copy_options::overwrite_existing);
   ExpectRefused("another file in its place");
+}
+
+// A file without a header that holds nothing is accepted (undone_files_test.cc). This one holds rows.
+TEST_F(Mmapv1DamageTest, AFileThatLostItsHeaderIsAnError) {
+  for (const bool crashed : {false, true}) {
+    MakeDatabase(crashed, crashed);
+    const std::string path = DataPath(database_, 1);
+    const std::string sound = Contents().at("mmapv1.1");
+    ASSERT_TRUE(fs::exists(DataPath(database_, 2)));
+    for (const size_t zeros : {sizeof(FileHeader), size_t{16384}, sound.size()}) {
+      std::string bytes = sound;
+      bytes.replace(0, zeros, zeros, '\0');
+      std::ofstream(path, std::ios::binary) << bytes;
+      EXPECT_NE(FirstFault(database_), "") << zeros;
+      if (crashed && zeros > kFileHeaderBytes) {
+        EXPECT_THROW(OpenStore(database_), Error) << zeros;  // found when all is replayed
+      } else {
+        ExpectRefused(std::to_string(zeros) + " bytes of zeros");
+      }
+    }
+    std::ofstream(path, std::ios::binary) << sound;
+    ExpectAllRows();
+    fs::remove_all(database_);
+  }
 }
 
 TEST_F(Mmapv1DamageTest, WhatMayNotBeMadeIsNotMade) {

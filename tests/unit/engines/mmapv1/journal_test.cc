@@ -3,6 +3,7 @@
 #include "engines/mmapv1/journal/journal.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <filesystem>
 #include <fstream>
@@ -106,6 +107,51 @@ TEST_F(Mmapv1JournalTest, GoesOnInFurtherFiles) {
   ASSERT_EQ(journal.Append(Body(31, 3'000'000)), 31u);
   ASSERT_EQ(journal.Append(Body(32, 100)), 32u);
   EXPECT_EQ(ReplayJournal(dir_, 7, [](std::string_view) {}).sections, 32u);
+}
+
+// Bytes that nobody may touch stand for the body, so a journal that took it would end the test.
+TEST_F(Mmapv1JournalTest, ABodyThatIsTooLongIsRefusedAndNotWritten) {
+  constexpr size_t kBytes = kMostSectionBytes + 1;
+  void* const at =
+      ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(at, MAP_FAILED);
+  Journal journal(dir_, settings_, 1, 7);
+  Append(&journal, 1, 1, 100);
+  EXPECT_THROW(journal.Append({static_cast<const char*>(at), kBytes}), Error);
+  Append(&journal, 2, 2, 100);
+  EXPECT_EQ(Replayed(100), Range(1, 2));
+  ::munmap(at, kBytes);
+}
+
+TEST_F(Mmapv1JournalTest, WhatMayWaitFitsIntoASection) {
+  options_.extra["uncommitted_limit"] = "1G";
+  const Settings most = MakeSettings(options_);
+  EXPECT_EQ(most.uncommitted_bytes, kMostUncommittedBytes);
+  EXPECT_LT(most.uncommitted_bytes + most.transaction_bytes, kMostSectionBytes);
+  for (const char* limit : {"1025M", "8G"}) {
+    options_.extra["uncommitted_limit"] = limit;
+    try {
+      MakeSettings(options_);
+      ADD_FAILURE() << limit << " was accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::kUsage);
+    }
+  }
+}
+
+// Writers wait for the journal by what the section will take, and not by less.
+TEST_F(Mmapv1JournalTest, WhatIsPendingIsNoLessThanTheSection) {
+  Files::CreateNamespace(dir_, settings_);
+  Files files(dir_, settings_, DataFile::kBothViews);
+  files.BeginOperation();
+  for (int32_t i = 0; i < 1000; ++i) files.Write({kNsFile, 8192 + 8 * i}, 4);
+  files.EndOperation();
+  const uint64_t pending = files.pending_bytes();
+  std::string body;
+  files.Prepare(&body);
+  EXPECT_EQ(body.size(), 1000 * (sizeof(EntryHeader) + 4));
+  EXPECT_GE(pending, body.size());
+  EXPECT_EQ(files.pending_bytes(), 0u);
 }
 
 TEST_F(Mmapv1JournalTest, WhatIsFlushedIsNotReplayedAndItsFilesAreUsedAgain) {

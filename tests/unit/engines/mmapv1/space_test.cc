@@ -143,6 +143,35 @@ TEST_F(Mmapv1SpaceTest, AnUndoneOperationLeavesNothing) {
   EXPECT_GT(files_->count(), 1);
 }
 
+TEST_F(Mmapv1SpaceTest, FilesThatAnUndoneOperationAddedAreBegunInTheirOrder) {
+  Open();
+  files_->BeginOperation();
+  for (int i = 0; i < 20'000; ++i) space_->Allocate(512);
+  const int32_t added = files_->count();
+  ASSERT_GE(added, 4);
+  files_->UndoOperation();
+  for (int i = 0; i < 5000; ++i) space_->Allocate(512);
+  EXPECT_NO_THROW(files_->CheckHeaders(files_->Headers()));
+  EXPECT_EQ(files_->Headers().back().magic, 0u) << "is not needed yet";
+  for (int i = 0; i < 30'000; ++i) space_->Allocate(512);
+  EXPECT_NO_THROW(files_->CheckHeaders(files_->Headers()));
+  EXPECT_EQ(files_->Headers()[static_cast<size_t>(added - 1)].magic, kFileMagic);
+  EXPECT_GT(files_->count(), added);
+}
+
+// The file that was left is of the usual length, and the row needs a longer one.
+TEST_F(Mmapv1SpaceTest, AnExtentThatIsLongerThanTheFileThatWasLeftGoesBehindIt) {
+  Open();
+  files_->BeginOperation();
+  for (int i = 0; i < 3000; ++i) space_->Allocate(512);
+  ASSERT_EQ(files_->count(), 2);
+  files_->UndoOperation();
+  const DiskLoc loc = space_->Allocate(5 * kMiB);
+  EXPECT_EQ(loc.file, 2);
+  EXPECT_GE(Bytes(loc), 5 * kMiB);
+  EXPECT_NO_THROW(files_->CheckHeaders(files_->Headers()));
+}
+
 TEST_F(Mmapv1SpaceTest, APlaceOutsideOfAllFilesIsAnError) {
   Open();
   for (const DiskLoc loc : {DiskLoc{5, 0}, DiskLoc{0, -8}, DiskLoc{0, 0x7fffff00}, DiskLoc{},

@@ -174,6 +174,34 @@ TEST_F(Mmapv1StoreTest, ManyBytesAtOnceAreCommittedInTime) {
   EXPECT_EQ(FirstFault(dir_), "");
 }
 
+TEST_F(Mmapv1StoreTest, ATransactionThatNoSectionWouldTakeIsRefusedAndOthersGoOn) {
+  Settings settings = MakeSettings(options_);
+  settings.transaction_bytes = 6 << 20;  // leaves more copies of pages than writers wait for
+  auto store = std::make_unique<Store>(dir_, settings);
+  const TableId table = store->OpenTable("t");
+  Put(store.get(), table, "before", "value");
+  WriteSet writes;
+  for (int i = 0; i < 1000; ++i) {
+    writes.Set(table, "row" + std::to_string(i), false, std::string(10'000, 'v'));
+  }
+  try {
+    store->Apply(writes);
+    FAIL() << "was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::kUsage) << error.what();
+    EXPECT_NE(std::string(error.what()).find("several transactions"), std::string::npos);
+  }
+  EXPECT_EQ(More(store.get(), "operations_undone"), 1u);
+  store->Checkpoint();
+  ASSERT_EQ(More(store.get(), "private_copy_bytes"), 0u) << "writers would wait for ever";
+  Put(store.get(), table, "after", "value");
+  EXPECT_EQ(AllRows(store.get(), table), (Rows{{"before", "value"}, {"after", "value"}}));
+  store.reset();
+  EXPECT_EQ(FirstFault(dir_), "");
+  store = OpenStore();
+  EXPECT_EQ(AllRows(store.get(), store->OpenTable("t")).size(), 2u);
+}
+
 TEST_F(Mmapv1StoreTest, ClientsReadAndWriteWhileEverythingElseRuns) {
   options_.durability = Durability::kLazy;
   options_.lazy_interval_ms = 4;

@@ -69,14 +69,14 @@ class Mmapv1Test : public testing::Test {
   EngineOptions options_;
 };
 
-// A database without threads and journal, so that every change is in the files at once.
+// A database without threads and journal. With the shared view every change is in the files at once.
 class Mmapv1FilesTest : public Mmapv1Test {
  protected:
-  void OpenFiles() {
-    options_.durability = Durability::kNone;
+  void OpenFiles(DataFile::Views views = DataFile::kSharedView) {
+    options_.durability = views == DataFile::kSharedView ? Durability::kNone : Durability::kSync;
     settings_ = MakeSettings(options_);
     if (!std::filesystem::exists(NsPath(dir_))) Files::CreateNamespace(dir_, settings_);
-    files_ = std::make_unique<Files>(dir_, settings_, DataFile::kSharedView);
+    files_ = std::make_unique<Files>(dir_, settings_, views);
     files_->BeginOperation();
   }
   std::unique_ptr<Table> NewTable(const std::string& name) {

@@ -1,0 +1,57 @@
+// Sessions of the fractal engine. A transaction's writes stay in message buffers of its session until
+// Commit, and cursors lay them over the rows of the trees.
+//
+// A Put or an Erase with which a transaction might have more than StoreOptions::transaction_bytes of
+// messages throws Error (kUsage) and changes nothing: the transaction has what it had. Whether the
+// row replaces one that the transaction has written is not looked at.
+#ifndef TESTBED_ENGINES_FRACTAL_SESSION_H_
+#define TESTBED_ENGINES_FRACTAL_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/fractal/cursor.h"
+#include "engines/fractal/store.h"
+
+namespace testbed::fractal {
+
+class FractalSession : public Session {
+ public:
+  explicit FractalSession(Store* store) : store_(store), client_(store) {}
+
+  void Begin() override;
+  void Commit() override;
+  void Rollback() override;
+  bool Get(TableId table, std::string_view key, std::string_view* value) override;
+  void Put(TableId table, std::string_view key, std::string_view value) override;
+  void Erase(TableId table, std::string_view key) override;
+  std::unique_ptr<Cursor> NewCursor(TableId table) override {
+    return std::make_unique<FractalCursor>(Table(table), &client_, &state_);
+  }
+  bool BlockCounts(uint64_t* requests, uint64_t* misses) override {
+    *requests = client_.reads().requests.Get();
+    *misses = client_.reads().reads.Get();
+    return true;
+  }
+
+ private:
+  Tree* Table(TableId table) const;
+  void Write(const RowWrite& row);
+  void DropWrites();
+
+  Store* const store_;
+  StoreClient client_;
+  SessionState state_;
+  uint64_t written_ = 0;  // bytes of the buffers in state_.writes
+  bool in_transaction_ = false;
+  std::string value_;
+  std::vector<RowWrite> operations_;
+};
+
+}  // namespace testbed::fractal
+
+#endif  // TESTBED_ENGINES_FRACTAL_SESSION_H_

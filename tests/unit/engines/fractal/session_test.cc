@@ -1,0 +1,128 @@
+// How much a transaction may write, and how much several of them put into a root at once.
+#include "engines/fractal/session.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <barrier>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/error.h"
+
+namespace testbed::fractal {
+namespace {
+
+class FractalSessionTest : public testing::Test {
+ protected:
+  FractalSessionTest() {
+    std::string pattern = std::filesystem::current_path() / "fractal_session_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+    options_.page_size = 4096;
+    options_.node_size = 16 << 10;
+    options_.fanout = 4;
+    options_.cache_bytes = 4 << 20;
+    options_.durability = Durability::kNone;
+    options_.cleaner_period_ms = 0;
+    options_.transaction_bytes = 256 << 10;
+    options_.log.segment_bytes = 1 << 20;
+    Open();
+  }
+  ~FractalSessionTest() override {
+    session_.reset();
+    store_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+  void Open() {
+    session_.reset();
+    store_.reset();
+    store_ = Store::Open(dir_, options_);
+    tables_ = {store_->OpenTable("t")->table(), store_->OpenTable("u")->table()};
+    session_ = std::make_unique<FractalSession>(store_.get());
+  }
+  static std::string Key(int n) { return std::to_string(n * 2654435761u % 1000003); }
+  // Writes rows, in turn into one table and the other, until one is refused, whose number it returns.
+  int WriteUntilRefused(size_t value_bytes) {
+    for (int row = 0; row < 10'000; ++row) {
+      const TableId table = tables_[static_cast<size_t>(row % 2)];
+      try {
+        session_->Put(table, Key(row), std::string(value_bytes, 'v'));
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), Error::kUsage) << error.what();
+        EXPECT_NE(std::string(error.what()).find("several transactions"), std::string::npos);
+        return row;
+      }
+    }
+    ADD_FAILURE() << "no row was refused";
+    return 0;
+  }
+  bool IsThere(int row) {
+    std::string_view value;
+    return session_->Get(tables_[static_cast<size_t>(row % 2)], Key(row), &value);
+  }
+
+  std::string dir_;
+  StoreOptions options_;
+  std::unique_ptr<Store> store_;
+  std::vector<TableId> tables_;
+  std::unique_ptr<FractalSession> session_;
+};
+
+TEST_F(FractalSessionTest, ATransactionTakesNoMoreThanItsBound) {
+  session_->Begin();
+  const int most = WriteUntilRefused(1000);
+  EXPECT_GT(most, 240);
+  EXPECT_LT(most, 256);
+  EXPECT_FALSE(IsThere(most));
+  session_->Commit();
+  for (int row = 0; row < most; ++row) ASSERT_TRUE(IsThere(row)) << row;
+  EXPECT_FALSE(IsThere(most));
+  // The next transaction begins with nothing, however the last one ended.
+  for (int i = 0; i < 3; ++i) {
+    session_->Begin();
+    EXPECT_EQ(WriteUntilRefused(1000), most);
+    i % 2 == 0 ? session_->Rollback() : session_->Commit();
+  }
+  Open();
+  for (int row = 0; row < most; ++row) ASSERT_TRUE(IsThere(row)) << row;
+  EXPECT_FALSE(IsThere(most));
+}
+
+TEST_F(FractalSessionTest, ARowThatIsWrittenAgainAndAgainIsCountedOnce) {
+  session_->Begin();
+  for (int i = 0; i < 5000; ++i) session_->Put(tables_[0], "key", std::string(1000 + i % 7, 'v'));
+  session_->Commit();
+}
+
+// Commits that have all found room in the root come one after the other.
+TEST_F(FractalSessionTest, ARootNeverHoldsMoreThanHalfATransactionAndOne) {
+  constexpr int kThreads = 8, kRounds = 30, kRows = 200;
+  const Tree* const tree = store_->Table(tables_[0]);
+  std::barrier together(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      FractalSession session(store_.get());
+      for (int round = 0; round < kRounds; ++round) {
+        session.Begin();
+        for (int row = 0; row < kRows; ++row) {
+          session.Put(tables_[0], Key(t * kRows + row), std::string(1000, 'v'));
+        }
+        together.arrive_and_wait();
+        session.Commit();
+        EXPECT_LE(tree->root_bytes(), options_.transaction_bytes / 2 * 3);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::string_view value;
+  for (int row = 0; row < kThreads * kRows; ++row) {
+    ASSERT_TRUE(session_->Get(tables_[0], Key(row), &value)) << row;
+  }
+}
+
+}  // namespace
+}  // namespace testbed::fractal
