@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <sstream>
@@ -220,6 +221,60 @@ TEST_F(OutputTest, AnOutputThatIsFullIsAnErrorAndKeepsTheFiles) {
   EXPECT_NE(file.err.find("--json /dev/full cannot be written"), std::string::npos) << file.err;
   EXPECT_NE(file.out.find("Operations"), std::string::npos) << "the tables are printed anyway";
   EXPECT_GT(Read(directory_ / "h.csv").size(), 100u);
+}
+
+// The node has a number that no driver can have, so that there is nothing behind it.
+TEST_F(OutputTest, ABlockDeviceIsRefusedBeforeTheRun) {
+  if (mknod((directory_ / "node").c_str(), S_IFBLK | 0600, makedev(4000, 1)) != 0) {
+    GTEST_SKIP() << "only root may make device nodes";
+  }
+  const std::string run = kSmall;
+  for (const std::string& command :
+       {run + "--json node", run + "--csv node", run + "--csv-series node", run + "--record node",
+        run + "--page-size 4k,8k --save node", std::string("report run.json --html node"),
+        std::string("results columns --json node")}) {
+    ExpectRefused(Run(command), "node cannot be written: it is a block device");
+  }
+  EXPECT_TRUE(std::filesystem::is_block_file(directory_ / "node"));
+}
+
+// The pipe is named first, and its reader comes when all the rest is there.
+TEST_F(OutputTest, APipeWithoutAReaderCostsNothingElse) {
+  ASSERT_EQ(mkfifo((directory_ / "pipe").c_str(), 0600), 0);
+  const pid_t run = Start(std::string(kSmall) + "--json pipe --csv h.csv >report");
+  EXPECT_TRUE(Becomes([this] {
+    return Read(directory_ / "report").find("Operations") != std::string::npos &&
+           std::filesystem::exists(directory_ / "h.csv");
+  }));
+  const std::string reader =
+      fmt::format("cd {} && timeout 30 cat pipe >h.json", directory_.string());
+  ASSERT_EQ(std::system(reader.c_str()), 0);
+  EXPECT_EQ(Json("h.json")["schema"], "testbed-results/1");
+  int status = 0;
+  ASSERT_EQ(waitpid(run, &status, 0), run);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(OutputTest, TheFileThatStandardOutputIsAppendedToKeepsWhatIsInIt) {
+  std::ofstream(directory_ / "all.csv") << "before\n";
+  const CommandResult result =
+      Run(std::string(kSmall) + "--csv /dev/stdout --json h.json >>all.csv");
+  EXPECT_EQ(result.code, 0) << result.err;
+  const std::string text = Read(directory_ / "all.csv"), rows = Run("report --csv h.json").out;
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(text.find("before\n"), 0u) << text;
+  EXPECT_NE(text.find("Operations"), std::string::npos) << "the report is there";
+  EXPECT_TRUE(text.ends_with(rows)) << "and the rows follow";
+}
+
+TEST_F(OutputTest, AFileThatAStandardStreamGoesToIsNoOutput) {
+  ExpectRefused(Run(std::string(kSmall) + "--json out.json >out.json"),
+                "--json out.json cannot be written: standard output goes to that file");
+  const std::string script = fmt::format("cd {} && {} {} --json ./log 2>>log; echo $? >code",
+                                         directory_.string(), TestbedBinary(), kSmall);
+  ASSERT_EQ(std::system(script.c_str()), 0);
+  EXPECT_EQ(Read(directory_ / "code"), "2\n");
+  EXPECT_NE(Read(directory_ / "log").find("standard error goes to that file"), std::string::npos);
 }
 
 TEST_F(OutputTest, LinesOfProgressComeWithoutATerminal) {

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -179,17 +178,8 @@ int Ab(CLI::App& ab, AbArguments* arguments, const std::vector<std::string>& wor
   options.Resolve();
   CheckOutputFile("--json", options.json_file, UsedBySides(options.sides));
   const json document = ExecuteAb(options, words);
-  // The file comes first, since a reader of the output that goes away ends this process; a file that
-  // cannot be written does not cost the report.
-  std::optional<Error> failure;
-  try {
-    WriteOutputFile("--json", options.json_file, JsonText(document, 1) + "\n");
-  } catch (const Error& e) {
-    failure = e;
-  }
-  fmt::print("{}", AbReportText(document));
-  std::fflush(stdout);
-  if (failure) throw *failure;
+  WriteOutputs({{"--json", options.json_file, [&] { return JsonText(document, 1) + "\n"; }}},
+               AbReportText(document));
   for (const json& error : document["errors"]) {
     fmt::print(stderr, "testbed: side {} failed: {}\n", error["side"].get<std::string>(),
                error["sentence"].get<std::string>());

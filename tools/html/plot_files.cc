@@ -2,11 +2,13 @@
 
 #include <duktape.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
 
 #include "device/error.h"
+#include "device/file/file.h"
 #include "device/os/child_process.h"
 #include "tools/html/embedded.h"
 #include "tools/output/json_text.h"
@@ -15,6 +17,7 @@ namespace testbed {
 namespace {
 
 constexpr char kConverter[] = "rsvg-convert";
+constexpr char kSvgFile[] = "plot.svg", kPngFile[] = "plot.png";
 
 // What the library expects of its surroundings. A plot without animation needs no timer.
 constexpr char kSurroundings[] =
@@ -26,6 +29,23 @@ constexpr char kSurroundings[] =
 void Fatal(void*, const char* message) {
   fmt::print(stderr, "testbed: the plot engine failed: {}\n", message == nullptr ? "" : message);
   std::abort();
+}
+
+std::string Converter() {
+  if (const auto program = FindProgram(kConverter)) return *program;
+  throw Error(Error::kUsage,
+              "--png needs the program rsvg-convert, which is not installed (Debian: "
+              "librsvg2-bin); --svg needs nothing");
+}
+
+void RemovePlot(const std::string& directory) {
+  for (const char* file : {kSvgFile, kPngFile}) ::unlink((directory + "/" + file).c_str());
+}
+
+// Makes the directory of a PngMaker. A leftover of another command holds more than a plot, and stays.
+TemporaryDir DirForPlots(const std::string& directory) {
+  for (const TemporaryDir& dead : TemporaryDir::Leftovers(directory)) RemovePlot(dead.held_path());
+  return TemporaryDir(directory);
 }
 
 // A JavaScript context with the library and the plot modules. Not thread-safe.
@@ -76,18 +96,24 @@ std::vector<PlotFile> RenderPlots(const nlohmann::json& data, int width) {
   return files;
 }
 
-void CheckPngProgram() {
-  if (!FindProgram(kConverter)) {
-    throw Error(Error::kUsage,
-                "--png needs the program rsvg-convert, which is not installed (Debian: "
-                "librsvg2-bin); --svg needs nothing");
-  }
-}
+void CheckPngProgram() { (void)Converter(); }
 
-void WritePng(const std::string& svg_file, const std::string& png_file) {
-  CheckPngProgram();
+PngMaker::PngMaker(const std::string& directory)
+    : program_(Converter()), dir_(DirForPlots(directory)) {}
+
+PngMaker::~PngMaker() { RemovePlot(dir_.path()); }
+
+std::string PngMaker::Png(const std::string& svg) const {
+  const std::string from = dir_.path() + "/" + kSvgFile, to = dir_.path() + "/" + kPngFile;
+  RemovePlot(dir_.path());
+  File::Open(from, {.kind = FileKind::kTemp, .create = FileOptions::kMustCreate})
+      ->Write(0, svg.data(), svg.size());
   // Twice the size of the SVG, for print and for screens of high density.
-  RunProgram({*FindProgram(kConverter), "--zoom", "2", "--output", png_file, svg_file});
+  RunProgram({program_, "--zoom", "2", "--output", to, from});
+  const auto file = File::Open(to, {.kind = FileKind::kTemp, .read_only = true});
+  std::string png(file->Size(), '\0');
+  file->Read(0, png.data(), png.size());
+  return png;
 }
 
 }  // namespace testbed

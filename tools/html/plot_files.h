@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "device/os/temporary_dir.h"
+
 namespace testbed {
 
 struct PlotFile {
@@ -18,10 +20,26 @@ struct PlotFile {
 // Throws Error (kRun) when a plot cannot be made.
 std::vector<PlotFile> RenderPlots(const nlohmann::json& data, int width);
 
-// Makes PNG files out of SVG by the program rsvg-convert. Throws Error (kUsage) when the program is
-// not installed: CheckPngProgram before the plots are made.
+// Throws Error (kUsage) unless the program rsvg-convert, which makes PNG out of SVG, is installed.
 void CheckPngProgram();
-void WritePng(const std::string& svg_file, const std::string& png_file);
+
+// Makes PNG out of SVG by that program. The files that pass between it and us lie in a temporary
+// directory in `directory`, which the destructor removes; what a killed process left of one there is
+// removed first. Not thread-safe.
+class PngMaker {
+ public:
+  // Throws Error: kUsage as CheckPngProgram does, and kIo.
+  explicit PngMaker(const std::string& directory);
+  ~PngMaker();
+  PngMaker(const PngMaker&) = delete;
+  PngMaker& operator=(const PngMaker&) = delete;
+  // Returns the contents of a PNG file. Throws Error: kIo, and kRun with what the program says.
+  std::string Png(const std::string& svg) const;
+
+ private:
+  const std::string program_;
+  const TemporaryDir dir_;
+};
 
 }  // namespace testbed
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "device/error.h"
 #include "tools/experiment/results_dir.h"
@@ -58,32 +59,37 @@ nlohmann::json ReadAll(const std::vector<std::string>& paths) {
   return data.Json();
 }
 
-// Throws Error (kUsage) when a file of the outputs may not be written.
-void CheckPlaces(const std::vector<PlotFile>& plots, const std::vector<std::string>& paths,
-                 const PageOutputs& outputs) {
-  std::vector<OutputFile> files = {{"--html", outputs.html}};
+// Returns the files of the outputs. `html` and `png` are looked at when a file is written, by when the
+// page is made and the directories are.
+std::vector<OutputFile> FilesOf(const PageOutputs& outputs, const std::vector<PlotFile>& plots,
+                                const std::string& html, const std::optional<PngMaker>& png) {
+  std::vector<OutputFile> files = {{"--html", outputs.html, [&html] { return html; }}};
+  const auto path = [](const std::string& directory, const std::string& name) {
+    return (fs::path(directory) / name).string();
+  };
   for (const PlotFile& plot : plots) {
-    const bool svg = !outputs.svg.empty(), png = !outputs.png.empty();
-    if (svg) files.push_back({"--svg", (fs::path(outputs.svg) / (plot.name + ".svg")).string()});
-    if (png) files.push_back({"--png", (fs::path(outputs.png) / (plot.name + ".png")).string()});
+    if (!outputs.svg.empty()) {
+      files.push_back(
+          {"--svg", path(outputs.svg, plot.name + ".svg"), [&plot] { return plot.svg; }});
+    }
+    if (!outputs.png.empty()) {
+      files.push_back({"--png", path(outputs.png, plot.name + ".png"),
+                       [&png, &plot] { return png->Png(plot.svg); }});
+    }
   }
-  CheckOutputPlaces(files, {.inputs = paths});
+  return files;
 }
 
-void WritePlots(const std::vector<PlotFile>& plots, const PageOutputs& outputs) {
-  if (!outputs.svg.empty()) MakeOutputDirectory("--svg", outputs.svg);
-  if (!outputs.png.empty()) MakeOutputDirectory("--png", outputs.png);
-  for (const PlotFile& plot : plots) {
-    // An SVG that only PNG is made of lies beside it while that lasts.
-    const bool kept = !outputs.svg.empty();
-    const fs::path svg = fs::path(kept ? outputs.svg : outputs.png) / (plot.name + ".svg");
-    WriteOutputFile(kept ? "--svg" : "--png", svg.string(), plot.svg);
-    if (outputs.png.empty()) continue;
-    WritePng(svg.string(), (fs::path(outputs.png) / (plot.name + ".png")).string());
-    if (!kept) fs::remove(svg);
+// Returns what is printed of the outputs.
+std::string LinesOf(const PageOutputs& outputs, size_t plots, const std::string& html) {
+  std::string text;
+  if (!outputs.html.empty()) {
+    text += fmt::format("{}: {:.1f} MB\n", outputs.html, static_cast<double>(html.size()) / 1e6);
   }
-  if (!outputs.svg.empty()) fmt::print("{} plots in {}\n", plots.size(), outputs.svg);
-  if (!outputs.png.empty()) fmt::print("{} plots in {}\n", plots.size(), outputs.png);
+  for (const std::string& directory : {outputs.svg, outputs.png}) {
+    if (!directory.empty()) text += fmt::format("{} plots in {}\n", plots, directory);
+  }
+  return text;
 }
 
 }  // namespace
@@ -97,13 +103,17 @@ void WritePages(const std::vector<std::string>& paths, const PageOutputs& output
   const bool draws = !outputs.svg.empty() || !outputs.png.empty();
   const std::vector<PlotFile> plots =
       draws ? RenderPlots(data, kPlotWidth) : std::vector<PlotFile>();
-  CheckPlaces(plots, paths, outputs);
-  if (!outputs.html.empty()) {
-    const std::string html = PageHtml(data);
-    WriteOutputFile("--html", outputs.html, html);
-    fmt::print("{}: {:.1f} MB\n", outputs.html, static_cast<double>(html.size()) / 1e6);
+  std::string html;
+  std::optional<PngMaker> png;
+  const std::vector<OutputFile> files = FilesOf(outputs, plots, html, png);
+  CheckOutputPlaces(files, {.inputs = paths});
+  if (!outputs.html.empty()) html = PageHtml(data);
+  if (!outputs.svg.empty()) MakeOutputDirectory("--svg", outputs.svg);
+  if (!outputs.png.empty()) {
+    MakeOutputDirectory("--png", outputs.png);
+    png.emplace(outputs.png);
   }
-  if (draws) WritePlots(plots, outputs);
+  WriteOutputs(files, LinesOf(outputs, plots.size(), html));
 }
 
 }  // namespace testbed

@@ -1,15 +1,12 @@
 #include "tools/output/output_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -18,9 +15,10 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/file/file.h"
-#include "device/os/interrupted.h"
+#include "device/file/replacement.h"
 #include "tools/database/database_files.h"
 #include "tools/option_values.h"
+#include "tools/output/stream_output.h"
 
 namespace testbed {
 namespace {
@@ -28,60 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kStandardOutput[] = "-";
-
-// Returns whether somebody else may have put the symbolic link there to have us write elsewhere: in
-// a directory where everybody may make files, it belongs neither to us nor to the directory's owner.
-// That is the rule of fs.protected_symlinks (proc_sys_fs(5)), which not every system has in force.
-bool IsForeignLink(const fs::path& link) {
-  struct stat about {
-  }, directory{};
-  const std::string parent = link.has_parent_path() ? link.parent_path().string() : ".";
-  if (::lstat(link.c_str(), &about) != 0 || ::stat(parent.c_str(), &directory) != 0) return false;
-  constexpr mode_t kForAll = S_ISVTX | S_IWOTH;
-  return (directory.st_mode & kForAll) == kForAll && about.st_uid != ::geteuid() &&
-         about.st_uid != directory.st_uid;
-}
-
-// Returns the path with symbolic links followed, in its directories too, so that a rename replaces
-// what a link names, be it there or not. Throws Error (kIo) where a link may not be followed.
-std::string Followed(const std::string& path) {
-  constexpr int kMostLinks = 40;  // as of the kernel (path_resolution(7))
-  const fs::path whole = fs::absolute(path);
-  std::deque<fs::path> parts(whole.begin(), whole.end());
-  fs::path at = "/";
-  for (int links = 0; !parts.empty(); parts.pop_front()) {
-    const fs::path part = parts.front();
-    if (part == "." || part == "/") continue;
-    std::error_code unknown;
-    if (part == ".." && fs::is_directory(at, unknown)) {
-      at = at.parent_path();
-      continue;
-    }
-    const fs::path next = at / part;
-    if (part.empty() || !fs::is_symlink(fs::symlink_status(next, unknown))) {
-      at = next;  // a slash at the end stays: it asks for a directory
-      continue;
-    }
-    if (links++ == kMostLinks) throw Error::Io("follow", path, ELOOP);
-    if (IsForeignLink(next)) {
-      throw Error(Error::kIo, next.string() +
-                                  " is a symbolic link of another user in a directory "
-                                  "that everybody may write to");
-    }
-    const fs::path target = fs::read_symlink(next, unknown);
-    if (unknown) throw Error::Io("follow", path, unknown.value());
-    if (target.is_absolute()) at = "/";
-    parts.insert(parts.begin() + 1, target.begin(), target.end());
-  }
-  return at.string();
-}
-
-// Returns whether `path` is there and no regular file with a name, but such as a pipe, a terminal, or
-// an open file that was removed (through /proc/self/fd).
-bool WrittenInPlace(const std::string& path) {
-  struct stat about {};
-  return ::stat(path.c_str(), &about) == 0 && (!S_ISREG(about.st_mode) || about.st_nlink == 0);
-}
 
 [[noreturn]] void Refuse(const OutputFile& file, const std::string& why) {
   throw Error(Error::kUsage,
@@ -96,74 +40,15 @@ std::string WhyNot(const Error& error) {
   return error.disk_is_full() ? why + "; free space or give another file" : why;
 }
 
-// A file beside `path` that takes its place when it is whole. The destructor removes it otherwise.
-class Replacement {
- public:
-  // Throws Error (kIo).
-  explicit Replacement(std::string path) : path_(std::move(path)), unfinished_(path_ + ".XXXXXX") {
-    fd_ = ::mkostemp(unfinished_.data(), O_CLOEXEC);
-    if (fd_ < 0) throw Error::Io("create", unfinished_, errno);
-  }
-  ~Replacement() {
-    ::close(fd_);
-    if (!done_) ::unlink(unfinished_.c_str());
-  }
-  Replacement(const Replacement&) = delete;
-  Replacement& operator=(const Replacement&) = delete;
-  // These throw Error (kIo).
-  void Write(const std::string& text) const {
-    for (size_t done = 0; done < text.size();) {
-      const ssize_t n = ::write(fd_, text.data() + done, text.size() - done);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) throw Error::Io("write", unfinished_, errno);
-      done += static_cast<size_t>(n);
-    }
-    if (Uninterrupted([&] { return ::fsync(fd_); }) != 0) {
-      throw Error::Io("sync", unfinished_, errno);
-    }
-  }
-  void TakePlace() {
-    struct stat about {};
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    const bool there = ::stat(path_.c_str(), &about) == 0;
-    // Only root can give a file away, and only root would take it away otherwise.
-    const bool same_owner = !there || ::fchown(fd_, about.st_uid, about.st_gid) == 0;
-    const mode_t mode = there ? about.st_mode & 07777 : 0666 & ~mask;
-    // The bits that lend a file's owner to others are not for a file of another owner.
-    if (::fchmod(fd_, same_owner ? mode : mode & 0777) != 0) {
-      throw Error::Io("chmod", unfinished_, errno);
-    }
-    RenameFile(unfinished_, path_);
-    done_ = true;
-    SyncParent(path_);
-  }
-
- private:
-  const std::string path_;
-  std::string unfinished_;
-  int fd_ = -1;
-  bool done_ = false;
-};
-
-void WriteInPlace(const std::string& path, const std::string& text) {
-  FILE* out = std::fopen(path.c_str(), "we");
-  if (out == nullptr) throw Error::Io("open", path, errno);
-  const bool all = std::fwrite(text.data(), 1, text.size(), out) == text.size();
-  if (const int error = errno; std::fclose(out) != 0 || !all) {
-    throw Error::Io("write", path, all ? errno : error);
-  }
-}
-
 void WriteFile(const OutputFile& file) {
   const std::string text = file.text();
   try {
-    const std::string followed = Followed(file.path);
-    if (WrittenInPlace(file.path)) {
-      WriteInPlace(file.path, text);
+    const std::string followed = FollowLinks(file.path);
+    if (IsStream(followed)) {
+      WriteStream(followed, text);
       return;
     }
-    Replacement replacement(followed);
+    FileReplacement replacement(followed);
     replacement.Write(text);
     replacement.TakePlace();
   } catch (const Error& error) {
@@ -172,13 +57,28 @@ void WriteFile(const OutputFile& file) {
   }
 }
 
-// Followed, which refuses the option with a sentence where a link may not be followed.
+// FollowLinks, which refuses the option with a sentence where a link may not be followed.
 std::string FollowedOrRefuse(const OutputFile& file) {
   try {
-    return Followed(file.path);
+    return FollowLinks(file.path);
   } catch (const Error& error) {
     Refuse(file, WhyNot(error));
   }
+}
+
+// Returns whether WriteFile writes the file where it is. What it refuses to write is none.
+bool LeadsToStream(const OutputFile& file) {
+  try {
+    return IsStream(FollowLinks(file.path));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Returns the name of the file that a path leads to that was followed; of an open file, too.
+std::string NameOf(const std::string& followed) {
+  std::error_code none;
+  return IsOpenFile(followed) ? fs::read_symlink(followed, none).string() : followed;
 }
 
 bool SameFile(const fs::path& a, const fs::path& b) {
@@ -207,6 +107,15 @@ bool LiesInDatabase(const fs::path& followed, const std::string& directory) {
          (beside && followed.filename().string().starts_with(kRecordFile));
 }
 
+// Throws Error (kUsage) when what is there, by the path followed, may be no output.
+void CheckKind(const OutputFile& file, const std::string& followed) {
+  if (const std::string why = WhyNoStream(followed); !why.empty()) Refuse(file, why);
+  if (IsOpenFile(followed)) return;
+  if (const std::string stream = StandardStreamOf(followed); !stream.empty()) {
+    Refuse(file, stream + " goes to that file; give another file");
+  }
+}
+
 // Throws Error (kUsage) when the output, whose path followed is `followed`, is in use.
 void CheckUse(const OutputFile& file, const fs::path& followed, const InUse& in_use) {
   for (const std::string& directory : in_use.databases) {
@@ -226,6 +135,7 @@ void CheckUse(const OutputFile& file, const fs::path& followed, const InUse& in_
 
 void CheckOne(const OutputFile& file) {
   const std::string followed = FollowedOrRefuse(file);
+  if (IsStream(followed)) return;  // CheckKind has looked at it
   const fs::path parent = fs::absolute(followed).parent_path();
   std::error_code error;
   if (!fs::is_directory(parent, error)) {
@@ -240,11 +150,10 @@ void CheckOne(const OutputFile& file) {
   if (fs::exists(file.path, error) && ::access(file.path.c_str(), W_OK) != 0) {
     Refuse(file, std::strerror(errno));
   }
-  if (WrittenInPlace(file.path)) return;
   // Only a file that is really made and filled shows that there is room for one.
   constexpr size_t kLeastRoom = 256 << 10;
   try {
-    const Replacement trial(followed);
+    const FileReplacement trial(followed);
     trial.Write(std::string(kLeastRoom, ' '));
   } catch (const Error& failure) {
     Refuse(file, WhyNot(failure));
@@ -272,12 +181,15 @@ void CheckOutputPlaces(const std::vector<OutputFile>& files, const InUse& in_use
     if (file.path.empty()) continue;
     const bool prints = file.path == kStandardOutput;
     const std::string followed = prints ? file.path : FollowedOrRefuse(file);
-    const auto [other, first] = options.emplace(followed, file.option);
+    const std::string name = prints ? followed : NameOf(followed);
+    const auto [other, first] = options.emplace(name, file.option);
     if (!first) {
       throw Error(Error::kUsage, fmt::format("{} and {} both name {}; give each a file of its own",
                                              other->second, file.option, file.path));
     }
-    if (!prints) CheckUse(file, followed, in_use);
+    if (prints) continue;
+    CheckKind(file, followed);
+    CheckUse(file, name, in_use);
   }
 }
 
@@ -290,22 +202,29 @@ void CheckOutputFiles(const std::vector<OutputFile>& files, const InUse& in_use)
 
 void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text) {
   std::optional<Error> failure;
-  const OutputFile* printed = nullptr;
-  for (const OutputFile& file : files) {
-    if (file.path.empty()) continue;
-    if (file.path == kStandardOutput) {
-      printed = &file;
-      continue;
-    }
+  const auto write = [&failure](const OutputFile& file) {
     try {
       WriteFile(file);
     } catch (const Error& error) {
       if (!failure) failure = error;
     }
+  };
+  const OutputFile* printed = nullptr;
+  std::vector<const OutputFile*> streams;
+  for (const OutputFile& file : files) {
+    if (file.path.empty()) continue;
+    if (file.path == kStandardOutput) {
+      printed = &file;
+    } else if (LeadsToStream(file)) {
+      streams.push_back(&file);
+    } else {
+      write(file);
+    }
   }
   const std::string out = printed != nullptr ? printed->text() : text;
   std::fwrite(out.data(), 1, out.size(), stdout);
   std::fflush(stdout);
+  for (const OutputFile* stream : streams) write(*stream);
   if (failure) throw *failure;
 }
 

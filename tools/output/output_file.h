@@ -1,6 +1,7 @@
 // The files that the user asks for (--json, --csv). They are checked before a run, which may take
 // long, and written after it, before anything is printed: a reader of standard output that goes
-// away then loses no results.
+// away then loses no results. What is no regular file with a name (a pipe, a terminal, /dev/stdout) is
+// written last, as it may make us wait (stream_output.h).
 //
 //   CheckOutputFiles({{"--json", json_file}, {"--csv", csv_file}});
 //   ...
@@ -41,18 +42,21 @@ struct InUse {
 };
 
 // Throws Error (kUsage) when one of the files may not be written: a symbolic link that leads there is
-// another user's in a directory that everybody may write to, the file is in use, or two requests name
-// one file. Names the option in the message. Looks at names alone, so the files need not be writable.
+// another user's in a directory that everybody may write to, the file is in use, by this program's
+// standard output too, it is a block device or a socket, or two requests name one file. Names the
+// option in the message. Looks at what is there, and not whether a regular file is writable.
 void CheckOutputPlaces(const std::vector<OutputFile>& files, const InUse& in_use);
 
 // The same, and throws when one of the files cannot be written: it is a directory, lies in none or in
 // one that takes no new file, may not be written, or its file system is full. Leaves no file behind.
 void CheckOutputFiles(const std::vector<OutputFile>& files, const InUse& in_use = {});
 
-// Writes all files, then prints `text`, unless a file is "-": then its contents are alone on
-// standard output. A file that was there is replaced as a whole or stays as it was; what is no
-// regular file (a pipe, a device) is written in place. Throws Error (kRun) for the first file that
-// could not be written, after the others were written and `text` was printed.
+// Writes all regular files, then prints `text`, unless a file is "-": then its contents are alone on
+// standard output. A file that was there is replaced as a whole or stays as it was. What is no regular
+// file (a pipe, a device), or was given to this program open (/dev/stdout, /dev/fd/3), is written in
+// place after that: a pipe without a reader, for which this waits kReaderWait, or with a slow one
+// costs nothing else. Throws Error (kRun) for the first file that could not be written, after the
+// others were written and `text` was printed.
 void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text);
 
 // The same for a single file, which is not "-".

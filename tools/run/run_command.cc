@@ -391,7 +391,7 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
   const InUse in_use = UsedByRun(options);
   CheckOutputFiles(checked, in_use);
   if (!options.record_file.empty()) {
-    CheckOutputPlaces({{"--record", options.record_file + ".new"}}, in_use);
+    CheckOutputPlaces({{"--record", UnfinishedTrace(options.record_file)}}, in_use);
     CheckTracePlace(options.record_file);
   }
   if (options.live.live && options.quiet) {

@@ -16,6 +16,7 @@
 #include "tools/trace/trace_import.h"
 #include "tools/trace/trace_info.h"
 #include "workloads/trace/trace_file.h"
+#include "workloads/trace/trace_writer.h"
 
 namespace testbed {
 namespace {
@@ -54,7 +55,7 @@ int Info(const TraceArguments& a) {
 void CheckTraceOutput(const TraceArguments& a) {
   const InUse in_use = {.inputs = {a.file}};
   CheckOutputFile("--out", a.out, in_use);
-  if (!a.out.empty()) CheckOutputPlaces({{"--out", a.out + ".new"}}, in_use);
+  if (!a.out.empty()) CheckOutputPlaces({{"--out", UnfinishedTrace(a.out)}}, in_use);
 }
 
 int Import(const TraceArguments& a) {

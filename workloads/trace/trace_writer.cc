@@ -17,6 +17,7 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/file/durable.h"
+#include "device/file/replacement.h"
 
 namespace testbed {
 namespace {
@@ -38,7 +39,17 @@ void Compress(std::string_view raw, std::string* stored) {
   stored->resize(size);
 }
 
-std::string UnfinishedPath(const std::string& path) { return path + ".new"; }
+constexpr char kUnfinished[] = ".new";
+
+// Returns the file that the path names, by links too. Throws Error (kUsage).
+std::string Place(const std::string& path) {
+  try {
+    return path.empty() ? path : FollowLinks(path);
+  } catch (const Error& error) {
+    throw Error(Error::kUsage,
+                fmt::format("the trace {} cannot be written: {}", path, error.what()));
+  }
+}
 
 // A file of the name of an unfinished trace. It is locked as long as the object lives.
 class FoundFile {
@@ -74,13 +85,13 @@ class FoundFile {
   throw Error(Error::kUsage,
               fmt::format("the trace {} cannot be written: the file {} is there, which another run "
                           "writes or which is no unfinished trace; remove it or give another name",
-                          path, UnfinishedPath(path)));
+                          path, UnfinishedTrace(path)));
 }
 
-// Creates the file, which no other process writes. Only an unfinished trace that a killed process
-// left is removed for it.
-std::unique_ptr<File> CreateUnfinished(const std::string& path) {
-  const std::string unfinished = UnfinishedPath(path);
+// Creates the file for the trace `path`, whose place is `place`. No other process writes it. Only an
+// unfinished trace that a killed process left is removed for it.
+std::unique_ptr<File> CreateUnfinished(const std::string& path, const std::string& place) {
+  const std::string unfinished = place + kUnfinished;
   const FoundFile found(unfinished);
   if (found.is_leftover()) RemoveFile(unfinished);
   std::unique_ptr<File> file;
@@ -91,29 +102,35 @@ std::unique_ptr<File> CreateUnfinished(const std::string& path) {
     throw;
   }
   ::flock(file->fd(), LOCK_EX | LOCK_NB);
+  // The file that is there may not be for everybody.
+  if (IsThere(place)) ::fchmod(file->fd(), 0600);
   return file;
 }
 
 }  // namespace
 
+std::string UnfinishedTrace(const std::string& path) { return Place(path) + kUnfinished; }
+
 void CheckTracePlace(const std::string& path) {
-  const std::string unfinished = UnfinishedPath(path);
+  const std::string place = Place(path), unfinished = place + kUnfinished;
   struct stat there;
-  if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+  const bool is_there = ::stat(place.c_str(), &there) == 0;
+  if (is_there && (!S_ISREG(there.st_mode) || IsOpenFile(place))) {
     throw Error(Error::kUsage,
-                fmt::format("the trace {} cannot be written: it is no regular file, which a trace "
-                            "needs to be; give another name",
+                fmt::format("the trace {} cannot be written: it is no regular file with a name, "
+                            "which a trace needs to be; give another name",
                             path));
   }
   if (::lstat(unfinished.c_str(), &there) != 0 && errno == ENOENT) return;
   if (!FoundFile(unfinished).is_leftover()) RefuseFound(path);
 }
 
-TraceWriter::TraceWriter(const std::string& path) : path_(path), unfinished_(UnfinishedPath(path)) {
+TraceWriter::TraceWriter(const std::string& path)
+    : path_(path), place_(Place(path)), unfinished_(place_ + kUnfinished) {
   (void)RecordOp();
   if (!path_.empty()) {
     CheckTracePlace(path_);
-    file_ = CreateUnfinished(path_);
+    file_ = CreateUnfinished(path_, place_);
     std::string head(kTraceMagic, 8);
     AppendFixed(&head, kTraceVersion);
     AppendFixed(&head, uint32_t{0});
@@ -229,8 +246,7 @@ void TraceWriter::Finish(const TraceFacts& facts) {
     Put(stored_);
     Put(tail);
     file_->Sync();
-    RenameFile(unfinished_, path_);
-    SyncParent(path_);
+    PutInPlace(file_->fd(), unfinished_, place_);
     file_.reset();
   } catch (const std::exception& error) {
     file_.reset();

@@ -9,6 +9,8 @@
 //
 // The file is PATH.new, and locked, until Finish renames it. It is removed when the writer is destroyed
 // before. What a killed process has left of it is replaced, and any other file of that name is refused.
+// PATH may be a symbolic link: that is followed, and the file that it names is replaced. A file that was
+// there gives its owner and mode (device/file/replacement.h).
 // The thread's IO is charged to the operation "record".
 #ifndef TESTBED_WORKLOADS_TRACE_TRACE_WRITER_H_
 #define TESTBED_WORKLOADS_TRACE_TRACE_WRITER_H_
@@ -28,8 +30,12 @@
 namespace testbed {
 
 // Throws Error (kUsage) when a TraceWriter would refuse what is there: at `path` a device, a pipe or
-// anything else that is no regular file, or a file PATH.new that no killed process left.
+// anything else that is no regular file with a name, a symbolic link that may not be followed, or a file
+// PATH.new that no killed process left.
 void CheckTracePlace(const std::string& path);
+// Returns the name of the file as long as it is not whole. Throws Error (kUsage) for a symbolic link
+// that may not be followed.
+std::string UnfinishedTrace(const std::string& path);
 
 class TraceWriter {
  public:
@@ -59,7 +65,7 @@ class TraceWriter {
   void Stop();
   [[noreturn]] void Fail(const std::exception& error) const;
 
-  const std::string path_, unfinished_;
+  const std::string path_, place_, unfinished_;  // as given, with links followed, until it is whole
   std::unique_ptr<File> file_;
   uint64_t end_ = 0, written_back_ = 0;  // of the file; touched by one thread at a time
   std::string stored_;

@@ -40,6 +40,15 @@ class HtmlReportTest : public CommandTest {
     return json::parse(page.substr(from, page.find("</script>", from) - from));
   }
 
+  // Makes a program that is found with the environment kOurConverter.
+  void WriteConverter(const std::string& script) const {
+    const std::filesystem::path program = directory_ / "bin/rsvg-convert";
+    std::filesystem::create_directories(program.parent_path());
+    std::ofstream(program) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  }
+  static constexpr char kOurConverter[] = "PATH=$PWD/bin:$PATH";
+
   void WriteJson(const std::string& name, const json& document) const {
     std::ofstream(directory_ / name) << document;
   }
@@ -226,6 +235,39 @@ TEST_F(HtmlReportTest, PlotsAreFiles) {
   // The same results give the same files.
   ASSERT_EQ(Run("report run.json --svg again").code, 0);
   EXPECT_EQ(Read(directory_ / "again/run_mixed_time.svg"), time);
+}
+
+// A script stands for rsvg-convert, which not every machine has.
+TEST_F(HtmlReportTest, PngsLeaveTheSvgsOfTheirFolder) {
+  MakeRun();
+  WriteConverter("printf PNG >\"$4\"; cat \"$5\" >>\"$4\"");  // --zoom 2 --output TO FROM
+  std::filesystem::create_directory(directory_ / "plots");
+  std::ofstream(directory_ / "plots/run_mixed_time.svg") << "theirs";
+  const std::filesystem::path killed = directory_ / "plots/testbed-0123456789abcdef.tmp";
+  std::filesystem::create_directory(killed);
+  std::filesystem::permissions(killed, std::filesystem::perms::owner_all);
+  std::ofstream(killed / "plot.svg") << "<svg";
+  // Who writes into the file that is there changes what has another name, too.
+  std::ofstream(directory_ / "theirs") << "theirs";
+  std::filesystem::create_hard_link(directory_ / "theirs", directory_ / "plots/run_mixed_time.png");
+  const CommandResult made = Run("report run.json --png plots", kOurConverter);
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_NE(made.out.find(" plots in plots"), std::string::npos) << made.out;
+  const std::string png = Read(directory_ / "plots/run_mixed_time.png");
+  EXPECT_EQ(png.find("PNG<svg"), 0u);
+  EXPECT_EQ(Read(directory_ / "plots/run_mixed_time.svg"), "theirs");
+  EXPECT_EQ(Read(directory_ / "theirs"), "theirs");
+  // A converter that fails costs no file.
+  WriteConverter("printf half >\"$4\"; echo it is too large; exit 1");
+  const CommandResult failed = Run("report run.json --png plots --html run.html", kOurConverter);
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_NE(failed.err.find("it is too large"), std::string::npos) << failed.err;
+  EXPECT_EQ(Read(directory_ / "plots/run_mixed_time.png"), png);
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "run.html"));
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ / "plots")) {
+    EXPECT_TRUE(entry.path().extension() == ".svg" || entry.path().extension() == ".png")
+        << entry.path();
+  }
 }
 
 TEST_F(HtmlReportTest, WhatIsNoResultIsRefused) {

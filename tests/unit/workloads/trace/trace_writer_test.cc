@@ -1,11 +1,14 @@
 // Tests what a trace's writer makes of a disk that refuses writes.
 #include "workloads/trace/trace_writer.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
 
@@ -73,6 +76,71 @@ TEST_F(TraceWriterTest, APipeOrADeviceIsRefusedAndStays) {
   EXPECT_THROW(TraceWriter{pipe}, Error);
   EXPECT_TRUE(fs::is_fifo(pipe));
   EXPECT_FALSE(fs::exists(pipe + ".new"));
+}
+
+// What was opened, such as standard output, has a name in /proc that cannot be replaced.
+TEST_F(TraceWriterTest, AnOpenFileIsRefusedAndStays) {
+  const std::string path = dir_ + "/open";
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(::write(fd, "theirs", 6), 6);
+  const std::string name = "/dev/fd/" + std::to_string(fd);
+  EXPECT_THROW(CheckTracePlace(name), Error);
+  EXPECT_THROW(TraceWriter{name}, Error);
+  ::close(fd);
+  EXPECT_EQ(fs::file_size(path), 6u);
+}
+
+TEST_F(TraceWriterTest, ALinkIsFollowedAndTheFileThatItNamesGivesItsMode) {
+  const std::string old = dir_ + "/d/old.trace", link = dir_ + "/link";
+  fs::create_directory(dir_ + "/d");
+  std::ofstream(old) << "old";
+  ASSERT_EQ(::chmod(old.c_str(), 0640), 0);
+  fs::create_symlink("d/old.trace", link);
+  struct stat about {};
+  {
+    TraceWriter writer(link);
+    EXPECT_EQ(UnfinishedTrace(link), fs::canonical(old).string() + ".new");
+    ASSERT_EQ(::stat(UnfinishedTrace(link).c_str(), &about), 0);
+    EXPECT_EQ(about.st_mode & 0777, 0600u) << "not for those who may not read the old file";
+    EXPECT_EQ(fs::file_size(old), 3u);
+    writer.Finish(TraceFacts());
+  }
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_GT(fs::file_size(old), 3u);
+  ASSERT_EQ(::stat(old.c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 0777, 0640u);
+  // A link to nothing is followed, too.
+  fs::create_symlink("d/new.trace", dir_ + "/first");
+  TraceWriter(dir_ + "/first").Finish(TraceFacts());
+  EXPECT_TRUE(fs::is_symlink(dir_ + "/first"));
+  EXPECT_TRUE(fs::is_regular_file(dir_ + "/d/new.trace"));
+}
+
+TEST_F(TraceWriterTest, RootLeavesATraceToItsOwner) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may give files away";
+  constexpr uid_t kSomebody = 65534;
+  const std::string path = dir_ + "/a.trace";
+  std::ofstream(path) << "old";
+  ASSERT_EQ(::chown(path.c_str(), kSomebody, kSomebody), 0);
+  TraceWriter(path).Finish(TraceFacts());
+  struct stat about {};
+  ASSERT_EQ(::stat(path.c_str(), &about), 0);
+  EXPECT_EQ(about.st_uid, kSomebody);
+  EXPECT_EQ(about.st_gid, kSomebody);
+  EXPECT_GT(about.st_size, 3);
+}
+
+// As in /tmp: anybody may have made the link before us, under a name that can be guessed.
+TEST_F(TraceWriterTest, ALinkOfSomebodyElseWhereEverybodyWritesIsNotFollowed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may give files away";
+  const std::string open = dir_ + "/open", link = open + "/a.trace";
+  fs::create_directory(open);
+  ASSERT_EQ(::chmod(open.c_str(), 01777), 0);
+  fs::create_symlink("../target", link);
+  ASSERT_EQ(::lchown(link.c_str(), 65534, 65534), 0);
+  EXPECT_THROW(CheckTracePlace(link), Error);
+  EXPECT_THROW(TraceWriter{link}, Error);
+  EXPECT_FALSE(fs::exists(dir_ + "/target"));
 }
 
 }  // namespace

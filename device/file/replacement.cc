@@ -1,0 +1,129 @@
+#include "device/file/replacement.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+
+#include "device/error.h"
+#include "device/file/directory.h"
+#include "device/os/interrupted.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The rule of fs.protected_symlinks (proc_sys_fs(5)), which not every system has in force.
+bool IsForeignLink(const fs::path& link) {
+  struct stat about {
+  }, directory{};
+  const std::string parent = link.has_parent_path() ? link.parent_path().string() : ".";
+  if (::lstat(link.c_str(), &about) != 0 || ::stat(parent.c_str(), &directory) != 0) return false;
+  constexpr mode_t kForAll = S_ISVTX | S_IWOTH;
+  return (directory.st_mode & kForAll) == kForAll && about.st_uid != ::geteuid() &&
+         about.st_uid != directory.st_uid;
+}
+
+}  // namespace
+
+bool IsOpenFile(const std::string& followed) {
+  const fs::path link = followed, directory = link.parent_path();
+  const std::string number = link.filename();
+  if (directory.filename() != "fd" || number.empty() ||
+      number.find_first_not_of("0123456789") != std::string::npos) {
+    return false;
+  }
+  struct statfs about {};
+  std::error_code unknown;
+  return ::statfs(directory.c_str(), &about) == 0 && about.f_type == PROC_SUPER_MAGIC &&
+         fs::is_symlink(fs::symlink_status(link, unknown)) && !fs::is_directory(link, unknown);
+}
+
+std::string FollowLinks(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as of the kernel (path_resolution(7))
+  const fs::path whole = fs::absolute(path);
+  std::deque<fs::path> parts(whole.begin(), whole.end());
+  fs::path at = "/";
+  for (int links = 0; !parts.empty(); parts.pop_front()) {
+    const fs::path part = parts.front();
+    if (part == "." || part == "/") continue;
+    std::error_code unknown;
+    if (part == ".." && fs::is_directory(at, unknown)) {
+      at = at.parent_path();
+      continue;
+    }
+    const fs::path next = at / part;
+    if (part.empty() || !fs::is_symlink(fs::symlink_status(next, unknown)) || IsOpenFile(next)) {
+      at = next;  // a slash at the end stays: it asks for a directory
+      continue;
+    }
+    if (links++ == kMostLinks) throw Error::Io("follow", path, ELOOP);
+    if (IsForeignLink(next)) {
+      throw Error(Error::kIo, next.string() +
+                                  " is a symbolic link of another user in a directory "
+                                  "that everybody may write to");
+    }
+    const fs::path target = fs::read_symlink(next, unknown);
+    if (unknown) throw Error::Io("follow", path, unknown.value());
+    if (target.is_absolute()) at = "/";
+    parts.insert(parts.begin() + 1, target.begin(), target.end());
+  }
+  return at.string();
+}
+
+void PutInPlace(int fd, const std::string& unfinished, const std::string& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) == 0) {
+    // Only root can give a file away, and only root would take it away otherwise.
+    const bool same_owner = ::fchown(fd, about.st_uid, about.st_gid) == 0;
+    // The bits that lend a file's owner to others are not for a file of another owner.
+    if (::fchmod(fd, about.st_mode & (same_owner ? 07777 : 0777)) != 0) {
+      throw Error::Io("chmod", unfinished, errno);
+    }
+  }
+  RenameFile(unfinished, path);
+  SyncParent(path);
+}
+
+FileReplacement::FileReplacement(const std::string& path)
+    : path_(path), unfinished_(path + ".XXXXXX") {
+  fd_ = ::mkostemp(unfinished_.data(), O_CLOEXEC);
+  if (fd_ < 0) throw Error::Io("create", unfinished_, errno);
+}
+
+FileReplacement::~FileReplacement() {
+  ::close(fd_);
+  if (!done_) ::unlink(unfinished_.c_str());
+}
+
+void FileReplacement::Write(const std::string& text) const {
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(fd_, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw Error::Io("write", unfinished_, errno);
+    done += static_cast<size_t>(n);
+  }
+  if (Uninterrupted([&] { return ::fsync(fd_); }) != 0) {
+    throw Error::Io("sync", unfinished_, errno);
+  }
+}
+
+void FileReplacement::TakePlace() {
+  // mkostemp(3) has made the file for this user alone. A file that was there gives its own mode.
+  if (!IsThere(path_)) {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    if (::fchmod(fd_, 0666 & ~mask) != 0) throw Error::Io("chmod", unfinished_, errno);
+  }
+  PutInPlace(fd_, unfinished_, path_);
+  done_ = true;
+}
+
+}  // namespace testbed

@@ -1,0 +1,52 @@
+// A file that takes the place of another when it is whole: until then the old file is there, and from
+// then on the new one, which has the old one's owner and mode.
+//
+//   FileReplacement replacement(FollowLinks(path));  // what a link names is replaced, not the link
+//   replacement.Write(text);
+//   replacement.TakePlace();
+//
+// The functions throw Error (kIo) when the system refuses.
+#ifndef TESTBED_DEVICE_FILE_REPLACEMENT_H_
+#define TESTBED_DEVICE_FILE_REPLACEMENT_H_
+
+#include <string>
+
+namespace testbed {
+
+// Returns the absolute path with symbolic links followed, in its directories too, so that a rename
+// replaces what a link names, be it there or not. Throws Error (kIo) for a link that another user may
+// have put there to have us write elsewhere: in a directory where everybody may make files, it belongs
+// neither to us nor to the directory's owner. A link of which IsOpenFile is true stays, as its text
+// need not be a path.
+std::string FollowLinks(const std::string& path);
+
+// Returns whether the path, of which FollowLinks has followed the links before, is a link of proc(5) to
+// an open file other than a directory: that of a descriptor, to which /dev/stdout and /dev/fd/3 lead.
+bool IsOpenFile(const std::string& followed);
+
+// Gives the open file `fd`, whose name is `unfinished`, the name `path`, durably (SyncParent). A file
+// that was there is replaced and gives its mode, and also its owner where the system lets us.
+void PutInPlace(int fd, const std::string& unfinished, const std::string& path);
+
+// A file beside `path` for a text that is at hand. The destructor removes it unless it took its
+// place. Not thread-safe: the process's umask is changed for a moment.
+class FileReplacement {
+ public:
+  explicit FileReplacement(const std::string& path);
+  ~FileReplacement();
+  FileReplacement(const FileReplacement&) = delete;
+  FileReplacement& operator=(const FileReplacement&) = delete;
+  // Appends the text and makes it durable.
+  void Write(const std::string& text) const;
+  void TakePlace();
+
+ private:
+  const std::string path_;
+  std::string unfinished_;
+  int fd_ = -1;
+  bool done_ = false;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_FILE_REPLACEMENT_H_

@@ -1,0 +1,150 @@
+#include "tools/output/stream_output.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+#include "device/error.h"
+#include "device/file/replacement.h"
+#include "tools/output/output_file.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+class StreamOutputTest : public testing::Test {
+ protected:
+  StreamOutputTest() {
+    std::string pattern = fs::current_path() / "stream_output_test_XXXXXX";
+    dir_ = std::string(::mkdtemp(pattern.data())) + "/";
+  }
+  ~StreamOutputTest() override { fs::remove_all(dir_); }
+
+  static std::string Contents(const std::string& path) {
+    std::ifstream in(path);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  // Returns the sentence that the option is refused with before a run; "" when it is not.
+  static std::string Refusal(const std::string& path) {
+    try {
+      CheckOutputFiles({{"--json", path}});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::kUsage);
+      return error.what();
+    }
+    return "";
+  }
+
+  std::string dir_;
+};
+
+TEST_F(StreamOutputTest, APipeThatNobodyReadsIsAnErrorAfterAWhile) {
+  const std::string pipe = dir_ + "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(Refusal(pipe), "") << "its reader may come later";
+  EXPECT_TRUE(IsStream(pipe));
+  try {
+    WriteStream(pipe, "text", milliseconds(20));
+    ADD_FAILURE() << "nobody reads";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("nobody has opened the pipe"));
+  }
+}
+
+TEST_F(StreamOutputTest, AReaderOfAPipeMayComeLateAndBeSlow) {
+  const std::string pipe = dir_ + "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string text(1 << 20, 'x');  // more than a pipe holds
+  std::string read;
+  std::thread reader([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    std::ifstream in(pipe);
+    std::this_thread::sleep_for(milliseconds(50));
+    read.assign(std::istreambuf_iterator<char>(in), {});
+  });
+  EXPECT_NO_THROW(WriteStream(pipe, text));
+  reader.join();
+  EXPECT_EQ(read.size(), text.size());
+}
+
+// The node has a number that no driver can have, so that there is nothing behind it.
+TEST_F(StreamOutputTest, ABlockDeviceIsNeverWritten) {
+  const std::string node = dir_ + "node";
+  if (::mknod(node.c_str(), S_IFBLK | 0600, ::makedev(4000, 1)) != 0) {
+    GTEST_SKIP() << "only root may make device nodes";
+  }
+  fs::create_symlink("node", dir_ + "link");
+  for (const std::string& path : {node, dir_ + "link"}) {
+    EXPECT_THAT(Refusal(path), HasSubstr("it is a block device; give the name of a file"));
+    EXPECT_THROW(CheckOutputPlaces({{"--svg", path}}, {}), Error);
+    try {
+      WriteOutputFile("--json", path, "text");
+      ADD_FAILURE() << path;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("it is a block device")) << "and was not opened";
+    }
+  }
+  EXPECT_TRUE(fs::is_block_file(node));
+}
+
+TEST_F(StreamOutputTest, AFileThatThisProgramWasGivenOpenIsAppendedTo) {
+  const std::string path = dir_ + "file";
+  std::ofstream(path) << "before ";
+  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND);
+  const std::string name = "/dev/fd/" + std::to_string(fd);
+  EXPECT_EQ(Refusal(name), "");
+  WriteOutputFile("--json", name, "first ");
+  WriteOutputFile("--json", "/proc/self/fd/" + std::to_string(fd), "second");
+  EXPECT_EQ(Contents(path), "before first second");
+  // Under its name it is the same file, and would be replaced.
+  EXPECT_THROW(CheckOutputPlaces({{"--json", name}, {"--csv", fs::canonical(path)}}, {}), Error);
+  fs::remove(path);
+  EXPECT_EQ(Refusal(name), "") << "a file without a name";
+  EXPECT_NO_THROW(WriteOutputFile("--json", name, "third"));
+  EXPECT_FALSE(fs::exists(path));
+  ::close(fd);
+}
+
+TEST_F(StreamOutputTest, WhatCannotBeWrittenThroughADescriptorIsRefused) {
+  const std::string path = dir_ + "file";
+  std::ofstream(path) << "theirs";
+  const auto name = [](int fd) { return "/dev/fd/" + std::to_string(fd); };
+  const int reads = ::open(path.c_str(), O_RDONLY);
+  EXPECT_THAT(Refusal(name(reads)), HasSubstr("it was opened for reading only"));
+  ::close(reads);
+  const int own = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  EXPECT_THAT(Refusal(name(own)), HasSubstr("give the name of a file"));
+  EXPECT_THROW(WriteOutputFile("--json", name(own), "ours"), Error);
+  ::close(own);
+  EXPECT_EQ(Contents(path), "theirs");
+}
+
+TEST_F(StreamOutputTest, TheFileThatStandardOutputGoesToIsNoOutput) {
+  testing::internal::CaptureStdout();
+  const std::string captured = fs::read_symlink("/proc/self/fd/1");
+  const std::string refusal = Refusal(captured), stream = StandardStreamOf(captured);
+  const std::string by_descriptor = Refusal("/dev/stdout");
+  WriteOutputs({{"--json", "/dev/stdout", [] { return std::string("last"); }}}, "first ");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "first last");
+  EXPECT_THAT(refusal, HasSubstr("standard output goes to that file; give another file"));
+  EXPECT_EQ(stream, "standard output");
+  EXPECT_EQ(by_descriptor, "");
+  EXPECT_EQ(StandardStreamOf(dir_ + "none"), "");
+}
+
+}  // namespace
+}  // namespace testbed
