@@ -15,6 +15,7 @@
 # Environment: TESTBED_BUILD_DIR (the build folder, default build/release), and what the two scripts
 # take. Needs a built testbed: tools/run.sh builds it.
 set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/setup/own_folder.sh"
 
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 table=$root/tools/setup/engine_releases
@@ -49,13 +50,15 @@ else
   [[ " $(releases_of "$engine") " == *" $release "* ]] ||
     die "there is no release $release of $engine here; build_engine.sh has $(releases_of "$engine"), and takes the path of an installation."
 fi
+# What is below releases/ is the build's only where there is one.
+if ! is_build_folder "$build" || [[ ! -e $build/build.ninja ]]; then
+  die "there is no built testbed in $build: run tools/run.sh first, or name its folder in TESTBED_BUILD_DIR."
+fi
 description=$build/releases/$folder.cmake
 if [[ -n $remove ]]; then
   rm -rf -- "$description" "${build:?}/releases/$folder"
   exit 0
 fi
-[[ -e $build/CMakeCache.txt && -e $build/build.ninja ]] ||
-  die "there is no built testbed in $build: run tools/run.sh first, or name its folder in TESTBED_BUILD_DIR."
 exec 8>"$build/.releases.lock"
 flock 8
 

@@ -18,9 +18,10 @@
 #   tools/lint.sh --fix                 lets clang-format write what it would rather have
 #
 # The formatter, the spell checker and clang-tidy come with the versions and hashes of tools/lint/requirements.txt, into
-# build/lint/ (TESTBED_LINT_TOOLS: another folder); a rule whose tool cannot be had is named as not checked, and fails with --strict. Exit code 0 when no rule is
-# broken, 1 when one is, 2 when the options are wrong.
+# build/lint/ (TESTBED_LINT_TOOLS: another folder, which is new, empty or lint.sh's own); a rule whose tool cannot be had is
+# named as not checked, and fails with --strict. Exit code 0 when no rule is broken, 1 when one is, 2 when the options are wrong.
 set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/setup/own_folder.sh"
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 tool_dir=${TESTBED_LINT_TOOLS:-$here/build/lint}
 export PYTHONPATH=$tool_dir/packages
@@ -44,8 +45,8 @@ take_files() {
 tool() {
   local wanted=$here/tools/lint/requirements.txt
   if ! cmp -s "$wanted" "$tool_dir/requirements.txt"; then
-    rm -rf -- "$tool_dir"
-    mkdir -p -- "$tool_dir"
+    own_folder "$tool_dir" "$here/build/lint" || return 1
+    rm -rf -- "$tool_dir"/{packages,requirements.txt,pip.log}
     python3 -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --target "$tool_dir/packages" \
       --requirement "$wanted" >"$tool_dir/pip.log" 2>&1 || return 1
     cp -- "$wanted" "$tool_dir/requirements.txt"

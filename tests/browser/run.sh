@@ -6,6 +6,7 @@
 # Exit code 77, with the reason, where there is no Chromium (Debian: chromium) or the driver's packages cannot be had;
 # TESTBED_BROWSER names another browser of its kind.
 set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../tools/setup/own_folder.sh"
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 testbed=$1
 directory=$2
@@ -17,7 +18,7 @@ skip() {
 
 browser=${TESTBED_BROWSER:-$(command -v chromium || true)}
 [[ -n $browser ]] || skip "there is no Chromium (Debian: chromium)"
-mkdir -p -- "$directory"
+own_folder "$directory"
 if ! cmp -s "$here/requirements.txt" "$directory/requirements.txt"; then
   rm -rf -- "$directory/packages"
   python3 -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --target "$directory/packages" \

@@ -144,6 +144,33 @@ TEST_F(BadInputTest, WhatIsNoRegularFileIsNoInput) {
   }
 }
 
+// Nor is it what tells that a directory holds an experiment's results.
+TEST_F(BadInputTest, WhatIsNoRegularFileIsNoExperiment) {
+  std::ofstream(directory_ / "mine.toml") << "name = \"mine\"\ntitle = \"One cell\"\n"
+                                             "[options]\nengine = \"null\"\noperations = 9\n"
+                                             "[scale.small]\n[[axis]]\nname = \"threads\"\n"
+                                             "values = [1]\n[metrics]\nqps = \"measured.rate\"\n";
+  ASSERT_EQ(Run("experiment plan mine.toml").code, 0);
+  for (const bool pipe : {true, false}) {
+    std::filesystem::remove_all(directory_ / "d");
+    std::filesystem::create_directory(directory_ / "d");
+    const std::filesystem::path file = directory_ / "d/experiment.json";
+    if (pipe) {
+      ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    } else {
+      std::filesystem::create_symlink("/dev/zero", file);
+    }
+    for (const char* command :
+         {"report d", "report d --csv", "report d --command", "report d --html p.html",
+          "report d --svg plots", "results add d --store s.db", "findings d",
+          "findings d --markdown", "experiment mine.toml --out d",
+          "experiment mine.toml --out d --fresh"}) {
+      SCOPED_TRACE(command);
+      ExpectRefused(Run(command), "d/experiment.json is no regular file");
+    }
+  }
+}
+
 // A trace is renamed when it is whole, and root could put it in the place of /dev/null.
 TEST_F(BadInputTest, WhatIsNoRegularFileIsNoTrace) {
   ASSERT_EQ(::mkfifo((directory_ / "fifo").c_str(), 0600), 0);

@@ -1,5 +1,6 @@
 // tools/lint.sh fails on a deliberately broken sample of each rule, in a small tree of its own, and
-// passes on the same tree without it.
+// passes on the same tree without it. It, and the other scripts that empty folders, remove nothing that
+// they have not made.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -23,6 +24,8 @@ class LintTest : public CommandTest {
     fs::create_directories(directory_ / "tools");
     fs::copy(source / "tools/lint", directory_ / "tools/lint");
     fs::copy(source / "tools/lint.sh", directory_ / "tools/lint.sh");
+    fs::create_directories(directory_ / "tools/setup");
+    fs::copy(source / "tools/setup/own_folder.sh", directory_ / "tools/setup/own_folder.sh");
     fs::copy(source / ".clang-format", directory_ / ".clang-format");
     Write("device/error.h", "int error;\n");
     Write("engines/engine.h", "#include \"device/error.h\"\n");
@@ -33,19 +36,21 @@ class LintTest : public CommandTest {
     fs::create_directories((directory_ / name).parent_path());
     std::ofstream(directory_ / name) << text;
   }
-  // The exit code of one rule, what it printed in `*text`. The pinned tools are those of the tree.
-  int Lint(const std::string& rule, std::string* text = nullptr, const std::string& more = "") {
+  // The exit code of a command of the shell, what it printed in `*text`.
+  int Shell(const std::string& words, std::string* text) {
     const fs::path log = directory_.string() + ".log";
-    const std::string tools = SourceDir() + "/build/lint";
-    // The tree around this one is git's, and has nothing to do with it.
-    const std::string command = "GIT_CEILING_DIRECTORIES=" + directory_.parent_path().string() +
-                                " TESTBED_LINT_TOOLS=" + tools + " " +
-                                (directory_ / "tools/lint.sh").string() + " --strict --only " +
-                                rule + more + " >" + log.string() + " 2>&1 </dev/null";
-    const int status = std::system(command.c_str());
+    const int status = std::system((words + " >" + log.string() + " 2>&1 </dev/null").c_str());
     if (text != nullptr) *text = Read(log);
     fs::remove(log);
     return WEXITSTATUS(status);
+  }
+  // The exit code of one rule, what it printed in `*text`. The pinned tools are those of the tree.
+  int Lint(const std::string& rule, std::string* text = nullptr, const std::string& more = "") {
+    // The tree around this one is git's, and has nothing to do with it.
+    return Shell("GIT_CEILING_DIRECTORIES=" + directory_.parent_path().string() +
+                     " TESTBED_LINT_TOOLS=" + tools_ + " " +
+                     (directory_ / "tools/lint.sh").string() + " --strict --only " + rule + more,
+                 text);
   }
   void ExpectBroken(const std::string& rule, const std::string& file, const std::string& sample,
                     const std::string& says, std::string names = "") {
@@ -60,6 +65,8 @@ class LintTest : public CommandTest {
     EXPECT_NE(text.find(says), std::string::npos) << text;
     EXPECT_NE(text.find(names), std::string::npos) << text;
   }
+
+  std::string tools_ = SourceDir() + "/build/lint";
 };
 
 TEST_F(LintTest, AnIncludeThatGoesUpIsFound) {
@@ -180,6 +187,119 @@ TEST_F(LintTest, ARuleThatIsNotThereIsRefused) {
   std::string text;
   EXPECT_EQ(Lint("nonsense", &text), 2);
   EXPECT_NE(text.find("floors sizes names links"), std::string::npos) << text;
+}
+
+TEST_F(LintTest, AFolderForTheToolsThatHoldsSomethingElseIsLeftAlone) {
+  tools_ = directory_ / "mine";
+  Write("mine/packages/theirs.txt", "theirs");
+  Write("mine/requirements.txt", "theirs");
+  std::string text;
+  EXPECT_EQ(Lint("format", &text), 1);
+  EXPECT_NE(text.find("mine is there, and no script of testbed has made it"), std::string::npos)
+      << text;
+  EXPECT_EQ(Read(directory_ / "mine/packages/theirs.txt"), "theirs");
+  EXPECT_EQ(Read(directory_ / "mine/requirements.txt"), "theirs");
+}
+
+// A Python whose pip installs a formatter that has nothing to say.
+constexpr char kPython[] =
+    "#!/bin/sh\n"
+    "case \"$*\" in\n"
+    "*pip\\ install*)\n"
+    "  while [ \"$1\" != --target ]; do shift; done\n"
+    "  mkdir -p \"$2/bin\"\n"
+    "  printf '#!/bin/sh\\ncat \"$1\"\\n' >\"$2/bin/clang-format\"\n"
+    "  chmod +x \"$2/bin/clang-format\" ;;\n"
+    "*) PATH=${PATH#*:} exec python3 \"$@\" ;;\n"
+    "esac\n";
+
+TEST_F(LintTest, OfItsOwnFolderForTheToolsItRemovesWhatItPutThere) {
+  tools_ = directory_ / "tools-of-lint";
+  Write("bin/python3", kPython);
+  fs::permissions(directory_ / "bin/python3", fs::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  ASSERT_EQ(::setenv("PATH", ((directory_ / "bin").string() + ":" + path).c_str(), 1), 0);
+  std::string first, second;
+  const int made = Lint("format", &first);
+  Write("tools-of-lint/notes.txt", "theirs");
+  Write("tools-of-lint/packages/old.py", "of the last version");
+  Write("tools-of-lint/requirements.txt", "other versions");
+  const int again = Lint("format", &second);
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(made, 0) << first;
+  EXPECT_EQ(again, 0) << second;
+  EXPECT_FALSE(fs::exists(directory_ / "tools-of-lint/packages/old.py"));
+  EXPECT_TRUE(fs::exists(directory_ / "tools-of-lint/packages/bin/clang-format"));
+  EXPECT_EQ(Read(directory_ / "tools-of-lint/notes.txt"), "theirs");
+}
+
+TEST_F(LintTest, PlantedBugsAreTriedInNoFolderOfSomebodyElse) {
+  for (const char* folder : {"tree", "run"}) {
+    SCOPED_TRACE(folder);
+    const std::string file = std::string("d/") + folder + "/theirs.txt";
+    Write(file, "theirs");
+    // No tree is copied, and nothing built: tar and ninja are no programs here.
+    for (const char* program : {"tar", "ninja", "cmake"}) {
+      Write(std::string("bin/") + program, "#!/bin/sh\nexit 1\n");
+      fs::permissions(directory_ / "bin" / program, fs::perms::owner_all);
+    }
+    std::string text;
+    EXPECT_EQ(Shell("PATH=" + (directory_ / "bin").string() +
+                        ":$PATH TESTBED_PLANTED_DIR=" + (directory_ / "d").string() + " " +
+                        SourceDir() + "/tools/crashtest/planted_bugs.sh",
+                    &text),
+              1);
+    EXPECT_NE(text.find(std::string("d/") + folder + " is there, and no script"), std::string::npos)
+        << text;
+    EXPECT_EQ(Read(directory_ / file), "theirs");
+    fs::remove_all(directory_ / "d");
+  }
+}
+
+TEST_F(LintTest, AReleaseIsRemovedFromABuildOfTestbedOnly) {
+  Write("d/releases/rocksdb-10.4.2/theirs.txt", "theirs");
+  std::string text;
+  EXPECT_EQ(Shell("TESTBED_BUILD_DIR=" + (directory_ / "d").string() + " " + SourceDir() +
+                      "/tools/build_engine.sh --remove rocksdb 10.4.2",
+                  &text),
+            2);
+  EXPECT_NE(text.find("there is no built testbed in"), std::string::npos) << text;
+  EXPECT_EQ(Read(directory_ / "d/releases/rocksdb-10.4.2/theirs.txt"), "theirs");
+}
+
+TEST_F(LintTest, AFolderThatATestMakesAnewIsNoOtherOfThatName) {
+  Write("d/theirs.txt", "theirs");
+  const std::string tests = SourceDir() + "/tests/", d = " " + (directory_ / "d").string();
+  for (const std::string& script :
+       {"embedding/components.sh" + d, "embedding/check.sh /nonexistent" + d,
+        "python/run.sh /nonexistent/testbed" + d + " --install"}) {
+    std::string text;
+    EXPECT_EQ(Shell(tests + script, &text), 1) << script;
+    EXPECT_NE(text.find("d is there, and no script"), std::string::npos) << text;
+    EXPECT_EQ(Read(directory_ / "d/theirs.txt"), "theirs") << script;
+  }
+}
+
+TEST_F(LintTest, WhatAScriptMadeIsItsOwnWhereverItLies) {
+  const std::string own =
+      "bash -ec '. " + SourceDir() + "/tools/setup/own_folder.sh; cd " + directory_.string() + "; ";
+  Write("build/CMakeCache.txt", "CMAKE_PROJECT_NAME:STATIC=testbed\n");
+  Write("build/made/old.txt", "of a version without marks");
+  Write("theirs/sub/file.txt", "theirs");
+  fs::create_directory_symlink("theirs", directory_ / "link");
+  std::string text;
+  EXPECT_EQ(
+      Shell(own + "empty_own_folder new; >new/.file; >new/file; empty_own_folder new'", &text), 0)
+      << text;
+  EXPECT_EQ(Shell(own + "[ \"$(ls -A new)\" = .testbed-own ]'", &text), 0) << text;
+  EXPECT_EQ(Shell(own + "empty_own_folder build/made'", &text), 0) << text;
+  EXPECT_FALSE(fs::exists(directory_ / "build/made/old.txt"));
+  EXPECT_EQ(Shell(own + "empty_own_folder theirs/sub theirs/sub'", &text), 0) << "its usual place";
+  Write("theirs/sub/file.txt", "theirs");
+  for (const char* other : {"theirs", "theirs theirs/sub", "link", "build/CMakeCache.txt"}) {
+    EXPECT_EQ(Shell(own + "empty_own_folder " + other + "'", &text), 1) << other;
+  }
+  EXPECT_TRUE(fs::exists(directory_ / "theirs/sub/file.txt"));
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 #
 #   tests/embedding/check.sh BUILD_DIR WORK_DIR [COMPILER_FLAGS]
 #
-# WORK_DIR is made anew. The flags are those of a sanitizer that the build has: its programs need it, too.
+# WORK_DIR is made anew; one that somebody else has made is left alone. The flags are those of a sanitizer that the build
+# has: its programs need it, too.
 set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../tools/setup/own_folder.sh"
 source_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 build_dir=$1 work=$2 flags=${3:-}
-rm -rf -- "$work"
+empty_own_folder "$work"
 mkdir -p -- "$work/first"
 die() { printf 'embedding: %s\n' "$*" >&2; exit 1; }
 # expect WHAT EXPECTED FOUND

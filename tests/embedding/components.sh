@@ -2,11 +2,12 @@
 # Asks for components of the CMake package where some of their libraries are missing. The libraries are empty files, and
 # the package's own file is made from embed/testbedConfig.cmake.in, so that nothing is built.
 #
-#   tests/embedding/components.sh WORK_DIR        (made anew)
+#   tests/embedding/components.sh WORK_DIR        (made anew; one that somebody else has made is left alone)
 set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../tools/setup/own_folder.sh"
 source_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$1
-rm -rf -- "$work"
+empty_own_folder "$work"
 mkdir -p -- "$work"/{package,modules,include/{bpf,fuse3},lib}
 cd -- "$work"
 sed -e 's/^@ROCKSDB_ROOT_line@.*//' -e 's/^@engine_libraries@/  testbed_library(oak oak.h oak liboak-dev)\n/' \

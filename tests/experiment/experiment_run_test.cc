@@ -1,5 +1,7 @@
 // Whole experiments by the real binary at their smallest scale, and what an interruption leaves.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -135,6 +137,54 @@ TEST_F(ExperimentRunTest, GoesOnWhereItWasInterrupted) {
   EXPECT_NE(rest.out.find("2 of 2 cells"), std::string::npos) << rest.out;
   EXPECT_EQ(fs::last_write_time(directory_ / "o/cells" / before.begin()->first),
             before.begin()->second);
+}
+
+// A cell that asks for a device of its own is measured on none that it shares.
+TEST_F(ExperimentRunTest, CellsWhoseDeviceCannotBeMadeFailOneAndAll) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gets a scratch device";
+  std::ofstream(directory_ / "mine.toml") << kTwoCells;
+  const std::string command = "experiment mine.toml --rounds 1 --quiet --out o ";
+  const CommandResult result = Run(command + "--set scratch=900000G");
+  EXPECT_EQ(result.code, 1) << result.err;
+  for (const char* cell : {"length=short", "length=long"}) {
+    const size_t line = result.err.find(std::string("testbed: ") + cell + ": ");
+    ASSERT_NE(line, std::string::npos) << result.err;
+    EXPECT_NE(result.err.substr(line, result.err.find('\n', line) - line).find("scratch device"),
+              std::string::npos)
+        << result.err;
+  }
+  EXPECT_TRUE(fs::is_empty(directory_ / "o/cells"));
+  EXPECT_TRUE(fs::is_empty(directory_ / "o/loads"));
+  EXPECT_NE(result.out.find("0 of 2 cells"), std::string::npos) << result.out;
+}
+
+// A results file that cannot be read is refused at once, and not after the cells that are left.
+TEST_F(ExperimentRunTest, WhatIsNoRegularFileIsNoResult) {
+  std::ofstream(directory_ / "mine.toml") << kTwoCells;
+  const std::string command = "experiment mine.toml --rounds 1 --quiet --out o";
+  ASSERT_EQ(Run(command + " --only length=short").code, 0);
+  for (const char* folder : {"cells", "loads"}) {
+    const fs::path file = fs::directory_iterator(directory_ / "o" / folder)->path();
+    const std::string name = fs::relative(file, directory_), kept = directory_ / "kept.json";
+    fs::rename(file, kept);
+    for (const bool pipe : {true, false}) {
+      if (pipe) {
+        ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+      } else {
+        fs::create_symlink("/dev/zero", file);
+      }
+      for (const std::string& reader :
+           {command, std::string("report o"), std::string("report o --html p.html"),
+            std::string("report o --csv"), std::string("findings o"),
+            std::string("results add o --store s.db")}) {
+        SCOPED_TRACE(reader);
+        ExpectRefused(Run(reader), name + " is no regular file");
+      }
+      fs::remove(file);
+    }
+    fs::rename(kept, file);
+  }
+  EXPECT_EQ(Run("report o").code, 0);
 }
 
 constexpr char kMost[] = R"toml(

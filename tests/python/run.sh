@@ -7,6 +7,7 @@
 #
 # Exit code 77, with the reason, where the packages are not there or cannot be had.
 set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../tools/setup/own_folder.sh"
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 testbed=$1
 directory=$2
@@ -16,8 +17,8 @@ skip() {
   exit 77
 }
 
-mkdir -p -- "$directory"
 if [[ ${3:-} == --install ]]; then
+  own_folder "$directory"
   packages=$directory/packages
   if ! cmp -s "$here/requirements.txt" "$directory/requirements.txt"; then
     rm -rf -- "$packages"
@@ -33,6 +34,7 @@ if [[ ${3:-} == --install ]]; then
     "$directory/source"
   export PYTHONPATH=$directory/package:$packages
 else
+  mkdir -p -- "$directory"
   python3 -c 'import matplotlib, pandas' 2>/dev/null || skip "pandas and matplotlib are not there; tools/nightly.sh --only python installs them"
   export PYTHONPATH=$here/../../python
 fi

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <initializer_list>
 #include <map>
 #include <utility>
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/file/input_file.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "workloads/registry.h"
@@ -25,10 +26,34 @@ constexpr double kUsualSlope = 1.1;  // bytes needed per byte of cache, until it
 
 double Shorter(double seconds) { return std::clamp(seconds / 5, std::min(seconds, 5.0), 60.0); }
 
+// Returns the name of the file that keeps the rehearsals of this identity.
+std::string FileNameOf(const json& identity) {
+  const std::string text = JsonText(identity);
+  return fmt::format("{:016x}.json", XXH3_64bits(text.data(), text.size()));
+}
+
 std::string FileOf(const RunOptions& options) {
-  const std::string identity = JsonText(RehearsalIdentity(options));
-  return fmt::format("{}/{:016x}.json", options.rehearsals_dir,
-                     XXH3_64bits(identity.data(), identity.size()));
+  return options.rehearsals_dir + "/" + FileNameOf(RehearsalIdentity(options));
+}
+
+// Returns whether a run can go by the rehearsals, and a report can show them. A share above what was
+// rehearsed is no damage: the run that it is too much for is ended, and done anew with less.
+bool AreUsable(const json& rehearsals) {
+  constexpr double kMostUsablePct = 1000;
+  const auto has_numbers = [](const json& of, std::initializer_list<const char*> fields) {
+    return of.is_object() && std::all_of(fields.begin(), fields.end(), [&of](const char* field) {
+             return of.value(field, json()).is_number();
+           });
+  };
+  if (!has_numbers(rehearsals, {"chosen_pct"})) return false;
+  const double chosen = rehearsals["chosen_pct"];
+  const json trials = rehearsals.value("rehearsals", json());
+  return chosen > 0 && chosen <= kMostUsablePct && trials.is_array() &&
+         rehearsals.value("ended_pct", json()).is_array() &&
+         std::all_of(trials.begin(), trials.end(), [&](const json& trial) {
+           return has_numbers(trial,
+                              {"cache_pct", "engine_cache", "own_mean", "own_most", "needed"});
+         });
 }
 
 }  // namespace
@@ -239,12 +264,18 @@ json RehearsalsJson(const std::vector<Rehearsal>& rehearsals, double chosen_pct)
 
 json KeptRehearsals(const RunOptions& options) {
   if (options.rehearsals_dir.empty()) return nullptr;
-  std::ifstream in(FileOf(options));
-  if (!in) return nullptr;
-  const json kept = ParseJson(in);
-  const bool same =
-      kept.is_object() && kept.value("identity", json()) == RehearsalIdentity(options);
-  return same ? kept["cache_rehearsal"] : json();
+  const std::string path = FileOf(options);
+  if (!IsThere(path)) return nullptr;
+  InputFile file({.path = path, .name = path, .advice = "remove it"});
+  const json kept = ParseJson(file.ReadAll());
+  if (!kept.is_object() || kept.value("identity", json()) != RehearsalIdentity(options)) return {};
+  json rehearsals = kept.value("cache_rehearsal", json());
+  return AreUsable(rehearsals) ? rehearsals : json();
+}
+
+bool IsKeptRehearsals(const std::string& name, const json& document) {
+  return document.is_object() && document.contains("cache_rehearsal") &&
+         name == FileNameOf(document.value("identity", json()));
 }
 
 void KeepRehearsals(const RunOptions& options, const json& rehearsals) {

@@ -80,8 +80,12 @@ void LowerShare(nlohmann::json* rehearsals);
 nlohmann::json RehearsalsJson(const std::vector<Rehearsal>& rehearsals, double chosen_pct);
 
 // Returns the rehearsals that a run with the same identity kept below options.rehearsals_dir; null
-// when there are none, or rehearsals are not kept.
+// when there are none, they are damaged, or rehearsals are not kept. Throws Error when their file is
+// no regular file or cannot be read.
 nlohmann::json KeptRehearsals(const RunOptions& options);
+
+// Returns whether the document is one that KeepRehearsals wrote, under this name.
+bool IsKeptRehearsals(const std::string& name, const nlohmann::json& document);
 
 // Keeps the rehearsals for later runs; does nothing when options.rehearsals_dir is empty.
 void KeepRehearsals(const RunOptions& options, const nlohmann::json& rehearsals);

@@ -15,7 +15,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/../setup/setup.sh"
 
 faults='*Fault*:*FailingDisk*:*FailingResize*:*FractalIdle*:*JournalSlot*:*RecoveryLeftover*'
 label=testbed-faults  # of the file system in memory
-device=
+device=  # of zram
 place=
 pids=()  # of the processes that run tests
 
@@ -27,19 +27,24 @@ reset_leftovers() {
   done
 }
 
-# Sets `device` to an empty block device in memory.
-take_memory_device() {
-  device=$(zramctl --find --size 4G 2>/dev/null) && return
-  device=
-  mkdir -- "$place/memory" && mount -t tmpfs -o size=4608m none "$place/memory" || return
-  truncate --size 4G "$place/memory/image" && device=$(losetup --find --show "$place/memory/image")
+# mount_on_disk FILE [OPTION]: makes the file system in a file or a device, and mounts it.
+mount_on_disk() {
+  mkfs.ext4 -q -F -L "$label" -O ^has_journal "$1" && mount -t ext4 -o "noatime,nobarrier${2:+,$2}" "$1" "$place/disk"
 }
 
+# A loop device that mount itself makes goes with the mount, which ends with this namespace, however this
+# script ends; and so goes the memory below it.
 mount_memory() {
   ((EUID == 0)) || return
   reset_leftovers
-  take_memory_device && mkfs.ext4 -q -F -L "$label" -O ^has_journal "$device" &&
-    mkdir -- "$place/disk" && mount -o noatime,nobarrier "$device" "$place/disk"
+  mkdir -- "$place/disk" "$place/memory" || return
+  if device=$(zramctl --find --size 4G 2>/dev/null); then
+    mount_on_disk "$device"
+    return
+  fi
+  device=
+  mount -t tmpfs -o size=4608m none "$place/memory" && truncate --size 4G "$place/memory/image" &&
+    mount_on_disk "$place/memory/image" loop
 }
 
 give_back() {
@@ -47,11 +52,9 @@ give_back() {
   ((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null || true
   wait
   mountpoint -q "$place/disk" && umount -- "$place/disk"
-  case $device in
-    /dev/zram*) zramctl --reset "$device" ;;
-    /dev/loop*) losetup --detach "$device" ;;
-  esac
-  mountpoint -q "$place/memory" && umount -- "$place/memory"
+  [[ -z $device ]] || zramctl --reset "$device"
+  # The loop device above it may take a moment to go.
+  mountpoint -q "$place/memory" && umount --lazy -- "$place/memory"
   rm -rf --one-file-system -- "$place"
 }
 

@@ -9,19 +9,22 @@
 #
 # Cutting the power of a disk takes root and FUSE; without, those bugs are skipped, which the table
 # says. Needs git. Exit code 0 when each bug that was tried was found, 1 when one was not, 2 when a
-# name is unknown. TESTBED_PLANTED_DIR: where the copy is [build/planted]. docs/crash-testing.md has the table of the last run.
+# name is unknown. TESTBED_PLANTED_DIR: where the copy is [build/planted], as `tree` and `run`; folders of
+# these names that it has not made are left alone. docs/crash-testing.md has the table of the last run.
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/../setup/setup.sh"
+source "$(dirname -- "${BASH_SOURCE[0]}")/../setup/own_folder.sh"
 
 patches=$source_dir/tests/crash/planted
 work=${TESTBED_PLANTED_DIR:-$build_dir/planted}
+[[ $work == /* ]] || work=$PWD/$work
 tree=$work/tree
+run=$work/run
 
 # The tree as it is, changes that are not committed included. All of it is new to ninja: an object of a
 # planted bug may be newer than its source.
 copy_tree() {
-  mkdir -p -- "$tree"
-  find "$tree" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf -- {} +
+  find "$tree" -mindepth 1 -maxdepth 1 ! -name build ! -name "$own_mark" -exec rm -rf -- {} +
   tar -C "$source_dir" --exclude=./build --exclude=./.git -cf - . | tar -C "$tree" -xf -
   # A tree of its own, so that git looks at nothing above it.
   git -C "$tree" init --quiet
@@ -53,10 +56,10 @@ try_bug() { # NAME
   build_tree "$name"
   out=$work/$name.log
   # What it finds is kept by crashtest, and of no use here.
-  rm -rf -- "$work/run" && mkdir -- "$work/run"
+  empty_own_folder "$run" || die "$run cannot be emptied"
   # shellcheck disable=SC2086
-  (cd -- "$work/run" && timeout 1800 "$tree/build/release/testbed" crashtest $words --quiet) >"$out" 2>&1 || code=$?
-  rm -rf -- "$work/run"
+  (cd -- "$run" && timeout 1800 "$tree/build/release/testbed" crashtest $words --quiet) >"$out" 2>&1 || code=$?
+  empty_own_folder "$run" || true
   git -C "$tree" apply --reverse "$patches/$name.patch"
   found=$(sed -n 's/^FAILED round \([0-9]*\).*/round \1/p' "$out")
   row "$name" "$engine" "$crash" "${found:-NOT FOUND (exit code $code)}"
@@ -82,7 +85,7 @@ main() {
   done
   (($# == 0)) || names=("$@")
   command -v git >/dev/null || die "git is not installed"
-  mkdir -p -- "$work"
+  own_folder "$tree" "$build_dir/planted/tree" && own_folder "$run" "$build_dir/planted/run" || exit
   copy_tree
   build_tree unchanged
   row bug engine crash found

@@ -228,9 +228,11 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   CheckOutputFiles({{"--json", a->json_file}, {"--csv", a->csv_file}}, UsedByCells(cells, *a));
   const Forecast forecast = WhatIsToCome(cells, *a);
   ResultsDir dir(a->out);
-  const bool fresh = a->fresh && dir.Exists();
+  const bool there = dir.Exists(), fresh = a->fresh && there;
   if (fresh) dir.Remove();
   dir.Create(e, a->plan, fresh);
+  // What was measured before is read at the end; where it cannot be, that is said now.
+  if (there && !fresh && forecast.cells != 0) (void)ResultSet::Read(a->out);
   // Whatever is refused is refused before this line, so that a refusal is one sentence.
   if (!a->run.quiet) fmt::print(stderr, "{}", ForecastText(forecast, e.name));
   bool complete = RunExperiment(e, cells, dir, a->run);

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <regex>
 #include <string_view>
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/file/input_file.h"
+#include "device/machine/scratch.h"
+#include "tools/cache/cache_rehearsal.h"
 #include "tools/database/database_files.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
@@ -26,10 +28,18 @@ namespace fs = std::filesystem;
 constexpr char kSchema[] = "testbed-experiment/2";
 constexpr char kBegin[] = "{\n \"";  // of every file that WriteJson writes
 
+// Returns whether something has the name. What cannot be examined counts: the reader is refused it.
+bool MayBeThere(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error) || error;
+}
+
+// Returns the document in the file; null when there is no such file or it holds no JSON. Throws Error
+// (kUsage) when it is no regular file or cannot be read.
 json ReadJson(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) return {};
-  json document = ParseJson(in);
+  if (!MayBeThere(path)) return {};
+  InputFile file({.path = path, .name = path, .advice = "restore it from a copy, or remove it"});
+  json document = ParseJson(file.ReadAll());
   return document.is_discarded() ? json() : document;
 }
 
@@ -81,23 +91,42 @@ std::string CellFileName(const std::string& cell, int round) {
   return fmt::format("{}.round-{}.json", FileName(cell.empty() ? "only" : cell), round);
 }
 
-// Returns whether a file of this name, in the folder, can be one that an experiment wrote.
+// Returns whether a file of this name, in the folder, can be one that an experiment wrote. Loads of
+// earlier versions had no round.
 bool IsNameOfOurs(const std::string& folder, const std::string& name) {
   static const std::regex* const kCell =
-      new std::regex(R"([A-Za-z0-9=.-]+-[0-9a-f]{8}\.round-[0-9]+\.json)");
-  static const std::regex* const kKey = new std::regex(R"([0-9a-f]{16}(-[0-9]+)?\.json)");
-  return std::regex_match(name, folder == "cells" ? *kCell : *kKey);
+      new std::regex(R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.json)");
+  static const std::regex* const kLoad = new std::regex(R"([0-9a-f]{16}(-[1-9][0-9]*)?\.json)");
+  static const std::regex* const kRehearsals = new std::regex(R"([0-9a-f]{16}\.json)");
+  if (folder == "cells") return std::regex_match(name, *kCell);
+  return std::regex_match(name, folder == "loads" ? *kLoad : *kRehearsals);
+}
+
+// Returns whether a directory in databases/ can be one that an experiment made: that of a load, or
+// of a cell with a database of its own.
+bool IsDatabaseOfOurs(const std::string& name) {
+  return name == kOwnDatabase || IsNameOfOurs("loads", name + ".json");
 }
 
 // Returns whether a document, of such a name, is one that an experiment wrote under it.
 bool IsDocumentOfOurs(const std::string& folder, const std::string& name, const json& document) {
-  if (folder == "rehearsals") return document.is_object() && document.contains("cache_rehearsal");
+  if (folder == "rehearsals") return IsKeptRehearsals(name, document);
   if (!SchemaOf(document).starts_with("testbed-results/")) return false;
   if (folder != "cells") return true;
   try {
     const json& cell = document.at("cell");
     return name == CellFileName(cell.at("name"), cell.at("round"));
   } catch (const json::exception&) {
+    return false;
+  }
+}
+
+// Returns whether the regular file, of such a name, holds a document that an experiment wrote. One
+// that cannot be read is not known to.
+bool HoldsDocumentOfOurs(const std::string& folder, const fs::path& file) {
+  try {
+    return IsDocumentOfOurs(folder, file.filename(), ReadJson(file));
+  } catch (const Error&) {
     return false;
   }
 }
@@ -111,7 +140,7 @@ bool IsOurs(const std::string& folder, const fs::path& file) {
   const bool unfinished = name.ends_with(kUnfinished);
   if (unfinished) name.resize(name.size() - kUnfinished.size());
   if (!IsNameOfOurs(folder, name)) return false;
-  return unfinished ? IsUnfinished(file, kBegin) : IsDocumentOfOurs(folder, name, ReadJson(file));
+  return unfinished ? IsUnfinished(file, kBegin) : HoldsDocumentOfOurs(folder, file);
 }
 
 // Removes an experiment's files in a folder, and the folder when it is empty then.
@@ -120,6 +149,14 @@ void RemoveDocuments(const fs::path& dir, const std::string& folder) {
     if (IsOurs(folder, file)) ::unlink(file.c_str());
   }
   ::rmdir((dir / folder).c_str());
+}
+
+// Removes an experiment's databases, and the folder when it is empty then.
+void RemoveDatabases(const fs::path& folder) {
+  for (const fs::path& entry : EntriesOf(folder)) {
+    if (IsDatabaseOfOurs(entry.filename())) RemoveDatabaseDirectory(entry);
+  }
+  ::rmdir(folder.c_str());
 }
 
 // Throws Error (kUsage) when a folder is a symbolic link: its files would lie elsewhere.
@@ -142,7 +179,7 @@ json Settings(const Experiment& e, const PlanOptions& options) {
 
 }  // namespace
 
-bool ResultsDir::Exists() const { return fs::exists(path_ + "/experiment.json"); }
+bool ResultsDir::Exists() const { return MayBeThere(path_ + "/experiment.json"); }
 
 void ResultsDir::Create(const Experiment& e, const PlanOptions& options, bool beside_others) {
   if (!beside_others && !Exists() && fs::exists(path_) && !fs::is_empty(path_)) {
@@ -193,9 +230,10 @@ void ResultsDir::Remove() const {
   CheckFolders(path_);
   const DirLock unused(path_, "--out");
   for (const char* folder : {"cells", "loads", "rehearsals"}) RemoveDocuments(path_, folder);
-  const fs::path databases = fs::path(path_) / "databases";
-  for (const fs::path& entry : EntriesOf(databases)) RemoveDatabaseDirectory(entry);
-  ::rmdir(databases.c_str());
+  RemoveDatabases(fs::path(path_) / "databases");
+  for (const std::string& sentence : ScratchDevice::CleanLeftovers(path_)) {
+    fmt::print(stderr, "testbed: {}\n", sentence);
+  }
   // The header is removed last: without it, the remaining files would not count as testbed's.
   const std::string header = path_ + "/experiment.json", unfinished = header + ".new";
   if (IsUnfinished(unfinished, kBegin)) ::unlink(unfinished.c_str());
@@ -241,8 +279,7 @@ std::string ResultsDir::CellFile(const Cell& cell) const {
 std::string ResultsDir::LoadFile(const std::string& key) const {
   return path_ + "/loads/" + key + ".json";
 }
-bool ResultsDir::HasCell(const Cell& cell) const { return fs::exists(CellFile(cell)); }
-bool ResultsDir::HasLoad(const std::string& key) const { return fs::exists(LoadFile(key)); }
+bool ResultsDir::HasCell(const Cell& cell) const { return MayBeThere(CellFile(cell)); }
 void ResultsDir::WriteCell(const Cell& cell, json document) const {
   document["cell"] = {{"name", cell.name}, {"labels", cell.labels}, {"round", cell.round}};
   WriteJson(CellFile(cell), document);

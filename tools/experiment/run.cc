@@ -55,7 +55,7 @@ class ExperimentRun {
   const ResultsDir& results_;
   const ExperimentRunOptions& options_;
   std::unique_ptr<ScratchDevice> scratch_;
-  std::string scratch_asked_;  // option "scratch" that scratch_ was made for; empty: no device
+  std::string scratch_asked_;  // option "scratch" that scratch_ was made for; empty: none was
   std::string base_;           // directory that databases are made in
   size_t left_ = 0, wanted_ = 0;
   ProgressLine progress_{"experiment", {.quiet = options_.quiet}};
@@ -95,12 +95,15 @@ void NoteScratch(const Cell& cell, json* document) {
 }
 
 // Makes the scratch device that a cell asks for, if the user may make one. Consecutive cells that
-// ask for the same device share it.
+// ask for the same device share it. Throws Error when it cannot be made: the cell must not run on
+// another device then.
 void ExperimentRun::UseScratch(const Cell& cell) {
   const std::string asked = ScratchOf(cell);
   if (asked == scratch_asked_) return;
+  // Until there is a device, none counts as made: after a failure the next cell that asks for it
+  // tries again, instead of running without.
   scratch_.reset();
-  scratch_asked_ = asked;
+  scratch_asked_.clear();
   base_ = results_.path() + "/databases";
   if (asked.empty()) return;
   uint64_t bytes = 0;
@@ -121,6 +124,7 @@ void ExperimentRun::UseScratch(const Cell& cell) {
   };
   scratch_ = ScratchDevice::Create(scratch);
   base_ = scratch_->path();
+  scratch_asked_ = asked;
 }
 
 RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir) const {
@@ -151,7 +155,7 @@ bool ExperimentRun::Run(const RunOptions& run, const std::vector<std::string>& c
 
 bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
   RunOptions run = OptionsOf(cell.load_options, dir);
-  if (results_.HasLoad(cell.load_key) && ReadRecord(dir)) return true;
+  if (results_.ReadLoad(cell.load_key).is_object() && ReadRecord(dir)) return true;
   run.workloads = PhasesOf(run.workloads).load;
   run.workload.extra = OptionsOfWorkloads(run.workload.extra, run.workloads);
   run.threads.resize(1);
@@ -177,10 +181,12 @@ bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
   }
   json document;
   const bool shares = !cell.load_key.empty();
+  // The load is read before the run, as reading it may be refused.
+  const json loaded = shares ? results_.ReadLoad(cell.load_key) : json();
   const std::vector<std::string> command =
       shares ? CommandOf(cell.options, run, "--reuse") : OptionWords(cell.options);
   if (!Run(run, command, cell.name, &document)) return false;
-  if (shares) document["load_command"] = results_.ReadLoad(cell.load_key)["command"];
+  if (loaded.is_object()) document["load_command"] = loaded.value("command", json());
   NoteScratch(cell, &document);
   results_.WriteCell(cell, std::move(document));
   return true;
@@ -216,7 +222,7 @@ bool ExperimentRun::Execute() {
     bool done = false;
     try {
       UseScratch(cell);
-      dir = base_ + "/" + (cell.load_key.empty() ? std::string("cell") : cell.load_key);
+      dir = base_ + "/" + (cell.load_key.empty() ? kOwnDatabase : cell.load_key);
       done = (cell.load_key.empty() || Load(cell, dir)) && One(cell, dir);
     } catch (const Error& error) {
       // The other cells run even when one cell cannot.

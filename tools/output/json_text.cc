@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 
 namespace testbed {
 namespace {
@@ -114,10 +113,6 @@ std::string JsonText(const json& document, int indent) {
 json ParseJson(std::string_view text) {
   if (Depth(text) > kMostLevels) return json(json::value_t::discarded);
   return Changed(json::parse(text.begin(), text.end(), nullptr, false), Unescaped);
-}
-
-json ParseJson(std::istream& in) {
-  return ParseJson(std::string(std::istreambuf_iterator<char>(in), {}));
 }
 
 std::string JsonErrorText(const json::exception& error) {

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "device/error.h"
+#include "device/file/file.h"
 #include "device/os/dir_lock.h"
 
 namespace testbed {
@@ -61,6 +63,41 @@ TEST_F(DatabaseFilesTest, TheFilesOfTablesAreThoseThatTheRecordNames) {
   }
   EXPECT_THAT(RemoveDatabase(dir_, dir_),
               ElementsAre("photo.wt", "db/1/backup.wt", "db/backup.wt"));
+}
+
+// Such as the directory of a server's cluster, which belongs to the server's user.
+TEST_F(DatabaseFilesTest, NothingIsRemovedThroughALink) {
+  WriteRecord(dir_, {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
+  fs::create_directories(dir_ + "/db");
+  fs::create_directories(dir_ + "/theirs");
+  std::ofstream(dir_ + "/theirs/log-77") << "x";
+  fs::create_directory_symlink(dir_ + "/theirs", dir_ + "/db/btree.log");
+  RemoveDatabase(dir_, dir_);
+  EXPECT_TRUE(fs::exists(dir_ + "/theirs/log-77"));
+}
+
+// Another user who may write to the directory could put a link there that has root empty a file.
+TEST_F(DatabaseFilesTest, AFileThatIsMadeAnewIsNoLinkToAnother) {
+  std::ofstream(dir_ + "/theirs") << "theirs";
+  fs::create_symlink("theirs", dir_ + "/btree.data.new");
+  FileOptions options;
+  options.create = FileOptions::kTruncate;
+  try {
+    File::Open(dir_ + "/btree.data.new", options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::kIo);
+    EXPECT_NE(std::string(error.what()).find("a symbolic link has its name"), std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(fs::file_size(dir_ + "/theirs"), 6u);
+  // A user's link to a directory on another disk is followed, and one to a file that is there.
+  fs::create_directory(dir_ + "/disk");
+  fs::create_directory_symlink("disk", dir_ + "/log");
+  File::Open(dir_ + "/log/log-1", options);
+  EXPECT_TRUE(fs::exists(dir_ + "/disk/log-1"));
+  options.create = FileOptions::kMustExist;
+  EXPECT_EQ(File::Open(dir_ + "/btree.data.new", options)->Size(), 6u);
 }
 
 // A directory that another run uses is not cleared, nor one that a link leads to.

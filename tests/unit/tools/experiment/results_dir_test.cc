@@ -1,0 +1,199 @@
+// A results directory knows each file that an experiment writes there, and no other. Reading one ends,
+// whatever somebody has put in the place of a file.
+#include "tools/experiment/results_dir.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/unit/tools/experiment/small_experiment.h"
+#include "tools/cache/cache_rehearsal.h"
+#include "tools/database/database_files.h"
+#include "tools/experiment/plan.h"
+#include "tools/experiment/results.h"
+#include "tools/output/json_text.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+
+const json kResults = {{"schema", "testbed-results/1"}, {"runs", json::array()}};
+
+class ResultsDirTest : public testing::Test {
+ protected:
+  ResultsDirTest() {
+    std::string pattern = testing::TempDir() + "results_dir_XXXXXX";
+    path_ = ::mkdtemp(pattern.data());
+    dir_.emplace(path_ + "/o");
+    dir_->Create(Small(), {"full", {}, {}, {}});
+    options_.engine_name = "btree";
+    options_.threads = {1};
+    options_.rehearsals_dir = path_ + "/o/rehearsals";
+  }
+  ~ResultsDirTest() override { fs::remove_all(path_); }
+
+  std::string Place(const std::string& name) {
+    const fs::path place = fs::path(path_) / "o" / name;
+    fs::create_directories(place.parent_path());
+    return place;
+  }
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(Place(name)) << text;
+  }
+  // Puts what is no regular file in the place of one.
+  void Spoil(const std::string& name, bool pipe) {
+    fs::remove(Place(name));
+    if (pipe) {
+      ASSERT_EQ(::mkfifo(Place(name).c_str(), 0600), 0);
+    } else {
+      fs::create_symlink("/dev/zero", Place(name));
+    }
+  }
+  // The path of the only file of a folder, relative to the results directory.
+  std::string OnlyFileOf(const std::string& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(Place(folder))) {
+      names.push_back(folder + "/" + entry.path().filename().string());
+    }
+    EXPECT_EQ(names.size(), 1u);
+    return names.at(0);
+  }
+  void MakeDatabase(const std::string& name) {
+    fs::create_directories(Place(name));
+    WriteRecord(Place(name), {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
+  }
+  // Everything that is there, but for folders, relative to the results directory.
+  std::vector<std::string> Files() const {
+    std::vector<std::string> files;
+    if (!fs::exists(path_ + "/o")) return files;
+    for (const auto& entry : fs::recursive_directory_iterator(path_ + "/o")) {
+      if (!entry.is_directory()) files.push_back(entry.path().lexically_relative(path_ + "/o"));
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+  }
+
+  std::string path_;
+  std::optional<ResultsDir> dir_;
+  RunOptions options_;
+};
+
+TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
+  for (const std::string& name : {std::string(), std::string("io=direct page-size=big"),
+                                  std::string("a/\xff \xc3\xbc=1.5"), std::string(300, 'x')}) {
+    Cell cell;
+    cell.name = name;
+    cell.round = name.empty() ? 1 : 1000;
+    dir_->WriteCell(cell, kResults);
+    fs::copy(dir_->CellFile(cell), dir_->CellFile(cell) + ".new");
+  }
+  dir_->WriteLoad("0123456789abcdef-1", kResults);
+  Write("loads/0123456789abcdef-12.json.new", "{\n \"");
+  KeepRehearsals(options_, RehearsalsJson({{50, 1, 2, 3}}, 50));
+  Write("experiment.json.new", "");
+  MakeDatabase("databases/cell");
+  MakeDatabase("databases/0123456789abcdef-1");
+  // What a run leaves that was killed while it made a scratch device.
+  fs::create_directory(Place(".testbed-scratch-0123456789abcdef"));
+  Write(".testbed-scratch-0123456789abcdee.img", "");
+  dir_.reset();  // gives the lock back
+  ResultsDir(path_ + "/o").Remove();
+  EXPECT_TRUE(fs::is_empty(path_ + "/o")) << testing::PrintToString(Files());
+}
+
+TEST_F(ResultsDirTest, WhatIsNoExperimentsStays) {
+  const std::string results = JsonText(kResults);
+  json cell = kResults;
+  cell["cell"] = {{"name", "mine"}, {"round", 1}};
+  json kept = {{"identity", "another"}, {"cache_rehearsal", json::object()}};
+  for (const auto& [name, text] :
+       std::map<std::string, std::string>{{"cells/mine-01234567.round-1.json", JsonText(cell)},
+                                          {"cells/mine-01234567.round-01.json.new", ""},
+                                          {"cells/mine.json", results},
+                                          {"loads/0123456789abcdef-01.json", results},
+                                          {"loads/0123456789abcdef.json.bak", results},
+                                          {"loads/0123456789ABCDEF-1.json", results},
+                                          {"loads/mine.json", results},
+                                          {"rehearsals/0123456789abcdef.json", JsonText(kept)},
+                                          {"rehearsals/0123456789abcdef-1.json", JsonText(kept)},
+                                          {".testbed-scratch-0123456789abcdef.img", "theirs"},
+                                          {"notes.txt", "theirs"}}) {
+    Write(name, text);
+  }
+  MakeDatabase("databases/mine");
+  std::vector<std::string> before = Files();
+  std::erase(before, "experiment.json");
+  dir_.reset();
+  ResultsDir(path_ + "/o").Remove();
+  EXPECT_EQ(Files(), before);
+}
+
+TEST_F(ResultsDirTest, WhatIsNoRegularFileIsRefusedAndNotWaitedFor) {
+  Cell cell = PlanCells(Small(), {"full", {}, {}, {}}).at(0);
+  ASSERT_FALSE(cell.load_key.empty());
+  for (const bool pipe : {true, false}) {
+    Spoil("loads/" + cell.load_key + ".json", pipe);
+    fs::remove(dir_->CellFile(cell));
+    dir_->WriteCell(cell, kResults);
+    EXPECT_THAT(ErrorOf([&] { dir_->ReadLoad(cell.load_key); }), HasSubstr("is no regular file"));
+    EXPECT_THAT(ErrorOf([&] { ResultSet::Read(path_ + "/o"); }),
+                HasSubstr(cell.load_key + ".json is no regular file"));
+    Spoil(fs::path(dir_->CellFile(cell)).lexically_relative(path_ + "/o"), pipe);
+    EXPECT_TRUE(dir_->HasCell(cell));
+    EXPECT_THAT(ErrorOf([&] { dir_->ReadCell(cell); }), HasSubstr("is no regular file"));
+    EXPECT_THAT(ErrorOf([&] { ResultSet::Read(path_ + "/o"); }),
+                HasSubstr(dir_->CellFile(cell) + " is no regular file"));
+  }
+  for (const bool pipe : {true, false}) {
+    Spoil("experiment.json", pipe);
+    EXPECT_TRUE(dir_->Exists());
+    const std::string refused = "o/experiment.json is no regular file";
+    EXPECT_THAT(ErrorOf([&] { dir_->ReadHeader(); }), HasSubstr(refused));
+    EXPECT_THAT(ErrorOf([&] { dir_->Create(Small(), {"full", {}, {}, {}}); }), HasSubstr(refused));
+    EXPECT_THAT(ErrorOf([&] { dir_->Remove(); }), HasSubstr(refused));
+  }
+}
+
+TEST_F(ResultsDirTest, ADamagedRehearsalIsNoneAndAnotherFileInItsPlaceIsRefused) {
+  const json whole = RehearsalsJson({{50, 1, 2, 3}}, 50);
+  KeepRehearsals(options_, whole);
+  const std::string file = OnlyFileOf("rehearsals");
+  ASSERT_EQ(KeptRehearsals(options_), whole);
+  const auto with = [&](const char* pointer, const json& value) {
+    json kept = {{"identity", RehearsalIdentity(options_)}, {"cache_rehearsal", whole}};
+    kept[json::json_pointer(pointer)] = value;
+    return JsonText(kept);
+  };
+  const json without = {{"identity", RehearsalIdentity(options_)}};
+  for (const std::string& text :
+       {std::string(), std::string("{"), std::string("[]"), JsonText(without),
+        with("/cache_rehearsal", 5), with("/cache_rehearsal/chosen_pct", "half"),
+        with("/cache_rehearsal/chosen_pct", 0), with("/cache_rehearsal/chosen_pct", -5),
+        with("/cache_rehearsal/chosen_pct", 1e300), with("/cache_rehearsal/ended_pct", 5),
+        with("/cache_rehearsal/rehearsals", json::object()),
+        with("/cache_rehearsal/rehearsals/0", 5),
+        with("/cache_rehearsal/rehearsals/0/own_mean", "much")}) {
+    Write(file, text);
+    EXPECT_TRUE(KeptRehearsals(options_).is_null()) << text;
+  }
+  for (const bool pipe : {true, false}) {
+    Spoil(file, pipe);
+    EXPECT_THAT(ErrorOf([&] { KeptRehearsals(options_); }),
+                HasSubstr(file + " is no regular file; remove it"));
+  }
+}
+
+}  // namespace
+}  // namespace testbed
