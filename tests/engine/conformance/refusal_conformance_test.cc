@@ -73,7 +73,17 @@ class RefusalTest : public EngineTest {
     }
   }
   void TearDown() override {
-    if (read_only_) ::chmod(dir_.c_str(), 0755);
+    if (read_only_) LetWrite(true);
+  }
+  // Gives or takes the owner's right to write to everything below dir_, and to dir_.
+  void LetWrite(bool may) {
+    const auto how =
+        may ? std::filesystem::perm_options::add : std::filesystem::perm_options::remove;
+    const auto let = [&](const std::filesystem::path& path) {
+      std::filesystem::permissions(path, std::filesystem::perms::owner_write, how);
+    };
+    let(dir_);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_)) let(entry.path());
   }
 
   // A server is started for each try, and its checksums have tests of their own. Whoever changes its
@@ -87,7 +97,7 @@ class RefusalTest : public EngineTest {
   // Takes the right to write in dir_ from this process; says why not when it cannot.
   std::string MakeReadOnly() {
     if (::geteuid() != 0) {
-      ::chmod(dir_.c_str(), 0555);
+      LetWrite(false);
       read_only_ = true;
       return "";
     }
