@@ -46,7 +46,8 @@ int OpenFlags(const FileOptions& options) {
       flags |= O_CREAT | O_EXCL;
       break;
     case FileOptions::kTruncate:
-      flags |= O_CREAT | O_TRUNC;
+      // A file that is made anew is nobody's link: one there would have another file emptied.
+      flags |= O_CREAT | O_TRUNC | O_NOFOLLOW;
       break;
   }
   return flags;
@@ -125,6 +126,12 @@ std::unique_ptr<File> File::Open(const std::string& path, const FileOptions& opt
       throw Error(Error::kUsage,
                   "the file system of " + path +
                       " has no direct IO: use --io buffered, or a --dir on ext4 or xfs");
+    }
+    if (errno == ELOOP && options.create == FileOptions::kTruncate) {
+      throw Error(Error::kIo,
+                  "cannot create " + path +
+                      ": a symbolic link has its name, which is not followed; remove the link",
+                  ELOOP);
     }
     throw Error::Io("open", path, errno);
   }

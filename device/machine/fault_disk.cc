@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -23,6 +24,7 @@
 
 #include "device/error.h"
 #include "device/os/child_process.h"
+#include "device/os/foreign_directory.h"
 #include "device/os/mutex.h"
 #include "device/os/sys_file.h"
 
@@ -54,6 +56,11 @@ class Disk {
   Disk(int image, uint64_t bytes) : image_(image), bytes_(bytes) {}
 
   uint64_t bytes() const { return bytes_; }
+
+  void NoteOpen() {
+    LockGuard lock(mutex_);
+    ++counts_.opens;
+  }
 
   // Read, Write and Flush return 0 or an errno.
   int Read(uint64_t at, char* to, size_t n) {
@@ -221,6 +228,7 @@ fuse_lowlevel_ops Operations() {
     fuse_reply_attr(request, &st, kForever);
   };
   ops.open = [](fuse_req_t request, fuse_ino_t, fuse_file_info* file) {
+    TheDisk(request)->NoteOpen();
     file->direct_io = 1;
     fuse_reply_open(request, file);
   };
@@ -248,16 +256,19 @@ fuse_lowlevel_ops Operations() {
   return ops;
 }
 
-// Closes what the parent has open, beside the standard streams, `image` and `control`: it may lie on
-// a file system that the parent wants to unmount.
-void CloseOthers(int image, int control) {
-  const auto close = [](int from, int to) {
+// Closes what the parent has open, beside the standard streams and `kept`: it may lie on a file system
+// that the parent wants to unmount.
+void CloseOthers(std::array<int, 3> kept) {
+  std::sort(kept.begin(), kept.end());
+  int from = 3;
+  const auto close_to = [&](int to) {
     if (from <= to) ::close_range(static_cast<unsigned>(from), static_cast<unsigned>(to), 0);
   };
-  const auto [first, second] = std::minmax(image, control);
-  close(3, first - 1);
-  close(std::max(3, first + 1), second - 1);
-  close(std::max(3, second + 1), INT_MAX);
+  for (const int fd : kept) {
+    close_to(fd - 1);
+    from = std::max(from, fd + 1);
+  }
+  close_to(INT_MAX);
 }
 
 // Leaves the mounts of the parent. The processes that share a mount namespace share its end: the last
@@ -278,16 +289,35 @@ bool LeaveMounts() {
   return true;
 }
 
+// Mounts a FUSE file system on the open directory. Returns the descriptor that its requests come from,
+// which the library takes as a mount point of the form /dev/fd/N; -1 when the kernel refuses. The
+// library itself would find the directory by a path, and may ask for the attributes of what it has
+// mounted, which nobody serves yet.
+int MountOn(int directory) {
+  const int requests = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
+  const std::string options =
+      "fd=" + std::to_string(requests) + ",rootmode=40000,user_id=0,group_id=0";
+  if (requests < 0 || ::mount("testbed-fault-disk", HeldPath(directory).c_str(), "fuse",
+                              MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
+    return -1;
+  }
+  return requests;
+}
+
 // Runs the serving process. It sends a byte over `control` when it is ready, and then obeys the
 // messages that come over `control`.
-int Serve(Disk* disk, const std::string& mount_point, int control) {
+int Serve(Disk* disk, int mount_point, int control) {
   ::signal(SIGINT, SIG_IGN);  // on Ctrl-C the parent decides when this process ends
   const fuse_lowlevel_ops ops = Operations();
-  char name[] = "testbed", option[] = "-o", fs_name[] = "fsname=testbed-fault-disk";
-  char* argv[] = {name, option, fs_name, nullptr};
-  fuse_args args = FUSE_ARGS_INIT(3, argv);
+  char name[] = "testbed";
+  char* argv[] = {name, nullptr};
+  fuse_args args = FUSE_ARGS_INIT(1, argv);
   fuse_session* session = fuse_session_new(&args, &ops, sizeof ops, disk);
-  if (session == nullptr || fuse_session_mount(session, mount_point.c_str()) != 0) return 1;
+  const int requests = MountOn(mount_point);
+  const std::string mounted = "/dev/fd/" + std::to_string(requests);
+  if (session == nullptr || requests < 0 || fuse_session_mount(session, mounted.c_str()) != 0)
+    return 1;
+  ::close(mount_point);
   if (!LeaveMounts()) return 1;
   std::thread([&] {
     const char here = 1;
@@ -321,12 +351,17 @@ bool FaultDisk::Available(std::string* why) {
   return reason.empty();
 }
 
-std::unique_ptr<FaultDisk> FaultDisk::Start(const std::string& image, uint64_t bytes,
-                                            const std::string& mount_point) {
+std::unique_ptr<FaultDisk> FaultDisk::Start(int image, uint64_t bytes,
+                                            const std::string& mount_point, int mount_point_fd) {
   std::string why;
   if (!Available(&why)) throw Error(Error::kUsage, why);
-  const int image_fd = ::open(image.c_str(), O_RDWR | O_CLOEXEC);
-  if (image_fd < 0) throw Error::Io("open", image, errno);
+  struct stat about {};
+  if (::fstat(image, &about) != 0 || !S_ISREG(about.st_mode)) {
+    throw Error(Error::kUsage, "the image of a disk that loses power is no regular file");
+  }
+  // The same file, and not by direct IO, in which the caller may have it open.
+  const int image_fd = ::open(HeldPath(image).c_str(), O_RDWR | O_CLOEXEC);
+  if (image_fd < 0) throw Error::Io("open", HeldPath(image), errno);
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     const int code = errno;
@@ -339,9 +374,9 @@ std::unique_ptr<FaultDisk> FaultDisk::Start(const std::string& image, uint64_t b
   disk->owner_ = ::getpid();
   disk->server_ = ForkChild();
   if (disk->server_ == 0) {
-    CloseOthers(image_fd, ends[1]);
+    CloseOthers({image_fd, mount_point_fd, ends[1]});
     Disk served(image_fd, bytes);
-    ::_exit(Serve(&served, mount_point, ends[1]));
+    ::_exit(Serve(&served, mount_point_fd, ends[1]));
   }
   ::close(image_fd);
   ::close(ends[1]);
@@ -356,10 +391,22 @@ std::unique_ptr<FaultDisk> FaultDisk::Start(const std::string& image, uint64_t b
 FaultDisk::~FaultDisk() {
   if (control_ >= 0) ::close(control_);
   if (owner_ != ::getpid() || server_ <= 0) return;
-  ::umount2(mount_point_.c_str(), MNT_DETACH);
+  ::umount2(mount_point_.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
   ::kill(server_, SIGKILL);
   while (::waitpid(server_, nullptr, 0) < 0 && errno == EINTR) {
   }
+}
+
+int FaultDisk::Open(int flags) {
+  // Only root can open the disk, so that an open which reached it was this one.
+  const uint64_t before = Count().opens;
+  const int fd = ::open(file_.c_str(), flags | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) throw Error::Io("open", file_, errno);
+  if (Count().opens == before + 1) return fd;
+  ::close(fd);
+  throw Error(Error::kRun, file_ +
+                               " is not the disk that was mounted there: somebody has renamed the "
+                               "directory; choose one that only you may change");
 }
 
 FaultDisk::Counts FaultDisk::Tell(const std::string& message) {

@@ -7,8 +7,8 @@
 // memory, and writes them to the image when it is told to flush or when it holds too many, as a
 // disk does.
 //
-//   auto disk = FaultDisk::Start(image, bytes, mount_point);
-//   ... a loop device over disk->file() ...
+//   auto disk = FaultDisk::Start(image_fd, bytes, mount_point, mount_point_fd);
+//   ... a loop device over disk->Open(O_RDWR | O_DIRECT) ...
 //   disk->Cut(seed, 50);     // half of what was not flushed is there; every request fails from now on
 //   disk->Revive();          // power again
 //   disk->FailWrites({{begin, end}}, 3, 1);   // the fourth write to these bytes fails with EIO
@@ -33,7 +33,7 @@ namespace testbed {
 class FaultDisk {
  public:
   struct Counts {
-    uint64_t reads = 0, writes = 0, flushes = 0;
+    uint64_t opens = 0, reads = 0, writes = 0, flushes = 0;
     uint64_t kept = 0, lost = 0;  // sectors that were not flushed, at all cuts
     uint64_t failed = 0;          // writes that FailWrites made fail
   };
@@ -41,17 +41,20 @@ class FaultDisk {
   // Returns whether this user on this machine can have a FaultDisk. If not, sets *why to a
   // sentence, unless `why` is null.
   static bool Available(std::string* why);
-  // Starts a disk of `bytes` bytes, which the file `image` holds. `mount_point` is an empty
-  // directory, used until the disk is destroyed. Throws Error when Available() is false (kUsage) or
-  // the kernel refuses (kIo, kRun).
-  static std::unique_ptr<FaultDisk> Start(const std::string& image, uint64_t bytes,
-                                          const std::string& mount_point);
+  // Starts a disk of `bytes` bytes, which the regular file open as `image` holds. `mount_point` is an
+  // empty directory, open as `mount_point_fd`, and used until the disk is destroyed. Both stay the
+  // caller's. Neither is found by its name, which may have come to mean another file. Throws Error when
+  // Available() is false (kUsage) or the kernel refuses (kIo, kRun).
+  static std::unique_ptr<FaultDisk> Start(int image, uint64_t bytes, const std::string& mount_point,
+                                          int mount_point_fd);
   ~FaultDisk();
   FaultDisk(const FaultDisk&) = delete;
   FaultDisk& operator=(const FaultDisk&) = delete;
 
-  // Returns the path of the served file, the disk.
-  const std::string& file() const { return file_; }
+  // Opens the disk, as open(2) does with these flags, and returns a descriptor, which is the caller's.
+  // Throws Error: kIo when the system refuses, kRun when the name of the mount point leads to another
+  // file than the disk by now.
+  int Open(int flags);
   // Cuts the power. Each unflushed sector is kept with a probability of keep_pct percent, drawn
   // from `seed`. Every request then fails with EIO until Revive().
   void Cut(uint64_t seed, int keep_pct);

@@ -24,6 +24,7 @@
 #include "device/file/file.h"
 #include "device/machine/scratch_image.h"
 #include "device/os/child_process.h"
+#include "device/os/foreign_directory.h"
 #include "device/os/sys_file.h"
 #include "device/os/temporary_dir.h"
 
@@ -195,6 +196,7 @@ std::unique_ptr<ScratchDevice> ScratchDevice::Create(const ScratchOptions& optio
                     "system (Debian: " +
                     (options.file_system == FileSystem::kXfs ? "xfsprogs" : "e2fsprogs") + ")");
   }
+  CheckNotForeign("a scratch device in", options.directory);
   CleanLeftovers(options.directory);
   EnterPrivateMountNamespace();
   std::unique_ptr<ScratchDevice> scratch(new ScratchDevice);  // undoes all steps on an exception
@@ -249,9 +251,8 @@ void ScratchDevice::CreateImage(const ScratchOptions& options) {
 
 void ScratchDevice::StartFaultDisk(const std::string& directory) {
   disk_mount_point_ = MakeMountPoint(directory, &disk_mount_point_fd_);
-  disk_ = FaultDisk::Start(image_, bytes_, disk_mount_point_);
-  const int fd = ::open(disk_->file().c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
-  if (fd < 0) throw Error::Io("open", disk_->file(), errno);
+  disk_ = FaultDisk::Start(image_fd_, bytes_, disk_mount_point_, disk_mount_point_fd_);
+  const int fd = disk_->Open(O_RDWR | O_DIRECT);
   // From here on image_fd_ is the disk's file, over which the loop device is made. The image lives
   // as long as the disk has it open.
   ::unlink(image_.c_str());
@@ -318,11 +319,28 @@ void ScratchDevice::MakeFileSystem() {
 }
 
 void ScratchDevice::Mount() {
-  if (::mount(loop_.c_str(), path_.c_str(), FileSystemName(file_system_),
+  // A mount point that Create made is found by its descriptor: its name may lead elsewhere by now.
+  const std::string where = mount_point_fd_ >= 0 ? HeldPath(mount_point_fd_) : path_;
+  if (::mount(loop_.c_str(), where.c_str(), FileSystemName(file_system_),
               MS_NOATIME | MS_NODEV | MS_NOSUID, nullptr) != 0) {
     throw Error::Io("mount", loop_ + " on " + path_, errno);
   }
   mounted_ = true;
+  ::close(OpenRoot());
+}
+
+int ScratchDevice::OpenRoot() const {
+  const int fd = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw Error::Io("open", path_, errno);
+  struct stat root, loop;
+  if (::fstat(fd, &root) == 0 && ::fstat(loop_fd_, &loop) == 0 && root.st_dev == loop.st_rdev) {
+    return fd;
+  }
+  ::close(fd);
+  throw Error(Error::kRun,
+              path_ +
+                  " is not the scratch file system that was mounted there: somebody has "
+                  "renamed the directory; choose one that only you may change");
 }
 
 void ScratchDevice::Unmount() {
@@ -341,16 +359,14 @@ void ScratchDevice::Unmount() {
 }
 
 void ScratchDevice::Sync() {
-  const int fd = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) throw Error::Io("open", path_, errno);
+  const int fd = OpenRoot();
   const int code = ::syncfs(fd) == 0 ? 0 : errno;
   ::close(fd);
   if (code != 0) throw Error::Io("sync", path_, code);
 }
 
 void ScratchDevice::Shutdown() {
-  const int fd = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) throw Error::Io("open", path_, errno);
+  const int fd = OpenRoot();
   uint32_t how = kShutdownNoLogFlush;
   const int r = ::ioctl(fd, kShutdownCall, &how);
   const int code = errno;

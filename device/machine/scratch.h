@@ -18,6 +18,11 @@
 // A scratch device needs root. Create must run before the process starts threads: a mount namespace
 // belongs to a thread, and a new thread inherits the namespace of its creator. Forked children
 // share it and may use the file system; only the process that created the device unmounts it.
+//
+// What is mounted, formatted or shut down is found by descriptors, and not by a name that whoever may
+// write to the directory has given to another file since. A directory in which another user could do so
+// unnoticed is refused (device/os/foreign_directory.h).
+//
 // Methods throw Error: kUsage when the options or the machine do not allow a device, kIo when the
 // system refuses. Not thread-safe.
 #ifndef TESTBED_DEVICE_MACHINE_SCRATCH_H_
@@ -105,6 +110,9 @@ class ScratchDevice {
   void AttachLoop(const ScratchOptions& options);
   void MakeFileSystem();
   void Mount();
+  // Opens the root directory. Throws Error (kRun) when its path leads to another file system by now, to
+  // which nothing may happen that is meant for this one.
+  int OpenRoot() const;
   void Unmount();
 
   FileSystem file_system_ = FileSystem::kExt4;

@@ -24,19 +24,23 @@ namespace {
 constexpr int kServerNotStarted = 127;
 constexpr std::chrono::milliseconds kPoll(5);
 
-// Changes to the user. Of root's capabilities the program keeps the one to pass directories that are
-// closed to its user: a run's directory may lie under such ones.
+// Changes to the user, who gets no capability, whatever this process would have lent to its children.
 void ChangeUser(const ProgramUser& user) {
-  ::prctl(PR_SET_KEEPCAPS, 1);
-  if (::setgroups(0, nullptr) != 0 || ::setgid(user.gid) != 0 || ::setuid(user.uid) != 0) {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct none[2] = {};
+  if (::setgroups(0, nullptr) != 0 || ::setgid(user.gid) != 0 || ::setuid(user.uid) != 0 ||
+      ::syscall(SYS_capset, &header, none) != 0) {
     ::_exit(kServerNotStarted);
   }
-  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct kept[2] = {};
-  kept[0].effective = kept[0].permitted = kept[0].inheritable = 1u << CAP_DAC_OVERRIDE;
-  if (::syscall(SYS_capset, &header, kept) == 0) {
-    ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_OVERRIDE, 0, 0);
-  }
+}
+
+// Opens the directory as kHeldDirectory. Returns the first descriptor that the program does not get.
+unsigned Hold(const std::string& directory) {
+  constexpr int kHeld = 3;
+  if (directory.empty()) return kHeld;
+  const int fd = ::open(directory.c_str(), O_PATH | O_DIRECTORY);
+  if (fd < 0 || (fd != kHeld && ::dup2(fd, kHeld) != kHeld)) ::_exit(kServerNotStarted);
+  return kHeld + 1;
 }
 
 // Forks, and returns in the child, whose parent it makes the guard of its process group: when `parent`
@@ -64,7 +68,7 @@ void StayUnderGuard(pid_t parent) {
   ::dup2(nothing, 0);
   ::dup2(output, 1);
   ::dup2(output, 2);
-  ::close_range(3, ~0u, 0);
+  ::close_range(Hold(command.held_directory), ~0u, 0);
   ::setpgid(0, 0);
   ::umask(077);
   sigset_t none;

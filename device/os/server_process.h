@@ -2,17 +2,17 @@
 // process ends: the kernel sends the server a signal when the thread that started it ends.
 //
 //   ServerCommand command;
-//   command.words = {"/usr/lib/postgresql/15/bin/postgres", "-D", "/proc/self/cwd"};
-//   command.directory = "run/db/cluster";
+//   command.words = {"/usr/lib/postgresql/15/bin/postgres", "-D", kHeldDirectory};
+//   command.held_directory = "run/db/cluster";
 //   command.output = "run/db/server.log";
 //   ServerProcess server(command);
 //   if (server.Ended()) ...                                   // it did not start; read its output
 //   server.End(SIGINT, std::chrono::seconds(60));
 //
 // The server has a process group of its own, so that Ctrl-C at the terminal reaches this process
-// alone, which then ends the server in order. It inherits no file descriptor, and of the environment
-// only the path and a C locale. Its children inherit the cgroup, the mounts and the limits of this
-// process.
+// alone, which then ends the server in order. It inherits no file descriptor but that of kHeldDirectory,
+// and of the environment only the path and a C locale. Its children inherit the cgroup, the mounts and
+// the limits of this process.
 #ifndef TESTBED_DEVICE_OS_SERVER_PROCESS_H_
 #define TESTBED_DEVICE_OS_SERVER_PROCESS_H_
 
@@ -33,13 +33,18 @@ struct ProgramUser {
 // Returns the first of these users that the machine has; nothing when it has none.
 std::optional<ProgramUser> FindUser(const std::vector<std::string>& names);
 
+// Where a program finds the directory that it was given open (ServerCommand::held_directory).
+inline constexpr char kHeldDirectory[] = "/proc/self/fd/3";
+
 struct ServerCommand {
   std::vector<std::string> words;  // path of the program and its arguments
-  // The working directory, which the program finds as /proc/self/cwd, too.
-  std::string directory;
+  std::string directory = "/";     // the working directory
+  // A directory that the program finds as kHeldDirectory, and so do its children, though one above it
+  // be closed to them, as those above a run's directory may be; empty: none.
+  std::string held_directory;
   std::string output;  // file to which the program's output is appended
-  // Whom the program runs as; nothing: as this process. A user in root's place keeps the capability
-  // to pass directories that are closed to it, since a run's directory may lie under such ones.
+  // Whom the program runs as; nothing: as this process. A user in root's place keeps none of root's
+  // rights: whatever the program may do, so may any other program of that user, which can tell it to.
   std::optional<ProgramUser> user;
   int death_signal = SIGKILL;  // what the kernel sends when the starting thread ends
   // Whether the program leaves the end of the processes that it starts to others, as a script does.

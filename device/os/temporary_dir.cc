@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/os/foreign_directory.h"
 #include "device/os/random_id.h"
 
 namespace testbed {
@@ -45,6 +46,7 @@ bool IsTemporaryName(const std::string& name) {
 TemporaryDir::TemporaryDir(const std::string& parent) : owner_(::getpid()) {
   // A process that looks for leftovers may take and remove the new directory before it is locked.
   constexpr int kTries = 100;
+  CheckNotForeign("a temporary directory in", parent);
   const int at = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (at < 0) throw Error::Io("open", parent, errno);
   int code = EAGAIN;

@@ -61,6 +61,8 @@ class MysqlEngine : public Engine {
   ConnectOptions Target() const;
   void CheckGivenServer();
   void OpenSchema();
+  FoundSchema FindSchema();
+  bool TryLockSchema();
   void MakeSchema();
   void WriteAll();
   void SyncLazily();
@@ -145,14 +147,14 @@ void MysqlEngine::CheckGivenServer() {
   }
 }
 
-void MysqlEngine::OpenSchema() {
+FoundSchema MysqlEngine::FindSchema() {
   const std::string marker = fmt::format("`{}`.{}", schema_, kMarker);
-  const bool there =
+  FoundSchema found;
+  found.is_there =
       !store_
            ->AskOne(fmt::format(
                "SELECT 1 FROM information_schema.schemata WHERE schema_name = '{}'", schema_))
            .empty();
-  std::optional<SchemaMarker> found;
   if (!store_
            ->AskOne(
                fmt::format("SELECT 1 FROM information_schema.tables WHERE table_schema = '{}' AND "
@@ -160,10 +162,22 @@ void MysqlEngine::OpenSchema() {
                            schema_, kMarker))
            .empty()) {
     const auto rows = store_->Ask("SELECT id, host, directory FROM " + marker);
-    found.emplace();
-    if (!rows.empty()) *found = {rows[0][0], rows[0][1], rows[0][2]};
+    found.marker.emplace();
+    if (!rows.empty()) *found.marker = {rows[0][0], rows[0][1], rows[0][2]};
   }
-  if (owner_.MustMake(there, found)) MakeSchema();
+  return found;
+}
+
+bool MysqlEngine::TryLockSchema() {
+  return store_->AskOne(fmt::format("SELECT GET_LOCK('{}', 0)", SchemaLockName(schema_))) == "1";
+}
+
+void MysqlEngine::OpenSchema() {
+  // A server ends sessions that are idle, by default for eight hours; this one keeps the schema's lock.
+  store_->Ask("SET SESSION wait_timeout = 31536000");
+  if (owner_.Take([this] { return FindSchema(); }, [this] { return TryLockSchema(); })) {
+    MakeSchema();
+  }
 }
 
 void MysqlEngine::MakeSchema() {

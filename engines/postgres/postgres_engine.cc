@@ -64,6 +64,8 @@ class PostgresEngine : public Engine {
  private:
   ConnectOptions Target() const;
   void OpenSchema();
+  FoundSchema FindSchema();
+  bool TryLockSchema();
   void MakeSchema();
   void SyncLazily();
 
@@ -127,18 +129,33 @@ ConnectOptions PostgresEngine::Target() const {
   return options;
 }
 
-void PostgresEngine::OpenSchema() {
+FoundSchema PostgresEngine::FindSchema() {
   const std::string marker = fmt::format("{}.{}", schema_, kMarker);
-  const bool there =
+  FoundSchema found;
+  found.is_there =
       !store_->AskOne(fmt::format("SELECT 1 FROM pg_namespace WHERE nspname = '{}'", schema_))
            .empty();
-  std::optional<SchemaMarker> found;
-  if (there && !store_->AskOne(fmt::format("SELECT to_regclass('{}')", marker)).empty()) {
+  if (found.is_there && !store_->AskOne(fmt::format("SELECT to_regclass('{}')", marker)).empty()) {
     const auto rows = store_->Ask("SELECT id, host, directory FROM " + marker);
-    found.emplace();
-    if (!rows.empty()) *found = {rows[0][0], rows[0][1], rows[0][2]};
+    found.marker.emplace();
+    if (!rows.empty()) *found.marker = {rows[0][0], rows[0][1], rows[0][2]};
   }
-  if (owner_.MustMake(there, found)) return MakeSchema();
+  return found;
+}
+
+// An advisory lock of the session has a number.
+bool PostgresEngine::TryLockSchema() {
+  return store_->AskOne(fmt::format("SELECT pg_try_advisory_lock(hashtextextended('{}', 0))",
+                                    SchemaLockName(schema_))) == "t";
+}
+
+void PostgresEngine::OpenSchema() {
+  // A server may end sessions that are idle, from PostgreSQL 14 on; this one keeps the schema's lock.
+  store_->Ask(
+      "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'");
+  if (owner_.Take([this] { return FindSchema(); }, [this] { return TryLockSchema(); })) {
+    return MakeSchema();
+  }
   if (server_ != nullptr) {
     sees_buffers_ =
         !store_->AskOne(fmt::format("SELECT to_regclass('{}.pg_buffercache')", schema_)).empty();

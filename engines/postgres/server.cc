@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pwd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/os/interrupted.h"
 
 namespace testbed::postgres {
 namespace {
@@ -25,7 +27,21 @@ namespace fs = std::filesystem;
 constexpr std::chrono::milliseconds kPoll(5);
 constexpr std::chrono::seconds kPatience(600);  // for the checkpoint of a shutdown
 constexpr char kSocket[] = ".s.PGSQL.5432";
-constexpr char kHere[] = "/proc/self/cwd";  // the cluster, as the server sees it
+
+// Returns the name of the user that this process connects as.
+std::string NameOfUser() {
+  const passwd* const user = ::getpwuid(::geteuid());
+  const std::string name = user != nullptr ? user->pw_name : "";
+  // The server would take a name that begins with a slash for a pattern.
+  if (name.empty() || name.starts_with('/') || name.find_first_of("\"\n\r") != std::string::npos) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("PostgreSQL admits the user of a run by name, and user {} of this machine "
+                    "has none, or none that it can write down",
+                    ::geteuid()));
+  }
+  return name;
+}
 
 }  // namespace
 
@@ -66,6 +82,7 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
     if (is_new) MakeCluster();
     cluster_fd_ = ::open(cluster().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (cluster_fd_ < 0) throw Error::Io("open", cluster(), errno);
+    AdmitThisUserAlone();
     Start();
   } catch (...) {
     End();
@@ -88,8 +105,11 @@ PrivateServer::~PrivateServer() { End(); }
 ServerCommand PrivateServer::Command(const std::string& program,
                                      const std::string& directory) const {
   ServerCommand command;
-  command.words = {settings_.programs + "/" + program, "-D", kHere};
-  command.directory = directory;
+  command.words = {settings_.programs + "/" + program, "-D", kHeldDirectory};
+  // The programs up to version 15 go elsewhere when they begin, and back by the name of the directory
+  // that they began in, which they need not be allowed to pass.
+  command.directory = "/";
+  command.held_directory = directory;
   command.output = log();
   command.user = user_;
   // An immediate shutdown, as after a crash: the server ends its own processes.
@@ -103,8 +123,33 @@ void PrivateServer::Own(const std::string& directory) const {
   const auto own = [this](const std::string& path) {
     if (::lchown(path.c_str(), user_->uid, user_->gid) != 0) throw Error::Io("chown", path, errno);
   };
-  own(directory);
+  // The directory itself is the last: until then nobody else can put a link into it.
   for (const auto& entry : fs::recursive_directory_iterator(directory)) own(entry.path());
+  own(directory);
+}
+
+// A server of root's runs as a user whom other programs of the machine run as, too. None of them is
+// admitted: the kernel tells the server who connects, and the cluster's files, which are written anew at
+// each start, name the user of this process alone.
+void PrivateServer::AdmitThisUserAlone() const {
+  WriteInCluster("pg_hba.conf", "local all testbed peer map=testbed\n");
+  WriteInCluster("pg_ident.conf", fmt::format("testbed \"{}\" testbed\n", NameOfUser()));
+}
+
+// The cluster belongs to the server's user, who may have put a link in the file's place.
+void PrivateServer::WriteInCluster(const std::string& name, const std::string& line) const {
+  const std::string path = cluster() + "/" + name;
+  if (::unlinkat(cluster_fd_, name.c_str(), 0) != 0 && errno != ENOENT)
+    throw Error::Io("remove", path, errno);
+  const std::string text = "# testbed writes this file whenever it starts the server.\n" + line;
+  const int fd = ::openat(cluster_fd_, name.c_str(),
+                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) throw Error::Io("create", path, errno);
+  const ssize_t n = Uninterrupted([&] { return ::write(fd, text.data(), text.size()); });
+  int code = n == static_cast<ssize_t>(text.size()) ? 0 : n < 0 ? errno : ENOSPC;
+  if (code == 0 && user_ && ::fchown(fd, user_->uid, user_->gid) != 0) code = errno;
+  ::close(fd);
+  if (code != 0) throw Error::Io("write", path, code);
 }
 
 void PrivateServer::InitDb(const std::string& directory) {
@@ -112,7 +157,8 @@ void PrivateServer::InitDb(const std::string& directory) {
   ServerCommand command = Command("initdb", directory);
   command.kill_group = true;  // initdb does its work by servers that it starts through a shell
   for (const std::string& word :
-       {std::string("--username=testbed"), std::string("--auth=trust"), std::string("--no-locale"),
+       {std::string("--username=testbed"), std::string("--auth-local=peer"),
+        std::string("--auth-host=reject"), std::string("--no-locale"),
         std::string("--encoding=SQL_ASCII"), std::string("--no-sync"),
         fmt::format("--wal-segsize={}", settings_.wal_segment_size >> 20)}) {
     command.words.push_back(word);
@@ -194,8 +240,11 @@ void PrivateServer::Start() {
     try {
       PgConnection probe(connect());
       return;
-    } catch (const Error&) {
-      if (!process_->Ended()) {  // it recovers
+    } catch (const Error& refusal) {
+      // A server that runs recovers, unless it knows this process by another name, or by none.
+      if (std::string_view(refusal.what()).find("authentication failed") != std::string::npos)
+        throw;
+      if (!process_->Ended()) {
         std::this_thread::sleep_for(kPoll);
         continue;
       }
@@ -239,7 +288,12 @@ std::string PrivateServer::Complaint() const {
     }
   }
   const std::string& last = !fatal.empty() ? fatal : !error.empty() ? error : any;
-  return last.empty() ? "it did not say why" : last;
+  if (!last.empty()) return last;
+  return !user_ ? "it did not say why"
+                : fmt::format(
+                      "it did not say why; user {} of this machine, as whom it runs, must be "
+                      "allowed to execute the programs in {}",
+                      user_->uid, settings_.programs);
 }
 
 }  // namespace testbed::postgres

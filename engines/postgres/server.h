@@ -4,9 +4,9 @@
 //   PrivateServer server(dir, settings, /*is_new=*/true);
 //   ConnectOptions options = server.connect();
 //
-// DIR/cluster is the server's data directory, DIR/server.log has what it says. PostgreSQL refuses to
-// run as root: for root the server runs as the user postgres, or nobody, to whom the cluster then
-// belongs.
+// DIR/cluster is the server's data directory, DIR/server.log has what it says. The server admits the
+// user of this process and no other. PostgreSQL refuses to run as root: for root the server runs as the
+// user postgres, or nobody, without any of root's rights, and the cluster belongs to that user.
 //
 // The making of a cluster takes seconds. Where the environment variable TESTBED_SERVER_TEMPLATES names
 // a directory, a new cluster is kept there and later ones are copies of it, which are not synced: for
@@ -54,6 +54,9 @@ class PrivateServer {
   void InitDb(const std::string& directory);
   void CopyTemplate(const std::string& templates);
   void Own(const std::string& directory) const;
+  void AdmitThisUserAlone() const;
+  // Replaces a file of the cluster. Throws Error (kIo).
+  void WriteInCluster(const std::string& name, const std::string& line) const;
   void Start();
   // Returns the last line of an error that the server, or initdb, wrote since Start.
   std::string Complaint() const;

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "device/error.h"
 #include "device/file/directory.h"
@@ -18,6 +20,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::chrono::milliseconds kLockPoll(20);
+// How long the lock of a run is waited for that was killed: its server may be amid a statement. The run
+// that left a schema behind was not killed a moment ago, as its directory is gone; one that lives ends
+// the wait for nothing.
+constexpr std::chrono::seconds kPatienceWithKilled(20), kPatienceWithLeftover(1);
+
 // Returns the id in the record; empty when there is no such file.
 std::string ReadRecord(const std::string& path) {
   std::ifstream in(path);
@@ -26,9 +34,9 @@ std::string ReadRecord(const std::string& path) {
   return id;
 }
 
-// Returns whether the schema is what a temporary run on this host left behind. A directory that only
-// cannot be seen (unmounted, of another container) must not cost its database, so no other directory
-// that is gone suffices.
+// Returns whether the schema is what a temporary run on this host left behind, if no engine has its
+// lock. A directory that only cannot be seen (unmounted, of another container) must not cost its
+// database, so no other directory that is gone suffices.
 bool IsLeftover(const SchemaMarker& marker) {
   const fs::path dir = marker.directory;
   std::error_code unknown;
@@ -56,7 +64,33 @@ DirLock SchemaOwner::TakeDirectory() const {
   return DirLock(dir, "the database in");
 }
 
-bool SchemaOwner::MustMake(bool schema_is_there, const std::optional<SchemaMarker>& marker) const {
+bool SchemaOwner::Take(const std::function<FoundSchema()>& find,
+                       const std::function<bool()>& try_lock) const {
+  const FoundSchema found = find();
+  // What is another's is refused at once.
+  const bool anew = MustMake(found);
+  const bool leftover = anew && found.marker && IsLeftover(*found.marker);
+  const auto deadline =
+      std::chrono::steady_clock::now() + (leftover ? kPatienceWithLeftover : kPatienceWithKilled);
+  while (!try_lock()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      const std::string whose =
+          !found.marker
+              ? ""
+              : fmt::format(" (that of {} on {})", found.marker->directory, found.marker->host);
+      throw Error(Error::kUsage,
+                  fmt::format("{} {} of the server is in use by another run of testbed{}: wait for "
+                              "its end, or give --engine-option schema=NAME",
+                              kind, schema, whose));
+    }
+    std::this_thread::sleep_for(kLockPoll);
+  }
+  // Whoever had the lock may have left another schema.
+  return MustMake(find());
+}
+
+bool SchemaOwner::MustMake(const FoundSchema& found) const {
+  const auto& [schema_is_there, marker] = found;
   const std::string record = ReadRecord(RecordFile());
   if (!schema_is_there && record.empty()) return true;
   if (schema_is_there && !marker) {
@@ -100,6 +134,8 @@ std::string SchemaOfDirectory(const std::string& dir, const std::string& schema,
   const bool numbered = !last.empty() && last.find_first_not_of("0123456789") == std::string::npos;
   return numbered && shared ? schema + "_" + last : schema;
 }
+
+std::string SchemaLockName(const std::string& schema) { return "testbed." + schema; }
 
 std::string HostName() {
   char name[256] = "";

@@ -120,9 +120,4 @@ std::string SqlStore::AskOne(const std::string& sql) {
   return rows.empty() || rows[0].empty() ? "" : rows[0][0];
 }
 
-void SqlStore::Disconnect() {
-  LockGuard lock(asking_);
-  connection_.reset();
-}
-
 }  // namespace testbed

@@ -39,12 +39,11 @@ class SqlStore {
   std::vector<std::string> TableNames() const;
 
   std::unique_ptr<SqlConnection> Connect() const { return connect_(); }
-  // Runs a statement on the store's own connection.
+  // Runs a statement on the store's own connection, which the first call makes. It lives as long as the
+  // store, and so does a lock that a statement has the server give to it (engines/sql/ownership.h).
   std::vector<SqlConnection::Row> Ask(const std::string& sql);
   // Returns the first value of its answer; empty when there is none.
   std::string AskOne(const std::string& sql);
-  // Closes the store's own connection; Ask opens it again.
-  void Disconnect();
 
   const SqlDialect& dialect() const { return *dialect_; }
   const SqlLimits& limits() const { return limits_; }

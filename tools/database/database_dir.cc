@@ -13,6 +13,7 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/file/input_file.h"
+#include "device/os/foreign_directory.h"
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/output/json_text.h"
@@ -101,11 +102,13 @@ std::vector<std::string> WorkloadsOn(const std::string& loader) {
 DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(options.dir) {
   if (path_.empty()) {
     path_ = ".";
+    CheckNotForeign("the working directory", path_);
     CheckWritable(path_);
     return;
   }
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   CheckOutputPlaces({{"--dir", path_}}, {});
+  CheckNotForeign("--dir", path_);
   if (fs::is_directory(path_)) lock_ = DirLock(path_, "--dir");
   if (options.reuse) {
     CheckReuse();
@@ -255,6 +258,7 @@ void DatabaseDir::Take() {
   if (!none_yet && lock_.Leads(real)) return;
   MakeDirectories(path_);
   lock_ = DirLock(path_, "--dir");
+  CheckNotForeign("--dir", path_);  // another user may have made it first
   CheckNew();  // another run may have made a database before the lock was taken
 }
 

@@ -93,6 +93,48 @@ class Ours {
   std::set<std::string> tables_;
 };
 
+// Removes files and directories below a directory by their paths in it, through no symbolic link: a
+// directory on the way may be another user's, such as the cluster of a server of root's, who may put a
+// link in its place at any time.
+class Remover {
+ public:
+  // Both throw filesystem_error.
+  explicit Remover(const fs::path& top)
+      : top_(top), fd_(::open(top.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (fd_ < 0) Fail(top, errno);
+  }
+  ~Remover() { ::close(fd_); }
+  Remover(const Remover&) = delete;
+  Remover& operator=(const Remover&) = delete;
+
+  // Removes what has this path if it is there.
+  void Remove(const fs::path& path) const {
+    const fs::path below = path.lexically_relative(top_);
+    int at = fd_;
+    for (const fs::path& part : below.parent_path()) {
+      const int next = ::openat(at, part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+      const int code = errno;
+      if (at != fd_) ::close(at);
+      if (next < 0) Fail(path, code);
+      at = next;
+    }
+    const std::string name = below.filename();
+    const bool removed = ::unlinkat(at, name.c_str(), 0) == 0 || errno == ENOENT ||
+                         (errno == EISDIR && ::unlinkat(at, name.c_str(), AT_REMOVEDIR) == 0);
+    const int code = errno;
+    if (at != fd_) ::close(at);
+    if (!removed) Fail(path, code);
+  }
+
+ private:
+  [[noreturn]] static void Fail(const fs::path& path, int code) {
+    throw fs::filesystem_error("remove", path, {code, std::generic_category()});
+  }
+
+  const fs::path top_;
+  const int fd_;
+};
+
 // Removes the files in db/ of the engine that the record names, and their directories when they are
 // empty then. Returns the names of the others, which stay.
 std::vector<std::string> RemoveFilesOf(const json& record, const fs::path& files) {
@@ -116,11 +158,12 @@ std::vector<std::string> RemoveFilesOf(const json& record, const fs::path& files
   std::stable_partition(removed.begin(), removed.end(), [&](const fs::path& path) {
     return ours.IsOfTable(path.lexically_relative(files));
   });
-  for (const fs::path& path : removed) fs::remove(path);
+  const Remover remover(files);
+  for (const fs::path& path : removed) remover.Remove(path);
   for (auto at = directories.rbegin(); at != directories.rend(); ++at) {
     if (!fs::is_empty(*at)) continue;
     const std::string path = at->lexically_relative(files);
-    ours.HasDirectory(path) ? static_cast<void>(fs::remove(*at)) : stays(path + "/");
+    ours.HasDirectory(path) ? remover.Remove(*at) : stays(path + "/");
   }
   if (fs::is_empty(files)) fs::remove(files);
   std::sort(left.begin(), left.end());

@@ -1,0 +1,142 @@
+// Whose a schema of a server is, and how long: while an engine has it open, no other run takes it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+#include "engines/registry.h"
+#include "engines/sql/ownership.h"
+#include "tests/engine/engine_test.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kTemporary[] = "testbed-0123456789abcdef.tmp";
+
+// Without a server: the test is the server, and gives the lock or does not.
+class SchemaOwnerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = fs::current_path() / "schema_owner_test_XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    owner_.dir = pattern;
+  }
+  void TearDown() override { fs::remove_all(owner_.dir); }
+
+  // Takes the schema of a server that gives the lock at the `tries`th try; 0: at none.
+  bool Take(int tries) {
+    return owner_.Take([this] { return found_; },
+                       [this, tries] {
+                         ++tried_;
+                         if (tried_ != tries) return false;
+                         if (left_) found_ = *left_;
+                         return true;
+                       });
+  }
+  FoundSchema Of(const std::string& id, const std::string& directory) const {
+    return {true, SchemaMarker{id, HostName(), directory}};
+  }
+
+  SchemaOwner owner_{.engine = "mysql", .kind = "database", .schema = "shelf", .dir = {}};
+  FoundSchema found_;
+  std::optional<FoundSchema> left_;  // what whoever had the lock leaves there
+  int tried_ = 0;
+};
+
+TEST_F(SchemaOwnerTest, AwaitsTheLockOfARunThatWasKilled) {
+  owner_.WriteRecord("a1");
+  found_ = Of("a1", owner_.dir);
+  EXPECT_FALSE(Take(4));
+  EXPECT_EQ(tried_, 4);
+}
+
+TEST_F(SchemaOwnerTest, WhatIsAnothersIsRefusedAtOnce) {
+  found_ = Of("b1", owner_.dir + "/of_another");
+  ErrorOf(Error::kUsage, [&] { Take(0); });
+  found_.marker.reset();
+  ErrorOf(Error::kUsage, [&] { Take(0); });
+  EXPECT_EQ(tried_, 0);
+}
+
+TEST_F(SchemaOwnerTest, ALeftoverIsWhatNobodyHasTheLockOf) {
+  found_ = Of("b1", owner_.dir + "/" + kTemporary + "/db");
+  const std::string sentence = ErrorOf(Error::kUsage, [&] { Take(0); });
+  EXPECT_NE(sentence.find("in use by another run"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find(kTemporary), std::string::npos) << sentence;
+  tried_ = 0;
+  EXPECT_TRUE(Take(1));
+}
+
+TEST_F(SchemaOwnerTest, LooksAgainAtWhatWhoeverHadTheLockHasLeft) {
+  left_ = Of("b1", owner_.dir + "/of_another");
+  ErrorOf(Error::kUsage, [&] { Take(2); });
+  EXPECT_EQ(tried_, 2);
+  tried_ = 0;
+  found_ = Of("b1", owner_.dir + "/" + kTemporary);
+  left_ = FoundSchema{};
+  EXPECT_TRUE(Take(1));
+}
+
+std::vector<EngineCase> CasesWithASchema() {
+  std::vector<EngineCase> cases;
+  for (const EngineCase& c : EngineCases()) {
+    if (FindEngine(c.engine).capabilities.server) cases.push_back(c);
+  }
+  return cases;
+}
+
+class SchemaOfALivingRunTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    EngineTest::SetUp();
+    options_.durability = Durability::kSync;  // as each server has it
+  }
+  // Opens a database in `name` on the server that the test's own database has.
+  std::unique_ptr<Engine> Connect(const std::string& name) {
+    const std::string cluster = dir_ + "/cluster";
+    EngineOptions options = options_;
+    options.extra = {
+        {"schema", "shelf"},
+        {"connect", info().name == "postgres"
+                        ? "host=" + cluster + " user=testbed dbname=postgres"
+                        : "mysql://root@localhost/?socket=" + cluster + "/mysqld.sock"}};
+    return OpenEngine(info().name, dir_ + "/" + name, options);
+  }
+};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SchemaOfALivingRunTest);
+INSTANTIATE_TEST_SUITE_P(Engines, SchemaOfALivingRunTest, testing::ValuesIn(CasesWithASchema()),
+                         EngineCaseName);
+
+// A run in another mount namespace sees neither the directory nor its lock.
+TEST_P(SchemaOfALivingRunTest, IsNoLeftoverThoughItsDirectoryCannotBeSeen) {
+  Open();
+  std::unique_ptr<Engine> lives = Connect(kTemporary);
+  const TableId table = lives->OpenTable("t");
+  lives->NewSession()->Put(table, "k", "v");
+  fs::rename(dir_ + "/" + kTemporary, dir_ + "/elsewhere");
+  const std::string sentence = ErrorOf(Error::kUsage, [&] { Connect("other"); });
+  EXPECT_NE(sentence.find("in use by another run"), std::string::npos) << sentence;
+  std::string_view value;
+  const std::unique_ptr<Session> session = lives->NewSession();
+  ASSERT_TRUE(session->Get(table, "k", &value));
+  EXPECT_EQ(value, "v");
+}
+
+TEST_P(SchemaOfALivingRunTest, IsALeftoverOnceTheRunHasEnded) {
+  Open();
+  Connect(kTemporary)->OpenTable("t");
+  fs::rename(dir_ + "/" + kTemporary, dir_ + "/elsewhere");
+  const std::unique_ptr<Engine> next = Connect("other");
+  std::string_view value;
+  EXPECT_FALSE(next->NewSession()->Get(next->OpenTable("t"), "k", &value));
+}
+
+}  // namespace
+}  // namespace testbed

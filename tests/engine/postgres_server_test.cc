@@ -1,0 +1,95 @@
+// A server of PostgreSQL that root has started runs as a user whom other programs of the machine run
+// as, too: it has nothing of root's to lend to them, and does not let them in.
+#ifdef TESTBED_HAVE_POSTGRES
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "engines/postgres/settings.h"
+#include "tests/engine/engine_test.h"
+
+namespace testbed {
+namespace {
+
+class PostgresServerTest : public EngineTest {
+ protected:
+  std::string Cluster() const { return dir_ + "/cluster"; }
+  static std::string TextOf(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  // Returns what psql says, which connects as user `name` of the server, run by `prefix`.
+  std::string Ask(const std::string& name, const std::string& prefix = "") const {
+    // The directories above the cluster may be closed to the user, who gets it open.
+    const std::string command = "PGCONNECT_TIMEOUT=20 " + prefix + " " + psql_ +
+                                " -h /proc/self/fd/9 -U " + name +
+                                " -d postgres -Atc 'SELECT 40 + 2' 2>&1 </dev/null 9<" + Cluster();
+    std::string said;
+    FILE* const pipe = ::popen(command.c_str(), "r");
+    char buffer[512];
+    while (const size_t n = ::fread(buffer, 1, sizeof buffer, pipe)) said.append(buffer, n);
+    ::pclose(pipe);
+    return said;
+  }
+
+  const std::string psql_ = postgres::FindPrograms("") + "/psql";
+};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PostgresServerTest);
+INSTANTIATE_TEST_SUITE_P(Engines, PostgresServerTest,
+                         testing::Values(EngineCase{.engine = "postgres", .io = IoMode::kBuffered}),
+                         EngineCaseName);
+
+TEST_P(PostgresServerTest, HasNoCapability) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has something to lend";
+  Open();
+  std::ifstream file(Cluster() + "/postmaster.pid");
+  pid_t server = 0;
+  file >> server;
+  const std::string status = TextOf("/proc/" + std::to_string(server) + "/status");
+  for (const char* kind : {"CapInh", "CapPrm", "CapEff", "CapAmb"}) {
+    EXPECT_NE(status.find(std::string(kind) + ":\t0000000000000000\n"), std::string::npos)
+        << kind << ": " << status;
+  }
+}
+
+TEST_P(PostgresServerTest, AdmitsTheUserOfTheRunAlone) {
+  if (::access(psql_.c_str(), X_OK) != 0) GTEST_SKIP() << "there is no " << psql_;
+  Open();
+  EXPECT_EQ(Ask("testbed"), "42\n");
+  EXPECT_NE(Ask("postgres").find("FATAL"), std::string::npos);
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  struct stat owner {};
+  ASSERT_EQ(::stat(Cluster().c_str(), &owner), 0);
+  const std::string as_the_server = "setpriv --reuid " + std::to_string(owner.st_uid) +
+                                    " --regid " + std::to_string(owner.st_gid) + " --clear-groups";
+  const std::string said = Ask("testbed", as_the_server);
+  EXPECT_NE(said.find("Peer authentication failed"), std::string::npos) << said;
+}
+
+// One that an earlier version made lets everybody in, and its files are the server's user's.
+TEST_P(PostgresServerTest, WritesAnewWhoIsAdmittedWheneverItStarts) {
+  Open();
+  Close();
+  const std::string hba = Cluster() + "/pg_hba.conf", ident = Cluster() + "/pg_ident.conf";
+  const std::string other = dir_ + "/other", rules = TextOf(hba), names = TextOf(ident);
+  std::ofstream(hba) << "local all all trust\n";
+  std::ofstream(other) << "theirs";
+  std::filesystem::remove(ident);
+  std::filesystem::create_symlink(other, ident);
+  Open();
+  EXPECT_EQ(TextOf(hba), rules);
+  EXPECT_EQ(TextOf(ident), names);
+  EXPECT_EQ(rules.find("trust"), std::string::npos) << rules;
+  EXPECT_EQ(TextOf(other), "theirs");
+}
+
+}  // namespace
+}  // namespace testbed
+#endif
