@@ -1,11 +1,12 @@
 // TransactionParts puts the parts of transactions together when a log is read from its redo point on.
-// An engine cuts a long transaction into log records, its parts, which carry one number. A redo point
-// never lies between two parts.
+// An engine cuts a long transaction into log records, its parts, which carry one number.
 //
 //   TransactionParts parts;
-//   if (const auto operations = parts.Add({number, more, record})) Run(*operations);
+//   if (const auto operations = parts.Add({number, later, more, record})) Run(*operations);
 //
-// Not thread-safe.
+// A redo point may lie between two parts of a transaction. A checkpoint chooses such a point only when
+// the pages have all of the transaction, or will have it when the checkpoint ends. So a later part
+// without its first one is passed over. Not thread-safe.
 #ifndef TESTBED_ENGINES_TRANSACTION_PARTS_H_
 #define TESTBED_ENGINES_TRANSACTION_PARTS_H_
 
@@ -22,6 +23,7 @@ class TransactionParts {
  public:
   struct Part {
     uint64_t transaction = 0;  // 0: the record is the whole transaction
+    bool later = false;        // parts of the transaction precede this one
     bool more = false;         // parts of the transaction follow this one
     std::string_view operations;
   };
@@ -29,7 +31,12 @@ class TransactionParts {
   // the next call, and as long as those of the part.
   std::optional<std::string_view> Add(const Part& part) {
     if (part.transaction == 0) return part.operations;
-    const auto at = unfinished_.try_emplace(part.transaction).first;
+    auto at = unfinished_.find(part.transaction);
+    if (at == unfinished_.end()) {
+      // Logs of earlier releases do not say which part is a later one, but the last is.
+      if (part.later || !part.more) return std::nullopt;
+      at = unfinished_.try_emplace(part.transaction).first;
+    }
     at->second.append(part.operations);
     if (part.more) return std::nullopt;
     whole_ = std::move(at->second);

@@ -52,10 +52,6 @@ class Log::Impl {
   }
   LogCounters Counters() const;
   uint64_t MemoryBytes() const;
-  Lsn LatchedEnd() const {
-    LockGuard lock(latch_);
-    return end_.load(std::memory_order_relaxed);
-  }
 
   const LogOptions options_;
   const uint64_t id_;

@@ -117,6 +117,7 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
   }
   LogReader::Tail tail;
   std::unique_ptr<LogSegments> segments;
+  bool recovers = false;
   if (reader.empty()) {
     tail.log_id = RandomId();
     segments = std::make_unique<LogSegments>(directory, options, tail.log_id, 1);
@@ -124,7 +125,6 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
     segments->Prepare(false);
     tail.lsn = segments->BeginLsn();
   } else {
-    bool recovers = false;
     tail = ReadAll(&reader, [&](const LogRecord&) { recovers = true; });
     segments = std::make_unique<LogSegments>(directory, options, tail.log_id, tail.epoch + 1);
     segments->Adopt(ListLogSegments(directory, options.mode), tail.segment);
@@ -138,8 +138,10 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
       if (!error.disk_is_full()) throw;
     }
   }
-  return std::unique_ptr<Log>(
-      new Log(std::make_unique<Impl>(directory, options, std::move(segments), tail)));
+  auto impl = std::make_unique<Impl>(directory, options, std::move(segments), tail);
+  // The frame that begins the epoch may have needed the reserve.
+  if (!recovers) impl->segments_->KeepReserve();
+  return std::unique_ptr<Log>(new Log(std::move(impl)));
 }
 
 void Log::RemoveUnused(const std::string& directory) {
@@ -183,7 +185,6 @@ void Log::WaitDurable(Lsn end) { impl_->WaitDurable(end); }
 void Log::Write(Lsn end) { impl_->Wait(end, false); }
 void Log::Sync() { impl_->Wait(EndLsn(), true); }
 Lsn Log::EndLsn() const { return impl_->end_.load(std::memory_order_acquire); }
-Lsn Log::LatchedEndLsn() const { return impl_->LatchedEnd(); }
 Lsn Log::WrittenLsn() const { return impl_->written_.load(std::memory_order_acquire); }
 Lsn Log::DurableLsn() const { return impl_->durable_.load(std::memory_order_acquire); }
 Lsn Log::BeginLsn() const { return impl_->segments_->BeginLsn(); }

@@ -192,9 +192,6 @@ class Log {
 
   // Returns the end of the last record appended; the next record's LSN is at least this.
   Lsn EndLsn() const;
-  // Returns EndLsn(). What the calling thread did before is seen by each thread that later appends a
-  // record behind this end.
-  Lsn LatchedEndLsn() const;
   // Returns the LSN before which all bytes were given to the kernel.
   Lsn WrittenLsn() const;
   // Returns the LSN before which all bytes are durable. With LogSync::kNone only Open and Sync move

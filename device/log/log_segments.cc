@@ -242,9 +242,14 @@ void LogSegments::WriteAgain(Lsn begin, Lsn end) {
 void LogSegments::Prepare(bool recovers) {
   LockGuard lock(mutex_);
   if (options_.space != LogSpace::kRecycled) return;
-  reserve_ = options_.reserve && !recovers ? 1 : 0;
-  const size_t least = std::max<size_t>(options_.min_segments, current_ + 1 + reserve_);
+  const size_t reserve = reserves() && !recovers ? 1 : 0;
+  const size_t least = std::max<size_t>(options_.min_segments, current_ + 1 + reserve);
   while (segments_.size() < least) Make(NextHeader());
+}
+
+void LogSegments::KeepReserve() {
+  LockGuard lock(mutex_);
+  if (reserves()) reserve_ = 1;
 }
 
 std::shared_ptr<LogSegment> LogSegments::Current() {
@@ -269,7 +274,7 @@ std::shared_ptr<LogSegment> LogSegments::Advance() {
 
 void LogSegments::TruncateBefore(Lsn lsn, Lsn written) {
   LockGuard lock(mutex_);
-  if (options_.reserve && options_.space == LogSpace::kRecycled) reserve_ = 1;
+  if (reserves()) reserve_ = 1;
   while (current_ > 0) {
     const std::shared_ptr<LogSegment> old = segments_.front();
     if (old->header.end() > lsn || old->header.end() >= written) break;

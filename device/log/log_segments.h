@@ -45,9 +45,11 @@ class LogSegments {
   // Writes what the segments hold from `begin` to `end` once more, and syncs it (WriteAgain of
   // device/file/durable.h).
   void WriteAgain(Lsn begin, Lsn end);
-  // Makes segments until there are min_segments and, unless the log `recovers`, the reserve; for
+  // Makes segments until there are min_segments and, unless the log `recovers`, one for the reserve; for
   // recycled space only.
   void Prepare(bool recovers);
+  // Keeps the reserve from now on, as TruncateBefore does.
+  void KeepReserve();
 
   // Returns the segment in service.
   std::shared_ptr<LogSegment> Current();
@@ -83,6 +85,7 @@ class LogSegments {
       REQUIRES(mutex_);
   void Remove(const std::string& path) REQUIRES(mutex_);
   bool Fits(const SegmentInfo& info, const File& file) const REQUIRES(mutex_);
+  bool reserves() const { return options_.reserve && options_.space == LogSpace::kRecycled; }
 
   const std::string directory_;
   const LogOptions options_;

@@ -40,8 +40,8 @@ TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
   ASSERT_EQ(result.code, 0) << result.err;
   // Who may not bound memory has no table of it.
   const bool bounded = result.out.find("--ram is not in force") == std::string::npos;
-  for (const char* text : {"Operations", "Reads per operation", bounded ? "Memory" : "--ram",
-                           "Database", "grade"}) {
+  for (const char* text :
+       {"Operations", "Reads per operation", bounded ? "Memory" : "--ram", "Database", "grade"}) {
     EXPECT_NE(result.out.find(text), std::string::npos) << text << "\n" << result.out;
   }
   const nlohmann::json document = Json("run.json");

@@ -169,7 +169,8 @@ void AppendOperation(const RowWrite& op, std::string* to) {
 
 std::string OperationsHeader(const TransactionParts::Part& part) {
   std::string header;
-  Put(&header, static_cast<uint8_t>(kHasOperations | (part.more ? kMoreParts : 0)));
+  Put(&header, static_cast<uint8_t>(kHasOperations | (part.more ? kMoreParts : 0) |
+                                    (part.later ? kLaterPart : 0)));
   Put(&header, part.transaction);
   Put(&header, uint32_t{0});
   return header;
@@ -179,10 +180,11 @@ DecodedRecord DecodeRecord(std::string_view bytes) {
   Reader reader(bytes);
   DecodedRecord record;
   record.flags = reader.Take<uint8_t>();
-  constexpr uint8_t kKnown = kHasStructure | kHasOperations | kMoreParts;
+  constexpr uint8_t kKnown = kHasStructure | kHasOperations | kMoreParts | kLaterPart;
   if (record.flags == 0 || record.flags > kKnown) Malformed("unknown kind");
   if ((record.flags & kHasOperations) != 0) record.part.transaction = reader.Take<uint64_t>();
   record.part.more = (record.flags & kMoreParts) != 0;
+  record.part.later = (record.flags & kLaterPart) != 0;
   record.structure = reader.TakeBytes(reader.Take<uint32_t>());
   record.part.operations = reader.rest();
   return record;
@@ -321,8 +323,12 @@ void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) 
   const Lsn lsn = change.LsnAfter(end);
   if (torn == torn_.end()) {
     // A page that has the change already is written again: if its sync failed, the change may be
-    // only in the page cache.
-    if (Header(guard.page())->lsn < lsn) {
+    // only in the page cache. A saved image may have more than the page at the same LSN, if the page was
+    // torn and is as the log has had it until here: the rows of a commit from before the redo point.
+    const Lsn has = Header(guard.page())->lsn;
+    const bool more =
+        has == lsn && change.action == PageAction::kSavedImage && healed_.contains(change.page);
+    if (has < lsn || more) {
       Change(change, begin, lsn, &guard);
     } else {
       guard.MarkDirty(begin, Header(guard.page())->lsn);
@@ -340,6 +346,7 @@ void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) 
     }
   }
   torn_.erase(torn);
+  healed_.insert(change.page);
 }
 
 void StructureReplay::CheckWhole() const {

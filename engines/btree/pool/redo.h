@@ -10,8 +10,9 @@
 //
 //   Operations: the rows that a transaction wrote, each with its whole value. They name no pages.
 //   The second pass of recovery replays them. A transaction longer than kMaxPart bytes is cut into
-//   parts. Each part has the transaction's number, and each part but the last has the flag
-//   kMoreParts. Recovery ignores a transaction whose last part is not in the log.
+//   parts. Each part has the transaction's number. Each part but the last has the flag kMoreParts,
+//   and each but the first kLaterPart. Recovery ignores a transaction whose last part is not in the
+//   log, and one whose first part lies before the redo point.
 //
 //   record     u8 flags, u64 transaction (with kHasOperations only), u32 structure size, structure,
 //              operations
@@ -26,6 +27,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +57,7 @@ enum class PageAction : uint8_t {
 inline constexpr uint8_t kHasStructure = 1;
 inline constexpr uint8_t kHasOperations = 2;
 inline constexpr uint8_t kMoreParts = 4;
+inline constexpr uint8_t kLaterPart = 8;
 inline constexpr size_t kMaxPart = 128 << 10;  // bytes
 
 // A StructureRecord builds a record with a structure section. An object that is used again
@@ -164,6 +167,7 @@ class StructureReplay {
   PoolClient* const client_;
   AlignedBuffer scratch_;                              // for ApplyChange
   std::map<PageId, std::vector<WaitingChange>> torn_;  // torn pages with their waiting changes
+  std::set<PageId> healed_;  // pages that were torn until the log had them
   uint64_t pages_changed_ = 0;
 };
 

@@ -40,11 +40,6 @@ class RedoLog {
     const Log* log = this->log();
     return log != nullptr ? log->EndLsn() : position_.load();
   }
-  // Returns EndLsn(), as Log::LatchedEndLsn does.
-  Lsn LatchedEndLsn() const {
-    const Log* log = this->log();
-    return log != nullptr ? log->LatchedEndLsn() : position_.load();
-  }
   void WaitDurable(Lsn end) {
     if (Log* log = this->log()) log->WaitDurable(end);
   }

@@ -6,7 +6,7 @@
 
 namespace testbed::btree {
 
-// An Attempt holds the promised pages of a commit and its client's slot. Its destructor
+// An Attempt holds the promised pages of a commit and its client's CommitSlot. Its destructor
 // releases them: also after an error, with the exception of the slot of a commit that is in the log
 // but could not be applied.
 class StoreClient::Attempt {
@@ -17,8 +17,7 @@ class StoreClient::Attempt {
         space_(client->store_->space()) {
     space_->Promise(promised_);
     // This comes before the record is appended, so that no checkpoint takes a later redo point.
-    begin_ = client_->store_->redo_.EndLsn();
-    Slots().Begin(&client_->slot_, begin_);
+    client_->slot_.active.store(client_->store_->redo_.EndLsn(), std::memory_order_seq_cst);
   }
   ~Attempt() {
     space_->Unpromise(promised_);
@@ -26,7 +25,7 @@ class StoreClient::Attempt {
       for (const OverflowRef& run : client_->runs_) {
         if (run.pages > 0) space_->Cancel(run.first, run.pages);
       }
-      Slots().End(&client_->slot_);
+      client_->slot_.active.store(kNoLsn, std::memory_order_release);
     }
   }
   // Called when the log has the commit: from here on it cannot be undone, so that its overflow
@@ -34,12 +33,9 @@ class StoreClient::Attempt {
   void Logged() { logged_ = true; }
   // Called when the trees have the commit. Until then no checkpoint's redo point passes the commit,
   // so that recovery replays it.
-  void Applied() { Slots().End(&client_->slot_); }
-  // Returns a log position at or before the commit's first record.
-  Lsn begin() const { return begin_; }
+  void Applied() { client_->slot_.active.store(kNoLsn, std::memory_order_release); }
 
  private:
-  CommitSlots& Slots() { return client_->store_->commit_slots_; }
   // Returns the most pages that a commit can need for splits: for each row written to a tree two,
   // for its leaf and the leaf's parent, and some more for the root.
   static uint64_t PagesForSplits(size_t writes) { return 2 * writes + 8; }
@@ -47,7 +43,6 @@ class StoreClient::Attempt {
   StoreClient* const client_;
   const uint64_t promised_;
   Space* const space_;
-  Lsn begin_ = kNoLsn;
   bool logged_ = false;
 };
 

@@ -41,8 +41,8 @@ class ReplaySpool {
 
   void Add(const SpooledRecord& record) {
     const TransactionParts::Part& part = record.part;
-    const Head head = {record.range.begin, record.range.end, part.transaction, part.more,
-                       part.operations.size()};
+    const Head head = {record.range.begin, record.range.end, part.transaction,
+                       part.later,         part.more,        part.operations.size()};
     buffer_.append(reinterpret_cast<const char*>(&head), sizeof head);
     buffer_.append(part.operations);
     if (buffer_.size() >= kMemory && !device_is_full_) Spill();
@@ -79,7 +79,7 @@ class ReplaySpool {
   struct Head {
     Lsn begin, end;
     uint64_t transaction;
-    uint64_t more;
+    uint64_t later, more;
     uint64_t size;
   };
 
@@ -88,7 +88,8 @@ class ReplaySpool {
       Head head;
       std::memcpy(&head, bytes.data(), sizeof head);
       use({{head.begin, head.end},
-           {head.transaction, head.more != 0, bytes.substr(sizeof head, head.size)}});
+           {head.transaction, head.later != 0, head.more != 0,
+            bytes.substr(sizeof head, head.size)}});
       bytes.remove_prefix(sizeof head + head.size);
     }
   }
@@ -101,14 +102,14 @@ class ReplaySpool {
   }
 
   void Spill() {
-    if (file_ == nullptr) {
-      FileOptions options;
-      options.kind = FileKind::kTemp;
-      options.create = FileOptions::kTruncate;
-      file_ = File::Open(path_, options);
-    }
     const Piece head{buffer_.size(), XXH3_64bits(buffer_.data(), buffer_.size())};
     try {
+      if (file_ == nullptr) {
+        FileOptions options;
+        options.kind = FileKind::kTemp;
+        options.create = FileOptions::kTruncate;
+        file_ = File::Open(path_, options);
+      }
       file_->Write(written_, &head, sizeof head);
       file_->Write(written_ + sizeof head, buffer_.data(), buffer_.size());
     } catch (const Error& e) {

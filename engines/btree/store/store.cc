@@ -97,7 +97,12 @@ void Store::CheckpointLoop() {
 // Returns a position in the log such that, once all pages dirtied by earlier records are written,
 // the log from that position on has everything that the pages in the file lack.
 Lsn Store::RedoPoint() {
-  return commit_slots_.RedoPoint([this] { return redo_.LatchedEndLsn(); });
+  Lsn redo = redo_.EndLsn();
+  LockGuard lock(clients_mutex_);
+  for (const CommitSlot* slot : slots_) {
+    redo = std::min(redo, slot->active.load(std::memory_order_seq_cst));
+  }
+  return redo;
 }
 
 void Store::Flush() { pool_->FlushBefore(redo_.EndLsn()); }

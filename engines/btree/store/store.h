@@ -34,6 +34,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,7 +51,6 @@
 #include "engines/btree/pool/page_file.h"
 #include "engines/btree/pool/pool.h"
 #include "engines/btree/pool/redo_log.h"
-#include "engines/btree/store/commit_slots.h"
 #include "engines/btree/store/row_locks.h"
 #include "engines/btree/tree/change_buffer.h"
 #include "engines/btree/tree/tree.h"
@@ -102,6 +102,12 @@ struct RecoveryResult {
 class ReplaySpool;
 class Store;
 
+// A CommitSlot tells checkpoints of the commit that a thread is executing.
+struct alignas(64) CommitSlot {
+  // All log records of the commit are at or after this position; kNoLsn = no commit.
+  std::atomic<Lsn> active{kNoLsn};
+};
+
 // A StoreClient is one thread's access to a store. Not thread-safe. Destroy it before the store.
 class StoreClient : public LeafFiller {
  public:
@@ -136,7 +142,7 @@ class StoreClient : public LeafFiller {
 
   Store* const store_;
   TreeContext context_;
-  CommitSlots::Slot slot_;
+  CommitSlot slot_;
   // The members below keep their memory between commits, so that a commit allocates nothing.
   std::vector<RowLocks::Row> rows_;
   std::vector<OverflowRef> runs_;  // by operation; `pages` is 0 when the value needs no run
@@ -244,7 +250,8 @@ class Store {
   std::map<std::string, uint32_t> table_names_ GUARDED_BY(tables_mutex_);
   uint32_t next_table_ GUARDED_BY(tables_mutex_) = 1;  // number of the next new table
 
-  CommitSlots commit_slots_;
+  mutable Mutex clients_mutex_;  // protects slots_
+  std::set<CommitSlot*> slots_ GUARDED_BY(clients_mutex_);
 
   mutable Mutex failure_mutex_;  // protects failure_ and changes of service_
   enum class Service : uint8_t { kUsable, kDiskFull, kFailed };

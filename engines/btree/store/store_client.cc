@@ -17,10 +17,14 @@ StoreClient::StoreClient(Store* store) : store_(store), context_(store->pool()) 
   context_.read_ahead =
       static_cast<uint32_t>(store->options_.scan_readahead_bytes / store->options_.page_size);
   if (store->change_buffer() != nullptr) context_.filler = this;
-  store_->commit_slots_.Add(&slot_);
+  LockGuard lock(store_->clients_mutex_);
+  store_->slots_.insert(&slot_);
 }
 
-StoreClient::~StoreClient() { store_->commit_slots_.Remove(&slot_); }
+StoreClient::~StoreClient() {
+  LockGuard lock(store_->clients_mutex_);
+  store_->slots_.erase(&slot_);
+}
 
 // Writes the values that are too long for a leaf to overflow pages, and sets runs_. `begin` is a
 // log position at or before the commit's record.
@@ -37,7 +41,7 @@ void StoreClient::WriteLongValues(std::span<const RowWrite> operations, Lsn begi
 }
 
 // Appends the commit as one record or, when it is longer than kMaxPart, in parts. Recovery ignores
-// the commit unless the last part is in the log.
+// the commit unless the last part is in the log, and the first one behind the redo point.
 LogRange StoreClient::AppendOperations(std::span<const RowWrite> operations) {
   size_t bytes = 0;
   for (const RowWrite& op : operations) bytes += OperationBytes(op);
@@ -59,7 +63,7 @@ LogRange StoreClient::AppendParts(std::span<const RowWrite> operations) {
   LogRange range;
   for (size_t at = 0; at < encoded_.size();) {
     const size_t n = std::min(kMaxPart, encoded_.size() - at);
-    part_ = OperationsHeader({transaction, at + n < encoded_.size(), {}});
+    part_ = OperationsHeader({transaction, at > 0, at + n < encoded_.size(), {}});
     part_.append(encoded_, at, n);
     const LogRange appended = store_->redo_.Append(part_);
     if (at == 0) range.begin = appended.begin;
@@ -112,7 +116,7 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
   for (const RowWrite& op : operations) rows_.push_back(RowLocks::RowOf(op));
   {
     Attempt attempt(this, operations.size());
-    WriteLongValues(operations, attempt.begin());
+    WriteLongValues(operations, slot_.active.load(std::memory_order_relaxed));
     RowLocks::Holder rows(&store_->row_locks_, &rows_);
     try {
       context_.commit = AppendOperations(operations);

@@ -95,12 +95,15 @@ void ChangeBuffer::Write(TreeContext* context, Tree* target, const LeafWrite& ro
 
 void ChangeBuffer::WriteThrough(TreeContext* context, Tree* target, const LeafWrite& row) {
   target->Write(context, row);
-  if (!Knows(target->table())) return;
+  const bool knows = Knows(target->table());
+  if (!knows && !context->recovers) return;
   const std::string key = KeyOf(target->table(), row.key);
   std::string before;
-  if (!tree_->Get(context, key, &before)) return;
-  moves_.fetch_add(1, std::memory_order_acq_rel);
+  const bool found = knows && tree_->Get(context, key, &before);
+  if (!found && !context->recovers) return;
+  if (found) moves_.fetch_add(1, std::memory_order_acq_rel);
   tree_->Write(context, {key, true, {}});
+  if (!found) return;
   Count(target->table(), -1, -static_cast<int64_t>(key.size() + before.size()));
 }
 

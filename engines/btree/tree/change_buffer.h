@@ -54,7 +54,8 @@ class ChangeBuffer {
   // Writes a row of the commit context->commit to `target` when the row's leaf is in the pool or
   // the row is too long for the buffer; else to the buffer.
   void Write(TreeContext* context, Tree* target, const LeafWrite& row);
-  // Writes a row to its leaf, and removes it from the buffer.
+  // Writes a row to its leaf, and removes it from the buffer. In recovery the buffer's leaf where the
+  // row would be is dirty afterwards, whether it had the row or not (TreeContext::recovers).
   void WriteThrough(TreeContext* context, Tree* target, const LeafWrite& row);
 
   // Returns whether the buffer has the row. If so, sets *erased, and *value unless the row is

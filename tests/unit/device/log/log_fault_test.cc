@@ -293,6 +293,29 @@ TEST_F(LogFullDeviceTest, ARecoveryFindsTheReserve) {
   EXPECT_GE(fill(log.get()), of_a_segment - 10);
 }
 
+// A log that was closed in order at the end of a segment replays nothing, and its opening needs a segment
+// for its own frame.
+TEST_F(LogFullDeviceTest, AnOpeningAtTheEndOfASegmentFindsTheReserve) {
+  LogOptions options = SmallOptions();
+  options.reserve = true;
+  const std::string directory = mount_ + "/log";
+  std::filesystem::create_directory(directory);
+  Lsn end = 0;
+  {
+    const auto log = OpenLog(directory, options);
+    const uint64_t frames = (options.segment_bytes - kSegmentHeaderBytes) / options.write_size;
+    for (uint64_t n = 1; n < frames; ++n)
+      log->WaitDurable(log->Append(NumberedRecord(n, 3000)).end);
+    end = log->EndLsn();
+    EXPECT_LT(options.segment_bytes - end, options.write_size);
+  }
+  std::ofstream file(mount_ + "/file", std::ios::app);
+  while (file << std::string(512, 'x') << std::flush) {
+  }
+  const auto log = OpenLog(directory, options, nullptr, end);
+  EXPECT_GE(log->EndLsn(), options.segment_bytes);
+}
+
 TEST_F(LogFullDeviceTest, ReadOnlyIsAnError) {
   { OpenLog(mount_, SmallOptions()); }
   ASSERT_EQ(::mount("tmpfs", mount_.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "size=1m"), 0);

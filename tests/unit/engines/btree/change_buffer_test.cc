@@ -128,6 +128,27 @@ TEST_F(ChangeBufferTest, ARowThatItCannotHaveIsAnError) {
   }
 }
 
+// The page that would have the row may be in the page cache alone, and the device's may have the row.
+TEST_F(ChangeBufferTest, RecoveryWritesTheLeafThatDoesNotHaveTheRow) {
+  Open();
+  Tree* tree = store_->OpenTable("t");
+  store_->Checkpoint();
+  StoreClient client(store_.get());
+  const auto written = [&](bool recovers) {
+    const uint64_t before = store_->file()->pages_written();
+    const Lsn end = store_->log()->EndLsn();
+    client.context()->commit = {end - 1, end};
+    client.context()->recovers = recovers;
+    store_->change_buffer()->WriteThrough(client.context(), tree, {"row", false, {"1", false}});
+    store_->Flush();
+    return store_->file()->pages_written() - before;
+  };
+  EXPECT_EQ(written(false), 1u);
+  EXPECT_EQ(written(true), 2u);
+  EXPECT_EQ(store_->change_buffer()->rows(), 0u);
+  EXPECT_EQ(store_->change_buffer()->bytes(), 0u);
+}
+
 TEST_F(ChangeBufferTest, AWalkAndASeekSeeWhatWaits) {
   Open();
   Model model = Load();

@@ -65,13 +65,34 @@ TEST_F(BtreeCheckLogTest, ATransactionWithoutItsEndNeverHappened) {
     Commit("a", "before", "1");
     // These are the first parts of a transaction, as a commit of several records appends them.
     for (int part = 0; part < 2; ++part) {
-      store_->log()->Append(OperationsHeader({99, true, {}}) + std::string(1000, 'p'));
+      store_->log()->Append(OperationsHeader({99, part > 0, true, {}}) + std::string(1000, 'p'));
     }
   });
   const Inspection result = Inspect();
   EXPECT_EQ(result.faults.count, 0u) << Texts(result.faults);
   EXPECT_EQ(result.replay->transactions, 1u);
   EXPECT_EQ(result.replay->unfinished, 1u);
+}
+
+// A checkpoint reads the log's end while a transaction appends its parts, and finds no commit active
+// when it has waited for the list of clients.
+TEST_F(BtreeCheckLogTest, ARedoPointBetweenThePartsOfATransactionPassesItOver) {
+  MakeDatabase(100);
+  RunAndCrash([&] {
+    const std::string part(1000, 'p');
+    store_->log()->Append(OperationsHeader({99, false, true, {}}) + part);
+    store_->Checkpoint();
+    store_->log()->Append(OperationsHeader({99, true, true, {}}) + part);
+    store_->log()->Append(OperationsHeader({99, true, false, {}}) + part);
+    Commit("a", "after", "1");
+  });
+  const Inspection result = Inspect();
+  EXPECT_EQ(result.faults.count, 0u) << Texts(result.faults);
+  EXPECT_EQ(result.replay->transactions, 1u);
+  EXPECT_EQ(result.replay->unfinished, 0u);
+  Open();
+  EXPECT_EQ(store_->recovery().transactions, 1u);
+  Close();
 }
 
 TEST_F(BtreeCheckLogTest, DamageIsNamedByFileAndByte) {

@@ -82,6 +82,45 @@ TEST_F(ImageOrderTest, RecoveryMakesTheChangeAfterTheCopy) {
   ExpectCut(pool.Read(&client, kPage).page());
 }
 
+// A commit from before the redo point logs a page whole when it splits one, and then puts a row into it,
+// which leaves the page's LSN. The image that is saved when the page is written has the row.
+TEST_F(ImageOrderTest, ASavedImageOfATornPageCountsAtTheSameLsn) {
+  const std::string log_dir = dir_ + "/log2";
+  std::filesystem::create_directory(log_dir);
+  Lsn begin;
+  {
+    const auto log = Log::Open(log_dir, LogOptions{});
+    begin = log->EndLsn();
+    AlignedBuffer page(kReplayPageSize);
+    MakeReplayPage(kPage, page.data());
+    StructureRecord split, saved;
+    split.Image(page.data(), kReplayPageSize);
+    Header(page.data())->lsn = log->Append(split.Encode()).end;
+    Node node(page.data(), kReplayPageSize);
+    bool found;
+    const std::string key = ReplayKey(101);
+    ASSERT_TRUE(node.InsertLeaf(node.LowerBound(key, &found), key, {"row", false}));
+    saved.SavedImage(page.data(), kReplayPageSize);
+    log->Append(saved.Encode());
+    log->Flush();
+  }
+  FileOptions options;
+  PageFile file(File::Open(dir_ + "/data", options), nullptr, kReplayPageSize);
+  RedoLog redo;
+  Pool pool(&file, &redo, Pool::BytesFor(64, kReplayPageSize, 2000));
+  Space space(kReplayPageSize, [](uint32_t) {});
+  PoolClient client(&pool);
+  StructureReplay replay(&pool, &space, &client);
+  redo.Attach(Log::Open(log_dir, LogOptions{}, begin, [&](const LogRecord& record) {
+    replay.Apply(DecodeRecord(record.bytes).structure, record.lsn, record.end);
+  }));
+  replay.CheckWhole();
+  const SharedGuard guard = pool.Read(&client, kPage);
+  bool found;
+  Node(guard.page(), kReplayPageSize).LowerBound(ReplayKey(101), &found);
+  EXPECT_TRUE(found);
+}
+
 TEST_F(ImageOrderTest, AndSoDoesACheckThatWritesNothing) {
   Faults faults;
   Space space(kReplayPageSize, [](uint32_t) {});

@@ -58,7 +58,7 @@ class ReplayFuzzTest : public testing::Test {
     AppendOperation({false, 1, "k", "v"}, &operations);
     AppendOperation({true, 2, "another", {}}, &operations);
     records.emplace_back(record.Encode(operations));
-    records.push_back(OperationsHeader({17, true, {}}) + operations);
+    records.push_back(OperationsHeader({17, false, true, {}}) + operations);
     return records;
   }
 

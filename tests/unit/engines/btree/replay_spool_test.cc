@@ -8,6 +8,7 @@
 #include <string>
 
 #include "device/error.h"
+#include "device/file/file_faults.h"
 
 namespace testbed::btree {
 namespace {
@@ -28,7 +29,7 @@ class ReplaySpoolTest : public testing::Test {
   static void Fill(ReplaySpool* spool) {
     for (uint64_t n = 0; n < kRecords; ++n) {
       const std::string operations = Operations(n);
-      spool->Add({{n, n + 1}, {n * 7, n % 3 == 0, operations}});
+      spool->Add({{n, n + 1}, {n * 7, n % 5 == 0, n % 3 == 0, operations}});
     }
   }
   // Returns the number of records, each of which must be as it was added.
@@ -37,6 +38,7 @@ class ReplaySpoolTest : public testing::Test {
     spool->ForEach([&](const SpooledRecord& record) {
       EXPECT_EQ(record.range.begin, n);
       EXPECT_EQ(record.part.transaction, n * 7);
+      EXPECT_EQ(record.part.later, n % 5 == 0);
       EXPECT_EQ(record.part.more, n % 3 == 0);
       EXPECT_EQ(record.part.operations, Operations(n));
       ++n;
@@ -54,6 +56,17 @@ TEST_F(ReplaySpoolTest, ReturnsWhatItSpilledAndWhatItDidNot) {
     EXPECT_EQ(Read(&spool), kRecords);
   }
   EXPECT_FALSE(fs::exists(Path()));
+}
+
+// At its creation or later.
+TEST_F(ReplaySpoolTest, AFullDiskLeavesTheRecordsInMemory) {
+  for (uint64_t call = 0; call < 5; ++call) {
+    ReplaySpool spool(Path());
+    FileFaults::Set(call, UINT64_MAX, call % 2 == 0 ? ENOSPC : EDQUOT);
+    Fill(&spool);
+    FileFaults::Clear();
+    EXPECT_EQ(Read(&spool), kRecords) << call;
+  }
 }
 
 // The kernel could not write a page of the file back, and took its memory: it reads as zeros.
