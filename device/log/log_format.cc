@@ -169,20 +169,10 @@ HeaderState DecodeSegmentHeader(std::string_view block, const std::string& path,
   if (std::all_of(block.begin(), block.end(), [](char c) { return c == 0; })) {
     return HeaderState::kBlank;
   }
-  if (block.size() < kSegmentHeaderUsed || std::memcmp(block.data(), kMagic, sizeof kMagic) != 0) {
+  const char* at = block.data();
+  if (block.size() < kSegmentHeaderUsed || std::memcmp(at, kMagic, sizeof kMagic) != 0 ||
+      Get<uint64_t>(at + kSegmentChecksum) != SegmentHeaderChecksum(at)) {
     return HeaderState::kDamaged;
-  }
-  char copy[kSegmentHeaderUsed];
-  std::memcpy(copy, block.data(), sizeof copy);
-  const char* const at = copy;
-  const auto matches = [&] {
-    return Get<uint64_t>(at + kSegmentChecksum) == SegmentHeaderChecksum(at);
-  };
-  if (!matches()) {
-    // The flag that the next segment was made is written in place, and that write may have ended before
-    // the checksum. Then the header is the one before.
-    Put<uint32_t>(copy + kSegmentFlags, Get<uint32_t>(at + kSegmentFlags) ^ kHasNextFlag);
-    if (!matches()) return HeaderState::kDamaged;
   }
   const uint32_t version = Get<uint32_t>(at + kSegmentVersion);
   if (version != kLogFormatVersion) {

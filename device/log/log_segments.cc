@@ -60,12 +60,15 @@ SegmentHeader LogSegments::NextHeader() const {
   return header;
 }
 
-void LogSegments::WriteHeader(File& file, const SegmentHeader& header, size_t n) {
-  AlignedBuffer block(n);
-  std::memset(block.data(), 0, n);
+// Writes the whole header block, so that written space has no gap. A file system keeps a gap as an
+// extent of its own; with a few more extents they no longer fit into the inode, and a journal entry of
+// the file is twice as long. And a write that ends early has the header nevertheless.
+void LogSegments::WriteHeader(File& file, const SegmentHeader& header) {
+  AlignedBuffer block(kSegmentHeaderBytes);
+  std::memset(block.data(), 0, kSegmentHeaderBytes);
   EncodeSegmentHeader(header, block.data());
-  file.Write(0, block.data(), n);
-  counts_.bytes += n;
+  file.Write(0, block.data(), kSegmentHeaderBytes);
+  counts_.bytes += kSegmentHeaderBytes;
   ++counts_.writes;
 }
 
@@ -105,10 +108,7 @@ void LogSegments::Make(SegmentHeader header) {
     CheckAlignment(*file);
     Fill(*file);
     header.whole = file->Size() == options_.segment_bytes;
-    // The whole header block is written, so that written space has no gap. A file system keeps a
-    // gap as an extent of its own; with a few more extents they no longer fit into the inode, and
-    // a journal entry of the file is twice as long.
-    WriteHeader(*file, header, kSegmentHeaderBytes);
+    WriteHeader(*file, header);
     file->Sync(true);
     if (options_.uncached) file->Forget(0, 0);
     SyncDirectory(directory_);
@@ -138,12 +138,11 @@ void LogSegments::WriteHasNext(LogSegment& segment, bool has_next) {
 // segment is not opened again. So the header that was there is put back.
 void LogSegments::ReplaceHeader(File& file, const SegmentHeader& before,
                                 const SegmentHeader& header) {
-  const size_t n = std::max(kSegmentHeaderUsed, file.alignment());
   try {
-    WriteHeader(file, header, n);
+    WriteHeader(file, header);
   } catch (...) {
     try {
-      WriteHeader(file, before, n);
+      WriteHeader(file, before);
     } catch (const std::exception&) {
       // The first error is thrown; the device that refused the write may refuse this one, too.
     }

@@ -80,7 +80,7 @@ class LogSegments {
   void WriteHasNext(LogSegment& segment, bool has_next) REQUIRES(mutex_);
   void Fill(File& file) REQUIRES(mutex_);
   void Recycle(LogSegment& old) REQUIRES(mutex_);
-  void WriteHeader(File& file, const SegmentHeader& header, size_t bytes) REQUIRES(mutex_);
+  void WriteHeader(File& file, const SegmentHeader& header) REQUIRES(mutex_);
   void ReplaceHeader(File& file, const SegmentHeader& before, const SegmentHeader& header)
       REQUIRES(mutex_);
   void Remove(const std::string& path) REQUIRES(mutex_);

@@ -180,7 +180,7 @@ TEST_P(LogSettingTest, WrittenSpaceHasNoGapAtItsBeginning) {
   const uint64_t made = filled + c.segments_created * kSegmentHeaderBytes;
   // The header of each segment but the last is written again, to say that there is a next one.
   const uint64_t again = c.segments_created - 1;
-  EXPECT_GE(c.preparation_bytes, made + again * kSegmentHeaderUsed);
+  EXPECT_GE(c.preparation_bytes, made + again * kSegmentHeaderBytes);
   EXPECT_LE(c.preparation_bytes, made + again * kSegmentHeaderBytes);
 }
 
