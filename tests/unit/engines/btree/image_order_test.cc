@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -52,6 +53,22 @@ class ImageOrderTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(dir_); }
 
+  // Replays the log from `begin` on, and gives `look` the page as it is then, and how many pages were
+  // changed.
+  void Replay(const std::string& log, Lsn begin,
+              const std::function<void(const char* page, uint64_t changed)>& look) const {
+    PageFile file(File::Open(dir_ + "/data", FileOptions{}), nullptr, kReplayPageSize);
+    RedoLog redo;
+    Pool pool(&file, &redo, Pool::BytesFor(64, kReplayPageSize, 2000));
+    Space space(kReplayPageSize, [](uint32_t) {});
+    PoolClient client(&pool);
+    StructureReplay replay(&pool, &space, &client);
+    redo.Attach(Log::Open(log, LogOptions{}, begin, [&](const LogRecord& record) {
+      replay.Apply(DecodeRecord(record.bytes).structure, record.lsn, record.end);
+    }));
+    replay.CheckWhole();
+    look(pool.Read(&client, kPage).page(), replay.pages_changed());
+  }
   void ExpectCut(const char* page) const {
     const Node node(page, kReplayPageSize);
     EXPECT_EQ(node.Validate(), "");
@@ -67,19 +84,10 @@ class ImageOrderTest : public testing::Test {
 };
 
 TEST_F(ImageOrderTest, RecoveryMakesTheChangeAfterTheCopy) {
-  FileOptions options;
-  PageFile file(File::Open(dir_ + "/data", options), nullptr, kReplayPageSize);
-  RedoLog redo;
-  Pool pool(&file, &redo, Pool::BytesFor(64, kReplayPageSize, 2000));
-  Space space(kReplayPageSize, [](uint32_t) {});
-  PoolClient client(&pool);
-  StructureReplay replay(&pool, &space, &client);
-  redo.Attach(Log::Open(dir_ + "/log", LogOptions{}, begin_, [&](const LogRecord& record) {
-    replay.Apply(DecodeRecord(record.bytes).structure, record.lsn, record.end);
-  }));
-  replay.CheckWhole();
-  EXPECT_EQ(replay.pages_changed(), 2u);
-  ExpectCut(pool.Read(&client, kPage).page());
+  Replay(dir_ + "/log", begin_, [&](const char* page, uint64_t changed) {
+    EXPECT_EQ(changed, 2u);
+    ExpectCut(page);
+  });
 }
 
 // A commit from before the redo point logs a page whole when it splits one, and then puts a row into it,
@@ -104,21 +112,11 @@ TEST_F(ImageOrderTest, ASavedImageOfATornPageCountsAtTheSameLsn) {
     log->Append(saved.Encode());
     log->Flush();
   }
-  FileOptions options;
-  PageFile file(File::Open(dir_ + "/data", options), nullptr, kReplayPageSize);
-  RedoLog redo;
-  Pool pool(&file, &redo, Pool::BytesFor(64, kReplayPageSize, 2000));
-  Space space(kReplayPageSize, [](uint32_t) {});
-  PoolClient client(&pool);
-  StructureReplay replay(&pool, &space, &client);
-  redo.Attach(Log::Open(log_dir, LogOptions{}, begin, [&](const LogRecord& record) {
-    replay.Apply(DecodeRecord(record.bytes).structure, record.lsn, record.end);
-  }));
-  replay.CheckWhole();
-  const SharedGuard guard = pool.Read(&client, kPage);
-  bool found;
-  Node(guard.page(), kReplayPageSize).LowerBound(ReplayKey(101), &found);
-  EXPECT_TRUE(found);
+  Replay(log_dir, begin, [](const char* page, uint64_t) {
+    bool found;
+    Node(page, kReplayPageSize).LowerBound(ReplayKey(101), &found);
+    EXPECT_TRUE(found);
+  });
 }
 
 TEST_F(ImageOrderTest, AndSoDoesACheckThatWritesNothing) {
