@@ -127,6 +127,7 @@ LogRange Log::Impl::Append(size_t size, const std::function<void(char* to)>& fil
   LockGuard lock(latch_);
   for (;;) {
     if (error_) ThrowFailed();
+    if (no_reserve_) throw Error(*no_reserve_);
     if (open_ && Fits(Slot(head_), need)) break;
     if (open_) {
       SealGroup();
@@ -290,10 +291,23 @@ void Log::Impl::TruncateBefore(Lsn lsn) {
   }
   const Lsn newest = (options_.sync == LogSync::kNone ? written_ : durable_).load();
   const auto error = ErrorOf([&] { segments_->TruncateBefore(std::min(lsn, newest), newest); });
-  if (!error) return;
+  if (!error) {
+    if (LacksReserve()) KeepReserve();
+    return;
+  }
   LockGuard lock(latch_);
   Fail(*error);
   throw Error(*error);
+}
+
+void Log::Impl::KeepReserve() {
+  std::optional<Error> error = ErrorOf([&] { segments_->KeepReserve(); });
+  LockGuard lock(latch_);
+  if (error && !error->disk_is_full()) {
+    Fail(*error);
+    throw Error(*error);
+  }
+  no_reserve_ = std::move(error);
 }
 
 // The flusher thread flushes once within each interval, and writes full groups in between.

@@ -140,7 +140,7 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
   }
   auto impl = std::make_unique<Impl>(directory, options, std::move(segments), tail);
   // The frame that begins the epoch may have needed the reserve.
-  if (!recovers) impl->segments_->KeepReserve();
+  if (!recovers) impl->KeepReserve();
   return std::unique_ptr<Log>(new Log(std::move(impl)));
 }
 
@@ -189,6 +189,7 @@ Lsn Log::WrittenLsn() const { return impl_->written_.load(std::memory_order_acqu
 Lsn Log::DurableLsn() const { return impl_->durable_.load(std::memory_order_acquire); }
 Lsn Log::BeginLsn() const { return impl_->segments_->BeginLsn(); }
 void Log::TruncateBefore(Lsn lsn) { impl_->TruncateBefore(lsn); }
+bool Log::LacksReserve() const { return impl_->LacksReserve(); }
 LogCounters Log::Counters() const { return impl_->Counters(); }
 const LogOptions& Log::options() const { return impl_->options_; }
 uint64_t Log::id() const { return impl_->id_; }

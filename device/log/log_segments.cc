@@ -248,7 +248,9 @@ void LogSegments::Prepare(bool recovers) {
 
 void LogSegments::KeepReserve() {
   LockGuard lock(mutex_);
-  if (reserves()) reserve_ = 1;
+  if (!reserves()) return;
+  reserve_ = 1;
+  while (segments_.size() < current_ + 1 + reserve_) Make(NextHeader());
 }
 
 std::shared_ptr<LogSegment> LogSegments::Current() {

@@ -46,9 +46,9 @@ class LogSegments {
   // device/file/durable.h).
   void WriteAgain(Lsn begin, Lsn end);
   // Makes segments until there are min_segments and, unless the log `recovers`, one for the reserve; for
-  // recycled space only.
+  // recycled space only. The reserve is kept from KeepReserve on.
   void Prepare(bool recovers);
-  // Keeps the reserve from now on, as TruncateBefore does.
+  // Keeps the reserve from now on. Makes a segment for it if none waits, and throws Error when it cannot.
   void KeepReserve();
 
   // Returns the segment in service.

@@ -48,6 +48,9 @@ class ReplaySpool {
     if (buffer_.size() >= kMemory && !device_is_full_) Spill();
   }
 
+  // Returns how many bytes the records take.
+  uint64_t bytes() const { return written_ + buffer_.size(); }
+
   void ForEach(const std::function<void(const SpooledRecord&)>& use) {
     std::string_view left;
     std::string piece;

@@ -25,20 +25,47 @@ void Store::NoteFileError(const Error& error, bool lasts) {
   service_.store(Service::kDiskFull);
 }
 
-void Store::ThrowUnlessUsable() {
+void Store::CheckWritable() {
+  if (service_.load() == Service::kUsable) return;
   if (!failed()) {
     try {
       file_->Retry();
       pool_->RetryCleaning();
       LockGuard lock(failure_mutex_);
       if (!failed()) {
-        service_.store(Service::kUsable);
+        if (!owes_checkpoint_) service_.store(Service::kUsable);
         return;
       }
     } catch (const Error&) {
       // NoteFileError has kept the error.
     }
   }
+  ThrowUnusable();
+}
+
+void Store::ThrowUnlessUsable() {
+  CheckWritable();
+  if (!owes_checkpoint_) return;
+  try {
+    Checkpoint();
+  } catch (const Error& e) {
+    if (!failed() && !e.disk_is_full()) throw;
+    ThrowUnusable();
+  }
+  CheckWritable();
+  if (owes_checkpoint_) ThrowUnusable();
+}
+
+// Recovery has appended to the log's reserve, and its checkpoint, which gives the reserve back, found the
+// disk full. Commits would use up what the next recovery needs.
+void Store::OweCheckpoint(const Error& error) {
+  LockGuard lock(failure_mutex_);
+  if (failed()) return;
+  owes_checkpoint_ = true;
+  if (service_.exchange(Service::kDiskFull) == Service::kUsable) failure_ = error.what();
+}
+
+void Store::ThrowUnusable() {
   LockGuard lock(failure_mutex_);
   if (!failed()) {
     throw Error(Error::kIo,
@@ -109,10 +136,10 @@ void Store::Flush() { pool_->FlushBefore(redo_.EndLsn()); }
 
 void Store::Checkpoint() {
   LockGuard one(checkpoint_mutex_);
-  CheckUsable();
+  CheckWritable();
   const Lsn redo = RedoPoint();
   const uint64_t images = pool_->image_bytes();
-  if (options_.torn_page == TornPage::kFullPageImage) pool_->SetImageFloor(redo);
+  if (logs_images_) pool_->SetImageFloor(redo);
   pool_->FlushBefore(redo);
   CheckpointState state;
   state.database = state_.database;
@@ -131,7 +158,7 @@ void Store::Checkpoint() {
   }
   // If the store has failed meanwhile, its state in memory may be wrong and must not become a
   // checkpoint.
-  CheckUsable();
+  CheckWritable();
   try {
     WriteCheckpoint(dir_, options_.page_size, state);
   } catch (const Error& e) {
@@ -146,6 +173,7 @@ void Store::Checkpoint() {
   images_at_redo_.store(images);
   checkpoints_.fetch_add(1);
   if (redo_.log() != nullptr) redo_.log()->TruncateBefore(redo);
+  if (owes_checkpoint_) owes_checkpoint_ = redo_.log()->LacksReserve();
 }
 
 std::map<std::string, uint32_t> Store::TableNames() const {

@@ -34,11 +34,13 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "device/error.h"
@@ -218,15 +220,25 @@ class Store {
   CheckpointState OpenFiles();
   CheckpointState ReadDurableCheckpoint() const;
   void Recover(const CheckpointState& state);
+  void EndRecovery();
+  void GrowFiles(uint32_t pages);
   void RunAgain(ReplaySpool* spool);
+  // Writes that found no page on a full disk: by table and key the log record and the value.
+  using PutOff = std::map<std::pair<uint32_t, std::string>, std::pair<LogRange, std::string>>;
+  void RunPutOff(StoreClient* client, PutOff* put_off);
+  std::optional<Error> TryOperation(StoreClient* client, const RowWrite& op, bool keep);
   void RunOperation(StoreClient* client, const RowWrite& op) NO_THREAD_SAFETY_ANALYSIS;
+  bool RewriteLongValue(TreeContext* context, const Tree* tree, const RowWrite& op);
   void LoadCatalogue() NO_THREAD_SAFETY_ANALYSIS;
   void LoadChangeBuffer() NO_THREAD_SAFETY_ANALYSIS;
   void StartChangeBuffer();
   Tree* AddTable(const std::string& name, std::string_view value) REQUIRES(tables_mutex_);
   Lsn RedoPoint();
   void CheckpointLoop();
+  void CheckWritable();
   void ThrowUnlessUsable();
+  [[noreturn]] void ThrowUnusable();
+  void OweCheckpoint(const Error& error);
   void NoteFileError(const Error& error, bool lasts);
   bool failed() const { return service_.load() == Service::kFailed; }
   void NoteLogGrowth(Lsn end);
@@ -242,7 +254,11 @@ class Store {
   std::unique_ptr<ChangeBuffer> change_buffer_;
   OpKind merge_op_;  // kind of operation of moving rows out of the change buffer
   RecoveryResult recovery_;
-  CheckpointState state_;  // state of the last checkpoint
+  CheckpointState state_;          // state of the last checkpoint
+  uint64_t checkpoint_space_ = 0;  // bytes that each checkpoint file has space for
+  // Page images protect from torn pages. In recovery the doublewrite file does, for images would fill the
+  // log's reserve.
+  std::atomic<bool> logs_images_{false};
 
   mutable Mutex tables_mutex_;              // protects the members up to next_table_
   std::vector<std::atomic<Tree*>> tables_;  // by number; read without the mutex
@@ -257,6 +273,8 @@ class Store {
   enum class Service : uint8_t { kUsable, kDiskFull, kFailed };
   std::atomic<Service> service_{Service::kUsable};
   std::string failure_ GUARDED_BY(failure_mutex_);  // why service_ is not kUsable
+  // The store is not kUsable before it has taken a checkpoint.
+  std::atomic<bool> owes_checkpoint_{false};
 
   Mutex checkpoint_mutex_;         // held by the thread that takes a checkpoint
   std::atomic<Lsn> last_redo_{0};  // redo point of the last checkpoint

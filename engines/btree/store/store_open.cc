@@ -240,7 +240,8 @@ void Store::Create() {
     state.log_id = log->id();
     state.redo = log->EndLsn();
   }
-  WriteCheckpoint(dir_, page_size, state);
+  // Both files get their space now, as the doublewrite file does.
+  for (; state.sequence <= 2; ++state.sequence) WriteCheckpoint(dir_, page_size, state);
   SyncDirectory(LogPath(dir_));
   RenameFile(data, DataPath(dir_));
   SyncDirectory(dir_);
@@ -308,11 +309,28 @@ CheckpointState Store::OpenFiles() {
   file_->KeepCopies(std::move(kept));
   file_->SetOnError([this](const Error& error, bool lasts) { NoteFileError(error, lasts); });
   space_ = std::make_unique<Space>(
-      options_.page_size, [this](uint32_t pages) { file_->Grow(pages); },
+      options_.page_size, [this](uint32_t pages) { GrowFiles(pages); },
       [this](uint32_t pages) { file_->Shrink(pages); });
   pool_ = std::make_unique<Pool>(file_.get(), &redo_,
                                  options_.cache_bytes - pages.compressed_cache_bytes);
   return state;
+}
+
+// Makes the data file that many pages long. The checkpoint files first get the space for a map of them, so
+// that a checkpoint is possible on a disk that the data file has filled.
+void Store::GrowFiles(uint32_t pages) {
+  constexpr uint64_t kStep = 64 << 10;  // bytes; the map has a bit a page
+  const uint64_t bytes = (4096 + uint64_t{pages} / 8 + kStep - 1) / kStep * kStep;
+  if (bytes > checkpoint_space_) {
+    for (int which : {0, 1}) {
+      const std::string path = CheckpointPath(dir_, which);
+      if (!IsThere(path)) continue;
+      OpenFile(path, FileKind::kMeta, IoMode::kBuffered, FileOptions::kMustExist)
+          ->Allocate(0, bytes, true);
+    }
+    checkpoint_space_ = bytes;
+  }
+  file_->Grow(pages);
 }
 
 void Store::LoadCatalogue() {
@@ -369,19 +387,26 @@ void Store::Recover(const CheckpointState& state) {
   // Its file goes before the checkpoint, after which no other recovery would remove it.
   spool.reset();
   pool_->EndRecovery();
+  EndRecovery();
   StartChangeBuffer();
+}
+
+void Store::EndRecovery() {
   try {
-    if (recovery_.needed) Checkpoint();
+    if (recovery_.needed || redo_.log()->LacksReserve()) Checkpoint();
+    if (redo_.log()->LacksReserve()) throw Error::Io("write", LogPath(dir_), ENOSPC);
   } catch (const Error& e) {
-    // On a full device the log stays as it is, and the next checkpoint may find room.
+    // On a full device the log stays as it is. Reads go on, and the first commit tries again.
     if (!e.disk_is_full()) throw;
+    OweCheckpoint(e);
   }
   space_->GiveBack();
   // A file that could not be shrunk ends the opening; a full disk does not, because reads go on.
   if (failed()) CheckUsable();
   // Until here pages were written without the log.
-  if (options_.torn_page == TornPage::kFullPageImage) {
+  if (options_.torn_page == TornPage::kFullPageImage && !owes_checkpoint_) {
     pool_->SetImageFloor(last_redo_.load());
+    logs_images_ = true;
     try {
       file_->StopDoublewrite();
     } catch (const Error& e) {
@@ -389,47 +414,6 @@ void Store::Recover(const CheckpointState& state) {
       // opening, because reads go on.
       if (!e.disk_is_full()) throw;
     }
-  }
-}
-
-void Store::RunAgain(ReplaySpool* spool) {
-  StoreClient client(this);
-  TransactionParts parts;
-  spool->ForEach([&](const SpooledRecord& record) {
-    std::optional<std::string_view> operations = parts.Add(record.part);
-    if (!operations) return;
-    client.context()->commit = record.range;
-    client.context()->recovers = true;
-    RowWrite op;
-    while (NextOperation(&*operations, &op)) RunOperation(&client, op);
-    ++recovery_.transactions;
-  });
-}
-
-void Store::RunOperation(StoreClient* client, const RowWrite& op) {
-  if (Table(op.table) == nullptr) {
-    throw Error(Error::kCorruption, "the log in " + LogPath(dir_) +
-                                        " names a table that the catalogue does not have: restore "
-                                        "the database from a copy, or load it again");
-  }
-  if (op.table == kCatalogueTable && !op.erase) {
-    AddTable(std::string(op.key), op.value);
-    LoadChangeBuffer();
-  }
-  Tree* tree = Table(op.table);
-  TreeContext* context = client->context();
-  LeafWrite row{op.key, op.erase, {op.value, false}};
-  std::string encoded;
-  if (!op.erase && tree->NeedsOverflow(op.key.size(), op.value.size())) {
-    encoded =
-        Node::EncodeOverflow(WriteOverflow(pool_.get(), space_.get(), &redo_, &context->client,
-                                           op.table, op.value, context->commit.begin));
-    row.value = {encoded, true};
-  }
-  if (change_buffer_ != nullptr && op.table != kCatalogueTable) {
-    change_buffer_->WriteThrough(context, tree, row);
-  } else {
-    tree->Write(context, row);
   }
 }
 
@@ -453,7 +437,12 @@ void Store::StartChangeBuffer() {
   }
   if (change_buffer_ == nullptr) return;
   StoreClient client(this);
-  while (change_buffer_->rows() > 0 && client.MoveToNextLeaf()) {
+  try {
+    while (change_buffer_->rows() > 0 && client.MoveToNextLeaf()) {
+    }
+  } catch (const Error& e) {
+    // On a full disk the rows wait in the buffer, which takes no more of them; later commits move them.
+    if (!e.disk_is_full()) throw;
   }
 }
 

@@ -58,8 +58,7 @@ void ChangeBuffer::Load(TreeContext* context) {
 }
 
 bool ChangeBuffer::Takes(const LeafWrite& row) const {
-  return most_bytes_ > 0 && !row.value.overflow &&
-         row.key.size() + row.value.bytes.size() <= kMostRow &&
+  return !row.value.overflow && row.key.size() + row.value.bytes.size() <= kMostRow &&
          row.key.size() + kTableBytes <= MaxKeySize(page_size_);
 }
 
@@ -73,38 +72,50 @@ bool ChangeBuffer::Find(TreeContext* context, const Tree* target, std::string_vi
 }
 
 void ChangeBuffer::Write(TreeContext* context, Tree* target, const LeafWrite& row) {
-  if (!Takes(row) || target->LeafInPool(context, row.key)) {
+  if (most_bytes_ == 0 || !Takes(row) || target->LeafInPool(context, row.key)) {
     WriteThrough(context, target, row);
-    return;
+  } else {
+    Keep(context, target, row);
   }
+}
+
+void ChangeBuffer::Keep(TreeContext* context, const Tree* target, const LeafWrite& row) {
   const std::string key = KeyOf(target->table(), row.key);
   std::string value(1, row.erase ? 'e' : 'p');
   if (!row.erase) value.append(row.value.bytes);
   std::string before;
   const bool known = Knows(target->table()) && tree_->Get(context, key, &before);
+  if (!known) before.clear();
   // The row is counted before it is written, so that Knows never hides a row that is in the buffer.
-  if (known) {
-    Count(target->table(), 0,
-          static_cast<int64_t>(value.size()) - static_cast<int64_t>(before.size()));
-  } else {
-    Count(target->table(), 1, static_cast<int64_t>(key.size() + value.size()));
+  const int64_t rows = known ? 0 : 1;
+  const auto bytes = static_cast<int64_t>(value.size() + (known ? 0 : key.size())) -
+                     static_cast<int64_t>(before.size());
+  Count(target->table(), rows, bytes);
+  try {
+    tree_->Write(context, {key, false, {value, false}});
+  } catch (...) {
+    Count(target->table(), -rows, -bytes);
+    throw;
   }
-  tree_->Write(context, {key, false, {value, false}});
   rows_buffered_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void ChangeBuffer::WriteThrough(TreeContext* context, Tree* target, const LeafWrite& row) {
   target->Write(context, row);
+  TakeOut(context, target, row.key);
+}
+
+void ChangeBuffer::TakeOut(TreeContext* context, const Tree* target, std::string_view key) {
   const bool knows = Knows(target->table());
   if (!knows && !context->recovers) return;
-  const std::string key = KeyOf(target->table(), row.key);
+  const std::string whole = KeyOf(target->table(), key);
   std::string before;
-  const bool found = knows && tree_->Get(context, key, &before);
+  const bool found = knows && tree_->Get(context, whole, &before);
   if (!found && !context->recovers) return;
   if (found) moves_.fetch_add(1, std::memory_order_acq_rel);
-  tree_->Write(context, {key, true, {}});
+  tree_->Write(context, {whole, true, {}});
   if (!found) return;
-  Count(target->table(), -1, -static_cast<int64_t>(key.size() + before.size()));
+  Count(target->table(), -1, -static_cast<int64_t>(whole.size() + before.size()));
 }
 
 std::vector<BufferedRow> ChangeBuffer::RowsBetween(TreeContext* context, uint32_t table,

@@ -54,9 +54,17 @@ class ChangeBuffer {
   // Writes a row of the commit context->commit to `target` when the row's leaf is in the pool or
   // the row is too long for the buffer; else to the buffer.
   void Write(TreeContext* context, Tree* target, const LeafWrite& row);
-  // Writes a row to its leaf, and removes it from the buffer. In recovery the buffer's leaf where the
-  // row would be is dirty afterwards, whether it had the row or not (TreeContext::recovers).
+  // Returns whether the row is short enough for the buffer.
+  bool Takes(const LeafWrite& row) const;
+  // Writes a row that the buffer takes to the buffer. Throws Error when it has no page for it; then the
+  // buffer has what it had.
+  void Keep(TreeContext* context, const Tree* target, const LeafWrite& row);
+  // Writes a row to its leaf, and removes it from the buffer.
   void WriteThrough(TreeContext* context, Tree* target, const LeafWrite& row);
+  // Removes a row from the buffer after it was written to its leaf, if the buffer has it. In recovery the
+  // leaf of the buffer where the row would be is dirty afterwards, whether it had the row or not
+  // (TreeContext::recovers).
+  void TakeOut(TreeContext* context, const Tree* target, std::string_view key);
 
   // Returns whether the buffer has the row. If so, sets *erased, and *value unless the row is
   // erased.
@@ -95,7 +103,6 @@ class ChangeBuffer {
   // when the buffer cannot have written the row.
   uint32_t TableOf(std::string_view key) const;
   static bool IsErased(std::string_view value);
-  bool Takes(const LeafWrite& row) const;  // the row is short enough for the buffer
   void Count(uint32_t table, int64_t rows, int64_t bytes);
 
   Tree* const tree_;

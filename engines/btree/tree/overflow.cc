@@ -7,31 +7,36 @@
 
 namespace testbed::btree {
 
+void RewriteOverflow(Pool* pool, RedoLog* log, PoolClient* client, uint32_t table,
+                     const OverflowRef& ref, std::string_view value, Lsn begin) {
+  const uint32_t page_size = pool->page_size();
+  for (uint32_t i = 0; i < ref.pages; ++i) {
+    ExclusiveGuard guard = pool->WriteNew(client, ref.first + i);
+    // The page may have been freed just now. Its LSN is the end of the log, so that the record
+    // that freed it is durable before the page is overwritten in the file.
+    const Lsn now = log->EndLsn();
+    std::memset(guard.page(), 0, page_size);
+    auto* header = reinterpret_cast<OverflowHeader*>(guard.page());
+    header->id = ref.first + i;
+    header->table = table;
+    header->type = PageType::kOverflow;
+    header->begin = begin;
+    const std::string_view piece =
+        value.substr(i * OverflowPayload(page_size), OverflowPayload(page_size));
+    header->size = static_cast<uint32_t>(piece.size());
+    std::memcpy(guard.page() + sizeof *header, piece.data(), piece.size());
+    guard.MarkDirty(begin, now);
+  }
+}
+
 OverflowRef WriteOverflow(Pool* pool, Space* space, RedoLog* log, PoolClient* client,
                           uint32_t table, std::string_view value, Lsn begin) {
-  const uint32_t page_size = pool->page_size();
   OverflowRef ref;
-  ref.pages = OverflowPages(value.size(), page_size);
+  ref.pages = OverflowPages(value.size(), pool->page_size());
   ref.size = value.size();
   ref.first = space->ReserveBeside(ref.pages);
   try {
-    for (uint32_t i = 0; i < ref.pages; ++i) {
-      ExclusiveGuard guard = pool->WriteNew(client, ref.first + i);
-      // The page may have been freed just now. Its LSN is the end of the log, so that the record
-      // that freed it is durable before the page is overwritten in the file.
-      const Lsn now = log->EndLsn();
-      std::memset(guard.page(), 0, page_size);
-      auto* header = reinterpret_cast<OverflowHeader*>(guard.page());
-      header->id = ref.first + i;
-      header->table = table;
-      header->type = PageType::kOverflow;
-      header->begin = begin;
-      const std::string_view piece =
-          value.substr(i * OverflowPayload(page_size), OverflowPayload(page_size));
-      header->size = static_cast<uint32_t>(piece.size());
-      std::memcpy(guard.page() + sizeof *header, piece.data(), piece.size());
-      guard.MarkDirty(begin, now);
-    }
+    RewriteOverflow(pool, log, client, table, ref, value, begin);
   } catch (...) {
     space->Cancel(ref.first, ref.pages);
     throw;

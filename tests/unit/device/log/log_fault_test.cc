@@ -294,7 +294,7 @@ TEST_F(LogFullDeviceTest, ARecoveryFindsTheReserve) {
 }
 
 // A log that was closed in order at the end of a segment replays nothing, and its opening needs a segment
-// for its own frame.
+// for its own frame. From then on the disk must have room for another reserve, or the log for recycling.
 TEST_F(LogFullDeviceTest, AnOpeningAtTheEndOfASegmentFindsTheReserve) {
   LogOptions options = SmallOptions();
   options.reserve = true;
@@ -309,11 +309,28 @@ TEST_F(LogFullDeviceTest, AnOpeningAtTheEndOfASegmentFindsTheReserve) {
     end = log->EndLsn();
     EXPECT_LT(options.segment_bytes - end, options.write_size);
   }
-  std::ofstream file(mount_ + "/file", std::ios::app);
-  while (file << std::string(512, 'x') << std::flush) {
+  const auto fill = [this] {
+    std::ofstream file(mount_ + "/file", std::ios::app);
+    while (file << std::string(512, 'x') << std::flush) {
+    }
+  };
+  fill();
+  for (int opening = 0; opening < 3; ++opening) {
+    const auto log = OpenLog(directory, options, nullptr, end);
+    EXPECT_TRUE(log->LacksReserve());
+    ErrorOf([&] { log->Append("a"); }, ENOSPC);
   }
   const auto log = OpenLog(directory, options, nullptr, end);
-  EXPECT_GE(log->EndLsn(), options.segment_bytes);
+  log->TruncateBefore(log->EndLsn());
+  EXPECT_FALSE(log->LacksReserve());
+  log->WaitDurable(log->Append("a").end);
+  // The segment that was recycled is the reserve.
+  ErrorOf(
+      [&] {
+        for (;;) log->WaitDurable(log->Append(NumberedRecord(1, 3000)).end);
+      },
+      ENOSPC);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 2);
 }
 
 TEST_F(LogFullDeviceTest, ReadOnlyIsAnError) {

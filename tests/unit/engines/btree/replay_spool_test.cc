@@ -1,3 +1,4 @@
+// What recovery keeps of the log for its second pass: ReplaySpool and LastWrites.
 #include "engines/btree/store/replay_spool.h"
 
 #include <gtest/gtest.h>
@@ -5,10 +6,15 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "device/error.h"
 #include "device/file/file_faults.h"
+#include "engines/btree/store/last_writes.h"
 
 namespace testbed::btree {
 namespace {
@@ -87,6 +93,41 @@ TEST_F(ReplaySpoolTest, APageThatReadsOtherwiseIsAnErrorAndNoLackOfRecords) {
     }
     EXPECT_THROW(spool.ForEach([](const SpooledRecord&) {}), Error) << at;
   }
+}
+
+// Returns how many writes LastWrites calls the last of their rows that are not; those that are must be
+// among them.
+uint64_t CountLast(uint64_t bytes, uint64_t writes, uint64_t rows) {
+  std::mt19937_64 random(rows);
+  std::vector<std::pair<uint32_t, std::string>> log;
+  std::map<std::pair<uint32_t, std::string>, uint64_t> last;
+  for (uint64_t i = 0; i < writes; ++i) {
+    const uint64_t row = random() % rows;
+    log.emplace_back(static_cast<uint32_t>(row % 3), std::to_string(row / 3));
+    last[log.back()] = i;
+  }
+  LastWrites known(bytes);
+  for (const auto& [table, key] : log) known.Note(table, key);
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < writes; ++i) {
+    const bool is_last = known.IsLast(log[i].first, log[i].second);
+    EXPECT_TRUE(is_last || last[log[i]] != i);
+    count += is_last;
+  }
+  EXPECT_GE(count, last.size());
+  return count - last.size();
+}
+
+TEST(LastWritesTest, KnowsTheRowsOfAShortLog) {
+  EXPECT_EQ(CountLast(0, 1, 1), 0u);
+  EXPECT_EQ(CountLast(17 * 5000, 5000, 10), 0u);
+  EXPECT_EQ(CountLast(40 * 5000, 5000, 2000), 0u);
+}
+
+TEST(LastWritesTest, OfTooManyRowsItCallsMoreWritesTheLast) {
+  const uint64_t more = CountLast(1000, 20000, 5000);
+  EXPECT_GT(more, 5000u);
+  EXPECT_LT(more, 15000u);
 }
 
 }  // namespace

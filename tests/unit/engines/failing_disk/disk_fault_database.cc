@@ -268,4 +268,13 @@ const std::vector<FaultMode>& FaultModes() {
   return modes;
 }
 
+const std::vector<FaultMode>& WholeBlockModes() {
+  using btree::PageCodec;
+  static const std::vector<FaultMode> modes = {
+      {"btree_none_change_buffer",
+       Btree<btree::TornPage::kNone, IoMode::kDirect, PageCodec::kNone, true>, true},
+  };
+  return modes;
+}
+
 }  // namespace testbed

@@ -32,8 +32,11 @@ class FaultDatabase {
 struct FaultMode {
   const char* name;
   std::unique_ptr<FaultDatabase> (*make)();
+  bool whole_blocks = false;  // of the disk (failing_disk.h)
 };
 const std::vector<FaultMode>& FaultModes();
+// Those that need a disk that writes whole blocks.
+const std::vector<FaultMode>& WholeBlockModes();
 
 }  // namespace testbed
 

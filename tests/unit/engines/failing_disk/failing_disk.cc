@@ -186,7 +186,7 @@ void Model::CutFile(DeviceFile* file, std::mt19937_64* random) {
     const uint64_t luck = (*random)() % 3;
     if (!dirty || luck == 0) continue;
     for (uint64_t at = block * kBlock; at < (block + 1) * kBlock; at += kSector) {
-      if (luck == 2 && (*random)() % 2 == 0) continue;
+      if (luck == 2 && !whole_blocks && (*random)() % 2 == 0) continue;
       if (at >= now.size()) break;
       const size_t n = std::min(kSector, now.size() - at);
       if (at + n > file->bytes.size()) break;
@@ -216,7 +216,7 @@ void Model::Cut(uint64_t seed) {
 
 using disk_model::TheModel;
 
-FailingDisk::FailingDisk(const std::string& dir) {
+FailingDisk::FailingDisk(const std::string& dir, bool whole_blocks) {
   auto& model = TheModel();
   const disk_model::Hold hold;
   model.dir = dir;
@@ -228,6 +228,7 @@ FailingDisk::FailingDisk(const std::string& dir) {
   model.calls = model.failed = model.all_calls = 0;
   model.cut_at = UINT64_MAX;
   model.is_cut = false;
+  model.whole_blocks = whole_blocks;
   model.SyncNames(dir);
   std::error_code none;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir, none)) {

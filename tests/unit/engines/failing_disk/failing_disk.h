@@ -52,12 +52,14 @@ struct DiskFault {
   uint64_t at = UINT64_MAX;
   int error = EIO;        // 0 makes a write or read short: it transfers its first part and says so
   bool lasts = false;     // all later calls of the kind fail, too
-  std::string file = "";  // only writes of files whose paths end so
+  std::string file = "";  // only writes, syncs and allocations of files whose paths end so
 };
 
 class FailingDisk {
  public:
-  explicit FailingDisk(const std::string& dir);
+  // With `whole_blocks` the device writes each block of 4096 bytes as a whole, as one does that
+  // databases without protection from torn pages need.
+  explicit FailingDisk(const std::string& dir, bool whole_blocks = false);
   ~FailingDisk();
 
   // Makes a call fail. Calls of the fault's kind are numbered from 0 on, beginning now.

@@ -84,7 +84,7 @@ int SyncCall(int fd, long call) {
   const Hold hold;
   const std::string path = PathOf(fd);
   if (const FileRef file = model.FileAt(path)) {
-    const bool fails = model.Fails(DiskCall::kSync);
+    const bool fails = model.Fails(DiskCall::kSync, file->path);
     const bool tells = !fails && model.TellsOfWriteBack(fd, *file);
     const int error = errno;
     if (!model.is_cut) model.Sync(file.get(), fails);
@@ -205,7 +205,7 @@ int AllocateCall(int fd, int mode, off_t at, off_t n) {
   return WithFile(
       fd,
       [&](DeviceFile* file) {
-        if (TheModel().Fails(DiskCall::kAllocate)) return -1;
+        if (TheModel().Fails(DiskCall::kAllocate, file->path)) return -1;
         if ((mode & FALLOC_FL_PUNCH_HOLE) != 0) {
           TheModel().MarkDirty(file, static_cast<uint64_t>(at), static_cast<uint64_t>(at + n));
           TheModel().NoteFreed(file, static_cast<uint64_t>(at), static_cast<uint64_t>(at + n));

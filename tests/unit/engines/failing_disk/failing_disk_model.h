@@ -53,7 +53,7 @@ struct Model {
   // when it was opened.
   std::map<int, uint64_t> told;
   uint64_t calls = 0, failed = 0, all_calls = 0, cut_at = UINT64_MAX, cut_seed = 0;
-  bool is_cut = false;
+  bool is_cut = false, whole_blocks = false;
 
   bool Has(const std::string& path) const { return path.starts_with(dir + "/"); }
   FileRef FileAt(const std::string& path);  // null unless it is a regular file of the directory

@@ -199,7 +199,7 @@ class FailingDiskTest : public testing::TestWithParam<std::tuple<FaultMode, Faul
 
   void Try(uint64_t call, const Way& way) {
     Start();
-    FailingDisk disk(dir_);
+    FailingDisk disk(dir_, mode().whole_blocks);
     disk.Fail({fault().call, call, fault().error, way.lasts});
     if (way.cut != UINT64_MAX) disk.CutAfter(way.cut, call);
     Run(database_->commits(), 300);
@@ -237,7 +237,7 @@ TEST_P(FailingDiskTest, LosesNothingThatWasAcknowledged) {
   Start();
   uint64_t calls = 0, all = 0;
   {
-    FailingDisk disk(dir_);
+    FailingDisk disk(dir_, mode().whole_blocks);
     disk.Fail({fault().call, UINT64_MAX, fault().error});
     ASSERT_TRUE(Run(database_->commits(), 300)) << why_;
     ASSERT_EQ(errors_, 0);
@@ -279,14 +279,14 @@ TEST_P(FailingDiskTest, RecoveryLosesNothingThatWasAcknowledged) {
   Start();
   uint64_t all = 0;
   {
-    FailingDisk disk(dir_);
+    FailingDisk disk(dir_, mode().whole_blocks);
     ASSERT_TRUE(Run(database_->commits(), 300)) << why_;
     all = disk.all_calls();
   }
   Start();
   const std::string crashed = base_ + "/crashed";
   {
-    FailingDisk disk(dir_);
+    FailingDisk disk(dir_, mode().whole_blocks);
     disk.CutAfter(all * 7 / 10, 1);
     Run(database_->commits(), 300);
     disk.CopyTo(crashed);
@@ -303,7 +303,7 @@ TEST_P(FailingDiskTest, RecoveryLosesNothingThatWasAcknowledged) {
   restore();
   uint64_t calls = 0;
   {
-    FailingDisk disk(dir_);
+    FailingDisk disk(dir_, mode().whole_blocks);
     disk.Fail({fault().call, UINT64_MAX, fault().error});
     recover();
     calls = disk.calls();
@@ -315,7 +315,7 @@ TEST_P(FailingDiskTest, RecoveryLosesNothingThatWasAcknowledged) {
     for (const bool lasts : {false, true}) {
       SCOPED_TRACE("call " + std::to_string(call) + (lasts ? " and all after it" : ""));
       restore();
-      FailingDisk disk(dir_);
+      FailingDisk disk(dir_, mode().whole_blocks);
       disk.Fail({fault().call, call, fault().error, lasts});
       try {
         recover();
@@ -341,7 +341,7 @@ TEST_P(FailingDiskTest, AnIdleSessionThatFailedLosesNothing) {
   uint64_t calls = 0;
   const auto try_call = [&](uint64_t call, bool lasts) {
     Start();
-    FailingDisk disk(dir_);
+    FailingDisk disk(dir_, mode().whole_blocks);
     ASSERT_TRUE(Run(database_->commits(), 300)) << why_;
     disk.Fail({fault().call, call, fault().error, lasts});
     Run(0, 1);
@@ -371,7 +371,7 @@ class FailingDiskModeTest : public FailingDiskTest {};
 TEST_P(FailingDiskModeTest, DirectoriesThatWereThereAreNotTakenForDurable) {
   for (uint64_t seed = 1; seed < 7; ++seed) {
     Start();
-    FailingDisk disk(dir_);
+    FailingDisk disk(dir_, mode().whole_blocks);
     fs::create_directories(Database());
     ASSERT_TRUE(Run(20, 300)) << why_;
     disk.Cut(seed);
@@ -397,7 +397,7 @@ TEST_P(FailingDiskModeTest, WhatAFailedSyncLeftIsNotBuiltOn) {
         SCOPED_TRACE(std::string(call == DiskCall::kSync ? "sync, " : "msync, ") +
                      std::to_string(before) + " commits, cut after " + std::to_string(calls));
         Start();
-        FailingDisk disk(dir_);
+        FailingDisk disk(dir_, mode().whole_blocks);
         ASSERT_TRUE(Run(before, 300)) << why_;
         database_->Open(Database(), true);
         disk.Fail({call, 0, EIO, true});
@@ -437,7 +437,7 @@ TEST_P(FailingDiskModeTest, AnOpeningThatIsCutBuildsOnNothingThatAFailedCallLeft
       SCOPED_TRACE("call " + std::to_string(call) + " of kind " +
                    std::to_string(static_cast<int>(kind)) + ", cut after " + std::to_string(cut));
       Start();
-      FailingDisk disk(dir_);
+      FailingDisk disk(dir_, mode().whole_blocks);
       ASSERT_TRUE(Run(1, 300)) << why_;
       disk.Fail({kind, call, EIO});
       Run(60, 300);
@@ -472,7 +472,7 @@ TEST_P(FailingDiskModeTest, AWriteBackThatFailedIsNotReadOver) {
   for (int commits = 300; commits < 900; commits += 75) {
     SCOPED_TRACE(std::to_string(commits) + " commits before");
     Start();
-    FailingDisk disk(dir_);
+    FailingDisk disk(dir_, mode().whole_blocks);
     database_->Open(Database(), true);
     for (int i = 0; i < commits; ++i) Commit(3000);
     disk.FailWriteBack(".data");
@@ -508,7 +508,7 @@ TEST_P(ConcurrentFailingDiskTest, LosesNothingThatWasAcknowledged) {
   Start();
   uint64_t calls = 0;
   {
-    FailingDisk disk(dir_);
+    FailingDisk disk(dir_, mode().whole_blocks);
     disk.Fail({fault().call, UINT64_MAX, fault().error});
     ASSERT_TRUE(Run(database_->commits(), 300)) << why_;
     ASSERT_EQ(errors_, 0);
@@ -542,6 +542,11 @@ INSTANTIATE_TEST_SUITE_P(Faults, ConcurrentFailingDiskTest,
 
 INSTANTIATE_TEST_SUITE_P(Faults, FailingDiskModeTest,
                          testing::Combine(testing::ValuesIn(FaultModes()),
+                                          testing::Values(Fault{})),
+                         [](const auto& param) { return std::get<0>(param.param).name; });
+
+INSTANTIATE_TEST_SUITE_P(WholeBlocks, FailingDiskModeTest,
+                         testing::Combine(testing::ValuesIn(WholeBlockModes()),
                                           testing::Values(Fault{})),
                          [](const auto& param) { return std::get<0>(param.param).name; });
 

@@ -1,0 +1,79 @@
+// LastWrites tells which writes of a log recovery can leave out, because a later write of the same row
+// follows: the later one alone decides what the row is. So recovery needs no pages for versions of rows
+// that are long gone, on a disk that may have none.
+//
+//   LastWrites last(bytes);  // how many the log's operations take
+//   for (const auto& [table, key] : writes) last.Note(table, key);
+//   for (const auto& [table, key] : writes) {
+//     if (last.IsLast(table, key)) Run(table, key);
+//   }
+//
+// Its memory is bounded however long the log is, by 16 MiB. It knows nearly all rows of a log of that
+// length, and a million rows of a longer log. Of a row that it does not know, each write counts as the
+// last. It takes two rows with the same hash for one; the hash has 64 bits and those of the row's place, and
+// a seed that nobody knows before.
+#ifndef TESTBED_ENGINES_BTREE_STORE_LAST_WRITES_H_
+#define TESTBED_ENGINES_BTREE_STORE_LAST_WRITES_H_
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "device/os/random_id.h"
+
+namespace testbed::btree {
+
+class LastWrites {
+ public:
+  explicit LastWrites(uint64_t bytes)
+      : rows_(std::bit_ceil(std::clamp<uint64_t>(bytes / kBytesOfAWrite, kProbes, kMostRows))) {}
+
+  // Called for each write of the log in turn.
+  void Note(uint32_t table, std::string_view key) {
+    ++noted_;
+    if (Row* row = Find(table, key, true)) row->last = noted_;
+  }
+  // Called for each write once more, in the same order. Returns false when a later write of the row was
+  // noted. May return true although one was.
+  bool IsLast(uint32_t table, std::string_view key) {
+    ++asked_;
+    const Row* row = Find(table, key, false);
+    return row == nullptr || row->last <= asked_;
+  }
+
+ private:
+  static constexpr uint64_t kBytesOfAWrite = 16;  // fewer than any write has
+  static constexpr uint64_t kMostRows = 1 << 20;
+  static constexpr uint64_t kProbes = 16;
+  struct Row {
+    uint64_t hash = 0;
+    uint64_t last = 0;  // number of the row's last write, from 1 on; 0: the place is free
+  };
+
+  // Returns the row's place, or null when it has none; with `make` gives it one that is free. No place
+  // becomes free again, so that a row that found none never finds one.
+  Row* Find(uint32_t table, std::string_view key, bool make) {
+    const XXH128_hash_t hash = XXH3_128bits_withSeed(key.data(), key.size(), seed_ + table);
+    for (uint64_t i = 0; i < kProbes; ++i) {
+      Row& row = rows_[(hash.low64 + i) & (rows_.size() - 1)];
+      if (row.last != 0 && row.hash == hash.high64) return &row;
+      if (row.last != 0) continue;
+      if (!make) return nullptr;
+      row.hash = hash.high64;
+      return &row;
+    }
+    return nullptr;
+  }
+
+  const uint64_t seed_ = RandomId();
+  std::vector<Row> rows_;
+  uint64_t noted_ = 0, asked_ = 0;
+};
+
+}  // namespace testbed::btree
+
+#endif  // TESTBED_ENGINES_BTREE_STORE_LAST_WRITES_H_
