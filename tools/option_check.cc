@@ -7,8 +7,8 @@
 #include <map>
 
 #include "device/error.h"
+#include "tools/command/usage_text.h"
 #include "tools/options.h"
-#include "tools/usage_text.h"
 
 namespace testbed {
 namespace {

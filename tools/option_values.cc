@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "device/error.h"
-#include "tools/usage_text.h"
+#include "tools/command/usage_text.h"
 
 namespace testbed {
 

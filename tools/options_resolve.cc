@@ -8,11 +8,11 @@
 #include "device/error.h"
 #include "engines/log_settings.h"
 #include "engines/registry.h"
+#include "tools/command/usage_text.h"
 #include "tools/options.h"
 #include "tools/rate/rate_options.h"
 #include "tools/release/release.h"
 #include "tools/trace/trace_options.h"
-#include "tools/usage_text.h"
 #include "workloads/registry.h"
 
 namespace testbed {

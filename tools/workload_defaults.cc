@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "device/error.h"
-#include "tools/command_words.h"
+#include "tools/command/command_words.h"
 #include "tools/trace/trace_options.h"
 #include "workloads/registry.h"
 

@@ -13,6 +13,7 @@
 
 #include "device/error.h"
 #include "device/file/file.h"
+#include "device/os/dir_lock.h"
 
 namespace testbed {
 namespace {
@@ -55,6 +56,7 @@ std::vector<std::string> NamesIn(const std::string& directory) {
 
 void MakeDirectories(const std::string& directory) {
   if (directory.empty() || IsThere(directory)) return;
+  CheckLockedDirectory(directory);
   const size_t end = directory.find_last_not_of('/');
   const size_t slash = directory.rfind('/', end);
   std::string parent = slash == std::string::npos ? "." : directory.substr(0, slash + 1);
@@ -91,6 +93,7 @@ void SyncParent(const std::string& path) {
 }
 
 void RenameFile(const std::string& from, const std::string& to) {
+  CheckLockedDirectory(to);
   struct stat there;
   if (::lstat(to.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode)) {
     throw Error(Error::kIo, "cannot rename " + from + " to " + to + ": that is no regular file");
@@ -99,6 +102,7 @@ void RenameFile(const std::string& from, const std::string& to) {
 }
 
 void RemoveFile(const std::string& path) {
+  CheckLockedDirectory(path);
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw Error::Io("remove", path, errno);
 }
 

@@ -16,6 +16,7 @@
 
 #include "device/error.h"
 #include "device/file/file_faults.h"
+#include "device/os/dir_lock.h"
 #include "device/os/interrupted.h"
 #include "device/os/mutex.h"
 #include "device/os/regular_file.h"
@@ -120,6 +121,7 @@ std::unique_ptr<File> File::Open(const std::string& path, const FileOptions& opt
   if (const int fault = FileFaults::Next(options.create != FileOptions::kMustExist)) {
     throw Error::Io("open", path, fault);
   }
+  if (!options.read_only) CheckLockedDirectory(path);
   const int fd = OpenRegularFile(path, OpenFlags(options));
   if (fd < 0) {
     if (errno == EINVAL && options.mode == IoMode::kDirect) {
@@ -395,6 +397,7 @@ void File::Forget(uint64_t offset, uint64_t n) {
 
 void SyncDirectory(const std::string& directory) {
   if (const int fault = FileFaults::Next(true)) throw Error::Io("fsync", directory, fault);
+  CheckLockedDirectory(directory);
   const int fd =
       Uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (fd < 0) throw Error::Io("open", directory, errno);

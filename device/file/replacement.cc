@@ -13,6 +13,7 @@
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/os/dir_lock.h"
 #include "device/os/interrupted.h"
 
 namespace testbed {
@@ -94,6 +95,7 @@ void PutInPlace(int fd, const std::string& unfinished, const std::string& path) 
 
 FileReplacement::FileReplacement(const std::string& path)
     : path_(path), unfinished_(path + ".XXXXXX") {
+  CheckLockedDirectory(path);
   fd_ = ::mkostemp(unfinished_.data(), O_CLOEXEC);
   if (fd_ < 0) throw Error::Io("create", unfinished_, errno);
 }

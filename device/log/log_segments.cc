@@ -11,6 +11,7 @@
 
 #include "device/error.h"
 #include "device/file/durable.h"
+#include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
 
 namespace testbed {
@@ -101,6 +102,7 @@ void LogSegments::Fill(File& file) {
 void LogSegments::Make(SegmentHeader header) {
   IoScope scope(kLogWrite);
   const std::string path = LogSegmentPath(directory_, header.number);
+  CheckLockedDirectory(path);
   // A file that exists under this name is left over from a crash and was found to hold no record.
   std::unique_ptr<File> file;
   try {
@@ -158,6 +160,7 @@ void LogSegments::Recycle(LogSegment& old) {
   header.whole = true;
   const std::string from = old.file->path();
   const std::string to = LogSegmentPath(directory_, header.number);
+  CheckLockedDirectory(to);
   if (::rename(from.c_str(), to.c_str()) != 0) throw Error::Io("rename", from, errno);
   auto file = OpenFile(to, FileOptions::kMustExist);
   ReplaceHeader(*file, old.header, header);
@@ -171,6 +174,7 @@ void LogSegments::Recycle(LogSegment& old) {
 }
 
 void LogSegments::Remove(const std::string& path) {
+  CheckLockedDirectory(path);
   if (::unlink(path.c_str()) != 0) throw Error::Io("remove", path, errno);
   SyncDirectory(directory_);
   ++counts_.removed;

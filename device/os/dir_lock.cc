@@ -6,16 +6,81 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 
 namespace testbed {
+namespace {
+
+struct Locked {
+  int fd;
+  std::string name;  // without a slash at the end
+};
+
+// The directories that this process has locked.
+class LockedDirectories {
+ public:
+  void Add(int fd, std::string name) {
+    while (name.ends_with('/')) name.pop_back();
+    LockGuard guard(mutex_);
+    all_.push_back({fd, std::move(name)});
+  }
+  void Remove(int fd) {
+    LockGuard guard(mutex_);
+    std::erase_if(all_, [fd](const Locked& one) { return one.fd == fd; });
+  }
+  // Returns the directory above `path`; the last one that was locked, if several have the name.
+  std::optional<Locked> Above(const std::string& path) {
+    LockGuard guard(mutex_);
+    for (auto one = all_.rbegin(); one != all_.rend(); ++one) {
+      const size_t size = one->name.size();
+      if (path.starts_with(one->name) && (path.size() == size || path[size] == '/')) return *one;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<Locked> all_ GUARDED_BY(mutex_);
+};
+
+// A database may be closed after the static objects are gone, so this one stays.
+LockedDirectories& TheLocked() {
+  static auto* const locked = new LockedDirectories;
+  return *locked;
+}
+
+bool IsSame(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+}  // namespace
+
+void CheckLockedDirectory(const std::string& path) {
+  const std::optional<Locked> above = TheLocked().Above(path);
+  struct stat mine, there;
+  if (!above || ::fstat(above->fd, &mine) != 0) return;
+  if (::stat(above->name.c_str(), &there) == 0 && IsSame(mine, there)) return;
+  throw Error(
+      Error::kIo,
+      "the directory " + above->name +
+          " was moved, removed or replaced while the database in it was in use: nothing more "
+          "is written under that name; move the directory back, and open the database again",
+      ESTALE);
+}
 
 DirLock::DirLock(const std::string& dir, const std::string& option)
     : fd_(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (fd_ < 0) throw Error::Io("open", dir, errno);
-  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) {
+    TheLocked().Add(fd_, dir);
+    return;
+  }
   const int code = errno;
   ::close(fd_);
   if (code != EWOULDBLOCK) throw Error::Io("lock", dir, code);
@@ -28,19 +93,22 @@ std::optional<DirLock> DirLock::Try(const std::string& dir) {
   DirLock lock;
   lock.fd_ = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (lock.fd_ < 0 || ::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+  TheLocked().Add(lock.fd_, dir);
   return lock;
 }
 
 bool DirLock::Leads(const std::string& dir) const {
   struct stat mine, there;
   return fd_ >= 0 && ::fstat(fd_, &mine) == 0 && ::lstat(dir.c_str(), &there) == 0 &&
-         mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+         IsSame(mine, there);
 }
 
 std::string DirLock::held_path() const { return "/proc/self/fd/" + std::to_string(fd_); }
 
 DirLock::~DirLock() {
-  if (fd_ >= 0) ::close(fd_);
+  if (fd_ < 0) return;
+  TheLocked().Remove(fd_);
+  ::close(fd_);
 }
 
 DirLock::DirLock(DirLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

@@ -2,8 +2,9 @@
 // so it leaves no file behind and ends with the process, however the process ends.
 //
 //   DirLock lock(dir, "--dir");     // throws when another process holds the lock
+//   CheckLockedDirectory(dir + "/log-000002");  // throws when `dir` is another directory by now
 //
-// Not thread-safe.
+// A DirLock is not thread-safe.
 #ifndef TESTBED_DEVICE_OS_DIR_LOCK_H_
 #define TESTBED_DEVICE_OS_DIR_LOCK_H_
 
@@ -36,6 +37,11 @@ class DirLock {
  private:
   int fd_ = -1;
 };
+
+// Throws Error (kIo, ESTALE) when `path` begins with the name of a directory that this process, or the one
+// that it was forked from, has locked by that name, and the name no longer leads to that directory. What is
+// made, renamed or removed by name would be another database's then. Thread-safe.
+void CheckLockedDirectory(const std::string& path);
 
 }  // namespace testbed
 

@@ -336,6 +336,7 @@ EngineInfo BtreeEngineInfo() {
       {"scan_readahead", "the most that a scan reads ahead, its reads in flight at once (128k)"},
   };
   AddLogOptions(&can);
+  // Databases of earlier programs have a btree.lock.
   info.files = {"btree.data",         "btree.data.new",     "btree.lock",   "btree.doublewrite",
                 "btree.checkpoint.0", "btree.checkpoint.1", "btree.replay", "btree.log/log-#"};
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };

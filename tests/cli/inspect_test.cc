@@ -195,9 +195,9 @@ TEST_F(InspectCommandTest, ADatabaseOfAnotherEngineInUseOrUnfinishedIsOneSentenc
                   "directory " + (directory_ / "d").string() + " is used by another testbed now");
     ExpectRefused(Run(command + " d/db"), "is used by another testbed now");
     close(outer);
-    const int lock = open((directory_ / "d/db/btree.lock").c_str(), O_RDWR | O_CLOEXEC);
+    const int lock = open((directory_ / "d/db").c_str(), O_RDONLY | O_CLOEXEC);
     ASSERT_EQ(flock(lock, LOCK_EX | LOCK_NB), 0);
-    ExpectRefused(Run(command + " d"), "is open in another process");
+    ExpectRefused(Run(command + " d"), "is used by another testbed now");
     close(lock);
     ExpectRefused(Run(command + " d --json nosuch/x.json"), "--json");
     EXPECT_EQ(Run(command + " d").code, 0);

@@ -11,9 +11,9 @@
 #include "device/error.h"
 #include "device/file/input_file.h"
 #include "tools/ab/option_rules.h"
+#include "tools/command/usage_text.h"
 #include "tools/option_check.h"
 #include "tools/output/json_text.h"
-#include "tools/usage_text.h"
 
 namespace testbed {
 namespace {

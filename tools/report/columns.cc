@@ -6,8 +6,8 @@
 #include <cctype>
 
 #include "device/error.h"
+#include "tools/command/usage_text.h"
 #include "tools/output/table.h"
-#include "tools/usage_text.h"
 
 namespace testbed {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "device/error.h"
 #include "tools/ab/ab_report.h"
-#include "tools/command_words.h"
+#include "tools/command/command_words.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/results_dir.h"

@@ -17,6 +17,7 @@
 
 #include "device/error.h"
 #include "device/os/signal_guard.h"
+#include "tools/command/usage_text.h"
 #include "tools/option_values.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
@@ -27,7 +28,6 @@
 #include "tools/results/query.h"
 #include "tools/results/sources.h"
 #include "tools/results/store.h"
-#include "tools/usage_text.h"
 
 namespace testbed {
 namespace {

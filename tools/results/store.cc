@@ -13,7 +13,7 @@
 #include <set>
 
 #include "device/error.h"
-#include "tools/command_words.h"
+#include "tools/command/command_words.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 

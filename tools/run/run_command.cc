@@ -15,10 +15,11 @@
 #include "device/file/page_cache.h"
 #include "device/machine/memory_budget.h"
 #include "device/os/allocator.h"
+#include "device/os/dir_lock.h"
 #include "device/os/signal_guard.h"
 #include "engines/registry.h"
 #include "tools/cache/cache_rehearsal.h"
-#include "tools/command_words.h"
+#include "tools/command/command_words.h"
 #include "tools/database/database_dir.h"
 #include "tools/database/database_files.h"
 #include "tools/live/live_view.h"
@@ -132,6 +133,16 @@ class Runs {
     }
   }
 
+  // An engine with IO of its own may have gone on under the name of a directory that is another one by now.
+  // What the run measured is kept.
+  void NoteMovedDirectory(json* run) const {
+    try {
+      CheckLockedDirectory(dir_.path());
+    } catch (const Error& e) {
+      if (!run->contains("error")) (*run)["error"] = {{"sentence", e.what()}, {"exit_code", 1}};
+    }
+  }
+
   // Executes one run and adds its document. Returns whether to go on with the next run.
   bool One(std::vector<std::string> phases, int threads, int repeat) {
     RunPlan plan;
@@ -153,6 +164,7 @@ class Runs {
     if (Writes(plan.phases)) dir_.RecordPopulation(nullptr);
     const auto loaded = [this] { KeepRecord([this] { dir_.RecordLoaded(); }); };
     json run = ExecuteRunInChild(options_, plan, {.enough = {}, .loaded = loaded, .live = live_});
+    NoteMovedDirectory(&run);
     if (run.contains("population")) {
       KeepRecord([&] { dir_.RecordPopulation(run["population"]); });
       run.erase("population");

@@ -30,16 +30,18 @@ mariadbd_package() {
   esac
 }
 
-# The Debian packages: to build, to fetch WiredTiger, and for what the program calls (mkfs, losetup,
-# mount). Names are the same in Debian 12 and 13, but for the library that the innodb engine loads.
+# The Debian packages that WiredTiger is fetched and built with.
+packages_of_wiredtiger=(
+  cmake ninja-build g++ python3 python3-pip python3-setuptools ca-certificates
+  libsnappy-dev liblz4-dev libzstd-dev zlib1g-dev
+)
+# The others: to build, and for what the program calls (mkfs, losetup, mount). Names are the same in
+# Debian 12 and 13, but for the library that the innodb engine loads.
 packages=(
-  cmake ninja-build g++
   librocksdb-dev liblmdb-dev libsqlite3-dev libmariadb-dev libpq-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev libboost-dev
   libxxhash-dev duktape-dev libgoogle-perftools-dev
   libcivetweb-dev libncurses-dev
   libbpf-dev libfuse3-dev libbson-dev libflatbuffers-dev
-  libsnappy-dev liblz4-dev libzstd-dev zlib1g-dev
-  python3 python3-pip python3-setuptools ca-certificates
   util-linux mount e2fsprogs xfsprogs
   "$(mariadbd_package)"
 )
@@ -66,23 +68,25 @@ failed() {
   die "$2 failed; the whole output is in $1."
 }
 
+# missing_packages NAME...: prints those that are not installed.
 missing_packages() {
   local installed package
   # dpkg-query fails when it does not know one of the names; that is the answer, not an error.
-  installed=$(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' \
-    "${packages[@]}" 2>/dev/null || true)
-  for package in "${packages[@]}"; do
+  installed=$(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
+  for package in "$@"; do
     [[ $'\n'$installed$'\n' == *$'\n'"installed $package"$'\n'* ]] || echo "$package"
   done
 }
 
-install_packages() {
-  local missing as_root=()
-  [[ -n ${TESTBED_SKIP_PACKAGES:-} ]] && return
+# Sets `missing` to the packages to install, all of them, and `apt` to the command that does it.
+prepare_packages() {
+  local as_root=()
+  missing=()
+  [[ -z ${TESTBED_SKIP_PACKAGES:-} ]] || return 0
   # Not Debian or a relative of it: CMake says what is missing.
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0
-  mapfile -t missing < <(missing_packages)
-  ((${#missing[@]} == 0)) && return
+  mapfile -t missing < <(missing_packages "${packages_of_wiredtiger[@]}" "${packages[@]}")
+  ((${#missing[@]} > 0)) || return 0
   if ((EUID != 0)); then
     command -v sudo >/dev/null ||
       die "some packages are missing, and installing them takes root or sudo. As root:" \
@@ -96,20 +100,41 @@ install_packages() {
     fi
   fi
   say "installing ${#missing[@]} Debian packages (once)"
-  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y
+  apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y
     -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 -o Acquire::Retries=3)
   # A stale package list is worth a try, so only the installation has to succeed.
   "${apt[@]}" update >"$log_dir/apt-update.log" 2>&1 9>&- </dev/null ||
     say "apt-get update failed (see $log_dir/apt-update.log); trying with the lists that are there"
-  logged apt-install "installing the Debian packages" \
-    "${apt[@]}" install --no-install-recommends "${missing[@]}"
 }
 
-# Sets wiredtiger_root.
-provide_wiredtiger() {
+# install_packages LOG NAME...: installs those of them that are missing. Needs prepare_packages.
+install_packages() {
+  local log=$1 wanted
+  shift
+  ((${#missing[@]} > 0)) || return 0
+  mapfile -t wanted < <(missing_packages "$@")
+  ((${#wanted[@]} == 0)) || logged "$log" "installing the Debian packages" \
+    "${apt[@]}" install --no-install-recommends "${wanted[@]}"
+}
+
+# Installs the packages and sets wiredtiger_root. WiredTiger is built while the packages are installed that
+# it does not need: a compiler keeps all processors busy, apt-get one at most.
+provide_packages_and_wiredtiger() {
+  local building='' packages_failed=''
   wiredtiger_root=${WIREDTIGER_ROOT:-}
-  [[ -n $wiredtiger_root ]] ||
-    wiredtiger_root=$("$source_dir/tools/setup/build_wiredtiger.sh" 9>&-) || exit 1
+  prepare_packages
+  install_packages apt-install-first "${packages_of_wiredtiger[@]}"
+  if [[ -z $wiredtiger_root ]]; then
+    "$source_dir/tools/setup/build_wiredtiger.sh" >"$log_dir/wiredtiger-root" 9>&- </dev/null &
+    building=$!
+  fi
+  # A subshell, because the build is waited for whatever becomes of the packages.
+  (install_packages apt-install "${packages[@]}") || packages_failed=1
+  if [[ -n $building ]]; then
+    wait "$building" || exit 1
+    wiredtiger_root=$(<"$log_dir/wiredtiger-root")
+  fi
+  [[ -z $packages_failed ]] || exit 1
 }
 
 # libmdbx, whose engine is left out where it cannot be had: cargo is no package that testbed needs.
@@ -128,8 +153,7 @@ set_up() {
     say "waiting for another tools/run.sh or tools/test.sh that uses $build_dir"
     flock 9
   fi
-  install_packages
-  provide_wiredtiger
+  provide_packages_and_wiredtiger
   provide_mdbx
 }
 

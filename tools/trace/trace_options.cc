@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "device/error.h"
-#include "tools/command_words.h"
+#include "tools/command/command_words.h"
 #include "tools/option_values.h"
 #include "tools/output/output_file.h"
 #include "workloads/registry.h"

@@ -1,17 +1,11 @@
 #include "engines/btree/inspect/image.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "device/error.h"
-#include "device/os/regular_file.h"
 #include "engines/btree/store/store.h"
 #include "engines/disk_size.h"
 
@@ -41,42 +35,17 @@ Image::Image(const std::string& dir, Inspection* inspection)
   if (!fs::is_regular_file(data_path_, none)) {
     throw Error(Error::kUsage, "the directory " + dir + " holds no btree database");
   }
-  Lock();
-  try {
-    data_ = OpenReadOnly(data_path_, FileKind::kData);
-    data_bytes_ = data_->Size();
-    ReadMeta();
-    if (page_size_ == 0) return;
-    OpenPages();
-    ReadLog();
-    NoteLeftovers();
-  } catch (...) {
-    if (lock_fd_ >= 0) ::close(lock_fd_);
-    throw;
-  }
+  lock_ = DirLock(dir, "the database in");
+  data_ = OpenReadOnly(data_path_, FileKind::kData);
+  data_bytes_ = data_->Size();
+  ReadMeta();
+  if (page_size_ == 0) return;
+  OpenPages();
+  ReadLog();
+  NoteLeftovers();
 }
 
-Image::~Image() {
-  if (lock_fd_ >= 0) ::close(lock_fd_);
-}
-
-// Takes a shared lock, so that other processes can inspect the database but none can open it. A
-// database without a lock file was never opened; the file is not created.
-void Image::Lock() {
-  const std::string path = LockPath(dir_);
-  lock_fd_ = OpenRegularFile(path, O_RDONLY);
-  if (lock_fd_ < 0) {
-    if (errno == ENOENT) return;
-    throw Error::Io("open", path, errno);
-  }
-  if (::flock(lock_fd_, LOCK_SH | LOCK_NB) == 0) return;
-  const int code = errno;
-  ::close(lock_fd_);
-  lock_fd_ = -1;
-  if (code != EWOULDBLOCK) throw Error::Io("lock", path, code);
-  throw Error(Error::kUsage,
-              "the btree database in " + dir_ + " is open in another process: wait for it to end");
-}
+Image::~Image() = default;
 
 Fault Image::InFile(const std::string& file, uint64_t byte, std::string what, std::string expected,
                     std::string found) const {

@@ -20,6 +20,7 @@
 #include <string>
 
 #include "device/file/file.h"
+#include "device/os/dir_lock.h"
 #include "engines/btree/page/meta.h"
 #include "engines/btree/page/page_reader.h"
 #include "engines/btree/page/space.h"
@@ -56,7 +57,6 @@ class Image : public PageReader {
 
  private:
   // The steps of the constructor. Each adds the faults and notes of the files that it reads.
-  void Lock();
   void ReadMeta();
   void FindPageSize();
   void CheckSuper(const std::optional<SuperblockFields>& super, const std::string& why);
@@ -71,7 +71,7 @@ class Image : public PageReader {
 
   const std::string dir_, data_path_;
   Inspection* const inspection_;
-  int lock_fd_ = -1;
+  DirLock lock_;                // on dir_
   std::unique_ptr<File> data_;  // moved to pages_ when the page size is known
   uint64_t data_bytes_ = 0;
   uint32_t page_size_ = 0;

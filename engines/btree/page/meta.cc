@@ -114,7 +114,6 @@ std::string DataPath(const std::string& dir) { return dir + "/btree.data"; }
 std::string UnfinishedDataPath(const std::string& dir) { return DataPath(dir) + ".new"; }
 std::string DoublewritePath(const std::string& dir) { return dir + "/btree.doublewrite"; }
 std::string LogPath(const std::string& dir) { return dir + "/btree.log"; }
-std::string LockPath(const std::string& dir) { return dir + "/btree.lock"; }
 
 void NewerFormat(const std::string& dir, uint32_t version) {
   throw Error(Error::kUsage, "the btree database in " + dir + " has format version " +

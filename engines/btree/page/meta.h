@@ -30,7 +30,6 @@ std::string DataPath(const std::string& dir);
 std::string UnfinishedDataPath(const std::string& dir);  // the data file while Create runs
 std::string DoublewritePath(const std::string& dir);
 std::string LogPath(const std::string& dir);  // a directory
-std::string LockPath(const std::string& dir);
 
 struct CheckpointState {
   uint64_t database = 0;  // database id

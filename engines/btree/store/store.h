@@ -19,7 +19,6 @@
 //   btree.data          pages (page.h); its presence means that the database exists
 //   btree.doublewrite   torn-page protection (page_file.h)
 //   btree.checkpoint.N  states of the last two checkpoints, N = 0 and 1 (meta.h)
-//   btree.lock          locked while the database is open
 //   btree.log/          the write-ahead log (device/log/log.h)
 //
 // An error after a commit is in the log, and a failed write or sync of any file, puts the store out
@@ -46,6 +45,7 @@
 #include "device/error.h"
 #include "device/file/file.h"
 #include "device/log/log.h"
+#include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
 #include "engines/btree/page/meta.h"
 #include "engines/btree/page/page_codec.h"
@@ -215,7 +215,6 @@ class Store {
 
   Store(const std::string& dir, const StoreOptions& options);
   uint64_t CompressedCacheBytes(uint64_t cache_bytes) const;
-  void LockDirectory();
   void Create();
   CheckpointState OpenFiles();
   CheckpointState ReadDurableCheckpoint() const;
@@ -245,7 +244,7 @@ class Store {
 
   const std::string dir_;
   const StoreOptions options_;
-  int lock_fd_ = -1;
+  DirLock lock_;  // on dir_
   std::unique_ptr<PageFile> file_;
   RedoLog redo_;
   std::unique_ptr<Space> space_;

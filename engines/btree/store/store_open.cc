@@ -1,8 +1,4 @@
 // Creating, opening, recovering and closing a database.
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -16,7 +12,6 @@
 #include "device/log/log_use.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
-#include "device/os/regular_file.h"
 #include "engines/btree/store/replay_spool.h"
 #include "engines/btree/store/store.h"
 
@@ -139,10 +134,9 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
   }
   CheckOptions(options);
   auto store = std::unique_ptr<Store>(new Store(dir, options));
-  // The check comes before the lock file is made, so that a refusal leaves nothing behind.
   const bool is_new = !IsThere(DataPath(dir));
   if (is_new) RefuseUnlessNew(dir, options.create);
-  store->LockDirectory();
+  store->lock_ = DirLock(dir, "the database in");
   if (is_new && !IsThere(DataPath(dir))) store->Create();
   const CheckpointState state = store->OpenFiles();
   SyncDirectory(dir);  // recovery relies on the names of all files
@@ -171,18 +165,6 @@ Store::~Store() {
   }
   pool_.reset();
   redo_.Attach(nullptr);
-  if (lock_fd_ >= 0) ::close(lock_fd_);
-}
-
-void Store::LockDirectory() {
-  lock_fd_ = OpenRegularFile(LockPath(dir_), O_RDWR | O_CREAT);
-  if (lock_fd_ < 0) throw Error::Io("open", LockPath(dir_), errno);
-  if (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) throw Error::Io("lock", LockPath(dir_), errno);
-    throw Error(Error::kUsage, "the btree database in " + dir_ +
-                                   " is open in another process: wait for it to end, or choose "
-                                   "another --dir");
-  }
 }
 
 // The data file gets its name last: what a crash leaves before that is not a database, and is made

@@ -9,6 +9,7 @@
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
 #include "engines/mmapv1/files/preallocator.h"
@@ -88,6 +89,7 @@ void Journal::Place(const std::string& path) {
   }
   IoScope scope(PreallocateOp());
   const std::string unfinished = SparePath(dir_) + ".new";
+  CheckLockedDirectory(unfinished);
   try {
     const std::unique_ptr<File> file =
         OpenJournalFile(unfinished, FileOptions::kTruncate, &direct_);

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "device/error.h"
-#include "tools/command_words.h"
+#include "tools/command/command_words.h"
 #include "tools/option_check.h"
 #include "tools/option_values.h"
 #include "workloads/registry.h"

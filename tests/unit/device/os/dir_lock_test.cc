@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "device/error.h"
@@ -54,6 +56,43 @@ TEST_F(DirLockTest, TryTakesADirectoryThatIsFreeAndNoLink) {
   ASSERT_TRUE(lock.has_value());
   EXPECT_TRUE(lock->Leads(dir_));
   EXPECT_THROW(DirLock(dir_, "--dir"), Error);
+}
+
+TEST_F(DirLockTest, ANameThatLeadsElsewhereByNowIsRefused) {
+  const auto check = [&](const std::string& path) {
+    try {
+      CheckLockedDirectory(path);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ESTALE);
+      EXPECT_NE(std::string(e.what()).find("the directory " + dir_ + " was moved"),
+                std::string::npos);
+      return false;
+    }
+    return true;
+  };
+  const std::string elsewhere = dir_ + ".elsewhere";
+  std::filesystem::remove_all(elsewhere);
+  {
+    const DirLock lock(dir_ + "/", "--dir");
+    EXPECT_TRUE(check(dir_ + "/log/1"));
+    std::filesystem::rename(dir_, elsewhere);
+    EXPECT_FALSE(check(dir_ + "/log/1"));
+    std::filesystem::create_directory(dir_);
+    EXPECT_FALSE(check(dir_ + "/log/1"));
+    EXPECT_FALSE(check(dir_));
+    EXPECT_TRUE(check(dir_ + ".elsewhere/log/1"));
+    {
+      const DirLock newer(dir_, "--dir");
+      EXPECT_TRUE(check(dir_ + "/log/1"));
+    }
+    EXPECT_FALSE(check(dir_ + "/log/1"));
+    std::filesystem::remove(dir_);
+    std::filesystem::rename(elsewhere, dir_);
+    EXPECT_TRUE(check(dir_ + "/log/1"));
+    std::filesystem::rename(dir_, elsewhere);
+  }
+  EXPECT_TRUE(check(dir_ + "/log/1"));
+  std::filesystem::rename(elsewhere, dir_);
 }
 
 TEST_F(DirLockTest, EndsWithAProcessThatIsKilled) {

@@ -74,7 +74,8 @@ TEST_F(StoreErrorTest, OpenInAnotherProcess) {
         try {
           Store::Open(dir_, options_);
         } catch (const Error& e) {
-          EXPECT_NE(std::string(e.what()).find("is open in another process"), std::string::npos);
+          EXPECT_NE(std::string(e.what()).find("is used by another testbed now"),
+                    std::string::npos);
           throw;
         }
       },

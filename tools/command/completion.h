@@ -1,7 +1,7 @@
 // The shell completion script and the manual page. Both are generated from the options that a
 // CLI::App defines, so that they cannot go stale.
-#ifndef TESTBED_TOOLS_COMPLETION_H_
-#define TESTBED_TOOLS_COMPLETION_H_
+#ifndef TESTBED_TOOLS_COMMAND_COMPLETION_H_
+#define TESTBED_TOOLS_COMMAND_COMPLETION_H_
 
 #include <string>
 
@@ -21,4 +21,4 @@ std::string ManPage(const CLI::App& app);
 
 }  // namespace testbed
 
-#endif  // TESTBED_TOOLS_COMPLETION_H_
+#endif  // TESTBED_TOOLS_COMMAND_COMPLETION_H_

@@ -1,8 +1,8 @@
 // Command lines as data: the words of a run, written so that a shell reads them back.
 //
 // All of it is thread-safe. Nothing throws unless it says so.
-#ifndef TESTBED_TOOLS_COMMAND_WORDS_H_
-#define TESTBED_TOOLS_COMMAND_WORDS_H_
+#ifndef TESTBED_TOOLS_COMMAND_COMMAND_WORDS_H_
+#define TESTBED_TOOLS_COMMAND_COMMAND_WORDS_H_
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -33,4 +33,4 @@ std::vector<std::string> WordsOfRecord(const nlohmann::json& record,
 
 }  // namespace testbed
 
-#endif  // TESTBED_TOOLS_COMMAND_WORDS_H_
+#endif  // TESTBED_TOOLS_COMMAND_COMMAND_WORDS_H_

@@ -1,4 +1,4 @@
-#include "tools/completion.h"
+#include "tools/command/completion.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "device/error.h"
 #include "engines/registry.h"
-#include "tools/command_words.h"
+#include "tools/command/command_words.h"
 #include "tools/experiment/experiment.h"
 #include "tools/option_values.h"
 #include "workloads/registry.h"

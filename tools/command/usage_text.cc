@@ -1,4 +1,4 @@
-#include "tools/usage_text.h"
+#include "tools/command/usage_text.h"
 
 #include <fmt/format.h>
 

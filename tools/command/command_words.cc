@@ -1,4 +1,4 @@
-#include "tools/command_words.h"
+#include "tools/command/command_words.h"
 
 #include <fmt/format.h>
 

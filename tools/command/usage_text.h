@@ -1,6 +1,6 @@
 // The messages for a command line that cannot be parsed.
-#ifndef TESTBED_TOOLS_USAGE_TEXT_H_
-#define TESTBED_TOOLS_USAGE_TEXT_H_
+#ifndef TESTBED_TOOLS_COMMAND_USAGE_TEXT_H_
+#define TESTBED_TOOLS_COMMAND_USAGE_TEXT_H_
 
 #include <string>
 #include <vector>
@@ -27,4 +27,4 @@ std::string NearestName(const std::string& word, const std::vector<std::string>&
 
 }  // namespace testbed
 
-#endif  // TESTBED_TOOLS_USAGE_TEXT_H_
+#endif  // TESTBED_TOOLS_COMMAND_USAGE_TEXT_H_
