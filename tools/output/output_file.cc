@@ -40,6 +40,12 @@ std::string WhyNot(const Error& error) {
   return error.disk_is_full() ? why + "; free space or give another file" : why;
 }
 
+// Returns the error of an output that could not be written.
+Error NotWritten(const OutputFile& file, const Error& error) {
+  return {Error::kRun,
+          fmt::format("{} {} cannot be written: {}", file.option, file.path, WhyNot(error))};
+}
+
 void WriteFile(const OutputFile& file) {
   const std::string text = file.text();
   try {
@@ -52,8 +58,7 @@ void WriteFile(const OutputFile& file) {
     replacement.Write(text);
     replacement.TakePlace();
   } catch (const Error& error) {
-    throw Error(Error::kRun,
-                fmt::format("{} {} cannot be written: {}", file.option, file.path, WhyNot(error)));
+    throw NotWritten(file, error);
   }
 }
 
@@ -66,12 +71,14 @@ std::string FollowedOrRefuse(const OutputFile& file) {
   }
 }
 
-// Returns whether WriteFile writes the file where it is. What it refuses to write is none.
-bool LeadsToStream(const OutputFile& file) {
+// Returns the path of the stream to which the output leads; empty when it leads to none, or to what
+// WriteFile refuses to write.
+std::string StreamBehind(const OutputFile& file) {
   try {
-    return IsStream(FollowLinks(file.path));
+    const std::string followed = FollowLinks(file.path);
+    return IsStream(followed) ? followed : "";
   } catch (const Error&) {
-    return false;
+    return "";
   }
 }
 
@@ -202,29 +209,31 @@ void CheckOutputFiles(const std::vector<OutputFile>& files, const InUse& in_use)
 
 void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text) {
   std::optional<Error> failure;
-  const auto write = [&failure](const OutputFile& file) {
-    try {
-      WriteFile(file);
-    } catch (const Error& error) {
-      if (!failure) failure = error;
-    }
-  };
   const OutputFile* printed = nullptr;
-  std::vector<const OutputFile*> streams;
+  std::vector<const OutputFile*> last;
+  std::vector<StreamText> streams;
   for (const OutputFile& file : files) {
     if (file.path.empty()) continue;
     if (file.path == kStandardOutput) {
       printed = &file;
-    } else if (LeadsToStream(file)) {
-      streams.push_back(&file);
+    } else if (const std::string stream = StreamBehind(file); !stream.empty()) {
+      last.push_back(&file);
+      streams.push_back({stream, file.text()});
     } else {
-      write(file);
+      try {
+        WriteFile(file);
+      } catch (const Error& error) {
+        if (!failure) failure = error;
+      }
     }
   }
   const std::string out = printed != nullptr ? printed->text() : text;
   std::fwrite(out.data(), 1, out.size(), stdout);
   std::fflush(stdout);
-  for (const OutputFile* stream : streams) write(*stream);
+  const std::vector<std::optional<Error>> errors = WriteStreams(streams);
+  for (size_t i = 0; i < errors.size(); ++i) {
+    if (errors[i] && !failure) failure = NotWritten(*last[i], *errors[i]);
+  }
   if (failure) throw *failure;
 }
 

@@ -55,7 +55,7 @@ void CheckOutputFiles(const std::vector<OutputFile>& files, const InUse& in_use 
 // standard output. A file that was there is replaced as a whole or stays as it was. What is no regular
 // file (a pipe, a device), or was given to this program open (/dev/stdout, /dev/fd/3), is written in
 // place after that: a pipe without a reader, for which this waits kReaderWait, or with a slow one
-// costs nothing else. Throws Error (kRun) for the first file that could not be written, after the
+// costs nothing else, and several are written at once (WriteStreams). Throws Error (kRun) for the first file that could not be written, after the
 // others were written and `text` was printed.
 void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text);
 
