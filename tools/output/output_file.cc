@@ -11,11 +11,13 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <regex>
 
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/file/file.h"
 #include "device/file/replacement.h"
+#include "device/os/random_id.h"
 #include "tools/database/database_files.h"
 #include "tools/option_values.h"
 #include "tools/output/stream_output.h"
@@ -273,11 +275,15 @@ void WriteOutputFile(const std::string& option, const std::string& path, const s
   if (!path.empty()) WriteFile({option, path, [&text] { return text; }});
 }
 
+std::string ReplacedBy(const std::string& unfinished) {
+  static const std::regex* const kName = new std::regex(R"((.+)\.[0-9a-f]{16}\.new)");
+  std::smatch parts;
+  return std::regex_match(unfinished, parts, *kName) ? parts[1].str() : "";
+}
+
 bool IsUnfinished(const std::string& path, const std::string& begin) {
   std::error_code none_there;
-  const fs::file_status status = fs::symlink_status(path, none_there);
-  if (fs::is_symlink(status)) return true;
-  if (!fs::is_regular_file(status)) return false;
+  if (!fs::is_regular_file(fs::symlink_status(path, none_there))) return false;
   std::ifstream in(path, std::ios::binary);
   std::string found(begin.size(), '\0');
   in.read(found.data(), static_cast<std::streamsize>(found.size()));
@@ -286,15 +292,16 @@ bool IsUnfinished(const std::string& path, const std::string& begin) {
 }
 
 void ReplaceFile(const std::string& path, const std::string& text) {
-  constexpr size_t kBegin = 8;  // bytes that tell a text like this one from others
-  const std::string unfinished = path + ".new";
-  if (IsUnfinished(unfinished, text.substr(0, kBegin))) ::unlink(unfinished.c_str());
-  {
-    const auto out = File::Open(unfinished, {.create = FileOptions::kMustCreate});
+  const std::string unfinished = fmt::format("{}.{:016x}.new", path, RandomId());
+  const auto out = File::Open(unfinished, {.create = FileOptions::kMustCreate});
+  try {
     out->Write(0, text.data(), text.size());
     out->Sync(true);
+    RenameFile(unfinished, path);
+  } catch (...) {
+    ::unlink(unfinished.c_str());
+    throw;
   }
-  RenameFile(unfinished, path);
   SyncParent(path);
 }
 
