@@ -200,7 +200,7 @@ int ExitCode(int argc, char** argv) {
     fmt::print(stderr, "testbed: {} cannot be used: {}\n", e.path1().string(), e.code().message());
     return 2;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "testbed: {}\n", e.what());
+    fmt::print(stderr, "testbed: {}\n", testbed::SentenceOf(e));
     return 1;
   }
 }
