@@ -2,8 +2,30 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 namespace testbed {
+namespace {
+
+// It is made before main, because it needs memory itself.
+const Error no_memory = Error::NoMemory("");
+
+}  // namespace
+
+Error Error::NoMemory(const std::string& use, const std::string& advice) {
+  return {kRun, "no memory is left" + (use.empty() ? use : " " + use) + "; " + advice, ENOMEM};
+}
+
+Error Error::Of(const std::exception& exception) {
+  if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) return no_memory;
+  return {kRun, exception.what()};
+}
+
+const char* SentenceOf(const std::exception& exception) {
+  return dynamic_cast<const std::bad_alloc*>(&exception) != nullptr ? no_memory.what()
+                                                                    : exception.what();
+}
 
 Error Error::Io(const std::string& call, const std::string& path, int code) {
   std::string sentence = call + " " + path + ": " + std::strerror(code);
@@ -11,6 +33,7 @@ Error Error::Io(const std::string& call, const std::string& path, int code) {
   if (code == ENOSPC) sentence += "; the device is full: free space or choose another --dir";
   if (code == EROFS) sentence += "; choose a --dir on a writable file system";
   if (code == EACCES) sentence += "; choose a --dir that this user may write to";
+  if (code == ENOMEM) sentence = NoMemory("for " + call + " " + path).what();
   Error error(kIo, sentence, code);
   error.of_sync_ = call.find("sync") != std::string::npos;
   return error;

@@ -7,6 +7,7 @@
 #ifndef TESTBED_DEVICE_ERROR_H_
 #define TESTBED_DEVICE_ERROR_H_
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -27,6 +28,13 @@ class Error : public std::runtime_error {
   // Returns a kIo error: `call` ("open", "fsync", ...) on `path` failed with errno `code`.
   static Error Io(const std::string& call, const std::string& path, int code);
 
+  // Returns the kRun error of memory that cannot be had: "no memory is left", then `use`, which
+  // says what for ("for a connection") or is empty, and the advice.
+  static Error NoMemory(const std::string& use, const std::string& advice = kMoreMemory);
+  // Returns the Error that an exception is, that of memory that cannot be had for a std::bad_alloc, and
+  // a kRun error with its what() for any other. Only the last one needs memory.
+  static Error Of(const std::exception& exception);
+
   // Returns the same error with another sentence.
   Error With(const std::string& sentence) const {
     Error error(kind_, sentence, code_);
@@ -42,10 +50,16 @@ class Error : public std::runtime_error {
   bool disk_is_full() const;
 
  private:
+  static constexpr char kMoreMemory[] =
+      "free some, or give a larger --ram, a smaller cache or less to do";
+
   Kind kind_;
   int code_;
   bool of_sync_ = false;
 };
+
+// Returns the sentence of Error::Of(exception), as long as the exception lives.
+const char* SentenceOf(const std::exception& exception);
 
 }  // namespace testbed
 

@@ -73,7 +73,7 @@ testbed_status Guarded(Work work) {
   } catch (const Error& error) {
     return Refuse(StatusOf(error.kind()), error.what(), error.code());
   } catch (const std::exception& error) {
-    return Refuse(TESTBED_FAILED, error.what());
+    return Refuse(TESTBED_FAILED, SentenceOf(error));
   } catch (...) {
     return Refuse(TESTBED_FAILED, "the engine failed without saying why");
   }

@@ -69,10 +69,8 @@ class LazySync {
           synced_ = newest;
           synced = true;
         }
-      } catch (const Error& error) {
-        failure = error;
       } catch (const std::exception& error) {
-        failure.emplace(Error::kRun, error.what());  // such as for want of memory
+        failure = Error::Of(error);  // such as for want of memory
       }
       lock.lock();
       if (failure) {

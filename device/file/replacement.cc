@@ -8,31 +8,18 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <deque>
 #include <filesystem>
 
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/os/dir_lock.h"
+#include "device/os/foreign_directory.h"
 #include "device/os/interrupted.h"
+#include "device/os/path_walk.h"
 
 namespace testbed {
-namespace {
 
 namespace fs = std::filesystem;
-
-// The rule of fs.protected_symlinks (proc_sys_fs(5)), which not every system has in force.
-bool IsForeignLink(const fs::path& link) {
-  struct stat about {
-  }, directory{};
-  const std::string parent = link.has_parent_path() ? link.parent_path().string() : ".";
-  if (::lstat(link.c_str(), &about) != 0 || ::stat(parent.c_str(), &directory) != 0) return false;
-  constexpr mode_t kForAll = S_ISVTX | S_IWOTH;
-  return (directory.st_mode & kForAll) == kForAll && about.st_uid != ::geteuid() &&
-         about.st_uid != directory.st_uid;
-}
-
-}  // namespace
 
 bool IsOpenFile(const std::string& followed) {
   const fs::path link = followed, directory = link.parent_path();
@@ -48,35 +35,17 @@ bool IsOpenFile(const std::string& followed) {
 }
 
 std::string FollowLinks(const std::string& path) {
-  constexpr int kMostLinks = 40;  // as of the kernel (path_resolution(7))
-  const fs::path whole = fs::absolute(path);
-  std::deque<fs::path> parts(whole.begin(), whole.end());
-  fs::path at = "/";
-  for (int links = 0; !parts.empty(); parts.pop_front()) {
-    const fs::path part = parts.front();
-    if (part == "." || part == "/") continue;
-    std::error_code unknown;
-    if (part == ".." && fs::is_directory(at, unknown)) {
-      at = at.parent_path();
-      continue;
-    }
-    const fs::path next = at / part;
-    if (part.empty() || !fs::is_symlink(fs::symlink_status(next, unknown)) || IsOpenFile(next)) {
-      at = next;  // a slash at the end stays: it asks for a directory
-      continue;
-    }
-    if (links++ == kMostLinks) throw Error::Io("follow", path, ELOOP);
-    if (IsForeignLink(next)) {
-      throw Error(Error::kIo, next.string() +
+  PathWalk walk(fs::absolute(path));
+  while (walk.Next()) {
+    if (!walk.IsAtLink() || IsOpenFile(walk.place())) continue;
+    if (IsForeignLink(walk.place())) {
+      throw Error(Error::kIo, walk.place().string() +
                                   " is a symbolic link of another user in a directory "
                                   "that everybody may write to");
     }
-    const fs::path target = fs::read_symlink(next, unknown);
-    if (unknown) throw Error::Io("follow", path, unknown.value());
-    if (target.is_absolute()) at = "/";
-    parts.insert(parts.begin() + 1, target.begin(), target.end());
+    if (const int code = walk.Follow(); code != 0) throw Error::Io("follow", path, code);
   }
-  return at.string();
+  return walk.place();
 }
 
 void PutInPlace(int fd, const std::string& unfinished, const std::string& path) {

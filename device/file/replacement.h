@@ -15,9 +15,8 @@ namespace testbed {
 
 // Returns the absolute path with symbolic links followed, in its directories too, so that a rename
 // replaces what a link names, be it there or not. Throws Error (kIo) for a link that another user may
-// have put there to have us write elsewhere: in a directory where everybody may make files, it belongs
-// neither to us nor to the directory's owner. A link of which IsOpenFile is true stays, as its text
-// need not be a path.
+// have put there to have us write elsewhere (IsForeignLink, device/os/foreign_directory.h). A link of
+// which IsOpenFile is true stays, as its text need not be a path.
 std::string FollowLinks(const std::string& path);
 
 // Returns whether the path, of which FollowLinks has followed the links before, is a link of proc(5) to

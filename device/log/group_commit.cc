@@ -14,24 +14,13 @@ namespace {
 
 uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
-// Returns the error of an allocation that failed. It is made when the first log is opened, since it
-// needs memory itself.
-const Error& OutOfMemory() {
-  static const Error error(Error::kRun, "no memory is left for a write to the log");
-  return error;
-}
-
 // Runs the action and returns the error that it throws, if it throws one.
 template <typename Action>
 std::optional<Error> ErrorOf(const Action& action) {
   try {
     action();
-  } catch (const Error& e) {
-    return e;
-  } catch (const std::bad_alloc&) {
-    return OutOfMemory();
   } catch (const std::exception& e) {
-    return Error(Error::kRun, e.what());
+    return Error::Of(e);
   }
   return std::nullopt;
 }
@@ -49,7 +38,6 @@ Log::Impl::Impl(std::string directory, const LogOptions& options,
       epoch_(tail.epoch + 1),
       next_(tail.lsn),
       chain_(tail.chain) {
-  OutOfMemory();
   for (Group& group : ring_) group.memory = AlignedBuffer(group_bytes_);
   segment_ = segments_->Current();
   segment_end_ = segment_->header.end();

@@ -7,14 +7,20 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <filesystem>
 #include <system_error>
 
 #include "device/error.h"
+#include "device/os/path_walk.h"
 
 namespace testbed {
 namespace {
+
+// Returns whether everybody may make files in the directory, and remove his own alone.
+bool IsForAll(const struct stat& directory) {
+  constexpr mode_t kForAll = S_ISVTX | S_IWOTH;
+  return (directory.st_mode & kForAll) == kForAll;
+}
 
 // Returns whether a file of this owner is root's, or that of the user who called root by sudo.
 bool IsOfRootsUser(uid_t owner) {
@@ -29,41 +35,33 @@ bool IsOfRootsUser(uid_t owner) {
 }  // namespace
 
 bool LiesWhereAllMayWrite(std::filesystem::path directory) {
-  constexpr mode_t kForAll = S_ISVTX | S_IWOTH;
   for (;; directory = directory.parent_path()) {
     struct stat about {};
-    if (::stat(directory.c_str(), &about) == 0 && (about.st_mode & kForAll) == kForAll) return true;
+    if (::stat(directory.c_str(), &about) == 0 && IsForAll(about)) return true;
     if (!directory.has_relative_path()) return false;
   }
 }
 
+bool IsForeignLink(const std::filesystem::path& link) {
+  struct stat about {
+  }, directory{};
+  const std::string parent = link.has_parent_path() ? link.parent_path().string() : ".";
+  if (::lstat(link.c_str(), &about) != 0 || ::stat(parent.c_str(), &directory) != 0) return false;
+  return S_ISLNK(about.st_mode) && IsForAll(directory) && about.st_uid != ::geteuid() &&
+         about.st_uid != directory.st_uid;
+}
+
 std::string ForeignOnTheWay(const std::string& path) {
-  namespace fs = std::filesystem;
-  constexpr int kMostLinks = 40;  // as of the kernel (path_resolution(7))
   std::error_code unknown;
-  const fs::path whole = fs::absolute(path, unknown);
+  const std::filesystem::path whole = std::filesystem::absolute(path, unknown);
   if (::geteuid() != 0 || unknown) return "";
-  std::deque<fs::path> parts(whole.begin(), whole.end());
-  fs::path at = "/";
-  for (int links = 0; !parts.empty(); parts.pop_front()) {
-    const fs::path part = parts.front();
-    if (part.empty() || part == "." || part == "/") continue;
-    if (part == "..") {
-      at = at.parent_path();
-      continue;
-    }
-    const fs::path next = at / part;
+  PathWalk walk(whole);
+  while (walk.Next()) {
+    const std::filesystem::path& place = walk.place();
     struct stat about {};
-    if (::lstat(next.c_str(), &about) != 0) return "";  // the rest is not there
-    if (!IsOfRootsUser(about.st_uid) && LiesWhereAllMayWrite(at)) return next.string();
-    if (!S_ISLNK(about.st_mode)) {
-      at = next;
-      continue;
-    }
-    const fs::path target = fs::read_symlink(next, unknown);
-    if (unknown || links++ == kMostLinks) return "";  // nobody can open it
-    if (target.is_absolute()) at = "/";
-    parts.insert(parts.begin() + 1, target.begin(), target.end());
+    if (::lstat(place.c_str(), &about) != 0) return "";  // the rest is not there
+    if (!IsOfRootsUser(about.st_uid) && LiesWhereAllMayWrite(place.parent_path())) return place;
+    if (S_ISLNK(about.st_mode) && walk.Follow() != 0) return "";  // nobody can open it
   }
   return "";
 }

@@ -24,6 +24,11 @@ namespace testbed {
 // Returns whether the directory, which a path without symbolic links names, or one above it has the
 // sticky bit and may be written by everybody.
 bool LiesWhereAllMayWrite(std::filesystem::path directory);
+// Returns whether the link is one that another user may have put there to have us write elsewhere, by
+// the rule of fs.protected_symlinks, which not every system has in force: in a directory where everybody
+// may make files, it belongs neither to us nor to the directory's owner. Every user is asked. What is
+// no symbolic link is none.
+bool IsForeignLink(const std::filesystem::path& link);
 // Returns what of another user's the path leads through or to, by the rule above; empty when there is
 // no such thing, or this process is not root's.
 std::string ForeignOnTheWay(const std::string& path);

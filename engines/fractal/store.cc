@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 
 #include "device/os/mutex.h"
 
@@ -37,10 +38,14 @@ void Store::CheckUsable() const {
                   "; open it again");
 }
 
-void Store::Fail(const std::string& why) {
+void Store::Fail(const std::exception& why) noexcept {
   LockGuard lock(failure_mutex_);
-  // The flag comes first, because there may be no memory for the reason.
-  if (!failed_.exchange(true)) failure_ = why;
+  if (failed_.exchange(true)) return;
+  try {
+    failure_ = SentenceOf(why);
+  } catch (const std::bad_alloc&) {
+    return;  // there is no memory for the reason
+  }
 }
 
 uint32_t Store::height() const {
@@ -95,7 +100,7 @@ Tree* Store::OpenTable(const std::string& name) {
     entry.root = root->block;
     AddTree(entry, std::move(root));
   } catch (const std::exception& e) {
-    Fail(e.what());
+    Fail(e);
     throw;
   }
   return Table(entry.id);
@@ -151,7 +156,7 @@ void Store::Checkpoint() {
     next.next_block = cache_->next_block();
     tables = SerializeTables(ChangelessCatalogue());
   } catch (const std::exception& e) {
-    Fail(e.what());  // a checkpoint that has begun by half can be neither ended nor abandoned
+    Fail(e);  // a checkpoint that has begun by half can be neither ended nor abandoned
     throw;
   }
   try {
@@ -161,7 +166,7 @@ void Store::Checkpoint() {
     // Of an Error it is known what was done. Nobody knows where there was no memory.
     // But only a full disk can be met again with another end: the next checkpoint may find room.
     const auto* error = dynamic_cast<const Error*>(&e);
-    if (error == nullptr || !error->disk_is_full()) Fail(e.what());
+    if (error == nullptr || !error->disk_is_full()) Fail(e);
     {
       const Gate::Close close(&gate_);
       cache_->AbandonCheckpoint();
@@ -177,7 +182,7 @@ void Store::Checkpoint() {
     table_->EndCheckpoint(next.table_offset, next.table_bytes);
     log_->TruncateBefore(next.replay_from);
   } catch (const std::exception& e) {
-    Fail(e.what());
+    Fail(e);
     throw;
   }
   replay_from_.store(next.replay_from);
@@ -207,7 +212,7 @@ void Store::CheckpointLoop() {
       // The device is full, and the next checkpoint may find room. A worse error has put the
       // database out of service.
     } catch (const std::exception& e) {
-      Fail(e.what());
+      Fail(e);
     }
     lock.lock();
     checkpoint_wanted_ = false;
@@ -238,7 +243,7 @@ void Store::CleanerLoop() {
     } catch (const Error&) {
       // The next operation that needs the node, or the room, will meet the error.
     } catch (const std::exception& e) {
-      Fail(e.what());
+      Fail(e);
     }
     lock.lock();
   }

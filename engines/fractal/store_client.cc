@@ -124,7 +124,7 @@ bool StoreClient::TryCommit(std::span<const RowWrite> operations, LogRange* rang
     const Applying applying(store_, operations.size() > 1);
     Apply(operations, range->begin);
   } catch (const std::exception& e) {
-    store_->Fail(e.what());
+    store_->Fail(e);
     throw;
   }
   return true;
@@ -140,7 +140,7 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
     try {
       store_->log_->WaitDurable(range.end);
     } catch (const std::exception& e) {
-      store_->Fail(e.what());
+      store_->Fail(e);
       throw;
     }
   }

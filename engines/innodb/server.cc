@@ -105,7 +105,7 @@ class Server::Running {
   }
   void Enter() {
     if ((*library_)->mysql_thread_init() != 0) {
-      throw Error(Error::kRun, "innodb: no memory for a thread");
+      throw Error::NoMemory("for a thread of innodb");
     }
   }
   // A thread that called ends, perhaps after the server.

@@ -40,9 +40,7 @@ void Store::NoteFailure(const Error& error) {
 }
 
 void Store::NoteFailureOf(const std::exception& error) {
-  if (const auto* known = dynamic_cast<const Error*>(&error)) return NoteFailure(*known);
-  // Such as for want of memory: what was to be written is lost as well.
-  NoteFailure(Error(Error::kRun, error.what()));
+  NoteFailure(Error::Of(error));  // for want of memory, what was to be written is lost as well
 }
 
 void Store::ThrowIfFailed() const {

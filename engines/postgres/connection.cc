@@ -40,7 +40,7 @@ PgConnection::PgConnection(const ConnectOptions& options) : libpq_(LoadLibpq()),
                                   nullptr};
   const char* const values[] = {options_.target.c_str(), "testbed", "20", nullptr};
   connection_ = libpq_.PQconnectdbParams(keywords, values, 1);
-  if (connection_ == nullptr) throw Error(Error::kRun, "postgres: no memory for a connection");
+  if (connection_ == nullptr) throw Error::NoMemory("for a connection of postgres");
   if (libpq_.PQstatus(connection_) != CONNECTION_OK) {
     const std::string said = OneLine(libpq_.PQerrorMessage(connection_));
     libpq_.PQfinish(connection_);

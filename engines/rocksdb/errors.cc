@@ -7,7 +7,7 @@ namespace testbed {
 
 rocksdb::IOStatus ToIoStatus(const std::exception& exception) {
   const auto* error = dynamic_cast<const Error*>(&exception);
-  if (error == nullptr) return rocksdb::IOStatus::IOError(exception.what());
+  if (error == nullptr) return rocksdb::IOStatus::IOError(SentenceOf(exception));
   if (error->kind() == Error::kCorruption) return rocksdb::IOStatus::Corruption(error->what());
   switch (error->code()) {
     case ENOSPC:

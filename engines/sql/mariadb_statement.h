@@ -46,7 +46,7 @@ class MariadbHandle {
   // `calls` must outlive the object. `engine` begins the sentences of errors.
   MariadbHandle(const MariadbCalls& calls, std::string engine)
       : calls_(calls), engine_(std::move(engine)), handle_(calls.mysql_init(nullptr)) {
-    if (handle_ == nullptr) throw Error(Error::kRun, engine_ + ": no memory for a connection");
+    if (handle_ == nullptr) throw Error::NoMemory("for a connection of " + engine_);
   }
   virtual ~MariadbHandle() { calls_.mysql_close(handle_); }
   MariadbHandle(const MariadbHandle&) = delete;
@@ -141,7 +141,7 @@ class MariadbStatement {
         parameter_binds_(parameters),
         result_binds_(columns) {
     if (handle_ == nullptr) {
-      throw Error(Error::kRun, connection_.engine() + ": no memory for a statement");
+      throw Error::NoMemory("for a statement of " + connection_.engine());
     }
     if (calls_.mysql_stmt_prepare(handle_, sql_.data(), sql_.size()) != 0) {
       const unsigned code = calls_.mysql_stmt_errno(handle_);

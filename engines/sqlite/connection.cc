@@ -300,7 +300,7 @@ void Connection::Fail(int code, const char* doing) const {
     case SQLITE_READONLY:
       throw Error::Io("write to", DatabaseFile(dir), EROFS);
     case SQLITE_NOMEM:
-      throw Error(Error::kRun, begin + "there is not enough memory");
+      throw Error::NoMemory(fmt::format("for sqlite's {} in {}", doing, dir));
     default:
       throw Error(Error::kRun,
                   begin + (db_ != nullptr ? ::sqlite3_errmsg(db_) : ::sqlite3_errstr(code)));

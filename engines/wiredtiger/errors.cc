@@ -125,6 +125,7 @@ void Errors::Throw(int code, const std::string& doing) {
                   panic_cause_->code());
     }
   }
+  if (code == ENOMEM) throw Error::NoMemory("for wiredtiger's " + doing);
   ThreadError error = std::move(last_error);
   last_error = ThreadError();
   if (error.code == code && !error.sentence.empty()) {

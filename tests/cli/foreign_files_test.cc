@@ -137,6 +137,48 @@ TEST_F(ForeignFilesTest, AResultsFileIsNoRecordOfADatabase) {
   }
 }
 
+// A crash before the record has its name leaves a folder that holds nothing else.
+TEST_F(ForeignFilesTest, AFolderWhoseCreationACrashEndedIsTaken) {
+  ASSERT_EQ(Run(std::string(kLoad) + "--dir whole").code, 0);
+  const std::string record = Contents("whole/testbed.json");
+  for (const std::string name : {"testbed.json.00000000000000a1.new", "testbed.json.new"}) {
+    for (const std::string& left : {record, record.substr(0, 100), std::string()}) {
+      for (const char* option : {"--dir d", "--dir d --fresh"}) {
+        SCOPED_TRACE(name + ": " + left + option);
+        Write("d/" + name, left);
+        ExpectRefused(Run("--engine btree --rows 1000 --workload point-read --dir d --reuse"),
+                      "holds no database");
+        const CommandResult load = Run(kLoad + std::string(option));
+        EXPECT_EQ(load.code, 0) << load.err;
+        EXPECT_EQ(load.err, "");
+        EXPECT_FALSE(Exists("d/" + name));
+        fs::remove_all(directory_ / "d");
+      }
+    }
+    for (const std::string theirs :
+         {"theirs", R"({"schema": "testbed-results/1"})", "{\n  \"a\": "}) {
+      Write("d/" + name, theirs);
+      ExpectRefused(Run(std::string(kLoad) + "--dir d --fresh"), "leaves " + name + " in it alone");
+      EXPECT_EQ(Contents("d/" + name), theirs);
+    }
+    fs::remove_all(directory_ / "d");
+  }
+}
+
+TEST_F(ForeignFilesTest, ACopyOfTheRecordIsTheUsersWhateverItsName) {
+  ASSERT_EQ(Run(std::string(kLoad) + "--dir d").code, 0);
+  fs::copy_file(directory_ / "d/testbed.json", directory_ / "d/testbed.json.new");
+  const std::string copy = Contents("d/testbed.json.new");
+  const std::string reuse = "--engine btree --ram 32M --rows 1000 --quiet --dir d --reuse ";
+  const CommandResult changed = Run(reuse + "--workload mixed --mix insert=1 --operations 10");
+  EXPECT_EQ(changed.code, 0) << changed.err;
+  EXPECT_NE(Contents("d/testbed.json"), copy);
+  const CommandResult fresh = Run(std::string(kLoad) + "--dir d --fresh");
+  EXPECT_EQ(fresh.code, 0) << fresh.err;
+  EXPECT_EQ(fresh.err, "testbed: testbed.json.new in --dir d is not testbed's and stays\n");
+  EXPECT_EQ(Contents("d/testbed.json.new"), copy);
+}
+
 TEST_F(ForeignFilesTest, FreshLeavesWhatItDoesNotKnowAndSaysSo) {
   ASSERT_EQ(Run(std::string(kLoad) + "--dir d").code, 0);
   Write("d/notes.txt", "theirs");
@@ -155,7 +197,8 @@ TEST_F(ForeignFilesTest, AnExperimentBegunAnewLeavesWhatItDoesNotKnow) {
   Write("o/cells/a.json", R"({"schema": "testbed-results/1"})");
   Write("o/cells/notes.json.new", "theirs");
   Write("o/loads/00000000000000a1-1.json", R"({"schema": "testbed-results/1"})");
-  Write("o/loads/00000000000000a2-1.json.new", "");
+  Write("o/loads/00000000000000a1-1.json.new", R"({"schema": "testbed-results/1"})");
+  Write("o/loads/00000000000000a2-1.json.00000000000000b2.new", "");
   Write("o/databases/mine/db/customers.sql", "theirs");
   const pid_t process = Start("experiment read-size --scale tiny --out o --quiet --fresh");
   EXPECT_TRUE(
@@ -167,7 +210,8 @@ TEST_F(ForeignFilesTest, AnExperimentBegunAnewLeavesWhatItDoesNotKnow) {
   EXPECT_TRUE(Exists("o/cells/a.json")) << "the name is none of an experiment's";
   EXPECT_EQ(Contents("o/cells/notes.json.new"), "theirs");
   EXPECT_FALSE(Exists("o/loads/00000000000000a1-1.json"));
-  EXPECT_FALSE(Exists("o/loads/00000000000000a2-1.json.new"));
+  EXPECT_TRUE(Exists("o/loads/00000000000000a1-1.json.new")) << "a copy that the user made";
+  EXPECT_FALSE(Exists("o/loads/00000000000000a2-1.json.00000000000000b2.new"));
   EXPECT_EQ(Contents("o/databases/mine/db/customers.sql"), "theirs");
 }
 

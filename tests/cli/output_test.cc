@@ -255,6 +255,19 @@ TEST_F(OutputTest, APipeWithoutAReaderCostsNothingElse) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST_F(OutputTest, PipesAreWrittenInTheOrderInWhichTheyAreRead) {
+  for (const char* name : {"a", "b"}) ASSERT_EQ(mkfifo((directory_ / name).c_str(), 0600), 0);
+  const pid_t run = Start(std::string(kSmall) + "--json a --csv b");
+  const std::string reader = fmt::format(
+      "cd {} && timeout 60 cat b >h.csv && timeout 60 cat a >h.json", directory_.string());
+  EXPECT_EQ(std::system(reader.c_str()), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(run, &status, 0), run);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(Json("h.json")["schema"], "testbed-results/1");
+  EXPECT_EQ(Read(directory_ / "h.csv"), Run("report --csv h.json").out);
+}
+
 TEST_F(OutputTest, TheFileThatStandardOutputIsAppendedToKeepsWhatIsInIt) {
   std::ofstream(directory_ / "all.csv") << "before\n";
   const CommandResult result =

@@ -195,7 +195,7 @@ int RunCommandLine(int argc, char** argv) {
     fmt::print(stderr, "testbed: {} cannot be used: {}\n", e.path1().string(), e.code().message());
     return 2;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "testbed: {}\n", e.what());
+    fmt::print(stderr, "testbed: {}\n", SentenceOf(e));
     return 1;
   }
 }

@@ -41,7 +41,7 @@ class Timed {
 CrashShared* CrashShared::New() {
   void* memory = ::mmap(nullptr, sizeof(CrashShared), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw Error::Io("mmap", "shared memory", errno);
+  if (memory == MAP_FAILED) throw Error::Io("mmap of", "shared memory", errno);
   auto* shared = new (memory) CrashShared();
   shared->open_us = shared->close_us = shared->checkpoint_us = 20000;
   return shared;
@@ -123,7 +123,7 @@ void CrashProcess::Write(CrashPlace place) {
       try {
         work();
       } catch (const std::exception& e) {
-        WriterFailed(e.what());
+        WriterFailed(SentenceOf(e));
       }
     });
   };

@@ -101,7 +101,7 @@ pid_t Test::Spawn(Function function) {
     shared_->refused.store(e.kind() == Error::kUsage);
     code = 1;
   } catch (const std::exception& e) {
-    std::snprintf(shared_->failure, CrashShared::kMessage, "%s", e.what());
+    std::snprintf(shared_->failure, CrashShared::kMessage, "%s", SentenceOf(e));
     code = 1;
   }
   ::_exit(code);

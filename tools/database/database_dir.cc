@@ -25,8 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool IsEmpty(const fs::path& dir) { return fs::is_directory(dir) && fs::is_empty(dir); }
-
 void CheckWritable(const fs::path& path) {
   fs::path existing = fs::absolute(path);
   std::error_code error;
@@ -120,12 +118,13 @@ DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(o
 
 // Throws Error (kUsage) unless a database may be made in path_.
 void DatabaseDir::CheckNew() const {
-  if (!fs::exists(path_) || IsEmpty(path_)) return;
+  if (!fs::is_directory(path_) || HoldsNoDatabaseYet(path_))
+    return;  // CheckWritable refuses a file
   if (!ReadRecord(path_)) {
     throw Error(Error::kUsage,
-                fmt::format("--dir {} is not empty and not a database of testbed, which leaves it "
-                            "alone; choose another directory",
-                            path_));
+                fmt::format("--dir {} is not empty and not a database of testbed, which leaves {} "
+                            "in it alone; choose another directory",
+                            path_, SomeNames(NamesIn(path_))));
   }
   if (!options_.fresh) {
     throw Error(Error::kUsage,
@@ -267,7 +266,10 @@ void DatabaseDir::Remove() {
     RemoveDatabase(temporary_->held_path(), temporary_->path());
     return;
   }
-  if (!ReadRecord(path_)) return;  // there is no database to remove
+  if (!ReadRecord(path_)) {  // there is no database to remove
+    RemoveUnfinishedRecords(lock_.held_path());
+    return;
+  }
   const std::vector<std::string> left = RemoveDatabase(lock_.held_path(), path_);
   if (!left.empty() && !told_what_stays_) {
     fmt::print(stderr, "testbed: {} in --dir {} is not testbed's and stays\n", SomeNames(left),

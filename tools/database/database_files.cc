@@ -28,22 +28,20 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// The name under which a new record is written; a killed process may leave it behind.
-const std::string kUnfinishedRecord = std::string(kRecordFile) + ".new";
 constexpr char kKept[] = "kept";
 
-// Returns the text of a regular file of at most 1 MiB; empty when `path` is no such file. It does
+// Returns the text of a regular file of at most 1 MiB; nothing when `path` is no such file. It does
 // not follow a symbolic link, and does not block on a pipe.
-std::string SmallText(const std::string& path) {
+std::optional<std::string> SmallText(const std::string& path) {
   constexpr off_t kMost = 1 << 20;
   const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return "";
-  std::string text;
+  if (fd < 0) return std::nullopt;
+  std::optional<std::string> text;
   struct stat st;
   if (::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= kMost) {
-    text.resize(static_cast<size_t>(st.st_size));
-    const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
-    text.resize(n > 0 ? static_cast<size_t>(n) : 0);
+    text.emplace(static_cast<size_t>(st.st_size), '\0');
+    const ssize_t n = ::pread(fd, text->data(), text->size(), 0);
+    text->resize(n > 0 ? static_cast<size_t>(n) : 0);
   }
   ::close(fd);
   return text;
@@ -57,6 +55,21 @@ std::vector<std::string> Names(const std::string& dir) {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+bool IsRecord(const json& document) {
+  return document.is_object() && document.value("schema", json()) == kDatabaseSchema;
+}
+
+// Returns whether the text is a record, or as much of one as a crash has left.
+bool IsBegunRecord(const std::string& text) {
+  const std::string written = text.substr(0, text.find('\0'));  // a file grows before it is filled
+  if (const json whole = ParseJson(written); !whole.is_discarded()) return IsRecord(whole);
+  // The names in a record are sorted: these are the first of a database and of a temporary one.
+  for (const std::string begin : {"{\n  \"compressibility\": ", "{\n  \"loaded\": "}) {
+    if (written.starts_with(begin) || begin.starts_with(written)) return true;
+  }
+  return false;
 }
 
 // The files that the engine of a database makes, of whatever release, or, when the record names
@@ -188,8 +201,8 @@ std::vector<std::string> RemoveRestlessFilesOf(const json& record, const fs::pat
 }  // namespace
 
 std::optional<json> ReadRecord(const std::string& dir) {
-  json record = ParseJson(SmallText(dir + "/" + kRecordFile));
-  if (!record.is_object() || record.value("schema", json()) != kDatabaseSchema) return std::nullopt;
+  json record = ParseJson(SmallText(dir + "/" + kRecordFile).value_or(""));
+  if (!IsRecord(record)) return std::nullopt;
   const bool whole = record.value("engine", json("")).is_string() &&
                      record.value("loaded", json(false)).is_boolean();
   return whole ? std::optional(std::move(record)) : std::nullopt;
@@ -207,6 +220,28 @@ void WriteRecord(const std::string& dir, const json& record) {
   ReplaceFile(dir + "/" + kRecordFile, JsonText(record, 2) + "\n");
 }
 
+std::vector<std::string> UnfinishedRecords(const std::string& dir) {
+  std::vector<std::string> names = NamesIn(dir);
+  const bool alone = names.size() == 1;
+  std::erase_if(names, [&](const std::string& name) {
+    const bool is_ours =
+        ReplacedBy(name) == kRecordFile || (alone && name == std::string(kRecordFile) + ".new");
+    const std::optional<std::string> text =
+        is_ours ? SmallText(fmt::format("{}/{}", dir, name)) : std::nullopt;
+    return !text || !IsBegunRecord(*text);
+  });
+  return names;
+}
+
+bool HoldsNoDatabaseYet(const std::string& dir) {
+  return UnfinishedRecords(dir).size() == NamesIn(dir).size();
+}
+
+void RemoveUnfinishedRecords(const std::string& dir) {
+  for (const std::string& name : UnfinishedRecords(dir))
+    RemoveFile(fmt::format("{}/{}", dir, name));
+}
+
 std::vector<std::string> RemoveDatabase(const std::string& dir, const std::string& shown) {
   const std::optional<json> record = ReadRecord(dir);
   if (!record) return Names(dir);
@@ -222,8 +257,7 @@ std::vector<std::string> RemoveDatabase(const std::string& dir, const std::strin
   try {
     if (fs::exists(fs::symlink_status(files))) inside = RemoveRestlessFilesOf(*record, files);
     // The record is removed last: without it, the files that are left would not count as testbed's.
-    const fs::path unfinished = fs::path(dir) / kUnfinishedRecord;
-    if (IsUnfinished(unfinished, "{\n  \"")) fs::remove(unfinished);
+    RemoveUnfinishedRecords(dir);
     fs::remove(fs::path(dir) / kRecordFile);
   } catch (const fs::filesystem_error& e) {
     throw Error::Io("remove", shown, e.code().value());
@@ -266,7 +300,6 @@ TemporaryDatabase::TemporaryDatabase(const std::string& parent) : dir_(parent) {
     MakeDirectories(engine_path());
   } catch (...) {
     RemoveDatabase(dir_.held_path(), path());
-    ::unlink((path() + "/" + kUnfinishedRecord).c_str());
     throw;
   }
 }
@@ -292,13 +325,12 @@ std::vector<std::string> TemporaryDatabase::CleanLeftovers(const std::string& pa
     const std::string held = dir.held_path();
     const std::optional<json> record = ReadRecord(held);
     if (record && record->contains(kKept)) continue;
-    if (!record) {
-      // Either the run was killed before it wrote the record, or no run made this directory.
-      const std::vector<std::string> names = Names(held);
-      if (names.size() > 1 || (names.size() == 1 && names[0] != kUnfinishedRecord)) continue;
-      ::unlink((held + "/" + kUnfinishedRecord).c_str());
-    }
     try {
+      if (!record) {
+        // Either the run was killed before it wrote the record, or no run made this directory.
+        if (!HoldsNoDatabaseYet(held)) continue;
+        RemoveUnfinishedRecords(held);
+      }
       const std::vector<std::string> left = RemoveDatabase(held, dir.path());
       done.push_back(fmt::format(
           "removed {}, the database of a run that was killed{}", dir.path(),

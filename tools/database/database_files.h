@@ -3,7 +3,8 @@
 //   testbed.json   the record of what was loaded; "schema" tells it from other files of that name
 //   db/            the engine's files, which EngineInfo::files and table_files list
 //
-// A directory without a record is not testbed's. In a directory with a record only these are
+// A directory without a record is not testbed's, unless all that it holds is a record that a crash kept
+// from its name (UnfinishedRecords). In a directory with a record only these are
 // testbed's, and other files stay, those in db/ too.
 #ifndef TESTBED_TOOLS_DATABASE_DATABASE_FILES_H_
 #define TESTBED_TOOLS_DATABASE_DATABASE_FILES_H_
@@ -32,6 +33,15 @@ std::vector<std::string> RecordedTableFiles(const nlohmann::json& record);
 // Replaces the record of `dir` durably: after a power cut it is the old record or the new one. Does
 // not follow a symbolic link. Throws Error (kIo).
 void WriteRecord(const std::string& dir, const nlohmann::json& record);
+// Returns the names of the files in `dir` that a crash has left of records which had no name yet
+// (ReplaceFile, tools/output/output_file.h); what has such a name and is no record, nor the begin of one,
+// is not among them. Earlier versions wrote testbed.json.new, which counts when it is alone. Like the
+// next function, it throws Error (kIo) when `dir` cannot be read.
+std::vector<std::string> UnfinishedRecords(const std::string& dir);
+// Returns whether `dir` is empty but for such files, so that a database may be made in it.
+bool HoldsNoDatabaseYet(const std::string& dir);
+// Throws Error (kIo).
+void RemoveUnfinishedRecords(const std::string& dir);
 // Removes the database in `dir`: the engine's files in db/, and the record. Does nothing when `dir`
 // has no record. Returns the names of the files that stay. Throws Error (kUsage) when db/ is a
 // symbolic link, and Error (kIo) when the database cannot be removed. Messages call the directory

@@ -8,7 +8,6 @@
 #include <cctype>
 #include <filesystem>
 #include <regex>
-#include <string_view>
 
 #include "device/error.h"
 #include "device/file/directory.h"
@@ -26,6 +25,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr char kSchema[] = "testbed-experiment/2";
+constexpr char kHeader[] = "experiment.json";
 constexpr char kBegin[] = "{\n \"";  // of every file that WriteJson writes
 
 // Returns whether something has the name. What cannot be examined counts: the reader is refused it.
@@ -133,14 +133,35 @@ bool HoldsDocumentOfOurs(const std::string& folder, const fs::path& file) {
 
 // Returns whether the file is an experiment's: a document, or what a killed process left of one.
 bool IsOurs(const std::string& folder, const fs::path& file) {
-  constexpr std::string_view kUnfinished = ".new";
   std::error_code error;
   if (!fs::is_regular_file(fs::symlink_status(file, error))) return false;
-  std::string name = file.filename();
-  const bool unfinished = name.ends_with(kUnfinished);
-  if (unfinished) name.resize(name.size() - kUnfinished.size());
-  if (!IsNameOfOurs(folder, name)) return false;
-  return unfinished ? IsUnfinished(file, kBegin) : HoldsDocumentOfOurs(folder, file);
+  const std::string name = file.filename(), replaced = ReplacedBy(name);
+  if (!IsNameOfOurs(folder, replaced.empty() ? name : replaced)) return false;
+  return replaced.empty() ? HoldsDocumentOfOurs(folder, file) : IsUnfinished(file, kBegin);
+}
+
+// Returns whether the file in the directory is what a killed process left of an experiment.json.
+bool IsUnfinishedHeader(const fs::path& file) {
+  return ReplacedBy(file.filename()) == kHeader && IsUnfinished(file, kBegin);
+}
+
+void RemoveUnfinishedHeaders(const std::string& dir) {
+  for (const fs::path& file : EntriesOf(dir)) {
+    if (IsUnfinishedHeader(file)) ::unlink(file.c_str());
+  }
+}
+
+// Returns whether the directory holds nothing but what a process that was killed while it made one for
+// an experiment left of it.
+bool HoldsNoExperimentYet(const fs::path& dir) {
+  const std::vector<fs::path> entries = EntriesOf(dir);
+  return std::all_of(entries.begin(), entries.end(), [](const fs::path& entry) {
+    const bool is_folder = entry.filename() == "cells" || entry.filename() == "loads";
+    std::error_code error;
+    return (is_folder && fs::is_directory(fs::symlink_status(entry, error)) &&
+            fs::is_empty(entry, error) && !error) ||
+           IsUnfinishedHeader(entry);
+  });
 }
 
 // Removes an experiment's files in a folder, and the folder when it is empty then.
@@ -182,7 +203,9 @@ json Settings(const Experiment& e, const PlanOptions& options) {
 bool ResultsDir::Exists() const { return MayBeThere(path_ + "/experiment.json"); }
 
 void ResultsDir::Create(const Experiment& e, const PlanOptions& options, bool beside_others) {
-  if (!beside_others && !Exists() && fs::exists(path_) && !fs::is_empty(path_)) {
+  const bool is_new =
+      !fs::exists(path_) || (fs::is_directory(path_) && HoldsNoExperimentYet(path_));
+  if (!beside_others && !Exists() && !is_new) {
     throw Error(Error::kUsage, fmt::format("--out {} is not empty and holds no experiment; choose "
                                            "another directory",
                                            path_));
@@ -213,6 +236,7 @@ void ResultsDir::Create(const Experiment& e, const PlanOptions& options, bool be
     if (found != before) WriteJson(path_ + "/experiment.json", found);
     return;
   }
+  RemoveUnfinishedHeaders(path_);
   for (const char* part : {"/cells", "/loads"}) MakeDirectories(path_ + part);
   json header = wanted;
   header["schema"] = kSchema;
@@ -235,9 +259,8 @@ void ResultsDir::Remove() const {
     fmt::print(stderr, "testbed: {}\n", sentence);
   }
   // The header is removed last: without it, the remaining files would not count as testbed's.
-  const std::string header = path_ + "/experiment.json", unfinished = header + ".new";
-  if (IsUnfinished(unfinished, kBegin)) ::unlink(unfinished.c_str());
-  ::unlink(header.c_str());
+  RemoveUnfinishedHeaders(path_);
+  ::unlink((path_ + "/experiment.json").c_str());
   std::vector<std::string> left;
   for (const fs::path& entry : EntriesOf(path_)) left.push_back(entry.filename());
   if (!left.empty()) {

@@ -113,7 +113,7 @@ std::string Compressed(const std::string& text) {
   std::string compressed(size, '\0');
   const int result = compress2(reinterpret_cast<Bytef*>(compressed.data()), &size,
                                reinterpret_cast<const Bytef*>(text.data()), text.size(), 6);
-  if (result != Z_OK) throw Error(Error::kRun, "memory is exhausted; give fewer results");
+  if (result != Z_OK) throw Error::NoMemory("for the page", "give fewer results");
   compressed.resize(size);
   return compressed;
 }

@@ -53,7 +53,7 @@ class PlotEngine {
  public:
   explicit PlotEngine(const nlohmann::json& data)
       : context_(duk_create_heap(nullptr, nullptr, nullptr, nullptr, Fatal), duk_destroy_heap) {
-    if (context_ == nullptr) throw Error(Error::kRun, "memory is exhausted; plot fewer results");
+    if (context_ == nullptr) throw Error::NoMemory("for the plots", "plot fewer results");
     Execute("surroundings", kSurroundings);
     Execute(PlotLibrary().name, PlotLibrary().text);
     for (const EmbeddedFile& module : PlotModules()) Execute(module.name, module.text);

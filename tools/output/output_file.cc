@@ -11,11 +11,13 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <regex>
 
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/file/file.h"
 #include "device/file/replacement.h"
+#include "device/os/random_id.h"
 #include "tools/database/database_files.h"
 #include "tools/option_values.h"
 #include "tools/output/stream_output.h"
@@ -40,6 +42,12 @@ std::string WhyNot(const Error& error) {
   return error.disk_is_full() ? why + "; free space or give another file" : why;
 }
 
+// Returns the error of an output that could not be written.
+Error NotWritten(const OutputFile& file, const Error& error) {
+  return {Error::kRun,
+          fmt::format("{} {} cannot be written: {}", file.option, file.path, WhyNot(error))};
+}
+
 void WriteFile(const OutputFile& file) {
   const std::string text = file.text();
   try {
@@ -52,8 +60,7 @@ void WriteFile(const OutputFile& file) {
     replacement.Write(text);
     replacement.TakePlace();
   } catch (const Error& error) {
-    throw Error(Error::kRun,
-                fmt::format("{} {} cannot be written: {}", file.option, file.path, WhyNot(error)));
+    throw NotWritten(file, error);
   }
 }
 
@@ -66,12 +73,14 @@ std::string FollowedOrRefuse(const OutputFile& file) {
   }
 }
 
-// Returns whether WriteFile writes the file where it is. What it refuses to write is none.
-bool LeadsToStream(const OutputFile& file) {
+// Returns the path of the stream to which the output leads; empty when it leads to none, or to what
+// WriteFile refuses to write.
+std::string StreamBehind(const OutputFile& file) {
   try {
-    return IsStream(FollowLinks(file.path));
+    const std::string followed = FollowLinks(file.path);
+    return IsStream(followed) ? followed : "";
   } catch (const Error&) {
-    return false;
+    return "";
   }
 }
 
@@ -202,29 +211,31 @@ void CheckOutputFiles(const std::vector<OutputFile>& files, const InUse& in_use)
 
 void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text) {
   std::optional<Error> failure;
-  const auto write = [&failure](const OutputFile& file) {
-    try {
-      WriteFile(file);
-    } catch (const Error& error) {
-      if (!failure) failure = error;
-    }
-  };
   const OutputFile* printed = nullptr;
-  std::vector<const OutputFile*> streams;
+  std::vector<const OutputFile*> last;
+  std::vector<StreamText> streams;
   for (const OutputFile& file : files) {
     if (file.path.empty()) continue;
     if (file.path == kStandardOutput) {
       printed = &file;
-    } else if (LeadsToStream(file)) {
-      streams.push_back(&file);
+    } else if (const std::string stream = StreamBehind(file); !stream.empty()) {
+      last.push_back(&file);
+      streams.push_back({stream, file.text()});
     } else {
-      write(file);
+      try {
+        WriteFile(file);
+      } catch (const Error& error) {
+        if (!failure) failure = error;
+      }
     }
   }
   const std::string out = printed != nullptr ? printed->text() : text;
   std::fwrite(out.data(), 1, out.size(), stdout);
   std::fflush(stdout);
-  for (const OutputFile* stream : streams) write(*stream);
+  const std::vector<std::optional<Error>> errors = WriteStreams(streams);
+  for (size_t i = 0; i < errors.size(); ++i) {
+    if (errors[i] && !failure) failure = NotWritten(*last[i], *errors[i]);
+  }
   if (failure) throw *failure;
 }
 
@@ -264,11 +275,15 @@ void WriteOutputFile(const std::string& option, const std::string& path, const s
   if (!path.empty()) WriteFile({option, path, [&text] { return text; }});
 }
 
+std::string ReplacedBy(const std::string& unfinished) {
+  static const std::regex* const kName = new std::regex(R"((.+)\.[0-9a-f]{16}\.new)");
+  std::smatch parts;
+  return std::regex_match(unfinished, parts, *kName) ? parts[1].str() : "";
+}
+
 bool IsUnfinished(const std::string& path, const std::string& begin) {
   std::error_code none_there;
-  const fs::file_status status = fs::symlink_status(path, none_there);
-  if (fs::is_symlink(status)) return true;
-  if (!fs::is_regular_file(status)) return false;
+  if (!fs::is_regular_file(fs::symlink_status(path, none_there))) return false;
   std::ifstream in(path, std::ios::binary);
   std::string found(begin.size(), '\0');
   in.read(found.data(), static_cast<std::streamsize>(found.size()));
@@ -277,15 +292,16 @@ bool IsUnfinished(const std::string& path, const std::string& begin) {
 }
 
 void ReplaceFile(const std::string& path, const std::string& text) {
-  constexpr size_t kBegin = 8;  // bytes that tell a text like this one from others
-  const std::string unfinished = path + ".new";
-  if (IsUnfinished(unfinished, text.substr(0, kBegin))) ::unlink(unfinished.c_str());
-  {
-    const auto out = File::Open(unfinished, {.create = FileOptions::kMustCreate});
+  const std::string unfinished = fmt::format("{}.{:016x}.new", path, RandomId());
+  const auto out = File::Open(unfinished, {.create = FileOptions::kMustCreate});
+  try {
     out->Write(0, text.data(), text.size());
     out->Sync(true);
+    RenameFile(unfinished, path);
+  } catch (...) {
+    ::unlink(unfinished.c_str());
+    throw;
   }
-  RenameFile(unfinished, path);
   SyncParent(path);
 }
 

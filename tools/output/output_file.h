@@ -55,7 +55,7 @@ void CheckOutputFiles(const std::vector<OutputFile>& files, const InUse& in_use 
 // standard output. A file that was there is replaced as a whole or stays as it was. What is no regular
 // file (a pipe, a device), or was given to this program open (/dev/stdout, /dev/fd/3), is written in
 // place after that: a pipe without a reader, for which this waits kReaderWait, or with a slow one
-// costs nothing else. Throws Error (kRun) for the first file that could not be written, after the
+// costs nothing else, and several are written at once (WriteStreams). Throws Error (kRun) for the first file that could not be written, after the
 // others were written and `text` was printed.
 void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text);
 
@@ -72,14 +72,15 @@ void CheckOutputDirectory(const std::string& option, const std::string& path,
 void MakeOutputDirectory(const std::string& option, const std::string& path);
 
 // Replaces the file `path` atomically and durably: after a power cut it is the old file or the new
-// one. The new file is written as PATH.new and renamed. What a killed process left under that name is
-// removed first (IsUnfinished), and a symbolic link there too, which is not followed, so that no other
-// file can be overwritten. Throws Error (kIo), also when another file has that name.
+// one. The new file is written as PATH.<16 random hexadecimal digits>.new, which nobody else makes, and
+// renamed; so no file of anybody's is in the way or overwritten. A killed process leaves it behind.
+// Throws Error (kIo), and leaves nothing behind then.
 void ReplaceFile(const std::string& path, const std::string& text);
-
-// Returns whether the file `path`, which is named as ReplaceFile names a new file, can be what a
-// killed process left of a text that begins with `begin`: a symbolic link, or a regular file that is
-// empty, was never filled, or begins so as far as it goes.
+// Returns the name or path of the file that ReplaceFile was to replace by the file `unfinished`; empty
+// when it names no file so.
+std::string ReplacedBy(const std::string& unfinished);
+// Returns whether the file `path` can be what a killed process left of a text that begins with
+// `begin`: a regular file that is empty, was never filled, or begins so as far as it goes.
 bool IsUnfinished(const std::string& path, const std::string& begin);
 
 }  // namespace testbed

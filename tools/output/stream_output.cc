@@ -6,14 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <filesystem>
-#include <thread>
 
-#include "device/error.h"
 #include "device/file/replacement.h"
 #include "device/os/interrupted.h"
 
@@ -34,48 +35,145 @@ int GivenDescriptor(const std::string& path) {
   return flags >= 0 && (flags & FD_CLOEXEC) == 0 ? fd : kNoDescriptor;
 }
 
-// Waits where a descriptor that others have made so does not wait itself.
-void WriteWhole(int fd, const std::string& path, const std::string& text) {
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
-    if (n >= 0) {
-      done += static_cast<size_t>(n);
-    } else if (errno == EAGAIN) {
-      pollfd writable = {.fd = fd, .events = POLLOUT, .revents = 0};
-      ::poll(&writable, 1, -1);
-    } else if (errno != EINTR) {
-      throw Error::Io("write", path, errno);
-    }
+// One text on its way to its stream. It is waiting until its pipe has a reader, then written, then done.
+class Writing {
+ public:
+  // `stream` must outlive the object.
+  explicit Writing(const StreamText& stream);
+  ~Writing() { Close(); }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+
+  bool waits() const { return waits_; }
+  bool done() const { return !waits_ && fd_ == kNoDescriptor; }
+  int fd() const { return fd_; }  // kNoDescriptor unless it is written
+  const std::optional<Error>& error() const { return error_; }
+  // Opens what waits, if it can be opened now.
+  void TryOpen();
+  // Writes some more. May wait only where the descriptor of others is not ready though poll(2) says so.
+  void WriteSome();
+  void GiveUp(const Error& why) { End(why); }
+
+ private:
+  void Open();
+  size_t Take(const char* bytes, size_t n) const;
+  void Close();
+  void End(const std::optional<Error>& error);
+
+  const std::string &path_, &text_;
+  int fd_ = kNoDescriptor;
+  bool is_own_ = false;   // this object has opened fd_
+  bool is_pipe_ = false;  // fd_ is its own and never waits
+  bool waits_ = true;
+  size_t written_ = 0;
+  std::optional<Error> error_;
+};
+
+Writing::Writing(const StreamText& stream) : path_(stream.path), text_(stream.text) {
+  if (const std::string why = WhyNoStream(path_); !why.empty()) {
+    End(Error(Error::kIo, why));
+    return;
+  }
+  fd_ = GivenDescriptor(path_);
+  waits_ = fd_ == kNoDescriptor;
+}
+
+void Writing::TryOpen() {
+  try {
+    Open();
+  } catch (const Error& error) {
+    End(error);
   }
 }
 
-// Opens what is there and returns a descriptor whose writes wait for the reader.
-int OpenStream(const std::string& path, std::chrono::milliseconds wait) {
-  constexpr std::chrono::milliseconds kPause{10};
+void Writing::Open() {
   constexpr int kFlags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  const auto end = std::chrono::steady_clock::now() + wait;
-  int fd;
-  while ((fd = Uninterrupted([&] { return ::open(path.c_str(), kFlags); })) < 0) {
-    const int code = errno;
-    struct stat about {};
-    const bool no_reader =
-        code == ENXIO && ::stat(path.c_str(), &about) == 0 && S_ISFIFO(about.st_mode);
-    if (!no_reader) throw Error::Io("open", path, code);
-    if (std::chrono::steady_clock::now() >= end) {
-      throw Error(Error::kIo,
-                  fmt::format("nobody has opened the pipe for reading within {:g} s; start its "
-                              "reader first",
-                              std::chrono::duration<double>(wait).count()));
-    }
-    std::this_thread::sleep_for(kPause);
-  }
+  const int fd = Uninterrupted([&] { return ::open(path_.c_str(), kFlags); });
+  const int code = errno;
   struct stat about {};
+  if (fd < 0) {
+    const bool no_reader =
+        code == ENXIO && ::stat(path_.c_str(), &about) == 0 && S_ISFIFO(about.st_mode);
+    if (!no_reader) throw Error::Io("open", path_, code);
+    return;
+  }
+  fd_ = fd;
+  is_own_ = true;
+  waits_ = false;
   if (::fstat(fd, &about) != 0 || S_ISREG(about.st_mode) || S_ISBLK(about.st_mode)) {
-    ::close(fd);
     throw Error(Error::kIo, "another file has taken its place");
   }
+  is_pipe_ = S_ISFIFO(about.st_mode);
+  if (is_pipe_) return;
   if (const int now = ::fcntl(fd, F_GETFL); now >= 0) ::fcntl(fd, F_SETFL, now & ~O_NONBLOCK);
-  return fd;
+}
+
+// Returns how many of the bytes were written.
+size_t Writing::Take(const char* bytes, size_t n) const {
+  if (!is_own_ && fd_ == STDOUT_FILENO) {
+    // A reader that goes away costs as little as for the report (standard_streams.h).
+    const bool all = std::fwrite(bytes, 1, n, stdout) == n;
+    if (std::fflush(stdout) != 0 || !all) throw Error::Io("write", path_, errno);
+    return n;
+  }
+  const ssize_t written = ::write(fd_, bytes, n);
+  if (written >= 0) return static_cast<size_t>(written);
+  if (errno != EAGAIN && errno != EINTR) throw Error::Io("write", path_, errno);
+  return 0;
+}
+
+void Writing::WriteSome() {
+  try {
+    // A pipe that poll(2) calls ready takes so much without waiting (pipe(7)).
+    const size_t most = is_pipe_ ? text_.size() : size_t{PIPE_BUF};
+    written_ += Take(text_.data() + written_, std::min(most, text_.size() - written_));
+    if (written_ == text_.size()) End(std::nullopt);
+  } catch (const Error& error) {
+    End(error);
+  }
+}
+
+void Writing::Close() {
+  const bool failed = is_own_ && ::close(fd_) != 0 && errno != EINTR;
+  const int code = errno;
+  is_own_ = false;
+  fd_ = kNoDescriptor;
+  if (failed && !error_) error_ = Error::Io("close", path_, code);
+}
+
+void Writing::End(const std::optional<Error>& error) {
+  waits_ = false;
+  error_ = error;
+  Close();
+}
+
+Error NobodyReads(std::chrono::milliseconds wait) {
+  return {Error::kIo, fmt::format("nobody has opened the pipe for reading within {:g} s; start its "
+                                  "reader first",
+                                  std::chrono::duration<double>(wait).count())};
+}
+
+// Opens what can be opened, and writes to what is ready, after at most a moment when some wait. Returns
+// whether any was open.
+bool ServeOnce(std::deque<Writing>* all) {
+  constexpr int kPauseMs = 10;
+  bool some_wait = false;
+  std::vector<pollfd> polled;
+  std::vector<Writing*> open;
+  for (Writing& one : *all) {
+    if (one.waits()) one.TryOpen();
+    some_wait |= one.waits();
+    if (one.waits() || one.done()) continue;
+    polled.push_back({.fd = one.fd(), .events = POLLOUT, .revents = 0});
+    open.push_back(&one);
+  }
+  if (!some_wait && open.empty()) return false;
+  if (::poll(polled.data(), polled.size(), some_wait ? kPauseMs : -1) > 0) {
+    for (size_t i = 0; i < open.size(); ++i) {
+      if (polled[i].revents != 0) open[i]->WriteSome();
+    }
+  }
+  return !open.empty();
 }
 
 }  // namespace
@@ -99,28 +197,28 @@ std::string WhyNoStream(const std::string& path) {
   return ::access(path.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
 }
 
-void WriteStream(const std::string& path, const std::string& text, std::chrono::milliseconds wait) {
-  if (const std::string why = WhyNoStream(path); !why.empty()) throw Error(Error::kIo, why);
-  const int given = GivenDescriptor(path);
-  if (given == STDOUT_FILENO) {
-    // A reader that goes away costs as little as for the report (standard_streams.h).
-    const bool all = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-    if (std::fflush(stdout) != 0 || !all) throw Error::Io("write", path, errno);
-    return;
-  }
+std::vector<std::optional<Error>> WriteStreams(const std::vector<StreamText>& streams,
+                                               std::chrono::milliseconds wait) {
+  using Clock = std::chrono::steady_clock;
   std::fflush(stdout);
-  if (given != kNoDescriptor) {
-    WriteWhole(given, path, text);
-    return;
+  std::deque<Writing> all;
+  for (const StreamText& stream : streams) all.emplace_back(stream);
+  const auto is_done = [](const Writing& one) { return one.done(); };
+  auto idle_since = Clock::now();
+  while (!std::all_of(all.begin(), all.end(), is_done)) {
+    if (ServeOnce(&all)) idle_since = Clock::now();
+    if (Clock::now() - idle_since < wait) continue;
+    for (Writing& one : all) {
+      if (one.waits()) one.GiveUp(NobodyReads(wait));
+    }
   }
-  const int fd = OpenStream(path, wait);
-  try {
-    WriteWhole(fd, path, text);
-  } catch (...) {
-    ::close(fd);
-    throw;
-  }
-  if (::close(fd) != 0 && errno != EINTR) throw Error::Io("close", path, errno);
+  std::vector<std::optional<Error>> errors;
+  for (const Writing& one : all) errors.push_back(one.error());
+  return errors;
+}
+
+void WriteStream(const std::string& path, const std::string& text, std::chrono::milliseconds wait) {
+  if (const std::optional<Error> error = WriteStreams({{path, text}}, wait)[0]) throw Error(*error);
 }
 
 std::string StandardStreamOf(const std::string& path) {

@@ -5,7 +5,11 @@
 #define TESTBED_TOOLS_OUTPUT_STREAM_OUTPUT_H_
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "device/error.h"
 
 namespace testbed {
 
@@ -19,10 +23,19 @@ bool IsStream(const std::string& path);
 // stream is there. A block device, whose contents would be lost, is never written.
 std::string WhyNoStream(const std::string& path);
 
-// Writes the text to the stream, after what was printed to standard output. Neither creates nor
+struct StreamText {
+  std::string path, text;
+};
+
+// Writes each text to its stream, after what was printed to standard output. Neither creates nor
 // truncates anything. What this program was given open is written through its descriptor, at the
-// position where that is. A pipe that nobody reads is waited for, and a slow reader as long as it
-// takes. Throws Error (kIo).
+// position where that is. The streams do not wait for each other: each is opened when it has a reader
+// and gets what its reader takes, so that one process may read several in any order. A slow reader is
+// waited for as long as it takes, and a pipe that nobody reads for as long as another is written, and
+// `wait` after that. Returns the errors (kIo) of those that could not be written, in the same order.
+std::vector<std::optional<Error>> WriteStreams(const std::vector<StreamText>& streams,
+                                               std::chrono::milliseconds wait = kReaderWait);
+// The same for a single stream. Throws Error (kIo).
 void WriteStream(const std::string& path, const std::string& text,
                  std::chrono::milliseconds wait = kReaderWait);
 

@@ -7,11 +7,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <tuple>
 
 #include "device/error.h"
+#include "device/file/input_file.h"
 #include "tools/output/json_text.h"
 
 namespace testbed {
@@ -29,13 +29,21 @@ fs::path OwnDirectory() {
   return fs::read_symlink("/proc/self/exe", failed).parent_path();
 }
 
+// Returns the document that describes the program in the directory; null when there is none that can
+// be read.
+json DescriptionIn(const fs::path& directory) {
+  constexpr uint64_t kMostBytes = 1 << 20;
+  const std::string path = directory / "release.json";
+  try {
+    return ParseJson(InputFile({.path = path, .name = path}).ReadAll(kMostBytes));
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 // Returns the release whose program lies in the directory; nothing when none does.
 std::optional<EngineRelease> ReleaseIn(const fs::path& directory) {
-  std::ifstream in(directory / "release.json");
-  if (!in) return std::nullopt;
-  std::ostringstream text;
-  text << in.rdbuf();
-  const json j = json::parse(text.str(), nullptr, false);
+  const json j = DescriptionIn(directory);
   if (!j.is_object()) return std::nullopt;
   const std::string program = directory / "testbed";
   if (::access(program.c_str(), X_OK) != 0) return std::nullopt;

@@ -380,10 +380,8 @@ json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
     run.Execute();
   } catch (const Error& e) {
     record.error = {e.what(), e.kind() == Error::kUsage ? 2 : 1};
-  } catch (const std::bad_alloc&) {
-    record.error = {"memory is exhausted; give a larger --ram or a smaller cache", 1};
   } catch (const std::exception& e) {
-    record.error = {e.what(), 1};
+    record.error = {SentenceOf(e), 1};
   }
   return RunJson(record);
 }

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "device/error.h"
+
 extern char** environ;
 
 namespace testbed {
@@ -49,7 +51,7 @@ CpuProfile::CpuProfile() {
   // The samples go into memory that has no name, so that a run that is killed leaves no file behind.
   samples_ = memfd_create("perf samples", MFD_CLOEXEC);
   if (samples_ < 0) {
-    why_ = "no memory for perf's samples";
+    why_ = Error::Io("memfd_create", "for perf's samples", errno).what();
     return;
   }
   // Every machine has the event cpu-clock; virtual machines may lack hardware counters.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <new>
 #include <numeric>
 #include <system_error>
 #include <utility>
@@ -101,6 +102,8 @@ void TraceFile::TakeIndex(const std::string& raw, uint64_t end) {
   }
   try {
     facts_ = TraceFacts::FromJson(nlohmann::json::parse(raw.substr(8, json_bytes)));
+  } catch (const std::bad_alloc&) {
+    throw;  // nothing is known of the trace
   } catch (const std::exception& error) {
     wrong(error.what());
   }

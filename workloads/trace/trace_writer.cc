@@ -155,7 +155,7 @@ void TraceWriter::Stop() {
 
 void TraceWriter::Fail(const std::exception& error) const {
   throw Error(Error::kRun,
-              fmt::format("the trace {} could not be written: {}", path_, error.what()));
+              fmt::format("the trace {} could not be written: {}", path_, SentenceOf(error)));
 }
 
 void TraceWriter::Add(Block block) {

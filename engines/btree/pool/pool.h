@@ -273,7 +273,6 @@ class Pool : private VisitCounts {
   std::chrono::milliseconds patience_{30000};
   uint64_t clean_rounds_ = 0;
   std::optional<Error> clean_error_;
-  const Error no_memory_{Error::kRun, "there is no memory for writing pages of the btree cache"};
   bool recovers_ = false;
   uint32_t unwritable_ = 0;  // frames there were when a full disk left none that was clean
   bool stop_ = false;

@@ -176,10 +176,8 @@ void Pool::CleanerLoop(WriteBatch* batch, std::vector<uint32_t>* frames) {
       lock.unlock();
       try {
         CleanSome(frames, batch);
-      } catch (const Error& e) {
-        error = e;
-      } catch (const std::exception&) {
-        error = no_memory_;
+      } catch (const std::exception& e) {
+        error = Error::Of(e);
       }
       lock.lock();
     }

@@ -26,7 +26,7 @@ class ReservedArray {
   explicit ReservedArray(size_t size) : bytes_(size * sizeof(T) + kHugePage) {
     void* at = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) throw Error::Io("mmap", "(memory of the btree cache)", errno);
+    if (at == MAP_FAILED) throw Error::Io("mmap of", "the btree cache", errno);
     mapping_ = at;
     const auto address = reinterpret_cast<uintptr_t>(at);
     at_ = reinterpret_cast<T*>((address + kHugePage - 1) / kHugePage * kHugePage);

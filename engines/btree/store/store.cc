@@ -4,21 +4,26 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <new>
 
 #include "device/os/mutex.h"
 #include "engines/btree/store/commit_attempt.h"
 
 namespace testbed::btree {
 
-void Store::Fail(const std::string& why) {
+void Store::Fail(const std::exception& why) noexcept {
   LockGuard lock(failure_mutex_);
   if (failed()) return;
-  service_.store(Service::kFailed);  // first, because there may be no memory for the reason
-  failure_ = why;
+  service_.store(Service::kFailed);
+  try {
+    failure_ = SentenceOf(why);
+  } catch (const std::bad_alloc&) {
+    failure_ = "no memory";  // so short a text needs none
+  }
 }
 
 void Store::NoteFileError(const Error& error, bool lasts) {
-  if (lasts) return Fail(error.what());
+  if (lasts) return Fail(error);
   LockGuard lock(failure_mutex_);
   if (failed()) return;
   failure_ = error.what();
@@ -112,7 +117,7 @@ void Store::CheckpointLoop() {
       // The next growth of the log wakes this thread again. A caller of Checkpoint gets the error.
     } catch (const std::exception& e) {
       // There is no memory, and nobody knows at which step it was missing.
-      Fail(e.what());
+      Fail(e);
     }
     lock.lock();
     wanted_ = false;
@@ -153,7 +158,7 @@ void Store::Checkpoint() {
     redo_.EnsureDurable(redo_.EndLsn());
     file_->Sync();
   } catch (const std::exception& e) {
-    Fail(e.what());
+    Fail(e);
     throw;
   }
   // If the store has failed meanwhile, its state in memory may be wrong and must not become a
@@ -162,10 +167,10 @@ void Store::Checkpoint() {
   try {
     WriteCheckpoint(dir_, options_.page_size, state);
   } catch (const Error& e) {
-    if (!e.disk_is_full()) Fail(e.what());
+    if (!e.disk_is_full()) Fail(e);
     throw;
   } catch (const std::exception& e) {
-    Fail(e.what());
+    Fail(e);
     throw;
   }
   state_ = std::move(state);
@@ -267,14 +272,14 @@ Tree* Store::OpenTable(const std::string& name) {
     space_->MarkUsed(root, 1);
     page.MarkDirty(context->commit.begin, context->commit.end);
   } catch (const std::exception& e) {
-    if (tree != nullptr) Fail(e.what());
+    if (tree != nullptr) Fail(e);
     space_->Cancel(root, 1);
     throw;
   }
   try {
     Table(kCatalogueTable)->Write(context, {name, false, {value, false}});
   } catch (const std::exception& e) {
-    Fail(e.what());
+    Fail(e);
     throw;
   }
   attempt.Applied();

@@ -191,7 +191,7 @@ class Store {
   void Checkpoint();
 
   // Puts the store out of service: it takes no more commits. The first reason is kept for errors.
-  void Fail(const std::string& why);
+  void Fail(const std::exception& why) noexcept;
   // Throws Error (kIo) when the store is out of service.
   void CheckUsable() {
     if (service_.load(std::memory_order_relaxed) != Service::kUsable) ThrowUnlessUsable();

@@ -121,21 +121,21 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
     try {
       context_.commit = AppendOperations(operations);
     } catch (const Error& e) {
-      store_->Fail(e.what());  // the log takes no records after an error
+      store_->Fail(e);  // the log takes no records after an error
       throw;
     }
     attempt.Logged();
     try {
       Apply(operations);
     } catch (const Error& e) {
-      store_->Fail(e.what());
+      store_->Fail(e);
       throw Error(e.kind(),
                   std::string(e.what()) +
                       "; the transaction is in the log and may be there when the "
                       "database is opened again",
                   e.code());
     } catch (const std::exception& e) {
-      store_->Fail(e.what());
+      store_->Fail(e);
       throw;
     }
     attempt.Applied();
@@ -144,7 +144,7 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
     try {
       store_->redo_.WaitDurable(context_.commit.end);
     } catch (const Error& e) {
-      store_->Fail(e.what());
+      store_->Fail(e);
       throw;
     }
   }
@@ -221,7 +221,7 @@ void StoreClient::MoveToLeaf(Tree* tree, const std::vector<BufferedRow>& candida
       buffer->WriteThrough(&context_, tree, {row.key, row.erase, {row.value, false}});
     }
   } catch (const Error& e) {
-    store_->Fail(e.what());
+    store_->Fail(e);
     throw;
   }
   attempt.Applied();

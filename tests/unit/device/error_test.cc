@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <new>
+#include <stdexcept>
+#include <string>
 
 namespace testbed {
 namespace {
@@ -19,6 +22,32 @@ TEST(ErrorTest, OnlyAFullDiskThatRefusedAWriteIsTemporary) {
     EXPECT_FALSE(Error::Io(call, "f", EDQUOT).disk_is_full()) << call;
   }
   EXPECT_FALSE(Error(Error::kRun, "no room").disk_is_full());
+}
+
+TEST(ErrorTest, WantOfMemoryHasOneSentenceWhereverItIsFound) {
+  const std::string begin = "no memory is left", advice = "; free some, or give a larger --ram";
+  const Error connection = Error::NoMemory("for a connection");
+  for (const Error& error : {Error::Of(std::bad_alloc()), Error::Of(std::bad_array_new_length()),
+                             connection, Error::Io("mmap", "/d/f", ENOMEM)}) {
+    EXPECT_EQ(error.code(), ENOMEM);
+    EXPECT_EQ(std::string(error.what()).find(begin), 0u) << error.what();
+    EXPECT_NE(std::string(error.what()).find(advice), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(std::string(connection.what()).find(begin + " for a connection" + advice), 0u);
+  EXPECT_STREQ(Error::NoMemory("for a page", "take less").what(),
+               "no memory is left for a page; take less");
+}
+
+TEST(ErrorTest, AnExceptionIsTheErrorThatItIs) {
+  const Error full = Error::Of(Error::Io("write", "f", ENOSPC));
+  EXPECT_TRUE(full.disk_is_full());
+  EXPECT_EQ(full.kind(), Error::kIo);
+  const std::runtime_error other("something else");
+  EXPECT_EQ(Error::Of(other).kind(), Error::kRun);
+  EXPECT_STREQ(Error::Of(other).what(), "something else");
+  EXPECT_STREQ(SentenceOf(other), "something else");
+  EXPECT_STREQ(SentenceOf(full), full.what());
+  EXPECT_STREQ(SentenceOf(std::bad_alloc()), Error::Of(std::bad_alloc()).what());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <new>
+#include <string>
 
 namespace testbed {
 namespace {
@@ -76,6 +77,7 @@ TEST(LazySyncTest, WantOfMemoryIsAFailureAsAnyOther) {
         lazy.ThrowIfFailed();
       } catch (const Error& error) {
         EXPECT_EQ(error.kind(), Error::kRun);
+        EXPECT_EQ(std::string(error.what()).find("no memory is left"), 0u) << error.what();
         return true;
       }
       return false;

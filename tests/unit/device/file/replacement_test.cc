@@ -43,6 +43,9 @@ TEST_F(FileReplacementTest, LinksAreFollowedToWhatIsThereOrNot) {
   EXPECT_EQ(FollowLinks(dir_ + "chain"), dir_ + "a/file");
   EXPECT_EQ(FollowLinks(dir_ + "directory/../new"), dir_ + "a/new");
   EXPECT_EQ(FollowLinks(dir_ + "./plain"), dir_ + "plain");
+  fs::create_symlink("a/b/", dir_ + "slash");
+  EXPECT_EQ(FollowLinks(dir_ + "slash/../new"), dir_ + "a/new");
+  EXPECT_EQ(FollowLinks(dir_ + "slash"), dir_ + "a/b/") << "it asks for a directory";
   EXPECT_THROW(FollowLinks(dir_ + "round"), Error);
 }
 

@@ -73,6 +73,7 @@ TEST_F(ForeignDirectoryTest, ElsewhereAnothersDirectoryIsTaken) {
   ASSERT_EQ(::chmod((dir_ + "/home").c_str(), 0755), 0);
   ASSERT_EQ(::chmod((dir_ + "/home/theirs").c_str(), 01777), 0);
   EXPECT_EQ(Foreign("/home/theirs"), "");
+  EXPECT_EQ(Foreign("/home/theirs/"), "");
 }
 
 TEST_F(ForeignDirectoryTest, LinksAreFollowedAndMayNotBeAnothersThere) {
@@ -85,6 +86,8 @@ TEST_F(ForeignDirectoryTest, LinksAreFollowedAndMayNotBeAnothersThere) {
   EXPECT_EQ(Foreign("/open/to_roots/db"), "/open/to_roots");
   Link("../../roots", "/open/theirs/to_roots");
   EXPECT_EQ(Foreign("/open/theirs/to_roots/db"), "/open/theirs") << "the way leads through theirs";
+  Link("open/roots/", "/slash");
+  EXPECT_EQ(Foreign("/slash/../theirs"), "/open/theirs");
   Link("round", "/round");
   EXPECT_EQ(Foreign("/round/db"), "");
 }

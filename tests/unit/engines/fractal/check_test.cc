@@ -3,7 +3,6 @@
 #include "engines/fractal/check.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <chrono>
 #include <filesystem>
@@ -14,47 +13,33 @@
 #include "device/error.h"
 #include "device/file/durable.h"
 #include "engines/fractal/cache/meta.h"
-#include "engines/fractal/store.h"
-#include "tests/copy_tree.h"
+#include "tests/unit/engines/fractal/small_store.h"
 
 namespace testbed::fractal {
 namespace {
 
-class FractalCheckTest : public testing::Test {
+class FractalCheckTest : public SmallStoreTest {
  protected:
   FractalCheckTest() {
-    std::string pattern = std::filesystem::current_path() / "fractal_check_test_XXXXXX";
-    dir_ = mkdtemp(pattern.data());
-    options_.page_size = 4096;
     options_.node_size = 32 << 10;
+    options_.fanout = 0;
     options_.cache_bytes = 1 << 20;
     options_.codec = Codec::kLz4;
-    options_.cleaner_period_ms = 0;
-    options_.log.segment_bytes = 1 << 20;
   }
-  ~FractalCheckTest() override { std::filesystem::remove_all(dir_); }
 
-  // Two tables of so many rows; leaves the copy of a crash in dir_ if asked.
+  // Makes two tables of so many rows; leaves the files as a crash does if asked.
   void Load(int rows, bool crash) {
-    auto store = Store::Open(dir_, options_);
-    Tree* tables[] = {store->OpenTable("a"), store->OpenTable("b")};
-    {
-      StoreClient client(store.get());
-      for (int i = 0; i < rows; ++i) {
-        const std::string key = std::to_string(i * 7919 % 100000), value(100, 'v');
-        const RowWrite operations[] = {{false, tables[0]->table(), key, value},
-                                       {i % 3 == 0, tables[1]->table(), key, value}};
-        client.Commit(operations);
-        if (i == rows / 2) store->Checkpoint();
-      }
+    Open();
+    Tree* tables[] = {tree_, store_->OpenTable("u")};
+    for (int i = 0; i < rows; ++i) {
+      const std::string key = std::to_string(i * 7919 % 100000), value(100, 'v');
+      const RowWrite operations[] = {{false, tables[0]->table(), key, value},
+                                     {i % 3 == 0, tables[1]->table(), key, value}};
+      client_->Commit(operations);
+      if (i == rows / 2) store_->Checkpoint();
     }
-    store->log()->Sync();
-    const std::string copy = dir_ + ".copy";
-    if (crash) CopyTree(dir_, copy);
-    store.reset();
-    if (!crash) return;
-    std::filesystem::remove_all(dir_);
-    std::filesystem::rename(copy, dir_);
+    store_->log()->Sync();
+    crash ? CloseCrashed() : Close();
   }
   void Flip(uint64_t offset) {
     std::fstream file(DataPath(dir_), std::ios::binary | std::ios::in | std::ios::out);
@@ -63,9 +48,6 @@ class FractalCheckTest : public testing::Test {
     file.seekp(static_cast<std::streamoff>(offset));
     file.put(byte);
   }
-
-  std::string dir_;
-  StoreOptions options_;
 };
 
 TEST_F(FractalCheckTest, ASoundDatabaseIsSound) {

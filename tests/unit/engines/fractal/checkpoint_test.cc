@@ -1,37 +1,22 @@
 // Tests what a checkpoint has of nodes that change meanwhile, and what a write that fails leaves.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <atomic>
 #include <cerrno>
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "device/error.h"
 #include "device/file/file_faults.h"
 #include "engines/fractal/cache/meta.h"
-#include "engines/fractal/store.h"
 #include "engines/fractal/tree/tree.h"
+#include "tests/unit/engines/fractal/small_store.h"
 
 namespace testbed::fractal {
 namespace {
 
-class FractalCheckpointTest : public testing::Test {
- protected:
-  FractalCheckpointTest() {
-    std::string pattern = std::filesystem::current_path() / "fractal_checkpoint_XXXXXX";
-    dir_ = mkdtemp(pattern.data());
-  }
-  ~FractalCheckpointTest() override {
-    FileFaults::Clear();
-    std::filesystem::remove_all(dir_);
-  }
-  std::string dir_;
-};
-
 // A tree with nothing around it but a cache, so that the test makes each step of a checkpoint.
-class FractalBareTreeTest : public FractalCheckpointTest {
+class FractalBareTreeTest : public SmallStoreTest {
  protected:
   static constexpr uint64_t kNodeSize = 16 << 10;
   static constexpr int kRows = 3000;
@@ -45,16 +30,16 @@ class FractalBareTreeTest : public FractalCheckpointTest {
     cache.limit = 64 << 20;  // no node is evicted
     cache_ = std::make_unique<Cache>(file_.get(), &table_, &gate_, cache);
     const TreeEnv env{cache_.get(), &gate_, &counters_, {4096, kNodeSize, 4}, &root_limit_};
-    tree_ = std::make_unique<Tree>(env, 1, Tree::CreateRoot(cache_.get(), 4096));
+    bare_ = std::make_unique<Tree>(env, 1, Tree::CreateRoot(cache_.get(), 4096));
   }
   void Write(int row, bool erase) {
-    tree_->MakeRoom(&reads_);
+    bare_->MakeRoom(&reads_);
     const std::string key = std::to_string(100000 + row), value(erase ? 0 : 100, 'v');
     const Gate::Pass pass(&gate_);
-    tree_->Insert({{++number_, erase, key, value}});
+    bare_->Insert({{++number_, erase, key, value}});
   }
   void FlushAll() {
-    while (tree_->Clean(1, &reads_)) {
+    while (bare_->Clean(1, &reads_)) {
     }
   }
   // Returns the rows in the leaves of the checkpoint in progress.
@@ -90,7 +75,7 @@ class FractalBareTreeTest : public FractalCheckpointTest {
   TreeCounters counters_;
   std::atomic<uint64_t> root_limit_{kNodeSize};
   std::unique_ptr<Cache> cache_;
-  std::unique_ptr<Tree> tree_;
+  std::unique_ptr<Tree> bare_;
   ReadCounters reads_;
   uint64_t number_ = 0;
 };
@@ -113,17 +98,11 @@ TEST_F(FractalBareTreeTest, ACheckpointHasLeavesAsTheyWereBeforeTheirMerge) {
   EXPECT_EQ(RowsInProgress(), uint64_t{kRows});
 }
 
-class FractalWriteErrorTest : public FractalCheckpointTest {
+class FractalWriteErrorTest : public SmallStoreTest {
  protected:
   FractalWriteErrorTest() {
-    StoreOptions options;
-    options.page_size = 4096;
-    options.durability = Durability::kSync;
-    options.cleaner_period_ms = 0;
-    options.checkpoint_period_ms = 1 << 30;
-    store_ = Store::Open(dir_, options);
-    client_ = std::make_unique<StoreClient>(store_.get());
-    tree_ = store_->OpenTable("t");
+    options_.durability = Durability::kSync;
+    Open();
     Commit();
   }
   ~FractalWriteErrorTest() override { FileFaults::Clear(); }
@@ -131,10 +110,6 @@ class FractalWriteErrorTest : public FractalCheckpointTest {
     const RowWrite row{false, tree_->table(), "key", "value"};
     client_->Commit({&row, 1});
   }
-
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<StoreClient> client_;
-  Tree* tree_ = nullptr;
 };
 
 TEST_F(FractalWriteErrorTest, ACheckpointThatCannotWriteEndsTheService) {

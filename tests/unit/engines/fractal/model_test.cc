@@ -1,7 +1,6 @@
 // Tests the whole tree against a std::map. Its nodes are so small that they are flushed, split,
 // merged, evicted, checkpointed and recovered all the time.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <atomic>
 #include <filesystem>
@@ -13,48 +12,22 @@
 #include <vector>
 
 #include "engines/fractal/cursor.h"
-#include "engines/fractal/store.h"
-#include "tests/copy_tree.h"
+#include "tests/unit/engines/fractal/small_store.h"
 
 namespace testbed::fractal {
 namespace {
 
-class FractalModelTest : public testing::Test {
+class FractalModelTest : public SmallStoreTest {
  protected:
   using Model = std::map<std::string, std::string>;
 
   FractalModelTest() {
-    std::string pattern = std::filesystem::current_path() / "fractal_test_XXXXXX";
-    dir_ = mkdtemp(pattern.data());
-    options_.page_size = 4096;
-    options_.node_size = 16 << 10;
-    options_.fanout = 4;
     options_.cache_bytes = 512 << 10;
-    options_.durability = Durability::kNone;
-    options_.cleaner_period_ms = 0;
-    options_.log.segment_bytes = 1 << 20;
+    options_.checkpoint_period_ms = StoreOptions().checkpoint_period_ms;
   }
-  ~FractalModelTest() override {
-    Close();
-    std::filesystem::remove_all(dir_);
-  }
-  void Open() {
-    store_ = Store::Open(dir_, options_);
-    client_ = std::make_unique<StoreClient>(store_.get());
-    tree_ = store_->OpenTable("t");
-  }
-  void Close() {
-    client_.reset();
-    store_.reset();
-  }
-  // Reopens the database as after a crash, from a copy of the files of the open database.
   void ReopenCrashed() {
     store_->log()->Write(store_->log()->EndLsn());
-    const std::string copy = dir_ + ".copy";
-    CopyTree(dir_, copy);
-    Close();
-    std::filesystem::remove_all(dir_);
-    std::filesystem::rename(copy, dir_);
+    CloseCrashed();
     Open();
   }
 
@@ -102,11 +75,6 @@ class FractalModelTest : public testing::Test {
     ASSERT_FALSE(client_->Get(tree_, "not there", &value));
   }
 
-  std::string dir_;
-  StoreOptions options_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<StoreClient> client_;
-  Tree* tree_ = nullptr;
   std::mt19937_64 random_{301};
 };
 
@@ -125,7 +93,7 @@ TEST_F(FractalModelTest, AgreesWithAMapThroughSplitsMergesAndCheckpoints) {
       ASSERT_NO_FATAL_FAILURE(Compare(model));
       if (round % 4 == 2) {
         splits += store_->tree_counters().leaf_splits.load();
-        round % 8 == 2 ? ReopenCrashed() : (Close(), Open());
+        round % 8 == 2 ? ReopenCrashed() : Open();
         tree_ = store_->OpenTable(CodecName(codec));
         ASSERT_NO_FATAL_FAILURE(Compare(model));
       }

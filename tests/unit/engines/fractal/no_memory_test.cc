@@ -1,11 +1,8 @@
 // Allocations fail at any place of a commit, and so in flushes, splits, merges and evictions. Readers
 // must find every acknowledged row meanwhile, and so must the next opening.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <map>
-#include <memory>
 #include <new>
 #include <random>
 #include <set>
@@ -14,8 +11,8 @@
 #include <vector>
 
 #include "device/error.h"
-#include "engines/fractal/store.h"
 #include "tests/unit/engines/failing_new.h"
+#include "tests/unit/engines/fractal/small_store.h"
 
 namespace testbed::fractal {
 namespace {
@@ -80,37 +77,15 @@ TEST(FractalNoMemoryBufferTest, KeepsWhatItHasAndCountsIt) {
   EXPECT_GT(failed, 300);
 }
 
-class FractalNoMemoryTest : public testing::Test {
+class FractalNoMemoryTest : public SmallStoreTest {
  protected:
   static constexpr uint64_t kKeys = 1500;
 
   FractalNoMemoryTest() {
-    std::string pattern = std::filesystem::current_path() / "fractal_no_memory_XXXXXX";
-    dir_ = mkdtemp(pattern.data());
-    options_.page_size = 4096;
-    options_.node_size = 16 << 10;
-    options_.fanout = 4;
     options_.cache_bytes = 256 << 10;
-    options_.durability = Durability::kNone;
-    options_.cleaner_period_ms = 0;
-    options_.checkpoint_period_ms = 1 << 30;
-    options_.log.segment_bytes = 1 << 20;
     Open();
   }
-  ~FractalNoMemoryTest() override {
-    FailingNew::Clear();
-    Close();
-    std::filesystem::remove_all(dir_);
-  }
-  void Open() {
-    store_ = Store::Open(dir_, options_);
-    client_ = std::make_unique<StoreClient>(store_.get());
-    tree_ = store_->OpenTable("t");
-  }
-  void Close() {
-    client_.reset();
-    store_.reset();
-  }
+  ~FractalNoMemoryTest() override { FailingNew::Clear(); }
   static std::string Key(uint64_t n) { return std::to_string(n * 2654435761u % 1000003); }
 
   // Changes some rows. An allocation fails after `allocations` others. Returns false when the commit
@@ -165,11 +140,6 @@ class FractalNoMemoryTest : public testing::Test {
     }
   }
 
-  std::string dir_;
-  StoreOptions options_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<StoreClient> client_;
-  Tree* tree_ = nullptr;
   std::map<std::string, std::set<std::string>> model_;  // values of a row, "" for none
   std::mt19937_64 random_{5};
 };
@@ -187,7 +157,6 @@ TEST_F(FractalNoMemoryTest, NoAcknowledgedRowIsLost) {
       ++out_of_service;
       splits += store_->tree_counters().leaf_splits.load();
       merges += store_->tree_counters().merges.load();
-      Close();
       Open();
       ASSERT_NO_FATAL_FAILURE(Compare());
     }

@@ -2,45 +2,30 @@
 #include "engines/fractal/session.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <barrier>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "device/error.h"
+#include "tests/unit/engines/fractal/small_store.h"
 
 namespace testbed::fractal {
 namespace {
 
-class FractalSessionTest : public testing::Test {
+class FractalSessionTest : public SmallStoreTest {
  protected:
   FractalSessionTest() {
-    std::string pattern = std::filesystem::current_path() / "fractal_session_XXXXXX";
-    dir_ = mkdtemp(pattern.data());
-    options_.page_size = 4096;
-    options_.node_size = 16 << 10;
-    options_.fanout = 4;
     options_.cache_bytes = 4 << 20;
-    options_.durability = Durability::kNone;
-    options_.cleaner_period_ms = 0;
     options_.transaction_bytes = 256 << 10;
-    options_.log.segment_bytes = 1 << 20;
+    OpenSession();
+  }
+  void OpenSession() {
+    session_.reset();
     Open();
-  }
-  ~FractalSessionTest() override {
-    session_.reset();
-    store_.reset();
-    std::filesystem::remove_all(dir_);
-  }
-  void Open() {
-    session_.reset();
-    store_.reset();
-    store_ = Store::Open(dir_, options_);
-    tables_ = {store_->OpenTable("t")->table(), store_->OpenTable("u")->table()};
+    tables_ = {tree_->table(), store_->OpenTable("u")->table()};
     session_ = std::make_unique<FractalSession>(store_.get());
   }
   static std::string Key(int n) { return std::to_string(n * 2654435761u % 1000003); }
@@ -64,9 +49,6 @@ class FractalSessionTest : public testing::Test {
     return session_->Get(tables_[static_cast<size_t>(row % 2)], Key(row), &value);
   }
 
-  std::string dir_;
-  StoreOptions options_;
-  std::unique_ptr<Store> store_;
   std::vector<TableId> tables_;
   std::unique_ptr<FractalSession> session_;
 };
@@ -86,7 +68,7 @@ TEST_F(FractalSessionTest, ATransactionTakesNoMoreThanItsBound) {
     EXPECT_EQ(WriteUntilRefused(1000), most);
     i % 2 == 0 ? session_->Rollback() : session_->Commit();
   }
-  Open();
+  OpenSession();
   for (int row = 0; row < most; ++row) ASSERT_TRUE(IsThere(row)) << row;
   EXPECT_FALSE(IsThere(most));
 }

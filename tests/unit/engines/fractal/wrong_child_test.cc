@@ -1,43 +1,24 @@
 // Tests a node whose child is itself, or a node of a wrong height. Every read and write must report
 // an error: no row may be called absent, and no thread may loop or wait for ever.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <mutex>
 #include <string>
 
 #include "device/error.h"
 #include "engines/fractal/cursor.h"
-#include "engines/fractal/store.h"
+#include "tests/unit/engines/fractal/small_store.h"
 
 namespace testbed::fractal {
 namespace {
 
-class FractalWrongChildTest : public testing::Test {
+class FractalWrongChildTest : public SmallStoreTest {
  protected:
   static constexpr int kRows = 12000;
 
   FractalWrongChildTest() {
-    std::string pattern = std::filesystem::current_path() / "fractal_wrong_test_XXXXXX";
-    dir_ = mkdtemp(pattern.data());
-    StoreOptions options;
-    options.page_size = 4096;
-    options.node_size = 16 << 10;
-    options.fanout = 4;
-    options.cache_bytes = 64 << 20;  // large enough that no node is evicted
-    options.durability = Durability::kNone;
-    options.cleaner_period_ms = 0;
-    options.checkpoint_period_ms = 1 << 30;
-    store_ = Store::Open(dir_, options);
-    tree_ = store_->OpenTable("t");
-    client_ = std::make_unique<StoreClient>(store_.get());
+    Open();  // with a cache so large that no node is evicted
     for (int i = 0; i < kRows; ++i) Put(i * 7919 % kRows);
-  }
-  ~FractalWrongChildTest() override {
-    client_.reset();
-    store_.reset();
-    std::filesystem::remove_all(dir_);
   }
   static std::string Key(int i) { return std::to_string(1000000 + i); }
   void Put(int i) {
@@ -92,11 +73,6 @@ class FractalWrongChildTest : public testing::Test {
       return 1;
     }
   }
-
-  std::string dir_;
-  std::unique_ptr<Store> store_;
-  Tree* tree_ = nullptr;
-  std::unique_ptr<StoreClient> client_;
 };
 
 TEST_F(FractalWrongChildTest, ANodeThatLeadsToItselfIsAnError) {

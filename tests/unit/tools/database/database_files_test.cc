@@ -6,10 +6,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
 
 #include "device/error.h"
 #include "device/file/file.h"
 #include "device/os/dir_lock.h"
+#include "tools/database/database_dir.h"
 
 namespace testbed {
 namespace {
@@ -49,6 +52,30 @@ TEST_F(DatabaseFilesTest, OfADatabaseNothingStaysButWhatIsNotItsOwn) {
   WriteRecord(dir_, {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
   EXPECT_THAT(RemoveDatabase(dir_, dir_), IsEmpty());
   EXPECT_TRUE(fs::is_empty(dir_));
+}
+
+TEST_F(DatabaseFilesTest, ARecordThatACrashCutOffIsKnown) {
+  const RunOptions options;
+  const std::string left = dir_ + "/testbed.json.0123456789abcdef.new";
+  for (const nlohmann::json& record :
+       {DatabaseIdentity(options, {"insert"}),
+        nlohmann::json{{"schema", kDatabaseSchema}, {"loaded", false}}}) {
+    WriteRecord(dir_, record);
+    std::ifstream in(dir_ + "/testbed.json");
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    fs::remove(dir_ + "/testbed.json");
+    for (size_t n = 0; n <= text.size(); n += 7) {
+      std::ofstream(left) << text.substr(0, n) + std::string(text.size() - n, '\0');
+      EXPECT_TRUE(HoldsNoDatabaseYet(dir_)) << n;
+    }
+    RemoveUnfinishedRecords(dir_);
+    EXPECT_TRUE(fs::is_empty(dir_));
+  }
+  std::ofstream(left) << "{\n  \"comp\": ";
+  EXPECT_FALSE(HoldsNoDatabaseYet(dir_));
+  fs::remove(left);
+  fs::create_symlink("nowhere", left);
+  EXPECT_FALSE(HoldsNoDatabaseYet(dir_));
 }
 
 // A table's file has the name that its user gave the table: the record says which there were.

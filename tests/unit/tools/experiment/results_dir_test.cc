@@ -97,12 +97,12 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
     cell.name = name;
     cell.round = name.empty() ? 1 : 1000;
     dir_->WriteCell(cell, kResults);
-    fs::copy(dir_->CellFile(cell), dir_->CellFile(cell) + ".new");
+    fs::copy(dir_->CellFile(cell), dir_->CellFile(cell) + ".0123456789abcdef.new");
   }
   dir_->WriteLoad("0123456789abcdef-1", kResults);
-  Write("loads/0123456789abcdef-12.json.new", "{\n \"");
+  Write("loads/0123456789abcdef-12.json.0123456789abcdef.new", "{\n \"");
   KeepRehearsals(options_, RehearsalsJson({{50, 1, 2, 3}}, 50));
-  Write("experiment.json.new", "");
+  Write("experiment.json.0123456789abcdef.new", "");
   MakeDatabase("databases/cell");
   MakeDatabase("databases/0123456789abcdef-1");
   // What a run leaves that was killed while it made a scratch device.
@@ -113,23 +113,41 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
   EXPECT_TRUE(fs::is_empty(path_ + "/o")) << testing::PrintToString(Files());
 }
 
+TEST_F(ResultsDirTest, ADirectoryWhoseCreationACrashEndedIsTaken) {
+  const std::string header = path_ + "/o/experiment.json", left = header + ".0123456789abcdef.new";
+  const auto create_anew = [this] {
+    dir_.emplace(path_ + "/o");
+    dir_->Create(Small(), {"full", {}, {}, {}});
+  };
+  fs::rename(header, left);
+  EXPECT_NO_THROW(create_anew());
+  EXPECT_EQ(Files(), std::vector<std::string>{"experiment.json"});
+  fs::rename(header, left);
+  Write("cells/notes.txt", "theirs");
+  EXPECT_THAT(ErrorOf(create_anew), HasSubstr("is not empty and holds no experiment"));
+  EXPECT_TRUE(fs::exists(left));
+}
+
 TEST_F(ResultsDirTest, WhatIsNoExperimentsStays) {
   const std::string results = JsonText(kResults);
   json cell = kResults;
   cell["cell"] = {{"name", "mine"}, {"round", 1}};
   json kept = {{"identity", "another"}, {"cache_rehearsal", json::object()}};
-  for (const auto& [name, text] :
-       std::map<std::string, std::string>{{"cells/mine-01234567.round-1.json", JsonText(cell)},
-                                          {"cells/mine-01234567.round-01.json.new", ""},
-                                          {"cells/mine.json", results},
-                                          {"loads/0123456789abcdef-01.json", results},
-                                          {"loads/0123456789abcdef.json.bak", results},
-                                          {"loads/0123456789ABCDEF-1.json", results},
-                                          {"loads/mine.json", results},
-                                          {"rehearsals/0123456789abcdef.json", JsonText(kept)},
-                                          {"rehearsals/0123456789abcdef-1.json", JsonText(kept)},
-                                          {".testbed-scratch-0123456789abcdef.img", "theirs"},
-                                          {"notes.txt", "theirs"}}) {
+  for (const auto& [name, text] : std::map<std::string, std::string>{
+           {"cells/mine-01234567.round-1.json", JsonText(cell)},
+           {"cells/mine-01234567.round-01.json.0123456789abcdef.new", ""},
+           {"cells/mine-01234567.round-1.json.new", JsonText(cell, 1)},
+           {"experiment.json.new", "{\n \"text\": "},
+           {"experiment.json.0123456789abcdef.new", "theirs"},
+           {"cells/mine.json", results},
+           {"loads/0123456789abcdef-01.json", results},
+           {"loads/0123456789abcdef.json.bak", results},
+           {"loads/0123456789ABCDEF-1.json", results},
+           {"loads/mine.json", results},
+           {"rehearsals/0123456789abcdef.json", JsonText(kept)},
+           {"rehearsals/0123456789abcdef-1.json", JsonText(kept)},
+           {".testbed-scratch-0123456789abcdef.img", "theirs"},
+           {"notes.txt", "theirs"}}) {
     Write(name, text);
   }
   MakeDatabase("databases/mine");

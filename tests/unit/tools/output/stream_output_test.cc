@@ -14,6 +14,7 @@
 #include <iterator>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "device/error.h"
 #include "device/file/replacement.h"
@@ -79,6 +80,64 @@ TEST_F(StreamOutputTest, AReaderOfAPipeMayComeLateAndBeSlow) {
   EXPECT_NO_THROW(WriteStream(pipe, text));
   reader.join();
   EXPECT_EQ(read.size(), text.size());
+}
+
+// One process reads both: the last one first, and the other when it has the whole of that.
+TEST_F(StreamOutputTest, SeveralPipesMayBeReadInAnyOrder) {
+  const std::vector<std::string> pipes = {dir_ + "a", dir_ + "b", dir_ + "nobody's"};
+  for (const std::string& pipe : pipes) ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string first(1 << 20, 'x'), second(1 << 20, 'y');
+  std::string a, b;
+  std::thread reader([&] {
+    b = Contents(pipes[1]);
+    a = Contents(pipes[0]);
+  });
+  const auto errors =
+      WriteStreams({{pipes[0], first}, {pipes[1], second}, {pipes[2], "text"}}, milliseconds(500));
+  reader.join();
+  EXPECT_FALSE(errors[0].has_value());
+  EXPECT_FALSE(errors[1].has_value());
+  EXPECT_TRUE(errors[2].has_value());
+  EXPECT_TRUE(a == first);
+  EXPECT_TRUE(b == second);
+}
+
+// The reader has both open at once, and so has a shell that gives them as >(...).
+TEST_F(StreamOutputTest, APipeThatIsFullKeepsNoOtherWaiting) {
+  for (const bool given : {false, true}) {
+    SCOPED_TRACE(given);
+    const std::string text(1 << 20, 'x');
+    std::vector<std::string> names, read(2);
+    int readers[2], writers[2] = {-1, -1};
+    for (int i = 0; i < 2; ++i) {
+      names.push_back(dir_ + (given ? "given" : "named") + std::to_string(i));
+      ASSERT_EQ(::mkfifo(names[i].c_str(), 0600), 0);
+      readers[i] = ::open(names[i].c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+      ASSERT_EQ(::fcntl(readers[i], F_SETFL, 0), 0);
+      if (!given) continue;
+      writers[i] = ::open(names[i].c_str(), O_WRONLY);
+      names[i] = "/dev/fd/" + std::to_string(writers[i]);
+    }
+    std::thread reader([&] {
+      std::vector<char> part(1 << 16);
+      for (int i : {1, 0}) {
+        while (read[i].size() < text.size()) {
+          const ssize_t n = ::read(readers[i], part.data(), part.size());
+          if (n <= 0) break;
+          read[i].append(part.data(), static_cast<size_t>(n));
+        }
+      }
+    });
+    for (const auto& error :
+         WriteStreams({{FollowLinks(names[0]), text}, {FollowLinks(names[1]), text}})) {
+      EXPECT_FALSE(error.has_value());
+    }
+    reader.join();
+    for (const std::string& one : read) EXPECT_EQ(one.size(), text.size());
+    for (const int fd : {readers[0], readers[1], writers[0], writers[1]}) {
+      if (fd >= 0) ::close(fd);
+    }
+  }
 }
 
 // The node has a number that no driver can have, so that there is nothing behind it.

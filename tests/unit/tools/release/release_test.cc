@@ -4,7 +4,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -13,6 +15,7 @@
 
 #include "device/error.h"
 #include "tests/paths.h"
+#include "tests/unit/tools/release/every_release.h"
 #include "tools/release/release_process.h"
 
 namespace testbed {
@@ -72,6 +75,21 @@ TEST(ReleaseTest, AReleaseThatIsNotInstalledIsRefusedWithWhatToDo) {
   EXPECT_THAT(WhyNot("rocksdb", ""), HasSubstr("6.20.3, 6.28.2"));
   EXPECT_THAT(WhyNot("btree", "1"), HasSubstr("btree has no releases"));
   unsetenv("TESTBED_RELEASES");
+}
+
+// What is no small regular file is not read: a pipe would make each listing of releases wait.
+TEST(ReleaseTest, AFolderWhoseDescriptionIsNoSmallFileHoldsNoRelease) {
+  const EveryRelease installed;
+  const std::vector<EngineRelease> all = InstalledReleases();
+  ASSERT_GE(all.size(), 2u);
+  const auto description = [&all](size_t i) {
+    return std::filesystem::path(all[i].program).replace_filename("release.json");
+  };
+  std::ofstream(description(0), std::ios::app) << std::string(2 << 20, ' ');
+  EXPECT_EQ(InstalledReleases().size(), all.size() - 1);
+  std::filesystem::remove(description(1));
+  ASSERT_EQ(::mkfifo(description(1).c_str(), 0600), 0);
+  EXPECT_EQ(InstalledReleases().size(), all.size() - 2);
 }
 
 // Returns options of which every one that a run in a child reads is not the default.
