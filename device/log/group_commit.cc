@@ -280,7 +280,9 @@ void Log::Impl::TruncateBefore(Lsn lsn) {
   const Lsn newest = (options_.sync == LogSync::kNone ? written_ : durable_).load();
   const auto error = ErrorOf([&] { segments_->TruncateBefore(std::min(lsn, newest), newest); });
   if (!error) {
-    if (LacksReserve()) KeepReserve();
+    // Recovery may have used the reserve, and no segment may have been recycled: those of another size
+    // are not.
+    KeepReserve();
     return;
   }
   LockGuard lock(latch_);

@@ -313,44 +313,72 @@ void StructureReplay::Change(const PageChange& change, Lsn begin, Lsn lsn, Exclu
   ++pages_changed_;
 }
 
+// Makes those of the changes that are not in the page, which has been made whole at `lsn`.
+void StructureReplay::ChangeLater(PageId page, Lsn lsn, const std::vector<WaitingChange>& changes,
+                                  ExclusiveGuard* guard) {
+  for (const WaitingChange& later : changes) {
+    if (later.end > lsn) {
+      Change({later.action, page, later.payload}, later.begin, later.end, guard);
+    }
+  }
+}
+
+void StructureReplay::Torn::NoteWhole(PageAction action, Lsn lsn) {
+  last = action;
+  whole = lsn;
+  saved = saved || action == PageAction::kSavedImage;
+}
+
+void StructureReplay::ApplyToWhole(const PageChange& change, Lsn begin, Lsn lsn, Torn* torn,
+                                   ExclusiveGuard* guard) {
+  const Lsn has = Header(guard->page())->lsn;
+  // A page that was torn is as the log has had it until here: it may lack rows of a commit from before the
+  // redo point, which came to it after its last image. A saved image has them, but comes to the log later
+  // than it was taken: the changes since then are made once more.
+  if (torn != nullptr && change.action == PageAction::kSavedImage && has >= lsn &&
+      lsn >= *torn->whole) {
+    Change(change, begin, lsn, guard);
+    ChangeLater(change.page, lsn, torn->later, guard);
+    torn->NoteWhole(change.action, lsn);
+    return;
+  }
+  // A page that has the change already is written again: if its sync failed, the change may be only in
+  // the page cache.
+  if (has >= lsn) return guard->MarkDirty(begin, has);
+  Change(change, begin, lsn, guard);
+  if (torn == nullptr) return;
+  if (change.whole()) {
+    torn->NoteWhole(change.action, lsn);
+    torn->later.clear();
+  } else {
+    torn->later.push_back({change.action, std::string(change.payload), begin, lsn});
+  }
+}
+
 void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) {
   PageState state;
   ExclusiveGuard guard = pool_->WriteAny(client_, change.page, &state);
   // The pool keeps a page that is not valid as zeros, and calls it valid from then on, so torn_
   // remembers it.
-  if (state != PageState::kValid) torn_.try_emplace(change.page);
-  const auto torn = torn_.find(change.page);
+  if (state != PageState::kValid) torn_.try_emplace(change.page, Torn{state == PageState::kBroken});
+  const auto found = torn_.find(change.page);
+  Torn* const torn = found == torn_.end() ? nullptr : &found->second;
   const Lsn lsn = change.LsnAfter(end);
-  if (torn == torn_.end()) {
-    // A page that has the change already is written again: if its sync failed, the change may be
-    // only in the page cache. A saved image may have more than the page at the same LSN, if the page was
-    // torn and is as the log has had it until here: the rows of a commit from before the redo point.
-    const Lsn has = Header(guard.page())->lsn;
-    const bool more =
-        has == lsn && change.action == PageAction::kSavedImage && healed_.contains(change.page);
-    if (has < lsn || more) {
-      Change(change, begin, lsn, &guard);
-    } else {
-      guard.MarkDirty(begin, Header(guard.page())->lsn);
-    }
-    return;
-  }
+  if (torn == nullptr || torn->whole) return ApplyToWhole(change, begin, lsn, torn, &guard);
   if (!change.whole()) {
-    torn->second.push_back({change.action, std::string(change.payload), begin, end});
+    torn->later.push_back({change.action, std::string(change.payload), begin, end});
     return;
   }
   Change(change, begin, lsn, &guard);
-  for (const WaitingChange& later : torn->second) {
-    if (later.end > lsn) {
-      Change({later.action, change.page, later.payload}, later.begin, later.end, &guard);
-    }
-  }
-  torn_.erase(torn);
-  healed_.insert(change.page);
+  ChangeLater(change.page, lsn, torn->later, &guard);
+  torn->NoteWhole(change.action, lsn);
 }
 
 void StructureReplay::CheckWhole() const {
-  if (!torn_.empty()) throw pool_->file()->Broken(torn_.begin()->first);
+  for (const auto& [page, torn] : torn_) {
+    const bool sure = torn.saved || !torn.broken || torn.last == PageAction::kFree;
+    if (!torn.whole || !sure) throw pool_->file()->Broken(page);
+  }
 }
 
 }  // namespace testbed::btree

@@ -27,7 +27,7 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -139,9 +139,13 @@ void ApplyChange(const PageChange& change, char* page, uint32_t page_size, Align
 // StructureReplay is the first pass of recovery: it replays structure sections. It is idempotent,
 // and works on pages in any state between the checkpoint and the crash. Not thread-safe.
 //
-// The changes of a torn page wait until the log has the page whole. A saved image is logged after
+// The changes of a broken page wait until the log has the page whole. A saved image is logged after
 // it was taken, so changes may be in the log before the image although they are later than it.
 // These are made after the image, in the order of the page's LSNs.
+//
+// An image that the log has of a change of shape is not enough for a page that is broken: a commit from
+// before the redo point may have added rows after it, which only the file had. So such a page needs a saved
+// image, too, unless it is free in the end.
 class StructureReplay {
  public:
   StructureReplay(Pool* pool, Space* space, PoolClient* client)
@@ -149,7 +153,7 @@ class StructureReplay {
   // Replays the section of the record [begin, end): changes its pages and the space map. Throws
   // Error (kCorruption) when the record does not fit the pages; all pages stay well-formed.
   void Apply(std::string_view structure, Lsn begin, Lsn end);
-  // Called at the end of the log. Throws Error (kCorruption) when a page is torn and the log does
+  // Called at the end of the log. Throws Error (kCorruption) when a page is broken and the log does
   // not have it whole.
   void CheckWhole() const;
   uint64_t pages_changed() const { return pages_changed_; }
@@ -162,12 +166,24 @@ class StructureReplay {
   };
   void ApplyAction(const PageChange& change, Lsn begin, Lsn end);
   void Change(const PageChange& change, Lsn begin, Lsn lsn, ExclusiveGuard* guard);
+  void ChangeLater(PageId page, Lsn lsn, const std::vector<WaitingChange>& changes,
+                   ExclusiveGuard* guard);
+  void ApplyToWhole(const PageChange& change, Lsn begin, Lsn lsn, Torn* torn,
+                    ExclusiveGuard* guard);
   Pool* const pool_;
   Space* const space_;
   PoolClient* const client_;
-  AlignedBuffer scratch_;                              // for ApplyChange
-  std::map<PageId, std::vector<WaitingChange>> torn_;  // torn pages with their waiting changes
-  std::set<PageId> healed_;  // pages that were torn until the log had them
+  AlignedBuffer scratch_;  // for ApplyChange
+  // A page of which the file had nothing or nothing whole.
+  struct Torn {
+    const bool broken;                     // the file had something
+    bool saved = false;                    // the log had a saved image of it
+    PageAction last = PageAction::kImage;  // the last whole action
+    std::optional<Lsn> whole;          // the page's LSN after that; none: the page waits for one
+    std::vector<WaitingChange> later;  // the changes since then, or those that wait
+    void NoteWhole(PageAction action, Lsn lsn);
+  };
+  std::map<PageId, Torn> torn_;
   uint64_t pages_changed_ = 0;
 };
 

@@ -52,6 +52,7 @@ void Store::ThrowUnlessUsable() {
   CheckWritable();
   if (!owes_checkpoint_) return;
   try {
+    IoScope scope(kCheckpoint);
     Checkpoint();
   } catch (const Error& e) {
     if (!failed() && !e.disk_is_full()) throw;
@@ -142,7 +143,9 @@ void Store::Flush() { pool_->FlushBefore(redo_.EndLsn()); }
 void Store::Checkpoint() {
   LockGuard one(checkpoint_mutex_);
   CheckWritable();
-  const Lsn redo = RedoPoint();
+  // A client reads the end of the log for its slot a moment before it publishes it. A checkpoint in between
+  // may have a later redo point, which is right for that commit too, and the log before it may be gone.
+  const Lsn redo = std::max(RedoPoint(), last_redo_.load());
   const uint64_t images = pool_->image_bytes();
   if (logs_images_) pool_->SetImageFloor(redo);
   pool_->FlushBefore(redo);

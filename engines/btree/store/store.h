@@ -222,6 +222,7 @@ class Store {
   void EndRecovery();
   void GrowFiles(uint32_t pages);
   void RunAgain(ReplaySpool* spool);
+  uint64_t KeepFreePages();
   // Writes that found no page on a full disk: by table and key the log record and the value.
   using PutOff = std::map<std::pair<uint32_t, std::string>, std::pair<LogRange, std::string>>;
   void RunPutOff(StoreClient* client, PutOff* put_off);

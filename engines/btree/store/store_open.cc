@@ -413,8 +413,13 @@ void Store::LoadChangeBuffer() {
 void Store::StartChangeBuffer() {
   merge_op_ = DefineOp("change-buffer-merge", Ground::kBackground);
   if (options_.change_buffer_bytes > 0) {
-    OpenTable(std::string(kChangeBufferTable));
-    LoadChangeBuffer();
+    try {
+      OpenTable(std::string(kChangeBufferTable));
+      LoadChangeBuffer();
+    } catch (const Error& e) {
+      // On a full disk the database works without one until it is opened again.
+      if (!e.disk_is_full() || failed()) throw;
+    }
     return;
   }
   if (change_buffer_ == nullptr) return;

@@ -40,6 +40,7 @@ void Store::RunAgain(ReplaySpool* spool) {
   LastWrites last(spool->bytes());
   ForEachRow(spool, [&](const LogRange&, const RowWrite& op) { last.Note(op.table, op.key); });
   PutOff put_off;
+  const uint64_t kept = spool->bytes() > 0 ? KeepFreePages() : 0;
   recovery_.transactions = ForEachRow(spool, [&](const LogRange& range, const RowWrite& op) {
     // A row of the catalogue is never left out: the rows of its table come after it.
     if (!last.IsLast(op.table, op.key) && op.table != kCatalogueTable) return;
@@ -52,7 +53,23 @@ void Store::RunAgain(ReplaySpool* spool) {
       put_off.erase({op.table, std::string(op.key)});  // an earlier write of the row
     }
   });
+  if (kept > 0) space_->Unpromise(kept);
   RunPutOff(&client, &put_off);
+}
+
+// On a full disk the free pages of the file are those that commits had reserved which are in the log alone.
+// Splits that are needed for a while only must not take them. Returns how many pages are promised.
+uint64_t Store::KeepFreePages() {
+  const uint64_t free = space_->file_pages() - space_->used_pages();
+  try {
+    space_->Promise(free + 1);
+  } catch (const Error& e) {
+    if (!e.disk_is_full()) throw;
+    space_->Promise(free);
+    return free;
+  }
+  space_->Unpromise(free + 1);
+  return 0;
 }
 
 // A row of the change buffer has not come to its leaf before the crash, and there may be no room for it
@@ -62,14 +79,20 @@ void Store::RunPutOff(StoreClient* client, PutOff* put_off) {
   while (!put_off->empty()) {
     std::optional<Error> error;
     const size_t before = put_off->size();
-    for (auto at = put_off->begin(); at != put_off->end();) {
-      const auto& [row, write] = *at;
-      client->context()->commit = write.first;
-      if (auto none = TryOperation(client, {false, row.first, row.second, write.second}, keep)) {
-        error = std::move(none);
-        ++at;
-      } else {
-        at = put_off->erase(at);
+    // Runs of pages come first, since splits take any page.
+    for (const bool is_long : {true, false}) {
+      for (auto at = put_off->begin(); at != put_off->end();) {
+        const auto& [row, write] = *at;
+        client->context()->commit = write.first;
+        if (Table(row.first)->NeedsOverflow(row.second.size(), write.second.size()) != is_long) {
+          ++at;
+        } else if (auto none =
+                       TryOperation(client, {false, row.first, row.second, write.second}, keep)) {
+          error = std::move(none);
+          ++at;
+        } else {
+          at = put_off->erase(at);
+        }
       }
     }
     if (put_off->size() == before && std::exchange(keep, true)) throw Error(*error);
@@ -83,6 +106,8 @@ std::optional<Error> Store::TryOperation(StoreClient* client, const RowWrite& op
   try {
     if (keep && change_buffer_ != nullptr && op.table != kCatalogueTable &&
         change_buffer_->Takes(row)) {
+      // What the leaf has of the row may lead to a run whose write was left out.
+      RunOperation(client, {true, op.table, op.key, {}});
       change_buffer_->Keep(client->context(), Table(op.table), row);
     } else {
       RunOperation(client, op);

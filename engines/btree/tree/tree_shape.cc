@@ -11,7 +11,8 @@ namespace testbed::btree {
 
 // Reserves a page and latches it. The caller marks it used, or cancels the reservation.
 ExclusiveGuard Tree::NewPage(TreeContext* context) {
-  const PageId id = env_.space->Reserve(1);
+  // Recovery has promised nothing for its splits (Store::KeepFreePages).
+  const PageId id = context->recovers ? env_.space->ReserveBeside(1) : env_.space->Reserve(1);
   try {
     return env_.pool->WriteNew(&context->client, id);
   } catch (...) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "device/log/log.h"
 #include "engines/btree/page/node.h"
@@ -69,6 +70,25 @@ class ImageOrderTest : public testing::Test {
     replay.CheckWhole();
     look(pool.Read(&client, kPage).page(), replay.pages_changed());
   }
+  // Makes the page that was read in `state` what the check takes it for.
+  static PageState Check(const std::string& log, uint64_t log_id, Lsn begin, PageState state,
+                         char* page) {
+    Faults faults;
+    Space space(kReplayPageSize, [](uint32_t) {});
+    RedoIndex index(log, kReplayPageSize, &faults);
+    EXPECT_TRUE(index.Read(begin, log_id, &space));
+    std::memset(page, state == PageState::kBroken ? 'x' : 0, kReplayPageSize);
+    std::string why;
+    return index.Apply(kPage, state, page, &why);
+  }
+  // Fills another log, and returns its id and where it begins.
+  std::pair<uint64_t, Lsn> Log2(const std::function<void(Log* log)>& fill) const {
+    const auto log = Log::Open(dir_ + "/log2", LogOptions{});
+    const std::pair<uint64_t, Lsn> made(log->id(), log->EndLsn());
+    fill(log.get());
+    log->Flush();
+    return made;
+  }
   void ExpectCut(const char* page) const {
     const Node node(page, kReplayPageSize);
     EXPECT_EQ(node.Validate(), "");
@@ -119,15 +139,59 @@ TEST_F(ImageOrderTest, ASavedImageOfATornPageCountsAtTheSameLsn) {
   });
 }
 
-TEST_F(ImageOrderTest, AndSoDoesACheckThatWritesNothing) {
-  Faults faults;
-  Space space(kReplayPageSize, [](uint32_t) {});
-  RedoIndex index(dir_ + "/log", kReplayPageSize, &faults);
-  ASSERT_TRUE(index.Read(begin_, log_id_, &space));
+// The same, and before the image comes to the log another commit splits the page once more.
+TEST_F(ImageOrderTest, ASavedImageOfATornPageCountsAlthoughTheLogHasChangedThePageSince) {
+  const std::string log_dir = dir_ + "/log2";
+  std::filesystem::create_directory(log_dir);
+  const auto [log_id, begin] = Log2([&](Log* log) {
+    AlignedBuffer page(kReplayPageSize);
+    MakeReplayPage(kPage, page.data());
+    StructureRecord split, cut, saved;
+    split.Image(page.data(), kReplayPageSize);
+    Header(page.data())->lsn = log->Append(split.Encode()).end;
+    Node node(page.data(), kReplayPageSize);
+    bool found;
+    const std::string key = ReplayKey(101);
+    ASSERT_TRUE(node.InsertLeaf(node.LowerBound(key, &found), key, {"row", false}));
+    saved.SavedImage(page.data(), kReplayPageSize);
+    cut.Truncate(kPage, ReplayKey(145));
+    log->Append(cut.Encode());
+    log->Append(saved.Encode());
+  });
+  const auto expect_both = [](const char* page) {
+    bool found;
+    const Node node(page, kReplayPageSize);
+    node.LowerBound(ReplayKey(101), &found);
+    EXPECT_TRUE(found);
+    EXPECT_EQ(node.HighFence(), ReplayKey(145));
+  };
+  Replay(log_dir, begin, [&](const char* page, uint64_t) { expect_both(page); });
   AlignedBuffer page(kReplayPageSize);
-  std::memset(page.data(), 'x', kReplayPageSize);
-  std::string why;
-  ASSERT_EQ(index.Apply(kPage, PageState::kBroken, page.data(), &why), PageState::kValid) << why;
+  EXPECT_EQ(Check(log_dir, log_id, begin, PageState::kBroken, page.data()), PageState::kValid);
+  expect_both(page.data());
+}
+
+// Without a saved image nobody knows which rows the page had.
+TEST_F(ImageOrderTest, TheImageOfASplitDoesNotMakeABrokenPageWhole) {
+  const std::string log_dir = dir_ + "/log2";
+  std::filesystem::create_directory(log_dir);
+  const auto [log_id, begin] = Log2([](Log* log) {
+    AlignedBuffer page(kReplayPageSize);
+    MakeReplayPage(kPage, page.data());
+    StructureRecord split;
+    split.Image(page.data(), kReplayPageSize);
+    log->Append(split.Encode());
+  });
+  EXPECT_THROW(Replay(log_dir, begin, [](const char*, uint64_t) {}), Error);
+  AlignedBuffer page(kReplayPageSize);
+  EXPECT_EQ(Check(log_dir, log_id, begin, PageState::kBroken, page.data()), PageState::kBroken);
+  EXPECT_EQ(Check(log_dir, log_id, begin, PageState::kBlank, page.data()), PageState::kValid);
+}
+
+TEST_F(ImageOrderTest, AndSoDoesACheckThatWritesNothing) {
+  AlignedBuffer page(kReplayPageSize);
+  EXPECT_EQ(Check(dir_ + "/log", log_id_, begin_, PageState::kBroken, page.data()),
+            PageState::kValid);
   ExpectCut(page.data());
 }
 
