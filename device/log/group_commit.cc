@@ -298,6 +298,7 @@ void Log::Impl::KeepReserve() {
     throw Error(*error);
   }
   no_reserve_ = std::move(error);
+  lacks_reserve_ = no_reserve_.has_value();
 }
 
 // The flusher thread flushes once within each interval, and writes full groups in between.

@@ -47,12 +47,11 @@ class Log::Impl {
   // Returns when all bytes before `end` are durable or, without `durable`, written.
   void Wait(Lsn end, bool durable);
   void TruncateBefore(Lsn lsn);
+  // Recovery, which may append to the reserve, lasts until TruncateBefore.
+  void BeginRecovery() { lacks_reserve_ = segments_->reserves(); }
   // Keeps the reserve from now on. On a full disk the log takes no records until it has one.
   void KeepReserve();
-  bool LacksReserve() const {
-    LockGuard lock(latch_);
-    return no_reserve_.has_value();
-  }
+  bool LacksReserve() const { return lacks_reserve_.load(std::memory_order_acquire); }
   size_t MaxRecordBytes() const {
     return options_.segment_bytes - kSegmentHeaderBytes - kFrameHeaderBytes - kRecordHeaderBytes;
   }
@@ -104,7 +103,8 @@ class Log::Impl {
   Lsn next_ GUARDED_BY(latch_) = 0;  // LSN of the next frame, if the frame fits into the segment
   Lsn segment_end_ GUARDED_BY(latch_) = 0;
   std::optional<Error> error_ GUARDED_BY(latch_);
-  std::optional<Error> no_reserve_ GUARDED_BY(latch_);  // why there is none
+  std::optional<Error> no_reserve_ GUARDED_BY(latch_);  // why there is none after recovery
+  std::atomic<bool> lacks_reserve_{false};
 
   // The leader owns these.
   std::shared_ptr<LogSegment> segment_;

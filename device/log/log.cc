@@ -140,7 +140,7 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
   }
   auto impl = std::make_unique<Impl>(directory, options, std::move(segments), tail);
   // The frame that begins the epoch may have needed the reserve.
-  if (!recovers) impl->KeepReserve();
+  recovers ? impl->BeginRecovery() : impl->KeepReserve();
   return std::unique_ptr<Log>(new Log(std::move(impl)));
 }
 

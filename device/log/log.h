@@ -98,9 +98,8 @@ struct LogOptions {
   uint32_t max_segments = 0;             // segments beyond it are not recycled; 0 = no limit
   // For recycled space. A spare segment is kept for the records that recovery appends: a disk that
   // the log has filled holds no more. Other records never use it, so that the log ends earlier. It
-  // is recovery from Open, when it replays a record, until TruncateBefore. (Who cannot truncate the log
-  // after recovery, because the disk is full, must append nothing else before he can.) The frame that Open
-  // writes may use it, too: see LacksReserve.
+  // is recovery from Open, when it replays a record, until TruncateBefore. The frame that Open writes may
+  // use it, too: see LacksReserve.
   bool reserve = false;
   uint64_t buffer_bytes = 1ull << 20;  // memory for groups that are not written yet
   // Lazy durability. With an interval the log has a thread that makes the log durable within each
@@ -206,9 +205,10 @@ class Log {
   // recycled or removed. The segment with the newest durable frame (with LogSync::kNone: the newest
   // written frame) always stays.
   void TruncateBefore(Lsn lsn);
-  // Returns whether the frame that Open wrote has used the reserve, and the disk is too full for another
-  // one. Append then throws the Error (kIo, full disk) until TruncateBefore has recycled a segment, or
-  // has found room for one.
+  // Returns whether the reserve may be in use: in recovery, or since the frame that Open wrote has used it.
+  // Who cannot truncate the log after recovery, because the disk is full, must append nothing more before
+  // he can: the next recovery needs what is left. After recovery Append throws the Error (kIo, full disk)
+  // until TruncateBefore has recycled a segment, or has found room for one. Waits for nothing.
   bool LacksReserve() const;
 
   LogCounters Counters() const;

@@ -45,6 +45,8 @@ class LogSegments {
   // Writes what the segments hold from `begin` to `end` once more, and syncs it (WriteAgain of
   // device/file/durable.h).
   void WriteAgain(Lsn begin, Lsn end);
+  // Returns whether the log keeps a reserve (LogOptions::reserve).
+  bool reserves() const { return options_.reserve && options_.space == LogSpace::kRecycled; }
   // Makes segments until there are min_segments and, unless the log `recovers`, one for the reserve; for
   // recycled space only. The reserve is kept from KeepReserve on.
   void Prepare(bool recovers);
@@ -85,7 +87,6 @@ class LogSegments {
       REQUIRES(mutex_);
   void Remove(const std::string& path) REQUIRES(mutex_);
   bool Fits(const SegmentInfo& info, const File& file) const REQUIRES(mutex_);
-  bool reserves() const { return options_.reserve && options_.space == LogSpace::kRecycled; }
 
   const std::string directory_;
   const LogOptions options_;

@@ -1,6 +1,7 @@
 #include "engines/fractal/store.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <new>
 
@@ -36,6 +37,26 @@ void Store::CheckUsable() const {
               "the fractal database in " + dir_ + " is out of service since an error: " +
                   (failure_.empty() ? "a change or a write of a node was cut short" : failure_) +
                   "; open it again");
+}
+
+// An opening on a full disk may have left the log without its reserve, which the next opening needs and
+// which a checkpoint gives back.
+void Store::CheckWritable() {
+  CheckUsable();
+  if (!log_->LacksReserve()) return;
+  std::string why = "the log has no reserve";
+  try {
+    Checkpoint();
+    if (!log_->LacksReserve()) return;
+  } catch (const Error& e) {
+    CheckUsable();
+    if (!e.disk_is_full()) throw;
+    why = e.what();
+  }
+  throw Error(Error::kIo,
+              "the fractal database in " + dir_ + " takes no commits while its disk is full (" +
+                  why + "): free space, and it goes on",
+              ENOSPC);
 }
 
 void Store::Fail(const std::exception& why) noexcept {
@@ -80,7 +101,7 @@ Tree* Store::OpenTable(const std::string& name) {
   for (const TableEntry& entry : catalogue_) {
     if (entry.name == name) return Table(entry.id);
   }
-  CheckUsable();
+  CheckWritable();
   if (catalogue_.size() + 1 >= kMaxTables) {
     throw Error(Error::kUsage, "fractal has no more than " + std::to_string(kMaxTables - 1) +
                                    " tables in a database");
@@ -142,7 +163,7 @@ void Store::Checkpoint() {
   LockGuard one(checkpointing_);
   CheckUsable();
   // Nothing was committed since the last checkpoint.
-  if (log_->EndLsn() == header_.replay_from) return;
+  if (log_->EndLsn() == header_.replay_from && !log_->LacksReserve()) return;
   IoScope scope(kCheckpoint);
   Header next = header_;
   ++next.number;

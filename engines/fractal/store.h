@@ -131,6 +131,7 @@ class Store {
   void WriteTable(Header* next, const std::string& tables);
   bool failed() const { return failed_.load(std::memory_order_relaxed) || gate_.broken(); }
   void CheckUsable() const;
+  void CheckWritable() EXCLUDES(commits_);
   void Fail(const std::exception& why) noexcept;
   void NoteLogGrowth(Lsn end);
   void CheckpointLoop();

@@ -93,7 +93,7 @@ class StoreClient::Applying {
 
 // Makes room in the roots and in the cache, before the commit has any lock.
 void StoreClient::MakeRoom(std::span<const RowWrite> operations) {
-  store_->CheckUsable();
+  store_->CheckWritable();
   const Tree* last = nullptr;
   for (const RowWrite& op : operations) {
     Tree* tree = store_->Table(op.table);

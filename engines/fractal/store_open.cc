@@ -1,6 +1,7 @@
 // This file creates, opens and recovers databases.
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -119,6 +120,10 @@ void Store::Create() {
   {
     file_ = OpenData(data, IoMode::kBuffered, Advice::kNormal, FileOptions::kTruncate);
     table_ = std::make_unique<BlockTable>(kFileBegin);
+    // Both slots get their space now, so that no checkpoint finds the disk full at its last step.
+    AlignedBuffer slots(kFileBegin);
+    std::memset(slots.data(), 0, slots.size());
+    file_->Write(0, slots.data(), slots.size());
     header.number = 1;
     WriteTable(&header, SerializeTables({}));
     WriteHeader(file_.get(), header);
@@ -201,9 +206,10 @@ void Store::Recover() {
   // The next number is greater than each number that the log may still have.
   next_transaction_ = log_->EndLsn() + 1;
   try {
-    if (replayed) Checkpoint();
+    if (replayed || log_->LacksReserve()) Checkpoint();
   } catch (const Error& e) {
-    // On a full device the log stays, its changes stay in memory, and commits wait for room.
+    // On a full device the log stays, and its changes stay in memory. Reads go on, and the first commit
+    // tries again.
     if (!e.disk_is_full()) throw;
   }
   cache_->KeepOnFullDisk(false);

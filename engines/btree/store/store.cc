@@ -38,7 +38,7 @@ void Store::CheckWritable() {
       pool_->RetryCleaning();
       LockGuard lock(failure_mutex_);
       if (!failed()) {
-        if (!owes_checkpoint_) service_.store(Service::kUsable);
+        if (!owes_checkpoint()) service_.store(Service::kUsable);
         return;
       }
     } catch (const Error&) {
@@ -50,7 +50,7 @@ void Store::CheckWritable() {
 
 void Store::ThrowUnlessUsable() {
   CheckWritable();
-  if (!owes_checkpoint_) return;
+  if (!owes_checkpoint()) return;
   try {
     IoScope scope(kCheckpoint);
     Checkpoint();
@@ -59,7 +59,7 @@ void Store::ThrowUnlessUsable() {
     ThrowUnusable();
   }
   CheckWritable();
-  if (owes_checkpoint_) ThrowUnusable();
+  if (owes_checkpoint()) ThrowUnusable();
 }
 
 // Recovery has appended to the log's reserve, and its checkpoint, which gives the reserve back, found the
@@ -67,7 +67,6 @@ void Store::ThrowUnlessUsable() {
 void Store::OweCheckpoint(const Error& error) {
   LockGuard lock(failure_mutex_);
   if (failed()) return;
-  owes_checkpoint_ = true;
   if (service_.exchange(Service::kDiskFull) == Service::kUsable) failure_ = error.what();
 }
 
@@ -181,7 +180,6 @@ void Store::Checkpoint() {
   images_at_redo_.store(images);
   checkpoints_.fetch_add(1);
   if (redo_.log() != nullptr) redo_.log()->TruncateBefore(redo);
-  if (owes_checkpoint_) owes_checkpoint_ = redo_.log()->LacksReserve();
 }
 
 std::map<std::string, uint32_t> Store::TableNames() const {

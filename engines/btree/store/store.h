@@ -241,6 +241,11 @@ class Store {
   void OweCheckpoint(const Error& error);
   void NoteFileError(const Error& error, bool lasts);
   bool failed() const { return service_.load() == Service::kFailed; }
+  // Returns whether the store may not be kUsable before it has taken a checkpoint.
+  bool owes_checkpoint() const {
+    const Log* log = redo_.log();
+    return log != nullptr && log->LacksReserve();
+  }
   void NoteLogGrowth(Lsn end);
 
   const std::string dir_;
@@ -273,8 +278,6 @@ class Store {
   enum class Service : uint8_t { kUsable, kDiskFull, kFailed };
   std::atomic<Service> service_{Service::kUsable};
   std::string failure_ GUARDED_BY(failure_mutex_);  // why service_ is not kUsable
-  // The store is not kUsable before it has taken a checkpoint.
-  std::atomic<bool> owes_checkpoint_{false};
 
   Mutex checkpoint_mutex_;         // held by the thread that takes a checkpoint
   std::atomic<Lsn> last_redo_{0};  // redo point of the last checkpoint

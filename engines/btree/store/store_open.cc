@@ -375,18 +375,18 @@ void Store::Recover(const CheckpointState& state) {
 
 void Store::EndRecovery() {
   try {
-    if (recovery_.needed || redo_.log()->LacksReserve()) Checkpoint();
-    if (redo_.log()->LacksReserve()) throw Error::Io("write", LogPath(dir_), ENOSPC);
+    if (recovery_.needed || owes_checkpoint()) Checkpoint();
+    if (owes_checkpoint()) throw Error::Io("write", LogPath(dir_), ENOSPC);
   } catch (const Error& e) {
     // On a full device the log stays as it is. Reads go on, and the first commit tries again.
     if (!e.disk_is_full()) throw;
-    OweCheckpoint(e);
+    if (owes_checkpoint()) OweCheckpoint(e);
   }
   space_->GiveBack();
   // A file that could not be shrunk ends the opening; a full disk does not, because reads go on.
   if (failed()) CheckUsable();
   // Until here pages were written without the log.
-  if (options_.torn_page == TornPage::kFullPageImage && !owes_checkpoint_) {
+  if (options_.torn_page == TornPage::kFullPageImage && !owes_checkpoint()) {
     pool_->SetImageFloor(last_redo_.load());
     logs_images_ = true;
     try {

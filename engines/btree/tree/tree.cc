@@ -324,7 +324,9 @@ void Tree::Write(TreeContext* context, const LeafWrite& row, ExclusiveGuard* lea
       // Recovery merges nothing: leaves may lack rows that run later, and there may be no page then.
       if (context->recovers) return;
       // A merge is tried when the leaf falls below a quarter, below an eighth or becomes empty, not
-      // at each row that is erased below these.
+      // at each row that is erased below these. None is in recovery: a leaf that is small for a while
+      // gets its rows back, and on a full disk others have the page by then.
+      if (context->recovers) return;
       const size_t quarter = node.Capacity() / 4;
       const size_t left = node.UsedBytes();
       if ((used >= quarter && left < quarter) || (used >= quarter / 2 && left < quarter / 2) ||

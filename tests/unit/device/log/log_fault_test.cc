@@ -286,6 +286,7 @@ TEST_F(LogFullDeviceTest, ARecoveryFindsTheReserve) {
     uint64_t replayed = 0;
     const auto log = Log::Open(directory, options, 0, [&](const LogRecord&) { ++replayed; });
     EXPECT_GE(replayed, first);
+    EXPECT_TRUE(log->LacksReserve());
     log->Append(NumberedRecord(crash, 3000));
     log->Flush();
   }

@@ -43,6 +43,7 @@ class BtreeFaults : public FaultDatabase {
     options_.cache_bytes = 40 * options_.page_size;
     if (io == IoMode::kDirect) options_.log.mode = io;
     options_.log.segment_bytes = 128 << 10;
+    options_.log.reserve = true;
     options_.checkpoint_log_bytes = 48 << 10;
     if (change_buffer) options_.change_buffer_bytes = 20 << 10;
   }
@@ -90,6 +91,7 @@ class FractalFaults : public FaultDatabase {
     options_.cleaner_period_ms = 0;
     if (io == IoMode::kDirect) options_.log.mode = io;
     options_.log.segment_bytes = 128 << 10;
+    options_.log.reserve = true;
     options_.checkpoint_log_bytes = 48 << 10;
   }
   ~FractalFaults() override { Close(); }

@@ -44,6 +44,20 @@ ssize_t RealPread(const std::string& path, void* to, size_t n, off_t at) {
   return std::max<ssize_t>(got, 0);
 }
 
+uint64_t SizeOf(const std::string& path) {
+  struct stat st;
+  return ::stat(path.c_str(), &st) == 0 ? static_cast<uint64_t>(st.st_size) : 0;
+}
+
+uint64_t SizeOfAll(const std::string& dir) {
+  uint64_t bytes = 0;
+  std::error_code none;
+  for (const auto& entry : fs::recursive_directory_iterator(dir, none)) {
+    if (entry.is_regular_file(none)) bytes += SizeOf(entry.path());
+  }
+  return bytes;
+}
+
 namespace {
 
 std::string Content(const std::string& path) {
@@ -82,6 +96,16 @@ bool Model::Fails(DiskCall call, const std::string& path) {
   ++failed;
   errno = fault.error;
   return true;
+}
+
+// A direct write that does not fit transfers whole blocks. A buffered one does so here, too.
+uint64_t Model::Fitting(const std::string& path, uint64_t at, uint64_t n) const {
+  const uint64_t size = SizeOf(path);
+  if (most_bytes == UINT64_MAX || at + n <= size) return n;
+  const uint64_t end = size + most_bytes - std::min(most_bytes, SizeOfAll(dir));
+  if (at + n <= end) return n;
+  const uint64_t blocks_end = std::max(end / kBlock * kBlock, size / kBlock * kBlock);
+  return blocks_end - std::min(at, blocks_end);
 }
 
 void Model::MarkDirty(DeviceFile* file, uint64_t from, uint64_t end) {
@@ -229,6 +253,7 @@ FailingDisk::FailingDisk(const std::string& dir, bool whole_blocks) {
   model.cut_at = UINT64_MAX;
   model.is_cut = false;
   model.whole_blocks = whole_blocks;
+  model.most_bytes = UINT64_MAX;
   model.SyncNames(dir);
   std::error_code none;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir, none)) {
@@ -254,6 +279,10 @@ void FailingDisk::Fail(const DiskFault& fault) {
 void FailingDisk::Heal() {
   const disk_model::Hold hold;
   TheModel().fault.at = UINT64_MAX;
+}
+void FailingDisk::Limit(uint64_t bytes) {
+  const disk_model::Hold hold;
+  TheModel().most_bytes = bytes;
 }
 void FailingDisk::FailWriteBack(const std::string& ending) {
   auto& model = TheModel();

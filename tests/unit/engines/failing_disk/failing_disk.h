@@ -65,6 +65,8 @@ class FailingDisk {
   // Makes a call fail. Calls of the fault's kind are numbered from 0 on, beginning now.
   void Fail(const DiskFault& fault);
   void Heal();
+  // The disk is full when its files have so many bytes together. A file takes as many as it is long.
+  void Limit(uint64_t bytes);
   // The system writes all dirty pages back by itself, of the files whose paths end so. The disk
   // refuses, and then the system needs their memory: reads return what the device has. The next sync
   // of each open descriptor tells of the error.

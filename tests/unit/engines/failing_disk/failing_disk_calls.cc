@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 
 #include "tests/unit/engines/failing_disk/failing_disk_model.h"
@@ -118,7 +119,12 @@ ssize_t WriteCall(int fd, const void* data, size_t n, off_t at) {
         const int error = errno;
         const bool is_short = fails && error == 0;
         const bool direct = (::fcntl(fd, F_GETFL) & O_DIRECT) != 0;
-        size_t part = fails ? n / 2 : n;
+        const size_t fitting = TheModel().Fitting(file->path, static_cast<uint64_t>(at), n);
+        if (fitting == 0 && n > 0 && !fails) {
+          errno = ENOSPC;
+          return -1;
+        }
+        size_t part = fails ? n / 2 : fitting;
         if (direct && fails) part = part / kBlock * kBlock;
         if (is_short && part == 0) part = n;
         const ssize_t done = part == 0 ? 0 : RealPwrite(fd, data, part, at);
@@ -182,11 +188,6 @@ ssize_t ReadCall(int fd, void* to, size_t n, off_t at) {
       real);
 }
 
-uint64_t SizeOf(const std::string& path) {
-  struct stat st;
-  return ::stat(path.c_str(), &st) == 0 ? static_cast<uint64_t>(st.st_size) : 0;
-}
-
 int TruncateCall(int fd, off_t size) {
   return WithFile(
       fd,
@@ -206,6 +207,12 @@ int AllocateCall(int fd, int mode, off_t at, off_t n) {
       fd,
       [&](DeviceFile* file) {
         if (TheModel().Fails(DiskCall::kAllocate, file->path)) return -1;
+        const auto begin = static_cast<uint64_t>(at), bytes = static_cast<uint64_t>(n);
+        constexpr int kNoGrowth = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+        if ((mode & kNoGrowth) == 0 && TheModel().Fitting(file->path, begin, bytes) < bytes) {
+          errno = ENOSPC;
+          return -1;
+        }
         if ((mode & FALLOC_FL_PUNCH_HOLE) != 0) {
           TheModel().MarkDirty(file, static_cast<uint64_t>(at), static_cast<uint64_t>(at + n));
           TheModel().NoteFreed(file, static_cast<uint64_t>(at), static_cast<uint64_t>(at + n));

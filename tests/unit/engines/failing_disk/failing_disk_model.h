@@ -53,6 +53,7 @@ struct Model {
   // when it was opened.
   std::map<int, uint64_t> told;
   uint64_t calls = 0, failed = 0, all_calls = 0, cut_at = UINT64_MAX, cut_seed = 0;
+  uint64_t most_bytes = UINT64_MAX;  // of all files
   bool is_cut = false, whole_blocks = false;
 
   bool Has(const std::string& path) const { return path.starts_with(dir + "/"); }
@@ -61,6 +62,8 @@ struct Model {
   // Counts a call. Returns whether it must fail, and then sets errno to fault.error, which may be
   // 0.
   bool Fails(DiskCall call, const std::string& path = "");
+  // Returns how many of the `n` bytes at `at` the file has space for, or finds some.
+  uint64_t Fitting(const std::string& path, uint64_t at, uint64_t n) const;
   void MarkDirty(DeviceFile* file, uint64_t from, uint64_t end);
   void FindMappedChanges(DeviceFile* file);
   // Copies the dirty blocks to the device or, when the sync fails, marks them clean.
@@ -93,6 +96,8 @@ class Hold {
   static inline thread_local bool holds = false;
   std::lock_guard<std::mutex> lock_;
 };
+uint64_t SizeOf(const std::string& path);
+uint64_t SizeOfAll(const std::string& dir);
 std::string PathOf(int fd);  // empty when the file has no name
 // Watches the mapped pages that a failed sync has marked clean; a write makes them dirty again.
 void WatchLostPages(DeviceFile* file);

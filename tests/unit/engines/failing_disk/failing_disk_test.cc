@@ -15,13 +15,13 @@
 #include <atomic>
 #include <filesystem>
 #include <random>
-#include <set>
 #include <thread>
 #include <tuple>
 #include <vector>
 
 #include "device/error.h"
 #include "tests/copy_tree.h"
+#include "tests/unit/engines/failing_disk/acknowledged.h"
 #include "tests/unit/engines/failing_disk/disk_fault_database.h"
 
 namespace testbed {
@@ -33,56 +33,6 @@ struct Fault {
   const char* name;
   DiskCall call;
   int error;
-};
-
-// The rows and commits that the test expects in the database.
-class Acknowledged {
- public:
-  void Clear() { *this = {}; }
-  void Begin(int number, const std::map<std::string, FaultRow>& rows) {
-    for (const auto& [key, value] : rows) rows_[key].doubtful.insert(value);
-    doubtful_[number] = rows;
-  }
-  void End(int number) {
-    for (const auto& [key, value] : doubtful_[number]) rows_[key] = {value, {}};
-    doubtful_.erase(number);
-  }
-  size_t rows() const { return rows_.size(); }
-  bool any() const {
-    return std::any_of(rows_.begin(), rows_.end(),
-                       [](const auto& row) { return row.second.value.has_value(); });
-  }
-  // Returns the number of rows that `database` has lost, and of commits that it holds half of.
-  std::pair<int, int> Lost(FaultDatabase* database) const {
-    int lost = 0, halves = 0;
-    std::map<std::string, FaultRow> found;
-    for (const auto& [key, row] : rows_) {
-      found[key] = database->Get(key);
-      lost += found[key] != row.value && !row.doubtful.contains(found[key]);
-    }
-    for (const auto& [number, rows] : doubtful_) halves += IsHalf(number, rows, found);
-    return {lost, halves};
-  }
-
- private:
-  struct Row {
-    FaultRow value;
-    std::set<FaultRow> doubtful;
-  };
-  // Returns whether some rows of the commit were written, while others are older than it.
-  static bool IsHalf(int number, const std::map<std::string, FaultRow>& rows,
-                     const std::map<std::string, FaultRow>& found) {
-    bool some = false, older = false;
-    for (const auto& [key, value] : rows) {
-      const FaultRow& now = found.at(key);
-      if (!value || !now) return false;  // an erased row does not tell which commit erased it
-      some = some || now == value;
-      older = older || std::stoi(*now) < number;
-    }
-    return some && older;
-  }
-  std::map<std::string, Row> rows_;
-  std::map<int, std::map<std::string, FaultRow>> doubtful_;
 };
 
 class FailingDiskTest : public testing::TestWithParam<std::tuple<FaultMode, Fault>> {
