@@ -136,7 +136,8 @@ class StoreClient : public LeafFiller {
   LogRange AppendParts(std::span<const RowWrite> operations);
   void Apply(std::span<const RowWrite> operations);
   uint64_t Moves() const override;
-  bool Fill(const Tree& tree, const Node& leaf) override;
+  bool Fill(const Tree& tree, const Node& leaf, std::vector<BufferedRow>* waiting) override;
+  std::vector<BufferedRow> RowsOf(const Tree& tree, const Node& leaf, size_t most_bytes);
   void EmptyFullBuffer();
   // Moves rows of the change buffer to the next leaf. Returns false when the buffer is empty.
   bool MoveToNextLeaf();

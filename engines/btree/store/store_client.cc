@@ -175,22 +175,41 @@ bool StoreClient::MoveToNextLeaf() {
                                         ", which there is not: restore the database from a copy");
   }
   tree->CopyLeaf(&context_, Tree::Bound::kCover, key, context_.scratch.data());
-  Fill(*tree, Node(context_.scratch.data(), store_->options_.page_size));
+  const Node leaf(context_.scratch.data(), store_->options_.page_size);
+  const std::vector<BufferedRow> rows = RowsOf(*tree, leaf, ChangeBuffer::kMostTogether);
+  if (!rows.empty()) MoveToLeaf(store_->Table(table), rows);
   return true;
 }
 
 uint64_t StoreClient::Moves() const { return store_->change_buffer()->moves(); }
 
-bool StoreClient::Fill(const Tree& tree, const Node& leaf) {
-  ChangeBuffer* const buffer = store_->change_buffer();
-  if (&tree == buffer->tree()) return false;
+// Returns the rows that the change buffer has for a leaf, the first of them when they have
+// `most_bytes` or more.
+std::vector<BufferedRow> StoreClient::RowsOf(const Tree& tree, const Node& leaf,
+                                             size_t most_bytes) {
   std::optional<std::string_view> high;
   if (!leaf.unbounded()) high = leaf.HighFence();
-  const std::vector<BufferedRow> rows =
-      buffer->RowsBetween(&context_, tree.table(), leaf.LowFence(), high);
-  if (rows.empty()) return false;
-  MoveToLeaf(store_->Table(tree.table()), rows);
-  return true;
+  return store_->change_buffer()->RowsBetween(&context_, tree.table(), leaf.LowFence(), high,
+                                              most_bytes);
+}
+
+// A cursor is a reader, and reads go on when no commit does: on a full disk, and in a store that is out
+// of service. It asks for no space then, and leaves it to commits to find out whether there is any again.
+bool StoreClient::Fill(const Tree& tree, const Node& leaf, std::vector<BufferedRow>* waiting) {
+  waiting->clear();
+  if (&tree == store_->change_buffer()->tree()) return false;
+  if (store_->service_.load(std::memory_order_relaxed) == Store::Service::kUsable) {
+    const std::vector<BufferedRow> rows = RowsOf(tree, leaf, ChangeBuffer::kMostTogether);
+    if (rows.empty()) return false;
+    try {
+      MoveToLeaf(store_->Table(tree.table()), rows);
+      return true;
+    } catch (const Error& e) {
+      if (e.kind() != Error::kIo) throw;
+    }
+  }
+  *waiting = RowsOf(tree, leaf, SIZE_MAX);
+  return false;
 }
 
 // Writes the rows to their leaf by a commit of their own. `candidates` were read without locks, so

@@ -10,7 +10,6 @@ namespace {
 constexpr size_t kTableBytes = 4;
 // Longest key and value, in bytes: buffering a longer row saves little of the read of its leaf.
 constexpr size_t kMostRow = 512;
-constexpr size_t kMostTogether = 48 << 10;  // bytes of rows that one commit moves to a leaf
 
 [[noreturn]] void ThrowNoRow(const std::string& what) {
   throw Error(Error::kCorruption,
@@ -120,12 +119,13 @@ void ChangeBuffer::TakeOut(TreeContext* context, const Tree* target, std::string
 
 std::vector<BufferedRow> ChangeBuffer::RowsBetween(TreeContext* context, uint32_t table,
                                                    std::string_view low,
-                                                   std::optional<std::string_view> high) const {
+                                                   std::optional<std::string_view> high,
+                                                   size_t most_bytes) const {
   std::vector<BufferedRow> rows;
   if (!Knows(table)) return rows;
   size_t bytes = 0;
   TreeCursor cursor(tree_, context, page_size_);
-  for (bool on = cursor.SeekForward(KeyOf(table, low), false); on && bytes < kMostTogether;
+  for (bool on = cursor.SeekForward(KeyOf(table, low), false); on && bytes < most_bytes;
        on = cursor.Next()) {
     if (TableOf(cursor.key()) != table) break;
     const std::string_view key = cursor.key().substr(kTableBytes);

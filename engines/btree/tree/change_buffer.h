@@ -6,7 +6,8 @@
 //
 // If the buffer has a row, its version is newer than that of the row's leaf. Therefore a look-up
 // asks the buffer first, a write to a leaf in the pool removes the row from the buffer, and a
-// cursor moves a leaf's rows out of the buffer before it walks the leaf (LeafFiller).
+// cursor moves a leaf's rows out of the buffer before it walks the leaf (LeafFiller). Where the disk is
+// full or the store out of service, the cursor lays them over its copy of the leaf instead.
 //
 // The buffer is an ordinary table for the pool, for checkpoints and for recovery. A write to the
 // buffer has no log record of its own: it belongs to a commit, whose record recovery replays
@@ -36,12 +37,6 @@
 namespace testbed::btree {
 
 inline constexpr std::string_view kChangeBufferTable = "btree.change_buffer";
-
-// A BufferedRow is a copy of a row of the buffer.
-struct BufferedRow {
-  bool erase = false;
-  std::string key, value;
-};
 
 class ChangeBuffer {
  public:
@@ -74,9 +69,10 @@ class ChangeBuffer {
   bool Knows(uint32_t table) const { return counts_[table].load(std::memory_order_acquire) > 0; }
 
   // Returns copies of the buffer's rows of `table` with keys from `low` and, if `high` is given,
-  // below `high`. Returns only the first of them when they are too many for one commit.
+  // below `high`. Returns only the first of them when they have `most_bytes` or more.
   std::vector<BufferedRow> RowsBetween(TreeContext* context, uint32_t table, std::string_view low,
-                                       std::optional<std::string_view> high) const;
+                                       std::optional<std::string_view> high,
+                                       size_t most_bytes) const;
   // Returns the next row in key order after that of the last call, the first row after the last
   // one: its leaf should get its rows next. Returns false when the buffer is empty.
   bool NextRow(TreeContext* context, uint32_t* table, std::string* key);
@@ -90,6 +86,9 @@ class ChangeBuffer {
   }
   uint64_t leaves_filled() const { return leaves_filled_.load(std::memory_order_relaxed); }
   uint64_t rows_moved() const { return rows_moved_.load(std::memory_order_relaxed); }
+
+  // Bytes of rows that one commit moves to a leaf.
+  static constexpr size_t kMostTogether = 48 << 10;
 
   bool full() const { return bytes() > most_bytes_; }
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }

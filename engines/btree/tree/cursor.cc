@@ -10,15 +10,56 @@ void TreeCursor::CopyFirst(Tree::Bound bound, std::string_view key) {
   Enter(bound, key);
 }
 
-// Copies the leaf, after all its rows in the change buffer were moved to it. A change of Moves()
-// tells that another thread may have moved rows to it after it was copied: then it is copied again.
+// Copies the leaf, after all its rows in the change buffer were moved to it, or copies these rows too.
+// A change of Moves() tells that another thread may have moved rows to the leaf after it was copied: then
+// it is copied again.
 void TreeCursor::Enter(Tree::Bound bound, std::string_view key) {
   LeafFiller* const filler = context_->filler;
   uint64_t moves;
   do {
     moves = filler != nullptr ? filler->Moves() : 0;
     tree_->CopyLeaf(context_, bound, key, leaf_.data());
-  } while (filler != nullptr && (filler->Fill(*tree_, node()) || filler->Moves() != moves));
+  } while (filler != nullptr &&
+           (filler->Fill(*tree_, node(), &waiting_) || filler->Moves() != moves));
+  if (!waiting_.empty()) LayOver();
+}
+
+void TreeCursor::LayOver() {
+  order_.clear();
+  size_t next = 0;
+  const auto take_below = [&](const std::string* key) {
+    for (; next < waiting_.size() && (key == nullptr || waiting_[next].key < *key); ++next) {
+      if (!waiting_[next].erase) order_.push_back({static_cast<uint32_t>(next), true});
+    }
+  };
+  std::string key;
+  for (uint32_t i = 0; i < node().count(); ++i) {
+    node().CopyKey(i, &key);
+    take_below(&key);
+    // The version that waits is newer, and is taken in its turn.
+    if (next < waiting_.size() && waiting_[next].key == key) continue;
+    order_.push_back({i, false});
+  }
+  take_below(nullptr);
+}
+
+int64_t TreeCursor::count() const {
+  return waiting_.empty() ? node().count() : static_cast<int64_t>(order_.size());
+}
+
+int64_t TreeCursor::LowerBound(std::string_view key, bool* found) const {
+  if (waiting_.empty()) return node().LowerBound(key, found);
+  std::string copy;
+  const auto key_of = [&](const Place& place) -> std::string_view {
+    if (place.waits) return waiting_[place.at].key;
+    node().CopyKey(place.at, &copy);
+    return copy;
+  };
+  const auto at =
+      std::lower_bound(order_.begin(), order_.end(), key,
+                       [&](const Place& place, std::string_view k) { return key_of(place) < k; });
+  *found = at != order_.end() && key_of(*at) == key;
+  return at - order_.begin();
 }
 
 // Reads leaves ahead, if it is time to. Called before the cursor enters the leaf at fence_.
@@ -36,7 +77,7 @@ void TreeCursor::ReadAhead() {
 bool TreeCursor::SeekForward(std::string_view key, bool beyond) {
   CopyFirst(Tree::Bound::kCover, key);
   bool found;
-  at_ = node().LowerBound(key, &found);
+  at_ = LowerBound(key, &found);
   if (found && beyond) ++at_;
   return SettleForward();
 }
@@ -46,14 +87,14 @@ bool TreeCursor::SeekBackward(std::string_view key, bool beyond) {
   // left.
   CopyFirst(Tree::Bound::kCover, key);
   bool found;
-  at_ = node().LowerBound(key, &found);
+  at_ = LowerBound(key, &found);
   if (!found || beyond) --at_;
   return SettleBackward();
 }
 
 bool TreeCursor::Last() {
   CopyFirst(Tree::Bound::kLast, {});
-  at_ = static_cast<int64_t>(node().count()) - 1;
+  at_ = count() - 1;
   return SettleBackward();
 }
 
@@ -70,7 +111,7 @@ bool TreeCursor::Prev() {
 // SettleForward moves right, and SettleBackward left, from at_ to the nearest entry that is a row.
 bool TreeCursor::SettleForward() {
   for (;;) {
-    if (at_ < static_cast<int64_t>(node().count())) {
+    if (at_ < count()) {
       if (TakeRow()) return true;
       ++at_;
       continue;
@@ -80,7 +121,7 @@ bool TreeCursor::SettleForward() {
     ReadAhead();
     Enter(Tree::Bound::kCover, fence_);
     bool found;
-    at_ = node().LowerBound(fence_, &found);
+    at_ = LowerBound(fence_, &found);
   }
 }
 
@@ -95,14 +136,23 @@ bool TreeCursor::SettleBackward() {
     fence_ = node().LowFence();
     Enter(Tree::Bound::kBelow, fence_);
     bool found;
-    at_ = static_cast<int64_t>(node().LowerBound(fence_, &found)) - 1;
+    at_ = LowerBound(fence_, &found) - 1;
   }
 }
 
 // Makes the entry at at_ the current row. Returns false when the row has its value in overflow
 // pages and was erased meanwhile.
 bool TreeCursor::TakeRow() {
-  const auto i = static_cast<uint32_t>(at_);
+  auto i = static_cast<uint32_t>(at_);
+  if (!waiting_.empty()) {
+    const Place place = order_[i];
+    if (place.waits) {
+      key_ = waiting_[place.at].key;
+      value_ = waiting_[place.at].value;
+      return true;
+    }
+    i = place.at;
+  }
   node().CopyKey(i, &key_);
   const LeafValue value = node().Value(i);
   if (!value.overflow) {

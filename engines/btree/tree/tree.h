@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "device/error.h"
 #include "device/file/file.h"
@@ -38,6 +39,12 @@ struct TreeEnv {
 
 class Tree;
 
+// A BufferedRow is a copy of a row of the change buffer.
+struct BufferedRow {
+  bool erase = false;
+  std::string key, value;
+};
+
 // A LeafFiller moves the rows that the change buffer has for a leaf to the leaf, before a cursor
 // walks the leaf.
 class LeafFiller {
@@ -45,8 +52,9 @@ class LeafFiller {
   virtual ~LeafFiller() = default;
   // Returns ChangeBuffer::moves().
   virtual uint64_t Moves() const = 0;
-  // Moves the rows of the leaf of which `leaf` is a copy. Returns false when there were none.
-  virtual bool Fill(const Tree& tree, const Node& leaf) = 0;
+  // Moves the rows of the leaf of which `leaf` is a copy. Returns false when there were none, or
+  // when the store takes no commits; then sets *waiting to the rows, which stay in the buffer.
+  virtual bool Fill(const Tree& tree, const Node& leaf, std::vector<BufferedRow>* waiting) = 0;
 };
 
 // A TreeContext is what one thread needs to work on the trees of a store.
