@@ -321,8 +321,6 @@ void Tree::Write(TreeContext* context, const LeafWrite& row, ExclusiveGuard* lea
       if (done) leaf->MarkDirty(context->commit.begin, context->commit.end);
     }
     if (done) {
-      // Recovery merges nothing: leaves may lack rows that run later, and there may be no page then.
-      if (context->recovers) return;
       // A merge is tried when the leaf falls below a quarter, below an eighth or becomes empty, not
       // at each row that is erased below these. None is in recovery: a leaf that is small for a while
       // gets its rows back, and on a full disk others have the page by then.

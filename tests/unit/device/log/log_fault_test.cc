@@ -334,6 +334,24 @@ TEST_F(LogFullDeviceTest, AnOpeningAtTheEndOfASegmentFindsTheReserve) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 2);
 }
 
+// Old segments of another size are removed, and none becomes the reserve.
+TEST_F(LogFullDeviceTest, ARecoveryUnderAnotherSegmentSizeMakesAReserve) {
+  LogOptions options = SmallOptions();
+  options.reserve = true;
+  {
+    const auto log = OpenLog(mount_, options);
+    for (uint64_t n = 0; n < 20; ++n) log->WaitDurable(log->Append(NumberedRecord(n, 3000)).end);
+  }
+  options.segment_bytes *= 2;
+  uint64_t records = 0;
+  const auto log = OpenLog(mount_, options, [&](const LogRecord&) { ++records; });
+  EXPECT_EQ(records, 20u);
+  EXPECT_TRUE(log->LacksReserve());
+  log->TruncateBefore(log->EndLsn());
+  EXPECT_FALSE(log->LacksReserve());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(mount_), {}), 2);
+}
+
 TEST_F(LogFullDeviceTest, ReadOnlyIsAnError) {
   { OpenLog(mount_, SmallOptions()); }
   ASSERT_EQ(::mount("tmpfs", mount_.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "size=1m"), 0);

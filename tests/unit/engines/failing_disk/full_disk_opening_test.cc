@@ -9,7 +9,9 @@
 #include "device/error.h"
 #include "device/log/log_format.h"
 #include "engines/btree/page/meta.h"
+#include "engines/btree/pool/redo.h"
 #include "engines/btree/store/store.h"
+#include "engines/btree/tree/overflow.h"
 #include "tests/unit/engines/btree/store_test.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 
@@ -21,10 +23,16 @@ class FullDiskOpeningTest : public StoreTest {
   CheckpointState LastCheckpoint() const {
     return ReadCheckpoint(dir_, CheckSuperblock(DataPath(dir_), dir_, options_.page_size).database);
   }
-  // Takes the free pages at the end of the data file away: a file that has filled the disk has none.
-  void CutFreePages() {
-    std::filesystem::resize_file(
-        DataPath(dir_), uint64_t{LengthInUse(store_->space()->Snapshot())} * options_.page_size);
+  // Takes the free pages at the end of the data file away, but for so many: a file that has filled the disk
+  // has none.
+  void CutFreePages(uint32_t left = 0) {
+    const uint64_t pages = uint64_t{LengthInUse(store_->space()->Snapshot())} + left;
+    std::filesystem::resize_file(DataPath(dir_), pages * options_.page_size);
+  }
+  void OpenOnAFullDisk() {
+    FailingDisk disk(dir_);
+    disk.Fail({DiskCall::kAllocate, 0, ENOSPC, true, "btree.data"});
+    Open();
   }
   void Commit(const std::vector<std::pair<std::string, std::string>>& rows,
               const std::string& name = "t") {
@@ -43,6 +51,55 @@ TEST_F(FullDiskOpeningTest, ALongValueIsWrittenWhereItIs) {
   disk.Fail({DiskCall::kAllocate, 0, ENOSPC, true});
   ASSERT_NO_THROW(Open());
   EXPECT_EQ(Get("a"), value);
+  ExpectSound();
+}
+
+TEST_F(FullDiskOpeningTest, WithAChangeBufferThatTheDatabaseDidNotHave) {
+  RunAndCrash([&] {
+    Put("a", "1");
+    CutFreePages();
+  });
+  options_.change_buffer_bytes = 100 << 10;
+  ASSERT_NO_THROW(OpenOnAFullDisk());
+  EXPECT_EQ(Get("a"), "1");
+}
+
+// A long value's commit has its run reserved, and pages for splits promised, so that the file has them. Rows
+// that were longer for a while split their leaves, and must not take these.
+TEST_F(FullDiskOpeningTest, SplitsForAWhileLeaveALongValueItsPages) {
+  options_.cache_bytes = 4 << 20;
+  options_.checkpoint_log_bytes = 1 << 30;
+  constexpr int kGroups = 40;
+  Model model;
+  const auto rows = [&](int group, char prefix, int count, size_t bytes) {
+    std::vector<std::pair<std::string, std::string>> made;
+    for (int i = 0; i < count; ++i) {
+      const std::string number = std::to_string(100 + group) + "-" + prefix;
+      made.emplace_back(number + std::to_string(100 + i), std::string(bytes, prefix));
+      model[made.back().first] = made.back().second;
+    }
+    return made;
+  };
+  const std::string last(20 * 4000, 'z');
+  RunAndCrash([&] {
+    for (int g = 0; g < kGroups; ++g) Commit(rows(g, 'a', 8, 400));
+    store_->Checkpoint();
+    for (int g = 0; g < kGroups; ++g) Commit(rows(g, 'a', 8, 120));
+    for (int g = 0; g < kGroups; ++g) Commit(rows(g, 'b', 22, 85));
+    for (int g = 0; g < kGroups; ++g) Commit(rows(g, 'a', 8, 120));
+    // The process is killed when the commit is in the log.
+    std::string record = OperationsHeader({});
+    AppendOperation({false, store_->OpenTable("t")->table(), "zzz", last}, &record);
+    store_->log()->Append(record);
+    CutFreePages(OverflowPages(last.size(), options_.page_size) + 10);
+  });
+  for (int g = 0; g < kGroups; ++g) {
+    rows(g, 'a', 8, 120);
+    rows(g, 'b', 22, 85);
+  }
+  model["zzz"] = last;
+  ASSERT_NO_THROW(OpenOnAFullDisk());
+  ExpectRows(store_->OpenTable("t"), model);
   ExpectSound();
 }
 
