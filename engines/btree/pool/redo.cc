@@ -360,7 +360,8 @@ void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) 
   ExclusiveGuard guard = pool_->WriteAny(client_, change.page, &state);
   // The pool keeps a page that is not valid as zeros, and calls it valid from then on, so torn_
   // remembers it.
-  if (state != PageState::kValid) torn_.try_emplace(change.page, Torn{state == PageState::kBroken});
+  if (state != PageState::kValid)
+    torn_.try_emplace(change.page, Torn{.broken = state == PageState::kBroken});
   const auto found = torn_.find(change.page);
   Torn* const torn = found == torn_.end() ? nullptr : &found->second;
   const Lsn lsn = change.LsnAfter(end);

@@ -164,6 +164,15 @@ class StructureReplay {
     std::string payload;
     Lsn begin, end;
   };
+  // A page of which the file had nothing or nothing whole.
+  struct Torn {
+    const bool broken;                     // the file had something
+    bool saved = false;                    // the log had a saved image of it
+    PageAction last = PageAction::kImage;  // the last whole action
+    std::optional<Lsn> whole;          // the page's LSN after that; none: the page waits for one
+    std::vector<WaitingChange> later;  // the changes since then, or those that wait
+    void NoteWhole(PageAction action, Lsn lsn);
+  };
   void ApplyAction(const PageChange& change, Lsn begin, Lsn end);
   void Change(const PageChange& change, Lsn begin, Lsn lsn, ExclusiveGuard* guard);
   void ChangeLater(PageId page, Lsn lsn, const std::vector<WaitingChange>& changes,
@@ -174,15 +183,6 @@ class StructureReplay {
   Space* const space_;
   PoolClient* const client_;
   AlignedBuffer scratch_;  // for ApplyChange
-  // A page of which the file had nothing or nothing whole.
-  struct Torn {
-    const bool broken;                     // the file had something
-    bool saved = false;                    // the log had a saved image of it
-    PageAction last = PageAction::kImage;  // the last whole action
-    std::optional<Lsn> whole;          // the page's LSN after that; none: the page waits for one
-    std::vector<WaitingChange> later;  // the changes since then, or those that wait
-    void NoteWhole(PageAction action, Lsn lsn);
-  };
   std::map<PageId, Torn> torn_;
   uint64_t pages_changed_ = 0;
 };

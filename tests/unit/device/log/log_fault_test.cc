@@ -343,9 +343,9 @@ TEST_F(LogFullDeviceTest, ARecoveryUnderAnotherSegmentSizeMakesAReserve) {
     for (uint64_t n = 0; n < 20; ++n) log->WaitDurable(log->Append(NumberedRecord(n, 3000)).end);
   }
   options.segment_bytes *= 2;
-  uint64_t records = 0;
-  const auto log = OpenLog(mount_, options, [&](const LogRecord&) { ++records; });
-  EXPECT_EQ(records, 20u);
+  std::vector<std::string> records;
+  const auto log = OpenLog(mount_, options, &records);
+  EXPECT_EQ(records.size(), 20u);
   EXPECT_TRUE(log->LacksReserve());
   log->TruncateBefore(log->EndLsn());
   EXPECT_FALSE(log->LacksReserve());

@@ -202,8 +202,11 @@ TEST_F(BtreeCheckLogTest, ABrokenPageHealsFromItsSavedImageInTheLogOnly) {
   Close();
   Restore(good);
   RunAndCrash([&] {
-    store_->log()->Append(truncate.Encode());
-    store_->log()->Append(image.Encode());
+    std::string later = page;
+    Header(later.data())->lsn = store_->log()->Append(truncate.Encode()).end;
+    StructureRecord saved;
+    saved.SavedImage(later.data(), kPage);
+    store_->log()->Append(saved.Encode());
   });
   FlipByte(data(), leaf * uint64_t{kPage} + 99);
   ExpectSound();
