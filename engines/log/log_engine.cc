@@ -220,7 +220,7 @@ void RemoveUnfinished(const std::string& directory) {
   std::filesystem::remove(directory, ignored);
 }
 
-bool Recognises(const std::string& dir) { return std::filesystem::is_directory(LogDirectory(dir)); }
+bool Recognises(const std::string& dir) { return IsDirectoryThere(LogDirectory(dir)); }
 
 struct Settings {
   LogOptions log;
