@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <string>
 
 namespace testbed {
 namespace {
@@ -19,6 +20,11 @@ TEST(ErrorTest, OnlyAFullDiskThatRefusedAWriteIsTemporary) {
     EXPECT_FALSE(Error::Io(call, "f", EDQUOT).disk_is_full()) << call;
   }
   EXPECT_FALSE(Error(Error::kRun, "no room").disk_is_full());
+}
+
+TEST(ErrorTest, AFileAtItsLimitNamesTheLimit) {
+  EXPECT_NE(std::string(Error::Io("write", "f", EFBIG).what()).find("ulimit -f"),
+            std::string::npos);
 }
 
 }  // namespace
