@@ -17,6 +17,21 @@ Error Error::Io(const std::string& call, const std::string& path, int code) {
   return error;
 }
 
+std::string Error::Printable(const std::string& sentence) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(sentence.size());
+  for (const char c : sentence) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte != 0x7f) {
+      text.push_back(c);
+    } else {
+      text.append("\\x").append({kDigits[byte >> 4], kDigits[byte & 15]});
+    }
+  }
+  return text;
+}
+
 bool Error::disk_is_full() const {
   return kind_ == kIo && (code_ == ENOSPC || code_ == EDQUOT) && !of_sync_;
 }
