@@ -31,12 +31,28 @@ Error Error::Io(const std::string& call, const std::string& path, int code) {
   std::string sentence = call + " " + path + ": " + std::strerror(code);
   if (code == EDQUOT) sentence += "; the quota is used up: free space or choose another --dir";
   if (code == ENOSPC) sentence += "; the device is full: free space or choose another --dir";
+  if (code == EFBIG) sentence += "; a file may not be so large: see the limit, ulimit -f";
   if (code == EROFS) sentence += "; choose a --dir on a writable file system";
   if (code == EACCES) sentence += "; choose a --dir that this user may write to";
   if (code == ENOMEM) sentence = NoMemory("for " + call + " " + path).what();
   Error error(kIo, sentence, code);
   error.of_sync_ = call.find("sync") != std::string::npos;
   return error;
+}
+
+std::string Error::Printable(const std::string& sentence) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(sentence.size());
+  for (const char c : sentence) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte != 0x7f) {
+      text.push_back(c);
+    } else {
+      text.append("\\x").append({kDigits[byte >> 4], kDigits[byte & 15]});
+    }
+  }
+  return text;
 }
 
 bool Error::disk_is_full() const {

@@ -22,8 +22,10 @@ class Error : public std::runtime_error {
     kRun,         // a run began and could not be finished
   };
 
+  // Control characters of the sentence, which a name or a foreign file may bring along, are written as
+  // \xHH: so it stays one line, and whole.
   Error(Kind kind, const std::string& sentence, int code = 0)
-      : std::runtime_error(sentence), kind_(kind), code_(code) {}
+      : std::runtime_error(Printable(sentence)), kind_(kind), code_(code) {}
 
   // Returns a kIo error: `call` ("open", "fsync", ...) on `path` failed with errno `code`.
   static Error Io(const std::string& call, const std::string& path, int code);
@@ -52,6 +54,7 @@ class Error : public std::runtime_error {
  private:
   static constexpr char kMoreMemory[] =
       "free some, or give a larger --ram, a smaller cache or less to do";
+  static std::string Printable(const std::string& sentence);
 
   Kind kind_;
   int code_;

@@ -1,5 +1,6 @@
 // What is said of an engine without knowing the others: registry.cc knows them.
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 
 #include "device/error.h"
@@ -142,7 +143,11 @@ std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& di
     // before the files: where there is a database, its directory is durable.
     if (!info.recognises(dir)) MakeNameDurable(dir);
   }
-  return info.open(dir, options);
+  try {
+    return info.open(dir, options);
+  } catch (const std::filesystem::filesystem_error& e) {
+    throw Error::Io("open", e.path1().empty() ? dir : e.path1().string(), e.code().value());
+  }
 }
 
 }  // namespace testbed

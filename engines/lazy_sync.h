@@ -18,6 +18,7 @@
 #include "device/error.h"
 #include "device/log/lazy_pace.h"
 #include "device/os/mutex.h"
+#include "device/os/thread.h"
 
 namespace testbed {
 
@@ -33,7 +34,7 @@ class LazySync {
         newest_(std::move(newest)),
         sync_(std::move(sync)),
         synced_(newest_()),
-        thread_([this] { Run(); }) {}
+        thread_(StartThread("the syncs of lazy commits", [this] { Run(); })) {}
   // Stops the thread, without a last sync.
   ~LazySync() {
     {

@@ -93,14 +93,38 @@ Dataset::Dataset(const DatasetOptions& options)
   pool_ = PoolOf(kPoolSize + options_.value_size, options_.compressibility, options_.seed);
 }
 
+// Reads the file, and makes room for as many keys as it has lines.
+void Dataset::ReadKeys() {
+  // The keys are in memory all the time, beside what the run measures.
+  const uint64_t most = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 2;
+  const std::string name = "--keys " + options_.keys_file;
+  uint64_t lines = 1;
+  size_t bytes = 0;  // of the last line, as far as it was read
+  const auto look = [&](std::string_view part) {
+    for (size_t end; (end = part.find('\n')) != std::string_view::npos;
+         part.remove_prefix(end + 1)) {
+      if (bytes + end > kMostKeyBytes) break;
+      bytes = 0;
+      ++lines;
+    }
+    bytes += std::min(part.find('\n'), part.size());
+    if (bytes <= kMostKeyBytes) return;
+    throw Error(Error::kUsage, name + " has more than " + std::to_string(kMostKeyBytes) +
+                                   " bytes in line " + std::to_string(lines) +
+                                   ", which no engine takes as a key; give a file that holds one "
+                                   "key a line");
+  };
+  keys_text_ =
+      InputFile({.path = options_.keys_file,
+                 .name = name,
+                 .advice = "give a file that holds one key a line, in at most half of the memory"})
+          .ReadAll(most, look);
+  keys_.reserve(lines);
+}
+
 void Dataset::LoadKeys() {
-  // The keys are in memory all the time.
-  const uint64_t memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                          static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  keys_text_ = InputFile({.path = options_.keys_file,
-                          .name = "--keys " + options_.keys_file,
-                          .advice = "give a file that holds one key a line"})
-                   .ReadAll(memory);
+  ReadKeys();
   max_key_size_ = 0;
   key_bytes_ = 0;
   std::string_view rest = keys_text_;

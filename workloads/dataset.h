@@ -40,10 +40,15 @@ struct DatasetOptions {
   std::string keys_file;
 };
 
+// Bytes of the longest line of a keys file. No engine takes a longer key.
+inline constexpr size_t kMostKeyBytes = 8 << 20;
+
 class Dataset {
  public:
   // Reads keys_file when the order is kFile. Throws Error (kUsage) when key_size is below 8, rows
-  // is 0, or the keys file cannot be read, is empty or repeats a key.
+  // is 0, or the keys file cannot be read, is empty, repeats a key, has one of more than kMostKeyBytes
+  // or is larger than half of the machine's memory. A file that is refused takes no more memory than its
+  // bytes so far.
   explicit Dataset(const DatasetOptions& options);
 
   const DatasetOptions& options() const { return options_; }
@@ -89,6 +94,7 @@ class Dataset {
     return size == options_.value_size ? tag : Mix64(tag ^ size);
   }
   void LoadKeys();
+  void ReadKeys();
   void ShortValue(uint64_t row, uint64_t version, size_t size, char* buffer) const;
   // Calls `take` with the pieces of the pool that make up `size` bytes of a value with this tag.
   template <typename Take>

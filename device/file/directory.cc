@@ -28,14 +28,19 @@ void SyncIfPossible(const std::filesystem::path& directory) {
   }
 }
 
+// Returns 0 when there is nothing of that name.
+mode_t ModeOf(const std::string& path) {
+  struct stat st;
+  if (::stat(path.c_str(), &st) == 0) return st.st_mode;
+  if (errno != ENOENT && errno != ENOTDIR) throw Error::Io("stat", path, errno);
+  return 0;
+}
+
 }  // namespace
 
-bool IsThere(const std::string& path) {
-  struct stat st;
-  if (::stat(path.c_str(), &st) == 0) return true;
-  if (errno != ENOENT && errno != ENOTDIR) throw Error::Io("stat", path, errno);
-  return false;
-}
+bool IsThere(const std::string& path) { return ModeOf(path) != 0; }
+bool IsFileThere(const std::string& path) { return S_ISREG(ModeOf(path)); }
+bool IsDirectoryThere(const std::string& path) { return S_ISDIR(ModeOf(path)); }
 
 std::vector<std::string> NamesIn(const std::string& directory) {
   DIR* const dir = ::opendir(directory.c_str());

@@ -11,6 +11,9 @@ namespace testbed {
 // Returns whether the file or directory exists. Throws when the system does not tell: a file that
 // cannot be examined is not absent.
 bool IsThere(const std::string& path);
+// The same of a regular file and of a directory: what else has the name is none.
+bool IsFileThere(const std::string& path);
+bool IsDirectoryThere(const std::string& path);
 // Returns the names in the directory, in alphabetical order. Throws when the system does not tell all
 // of them: a name that could not be read is not absent.
 std::vector<std::string> NamesIn(const std::string& directory);

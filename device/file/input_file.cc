@@ -91,7 +91,8 @@ size_t InputFile::Read(char* buffer, size_t n) {
   return static_cast<size_t>(got);
 }
 
-std::string InputFile::ReadAll(uint64_t most) {
+std::string InputFile::ReadAll(uint64_t most,
+                               const std::function<void(std::string_view part)>& look) {
   if (regular_ && left_ > most) Refuse(TooLong(most));
   constexpr size_t kPart = 1 << 16;
   std::string text;
@@ -103,6 +104,7 @@ std::string InputFile::ReadAll(uint64_t most) {
     text.resize(size + got);
     if (got == 0) return text;
     if (text.size() > most) Refuse(TooLong(most));
+    if (look) look(std::string_view(text).substr(size));
   }
 }
 

@@ -13,9 +13,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <istream>
 #include <streambuf>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace testbed {
@@ -42,8 +44,10 @@ class InputFile {
   // Reads up to `n` bytes behind those that were read before, and returns how many; 0 at the end. The
   // end of a regular file is where it was when the file was opened. Throws Error (kUsage).
   size_t Read(char* buffer, size_t n);
-  // Returns what was not read yet. Throws Error (kUsage) when that is more than `most` bytes.
-  std::string ReadAll(uint64_t most = kMostDocumentBytes);
+  // Returns what was not read yet. Throws Error (kUsage) when that is more than `most` bytes. `look` sees
+  // each part of it when it was read, and may throw before the rest is in memory.
+  std::string ReadAll(uint64_t most = kMostDocumentBytes,
+                      const std::function<void(std::string_view part)>& look = {});
 
  private:
   void CheckKind();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device/log/lazy_pace.h"
+#include "device/os/thread.h"
 
 namespace testbed {
 namespace {
@@ -53,7 +54,9 @@ Log::Impl::Impl(std::string directory, const LogOptions& options,
   end_ = Slot(head_).lsn + kFrameHeaderBytes;
   Lead(true, true);
   lock.unlock();
-  if (options_.flush_interval_ms != 0) flusher_ = std::thread([this] { RunFlusher(); });
+  if (options_.flush_interval_ms != 0) {
+    flusher_ = StartThread("the flusher of the log", [this] { RunFlusher(); });
+  }
 }
 
 Log::Impl::~Impl() {

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "device/error.h"
+#include "device/os/thread.h"
 
 namespace testbed {
 namespace {
@@ -48,7 +49,7 @@ std::string LastLine(std::string text) {
 pid_t ForkChild() {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
-  if (child < 0) throw Error::Io("fork", "", errno);
+  if (child < 0) throw NotMade("another process (fork)", errno);
   if (child != 0) return child;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The parent may have ended before the call above.

@@ -14,8 +14,8 @@ namespace testbed {
 namespace {
 
 constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
-constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,  SIGABRT,
-                                 SIGQUIT, SIGTRAP, SIGSYS, SIGXCPU, SIGXFSZ};
+constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL, SIGABRT,
+                                 SIGQUIT, SIGTRAP, SIGSYS, SIGXCPU};
 // A terminal sends Ctrl-C to the whole process group, and a parent may pass it on. Two signals
 // within this time are one request.
 constexpr int64_t kSameRequestNs = 200'000'000;
@@ -82,7 +82,7 @@ void OnCrash(int signal, siginfo_t* info, void*) {
 }
 
 // A handler, unlike SIG_IGN, is not inherited by the programs that this one executes.
-void OnClosedPipe(int, siginfo_t*, void*) {}
+void OnRefusedWrite(int, siginfo_t*, void*) {}
 
 void Install(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
   struct sigaction action = {};
@@ -112,7 +112,7 @@ SignalGuard::SignalGuard() {
   }
   // SA_RESTART lets system calls go on after a request to stop, so that engines see no EINTR.
   for (int signal : kStopSignals) Install(signal, &OnStop, SA_RESTART);
-  Install(SIGPIPE, &OnClosedPipe, SA_RESTART);
+  for (int signal : {SIGPIPE, SIGXFSZ}) Install(signal, &OnRefusedWrite, SA_RESTART);
   for (int signal : kCrashSignals) Install(signal, &OnCrash, SA_ONSTACK);
 }
 

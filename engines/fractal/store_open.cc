@@ -10,6 +10,7 @@
 #include "device/log/log_format.h"
 #include "device/log/log_use.h"
 #include "device/os/random_id.h"
+#include "device/os/thread.h"
 #include "engines/fractal/store.h"
 
 namespace testbed::fractal {
@@ -248,8 +249,10 @@ void Store::RunAgain(std::string_view operations, Lsn lsn) {
 }
 
 void Store::StartThreads() {
-  checkpointer_ = std::thread([this] { CheckpointLoop(); });
-  if (options_.cleaner_period_ms > 0) cleaner_ = std::thread([this] { CleanerLoop(); });
+  checkpointer_ = StartThread("the checkpoints of fractal", [this] { CheckpointLoop(); });
+  if (options_.cleaner_period_ms > 0) {
+    cleaner_ = StartThread("the cleaner of fractal", [this] { CleanerLoop(); });
+  }
 }
 
 }  // namespace testbed::fractal

@@ -8,6 +8,7 @@
 #include "device/account/ledger.h"
 #include "device/account/thread_kinds.h"
 #include "device/os/mutex.h"
+#include "device/os/thread.h"
 
 namespace testbed::innodb {
 
@@ -18,7 +19,8 @@ bool OnMainThread() {
   return main;
 }
 
-ServiceThread::ServiceThread() : thread_([this] { Serve(); }) {}
+ServiceThread::ServiceThread()
+    : thread_(StartThread("the server of innodb", [this] { Serve(); })) {}
 
 ServiceThread::~ServiceThread() {
   {

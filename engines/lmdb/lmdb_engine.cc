@@ -9,6 +9,7 @@
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/os/mutex.h"
 #include "engines/lazy_sync.h"
 #include "engines/lmdb/environment.h"
@@ -126,10 +127,7 @@ DiskSize LmdbEngine::SizeOnDisk() const {
   return {FilePages() * env_.settings().page_size + (gone ? 0 : locks), 0};
 }
 
-bool Recognises(const std::string& dir) {
-  std::error_code error;
-  return fs::is_regular_file(DataFile(dir), error);
-}
+bool Recognises(const std::string& dir) { return IsFileThere(DataFile(dir)); }
 
 std::string Version() {
   int major, minor, patch;

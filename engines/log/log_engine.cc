@@ -209,18 +209,22 @@ bool CheckIsNew(const std::string& dir, bool create) {
   return true;
 }
 
-// The file with the names of tables says that the database is whole, so that it goes first.
+// The file with the names of tables says that the database is whole, so that it goes first; the first
+// segment goes before those that it leads to. So the next creation takes what is left, wherever a removal
+// fails: nothing is removed after that.
 void RemoveUnfinished(const std::string& directory) {
-  std::error_code ignored;
-  std::filesystem::remove(TableNames::Path(directory), ignored);
-  std::filesystem::remove(TableNames::UnfinishedPath(directory), ignored);
-  for (const std::string& path : LogSegmentPaths(directory)) {
-    std::filesystem::remove(path, ignored);
+  try {
+    RemoveFile(TableNames::Path(directory));
+    RemoveFile(TableNames::UnfinishedPath(directory));
+    for (const std::string& path : LogSegmentPaths(directory)) RemoveFile(path);
+  } catch (const Error&) {
+    return;  // the error of the creation is the one to tell of
   }
+  std::error_code ignored;
   std::filesystem::remove(directory, ignored);
 }
 
-bool Recognises(const std::string& dir) { return std::filesystem::is_directory(LogDirectory(dir)); }
+bool Recognises(const std::string& dir) { return IsDirectoryThere(LogDirectory(dir)); }
 
 struct Settings {
   LogOptions log;

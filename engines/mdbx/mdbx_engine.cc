@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/os/mutex.h"
 #include "engines/lazy_sync.h"
 #include "engines/mdbx/environment.h"
@@ -18,8 +18,6 @@
 namespace testbed {
 namespace mdbx {
 namespace {
-
-namespace fs = std::filesystem;
 
 class MdbxEngine : public Engine {
  public:
@@ -109,10 +107,7 @@ EngineCounters MdbxEngine::Counters() const {
   return counters;
 }
 
-bool Recognises(const std::string& dir) {
-  std::error_code error;
-  return fs::is_regular_file(DataFile(dir), error);
-}
+bool Recognises(const std::string& dir) { return IsFileThere(DataFile(dir)); }
 
 }  // namespace
 }  // namespace mdbx

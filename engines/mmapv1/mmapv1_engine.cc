@@ -1,7 +1,6 @@
 #include "engines/mmapv1/mmapv1_engine.h"
 
-#include <filesystem>
-
+#include "device/file/directory.h"
 #include "engines/mmapv1/check/check.h"
 #include "engines/mmapv1/session.h"
 #include "engines/mmapv1/settings.h"
@@ -71,10 +70,7 @@ std::vector<std::pair<std::string, std::string>> Mmapv1Engine::EffectiveSettings
   return all;
 }
 
-bool Recognises(const std::string& dir) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(NsPath(dir), error);
-}
+bool Recognises(const std::string& dir) { return IsFileThere(NsPath(dir)); }
 
 }  // namespace
 }  // namespace mmapv1

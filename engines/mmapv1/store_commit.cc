@@ -4,6 +4,7 @@
 
 #include "device/account/ledger.h"
 #include "device/os/mutex.h"
+#include "device/os/thread.h"
 #include "engines/mmapv1/store.h"
 
 namespace testbed::mmapv1 {
@@ -17,8 +18,15 @@ constexpr uint64_t kMostUnflushedFiles = 8;
 }  // namespace
 
 void Store::StartThreads() {
-  if (journal_ != nullptr) commit_thread_ = std::thread([this] { CommitLoop(); });
-  flush_thread_ = std::thread([this] { FlushLoop(); });
+  if (journal_ != nullptr) {
+    commit_thread_ = StartThread("the group commits of mmapv1", [this] { CommitLoop(); });
+  }
+  try {
+    flush_thread_ = StartThread("the data flush of mmapv1", [this] { FlushLoop(); });
+  } catch (const Error&) {
+    StopThreads();
+    throw;
+  }
 }
 
 void Store::StopThreads() {

@@ -12,6 +12,7 @@
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/os/dir_lock.h"
 #include "device/os/random_id.h"
 #include "engines/lazy_sync.h"
@@ -340,7 +341,7 @@ EngineInfo MysqlEngineInfo() {
   info.files = mysql::Files();
   info.table_files = mysql::TableFiles;
   info.recognises = [](const std::string& dir) {
-    return std::filesystem::is_regular_file(dir + "/" + SchemaRecordName("mysql"));
+    return IsFileThere(dir + "/" + SchemaRecordName("mysql"));
   };
   info.check_options = [](const EngineOptions& o) { (void)mysql::MakeSettings(o); };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {

@@ -11,6 +11,7 @@
 #include "device/account/ledger.h"
 #include "device/account/served_thread.h"
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/os/dir_lock.h"
 #include "device/os/random_id.h"
 #include "engines/lazy_sync.h"
@@ -309,7 +310,7 @@ EngineInfo PostgresEngineInfo() {
   info.capabilities = postgres::PostgresCapabilities();
   info.files = postgres::EngineFiles();
   info.recognises = [](const std::string& dir) {
-    return std::filesystem::is_regular_file(dir + "/" + SchemaRecordName("postgres"));
+    return IsFileThere(dir + "/" + SchemaRecordName("postgres"));
   };
   info.check_options = [](const EngineOptions& o) { (void)postgres::MakeSettings(o); };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {

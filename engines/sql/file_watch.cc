@@ -13,6 +13,7 @@
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/os/thread.h"
 
 namespace testbed {
 namespace {
@@ -30,7 +31,7 @@ FileWatch::FileWatch(std::string dir, std::function<FileKind(const std::string&)
       stop_(::eventfd(0, EFD_CLOEXEC)) {
   if (inotify_ < 0 || stop_ < 0) throw Error::Io("watch", dir_, errno);
   EnterDirectory("");
-  thread_ = std::thread([this] { Follow(); });
+  thread_ = StartThread("watching the server's files", [this] { Follow(); });
 }
 
 FileWatch::~FileWatch() {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 
+#include "device/file/directory.h"
 #include "engines/lazy_sync.h"
 #include "engines/sqlite/database.h"
 #include "engines/sqlite/session.h"
@@ -14,8 +14,6 @@
 namespace testbed {
 namespace sqlite {
 namespace {
-
-namespace fs = std::filesystem;
 
 class SqliteEngine : public Engine {
  public:
@@ -95,10 +93,7 @@ DiskSize SqliteEngine::SizeOnDisk() const {
   });
 }
 
-bool Recognises(const std::string& dir) {
-  std::error_code error;
-  return fs::is_regular_file(DatabaseFile(dir), error);
-}
+bool Recognises(const std::string& dir) { return IsFileThere(DatabaseFile(dir)); }
 
 }  // namespace
 }  // namespace sqlite

@@ -12,7 +12,9 @@
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/os/mutex.h"
+#include "device/os/thread.h"
 #include "engines/lazy_sync.h"
 #include "engines/wiredtiger/catalogue_files.h"
 #include "engines/wiredtiger/session.h"
@@ -31,7 +33,9 @@ using std::chrono::milliseconds;
 class Periodic {
  public:
   Periodic(milliseconds interval, std::function<void()> body)
-      : body_(std::move(body)), thread_([this, interval] { Run(interval); }) {}
+      : body_(std::move(body)),
+        thread_(
+            StartThread("the periodic work of wiredtiger", [this, interval] { Run(interval); })) {}
   ~Periodic() {
     {
       LockGuard lock(mutex_);
@@ -481,9 +485,7 @@ DiskSize WiredtigerEngine::SizeOnDisk() const {
 }
 
 bool Recognises(const std::string& dir) {
-  std::error_code error;
-  return fs::exists(fs::path(dir) / "WiredTiger", error) &&
-         fs::exists(fs::path(dir) / "WiredTiger.turtle", error);
+  return IsThere(dir + "/WiredTiger") && IsThere(dir + "/WiredTiger.turtle");
 }
 
 }  // namespace

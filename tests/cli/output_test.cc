@@ -223,6 +223,15 @@ TEST_F(OutputTest, AnOutputThatIsFullIsAnErrorAndKeepsTheFiles) {
   EXPECT_GT(Read(directory_ / "h.csv").size(), 100u);
 }
 
+TEST_F(OutputTest, AnOutputThatIsClosedIsAnErrorAndKeepsTheFiles) {
+  const CommandResult result = Run(std::string(kSmall) + "--dir d --json h.json >&-");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.err, "testbed: standard output cannot be written: it is closed\n");
+  EXPECT_EQ(Json("h.json")["runs"].size(), 2u);
+  EXPECT_EQ(Run("check d").code, 0) << "nothing was printed into the database";
+  EXPECT_EQ(Run("list >&-").code, 1);
+}
+
 // The node has a number that no driver can have, so that there is nothing behind it.
 TEST_F(OutputTest, ABlockDeviceIsRefusedBeforeTheRun) {
   if (mknod((directory_ / "node").c_str(), S_IFBLK | 0600, makedev(4000, 1)) != 0) {

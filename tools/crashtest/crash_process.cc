@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/os/thread.h"
 #include "tools/crashtest/crash_model.h"
 
 namespace testbed {
@@ -119,13 +120,17 @@ void CrashProcess::Write(CrashPlace place) {
   shared_->ready.store(true);
   std::vector<std::thread> threads;
   const auto start = [&threads, this](const auto& work) {
-    threads.emplace_back([work, this] {
-      try {
-        work();
-      } catch (const std::exception& e) {
-        WriterFailed(SentenceOf(e));
-      }
-    });
+    try {
+      threads.push_back(StartThread("a writer", [work, this] {
+        try {
+          work();
+        } catch (const std::exception& e) {
+          WriterFailed(SentenceOf(e));
+        }
+      }));
+    } catch (const Error& e) {
+      WriterFailed(e.what());
+    }
   };
   for (int w = 0; w < options_.writers; ++w) {
     start([&engine, &tables, w, this] { WriterThread(*engine, tables, w); });

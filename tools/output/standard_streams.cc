@@ -1,5 +1,6 @@
 #include "tools/output/standard_streams.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,9 +39,18 @@ FILE* StreamOf(Target* target, int buffering) {
   return stream;
 }
 
+// Opens those that the program was started without (>&-), for reading alone: what is printed must not go
+// to the file that would get the number next, such as one of a database.
+void HoldClosedDescriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", O_RDONLY);
+  }
+}
+
 }  // namespace
 
 StandardStreams::StandardStreams() {
+  HoldClosedDescriptors();
   std::fflush(nullptr);
   FILE* out = StreamOf(&out_target, ::isatty(STDOUT_FILENO) == 1 ? _IOLBF : _IOFBF);
   if (out != nullptr) stdout = out;
@@ -50,11 +60,10 @@ StandardStreams::StandardStreams() {
 
 int StandardStreams::Close(int code) {
   std::fflush(stdout);
-  // The reader of a closed pipe has what it wanted; a descriptor that was closed from the start
-  // (>&-) was never to be written.
   const int error = out_target.error;
-  if (error == 0 || error == EPIPE || error == EBADF) return code;
-  std::fprintf(stderr, "testbed: standard output cannot be written: %s\n", std::strerror(error));
+  if (error == 0 || error == EPIPE) return code;  // the reader of a closed pipe has what it wanted
+  std::fprintf(stderr, "testbed: standard output cannot be written: %s\n",
+               error == EBADF ? "it is closed" : std::strerror(error));
   return code == 0 ? 1 : code;
 }
 

@@ -5,6 +5,7 @@
 
 #include "device/os/allocator.h"
 #include "device/os/mutex.h"
+#include "device/os/thread.h"
 
 namespace testbed {
 namespace {
@@ -25,7 +26,9 @@ MemoryWatch::MemoryWatch(const MemoryBudget* budget)
 MemoryWatch::MemoryWatch(std::function<Sample()> sample, std::chrono::milliseconds interval,
                          std::function<void()> relieve)
     : sample_(std::move(sample)), relieve_(std::move(relieve)) {
-  if (sample_) thread_ = std::thread([this, interval] { Watch(interval); });
+  if (sample_) {
+    thread_ = StartThread("watching the memory", [this, interval] { Watch(interval); });
+  }
 }
 
 void MemoryWatch::Take() {

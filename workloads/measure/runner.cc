@@ -12,6 +12,7 @@
 #include "device/error.h"
 #include "device/machine/host_activity.h"
 #include "device/os/mutex.h"
+#include "device/os/thread.h"
 #include "workloads/measure/clock.h"
 #include "workloads/measure/gate.h"
 #include "workloads/measure/interval_surroundings.h"
@@ -83,6 +84,7 @@ class Phase {
   void Check(Client& client, Worker& worker, size_t i);
   void Report();
   void RunSlices();
+  std::vector<std::thread> StartThreads();
   void AwaitThreads(double seconds);
   bool AskedToStop() const { return options_.stop != nullptr && options_.stop(); }
   Interval Sample(double seconds);
@@ -435,11 +437,33 @@ void Phase::RunSlices() {
   changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return done_ == threads_; });
 }
 
+// When the system does not make all of them, those that it made are ended before the error is thrown.
+std::vector<std::thread> Phase::StartThreads() {
+  std::vector<std::thread> threads;
+  try {
+    for (int t = 0; t < threads_; ++t) {
+      threads.push_back(
+          StartThread("client " + std::to_string(t + 1) + " of " + std::to_string(threads_),
+                      [this, t] { ThreadMain(t); }));
+    }
+    return threads;
+  } catch (const Error&) {
+    gate_.Stop();
+    {
+      const LockGuard lock(mutex_);
+      start_ = clock_.Now();
+      started_ = true;
+      changed_.notify_all();
+    }
+    for (std::thread& thread : threads) thread.join();
+    throw;
+  }
+}
+
 PhaseResult Phase::Run() {
   workload_.OpenClientTables(engine_, options_.threads);
   if (options_.recorder != nullptr) options_.recorder->MakeClients(threads_);
-  std::vector<std::thread> threads;
-  for (int t = 0; t < threads_; ++t) threads.emplace_back([this, t] { ThreadMain(t); });
+  std::vector<std::thread> threads = StartThreads();
   {
     const LockGuard lock(mutex_);
     changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return ready_ == threads_; });

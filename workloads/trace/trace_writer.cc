@@ -18,6 +18,7 @@
 #include "device/file/directory.h"
 #include "device/file/durable.h"
 #include "device/file/replacement.h"
+#include "device/os/thread.h"
 
 namespace testbed {
 namespace {
@@ -136,7 +137,7 @@ TraceWriter::TraceWriter(const std::string& path)
     AppendFixed(&head, uint32_t{0});
     Put(head);
   }
-  thread_ = std::thread([this] { Work(); });
+  thread_ = StartThread("writing the trace", [this] { Work(); });
 }
 
 TraceWriter::~TraceWriter() {

@@ -10,6 +10,7 @@
 
 #include "device/error.h"
 #include "device/os/mutex.h"
+#include "device/os/thread.h"
 
 namespace testbed::btree {
 namespace {
@@ -58,9 +59,10 @@ Pool::Pool(PageFile* file, RedoLog* log, uint64_t bytes)
   auto batch = std::make_unique<WriteBatch>(page_size_, most);
   std::vector<uint32_t> chosen;
   chosen.reserve(most);
-  cleaner_ = std::thread([this, batch = std::move(batch), chosen = std::move(chosen)]() mutable {
-    CleanerLoop(batch.get(), &chosen);
-  });
+  cleaner_ = StartThread("the cleaner of the btree's pages",
+                         [this, batch = std::move(batch), chosen = std::move(chosen)]() mutable {
+                           CleanerLoop(batch.get(), &chosen);
+                         });
 }
 
 Pool::~Pool() {

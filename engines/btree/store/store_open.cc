@@ -12,6 +12,7 @@
 #include "device/log/log_use.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
+#include "device/os/thread.h"
 #include "engines/btree/store/replay_spool.h"
 #include "engines/btree/store/store.h"
 
@@ -141,7 +142,8 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
   const CheckpointState state = store->OpenFiles();
   SyncDirectory(dir);  // recovery relies on the names of all files
   store->Recover(state);
-  store->checkpointer_ = std::thread([s = store.get()] { s->CheckpointLoop(); });
+  store->checkpointer_ =
+      StartThread("the checkpoints of the btree", [s = store.get()] { s->CheckpointLoop(); });
   return store;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/os/mutex.h"
+#include "device/os/thread.h"
 #include "engines/mmapv1/files/data_file.h"
 
 namespace testbed::mmapv1 {
@@ -13,7 +14,9 @@ OpKind PreallocateOp() {
   return op;
 }
 
-Preallocator::Preallocator(bool zero_fill) : zero_fill_(zero_fill), thread_([this] { Run(); }) {}
+Preallocator::Preallocator(bool zero_fill)
+    : zero_fill_(zero_fill),
+      thread_(StartThread("the preallocation of mmapv1's files", [this] { Run(); })) {}
 
 Preallocator::~Preallocator() {
   {

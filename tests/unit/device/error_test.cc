@@ -50,5 +50,18 @@ TEST(ErrorTest, AnExceptionIsTheErrorThatItIs) {
   EXPECT_STREQ(SentenceOf(std::bad_alloc()), Error::Of(std::bad_alloc()).what());
 }
 
+// Names and the strings of foreign files may have them.
+TEST(ErrorTest, ControlCharactersAreWrittenOut) {
+  const std::string name("a\0b\n\x1b[1m\x7f \xc3\xa4", 12);
+  const Error error(Error::kUsage, "the engine " + name + " is not known");
+  EXPECT_STREQ(error.what(), "the engine a\\x00b\\x0a\\x1b[1m\\x7f \xc3\xa4 is not known");
+  EXPECT_STREQ(error.With(error.what()).what(), error.what());
+}
+
+TEST(ErrorTest, AFileAtItsLimitNamesTheLimit) {
+  EXPECT_NE(std::string(Error::Io("write", "f", EFBIG).what()).find("ulimit -f"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace testbed

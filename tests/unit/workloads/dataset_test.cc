@@ -1,6 +1,7 @@
 #include "workloads/dataset.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -138,6 +139,13 @@ TEST(DatasetTest, IndexKeysEndWithThePrimaryKeyAndDifferByIndex) {
   EXPECT_TRUE(data.IndexKey(0, 9, a).ends_with(data.Key(9, key)));
 }
 
+// Bytes that the process has had in memory at most.
+uint64_t PeakMemory() {
+  rusage use;
+  ::getrusage(RUSAGE_SELF, &use);
+  return static_cast<uint64_t>(use.ru_maxrss) << 10;
+}
+
 class KeysFileTest : public testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
@@ -161,6 +169,57 @@ TEST_F(KeysFileTest, TakesLinesInTheirOrder) {
   EXPECT_EQ(data.AbsentKey(1, buffer), "apple\n");
   EXPECT_EQ(data.key_bytes(), 4u + 5 + 6);
   EXPECT_EQ(data.value_bytes(), 3u * 400);
+}
+
+// The file is sparse, and so long that reading it to its end would be noticed.
+TEST_F(KeysFileTest, RefusesALineThatNoEngineTakesAsAKeyWhileItIsRead) {
+  for (const uint64_t bytes : {uint64_t{kMostKeyBytes} + 11, uint64_t{4} << 30}) {
+    std::ofstream(path_) << "pear\n\napple\n";
+    std::filesystem::resize_file(path_, 12 + bytes);
+    const uint64_t before = PeakMemory();
+    try {
+      DatasetOptions options;
+      options.order = KeyOrder::kFile;
+      options.keys_file = path_;
+      const Dataset data(options);
+      FAIL();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kUsage);
+      EXPECT_EQ(std::string(e.what()),
+                "--keys " + path_ +
+                    " has more than 8388608 bytes in line 4, which no engine takes as a key; give "
+                    "a file that holds one key a line");
+    }
+    EXPECT_LT(PeakMemory() - before, 64u << 20);
+  }
+}
+
+TEST_F(KeysFileTest, TakesTheLongestLine) {
+  const Dataset data = Load("pear\n" + std::string(kMostKeyBytes, 'x') + "\napple\n" +
+                            std::string(kMostKeyBytes, 'y'));
+  EXPECT_EQ(data.rows(), 4u);
+  EXPECT_EQ(data.max_key_size(), kMostKeyBytes + 1);
+  EXPECT_THROW(Load(std::string(kMostKeyBytes + 1, 'x') + "\napple\n"), Error);
+}
+
+TEST_F(KeysFileTest, RefusesAFileThatMemoryHasNoRoomFor) {
+  std::ofstream(path_) << "pear\n";
+  const auto memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::filesystem::resize_file(path_, memory / 2 + 4096);
+  DatasetOptions options;
+  options.order = KeyOrder::kFile;
+  options.keys_file = path_;
+  try {
+    const Dataset data(options);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage);
+    EXPECT_NE(std::string(e.what()).find(" that are read; give a file that holds one key a line, "
+                                         "in at most half of the memory"),
+              std::string::npos)
+        << e.what();
+  }
 }
 
 TEST_F(KeysFileTest, RefusesAKeyThatIsThereTwice) {

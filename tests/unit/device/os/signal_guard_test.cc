@@ -117,6 +117,18 @@ TEST(SignalGuardTest, AClosedPipeIsAnErrorOfTheWriteAndNoDeath) {
   })));
 }
 
+TEST(SignalGuardTest, AFileAtItsLimitIsAnErrorOfTheWriteAndNoDeath) {
+  EXPECT_TRUE(ReachedEnd(InChild([] {
+    ::signal(SIGXFSZ, SIG_DFL);
+    const SignalGuard guard;
+    const rlimit limit = {4, 4};
+    FILE* const file = tmpfile();
+    if (file == nullptr || setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(1);
+    if (write(fileno(file), "12345678", 8) != 4) _exit(2);
+    if (write(fileno(file), "5678", 4) != -1 || errno != EFBIG || StopRequested()) _exit(3);
+  })));
+}
+
 TEST(SignalGuardTest, RealFaultsUndoToo) {
   Shared undone;
   const int status = InChild([&] {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "tests/few_threads.h"
 #include "workloads/measure/open_loop.h"
 #include "workloads/population.h"
 #include "workloads/registry.h"
@@ -421,6 +422,20 @@ TEST_F(RunnerTest, AFailureOfOneThreadEndsThePhaseAndReachesTheCaller) {
   phase.threads = 4;
   phase.seconds = 60;
   EXPECT_THROW(Read(phase), Error);
+}
+
+TEST_F(RunnerTest, AThreadThatIsNotMadeEndsThePhaseAndReachesTheCaller) {
+  Load(1, 100);
+  for (const int depth : {1, 5}) {
+    const std::string said = WithFewThreads(4, [&] {
+      PhaseOptions phase;
+      phase.threads = 16;
+      phase.queue_depth = depth;
+      Read(phase);
+    });
+    EXPECT_TRUE(said.starts_with("the system does not make a thread for client ")) << said;
+    EXPECT_NE(said.find(" of 16: "), std::string::npos) << said;
+  }
 }
 
 TEST_F(RunnerTest, TheSameSeedGivesTheSameOperations) {

@@ -1,0 +1,40 @@
+// Starts threads. std::thread throws std::system_error, which names neither the thread nor the limit that
+// forbids it, where the system makes no more of them.
+//
+//   std::thread cleaner = StartThread("the cleaner of the btree", [this] { CleanerLoop(); });
+#ifndef TESTBED_DEVICE_OS_THREAD_H_
+#define TESTBED_DEVICE_OS_THREAD_H_
+
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "device/error.h"
+
+namespace testbed {
+
+// Returns the error (kIo) of a system that does not make `what`, a thread or a process, for the errno
+// `code`.
+inline Error NotMade(const std::string& what, int code) {
+  return Error(Error::kIo,
+               "the system does not make " + what + ": " + std::generic_category().message(code) +
+                   "; see how many processes and threads this user may have (ulimit -u) and how "
+                   "many its cgroup may (pids.max)",
+               code);
+}
+
+// Returns a thread that runs `run`. Throws Error (kIo), which names `whose` thread it was to be and
+// the limits, when the system makes none.
+template <typename Run>
+std::thread StartThread(const std::string& whose, Run&& run) {
+  try {
+    return std::thread(std::forward<Run>(run));
+  } catch (const std::system_error& e) {
+    throw NotMade("a thread for " + whose, e.code().value());
+  }
+}
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_OS_THREAD_H_

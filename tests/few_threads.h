@@ -1,0 +1,57 @@
+// Runs code where the system makes few threads and processes, as under `ulimit -u`.
+#ifndef TESTBED_TESTS_FEW_THREADS_H_
+#define TESTBED_TESTS_FEW_THREADS_H_
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <exception>
+#include <functional>
+#include <string>
+
+#include "device/error.h"
+
+namespace testbed {
+
+// Runs `work` in a child process of a user that may have `most` threads and processes, the child
+// included. Returns the sentence of the Error that `work` throws, or "none"; begins with "! " when it throws
+// anything else or the child dies. The limit says nothing to root, who becomes a user without processes;
+// another user has others, which count, so that the limit may be reached earlier.
+inline std::string WithFewThreads(unsigned most, const std::function<void()>& work) {
+  int ends[2];
+  if (::pipe(ends) != 0) return "! no pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::string said = "none";
+    try {
+      const rlimit limit{most, most};
+      const auto user = static_cast<uid_t>(20000 + ::getpid() % 40000);
+      if (::setrlimit(RLIMIT_NPROC, &limit) != 0 || (::geteuid() == 0 && ::setuid(user) != 0)) {
+        said = "! no other user";
+      } else {
+        work();
+      }
+    } catch (const Error& e) {
+      said = e.what();
+    } catch (const std::exception& e) {
+      said = std::string("! ") + e.what();
+    }
+    ::_exit(::write(ends[1], said.data(), said.size()) < 0);
+  }
+  ::close(ends[1]);
+  std::string said;
+  char part[1000];
+  for (ssize_t n; (n = ::read(ends[0], part, sizeof part)) > 0;) {
+    said.append(part, static_cast<size_t>(n));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) return "! signal " + std::to_string(WTERMSIG(status));
+  return said;
+}
+
+}  // namespace testbed
+
+#endif  // TESTBED_TESTS_FEW_THREADS_H_
