@@ -61,11 +61,11 @@ std::vector<std::string> NamesIn(const std::string& directory) {
 
 void MakeDirectories(const std::string& directory) {
   if (directory.empty() || IsThere(directory)) return;
-  CheckLockedDirectory(directory);
   const size_t end = directory.find_last_not_of('/');
   const size_t slash = directory.rfind('/', end);
   std::string parent = slash == std::string::npos ? "." : directory.substr(0, slash + 1);
   MakeDirectories(parent);
+  CheckLockedDirectory(parent);
   const bool made = ::mkdir(directory.c_str(), 0777) == 0;
   if (!made && errno != EEXIST) throw Error::Io("create", directory, errno);
   try {

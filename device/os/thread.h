@@ -1,7 +1,7 @@
 // Starts threads. std::thread throws std::system_error, which names neither the thread nor the limit that
 // forbids it, where the system makes no more of them.
 //
-//   std::thread cleaner = StartThread("the cleaner of the btree", [this] { CleanerLoop(); });
+//   std::thread cleaner = StartThread("the cleaner of the btree", [] { CleanerLoop(); });
 #ifndef TESTBED_DEVICE_OS_THREAD_H_
 #define TESTBED_DEVICE_OS_THREAD_H_
 

@@ -377,7 +377,7 @@ void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) 
 
 void StructureReplay::CheckWhole() const {
   for (const auto& [page, torn] : torn_) {
-    const bool sure = torn.saved || !torn.broken || torn.last == PageAction::kFree;
+    const bool sure = saves_images_ || torn.saved || !torn.broken || torn.last == PageAction::kFree;
     if (!torn.whole || !sure) throw pool_->file()->Broken(page);
   }
 }

@@ -143,13 +143,14 @@ void ApplyChange(const PageChange& change, char* page, uint32_t page_size, Align
 // it was taken, so changes may be in the log before the image although they are later than it.
 // These are made after the image, in the order of the page's LSNs.
 //
-// An image that the log has of a change of shape is not enough for a page that is broken: a commit from
-// before the redo point may have added rows after it, which only the file had. So such a page needs a saved
-// image, too, unless it is free in the end.
+// An image that the log has of a change of shape may be not enough for a page that is broken: a commit from
+// before the redo point may have added rows after it, which only the file had. Where each node is saved
+// before it is written, a page without a saved image was not written since. Where none is saved
+// (`saves_images` is false) such a page is damaged, unless it is free in the end.
 class StructureReplay {
  public:
-  StructureReplay(Pool* pool, Space* space, PoolClient* client)
-      : pool_(pool), space_(space), client_(client) {}
+  StructureReplay(Pool* pool, Space* space, PoolClient* client, bool saves_images)
+      : pool_(pool), space_(space), client_(client), saves_images_(saves_images) {}
   // Replays the section of the record [begin, end): changes its pages and the space map. Throws
   // Error (kCorruption) when the record does not fit the pages; all pages stay well-formed.
   void Apply(std::string_view structure, Lsn begin, Lsn end);
@@ -182,6 +183,7 @@ class StructureReplay {
   Pool* const pool_;
   Space* const space_;
   PoolClient* const client_;
+  const bool saves_images_;
   AlignedBuffer scratch_;  // for ApplyChange
   std::map<PageId, Torn> torn_;
   uint64_t pages_changed_ = 0;

@@ -291,12 +291,7 @@ void RedoIndex::ReadLog(Lsn lsn, size_t n, std::string* bytes) {
 PageState RedoIndex::Apply(PageId id, PageState state, char* page, std::string* why) {
   const auto list = changes_.find(id);
   if (list == changes_.end()) return state;
-  const bool broken = state == PageState::kBroken;
-  bool saved = false;
-  PageAction last = PageAction::kImage;  // the last whole action
   for (const Change& change : list->second) {
-    if (change.whole()) last = change.action;
-    saved = saved || change.action == PageAction::kSavedImage;
     if (state != PageState::kValid) {
       if (!change.whole()) {
         *why = "the log changes it at LSN " + std::to_string(change.lsn) +
@@ -317,13 +312,6 @@ PageState RedoIndex::Apply(PageId id, PageState state, char* page, std::string* 
     }
     Header(page)->lsn = std::max(Header(page)->lsn, change.lsn);
     state = PageState::kValid;
-  }
-  // See StructureReplay.
-  if (broken && state == PageState::kValid && !saved && last != PageAction::kFree) {
-    *why =
-        "the log has it as it was when its tree changed its shape, and not the rows that came "
-        "later";
-    return PageState::kBroken;
   }
   return state;
 }
