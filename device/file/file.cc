@@ -337,7 +337,20 @@ void File::Sync(bool metadata) {
     if (Uninterrupted([&] { return metadata ? ::fsync(fd_) : ::fdatasync(fd_); }) != 0) {
       throw Error::Io("fsync", path_, errno);
     }
+    CheckNamed();
   });
+}
+
+void File::CheckNamed() const {
+  struct stat st;
+  if (::fstat(fd_, &st) != 0) throw Error::Io("stat", path_, errno);
+  if (st.st_nlink > 0) return;
+  throw Error(
+      Error::kIo,
+      "file " + path_ +
+          " was removed while it was in use, and what is in it goes when it is closed: restore "
+          "the database from a copy, or load it again",
+      ENOENT);
 }
 
 uint64_t File::Size() const {

@@ -95,8 +95,12 @@ class File {
   // Makes written bytes durable by fdatasync(2), or by fsync(2) with `metadata`, which makes the
   // file's times durable too. The system takes the pages of a failed sync for clean, and tells one
   // caller alone of the failure. So syncs of a File come one after the other, writes with
-  // FileOptions::dsync among them, and after a failed one all later ones throw its error.
+  // FileOptions::dsync among them, and after a failed one all later ones throw its error. A sync of a
+  // file that somebody has removed fails (CheckNamed).
   void Sync(bool metadata = false);
+  // Throws Error (kIo) when the file has no name left: it goes when it is closed, with all that was
+  // written to it.
+  void CheckNamed() const;
 
   // Throws Error (kIo) if the system has written pages of the file back by itself and failed, and
   // neither this nor Sync has told of it yet through this File. Until then a read may return what

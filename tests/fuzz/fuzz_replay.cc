@@ -88,7 +88,7 @@ TESTBED_FUZZ_TARGET(replay) {
   Space space(kPageSize, [](uint32_t pages) {
     if (pages > 100000) throw Error(Error::kIo, "no space left on device", ENOSPC);
   });
-  StructureReplay replay(&pool, &space, &client, true);
+  StructureReplay replay(&pool, &space, &client);
   for (Lsn lsn = 1000; !input.empty(); lsn += 10) {
     const std::string raw =
         input.Below(4) == 0 ? std::string(input.Bytes(input.Below(200))) : MakeRecord(&input);

@@ -323,12 +323,6 @@ void StructureReplay::ChangeLater(PageId page, Lsn lsn, const std::vector<Waitin
   }
 }
 
-void StructureReplay::Torn::NoteWhole(PageAction action, Lsn lsn) {
-  last = action;
-  whole = lsn;
-  saved = saved || action == PageAction::kSavedImage;
-}
-
 void StructureReplay::ApplyToWhole(const PageChange& change, Lsn begin, Lsn lsn, Torn* torn,
                                    ExclusiveGuard* guard) {
   const Lsn has = Header(guard->page())->lsn;
@@ -339,7 +333,7 @@ void StructureReplay::ApplyToWhole(const PageChange& change, Lsn begin, Lsn lsn,
       lsn >= *torn->whole) {
     Change(change, begin, lsn, guard);
     ChangeLater(change.page, lsn, torn->later, guard);
-    torn->NoteWhole(change.action, lsn);
+    torn->whole = lsn;
     return;
   }
   // A page that has the change already is written again: if its sync failed, the change may be only in
@@ -348,7 +342,7 @@ void StructureReplay::ApplyToWhole(const PageChange& change, Lsn begin, Lsn lsn,
   Change(change, begin, lsn, guard);
   if (torn == nullptr) return;
   if (change.whole()) {
-    torn->NoteWhole(change.action, lsn);
+    torn->whole = lsn;
     torn->later.clear();
   } else {
     torn->later.push_back({change.action, std::string(change.payload), begin, lsn});
@@ -360,8 +354,7 @@ void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) 
   ExclusiveGuard guard = pool_->WriteAny(client_, change.page, &state);
   // The pool keeps a page that is not valid as zeros, and calls it valid from then on, so torn_
   // remembers it.
-  if (state != PageState::kValid)
-    torn_.try_emplace(change.page, Torn{.broken = state == PageState::kBroken});
+  if (state != PageState::kValid) torn_.try_emplace(change.page);
   const auto found = torn_.find(change.page);
   Torn* const torn = found == torn_.end() ? nullptr : &found->second;
   const Lsn lsn = change.LsnAfter(end);
@@ -372,13 +365,12 @@ void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) 
   }
   Change(change, begin, lsn, &guard);
   ChangeLater(change.page, lsn, torn->later, &guard);
-  torn->NoteWhole(change.action, lsn);
+  torn->whole = lsn;
 }
 
 void StructureReplay::CheckWhole() const {
   for (const auto& [page, torn] : torn_) {
-    const bool sure = saves_images_ || torn.saved || !torn.broken || torn.last == PageAction::kFree;
-    if (!torn.whole || !sure) throw pool_->file()->Broken(page);
+    if (!torn.whole) throw pool_->file()->Broken(page);
   }
 }
 

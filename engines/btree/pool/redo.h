@@ -143,14 +143,13 @@ void ApplyChange(const PageChange& change, char* page, uint32_t page_size, Align
 // it was taken, so changes may be in the log before the image although they are later than it.
 // These are made after the image, in the order of the page's LSNs.
 //
-// An image that the log has of a change of shape may be not enough for a page that is broken: a commit from
-// before the redo point may have added rows after it, which only the file had. Where each node is saved
-// before it is written, a page without a saved image was not written since. Where none is saved
-// (`saves_images` is false) such a page is damaged, unless it is free in the end.
+// A commit from before the redo point may have added rows after an image that the log has of a change of
+// shape. Where each node is saved before it is written, a page without a saved image was not written since;
+// where none is saved, such an image may make a broken page whole that lacks these rows.
 class StructureReplay {
  public:
-  StructureReplay(Pool* pool, Space* space, PoolClient* client, bool saves_images)
-      : pool_(pool), space_(space), client_(client), saves_images_(saves_images) {}
+  StructureReplay(Pool* pool, Space* space, PoolClient* client)
+      : pool_(pool), space_(space), client_(client) {}
   // Replays the section of the record [begin, end): changes its pages and the space map. Throws
   // Error (kCorruption) when the record does not fit the pages; all pages stay well-formed.
   void Apply(std::string_view structure, Lsn begin, Lsn end);
@@ -167,12 +166,8 @@ class StructureReplay {
   };
   // A page of which the file had nothing or nothing whole.
   struct Torn {
-    const bool broken;                     // the file had something
-    bool saved = false;                    // the log had a saved image of it
-    PageAction last = PageAction::kImage;  // the last whole action
-    std::optional<Lsn> whole;          // the page's LSN after that; none: the page waits for one
+    std::optional<Lsn> whole;  // its LSN after the last whole action; none: it waits for one
     std::vector<WaitingChange> later;  // the changes since then, or those that wait
-    void NoteWhole(PageAction action, Lsn lsn);
   };
   void ApplyAction(const PageChange& change, Lsn begin, Lsn end);
   void Change(const PageChange& change, Lsn begin, Lsn lsn, ExclusiveGuard* guard);
@@ -183,7 +178,6 @@ class StructureReplay {
   Pool* const pool_;
   Space* const space_;
   PoolClient* const client_;
-  const bool saves_images_;
   AlignedBuffer scratch_;  // for ApplyChange
   std::map<PageId, Torn> torn_;
   uint64_t pages_changed_ = 0;

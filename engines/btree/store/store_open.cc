@@ -347,9 +347,7 @@ void Store::Recover(const CheckpointState& state) {
   std::optional<ReplaySpool> spool(std::in_place, dir_ + "/btree.replay");
   {
     PoolClient client(pool_.get());
-    const bool protects = options_.torn_page == TornPage::kDoublewrite ||
-                          options_.torn_page == TornPage::kFullPageImage;
-    StructureReplay replay(pool_.get(), space_.get(), &client, protects);
+    StructureReplay replay(pool_.get(), space_.get(), &client);
     const auto apply = [&](const LogRecord& r) {
       recovery_.needed = true;
       recovery_.log_bytes = r.end - state.redo;

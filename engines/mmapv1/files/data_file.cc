@@ -160,6 +160,7 @@ uint64_t DataFile::Sync() {
     shared_marks_.Mark(0, bytes_);
     throw Error::Io("msync", path(), code);
   }
+  file_->CheckNamed();
   syncs_.store(false);
   return pages * kMemoryPage;
 }

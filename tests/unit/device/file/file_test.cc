@@ -211,6 +211,26 @@ TEST_P(FileTest, NoSyncSucceedsAfterAFailedOne) {
   EXPECT_NO_THROW(Open(FileOptions::kMustExist)->Sync());
 }
 
+TEST_P(FileTest, NoSyncSucceedsOfAFileThatWasRemoved) {
+  auto file = Open(FileOptions::kMustCreate);
+  if (!file) GTEST_SKIP() << "no direct IO on the file system of " << directory_;
+  const std::string page(4096, 'x');
+  file->Write(0, page.data(), page.size());
+  file->Sync();
+  std::filesystem::create_hard_link(directory_ + "/f", directory_ + "/g");
+  std::filesystem::remove(directory_ + "/f");
+  EXPECT_NO_THROW(file->Sync()) << "it has another name";
+  std::filesystem::remove(directory_ + "/g");
+  try {
+    file->Sync();
+    ADD_FAILURE() << "synced";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kIo);
+    EXPECT_NE(std::string(e.what()).find("was removed while it was in use"), std::string::npos);
+  }
+  EXPECT_THROW(file->Sync(), Error);
+}
+
 TEST_P(FileTest, AWriteWithDsyncIsASync) {
   FileOptions options;
   options.mode = GetParam();

@@ -57,14 +57,13 @@ class ImageOrderTest : public testing::Test {
   // Replays the log from `begin` on, and gives `look` the page as it is then, and how many pages were
   // changed.
   void Replay(const std::string& log, Lsn begin,
-              const std::function<void(const char* page, uint64_t changed)>& look,
-              bool saves_images = true) const {
+              const std::function<void(const char* page, uint64_t changed)>& look) const {
     PageFile file(File::Open(dir_ + "/data", FileOptions{}), nullptr, kReplayPageSize);
     RedoLog redo;
     Pool pool(&file, &redo, Pool::BytesFor(64, kReplayPageSize, 2000));
     Space space(kReplayPageSize, [](uint32_t) {});
     PoolClient client(&pool);
-    StructureReplay replay(&pool, &space, &client, saves_images);
+    StructureReplay replay(&pool, &space, &client);
     redo.Attach(Log::Open(log, LogOptions{}, begin, [&](const LogRecord& record) {
       replay.Apply(DecodeRecord(record.bytes).structure, record.lsn, record.end);
     }));
@@ -170,22 +169,6 @@ TEST_F(ImageOrderTest, ASavedImageOfATornPageCountsAlthoughTheLogHasChangedThePa
   AlignedBuffer page(kReplayPageSize);
   EXPECT_EQ(Check(log_dir, log_id, begin, PageState::kBroken, page.data()), PageState::kValid);
   expect_both(page.data());
-}
-
-// Where no images are saved, nobody knows which rows the page had.
-TEST_F(ImageOrderTest, TheImageOfASplitAloneDoesNotMakeABrokenPageWhole) {
-  const std::string log_dir = dir_ + "/log2";
-  std::filesystem::create_directory(log_dir);
-  const Lsn begin = Log2([](Log* log) {
-                      AlignedBuffer page(kReplayPageSize);
-                      MakeReplayPage(kPage, page.data());
-                      StructureRecord split;
-                      split.Image(page.data(), kReplayPageSize);
-                      log->Append(split.Encode());
-                    }).second;
-  const auto look = [](const char*, uint64_t) {};
-  EXPECT_THROW(Replay(log_dir, begin, look, false), Error);
-  EXPECT_NO_THROW(Replay(log_dir, begin, look));
 }
 
 TEST_F(ImageOrderTest, AndSoDoesACheckThatWritesNothing) {

@@ -68,7 +68,7 @@ class ReplayFuzzTest : public testing::Test {
     Space space(kReplayPageSize, [](uint32_t pages) {
       if (pages > 100000) throw Error(Error::kIo, "no space left on device", ENOSPC);
     });
-    StructureReplay replay(pool_.get(), &space, &client, true);
+    StructureReplay replay(pool_.get(), &space, &client);
     try {
       const DecodedRecord record = DecodeRecord(bytes);
       if ((record.flags & kHasStructure) != 0) replay.Apply(record.structure, lsn, lsn + 1);
