@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -122,6 +123,9 @@ TEST_F(StreamOutputTest, APipeThatIsFullKeepsNoOtherWaiting) {
       std::vector<char> part(1 << 16);
       for (int i : {1, 0}) {
         while (read[i].size() < text.size()) {
+          // A pipe that nobody has opened for writing yet would have an end.
+          pollfd ready = {.fd = readers[i], .events = POLLIN, .revents = 0};
+          ::poll(&ready, 1, -1);
           const ssize_t n = ::read(readers[i], part.data(), part.size());
           if (n <= 0) break;
           read[i].append(part.data(), static_cast<size_t>(n));
