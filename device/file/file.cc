@@ -341,29 +341,21 @@ void File::Sync(bool metadata) {
   });
 }
 
+struct stat File::Stat() const {
+  struct stat st;
+  if (::fstat(fd_, &st) != 0) throw Error::Io("stat", path_, errno);
+  return st;
+}
+
 void File::CheckNamed() const {
-  struct stat st;
-  if (::fstat(fd_, &st) != 0) throw Error::Io("stat", path_, errno);
-  if (st.st_nlink > 0) return;
-  throw Error(
-      Error::kIo,
-      "file " + path_ +
-          " was removed while it was in use, and what is in it goes when it is closed: restore "
-          "the database from a copy, or load it again",
-      ENOENT);
+  if (Stat().st_nlink > 0) return;
+  const std::string what =
+      " was removed while it was in use, and goes with what is in it: restore ";
+  throw Error(Error::kIo, "file " + path_ + what + "the database from a copy", ENOENT);
 }
 
-uint64_t File::Size() const {
-  struct stat st;
-  if (::fstat(fd_, &st) != 0) throw Error::Io("stat", path_, errno);
-  return static_cast<uint64_t>(st.st_size);
-}
-
-uint64_t File::AllocatedBytes() const {
-  struct stat st;
-  if (::fstat(fd_, &st) != 0) throw Error::Io("stat", path_, errno);
-  return static_cast<uint64_t>(st.st_blocks) * 512;
-}
+uint64_t File::Size() const { return static_cast<uint64_t>(Stat().st_size); }
+uint64_t File::AllocatedBytes() const { return static_cast<uint64_t>(Stat().st_blocks) * 512; }
 
 void File::Truncate(uint64_t size) {
   known_size_.store(0, std::memory_order_relaxed);

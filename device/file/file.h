@@ -22,6 +22,8 @@
 #ifndef TESTBED_DEVICE_FILE_FILE_H_
 #define TESTBED_DEVICE_FILE_FILE_H_
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -95,13 +97,10 @@ class File {
   // Makes written bytes durable by fdatasync(2), or by fsync(2) with `metadata`, which makes the
   // file's times durable too. The system takes the pages of a failed sync for clean, and tells one
   // caller alone of the failure. So syncs of a File come one after the other, writes with
-  // FileOptions::dsync among them, and after a failed one all later ones throw its error. A sync of a
-  // file that somebody has removed fails (CheckNamed).
+  // FileOptions::dsync among them, and after a failed one all later ones throw its error. It calls CheckNamed.
   void Sync(bool metadata = false);
-  // Throws Error (kIo) when the file has no name left: it goes when it is closed, with all that was
-  // written to it.
+  // Throws Error (kIo) when the file has no name left, so that it goes when it is closed.
   void CheckNamed() const;
-
   // Throws Error (kIo) if the system has written pages of the file back by itself and failed, and
   // neither this nor Sync has told of it yet through this File. Until then a read may return what
   // the device held before. Costs one system call and does not wait for the device.
@@ -132,6 +131,7 @@ class File {
   size_t alignment() const { return alignment_; }
 
  private:
+  struct stat Stat() const;  // throws Error when the system does not tell
   File(std::string path, const FileOptions& options, int fd);
   size_t ReadDirect(uint64_t offset, char* buffer, size_t n);
   void WriteDirect(uint64_t offset, const char* data, size_t n);
