@@ -83,11 +83,32 @@ class ImageOrderTest : public testing::Test {
   }
   // Fills another log, and returns its id and where it begins.
   std::pair<uint64_t, Lsn> Log2(const std::function<void(Log* log)>& fill) const {
+    std::filesystem::create_directory(dir_ + "/log2");
     const auto log = Log::Open(dir_ + "/log2", LogOptions{});
     const std::pair<uint64_t, Lsn> made(log->id(), log->EndLsn());
     fill(log.get());
     log->Flush();
     return made;
+  }
+  // A commit from before the redo point logs a page whole when it splits one, and then puts a row into it,
+  // which leaves the page's LSN. Returns the image that is saved when the page is written; it has the row.
+  static StructureRecord SplitAndRow(Log* log) {
+    AlignedBuffer page(kReplayPageSize);
+    MakeReplayPage(kPage, page.data());
+    StructureRecord split, saved;
+    split.Image(page.data(), kReplayPageSize);
+    Header(page.data())->lsn = log->Append(split.Encode()).end;
+    Node node(page.data(), kReplayPageSize);
+    bool found;
+    const std::string key = ReplayKey(101);
+    EXPECT_TRUE(node.InsertLeaf(node.LowerBound(key, &found), key, {"row", false}));
+    saved.SavedImage(page.data(), kReplayPageSize);
+    return saved;
+  }
+  static void ExpectRow(const char* page) {
+    bool found;
+    Node(page, kReplayPageSize).LowerBound(ReplayKey(101), &found);
+    EXPECT_TRUE(found);
   }
   void ExpectCut(const char* page) const {
     const Node node(page, kReplayPageSize);
@@ -110,64 +131,27 @@ TEST_F(ImageOrderTest, RecoveryMakesTheChangeAfterTheCopy) {
   });
 }
 
-// A commit from before the redo point logs a page whole when it splits one, and then puts a row into it,
-// which leaves the page's LSN. The image that is saved when the page is written has the row.
 TEST_F(ImageOrderTest, ASavedImageOfATornPageCountsAtTheSameLsn) {
-  const std::string log_dir = dir_ + "/log2";
-  std::filesystem::create_directory(log_dir);
-  Lsn begin;
-  {
-    const auto log = Log::Open(log_dir, LogOptions{});
-    begin = log->EndLsn();
-    AlignedBuffer page(kReplayPageSize);
-    MakeReplayPage(kPage, page.data());
-    StructureRecord split, saved;
-    split.Image(page.data(), kReplayPageSize);
-    Header(page.data())->lsn = log->Append(split.Encode()).end;
-    Node node(page.data(), kReplayPageSize);
-    bool found;
-    const std::string key = ReplayKey(101);
-    ASSERT_TRUE(node.InsertLeaf(node.LowerBound(key, &found), key, {"row", false}));
-    saved.SavedImage(page.data(), kReplayPageSize);
-    log->Append(saved.Encode());
-    log->Flush();
-  }
-  Replay(log_dir, begin, [](const char* page, uint64_t) {
-    bool found;
-    Node(page, kReplayPageSize).LowerBound(ReplayKey(101), &found);
-    EXPECT_TRUE(found);
-  });
+  const Lsn begin = Log2([](Log* log) { log->Append(SplitAndRow(log).Encode()); }).second;
+  Replay(dir_ + "/log2", begin, [](const char* page, uint64_t) { ExpectRow(page); });
 }
 
-// The same, and before the image comes to the log another commit splits the page once more.
+// Before the image comes to the log another commit splits the page once more.
 TEST_F(ImageOrderTest, ASavedImageOfATornPageCountsAlthoughTheLogHasChangedThePageSince) {
-  const std::string log_dir = dir_ + "/log2";
-  std::filesystem::create_directory(log_dir);
-  const auto [log_id, begin] = Log2([&](Log* log) {
-    AlignedBuffer page(kReplayPageSize);
-    MakeReplayPage(kPage, page.data());
-    StructureRecord split, cut, saved;
-    split.Image(page.data(), kReplayPageSize);
-    Header(page.data())->lsn = log->Append(split.Encode()).end;
-    Node node(page.data(), kReplayPageSize);
-    bool found;
-    const std::string key = ReplayKey(101);
-    ASSERT_TRUE(node.InsertLeaf(node.LowerBound(key, &found), key, {"row", false}));
-    saved.SavedImage(page.data(), kReplayPageSize);
+  const auto [log_id, begin] = Log2([](Log* log) {
+    StructureRecord saved = SplitAndRow(log), cut;
     cut.Truncate(kPage, ReplayKey(145));
     log->Append(cut.Encode());
     log->Append(saved.Encode());
   });
   const auto expect_both = [](const char* page) {
-    bool found;
-    const Node node(page, kReplayPageSize);
-    node.LowerBound(ReplayKey(101), &found);
-    EXPECT_TRUE(found);
-    EXPECT_EQ(node.HighFence(), ReplayKey(145));
+    ExpectRow(page);
+    EXPECT_EQ(Node(page, kReplayPageSize).HighFence(), ReplayKey(145));
   };
-  Replay(log_dir, begin, [&](const char* page, uint64_t) { expect_both(page); });
+  Replay(dir_ + "/log2", begin, [&](const char* page, uint64_t) { expect_both(page); });
   AlignedBuffer page(kReplayPageSize);
-  EXPECT_EQ(Check(log_dir, log_id, begin, PageState::kBroken, page.data()), PageState::kValid);
+  EXPECT_EQ(Check(dir_ + "/log2", log_id, begin, PageState::kBroken, page.data()),
+            PageState::kValid);
   expect_both(page.data());
 }
 

@@ -14,6 +14,7 @@
 
 #include "device/error.h"
 #include "engines/fractal/store.h"
+#include "tests/unit/engines/failing_disk/expect_refused.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 
 namespace testbed::fractal {
@@ -76,18 +77,6 @@ class FractalFullDiskTest : public testing::Test {
     std::string value = "(absent)";
     client.Get(store_->OpenTable("t"), key, &value);
     return value;
-  }
-  template <typename Action>
-  void ExpectRefused(const Action& action) {
-    try {
-      action();
-      ADD_FAILURE() << "no error";
-    } catch (const Error& e) {
-      EXPECT_TRUE(e.disk_is_full());
-      EXPECT_NE(std::string(e.what()).find("takes no commits while its disk is full"),
-                std::string::npos)
-          << e.what();
-    }
   }
 
   std::string dir_;
