@@ -70,7 +70,7 @@ void CheckLockedDirectory(const std::string& path) {
       Error::kIo,
       "the directory " + above->name +
           " was moved, removed or replaced while the database in it was in use: nothing more "
-          "is written under that name; move the directory back, and open the database again",
+          "is written under that name; move the directory back",
       ESTALE);
 }
 
