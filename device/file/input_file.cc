@@ -67,8 +67,9 @@ void InputFile::CheckKind() {
   }
 }
 
-// A reader that does not wait gets an end from a pipe without a writer, and EAGAIN from one whose
-// writer has nothing yet. A writer that waits for a reader counts (fifo(7)).
+// Reads what the pipe holds already. The pipe was opened without waiting, so a pipe without a
+// writer returns an end, and one whose writer has written nothing yet fails with EAGAIN. A writer
+// that waits in open(2) for a reader counts as a writer (fifo(7)).
 void InputFile::BeginPipe() {
   first_.resize(1 << 16);
   const ssize_t n = Uninterrupted([&] { return ::read(fd_, first_.data(), first_.size()); });
@@ -110,7 +111,7 @@ std::string InputFile::ReadAll(uint64_t most,
 
 InputStream::InputStream(InputFile* file) : std::istream(nullptr), buffer_(file) {
   rdbuf(&buffer_);
-  // The error that the file throws goes on to the reader, instead of passing for an end.
+  // With this bit the error that the file throws reaches the reader, instead of passing for an end.
   exceptions(std::ios::badbit);
 }
 

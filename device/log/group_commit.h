@@ -47,9 +47,9 @@ class Log::Impl {
   // Returns when all bytes before `end` are durable or, without `durable`, written.
   void Wait(Lsn end, bool durable);
   void TruncateBefore(Lsn lsn);
-  // Recovery, which may append to the reserve, lasts until TruncateBefore.
+  // Begins recovery, in which Append may use the reserve. It ends at the next TruncateBefore.
   void BeginRecovery() { lacks_reserve_ = segments_->reserves(); }
-  // Keeps the reserve from now on. On a full disk the log takes no records until it has one.
+  // Keeps the reserve from now on. While the disk is too full for one, Append throws.
   void KeepReserve();
   bool LacksReserve() const { return lacks_reserve_.load(std::memory_order_acquire); }
   size_t MaxRecordBytes() const {
