@@ -47,8 +47,7 @@ int OpenFlags(const FileOptions& options) {
       flags |= O_CREAT | O_EXCL;
       break;
     case FileOptions::kTruncate:
-      // O_NOFOLLOW refuses a symbolic link under the name, which would make the call empty another
-      // file.
+      // With O_NOFOLLOW no symbolic link under the name can make this empty another file.
       flags |= O_CREAT | O_TRUNC | O_NOFOLLOW;
       break;
   }
@@ -382,9 +381,8 @@ bool File::Punch(uint64_t offset, uint64_t n) {
 }
 
 void File::CheckWriteBack() const {
-  // The kernel waits for the pages in the range, of which there are none so far out, and then
-  // reports each failure that it has not reported to this descriptor yet (errseq_t,
-  // include/linux/errseq.h).
+  // The kernel waits for the pages in the range, where there are none, and then reports each failure
+  // that it has not reported to this descriptor yet (errseq_t, include/linux/errseq.h).
   constexpr off_t kBeyond = off_t{1} << 62;
   const int fault =
       ::sync_file_range(fd_, kBeyond, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0 ? 0 : errno;

@@ -95,10 +95,9 @@ class File {
   // or when the file system, its device or the kernel has no such writes.
   size_t MostAtomicBytes() const;
   // Makes written bytes durable by fdatasync(2), or by fsync(2) with `metadata`, which makes the
-  // file's times durable too, and then calls CheckNamed. When a sync fails, the system marks the
-  // pages clean all the same, and reports the failure to one caller only. So syncs of a File, and
-  // writes with FileOptions::dsync, run one at a time, and after a failed one all later ones throw
-  // its error.
+  // file's times durable too, and calls CheckNamed. When a sync fails, the system marks the pages
+  // clean all the same, and tells one caller only. So syncs of a File, and writes with
+  // FileOptions::dsync, run one at a time, and after a failed one all later ones throw its error.
   void Sync(bool metadata = false);
   // Throws Error (kIo) when the file has no name left, so that its bytes vanish when it is closed.
   void CheckNamed() const;
