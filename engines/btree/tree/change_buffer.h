@@ -51,14 +51,14 @@ class ChangeBuffer {
   void Write(TreeContext* context, Tree* target, const LeafWrite& row);
   // Returns whether the row is short enough for the buffer.
   bool Takes(const LeafWrite& row) const;
-  // Writes a row that the buffer takes to the buffer. Throws Error when it has no page for it; then the
-  // buffer has what it had.
+  // Writes a row that the buffer takes to the buffer. Throws Error, with the buffer unchanged, when
+  // there is no page for it.
   void Keep(TreeContext* context, const Tree* target, const LeafWrite& row);
   // Writes a row to its leaf, and removes it from the buffer.
   void WriteThrough(TreeContext* context, Tree* target, const LeafWrite& row);
-  // Removes a row from the buffer after it was written to its leaf, if the buffer has it. In recovery the
-  // leaf of the buffer where the row would be is dirty afterwards, whether it had the row or not
-  // (TreeContext::recovers).
+  // Removes a row from the buffer, if it is there, after the row was written to its leaf. In
+  // recovery (TreeContext::recovers) the buffer's leaf that covers the row is dirty afterwards,
+  // whether the row was there or not.
   void TakeOut(TreeContext* context, const Tree* target, std::string_view key);
 
   // Returns whether the buffer has the row. If so, sets *erased, and *value unless the row is
