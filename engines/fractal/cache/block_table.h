@@ -1,14 +1,14 @@
-// Where the blocks are: the translation table from block numbers to extents of the data file, in
-// three versions, and the space that none of them uses.
+// The BlockTable knows where the blocks are. It is the translation table from block numbers to
+// extents of the data file, in three versions, and the space that none of them uses.
 //
 //   current       where each block was written last
 //   checkpointed  what the newest durable header has, which a crash returns to
-//   in progress   what the checkpoint under way will have: current as it was at its begin, then
-//                 with the blocks that had to be written
+//   in progress   what the checkpoint under way will have: current as it was at its begin, and then
+//                 the blocks that the checkpoint has written
 //
-// A block is never written in place: each write goes to an extent of its own, and an extent is free
-// when no version has it any more. So a crash finds everything that the checkpointed table names as
-// it was, whatever was written since.
+// A block is never written in place: each write goes to a new extent, and an extent is free when no
+// version has it any more. So after a crash everything that the checkpointed table names is as it
+// was, whatever was written since.
 //
 // Thread-safe.
 #ifndef TESTBED_ENGINES_FRACTAL_CACHE_BLOCK_TABLE_H_
@@ -29,8 +29,8 @@
 namespace testbed::fractal {
 
 struct BlockPlace {
-  uint64_t offset = 0;  // of the extent
-  uint32_t bytes = 0;   // of the extent
+  uint64_t offset = 0;  // offset of the extent
+  uint32_t bytes = 0;   // length of the extent
   uint32_t header_bytes = 0;
   uint64_t header_checksum = 0;
   friend bool operator==(const BlockPlace&, const BlockPlace&) = default;

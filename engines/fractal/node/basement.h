@@ -6,8 +6,8 @@
 //   offsets   n x u32, where each row begins
 //   u32 n
 //
-// That a basement never changes lets a reader keep one without a latch, lets a checkpoint keep a
-// leaf as it was by keeping its basements, and makes a flush a merge of two sorted runs.
+// Because a basement never changes, a reader can keep one without a latch, a checkpoint keeps a
+// leaf as it was by keeping its basements, and a flush merges two sorted runs.
 //
 //   BasementBuilder builder(page_size);
 //   for (const auto& [key, value] : rows) {
