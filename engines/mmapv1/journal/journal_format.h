@@ -1,4 +1,4 @@
-// This header has the bytes of the journal's files. journal.h tells what they mean.
+// The bytes of the journal's files. journal.h says what they mean.
 #ifndef TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_FORMAT_H_
 #define TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_FORMAT_H_
 

@@ -4,13 +4,13 @@
 //   Table table(&files, settings, &counts, CreateTable(&files, name));     // or a slot that was found
 //   table.Put(key, value);
 //
-// A row is a record with the BSON document {_id: <binary key>, v: <binary value>} and a key in the
-// b-tree that names the record. A row with an empty value is a key without a record: so tables in
-// which workloads keep index entries are what secondary indexes are in the original.
+// A row is a record with the BSON document {_id: <binary key>, v: <binary value>}, and a key in the
+// b-tree that names the record. A row with an empty value is a key without a record. So a table in
+// which a workload keeps index entries is what a secondary index is in the original.
 //
-// Put on a row that exists changes the record in place when the document fits in, else moves it.
+// Put changes the record of an existing row in place when the document fits in, and else moves it.
 //
-// Locks: as Tree and RecordSpace.
+// Locks: like Tree and RecordSpace.
 #ifndef TESTBED_ENGINES_MMAPV1_TREE_TABLE_H_
 #define TESTBED_ENGINES_MMAPV1_TREE_TABLE_H_
 
