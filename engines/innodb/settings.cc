@@ -13,7 +13,7 @@
 namespace testbed::innodb {
 namespace {
 
-// What mariadb::ServerOptions does not know to be the run's.
+// Server options that the run decides, and that mariadb::ServerOptions does not refuse by itself.
 constexpr std::string_view kOwn[] = {"plugin-dir"};
 
 }  // namespace

@@ -69,7 +69,7 @@ void LmdbEngine::SyncLazily() {
   try {
     env_.Sync();
   } catch (const Error&) {
-    // The environment has noted it: no commit follows.
+    // The environment has noted the error, so no commit follows.
   }
 }
 
