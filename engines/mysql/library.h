@@ -1,5 +1,5 @@
-// MariaDB's client library (Connector/C), loaded at run time. Its names stay out of the program's:
-// the embedded server of the innodb engine has functions of the same names.
+// MariaDB's client library (Connector/C), loaded at run time. Its names stay hidden from the
+// program: the embedded server of the innodb engine has functions of the same names.
 //
 //   const Client& client = LoadClient();
 //   MYSQL* connection = client.mysql_init(nullptr);

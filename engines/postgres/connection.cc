@@ -70,7 +70,8 @@ PgConnection::~PgConnection() {
   libpq_.PQfinish(connection_);
 }
 
-// Only a server at a Unix socket is surely of this machine; its process ids are this process's when
+// Returns the id of the server's process for this connection; 0 when it is not known. Only a server
+// at a Unix socket is surely of this machine. Its process ids are those that this process sees if
 // the process of that id is a PostgreSQL.
 int PgConnection::FindServerThread() const {
   sockaddr address{};
@@ -135,7 +136,8 @@ void PgConnection::Check(const PGresult* result, const std::string& doing) {
 }
 
 std::vector<SqlConnection::Row> PgConnection::Run(const std::string& sql) {
-  // An error of what was sent stands before that of `sql`, unless this ends the transaction.
+  // An error of the statements sent before is thrown before one of `sql`, unless this ends the
+  // transaction.
   if (!in_pipeline_.empty()) Await();
   DropResults();
   results_.push_back(libpq_.PQexec(connection_, sql.c_str()));

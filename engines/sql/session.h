@@ -6,8 +6,8 @@
 // server rolls a transaction back because of the locks of others, its session repeats all of its
 // writes, for up to SqlLimits::conflict_wait_ms, and then throws Error (kRun).
 //
-// Writes of a transaction may be on their way until its next read or its Commit, which then throws
-// what they failed with.
+// Writes of a transaction may be on their way until its next read or its Commit, which throws their
+// errors.
 #ifndef TESTBED_ENGINES_SQL_SESSION_H_
 #define TESTBED_ENGINES_SQL_SESSION_H_
 
@@ -71,8 +71,8 @@ class SqlSession : public Session {
   void Change(TableId table, bool erase, std::string_view key, std::string_view value);
   // Sends one write to the server.
   void Apply(TableId table, bool erase, std::string_view key, std::string_view value);
-  // Does `work`; when the server has rolled the transaction back, repeats its writes and then, if
-  // `again`, the work.
+  // Runs `work`. When the server has rolled the transaction back, repeats its writes and, if
+  // `again`, `work`.
   void Try(const std::function<void()>& work, bool again);
   void AwaitWrites();
 
