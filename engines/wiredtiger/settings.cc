@@ -32,10 +32,11 @@ std::string Verbatim(const EngineOptions& options, const std::string& name) {
   return it == options.extra.end() || it->second.empty() ? "" : "," + it->second;
 }
 
-// WiredTiger has 128 log buffers of a tenth of a log file each, and of 256 KiB at most. Where --ram
-// is less than 160 MiB, the log files are so small that the buffers take a fifth of it at most: with
-// all 32 MiB of them the kernel killed most loads at --ram 64M. Smaller log files cost rate, because
-// WiredTiger syncs a file and its directory when it goes on to the next.
+// Returns the size of a log file. WiredTiger has 128 log buffers, each a tenth of a log file, but
+// at most 256 KiB. If --ram is less than 160 MiB, the log files are so small that the buffers take
+// at most a fifth of it: with all 32 MiB of buffers the kernel killed most loads at --ram 64M.
+// Smaller log files cost throughput, because WiredTiger syncs a file and its directory when it goes
+// on to the next.
 uint64_t LogFileBytes(const EngineOptions& options) {
   constexpr uint64_t kBuffers = 128, kFilesOfBuffer = 10, kWholeBuffer = 256 << 10;
   const uint64_t usual = std::clamp(options.cache_bytes / 10, 4 * kMiB, 100 * kMiB);
@@ -113,8 +114,8 @@ class Parser {
   WT_CONFIG_PARSER* parser_ = nullptr;
 };
 
-// Throws unless WiredTiger accepts `config` for its call of that name; `option` is the extra option
-// that the user wrote a part of it with.
+// Throws unless WiredTiger accepts `config` for its function `call`. `option` is the extra option
+// by which the user gave a part of it.
 void Validate(const char* call, const std::string& config, const char* option) {
   Errors errors;
   const int code = ::wiredtiger_config_validate(nullptr, errors.handler(), call, config.c_str());
