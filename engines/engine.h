@@ -198,10 +198,10 @@ class Session {
   // Returns a queue of `depth` slots; null when the engine cannot have reads in flight, or cannot
   // with the IO mode it was opened with. Destroy the queue before the session.
   virtual std::unique_ptr<ReadQueue> NewReadQueue(uint32_t depth) { return nullptr; }
-  // Sets *requests to the number of blocks that this session and its cursors have asked the engine's
-  // cache for, and *misses to the number of those that the cache did not hold. Both only grow. An
-  // engine that counts only misses sets *requests to 0. Returns false, and sets nothing, when the
-  // engine does not count per session.
+  // Sets *requests to the number of blocks that this session and its cursors have asked the
+  // engine's cache for, and *misses to the number of those that the cache did not hold. Both only
+  // grow. An engine that counts only misses sets *requests to 0. Returns false, and sets nothing,
+  // when the engine does not count per session.
   virtual bool BlockCounts(uint64_t* requests, uint64_t* misses) { return false; }
 
  protected:

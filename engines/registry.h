@@ -47,8 +47,8 @@ struct EngineInfo {
   // Returns whether the page cache answers some reads of the engine although these options ask for
   // direct IO, as when it reads a log that is buffered. Null for an engine without such reads.
   std::function<bool(const EngineOptions&)> direct_reads_page_cache = nullptr;
-  // Opens the database in `dir`, which exists. Call OpenEngine instead, which checks the options and
-  // makes the directory first.
+  // Opens the database in `dir`, which exists. Call OpenEngine instead, which checks the options
+  // and makes the directory first.
   std::function<std::unique_ptr<Engine>(const std::string& dir, const EngineOptions&)> open;
   // Both inspect a database that is not open, and change nothing (engines/inspect.h). `check`
   // reports whether every byte of it is right; `tree` reports what its trees look like. Null when

@@ -1,7 +1,7 @@
-// Sessions and cursors of an engine whose library has LMDB's interface: one b-tree file in a mapping,
-// one write transaction at a time, and snapshots for readers. lmdb and mdbx are such engines. A
-// Library names the types and calls of the library (engines/lmdb/session.h shows one), an Environment
-// and a Snapshot:
+// Sessions and cursors of an engine whose library has LMDB's interface: one b-tree file in a
+// mapping, one write transaction at a time, and snapshots for readers. lmdb and mdbx are such
+// engines. A Library names the types and calls of the library (engines/lmdb/session.h shows one),
+// an Environment and a Snapshot:
 //
 //   using LmdbSession = SnapshotSession<LmdbLibrary>;
 //   std::make_unique<LmdbSession>(&env);

@@ -15,18 +15,18 @@ bool IsThere(const std::string& path);
 // anything else. Throws as IsThere does.
 bool IsFileThere(const std::string& path);
 bool IsDirectoryThere(const std::string& path);
-// Returns the names in the directory, in alphabetical order. Throws when the system does not tell all
-// of them: a name that could not be read is not absent.
+// Returns the names in the directory, in alphabetical order. Throws when the system does not tell
+// all of them: a name that could not be read is not absent.
 std::vector<std::string> NamesIn(const std::string& directory);
-// Makes the directory and its parents, as far as they do not exist, and makes their names durable as
-// SyncParent does.
+// Makes the directory and its parents, as far as they do not exist, and makes their names durable
+// as SyncParent does.
 void MakeDirectories(const std::string& directory);
 // Makes the name of a directory durable, and those of the directories above it on the same file
 // system: somebody else may have made them just before. It passes over a directory that this user
 // may not open, or whose file system syncs none.
 void MakeNameDurable(const std::string& directory);
-// Makes the names in the directory of `path` durable, such as that of a file that was renamed there.
-// It passes over a directory that this user may not open, or whose file system syncs none.
+// Makes the names in the directory of `path` durable, such as that of a file that was renamed
+// there. It passes over a directory that this user may not open, or whose file system syncs none.
 void SyncParent(const std::string& path);
 // RenameFile and RemoveFile rename and remove a file. The change is durable only after
 // SyncDirectory (file.h). Removing a file that does not exist is not an error. RenameFile replaces

@@ -381,8 +381,8 @@ bool File::Punch(uint64_t offset, uint64_t n) {
 }
 
 void File::CheckWriteBack() const {
-  // The kernel waits for the pages in the range, where there are none, and then reports each failure
-  // that it has not reported to this descriptor yet (errseq_t, include/linux/errseq.h).
+  // The kernel waits for the pages in the range, where there are none, and then reports each
+  // failure that it has not reported to this descriptor yet (errseq_t, include/linux/errseq.h).
   constexpr off_t kBeyond = off_t{1} << 62;
   const int fault =
       ::sync_file_range(fd_, kBeyond, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0 ? 0 : errno;

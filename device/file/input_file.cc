@@ -50,8 +50,8 @@ void InputFile::CheckKind() {
   regular_ = S_ISREG(st.st_mode);
   if (regular_) {
     left_ = static_cast<uint64_t>(st.st_size);
-    // A file system without blocks is one of the kernel, such as /proc. Its files tell no length, and
-    // reading one may wait or never end.
+    // A file system without blocks is one of the kernel, such as /proc. Its files tell no length,
+    // and reading one may wait or never end.
     struct statfs system;
     if (left_ == 0 && ::fstatfs(fd_, &system) == 0 && system.f_blocks == 0) {
       Refuse("has no length: it is a file of the kernel, or empty");

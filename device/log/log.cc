@@ -49,8 +49,8 @@ void MakeSegmentsDurable(const std::string& directory, IoMode mode) {
   SyncDirectory(directory);
 }
 
-// Reads the rest of the log and returns where it goes on. Throws Error (kCorruption) when the log is
-// damaged.
+// Reads the rest of the log and returns where it goes on. Throws Error (kCorruption) when the log
+// is damaged.
 LogReader::Tail ReadAll(LogReader* reader, const Log::Replay& replay = {}) {
   LogRecord record;
   while (reader->Next(&record)) {

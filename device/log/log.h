@@ -156,9 +156,9 @@ class Log {
   static std::unique_ptr<Log> Open(const std::string& directory, const LogOptions& options,
                                    Lsn from = 0, const Replay& replay = {}, uint64_t id = 0);
 
-  // Removes the segments of a log that was begun and never written to. Does nothing when there is no
-  // such directory; other files in it stay. Throws Error (kCorruption), and removes nothing, when the
-  // log holds records, or is damaged so that it may.
+  // Removes the segments of a log that was begun and never written to. Does nothing when there is
+  // no such directory; other files in it stay. Throws Error (kCorruption), and removes nothing,
+  // when the log holds records, or is damaged so that it may.
   static void RemoveUnused(const std::string& directory);
 
   // Returns whether the closed log in `directory` holds a record with an LSN >= from. Makes the log

@@ -256,8 +256,8 @@ fuse_lowlevel_ops Operations() {
   return ops;
 }
 
-// Closes what the parent has open, beside the standard streams and `kept`: it may lie on a file system
-// that the parent wants to unmount.
+// Closes what the parent has open, beside the standard streams and `kept`: it may lie on a file
+// system that the parent wants to unmount.
 void CloseOthers(std::array<int, 3> kept) {
   std::sort(kept.begin(), kept.end());
   int from = 3;
@@ -271,9 +271,9 @@ void CloseOthers(std::array<int, 3> kept) {
   close_to(INT_MAX);
 }
 
-// Leaves the mounts of the parent. The processes that share a mount namespace share its end: the last
-// of them unmounts, and must not be the one that serves what is unmounted. Returns whether the kernel
-// let it.
+// Leaves the mounts of the parent. The processes that share a mount namespace share its end: the
+// last of them unmounts, and must not be the one that serves what is unmounted. Returns whether the
+// kernel let it.
 bool LeaveMounts() {
   // The mounts of the new namespace are copies. As long as a copy is not private, an unmount of it
   // is one of the original, too.
@@ -289,10 +289,10 @@ bool LeaveMounts() {
   return true;
 }
 
-// Mounts a FUSE file system on the open directory. Returns the descriptor that its requests come from,
-// which the library takes as a mount point of the form /dev/fd/N; -1 when the kernel refuses. The
-// library itself would find the directory by a path, and may ask for the attributes of what it has
-// mounted, which nobody serves yet.
+// Mounts a FUSE file system on the open directory. Returns the descriptor that its requests come
+// from, which the library takes as a mount point of the form /dev/fd/N; -1 when the kernel refuses.
+// The library itself would find the directory by a path, and may ask for the attributes of what it
+// has mounted, which nobody serves yet.
 int MountOn(int directory) {
   const int requests = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
   const std::string options =

@@ -9,15 +9,15 @@
 //
 //   auto disk = FaultDisk::Start(image_fd, bytes, mount_point, mount_point_fd);
 //   ... a loop device over disk->Open(O_RDWR | O_DIRECT) ...
-//   disk->Cut(seed, 50);     // half of what was not flushed is there; every request fails from now on
+//   disk->Cut(seed, 50);     // half of the unflushed sectors stay; every request fails from now on
 //   disk->Revive();          // power again
 //   disk->FailWrites({{begin, end}}, 3, 1);   // the fourth write to these bytes fails with EIO
 //
 // The serving process ends with the process that started it, and with the object. It has a mount
-// namespace of its own with the root alone, so that it is never the last user of a file system that lies
-// on the disk: it would have to unmount that at its end, and wait for itself. It needs root and
-// /dev/fuse. Start must run before the process starts threads. Methods throw Error (kRun) when the
-// serving process is gone. Not thread-safe.
+// namespace of its own with the root alone, so that it is never the last user of a file system that
+// lies on the disk: it would have to unmount that at its end, and wait for itself. It needs root
+// and /dev/fuse. Start must run before the process starts threads. Methods throw Error (kRun) when
+// the serving process is gone. Not thread-safe.
 #ifndef TESTBED_DEVICE_MACHINE_FAULT_DISK_H_
 #define TESTBED_DEVICE_MACHINE_FAULT_DISK_H_
 

@@ -1,4 +1,5 @@
-// The engines in C: libraries testbed::c (all engines of the build, static) and libtestbed_engine.so.
+// The engines in C: libraries testbed::c (all engines of the build, static) and
+// libtestbed_engine.so.
 //
 //   testbed_engine* engine;
 //   const char* options[] = {"cache_bytes=268435456", "durability=sync", NULL};

@@ -202,8 +202,8 @@ class StoreClient {
  private:
   void MakeRoom(std::span<const RowWrite> operations);
   bool RootIsOverfull(std::span<const RowWrite> operations) const;
-  // Appends and applies the operations. Returns false, and has done nothing, when a root has no room
-  // any more, because other commits came first.
+  // Appends and applies the operations. Returns false, and has done nothing, when a root has no
+  // room any more, because other commits came first.
   bool TryCommit(std::span<const RowWrite> operations, LogRange* range);
   LogRange AppendOperations(std::span<const RowWrite> operations) REQUIRES(store_->commits_);
   class Applying;

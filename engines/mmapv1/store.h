@@ -96,8 +96,8 @@ class Store {
   // These functions open (store_recover.cc) and close (store.cc) the database.
   ReplayResult ReadJournal(const std::function<void(DiskLoc, std::string_view)>& each) const;
   std::string_view NsBytes() const;
-  // Throws Error (kCorruption) when the journal is damaged, or a replay would leave a data file that
-  // is not the one that belongs here, or a table without its last extent.
+  // Throws Error (kCorruption) when the journal is damaged, or a replay would leave a data file
+  // that is not the one that belongs here, or a table without its last extent.
   ReplayResult CheckReplay() const;
   void Recover();
   void CheckFiles();

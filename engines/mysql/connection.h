@@ -1,5 +1,5 @@
-// A MyConnection is a connection to MariaDB by its client library: prepared statements in the binary
-// protocol. A statement is executed when it is sent.
+// A MyConnection is a connection to MariaDB by its client library: prepared statements in the
+// binary protocol. A statement is executed when it is sent.
 #ifndef TESTBED_ENGINES_MYSQL_CONNECTION_H_
 #define TESTBED_ENGINES_MYSQL_CONNECTION_H_
 

@@ -17,8 +17,8 @@ struct Client : MariadbCalls {
   decltype(&::mysql_get_server_version) mysql_get_server_version = nullptr;
 };
 
-// Loads the library at its first call. Throws Error (kUsage), which says how to install the library,
-// when it is not installed. Thread-safe.
+// Loads the library at its first call. Throws Error (kUsage), which says how to install the
+// library, when it is not installed. Thread-safe.
 const Client& LoadClient();
 
 }  // namespace testbed::mysql

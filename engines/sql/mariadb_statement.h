@@ -2,8 +2,9 @@
 // the embedded server have their functions under the same names, so both libraries are loaded at
 // run time and called through pointers.
 //
-// Each function throws Error when the server returns an error (MariadbHandle::Fail). Not thread-safe.
-// The functions stand in the header because only the engines that include it have mysql.h.
+// Each function throws Error when the server returns an error (MariadbHandle::Fail). Not
+// thread-safe. The functions stand in the header because only the engines that include it have
+// mysql.h.
 #ifndef TESTBED_ENGINES_SQL_MARIADB_STATEMENT_H_
 #define TESTBED_ENGINES_SQL_MARIADB_STATEMENT_H_
 

@@ -57,8 +57,8 @@ struct SchemaOwner {
   bool MustMake(const FoundSchema& found) const;
 };
 
-// Returns the schema of one directory of a run. With --databases these are DIR/0, DIR/1, ..., and on
-// a server that they share each has a schema of its own.
+// Returns the schema of one directory of a run. With --databases these are DIR/0, DIR/1, ..., and
+// on a server that they share each has a schema of its own.
 std::string SchemaOfDirectory(const std::string& dir, const std::string& schema, bool shared);
 
 // Returns the name of a schema's lock: of letters, digits, points and _, and of 64 bytes at most.

@@ -6,13 +6,13 @@
 // statement, and with it the state in which it was positioned; key and value are SQLite's bytes,
 // not copies. While a cursor stands on a row, all reads of its session see that state.
 //
-// Writes: a transaction of a session gets the turn to write with its first write and keeps it to its
-// end; a write outside Begin and Commit is a transaction of its own. From its first write on, a
-// transaction reads through the connection that writes: the newest commit plus its own writes. Other
-// sessions may have changed the rows that it read before its first write.
+// Writes: a transaction of a session gets the turn to write with its first write and keeps it to
+// its end; a write outside Begin and Commit is a transaction of its own. From its first write on, a
+// transaction reads through the connection that writes: the newest commit plus its own writes.
+// Other sessions may have changed the rows that it read before its first write.
 //
-// SQLite cannot write where an older state is being read. So before each write the session parks its
-// cursors: a parked cursor keeps its key and finds its row again at its next move.
+// SQLite cannot write where an older state is being read. So before each write the session parks
+// its cursors: a parked cursor keeps its key and finds its row again at its next move.
 #ifndef TESTBED_ENGINES_SQLITE_SESSION_H_
 #define TESTBED_ENGINES_SQLITE_SESSION_H_
 

@@ -5,7 +5,8 @@
 //                     u32 1 when pages may be compressed, else 0
 //   checkpoint file   u64 checksum of all that follows, u64 magic, u32 format version,
 //                     u32 page size, u64 database id, u64 sequence, u64 redo LSN, u64 log id,
-//                     u32 pages up to the last used one, u32 unused, then the used pages' bits, u64 words
+//                     u32 pages up to the last used one, u32 unused, then u64 words with a bit for
+//                     each page, 1 if it is used
 //
 // The valid checkpoint file with the higher sequence counts, so that a crash during a write of one
 // file leaves the other. The functions throw Error: kUsage for another page size or a newer format,

@@ -1,8 +1,8 @@
 // What all pages of the data file have in common: header, checksum and limits.
 //
 // Page n lies at byte n * page_size of the data file. Page 0 is the superblock; it is never a child
-// or a root, so 0 also means "no page". All numbers are little-endian. docs/engines/btree.md describes the
-// format so that a reader can be written from it.
+// or a root, so 0 also means "no page". All numbers are little-endian. docs/engines/btree.md
+// describes the format so that a reader can be written from it.
 #ifndef TESTBED_ENGINES_BTREE_PAGE_PAGE_H_
 #define TESTBED_ENGINES_BTREE_PAGE_PAGE_H_
 

@@ -3,7 +3,8 @@
 // is not read in place. So the answer is exact: there is one bit for each page, in chunks that are
 // allocated when their first page is noted.
 //
-// Note and Clear are called by one thread at a time; Has is thread-safe. Note throws std::bad_alloc.
+// Note and Clear are called by one thread at a time; Has is thread-safe. Note throws
+// std::bad_alloc.
 #ifndef TESTBED_ENGINES_BTREE_POOL_RECENT_WRITES_H_
 #define TESTBED_ENGINES_BTREE_POOL_RECENT_WRITES_H_
 

@@ -21,7 +21,8 @@
 //   change     u8 action, u32 page, u32 payload size, payload
 //   operation  u8 kind (0 put, 1 erase), u32 table, u32 key size, u64 value size, key, value
 //
-// docs/engines/btree.md proves that replaying both sections in two passes restores every committed row.
+// docs/engines/btree.md proves that replaying both sections in two passes restores every committed
+// row.
 #ifndef TESTBED_ENGINES_BTREE_POOL_REDO_H_
 #define TESTBED_ENGINES_BTREE_POOL_REDO_H_
 

@@ -435,7 +435,8 @@ void Store::StartChangeBuffer() {
     while (change_buffer_->rows() > 0 && client.MoveToNextLeaf()) {
     }
   } catch (const Error& e) {
-    // On a full disk the rows wait in the buffer, which takes no more of them; later commits move them.
+    // On a full disk the rows wait in the buffer, which takes no more of them; later commits move
+    // them.
     if (!e.disk_is_full()) throw;
   }
 }

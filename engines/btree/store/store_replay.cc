@@ -1,5 +1,6 @@
-// The second pass of recovery runs the rows of the log's transactions again (docs/engines/btree.md). It
-// needs no free space: the disk may be full, and space can be made only in a database that opens.
+// The second pass of recovery runs the rows of the log's transactions again
+// (docs/engines/btree.md). It needs no free space: the disk may be full, and space can be made only
+// in a database that opens.
 #include <functional>
 #include <map>
 #include <optional>
@@ -13,8 +14,8 @@
 namespace testbed::btree {
 namespace {
 
-// Calls `use` for each row of each whole transaction, in log order, with the range of the log record
-// that ends the transaction. Returns the number of transactions.
+// Calls `use` for each row of each whole transaction, in log order, with the range of the log
+// record that ends the transaction. Returns the number of transactions.
 uint64_t ForEachRow(ReplaySpool* spool,
                     const std::function<void(const LogRange& range, const RowWrite& op)>& use) {
   TransactionParts parts;

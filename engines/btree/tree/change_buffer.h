@@ -6,8 +6,8 @@
 //
 // If the buffer has a row, its version is newer than that of the row's leaf. Therefore a look-up
 // asks the buffer first, a write to a leaf in the pool removes the row from the buffer, and a
-// cursor moves a leaf's rows out of the buffer before it walks the leaf (LeafFiller). Where the disk is
-// full or the store out of service, the cursor lays them over its copy of the leaf instead.
+// cursor moves a leaf's rows out of the buffer before it walks the leaf (LeafFiller). Where the
+// disk is full or the store out of service, the cursor lays them over its copy of the leaf instead.
 //
 // The buffer is an ordinary table for the pool, for checkpoints and for recovery. A write to the
 // buffer has no log record of its own: it belongs to a commit, whose record recovery replays
@@ -98,8 +98,8 @@ class ChangeBuffer {
 
  private:
   static std::string KeyOf(uint32_t table, std::string_view key);  // the row's key in the buffer
-  // Return the table of a row of the buffer, and whether the row is erased. Throw Error (kCorruption)
-  // when the buffer cannot have written the row.
+  // Return the table of a row of the buffer, and whether the row is erased. Throw Error
+  // (kCorruption) when the buffer cannot have written the row.
   uint32_t TableOf(std::string_view key) const;
   static bool IsErased(std::string_view value);
   void Count(uint32_t table, int64_t rows, int64_t bytes);

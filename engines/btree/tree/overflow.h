@@ -2,9 +2,9 @@
 // a header and a piece of the value. The leaf holds an OverflowRef to the run.
 //
 // A run is written to pages that are only reserved, before the log record that makes it part of the
-// tree. So after a crash in between, its pages are free. A run never changes once it is in use, but for
-// recovery, which writes the value of a run again. The shared latch of the leaf that refers to a run
-// protects the run from being freed.
+// tree. So after a crash in between, its pages are free. A run never changes once it is in use, but
+// for recovery, which writes the value of a run again. The shared latch of the leaf that refers to
+// a run protects the run from being freed.
 #ifndef TESTBED_ENGINES_BTREE_TREE_OVERFLOW_H_
 #define TESTBED_ENGINES_BTREE_TREE_OVERFLOW_H_
 

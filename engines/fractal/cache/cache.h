@@ -111,8 +111,8 @@ class Cache {
   // Marks the dirty nodes as pending and copies the current table for the checkpoint. The caller
   // has closed the gate.
   void BeginCheckpoint();
-  // Writes the pending nodes. Throws when a write fails or the gate is broken; the caller then closes
-  // the gate and calls AbandonCheckpoint.
+  // Writes the pending nodes. Throws when a write fails or the gate is broken; the caller then
+  // closes the gate and calls AbandonCheckpoint.
   void WriteCheckpoint();
   void AbandonCheckpoint();
   // Writes the snapshot of a pending node before the node changes, so that the snapshot need not be

@@ -33,8 +33,8 @@ std::optional<uint32_t> FindTable(const Files& files, std::string_view name);
 // Creates a table that is not there yet. Throws Error (kUsage) when the namespace file is full.
 uint32_t CreateTable(Files* files, std::string_view name);
 DiskLoc EntryLoc(uint32_t slot);
-// Throws Error (kCorruption) when the last extent of a table of this namespace file, whose bytes are
-// `ns`, lies outside of what the data files with these headers use.
+// Throws Error (kCorruption) when the last extent of a table of this namespace file, whose bytes
+// are `ns`, lies outside of what the data files with these headers use.
 void CheckLastExtents(const std::string& dir, std::string_view ns,
                       const std::vector<FileHeader>& headers);
 // Throws Error (kCorruption) when an extent of a table lies in a data file without a header.
