@@ -10,7 +10,7 @@ namespace testbed {
 
 struct DiskSize {  // in bytes; holes of sparse files are not counted
   uint64_t data_bytes = 0;
-  uint64_t log_bytes = 0;  // of the write-ahead log, spare files included
+  uint64_t log_bytes = 0;  // bytes of the write-ahead log, including spare files
   // Space of data files that the engine allocated ahead of its use. It holds no data, so it is not
   // part of the total.
   uint64_t preallocated_bytes = 0;

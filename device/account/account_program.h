@@ -71,7 +71,7 @@ struct AccountLayout {
   using Member = KernelTypes::Member;
   Member bio_bdev, bio_flags, bio_sector, bio_size, bio_vecs;
   Member vec_page;
-  std::optional<Member> page_head;  // where a page says which one it is the tail of
+  std::optional<Member> page_head;  // where a tail page names its head page
   Member page_mapping, mapping_host;
   Member inode_sb, inode_mapping, inode_number, inode_rdev, sb_dev;
   Member bdev_disk, bdev_dev, disk_major, disk_minor;
@@ -87,7 +87,7 @@ struct AccountLayout {
 // How a tracepoint changes the counts.
 struct AccountEvent {
   std::string tracepoint;
-  int argument;      // which of its arguments is the bio or request
+  int argument;      // index of the argument that is the bio or request
   bool is_request;   // a request: count by its first bio
   int32_t requests;  // added to the number of requests
   bool bytes;        // whether the bio's bytes are added

@@ -66,10 +66,11 @@ class Log::Impl {
  private:
   struct Group {
     AlignedBuffer memory;
-    Lsn lsn = 0;       // LSN of the group's frame
-    size_t begin = 0;  // of the frame in `memory`, after the bytes of earlier groups in its block
-    size_t end = 0;    // of the records in `memory`
-    Lsn next = 0;      // LSN after the frame and its padding, set when the group is sealed
+    Lsn lsn = 0;  // LSN of the group's frame
+    // Offset of the frame in `memory`, behind bytes of earlier groups in the same block.
+    size_t begin = 0;
+    size_t end = 0;  // end of the records in `memory`
+    Lsn next = 0;    // LSN after the frame and its padding, set when the group is sealed
     uint32_t records = 0;
     bool opens_segment = false;
   };

@@ -68,7 +68,7 @@ HeaderState DecodeSegmentHeader(std::string_view block, const std::string& path,
 bool IsHalfMade(const SegmentHeader& before, uint64_t number, bool last);
 
 struct FrameHeader {
-  uint64_t checksum = 0;  // of the rest of the frame, seeded with the log's id and the frame's LSN
+  uint64_t checksum = 0;  // checksum of the rest of the frame, seeded with log id and LSN
   uint64_t chain = 0;     // checksum of the frame before this frame; 0 for the log's first
   Lsn durable = 0;        // the log was durable up to here when this frame was written
   uint32_t length = 0;    // bytes of header and records
@@ -94,7 +94,7 @@ std::string LogSegmentPath(const std::string& directory, uint64_t number);
 // A segment file as it was found.
 struct SegmentInfo {
   std::string path;
-  uint64_t number = 0;  // from the file's name
+  uint64_t number = 0;  // as the file's name has it
   uint64_t bytes = 0;   // length of the file
   HeaderState state = HeaderState::kBlank;
   SegmentHeader header;

@@ -181,10 +181,10 @@ class Disk {
   const int image_;
   const uint64_t bytes_;
   Mutex mutex_;
-  std::vector<Unflushed> unflushed_ GUARDED_BY(mutex_);  // in the order of arrival
+  std::vector<Unflushed> unflushed_ GUARDED_BY(mutex_);  // in the order in which they arrived
   uint64_t unflushed_bytes_ GUARDED_BY(mutex_) = 0;
-  // Where the newest bytes of an unflushed sector are: the index of the write in unflushed_, and
-  // the offset in that write. The key is the sector's number.
+  // The place of the newest bytes of an unflushed sector, by the sector's number: the index of the
+  // write in unflushed_, and the offset in that write.
   std::unordered_map<uint64_t, std::pair<size_t, size_t>> newest_ GUARDED_BY(mutex_);
   bool dead_ GUARDED_BY(mutex_) = false;
   std::vector<FaultDisk::Range> failing_ GUARDED_BY(mutex_);
@@ -359,7 +359,7 @@ std::unique_ptr<FaultDisk> FaultDisk::Start(int image, uint64_t bytes,
   if (::fstat(image, &about) != 0 || !S_ISREG(about.st_mode)) {
     throw Error(Error::kUsage, "the image of a disk that loses power is no regular file");
   }
-  // The same file, and not by direct IO, in which the caller may have it open.
+  // This opens the same file again, without direct IO: the caller may have it open with direct IO.
   const int image_fd = ::open(HeldPath(image).c_str(), O_RDWR | O_CLOEXEC);
   if (image_fd < 0) throw Error::Io("open", HeldPath(image), errno);
   int ends[2];

@@ -59,7 +59,7 @@ class FaultDisk {
   // from `seed`. Every request then fails with EIO until Revive().
   void Cut(uint64_t seed, int keep_pct);
   void Revive();
-  // Bytes of the disk, without `end`.
+  // The bytes [begin, end) of the disk.
   struct Range {
     uint64_t begin, end;
   };

@@ -12,7 +12,7 @@ namespace testbed {
 // What the machine did since it was started. The values are 0 where /proc does not tell them.
 struct HostActivity {
   uint64_t context_switches = 0;
-  double user_seconds = 0, system_seconds = 0;  // of all CPUs together: vmstat's us and sy
+  double user_seconds = 0, system_seconds = 0;  // summed over all CPUs: vmstat's us and sy
   double steal_seconds = 0;  // time of waiting CPUs that the hypervisor gave away: vmstat's st
 };
 
@@ -26,7 +26,7 @@ HostActivity ReadHostActivity(const std::string& root = "");
 struct CpuUse {
   double at_seconds = 0;         // time of the reading, by a clock that only goes forward
   double host_user_seconds = 0;  // 0 where /proc does not tell
-  double own_user_seconds = 0;   // of this process, its parent, its servers, and its ended children
+  double own_user_seconds = 0;   // this process, its parent, its servers, and its ended children
   double steal_seconds = 0;      // also 0 on a machine without a hypervisor
 };
 

@@ -67,7 +67,7 @@ bool IsMarkedName(std::string name) {
   return IsRandomName(name);
 }
 
-// Number of tries when another process takes a file or device first.
+// How often to try again when another process takes a file or device first.
 constexpr int kTries = 100;
 
 // Makes an empty directory in `directory` and returns its path. It stays locked as long as *held is

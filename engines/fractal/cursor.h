@@ -87,7 +87,8 @@ class FractalCursor : public Cursor {
   bool on_row_ = false;
   bool base_on_ = false;            // base_ stands on a row that the cursor has not returned yet
   std::optional<Message> overlay_;  // the session's next write that the cursor has not returned yet
-  bool from_base_ = false;          // where the current row is; both may be set
+  // The current row is a row of base_, a write of overlay_, or both.
+  bool from_base_ = false;
   bool from_overlay_ = false;
   std::string key_, value_;
 };

@@ -99,7 +99,7 @@ class Store {
   BlockTable::Sizes sizes() const { return table_->sizes(); }
   uint64_t checkpoints() const { return checkpoints_.load(); }
   uint64_t root_limit() const { return root_limit_.load(); }
-  uint32_t height() const;  // of the highest tree
+  uint32_t height() const;  // height of the highest tree
   uint64_t FileBytes() const { return file_->Size(); }
   // The reads of all clients, including those that have ended, and the reads of the cleaner.
   struct Reads {
@@ -182,7 +182,7 @@ class Store {
   CondVar wake_;
   bool stop_ GUARDED_BY(wake_mutex_) = false, checkpoint_wanted_ GUARDED_BY(wake_mutex_) = false;
   std::thread checkpointer_, cleaner_;
-  TransactionParts parts_;  // of commits that replay has not applied yet
+  TransactionParts parts_;  // commits that replay has not applied yet
 };
 
 // A StoreClient is what one thread uses of a database (store_client.cc).

@@ -35,7 +35,7 @@ inline constexpr char kSchema[] = "testbed";
 
 // A TableInfo is what statements need to know of a table or an index.
 struct TableInfo {
-  std::string name;     // of the table, in quotes
+  std::string name;     // the table's name, in quotes
   std::string column;   // for an index, its quoted name, which is its column's; empty for a table
   size_t key_part = 0;  // for an index, bytes of its keys before the row's key
   TableId table = 0;    // the table itself, or the index's table
@@ -99,7 +99,7 @@ class Server {
   void Resize(uint64_t bytes);
 
   std::map<std::string, uint64_t> Status();  // numbers of SHOW GLOBAL STATUS, without "Innodb_"
-  std::map<std::string, std::string> Variables();  // of SHOW GLOBAL VARIABLES
+  std::map<std::string, std::string> Variables();  // SHOW GLOBAL VARIABLES
   std::string log_file() const { return dir_ + "/ib_logfile0"; }
 
  private:

@@ -94,7 +94,7 @@ class Environment {
   const std::string dir_;
   Settings settings_;
   DirLock lock_;
-  std::optional<WriteBackWatch> watch_;  // of the data file
+  std::optional<WriteBackWatch> watch_;  // watches the data file
   MDB_env* env_ = nullptr;
   size_t longest_key_ = 0;
   std::atomic<uintptr_t> writer_{0};  // ThisThread() of the thread that writes; 0: none

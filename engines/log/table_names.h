@@ -32,7 +32,7 @@ class TableNames {
   // Reads the names of the log in `directory` from the device. Changes nothing. Throws Error
   // (kCorruption) when the file is not as it was written, kIo when it cannot be read.
   explicit TableNames(const std::string& directory);
-  // Begins the names of a new log, and makes their file durable. No file of names may be there.
+  // Makes the names of a new log, and makes their file durable. There must be no such file yet.
   TableNames(const std::string& directory, uint64_t log_id);
 
   // Returns the number of the table, and makes a new one if no table has this name. The name is

@@ -88,7 +88,7 @@ class Environment {
   const std::string dir_;
   Settings settings_;
   DirLock lock_;
-  std::optional<WriteBackWatch> watch_;  // of the data file
+  std::optional<WriteBackWatch> watch_;  // watches the data file
   MDBX_env* env_ = nullptr;
   size_t longest_key_ = 0, longest_value_ = 0;
   std::atomic<std::thread::id> writer_{};  // the thread that has the write transaction

@@ -49,7 +49,7 @@ void Store::NoteFailure(const Error& error) {
 }
 
 void Store::NoteFailureOf(const std::exception& error) {
-  NoteFailure(Error::Of(error));  // when there is no memory, what was to be written is lost, too
+  NoteFailure(Error::Of(error));  // without memory, what was to be written is lost, too
 }
 
 void Store::ThrowIfFailed() const {

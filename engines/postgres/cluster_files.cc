@@ -24,7 +24,7 @@ void AddDatabase(const std::string& dir, std::vector<std::string>* files) {
     files->push_back(dir + name);
   }
   AddRelations(dir, "#", files);
-  AddRelations(dir, "t#_#", files);  // of a temporary table
+  AddRelations(dir, "t#_#", files);  // relations of temporary tables
 }
 
 // Adds the segments of the tables that the server keeps in pages of its own, such as the state of

@@ -62,7 +62,7 @@ class PgConnection : public SqlConnection {
   std::vector<std::string> statements_;  // SQL by SqlStatement
   std::vector<std::string> names_;       // by SqlStatement
 
-  std::vector<PGresult*> results_;  // of the last Execute or ExecuteForEach
+  std::vector<PGresult*> results_;  // results of the last Execute or ExecuteForEach
   size_t result_ = 0;               // the one whose rows are read
   int row_ = -1;
   std::vector<SqlStatement> in_pipeline_;

@@ -434,8 +434,8 @@ Capabilities RocksdbCapabilities() {
   }
   can.min_page_size = 1024;
   can.max_page_size = 1024 * 1024;
-  can.max_key_size = 8 * kMiB;       // as RocksDB's FAQ has it
-  can.max_value_size = 3072 * kMiB;  // likewise
+  can.max_key_size = 8 * kMiB;       // limit by RocksDB's FAQ
+  can.max_value_size = 3072 * kMiB;  // limit by RocksDB's FAQ
   can.resizable_cache = true;
   can.extra_options = {
       {"block_align", "pad data blocks to a divisor of the page size (off)"},

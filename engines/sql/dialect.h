@@ -27,8 +27,8 @@ const char* WalkOperator(Walk walk);
 
 // An SqlTable is a table or an index as statements name it.
 struct SqlTable {
-  std::string name;     // of the table, quoted, with its schema
-  std::string column;   // of the index, quoted; empty for a table
+  std::string name;     // name of the table, quoted, with its schema
+  std::string column;   // name of the index, quoted; empty for a table
   size_t key_part = 0;  // bytes of the index's column, which begin each key of the index
   TableId table = 0;    // the table itself; for an index, its table
 };

@@ -86,7 +86,7 @@ class SqlSession : public Session {
   std::vector<Write> writes_;                    // writes of the transaction, for WriteAgain
   uint64_t changes_ = 0;                         // grows with each write and rollback
   std::string values_;                           // the values that MultiGet returns
-  std::vector<size_t> ends_;                     // where each of them ends in values_
+  std::vector<size_t> ends_;                     // the end of each of these in values_
 };
 
 class SqlCursor : public BatchCursor {

@@ -138,7 +138,7 @@ class Connection {
   void Commit() { RunPrepared(&commit_, "COMMIT", "committing"); }
   // Rolls the transaction back. Does nothing when none is open: a failed call may have ended it.
   void Rollback();
-  uint64_t wal_pages() const { return wal_pages_; }  // in the WAL at its last commit
+  uint64_t wal_pages() const { return wal_pages_; }  // pages in the WAL at its last commit
   // Sets how long the connection waits for the locks of others.
   void set_busy_wait_ms(uint32_t ms) { busy_wait_ms_ = ms; }
   [[noreturn]] void Fail(int code, const char* doing) const;
@@ -177,7 +177,7 @@ class Connection {
   static int Busy(void* connection, int tries);
 
   Vfs* const vfs_;
-  const Settings& settings_;  // of the database; the layout of tables is known when it is open
+  const Settings& settings_;  // the database's; the layout of tables is known when it is open
   CacheShares* const shares_;
   const NameOf name_of_;
   sqlite3* db_ = nullptr;

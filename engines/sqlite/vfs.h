@@ -101,8 +101,8 @@ class Vfs {
   const Options& options() const { return options_; }
 
   // Both make written bytes durable and throw Error when they cannot.
-  void SyncLog();   // of the write-ahead log, if it is open
-  void SyncData();  // of the database
+  void SyncLog();   // syncs the write-ahead log, if it is open
+  void SyncData();  // syncs the database
   // Waits until a connection gave up a lock of the database, but at most this long.
   void WaitForLocks(std::chrono::milliseconds most) const;
 

@@ -71,7 +71,7 @@ struct CheckpointFile {
   uint64_t size = 0;
   std::string fault;            // why the file is not valid; empty: it is valid
   uint64_t fault_at = 0;        // offset of the fault in the file
-  std::string expected, found;  // of the fault; may be empty
+  std::string expected, found;  // what the fault is about; may be empty
   // A crash during the write of the file may have left the fault. False for content of one sector,
   // which a device writes atomically.
   bool may_be_torn = false;

@@ -119,7 +119,7 @@ class Node {
   std::string Key(uint32_t i) const;
 
   LeafValue Value(uint32_t i) const;
-  OverflowRef Overflow(uint32_t i) const;  // of an entry whose value is in overflow pages
+  OverflowRef Overflow(uint32_t i) const;  // for an entry whose value is in overflow pages
   static std::string EncodeOverflow(const OverflowRef& ref);
   PageId Child(uint32_t i) const;
 
@@ -217,8 +217,8 @@ class Node {
 
  private:
   struct Slot {
-    uint16_t at;    // of the cell
-    uint16_t size;  // of the suffix
+    uint16_t at;    // where the cell lies
+    uint16_t size;  // length of the suffix
     uint32_t head;
   };
   static_assert(sizeof(Slot) == kSlotSize);

@@ -15,7 +15,7 @@ namespace testbed::btree {
 
 using PageId = uint32_t;
 inline constexpr PageId kNoPage = 0;
-inline constexpr uint32_t kMaxPages = 1u << 30;  // of a data file
+inline constexpr uint32_t kMaxPages = 1u << 30;  // most pages of a data file
 
 inline constexpr uint32_t kMinPageSize = 4096;
 inline constexpr uint32_t kMaxPageSize = 65536;
@@ -60,7 +60,7 @@ inline constexpr size_t kCommonHeader = 26;  // bytes of PageHeader that are in 
 
 // The header of a compressed page (page_codec.h).
 struct CompressedHeader {
-  uint64_t checksum;  // of the bytes after it, up to the end of the payload
+  uint64_t checksum;  // checksum of the bytes after it, up to the end of the payload
   Lsn lsn;
   PageId id;
   uint32_t table;

@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kMagic = 0x3364776272747462;  // "bttrbwd3"
 
 struct DoublewriteHeader {
-  uint64_t checksum;  // of the rest of the header's 4096 bytes
+  uint64_t checksum;  // checksum of the rest of the header's 4096 bytes
   uint64_t magic;
   uint32_t page_size;
   uint32_t count;

@@ -68,7 +68,7 @@ struct PageFileOptions {
   bool atomic = false;
   bool compressed = false;     // the file has compressed pages, or may get some
   bool images_in_log = false;  // the log has an image of each page that may be torn in its place
-  PageCodec codec = PageCodec::kNone;  // of pages written from now on; kNone unless `compressed`
+  PageCodec codec = PageCodec::kNone;  // for pages written from now on; kNone unless `compressed`
   uint64_t compressed_cache_bytes = 0;
 };
 

@@ -305,7 +305,7 @@ class Pool : private VisitCounts {
   std::set<PoolClient*> clients_ GUARDED_BY(clients_mutex_);
   uint64_t past_requests_ GUARDED_BY(clients_mutex_) = 0,
                           past_misses_ GUARDED_BY(clients_mutex_) = 0,
-                          past_fetched_ GUARDED_BY(clients_mutex_) = 0;  // of clients that are gone
+                          past_fetched_ GUARDED_BY(clients_mutex_) = 0;  // clients that are gone
   uint64_t evictions_ GUARDED_BY(mutex_) = 0, cleaned_pages_ GUARDED_BY(mutex_) = 0,
                       frame_waits_ GUARDED_BY(mutex_) = 0;  // under mutex_
   std::thread cleaner_;

@@ -99,7 +99,7 @@ void AppendOperation(const RowWrite& op, std::string* to);
 struct DecodedRecord {
   uint8_t flags = 0;
   std::string_view structure;
-  TransactionParts::Part part;  // with kHasOperations only
+  TransactionParts::Part part;  // set with kHasOperations only
 };
 // Throws Error (kCorruption) when the record is not well-formed.
 DecodedRecord DecodeRecord(std::string_view bytes);

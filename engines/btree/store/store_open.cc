@@ -82,7 +82,8 @@ void CheckLength(const std::string& path, uint32_t page_size, const SpaceSnapsho
   options.kind = FileKind::kData;
   options.read_only = true;
   const uint64_t bytes = File::Open(path, options)->Size();
-  if (bytes > (used - 1) * page_size) return;  // of a compressed page the file may end within it
+  // The file of a database with compressed pages may end within its last page.
+  if (bytes > (used - 1) * page_size) return;
   throw Error(Error::kCorruption, "file " + path + " has " + std::to_string(bytes) +
                                       " bytes, and its last page in use begins at " +
                                       std::to_string((used - 1) * page_size) +
@@ -345,7 +346,8 @@ void Store::LoadCatalogue() {
 void Store::Recover(const CheckpointState& state) {
   state_ = state;
   space_->Restore(state.space, file_->data().Size() / options_.page_size);
-  file_->Grow(LengthInUse(state.space));  // of a compressed page the file may end within it
+  // The file of a database with compressed pages may end within its last page.
+  file_->Grow(LengthInUse(state.space));
   pool_->BeginRecovery();
   std::optional<ReplaySpool> spool(std::in_place, dir_ + "/btree.replay");
   {
@@ -384,7 +386,7 @@ void Store::EndRecovery() {
     if (recovery_.needed || owes_checkpoint()) Checkpoint();
     if (owes_checkpoint()) throw Error::Io("write", LogPath(dir_), ENOSPC);
   } catch (const Error& e) {
-    // On a full device the log stays as it is. Reads go on, and the first commit tries again.
+    // On a full disk the log stays as it is. Reads go on, and the first commit tries again.
     if (!e.disk_is_full()) throw;
     if (owes_checkpoint()) OweCheckpoint(e);
   }

@@ -48,7 +48,7 @@ class TreeCursor {
   bool SettleForward();
   bool SettleBackward();
   bool TakeRow();
-  int64_t count() const;  // of entries: of the copy, or of order_
+  int64_t count() const;  // number of entries in the copy, or in order_
   int64_t LowerBound(std::string_view key, bool* found) const;
   void LayOver();
   void CopyFirst(Tree::Bound bound, std::string_view key);  // enters the first leaf of a walk

@@ -77,7 +77,7 @@ class BlockTable {
   void Discard(uint64_t offset, uint64_t bytes);
   // Makes this the place of the block in the current table, in the one in progress, or both.
   void Set(BlockId block, const BlockPlace& place, bool current, bool in_progress);
-  void Remove(BlockId block);  // from the current table
+  void Remove(BlockId block);  // removes it from the current table
 
   void BeginCheckpoint();
   // Returns the table in progress as bytes, from which ParseTable makes the argument of Restore.
@@ -90,7 +90,7 @@ class BlockTable {
   struct Sizes {
     uint64_t file_bytes = 0;  // end of the last extent that was ever used
     uint64_t free_bytes = 0;
-    uint64_t live_bytes = 0;  // of extents in the current table
+    uint64_t live_bytes = 0;  // bytes of the extents in the current table
     uint64_t blocks = 0;
   };
   Sizes sizes() const;
@@ -105,7 +105,7 @@ class BlockTable {
   Blocks current_ GUARDED_BY(mutex_), checkpointed_ GUARDED_BY(mutex_),
       in_progress_ GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, uint32_t> users_
-      GUARDED_BY(mutex_);  // of the extent at this offset: tables
+      GUARDED_BY(mutex_);  // number of tables that have the extent at this offset
   // The extent of the checkpointed table.
   uint64_t table_offset_ GUARDED_BY(mutex_) = 0, table_bytes_ GUARDED_BY(mutex_) = 0;
   uint64_t live_bytes_ GUARDED_BY(mutex_) = 0;

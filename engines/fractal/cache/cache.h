@@ -186,7 +186,7 @@ class Cache {
   std::vector<BlockId> pending_;  // blocks of the checkpoint under way
   Mutex saved_mutex_;
   std::vector<Snapshot> saved_
-      GUARDED_BY(saved_mutex_);  // of pending nodes that were changed since
+      GUARDED_BY(saved_mutex_);  // snapshots of pending nodes that were changed since
   std::vector<AlignedBuffer> spare_ GUARDED_BY(saved_mutex_);  // memory for images
 };
 

@@ -85,7 +85,8 @@ class BasementBuilder {
   void Add(std::string_view key, std::string_view value);
   // Returns the size of the basement that Finish would return.
   size_t size() const { return bytes_.size() + sizeof(uint32_t) * (offsets_.size() + 1); }
-  BasementRef Finish();  // also empties the builder for the next basement
+  // Returns the basement of the rows that were added, and empties the builder for the next one.
+  BasementRef Finish();
 
  private:
   const size_t page_size_;

@@ -41,7 +41,7 @@
 namespace testbed::fractal {
 
 struct TreeOptions {
-  uint32_t page_size = 0;  // of a basement
+  uint32_t page_size = 0;  // longest basement
   uint64_t node_size = 0;
   uint32_t fanout = 0;
   uint64_t most_root_bytes = 0;  // see Tree::overfull

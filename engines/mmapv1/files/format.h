@@ -69,7 +69,7 @@ struct NsHeader {
   uint32_t version;
   uint64_t database;  // a random number that all files of the database have
   OpenMark mark;
-  uint32_t slots;   // of the hash table
+  uint32_t slots;   // number of slots of the hash table
   uint32_t tables;  // number of tables; written by way of the journal, recounted by `testbed check`
 };
 static_assert(sizeof(NsHeader) == 32);
@@ -87,9 +87,9 @@ struct FileHeader {
   uint32_t magic;  // 0 while the file is preallocated and not in use; all of it is then zeros
   uint32_t version;
   uint64_t database;
-  uint64_t bytes;   // of the file
-  uint32_t number;  // of the file
-  uint32_t unused;  // where the next extent goes
+  uint64_t bytes;   // length of the file
+  uint32_t number;  // number of the file
+  uint32_t unused;  // offset of the next extent
   friend bool operator==(const FileHeader&, const FileHeader&) = default;
 };
 inline bool AllZeros(const FileHeader& header) { return header == FileHeader{}; }
@@ -129,7 +129,7 @@ struct ExtentHeader {
   uint32_t bytes;  // header included; a multiple of kMemoryPage
   DiskLoc self, next, prev;
   int32_t first_record, last_record;  // offsets in the file; kNone: no record
-  uint32_t slot;                      // of the namespace entry
+  uint32_t slot;                      // slot of the table's entry in the namespace file
   uint32_t is_index;
   uint32_t unused[4];
 };
@@ -148,7 +148,7 @@ inline constexpr uint32_t kAlignment = alignof(RecordHeader);
 struct DeletedRecord {
   uint32_t bytes;
   int32_t extent;
-  DiskLoc next;  // in the list
+  DiskLoc next;  // next one in the list
 };
 static_assert(sizeof(DeletedRecord) == 16);
 
