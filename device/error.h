@@ -62,7 +62,7 @@ class Error : public std::runtime_error {
   bool of_sync_ = false;
 };
 
-// Returns the sentence of Error::Of(exception), as long as the exception lives.
+// Returns the sentence of Error::Of(exception), which is valid as long as the exception lives.
 const char* SentenceOf(const std::exception& exception);
 
 }  // namespace testbed

@@ -29,8 +29,9 @@ bool IsOpenFile(const std::string& followed);
 // replaces gives its mode, and also its owner where the system lets us.
 void PutInPlace(int fd, const std::string& unfinished, const std::string& path);
 
-// A file beside `path` for a text that is at hand. The destructor removes it unless it took its
-// place. Not thread-safe: the process's umask is changed for a moment.
+// A FileReplacement is a new file beside `path` for a text in memory. The destructor removes it
+// unless TakePlace has renamed it to `path`. Not thread-safe: it changes the process's umask for a
+// moment.
 class FileReplacement {
  public:
   explicit FileReplacement(const std::string& path);

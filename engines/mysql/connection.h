@@ -60,7 +60,7 @@ class MyConnection : public SqlConnection, private MariadbHandle {
   const ConnectOptions options_;
   int server_thread_ = 0;
   std::deque<Statement> statements_;     // by SqlStatement
-  MariadbStatement* current_ = nullptr;  // executed last; null: none
+  MariadbStatement* current_ = nullptr;  // the one executed last; null if none was
 };
 
 }  // namespace testbed::mysql

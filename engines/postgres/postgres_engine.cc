@@ -80,7 +80,7 @@ class PostgresEngine : public Engine {
   std::unique_ptr<SqlConnection> lazy_connection_;
   std::unique_ptr<ServedThread> lazy_served_;
   std::unique_ptr<LazySync> lazy_;
-  int version_ = 0;  // as 150018
+  int version_ = 0;  // such as 150018
   bool may_checkpoint_ = true, sees_buffers_ = false;
 };
 

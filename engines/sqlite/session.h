@@ -95,7 +95,7 @@ class SqliteCursor : public Cursor {
   bool Start(Query query, std::string_view key);
   bool Step();
   void Stop();  // gives the statement back; the cursor keeps no state of the database
-  void Park();  // before a write of the session
+  void Park();  // remembers the row's key and stops; called before a write of the session
   static bool Down(Query query) { return query >= Query::kDownFrom; }
 
   SqliteSession* session_;  // null after the session was destroyed

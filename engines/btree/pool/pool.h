@@ -307,7 +307,7 @@ class Pool : private VisitCounts {
                           past_misses_ GUARDED_BY(clients_mutex_) = 0,
                           past_fetched_ GUARDED_BY(clients_mutex_) = 0;  // clients that are gone
   uint64_t evictions_ GUARDED_BY(mutex_) = 0, cleaned_pages_ GUARDED_BY(mutex_) = 0,
-                      frame_waits_ GUARDED_BY(mutex_) = 0;  // under mutex_
+                      frame_waits_ GUARDED_BY(mutex_) = 0;
   std::thread cleaner_;
 };
 
