@@ -439,23 +439,21 @@ Capabilities RocksdbCapabilities() {
   can.resizable_cache = true;
   can.extra_options = {
       {"block_align", "pad data blocks to a divisor of the page size (off)"},
-      {"bloom_bits", "bits a key of the filters, 0 = none (10)"},
+      {"bloom_bits", "bits of the filters for each key, 0 = none (10)"},
       {"bytes_per_sync",
-       "start writeback of tables after each so many bytes, 0 = never (1M, not with --io direct)"},
+       "bytes from one start of a table's write-back to the next, 0 = never (1M, not with --io "
+       "direct)"},
       {"cache_shard_bits", "shards of the block cache, as a power of two (RocksDB chooses)"},
       {"cache_type", "lru or hyper-clock (hyper-clock from 7.8, else lru)"},
       {"compaction_readahead", "bytes that a compaction reads at once (2M)"},
       {"compaction_style", "level or universal (level)"},
       {"compressed_secondary_cache",
-       "bytes of a compressed cache behind the cache, which is then lru, 0 = none (0)"},
+       "bytes of a compressed cache behind the block cache, which is then lru, 0 = none (0)"},
       {"data_block_hash_index", "a hash index in each data block (off)"},
       {"filter", "bloom, ribbon or none (bloom)"},
       {"index_filter_charged",
-       "index and filter outside of the cache take their room in it, off = they come on top (on "
-       "from "
-       "7.4)"},
-      {"index_filter_in_cache",
-       "index and filter blocks are blocks of the cache, not memory that takes its room (off)"},
+       "on, off: index and filter blocks outside of the cache are charged to it (on from 7.4)"},
+      {"index_filter_in_cache", "on, off: index and filter blocks are blocks of the cache (off)"},
       {"level0_compaction_trigger", "files of level 0 that start a compaction (4)"},
       {"level0_slowdown_trigger", "files of level 0 that slow writers down (20)"},
       {"level0_stop_trigger", "files of level 0 that stop writers (36)"},
@@ -465,7 +463,7 @@ Capabilities RocksdbCapabilities() {
       {"max_write_buffer_number", "write buffers a column family may have (2)"},
       {"memtable_in_cache", "charge write buffers to the cache (off)"},
       {"options", "any options in RocksDB's own syntax, as in max_open_files=100;ttl=0"},
-      {"options_file", "a file of options as RocksDB writes them: its options, then these"},
+      {"options_file", "a file of options in RocksDB's format, which the other options override"},
       {"partitioned_index_filter", "index and filter in two levels (off)"},
       {"pin_index_filter",
        "none, level-0 or all: which index and filter blocks of the cache never leave it (none)"},
@@ -474,7 +472,8 @@ Capabilities RocksdbCapabilities() {
       {"tables", "key-prefix = in one column family, column-families = one each (key-prefix)"},
       {"target_file_size", "size of a table (the write buffer, at least 4M)"},
       {"verify_checksums", "check a block's checksum at each read (on)"},
-      {"wal_bytes_per_sync", "start writeback of the log after each so many bytes, 0 = never (0)"},
+      {"wal_bytes_per_sync",
+       "bytes from one start of the log's write-back to the next, 0 = never (0)"},
       {"write_buffer_size", "bytes of one write buffer (an eighth of --ram / buffers, or 64M)"},
   };
   return can;

@@ -94,8 +94,7 @@ Capabilities SqliteCapabilities() {
        "without-rowid, rowid: the layout of the tables; rowid for rows of more than a "
        "twentieth of a page (without-rowid)"},
       {"checkpoint_log_bytes",
-       "a commit that finds so much WAL begins a checkpoint (half of --ram without the cache, 4M "
-       "to "
+       "bytes of WAL at which a commit begins a checkpoint (half of --ram without the cache, 4M to "
        "256M)"},
       {"busy_wait_ms", "how long a call waits for other sessions' locks (10000)"},
   };
