@@ -139,7 +139,7 @@ testbed_status Position(testbed_cursor* cursor, Move move) {
 }
 
 testbed_status OffRow() {
-  return Refuse(TESTBED_USAGE, "the cursor stands on no row: seek one that is there first");
+  return Refuse(TESTBED_USAGE, "the cursor stands on no row: move it to one first");
 }
 
 }  // namespace

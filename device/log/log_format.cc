@@ -125,7 +125,7 @@ void CheckComplete(const std::string& directory, const std::vector<SegmentInfo>&
     if (next != nullptr && next->number == info.number + 1 && next->in_use()) continue;
     throw Error(Error::kCorruption,
                 "log file " + LogSegmentPath(directory, info.number + 1) +
-                    " is missing or is none, though " + info.path +
+                    " is missing, or is no log file, though " + info.path +
                     " says that it was made: put it back, restore the database from a copy, or "
                     "load it again");
   }

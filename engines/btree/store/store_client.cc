@@ -172,7 +172,7 @@ bool StoreClient::MoveToNextLeaf() {
   if (tree == nullptr) {
     throw Error(Error::kCorruption, "the change buffer of the btree database in " + store_->dir_ +
                                         " has a row of table " + std::to_string(table) +
-                                        ", which there is not: restore the database from a copy");
+                                        ", which does not exist: restore the database from a copy");
   }
   tree->CopyLeaf(&context_, Tree::Bound::kCover, key, context_.scratch.data());
   const Node leaf(context_.scratch.data(), store_->options_.page_size);
