@@ -20,7 +20,6 @@ namespace testbed {
 // zeros after a power cut.
 // Throws Error (kIo) when the file cannot be opened or written back, and Error (kRun) when pages
 // stay in the page cache because a process has mapped or locked them.
-// in the page cache because a process has mapped or locked them.
 void MakeDurable(const std::string& path, FileKind kind, IoMode mode = IoMode::kBuffered);
 // Opens a file for reading from the device rather than from the page cache: by direct IO, or, where
 // the file system has none, buffered after MakeDurable.

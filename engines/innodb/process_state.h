@@ -1,5 +1,5 @@
-// Guards around the start and the end of the server. It complains on stderr, and changes the mask
-// of new files, the locale and a signal handler of the process.
+// Guards for the start and the end of the embedded server, which writes complaints to stderr and
+// changes the process's umask, locale and one signal handler.
 #ifndef TESTBED_ENGINES_INNODB_PROCESS_STATE_H_
 #define TESTBED_ENGINES_INNODB_PROCESS_STATE_H_
 

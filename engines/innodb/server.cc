@@ -108,7 +108,7 @@ class Server::Running {
       throw Error::NoMemory("for a thread of innodb");
     }
   }
-  // Takes leave of a thread that has called the library and ends, perhaps after the server.
+  // Frees what the library keeps for the calling thread, unless the server has ended before it.
   void Leave() {
     LockGuard lock(mutex_);
     if (running_) (*library_)->mysql_thread_end();

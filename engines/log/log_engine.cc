@@ -177,9 +177,11 @@ class LogEngine : public Engine {
   throw Error(Error::kUsage, "the directory " + dir + " holds no database of log");
 }
 
-// Returns whether the database is to be created. The file with the names of tables is made last, so
-// a log without it may only be one that holds no record. A log without it is no database, because
-// its records name tables by number. Throws Error for anything else.
+// Returns whether the database is to be created. A creation makes the file with the names of tables
+// last, so one that was cut short leaves a log without records: it is created anew. Throws Error
+// (kCorruption) when a log has records but not that file, without which its records cannot be read,
+// because they name tables by number; and when the file is there without a log. Throws the error of
+// NoDatabase when there is no database and `create` is false.
 bool CheckIsNew(const std::string& dir, bool create) {
   const std::string directory = LogDirectory(dir), tables = TableNames::Path(directory);
   const std::vector<std::string> segments = LogSegmentPaths(directory);
@@ -240,7 +242,7 @@ Settings MakeSettings(const EngineOptions& options) {
 
 std::unique_ptr<Engine> OpenLogEngine(const std::string& dir, const EngineOptions& options) {
   auto [log, keep] = MakeSettings(options);
-  // With log_space=recycled these segments suffice, so that none is created while the log is used.
+  // With log_space=recycled this number is enough, so that none is created while the log is used.
   log.min_segments = static_cast<uint32_t>((keep + log.segment_bytes - 1) / log.segment_bytes + 4);
   const std::string directory = LogDirectory(dir);
   if (!IsThere(directory)) {

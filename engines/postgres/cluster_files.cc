@@ -5,7 +5,7 @@
 namespace testbed::postgres {
 namespace {
 
-// Returns the pattern of a number of `digits` digits in base 16.
+// Returns the pattern for a hexadecimal number of `digits` digits.
 std::string Hex(size_t digits) { return std::string(digits, '~'); }
 
 // Adds the files of the relation `name` in `dir`: its rows, its maps, and the state to which an

@@ -71,8 +71,8 @@ PgConnection::~PgConnection() {
 }
 
 // Returns the id of the server's process for this connection; 0 when it is not known. Only a server
-// at a Unix socket is surely of this machine. Its process ids are those that this process sees if
-// the process of that id is a PostgreSQL.
+// at a Unix socket is surely on this machine. It may be in another namespace of process ids, so the
+// process of that id must have the name of a PostgreSQL.
 int PgConnection::FindServerThread() const {
   sockaddr address{};
   socklen_t size = sizeof address;

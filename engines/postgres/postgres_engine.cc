@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr char kMarker[] = "testbed_marker";
 
-// Flushes the server's counts of this session, which it otherwise does once a second.
+// Makes the server publish its counts of this session now; otherwise it does so once a second.
 constexpr char kFarewell[] = "SELECT pg_stat_force_next_flush()";
 constexpr int kFirstWithFarewell = 150000;
 

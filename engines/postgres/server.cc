@@ -212,8 +212,8 @@ void PrivateServer::Start() {
     command.words.emplace_back("-c");
     command.words.push_back(option);
   }
-  // A server that a killed run has left ends by itself in a moment, and keeps this one from
-  // starting until then.
+  // The server of a run that was killed ends by itself in a moment. Until then this one cannot
+  // start.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (;;) {
     process_ = std::make_unique<ServerProcess>(command);

@@ -1,6 +1,6 @@
 // The state that SQLite's connections share through the operating system when they are in several
 // processes: the lock of the database file, and the index of the write-ahead log. Here all
-// connections are in one process, so it is kept in memory, as SQLite's own VFS "unix-excl" does.
+// connections are in one process, so the state is in memory, as SQLite's own VFS "unix-excl" does.
 //
 // A FileLock is the lock of a database file, with the five levels of sqlite3_io_methods::xLock. A
 // WalIndex is the memory and the eight locks of xShmMap and xShmLock. Each connection has a Holder
@@ -54,7 +54,7 @@ class WalIndex {
   // Returns the memory of a region, all zeros when it is new; null when there is none and `extend`
   // is false.
   void volatile* Region(size_t region, size_t size, bool extend);
-  // `flags` are those of xShmLock.
+  // Takes or gives up `count` locks from `first` on, all or none, as `flags` (of xShmLock) say.
   int Lock(Holder* holder, int first, int count, int flags);
   void Clear();  // forgets all regions
 

@@ -1,7 +1,7 @@
 // A table: its entry in the namespace file, its heap of records and its b-tree.
 //
 //   std::optional<uint32_t> slot = FindTable(files, name);
-//   Table table(&files, settings, &counts, CreateTable(&files, name));     // or a slot that was found
+//   Table table(&files, settings, &counts, CreateTable(&files, name));   // or *slot
 //   table.Put(key, value);
 //
 // A row is a record with the BSON document {_id: <binary key>, v: <binary value>}, and a key in the
