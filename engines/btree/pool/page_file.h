@@ -44,11 +44,13 @@
 #include "device/file/read_ring.h"
 #include "device/file/write_back_watch.h"
 #include "device/os/mutex.h"
+#include "engines/btree/page/meta.h"
 #include "engines/btree/page/page_codec.h"
 #include "engines/btree/pool/compressed_cache.h"
 #include "engines/btree/pool/recent_writes.h"
 #include "engines/btree/pool/reserved_array.h"
 #include "engines/btree/pool/write_batch.h"
+#include "engines/btree/pool/written_pages.h"
 
 namespace testbed::btree {
 
@@ -70,6 +72,12 @@ struct PageFileOptions {
   bool images_in_log = false;          // the log has each page whole that is not whole in its place
   PageCodec codec = PageCodec::kNone;  // of pages written from now on; another needs `compressed`
   uint64_t compressed_cache_bytes = 0;
+};
+
+// A page whose version in the file is older than a checkpoint knows it (PageFile::FindOlder).
+struct OlderPage {
+  PageId id;
+  Lsn known, found;
 };
 
 class PageFile {
@@ -144,6 +152,13 @@ class PageFile {
   // Safe beside StopDoublewrite only before other threads use the file.
   uint64_t doublewrite_size() const { return doublewrite_ ? doublewrite_->Size() : 0; }
 
+  // Returns the pages that were written last and are durable (SetWitnesses); none when no page was
+  // written since the last call.
+  std::vector<WitnessPage> TakeWitnesses();
+  // Returns a witness page that the file has in an older version, when it has each witness page that is
+  // not torn in an older version. A crash cannot leave that: the file is an old copy.
+  std::optional<OlderPage> FindOlder(const std::vector<WitnessPage>& witnesses);
+
   uint64_t pages_written() const { return pages_written_.load(std::memory_order_relaxed); }
   uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
   // Returns how many bytes were not read because they were known to be holes of their pages.
@@ -195,6 +210,7 @@ class PageFile {
   Mutex mutex_;                                   // of Write and Sync
   bool unsynced_ GUARDED_BY(mutex_) = false;      // pages of the last batch may not be durable
   bool half_written_ GUARDED_BY(mutex_) = false;  // nor whole there: the disk was full
+  WrittenPages written_ GUARDED_BY(mutex_);
   // Whole copies of pages that are torn in their places, as long as uses_copies_ says so.
   Copies copies_;
   std::atomic<bool> uses_copies_{false};
