@@ -46,11 +46,11 @@
 #include "device/os/mutex.h"
 #include "engines/btree/page/meta.h"
 #include "engines/btree/page/page_codec.h"
+#include "engines/btree/page/written_pages.h"
 #include "engines/btree/pool/compressed_cache.h"
 #include "engines/btree/pool/recent_writes.h"
 #include "engines/btree/pool/reserved_array.h"
 #include "engines/btree/pool/write_batch.h"
-#include "engines/btree/pool/written_pages.h"
 
 namespace testbed::btree {
 

@@ -1,13 +1,13 @@
 // The last pages that were written to the data file, with their LSNs: the witnesses of the next
-// checkpoint (page/meta.h).
+// checkpoint (meta.h).
 //
 //   written.Note(id, lsn);      // the page was written
 //   written.Synced();           // the file was synced after that
 //   state.witnesses = written.TakeSynced();
 //
 // Not thread-safe.
-#ifndef TESTBED_ENGINES_BTREE_POOL_WRITTEN_PAGES_H_
-#define TESTBED_ENGINES_BTREE_POOL_WRITTEN_PAGES_H_
+#ifndef TESTBED_ENGINES_BTREE_PAGE_WRITTEN_PAGES_H_
+#define TESTBED_ENGINES_BTREE_PAGE_WRITTEN_PAGES_H_
 
 #include <algorithm>
 #include <array>
@@ -44,4 +44,4 @@ class WrittenPages {
 
 }  // namespace testbed::btree
 
-#endif  // TESTBED_ENGINES_BTREE_POOL_WRITTEN_PAGES_H_
+#endif  // TESTBED_ENGINES_BTREE_PAGE_WRITTEN_PAGES_H_
