@@ -2,11 +2,11 @@
 """Sets each engine's defaults beside what its own developers recommend, by `testbed ab`, and prints the tables of docs/engine-defaults.md.
 
 The settings are those of tools/experiments/engine-defaults.toml. Three of them are measured against the defaults in one comparison,
-until each is told to be faster by more than a ninth (the defaults give less than nine tenths of its rate) or not. Each comparison's document is
-kept in --out and is not measured again, so that an interrupted run goes on; --markdown prints what is there.
+until each is told to be faster by more than a ninth (the defaults give less than nine tenths of its rate) or not. The answers of each comparison are
+added to --results and it is not measured again, so that an interrupted run goes on; --markdown prints what is there. All of it takes about four hours.
 
-    bench/engine_defaults.py --testbed build/release/testbed --out defaults --engines rocksdb btree
-    bench/engine_defaults.py --out defaults --markdown > docs/engine-defaults.md
+    bench/engine_defaults.py --testbed build/release/testbed --results docs/engine-defaults.json --engines rocksdb btree
+    bench/engine_defaults.py --results docs/engine-defaults.json --markdown > docs/engine-defaults.md
 """
 import argparse
 import json
@@ -14,6 +14,7 @@ import pathlib
 import shlex
 import subprocess
 import sys
+import tempfile
 import tomllib
 
 EXPERIMENT = pathlib.Path(__file__).resolve().parent.parent / "tools/experiments/engine-defaults.toml"
@@ -51,36 +52,49 @@ def settings_of_engines():
     return engines, modes
 
 
-def compare(options, engine, mode, question, group, file):
+def compare(options, engine, mode, question, group, directory):
+    file = pathlib.Path(directory) / "comparison.json"
     words = [options.testbed, "ab", "--engine", engine, "--a", "", *QUESTIONS[question], "--ram", options.ram, "--threads", "2", "--key-order", "permuted"]
     words += ["--time", options.time, "--until", "10%", "--fail-if", CONDITION, "--quiet", "--json", str(file)]
     if mode:
         words += ["--io", mode]
     for side, (_, changes) in zip(SIDES, group):
         words += [f"--{side}", " ".join(shlex.quote(change) for change in changes)]
-    result = subprocess.run(words, cwd=options.out, capture_output=True, text=True, check=False)
+    result = subprocess.run(words, cwd=directory, capture_output=True, text=True, check=False)
     # 0, 3 and 125 are the answers of --fail-if; 125 is a side that failed, too, which its document says.
     if result.returncode not in (0, 3, 125) or not file.exists():
         sys.exit(f"{shlex.join(words)}\nended with {result.returncode}: {result.stderr}")
+    document = json.loads(file.read_text(encoding="utf-8"))
+    return {"engine": engine, "question": question, "settings": [label for label, _ in group], "ram": options.ram,
+            "started": document["started"], "machine": {name: document["machine"].get(name) for name in ("cpu_model", "cpus", "kernel")},
+            "answers": [answer for answer in document["answers"] if answer["metric"] == "rate"]}
+
+
+def read_results(options):
+    return json.loads(options.results.read_text(encoding="utf-8")) if options.results.exists() else []
+
+
+def add_result(options, results, result):
+    results.append(result)
+    partial = options.results.with_suffix(".partial")
+    partial.write_text("[\n" + ",\n".join(json.dumps(one) for one in results) + "\n]\n", encoding="utf-8")
+    partial.replace(options.results)
 
 
 def measure(options):
     engines, modes = settings_of_engines()
+    results = read_results(options)
     for engine in options.engines or engines:
         settings = engines[engine]
         for question in QUESTIONS:
             for first in range(0, len(settings), len(SIDES)):
                 group = settings[first:first + len(SIDES)]
-                file = (options.out / f"{engine} {question} {first}.json").resolve()
-                if file.exists():
+                labels = [label for label, _ in group]
+                if any((one["engine"], one["question"], one["settings"]) == (engine, question, labels) for one in results):
                     continue
-                partial = file.with_suffix(".partial")
-                compare(options, engine, modes[engine], question, group, partial)
-                document = json.loads(partial.read_text(encoding="utf-8"))
-                document["settings"] = [label for label, _ in group]
-                file.write_text(json.dumps(document), encoding="utf-8")
-                partial.unlink()
-                print(f"{engine}, {question}: " + "; ".join(f"{label} {text}" for label, text, _ in rates(document)), flush=True)
+                with tempfile.TemporaryDirectory(prefix="engine-defaults.", dir=options.dir) as directory:
+                    add_result(options, results, compare(options, engine, modes[engine], question, group, directory))
+                print(f"{engine}, {question}: " + "; ".join(f"{label} {text}" for label, text, _ in rates(results[-1])), flush=True)
 
 
 def rates(document):
@@ -101,19 +115,19 @@ def rates(document):
 def print_markdown(options):
     engines, _ = settings_of_engines()
     print(INTRO)
-    documents = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(options.out.glob("*.json"))]
-    machines = sorted({f"{d['machine'].get('cpu_model', 'unknown processor')}, {d['machine'].get('cpus', '?')} processors, Linux {d['machine'].get('kernel', '?')}" for d in documents})
+    documents = read_results(options)
+    machines = sorted({f"{d['machine']['cpu_model'] or 'unknown processor'}, {d['machine']['cpus'] or '?'} processors, Linux {d['machine']['kernel'] or '?'}" for d in documents})
     days = sorted(document["started"][:10] for document in documents)
     if days:
-        print(f"Measured {days[0]} to {days[-1]} with --ram {options.ram} and two threads on: {'; '.join(machines)}. {len(documents)} comparisons.")
+        rams = ", ".join(sorted({d["ram"] for d in documents}))
+        print(f"Measured {days[0]} to {days[-1]} with --ram {rams} and two threads on: {'; '.join(machines)}. {len(documents)} comparisons.")
     for engine, settings in engines.items():
-        answers, provenance = {}, None
-        for file in sorted(options.out.glob(f"{engine} *.json")):
-            document = json.loads(file.read_text(encoding="utf-8"))
-            provenance = provenance or document
-            question = file.stem.removeprefix(engine + " ").rsplit(" ", 1)[0]
-            answers.setdefault(question, []).extend(rates(document))
-        if provenance is None:
+        answers = {}
+        for document in documents:
+            if document["engine"] == engine:
+                answers.setdefault(document["question"], []).extend(rates(document))
+        if not answers:
+            print(f"\n## {engine}\n\nNot measured yet.")
             continue
         faster = [f"{label} ({question})" for question, rows in answers.items() for label, _, verdict in rows if verdict == "faster"]
         unknown = sum(verdict == "not known" for rows in answers.values() for _, _, verdict in rows)
@@ -129,7 +143,8 @@ def print_markdown(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--testbed", type=lambda path: str(pathlib.Path(path).resolve()))
-    parser.add_argument("--out", required=True, type=pathlib.Path, help="directory of the comparisons' documents")
+    parser.add_argument("--results", required=True, type=pathlib.Path, help="file of the answers, which are added to it")
+    parser.add_argument("--dir", type=pathlib.Path, default=".", help="where the databases of a comparison are while it lasts [.]")
     parser.add_argument("--engines", nargs="+", help="only these")
     parser.add_argument("--ram", default="64M")
     parser.add_argument("--time", default="6m", help="of one comparison at most")
@@ -140,7 +155,6 @@ def main():
         return
     if options.testbed is None:
         parser.error("--testbed is needed, the program to measure with")
-    options.out.mkdir(exist_ok=True)
     measure(options)
 
 

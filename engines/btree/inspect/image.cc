@@ -69,8 +69,8 @@ void Image::ReadMeta() {
       file.exists = true;
     }
     const CheckpointFile& file = checkpoints_[which];
-    if (file.exists && file.fault.empty() && file.version > kFormatVersion) {
-      NewerFormat(dir_, file.version);
+    if (file.exists && file.fault.empty() && file.version > kCheckpointVersion) {
+      NewerFormat(dir_, file.version, kCheckpointVersion);
     }
   }
   std::optional<SuperblockFields> super;
@@ -80,7 +80,9 @@ void Image::ReadMeta() {
   } catch (const Error& e) {
     why = e.what();
   }
-  if (super && super->whole && super->version > kFormatVersion) NewerFormat(dir_, super->version);
+  if (super && super->whole && super->version > kFormatVersion) {
+    NewerFormat(dir_, super->version, kFormatVersion);
+  }
   if (super && super->whole) {
     page_size_ = super->page_size;
     database_ = super->database;
@@ -184,6 +186,20 @@ void Image::OpenPages() {
   } catch (const Error& e) {
     inspection_->faults.Add(InFile(DoublewritePath(dir_), 0, e.what()));
   }
+  CheckWitnesses();
+}
+
+// Adds a fault when the data file is older than the checkpoint.
+void Image::CheckWitnesses() {
+  if (checkpoint_ == nullptr) return;
+  const std::optional<OlderPage> older = pages_->FindOlder(checkpoint_->state.witnesses);
+  if (!older) return;
+  Fault fault = InFile(
+      data_path_, static_cast<uint64_t>(older->id) * page_size_,
+      "the page is older than the checkpoint in " + checkpoint_->path + ": the file is an old copy",
+      "LSN " + std::to_string(older->known) + " or more", std::to_string(older->found));
+  fault.page = older->id;
+  inspection_->faults.Add(std::move(fault));
 }
 
 void Image::ReadLog() {

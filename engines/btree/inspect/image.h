@@ -63,6 +63,7 @@ class Image : public PageReader {
   void CheckCheckpoint(const CheckpointFile& file, const CheckpointFile& other, bool written_after);
   bool Usable(const CheckpointFile& file) const;
   void OpenPages();
+  void CheckWitnesses();
   void ReadLog();
   void CheckMap(const CheckpointFile& file);
   void NoteLeftovers();

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "device/error.h"
 #include "device/file/directory.h"
@@ -46,9 +47,14 @@ struct CheckpointHeader {
   uint64_t redo;
   uint64_t log_id;
   uint32_t pages;
-  uint32_t unused;
+  uint32_t witnesses;  // 0 in version 1
 };
 static_assert(sizeof(CheckpointHeader) == 64);
+
+struct StoredWitness {
+  uint64_t lsn;
+  uint64_t page;
+};
 
 std::string SizeName(uint32_t bytes) { return std::to_string(bytes / 1024) + "k"; }
 
@@ -63,7 +69,8 @@ void DecodeCheckpoint(const std::string& bytes, CheckpointFile* file) {
   CheckpointHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
   const uint64_t words = (static_cast<uint64_t>(header.pages) + 63) / 64;
-  const uint64_t length = sizeof header + 8 * words;
+  const uint64_t map_end = sizeof header + 8 * words;
+  const uint64_t length = map_end + sizeof(StoredWitness) * header.witnesses;
   const auto fault = [&](const char* what, size_t at, std::string expected, std::string found) {
     file->fault = what;
     file->fault_at = at;
@@ -76,8 +83,9 @@ void DecodeCheckpoint(const std::string& bytes, CheckpointFile* file) {
                  Hex(kCheckpointMagic), Hex(header.magic));
   }
   if (length > bytes.size()) {
-    return fault("it is too short for its number of pages", offsetof(CheckpointHeader, pages),
-                 std::to_string(length) + " bytes", std::to_string(bytes.size()));
+    return fault("it is too short for its number of pages and witness pages",
+                 offsetof(CheckpointHeader, pages), std::to_string(length) + " bytes",
+                 std::to_string(bytes.size()));
   }
   file->may_be_torn = length > kSector;
   const uint64_t checksum = XXH3_64bits(bytes.data() + 8, length - 8);
@@ -87,6 +95,11 @@ void DecodeCheckpoint(const std::string& bytes, CheckpointFile* file) {
   if (header.pages > kMaxPages) {
     return fault("it has more pages than a database can", offsetof(CheckpointHeader, pages),
                  std::to_string(kMaxPages), std::to_string(header.pages));
+  }
+  if (header.witnesses > kMaxWitnesses) {
+    return fault("it has more witness pages than a checkpoint can",
+                 offsetof(CheckpointHeader, witnesses), std::to_string(kMaxWitnesses),
+                 std::to_string(header.witnesses));
   }
   file->version = header.version;
   file->page_size = header.page_size;
@@ -98,12 +111,17 @@ void DecodeCheckpoint(const std::string& bytes, CheckpointFile* file) {
   state.space.pages = header.pages;
   state.space.words.resize(words);
   if (words > 0) std::memcpy(state.space.words.data(), bytes.data() + sizeof header, 8 * words);
+  for (uint32_t i = 0; i < header.witnesses; ++i) {
+    StoredWitness stored;
+    std::memcpy(&stored, bytes.data() + map_end + i * sizeof stored, sizeof stored);
+    state.witnesses.push_back({static_cast<PageId>(stored.page), stored.lsn});
+  }
 }
 
 std::optional<CheckpointState> ReadOne(const std::string& dir, int which, uint64_t database) {
   CheckpointFile file = InspectCheckpoint(dir, which);
   if (!file.exists || !file.fault.empty()) return std::nullopt;
-  if (file.version > kFormatVersion) NewerFormat(dir, file.version);
+  if (file.version > kCheckpointVersion) NewerFormat(dir, file.version, kCheckpointVersion);
   if (file.state.database != database) return std::nullopt;
   return std::move(file.state);
 }
@@ -115,11 +133,24 @@ std::string UnfinishedDataPath(const std::string& dir) { return DataPath(dir) + 
 std::string DoublewritePath(const std::string& dir) { return dir + "/btree.doublewrite"; }
 std::string LogPath(const std::string& dir) { return dir + "/btree.log"; }
 
-void NewerFormat(const std::string& dir, uint32_t version) {
+void NewerFormat(const std::string& dir, uint32_t version, uint32_t known) {
   throw Error(Error::kUsage, "the btree database in " + dir + " has format version " +
                                  std::to_string(version) + ", this testbed knows " +
-                                 std::to_string(kFormatVersion) +
+                                 std::to_string(known) +
                                  ": use the testbed that made it, or --fresh");
+}
+
+void SetWitnesses(std::vector<WitnessPage> written, const CheckpointState& before,
+                  CheckpointState* state) {
+  const auto is_unused = [&map = state->space](const WitnessPage& witness) {
+    return witness.id >= map.pages || (map.words[witness.id / 64] >> (witness.id % 64) & 1) == 0;
+  };
+  std::erase_if(written, is_unused);
+  if (written.empty()) {
+    written = before.witnesses;
+    std::erase_if(written, is_unused);
+  }
+  state->witnesses = std::move(written);
 }
 
 void FormatSuperblock(char* page, uint32_t page_size, uint64_t database, bool compressed) {
@@ -162,7 +193,7 @@ SuperblockFields CheckSuperblock(const std::string& path, const std::string& dir
                                         " is not a btree data file, or its first page is damaged: "
                                         "restore the database from a copy, or load it again");
   }
-  if (super->version > kFormatVersion) NewerFormat(dir, super->version);
+  if (super->version > kFormatVersion) NewerFormat(dir, super->version, kFormatVersion);
   if (!super->whole) {
     throw Error(Error::kCorruption, "page 0 of file " + path +
                                         ": its checksum does not match; restore the database from "
@@ -184,16 +215,21 @@ std::string CheckpointPath(const std::string& dir, int which) {
 uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const CheckpointState& state) {
   CheckpointHeader header = {};
   header.magic = kCheckpointMagic;
-  header.version = kFormatVersion;
+  header.version = kCheckpointVersion;
   header.page_size = page_size;
   header.database = state.database;
   header.sequence = state.sequence;
   header.redo = state.redo;
   header.log_id = state.log_id;
   header.pages = state.space.pages;
+  header.witnesses = static_cast<uint32_t>(state.witnesses.size());
   std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
   bytes.append(reinterpret_cast<const char*>(state.space.words.data()),
                8 * state.space.words.size());
+  for (const WitnessPage& witness : state.witnesses) {
+    const StoredWitness stored{witness.lsn, witness.id};
+    bytes.append(reinterpret_cast<const char*>(&stored), sizeof stored);
+  }
   const uint64_t checksum = XXH3_64bits(bytes.data() + 8, bytes.size() - 8);
   std::memcpy(bytes.data(), &checksum, 8);
   const std::string path = CheckpointPath(dir, static_cast<int>(state.sequence % 2));
@@ -226,7 +262,8 @@ CheckpointFile InspectCheckpoint(const std::string& dir, int which) {
   auto file = File::Open(result.path, options);
   result.size = file->Size();
   result.may_be_torn = true;
-  const uint64_t longest = sizeof(CheckpointHeader) + kMaxPages / 8;
+  const uint64_t longest =
+      sizeof(CheckpointHeader) + kMaxPages / 8 + kMaxWitnesses * sizeof(StoredWitness);
   if (result.size < sizeof(CheckpointHeader) || result.size > longest) {
     const bool is_short = result.size < sizeof(CheckpointHeader);
     result.fault = is_short ? "it is too short" : "it is too long";

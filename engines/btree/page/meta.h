@@ -5,8 +5,14 @@
 //                     u32 1 when pages may be compressed, else 0
 //   checkpoint file   u64 checksum of all that follows, u64 magic, u32 format version,
 //                     u32 page size, u64 database id, u64 sequence, u64 redo LSN, u64 log id,
-//                     u32 pages up to the last used one, u32 unused, then u64 words with a bit for
-//                     each page, 1 if it is used
+//                     u32 pages up to the last used one, u32 number of witness pages, then u64
+//                     words with a bit for each page, 1 if it is used, then u64 LSN and u64 page of
+//                     each witness page
+//
+// A witness page is a page in use that was written shortly before the checkpoint. The data file had
+// it with that LSN when the checkpoint became durable. The LSN of a page only grows, and no page
+// that the last checkpoint calls used is cut off. So a data file in which the witness pages are
+// older is an old copy that somebody put back.
 //
 // The valid checkpoint file with the higher sequence counts, so that a crash during a write of one
 // file leaves the other. The functions throw Error: kUsage for another page size or a newer format,
@@ -17,6 +23,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "device/file/file.h"
 #include "engines/btree/page/page.h"
@@ -25,6 +32,7 @@
 namespace testbed::btree {
 
 inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kCheckpointVersion = 2;  // 1 has no witness pages
 
 // Return the paths of the files of the database in `dir`.
 std::string DataPath(const std::string& dir);
@@ -32,13 +40,26 @@ std::string UnfinishedDataPath(const std::string& dir);  // the data file while 
 std::string DoublewritePath(const std::string& dir);
 std::string LogPath(const std::string& dir);  // a directory
 
+struct WitnessPage {
+  PageId id = 0;
+  Lsn lsn = 0;
+};
+inline constexpr size_t kMaxWitnesses = 8;  // witness pages of a checkpoint
+
 struct CheckpointState {
   uint64_t database = 0;  // database id
   uint64_t sequence = 0;  // number of the checkpoint
   Lsn redo = 0;           // redo point: recovery reads the log from here
   uint64_t log_id = 0;
   SpaceSnapshot space;
+  std::vector<WitnessPage> witnesses;  // at most kMaxWitnesses
 };
+
+// Sets the witness pages of `state`, whose map must be set. They are those pages in use that are in
+// `written`, the pages that were written and synced since the checkpoint `before`. When there are
+// none, the state takes the witness pages of `before` that are still in use.
+void SetWitnesses(std::vector<WitnessPage> written, const CheckpointState& before,
+                  CheckpointState* state);
 
 // Fills a page with the superblock and its checksum.
 void FormatSuperblock(char* page, uint32_t page_size, uint64_t database, bool compressed);
@@ -57,8 +78,9 @@ std::optional<SuperblockFields> ReadSuperblock(File* file);
 // another page size. `dir` is for the messages.
 SuperblockFields CheckSuperblock(const std::string& path, const std::string& dir,
                                  uint32_t page_size);
-// Throws Error (kUsage): the database has a format version that this program does not know.
-[[noreturn]] void NewerFormat(const std::string& dir, uint32_t version);
+// Throws Error (kUsage): the database has a format version above `known`, the newest that this
+// program knows.
+[[noreturn]] void NewerFormat(const std::string& dir, uint32_t version, uint32_t known);
 
 std::string CheckpointPath(const std::string& dir, int which);  // `which` is 0 or 1
 // Writes the state to the file that the parity of state.sequence selects, and makes it durable.
@@ -71,7 +93,7 @@ struct CheckpointFile {
   uint64_t size = 0;
   std::string fault;            // why the file is not valid; empty: it is valid
   uint64_t fault_at = 0;        // offset of the fault in the file
-  std::string expected, found;  // what the fault is about; may be empty
+  std::string expected, found;  // the two values that differ; may be empty
   // A crash during the write of the file may have left the fault. False for content of one sector,
   // which a device writes atomically.
   bool may_be_torn = false;

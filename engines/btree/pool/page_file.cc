@@ -86,7 +86,13 @@ void PageFile::ResizeOrFail(const Action& action) {
 void PageFile::SyncData() {
   OrFail([this] { data_->Sync(); });
   recent_writes_.Clear();
+  written_.Synced();
   unsynced_ = false;
+}
+
+std::vector<WitnessPage> PageFile::TakeWitnesses() {
+  LockGuard lock(mutex_);
+  return written_.TakeSynced();
 }
 
 void PageFile::StopDoublewrite() {
@@ -211,6 +217,9 @@ void PageFile::Write(WriteBatch* batch) {
     WriteInPlace(*batch);
   });
   half_written_ = false;
+  for (uint32_t i = 0; i < batch->count(); ++i) {
+    written_.Note(batch->id(i), Header(batch->page(i))->lsn);
+  }
   if (units_ == nullptr) return;
   OrFail([&] {
     for (uint32_t i = 0; i < batch->count(); ++i) PunchBehind(batch->id(i), batch->stored_bytes(i));

@@ -44,7 +44,9 @@
 #include "device/file/read_ring.h"
 #include "device/file/write_back_watch.h"
 #include "device/os/mutex.h"
+#include "engines/btree/page/meta.h"
 #include "engines/btree/page/page_codec.h"
+#include "engines/btree/page/written_pages.h"
 #include "engines/btree/pool/compressed_cache.h"
 #include "engines/btree/pool/recent_writes.h"
 #include "engines/btree/pool/reserved_array.h"
@@ -70,6 +72,12 @@ struct PageFileOptions {
   bool images_in_log = false;  // the log has an image of each page that may be torn in its place
   PageCodec codec = PageCodec::kNone;  // for pages written from now on; kNone unless `compressed`
   uint64_t compressed_cache_bytes = 0;
+};
+
+// A page that the file has with an older LSN, `found`, than the checkpoint noted, `known`.
+struct OlderPage {
+  PageId id;
+  Lsn known, found;
 };
 
 class PageFile {
@@ -153,12 +161,19 @@ class PageFile {
   // Must not be called while another thread calls StopDoublewrite.
   uint64_t doublewrite_size() const { return doublewrite_ ? doublewrite_->Size() : 0; }
 
+  // Returns the pages that were written last and are durable, for SetWitnesses; none when no page
+  // was written and synced since the last call.
+  std::vector<WitnessPage> TakeWitnesses();
+  // Returns the first older witness page if all witness pages that can be read and are not torn are
+  // older in the file. A crash cannot leave such a file: it is an old copy.
+  std::optional<OlderPage> FindOlder(const std::vector<WitnessPage>& witnesses);
+
   uint64_t pages_written() const { return pages_written_.load(std::memory_order_relaxed); }
   uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
   // Returns the number of bytes that were not read because they were known to be holes.
   uint64_t bytes_skipped() const { return bytes_skipped_.load(std::memory_order_relaxed); }
   CompressedCache* compressed_cache() { return compressed_cache_.get(); }  // may be null
-  // Returns the bytes of memory of the table of the stored lengths of so many pages.
+  // Returns the bytes of memory of the table with the stored lengths of `pages` pages.
   uint64_t TableBytes(uint64_t pages) const { return units_ != nullptr ? pages : 0; }
   uint64_t doublewrite_bytes() const { return doublewrite_bytes_.load(std::memory_order_relaxed); }
 
@@ -205,6 +220,7 @@ class PageFile {
   Mutex mutex_;                                   // held by Write and Sync
   bool unsynced_ GUARDED_BY(mutex_) = false;      // pages of the last batch may not be durable
   bool half_written_ GUARDED_BY(mutex_) = false;  // nor whole in place: the disk was full
+  WrittenPages written_ GUARDED_BY(mutex_);
   // Whole copies of pages that are torn in their places. They are read while uses_copies_ is true.
   Copies copies_;
   std::atomic<bool> uses_copies_{false};

@@ -29,6 +29,23 @@ PageState PageFile::Inspect(PageId id, char* page) {
   return ExpandPage(page, page_size_) ? state : PageState::kBroken;
 }
 
+std::optional<OlderPage> PageFile::FindOlder(const std::vector<WitnessPage>& witnesses) {
+  std::optional<OlderPage> older;
+  AlignedBuffer page(page_size_);
+  for (const WitnessPage& witness : witnesses) {
+    try {
+      if (Inspect(witness.id, page.data()) == PageState::kBroken) continue;
+    } catch (const Error&) {
+      continue;  // the next read of the page reports the error
+    }
+    // A blank page has LSN 0: the old copy is from before the page's first write.
+    const Lsn found = Header(page.data())->lsn;
+    if (found >= witness.lsn) return std::nullopt;
+    if (!older) older = {witness.id, witness.lsn, found};
+  }
+  return older;
+}
+
 Error PageFile::Broken(PageId id) const {
   return Error(Error::kCorruption, "page " + std::to_string(id) + " of file " + data_->path() +
                                        ": its checksum does not match; restore the database from "

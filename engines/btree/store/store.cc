@@ -168,6 +168,7 @@ void Store::Checkpoint() {
   // If the store has failed meanwhile, its state in memory may be wrong and must not become a
   // checkpoint.
   CheckWritable();
+  SetWitnesses(file_->TakeWitnesses(), state_, &state);
   try {
     WriteCheckpoint(dir_, options_.page_size, state);
   } catch (const Error& e) {

@@ -91,6 +91,18 @@ void CheckLength(const std::string& path, uint32_t page_size, const SpaceSnapsho
                                       "again");
 }
 
+// Throws Error (kCorruption) when the data file is older than the checkpoint. The log since the
+// checkpoint does not make an old copy of the file whole.
+void CheckWitnesses(PageFile* file, const std::string& path, const CheckpointState& state) {
+  const std::optional<OlderPage> older = file->FindOlder(state.witnesses);
+  if (!older) return;
+  throw Error(Error::kCorruption,
+              "file " + path + " is an older copy: its page " + std::to_string(older->id) +
+                  " has LSN " + std::to_string(older->found) +
+                  ", and the last checkpoint knows LSN " + std::to_string(older->known) +
+                  "; put the file back, restore the whole database from a copy, or load it again");
+}
+
 // Throws Error unless a database may be made in `dir`. A directory with files of a database but
 // without its data file is refused, unless they are what an unfinished Create has left, which its
 // unfinished data file tells.
@@ -268,6 +280,7 @@ CheckpointState Store::OpenFiles() {
                               FileOptions::kMustExist);
   // Torn pages are put back even if the options turn the protection off from now on.
   PageFile last(std::move(data), std::move(doublewrite), options_.page_size);
+  CheckWitnesses(&last, DataPath(dir_), state);
   PageFile::Copies kept;
   recovery_.torn_pages = last.RestoreTorn(&kept);
   data = OpenFile(DataPath(dir_), FileKind::kData, options_.io, FileOptions::kMustExist,

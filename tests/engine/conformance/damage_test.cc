@@ -1,5 +1,5 @@
-// Files that are missing, cut, longer than they were, or have a flipped bit: an engine of ours whose
-// pages bear checksums says so, or answers rightly. It never takes what is damaged for absent, and
+// Files that are missing, cut, longer than they were, older than the others, or have a flipped bit: an
+// engine of ours whose pages bear checksums says so, or answers rightly. It never takes what is damaged for absent, and
 // where it refuses to open it has changed nothing: with the file back in its place all rows are
 // there.
 #include <cstdlib>
@@ -46,6 +46,7 @@ class DamageTest : public EngineTest {
     OpenAt(live);
     Load(kRows / 2, kValueSize);
     engine_->Checkpoint();
+    CopyTree(live, older_);
     for (uint64_t row = kRows / 2; row < kRows; row += 50) {
       session_->Begin();
       for (uint64_t r = row; r < row + 50; ++r) Put(RowKey(r), RowValue(r, kValueSize));
@@ -110,6 +111,7 @@ class DamageTest : public EngineTest {
   }
 
   const std::string database_ = dir_ + "/database";
+  const std::string older_ = dir_ + "/older";  // its files at a checkpoint with half of the rows
 };
 
 bool Flip(const fs::path& file, uint64_t at) {
@@ -152,6 +154,15 @@ TEST_P(DamageTest, AFileThatIsLonger) {
     });
     fs::remove_all(database_);
   }
+}
+
+// Somebody puts back one file from a copy that is older than the last checkpoint.
+TEST_P(DamageTest, AnOlderFile) {
+  MakeDatabase(/*killed=*/false);
+  ForEachFile("closed, older", [this](const fs::path& file) {
+    const fs::path older = fs::path(older_) / file.lexically_relative(database_);
+    return fs::exists(older) && fs::copy_file(older, file, fs::copy_options::overwrite_existing);
+  });
 }
 
 TEST_P(DamageTest, AFlippedBit) {

@@ -344,6 +344,47 @@ TEST_F(BtreeCheckTest, TheSpaceMap) {
                   "it does not call the superblock and the catalogue's root used");
 }
 
+// The last checkpoint names pages with the LSNs that the data file had at least.
+TEST_F(BtreeCheckTest, AnOlderCopyOfTheDataFile) {
+  MakeDatabase();
+  const Files good = Save();
+  const CheckpointState state = Checkpoint();
+  ASSERT_EQ(state.witnesses.size(), kMaxWitnesses);
+  EXPECT_EQ(Texts(Inspect().faults), "");
+  const auto write_older = [&](size_t from) {
+    CheckpointState changed = state;
+    for (size_t i = from; i < kMaxWitnesses; ++i) ++changed.witnesses[i].lsn;
+    WriteCheckpoint(dir_, kPage, changed);
+  };
+  write_older(0);
+  const PageId first = state.witnesses[0].id;
+  ExpectNames(first, "the page is older than the checkpoint in " +
+                         CheckpointPath(dir_, static_cast<int>(state.sequence % 2)) +
+                         ": the file is an old copy");
+  EXPECT_THROW(Open(), Error);
+  // A torn page tells nothing.
+  FlipByte(data(), first * uint64_t{kPage} + 100);
+  ExpectNames(state.witnesses[1].id, "the page is older than the checkpoint");
+  Restore(good);
+  write_older(1);  // one page is as it was
+  EXPECT_EQ(Texts(Inspect().faults), "");
+  Open();
+}
+
+TEST_F(BtreeCheckTest, WitnessPagesAreInUse) {
+  CheckpointState before, state;
+  before.witnesses = {{1, 5}, {70, 6}};
+  state.space.pages = 71;
+  state.space.words = {3, 0};
+  SetWitnesses({{2, 9}, {1, 8}, {200, 7}}, before, &state);
+  ASSERT_EQ(state.witnesses.size(), 1u);
+  EXPECT_EQ(state.witnesses[0].id, 1u);
+  EXPECT_EQ(state.witnesses[0].lsn, 8u);
+  SetWitnesses({{2, 9}}, before, &state);  // none of them is in use
+  ASSERT_EQ(state.witnesses.size(), 1u);
+  EXPECT_EQ(state.witnesses[0].lsn, 5u);
+}
+
 TEST_F(BtreeCheckTest, AFreePageWithDamageIsANote) {
   MakeDatabase();
   const CheckpointState state = Checkpoint();
